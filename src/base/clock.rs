@@ -1,0 +1,186 @@
+//! Time: a point, its texts, and the clock that tests own.
+
+use std::fmt;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use serde::{Deserialize, Serialize, Serializer};
+use time::format_description::well_known::Rfc3339;
+use time::macros::format_description;
+use time::{Date, OffsetDateTime, UtcOffset};
+
+/// A point in time: milliseconds since 1970-01-01T00:00:00Z.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Deserialize)]
+#[serde(transparent)]
+pub struct Timestamp(i64);
+
+/// The last millisecond of the year 9999, beyond which RFC 3339 has no text.
+const LAST_MS: i64 = 253_402_300_799_999;
+/// Numbers from here on are milliseconds, below they are seconds (contract section 6).
+const MILLISECONDS_FROM: i64 = 100_000_000_000;
+
+impl Timestamp {
+    /// The point this many milliseconds after the epoch.
+    pub const fn from_ms(ms: i64) -> Self {
+        Self(ms)
+    }
+
+    /// Milliseconds since the epoch.
+    pub const fn ms(self) -> i64 {
+        self.0
+    }
+
+    /// The point `s` seconds later.
+    #[must_use]
+    pub fn plus_s(self, s: u64) -> Self {
+        let ms = i64::try_from(s.saturating_mul(1000)).unwrap_or(i64::MAX);
+        Self(self.0.saturating_add(ms))
+    }
+
+    /// Reads a date as clients write it: RFC 3339 with an offset, or `YYYY-MM-DD`, which is that
+    /// day's midnight in UTC.
+    pub fn parse(text: &str) -> Option<Self> {
+        // The longest text with nanoseconds has 35 bytes; a parser should not see more.
+        if text.len() > 40 {
+            return None;
+        }
+        let day = format_description!("[year]-[month]-[day]");
+        let point = if text.len() == 10 {
+            Date::parse(text, day).ok()?.midnight().assume_utc()
+        } else {
+            OffsetDateTime::parse(text, &Rfc3339).ok()?
+        };
+        let ms = i64::try_from(point.unix_timestamp_nanos().div_euclid(1_000_000)).ok()?;
+        Self::in_range(ms)
+    }
+
+    /// Reads a number of seconds, or of milliseconds from 10¹¹ on.
+    pub fn from_number(number: i64) -> Option<Self> {
+        let ms = if number >= MILLISECONDS_FROM {
+            number
+        } else {
+            number.checked_mul(1000)?
+        };
+        Self::in_range(ms)
+    }
+
+    fn in_range(ms: i64) -> Option<Self> {
+        (0..=LAST_MS).contains(&ms).then_some(Self(ms))
+    }
+}
+
+impl fmt::Display for Timestamp {
+    /// RFC 3339 in UTC with milliseconds.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let nanos = i128::from(self.0.clamp(0, LAST_MS)) * 1_000_000;
+        let form = format_description!(
+            "[year]-[month]-[day]T[hour]:[minute]:[second].[subsecond digits:3]Z"
+        );
+        let point = OffsetDateTime::from_unix_timestamp_nanos(nanos).map_err(|_| fmt::Error)?;
+        let text = point
+            .to_offset(UtcOffset::UTC)
+            .format(form)
+            .map_err(|_| fmt::Error)?;
+        f.pad(&text)
+    }
+}
+
+impl Serialize for Timestamp {
+    /// As a number in records; answers use [`Timestamp`]'s text.
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_i64(self.0)
+    }
+}
+
+/// Tells the time. Order and ids never come from it, only what is shown and what expires.
+pub trait Clock: Send + Sync + fmt::Debug {
+    /// Now.
+    fn now(&self) -> Timestamp;
+}
+
+/// The machine's clock.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SystemClock;
+
+impl Clock for SystemClock {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the one place that asks the machine"
+    )]
+    fn now(&self) -> Timestamp {
+        let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        Timestamp(since.map_or(0, |d| i64::try_from(d.as_millis()).unwrap_or(i64::MAX)))
+    }
+}
+
+/// A clock that stands until it is set.
+#[derive(Debug)]
+pub struct ManualClock(AtomicI64);
+
+impl ManualClock {
+    /// Starts at this point.
+    pub fn new(at: Timestamp) -> Self {
+        Self(AtomicI64::new(at.0))
+    }
+
+    /// Moves to this point.
+    pub fn set(&self, at: Timestamp) {
+        self.0.store(at.0, Ordering::SeqCst);
+    }
+
+    /// Moves forward by this many seconds.
+    pub fn advance_s(&self, s: u64) {
+        self.set(self.now().plus_s(s));
+    }
+}
+
+impl Clock for ManualClock {
+    fn now(&self) -> Timestamp {
+        Timestamp(self.0.load(Ordering::SeqCst))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dates_are_read_as_clients_write_them() {
+        let text = |read: Option<Timestamp>| read.map(|at| at.to_string());
+        for (given, shown) in [
+            ("2027-01-31", "2027-01-31T00:00:00.000Z"),
+            ("2027-01-31T10:00:00+03:00", "2027-01-31T07:00:00.000Z"),
+            ("2027-01-31T10:00:00.5Z", "2027-01-31T10:00:00.500Z"),
+        ] {
+            assert_eq!(
+                text(Timestamp::parse(given)).as_deref(),
+                Some(shown),
+                "{given}"
+            );
+        }
+        for wrong in [
+            "",
+            "never",
+            "2026-02-30",
+            "2026-13-01",
+            "2026-1-1",
+            "01/02/2027",
+            "2027-01-31T10:00:00",
+            "2027-01-31T24:00:00Z",
+            "2027-01-31T10:00:00+99:00",
+            " 2027-01-31",
+            "1969-12-31",
+        ] {
+            assert_eq!(Timestamp::parse(wrong), None, "{wrong}");
+        }
+        assert_eq!(
+            Timestamp::from_number(1_798_761_600),
+            Timestamp::parse("2027-01-01")
+        );
+        assert_eq!(
+            Timestamp::from_number(1_798_761_600_000),
+            Timestamp::parse("2027-01-01")
+        );
+        assert_eq!(Timestamp::from_number(-1), None);
+        assert_eq!(Timestamp::from_number(i64::MAX), None);
+    }
+}

@@ -1,0 +1,146 @@
+//! Hashing: every digest of a body in one pass, and the ids of structured objects.
+
+use md5::Md5 as Md5Hasher;
+use sha1::Sha1;
+use sha2::Digest as _;
+
+use super::id::{BlobId, GitId, Kind, ManifestId, Md5, NodeId, ObjectId, Sha256};
+
+/// The key-derivation context of node ids (`objects-layout.md`, "Ids").
+pub const NODE_CONTEXT: &str = "siteconf 2026-11 node v1";
+/// The key-derivation context of manifest ids (`objects-layout.md`, "Ids").
+pub const MANIFEST_CONTEXT: &str = "siteconf 2026-11 manifest v1";
+
+/// Everything that is known of a body once it was read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BodyDigests {
+    /// The blob's id.
+    pub blob: BlobId,
+    /// Length in bytes.
+    pub size: u64,
+    /// MD5, a field of the branch digest.
+    pub md5: Md5,
+    /// The id git gives the blob.
+    pub git: GitId,
+    /// SHA-256, answered as a header.
+    pub sha256: Sha256,
+}
+
+impl BodyDigests {
+    /// Digests a body that is in memory.
+    pub fn of(bytes: &[u8]) -> Self {
+        let mut hasher = BodyHasher::new(byte_count(bytes));
+        hasher.update(bytes);
+        hasher.finish()
+    }
+}
+
+/// Computes every digest of a body in one streaming pass.
+#[derive(Clone, Debug)]
+pub struct BodyHasher {
+    blake3: blake3::Hasher,
+    md5: Md5Hasher,
+    git: Sha1,
+    sha256: sha2::Sha256,
+    size: u64,
+}
+
+impl BodyHasher {
+    /// Starts on a body of `size` bytes. Git hashes the length first, so it must be known: a caller
+    /// that reads a body of unknown length spools it and hashes what it spooled.
+    pub fn new(size: u64) -> Self {
+        let mut git = Sha1::new();
+        git.update(format!("blob {size}\0"));
+        Self {
+            blake3: blake3::Hasher::new(),
+            md5: Md5Hasher::new(),
+            git,
+            sha256: sha2::Sha256::new(),
+            size: 0,
+        }
+    }
+
+    /// Takes the next bytes.
+    pub fn update(&mut self, bytes: &[u8]) {
+        self.blake3.update(bytes);
+        self.md5.update(bytes);
+        self.git.update(bytes);
+        self.sha256.update(bytes);
+        self.size += byte_count(bytes);
+    }
+
+    /// How many bytes it was given so far.
+    pub fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// Ends the pass. The git id is right only if the size announced to [`BodyHasher::new`] came.
+    pub fn finish(self) -> BodyDigests {
+        BodyDigests {
+            blob: BlobId::from_bytes(*self.blake3.finalize().as_bytes()),
+            size: self.size,
+            md5: Md5::from_bytes(self.md5.finalize().into()),
+            git: GitId::from_bytes(self.git.finalize().into()),
+            sha256: Sha256::from_bytes(self.sha256.finalize().into()),
+        }
+    }
+}
+
+/// Names a node by its encoding.
+pub fn node_id(encoded: &[u8]) -> NodeId {
+    NodeId::from_bytes(blake3::derive_key(NODE_CONTEXT, encoded))
+}
+
+/// Names a manifest by its encoding.
+pub fn manifest_id(encoded: &[u8]) -> ManifestId {
+    ManifestId::from_bytes(blake3::derive_key(MANIFEST_CONTEXT, encoded))
+}
+
+/// The id that an object of this kind with these bytes must have.
+pub fn object_id(kind: Kind, bytes: &[u8]) -> ObjectId {
+    match kind {
+        Kind::Blob => BlobId::from_bytes(*blake3::hash(bytes).as_bytes()).into(),
+        Kind::Node => node_id(bytes).into(),
+        Kind::Manifest => manifest_id(bytes).into(),
+    }
+}
+
+/// SHA-256 of bytes in memory.
+pub fn sha256(bytes: &[u8]) -> Sha256 {
+    Sha256::from_bytes(sha2::Sha256::digest(bytes).into())
+}
+
+/// Length of a slice as the integer every size is kept in.
+pub fn byte_count(bytes: &[u8]) -> u64 {
+    u64::try_from(bytes.len()).expect("a slice is shorter than 2^64 bytes")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digests_of_a_known_body_are_those_of_the_usual_tools() {
+        let digests = BodyDigests::of(b"hello\n");
+        assert_eq!(digests.size, 6);
+        assert_eq!(digests.md5.to_string(), "b1946ac92492d2347c6235b4d2611184");
+        assert_eq!(
+            digests.git.to_string(),
+            "ce013625030ba8dba906f756967f9e9ca394464a"
+        );
+        assert_eq!(
+            digests.sha256.to_string(),
+            "5891b5b522d5df086d0ff0b110fbd9d21bb4fc7163af34d08286a2e846f6be03"
+        );
+        assert_eq!(
+            digests.blob.to_string(),
+            blake3::hash(b"hello\n").to_hex().to_string()
+        );
+    }
+
+    #[test]
+    fn the_same_bytes_have_another_id_in_each_kind() {
+        let ids = Kind::ALL.map(|kind| object_id(kind, b"same"));
+        assert!(ids[0] != ids[1] && ids[1] != ids[2] && ids[0] != ids[2]);
+    }
+}

@@ -1,0 +1,93 @@
+//! Every bound of the service in one table, with its unit in its name.
+
+/// Longest path of a file, in bytes.
+pub const PATH_BYTES_MAX: usize = 4096;
+/// Most segments of a path.
+pub const PATH_SEGMENTS_MAX: usize = 64;
+/// Longest segment of a path, in bytes: the limit of the file systems a client lays it on.
+pub const SEGMENT_BYTES_MAX: usize = 255;
+/// Longest branch name, in bytes.
+pub const BRANCH_BYTES_MAX: usize = 255;
+/// Longest project name, in bytes.
+pub const PROJECT_NAME_BYTES_MAX: usize = 100;
+/// Longest project type, in bytes.
+pub const PROJECT_TYPE_BYTES_MAX: usize = 32;
+/// Longest account name, in bytes.
+pub const ACCOUNT_NAME_BYTES_MAX: usize = 64;
+/// Longest message of a batch, in bytes.
+pub const MESSAGE_BYTES_MAX: usize = 4096;
+/// Longest name of a token, in bytes.
+pub const TOKEN_NAME_BYTES_MAX: usize = 255;
+/// Most projects in a token's allowlist.
+pub const TOKEN_REPOS_MAX: usize = 100;
+/// Most tokens one account may hold.
+pub const TOKENS_PER_ACCOUNT_MAX: usize = 1000;
+/// Most sessions one account may hold; the oldest gives way.
+pub const SESSIONS_PER_ACCOUNT_MAX: usize = 20;
+/// Longest `X-Instance-Id`, in bytes.
+pub const INSTANCE_ID_BYTES_MAX: usize = 255;
+/// Shortest new password, in bytes.
+pub const PASSWORD_BYTES_MIN: usize = 8;
+/// Longest password, in bytes.
+pub const PASSWORD_BYTES_MAX: usize = 1024;
+
+/// Largest body of one file unless the settings say otherwise, in bytes.
+pub const FILE_BYTES_MAX_DEFAULT: u64 = 5 << 30;
+/// Blobs above this many bytes are files of their own; below, rows of the database. Inline bytes are
+/// written twice (log and checkpoint), a file costs two more syncs; the two cross near here.
+pub const INLINE_BYTES_MAX: usize = 64 << 10;
+/// Longest JSON body, in bytes, other than a batch's.
+pub const JSON_BYTES_MAX: usize = 1 << 20;
+/// Longest body of a batch, in bytes: it is held in memory until it is all there.
+pub const BATCH_BYTES_MAX: usize = 64 << 20;
+/// Most actions of a batch.
+pub const BATCH_ACTIONS_MAX: usize = 10_000;
+/// Most files on either side that a text diff compares, in bytes each.
+pub const TEXT_DIFF_BYTES_MAX: u64 = 1 << 20;
+/// Most snapshots on a page of the history.
+pub const HISTORY_PAGE_MAX: usize = 100;
+
+/// Most saves of one branch that share a commit.
+pub const SAVES_PER_COMMIT_MAX: usize = 64;
+/// Most batches that share a transaction and its sync.
+pub const BATCHES_PER_TRANSACTION_MAX: usize = 256;
+/// Most batches waiting for the writer; above it the caller is told to come back.
+pub const BATCHES_WAITING_MAX: usize = 1024;
+/// Frames in the WAL above which the writer checkpoints itself: 64 MiB.
+pub const WAL_FRAMES_MAX: u64 = 16_384;
+/// Frames in the WAL above which the helper checkpoints beside the writer.
+pub const WAL_FRAMES_IDLE_MAX: u64 = 1000;
+/// Tombstones kept for readers that ask what was deleted since.
+pub const TOMBSTONES_KEPT: u64 = 100_000;
+
+/// Memory for decoded nodes, in bytes.
+pub const NODE_CACHE_BYTES: u64 = 64 << 20;
+/// Memory for small blobs, in bytes.
+pub const BLOB_CACHE_BYTES: u64 = 32 << 20;
+/// Branch digests and git tree ids kept in memory, entries each.
+pub const DIGEST_CACHE_ENTRIES: usize = 100_000;
+
+/// Longest request head, in bytes: request line and headers.
+pub const REQUEST_HEAD_BYTES_MAX: usize = 64 << 10;
+/// Longest request target, in bytes: a path of 4,096 bytes, each percent-encoded, and a query.
+pub const REQUEST_TARGET_BYTES_MAX: usize = 32 << 10;
+/// Most header lines of a request.
+pub const HEADER_LINES_MAX: usize = 64;
+/// Longest wait for a request's head, and for the next request of a connection, in seconds.
+pub const HEAD_WAIT_S_MAX: u64 = 20;
+/// Longest wait for the next bytes of a body, in seconds.
+pub const BODY_WAIT_S_MAX: u64 = 30;
+/// Longest wait for a client to take the next bytes of an answer, in seconds.
+pub const WRITE_WAIT_S_MAX: u64 = 30;
+/// How long a stop waits for what is in flight, in seconds.
+pub const STOP_WAIT_S_MAX: u64 = 30;
+/// Most connections at once; more wait in the backlog.
+pub const CONNECTIONS_MAX: usize = 10_000;
+/// Bytes of a refused body that are read and dropped so that the client sees the answer.
+pub const REFUSED_BODY_BYTES_MAX: usize = 256 << 10;
+/// Most logins being checked at once: each takes 19 MiB and 25 ms of a core.
+pub const LOGINS_AT_ONCE_MAX: usize = 2;
+/// Most logins waiting to be checked.
+pub const LOGINS_WAITING_MAX: usize = 64;
+/// Bytes of a large blob read at once.
+pub const READ_CHUNK_BYTES: usize = 256 << 10;

@@ -1,0 +1,15 @@
+//! Values every layer shares: ids, digests, checked names, time, limits, secrets.
+//!
+//! Nothing here does input or output, and nothing here knows another layer.
+
+pub mod account_name;
+pub mod branch_name;
+pub mod clock;
+pub mod digest;
+pub mod file_path;
+pub mod id;
+pub mod limits;
+pub mod name_error;
+pub mod repo_id;
+pub mod secret;
+pub mod snapshot_version;

@@ -1,0 +1,150 @@
+//! Secrets: random 256-bit values that leave the service once and are kept only as digests.
+
+use std::fmt;
+
+use subtle::ConstantTimeEq;
+
+use super::digest::sha256;
+use super::id::Sha256;
+
+/// How many hexadecimal digits a secret has (specification section 8).
+pub const SECRET_DIGITS: usize = 64;
+
+/// A secret in the clear: a token, or the value of a session cookie. It has no `Display` and no
+/// `Serialize`; who wants the text says [`Secret::reveal`].
+#[derive(Clone)]
+pub struct Secret(String);
+
+impl Secret {
+    /// Makes one from the system's random source.
+    pub fn generate() -> Self {
+        Self(hex::encode(rand::random::<[u8; SECRET_DIGITS / 2]>()))
+    }
+
+    /// Takes a client's text, if it has the form of a secret: 64 lower-case hexadecimal digits.
+    pub fn parse(text: &[u8]) -> Option<Self> {
+        let fine = text.len() == SECRET_DIGITS
+            && text
+                .iter()
+                .all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(b));
+        fine.then(|| Self(String::from_utf8_lossy(text).into_owned()))
+    }
+
+    /// The text, to give it to its owner.
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+
+    /// What is kept of it. A plain SHA-256 is enough: there are 256 bits to guess.
+    pub fn digest(&self) -> Sha256 {
+        sha256(self.0.as_bytes())
+    }
+
+    /// The last six digits, by which its owner knows it again.
+    pub fn suffix(&self) -> &str {
+        &self.0[SECRET_DIGITS - 6..]
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret(..)")
+    }
+}
+
+/// The service's key: what instance fingerprints are digested under, so that a copy of the records
+/// does not let anybody guess them.
+#[derive(Clone)]
+pub struct ServerKey([u8; 32]);
+
+impl ServerKey {
+    /// Makes one from the system's random source.
+    pub fn generate() -> Self {
+        Self(rand::random())
+    }
+
+    /// Reads the 64 hexadecimal digits of the key's file.
+    pub fn parse(text: &str) -> Option<Self> {
+        let mut key = [0; 32];
+        hex::decode_to_slice(text.trim_end(), &mut key).ok()?;
+        Some(Self(key))
+    }
+
+    /// The text for the key's file.
+    pub fn reveal(&self) -> String {
+        hex::encode(self.0)
+    }
+
+    /// Digests an instance id for one token: equal ids of two tokens have unequal fingerprints.
+    pub fn fingerprint(&self, token: u64, instance: &[u8]) -> Fingerprint {
+        let mut hasher = blake3::Hasher::new_keyed(&self.0);
+        hasher.update(&token.to_le_bytes());
+        hasher.update(instance);
+        Fingerprint(*hasher.finalize().as_bytes())
+    }
+}
+
+impl fmt::Debug for ServerKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ServerKey(..)")
+    }
+}
+
+/// A keyed digest of an instance id. It can be compared only in constant time.
+#[derive(Clone, Copy)]
+pub struct Fingerprint([u8; 32]);
+
+impl Fingerprint {
+    /// Reads the text of a record.
+    pub fn parse(text: &str) -> Option<Self> {
+        let mut bytes = [0; 32];
+        hex::decode_to_slice(text, &mut bytes).ok()?;
+        Some(Self(bytes))
+    }
+
+    /// The text for a record.
+    pub fn to_hex(self) -> String {
+        hex::encode(self.0)
+    }
+
+    /// Compares without telling by its time where they differ (specification section 5.2).
+    pub fn matches(&self, other: &Self) -> bool {
+        self.0.ct_eq(&other.0).into()
+    }
+}
+
+impl fmt::Debug for Fingerprint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Fingerprint(..)")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_sixty_four_lower_case_digits_are_a_secret() {
+        let secret = Secret::generate();
+        let text = secret.reveal().to_owned();
+        assert_eq!(
+            Secret::parse(text.as_bytes()).map(|s| s.digest()),
+            Some(secret.digest())
+        );
+        assert_eq!(format!("{secret:?}"), "Secret(..)");
+        let upper = "A".repeat(64);
+        for wrong in ["", &text[1..], &format!("{text}0"), &upper, &"g".repeat(64)] {
+            assert!(Secret::parse(wrong.as_bytes()).is_none(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_fingerprint_is_bound_to_key_token_and_instance() {
+        let (key, other) = (ServerKey::generate(), ServerKey::generate());
+        let print = key.fingerprint(1, b"erp-1");
+        assert!(print.matches(&key.fingerprint(1, b"erp-1")));
+        assert!(!print.matches(&key.fingerprint(2, b"erp-1")));
+        assert!(!print.matches(&key.fingerprint(1, b"erp-2")));
+        assert!(!print.matches(&other.fingerprint(1, b"erp-1")));
+    }
+}

@@ -1,0 +1,93 @@
+//! What one commit takes.
+
+use bytes::Bytes;
+use serde::Serialize;
+
+use super::Version;
+use crate::base::id::{Kind, ObjectId, Sha256};
+
+/// Objects and record writes that become durable and visible together, or not at all.
+#[derive(Clone, Debug, Default)]
+pub struct Batch {
+    /// Objects to put; one that is there already is left as it is.
+    pub objects: Vec<NewObject>,
+    /// Objects that must be there already.
+    pub required: Vec<ObjectId>,
+    /// Record writes, each with what it expects.
+    pub writes: Vec<RecordWrite>,
+}
+
+/// An object to put. Its id was computed from its bytes by the caller.
+#[derive(Clone, Debug)]
+pub struct NewObject {
+    /// The id.
+    pub id: ObjectId,
+    /// What it is.
+    pub kind: Kind,
+    /// Length in bytes.
+    pub size: u64,
+    /// SHA-256, for blobs.
+    pub sha256: Option<Sha256>,
+    /// The bytes, or where they already are.
+    pub body: NewBody,
+}
+
+/// Where a new object's bytes are.
+#[derive(Clone, Debug)]
+pub enum NewBody {
+    /// Here.
+    Inline(Bytes),
+    /// Published by [`super::Staging::publish`].
+    Published,
+}
+
+/// A record to write or delete.
+#[derive(Clone, Debug)]
+pub struct RecordWrite {
+    /// The key.
+    pub key: String,
+    /// What must be there now.
+    pub expect: Expect,
+    /// The new value, `None` to delete.
+    pub value: Option<Bytes>,
+}
+
+/// What a write expects to find.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Expect {
+    /// Whatever is there.
+    Anything,
+    /// No record.
+    Absent,
+    /// The record of this version.
+    Version(Version),
+}
+
+impl Batch {
+    /// Adds a record's new value.
+    pub fn write<T: Serialize>(&mut self, key: String, expect: Expect, value: &T) {
+        let value =
+            serde_json::to_vec(value).expect("records serialize: string keys, no failing types");
+        self.writes.push(RecordWrite {
+            key,
+            expect,
+            value: Some(value.into()),
+        });
+    }
+
+    /// Adds a deletion.
+    pub fn delete(&mut self, key: String, expect: Expect) {
+        self.writes.push(RecordWrite {
+            key,
+            expect,
+            value: None,
+        });
+    }
+
+    /// Adds everything of another batch.
+    pub fn append(&mut self, mut other: Self) {
+        self.objects.append(&mut other.objects);
+        self.required.append(&mut other.required);
+        self.writes.append(&mut other.writes);
+    }
+}

@@ -1,0 +1,95 @@
+//! What can go wrong where bytes live, by what the caller can do about it.
+
+use std::io;
+use std::path::PathBuf;
+
+use crate::base::id::{Kind, ObjectId};
+
+/// An error of the store.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// A record was written by somebody else since it was read: read again and repeat.
+    #[error("record «{key}» has changed meanwhile")]
+    Conflict {
+        /// The record's key.
+        key: String,
+    },
+    /// A commit relies on an object that is not there.
+    #[error("object {id} is missing")]
+    Missing {
+        /// The object.
+        id: ObjectId,
+    },
+    /// Stored bytes are not what their id says.
+    #[error("{kind} {id} is damaged: {reason}")]
+    Damaged {
+        /// What it should be.
+        kind: Kind,
+        /// Its id.
+        id: ObjectId,
+        /// What was found.
+        reason: String,
+    },
+    /// A record cannot be read.
+    #[error("record «{key}» is damaged: {source}")]
+    DamagedRecord {
+        /// The record's key.
+        key: String,
+        /// What the decoder said.
+        #[source]
+        source: serde_json::Error,
+    },
+    /// The disk is full. Nothing was changed; it heals when there is room.
+    #[error("no space left on the disk")]
+    Full,
+    /// Too much is waiting to be written: come back in a moment.
+    #[error("too many changes are waiting to be written")]
+    Busy,
+    /// An earlier write failed, so nothing more is written until a restart.
+    #[error("the store has stopped writing after a failed write; restart the service")]
+    Stopped,
+    /// The store was opened for reading only.
+    #[error("the store was opened for reading only")]
+    ReadOnly,
+    /// The folder cannot be opened.
+    #[error("{}: {reason}", path.display())]
+    Folder {
+        /// The folder or the file in it.
+        path: PathBuf,
+        /// Why, and what to do.
+        reason: String,
+    },
+    /// Another daemon holds the folder.
+    #[error("{} is in use by {holder}", path.display())]
+    Locked {
+        /// The folder.
+        path: PathBuf,
+        /// Who holds it.
+        holder: String,
+    },
+    /// Input or output failed.
+    #[error("{action}: {source}")]
+    Io {
+        /// What was being done.
+        action: &'static str,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+    /// The database refused.
+    #[error("database: {0}")]
+    Database(#[from] rusqlite::Error),
+}
+
+impl StoreError {
+    /// Turns an error of input or output into the store's, a full disk apart.
+    pub fn io(action: &'static str, source: io::Error) -> Self {
+        match source.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::Full,
+            _ => Self::Io { action, source },
+        }
+    }
+}
+
+/// A result of the store.
+pub type Result<T> = std::result::Result<T, StoreError>;

@@ -1,0 +1,214 @@
+//! The in-memory engine: complete, and stricter than the others.
+
+use std::collections::{BTreeMap, HashMap};
+use std::io;
+use std::sync::{Mutex, MutexGuard};
+
+use bytes::Bytes;
+
+use super::{
+    Batch, Body, Expect, NewBody, ObjectRow, Record, Result, Scan, Staging, Store, StoreError,
+    StoredObject, Version,
+};
+use crate::base::digest::{byte_count, object_id};
+use crate::base::id::{BlobId, Kind, ObjectId};
+
+/// A store that lives as long as the process. Beyond what every store promises, it checks that the
+/// bytes of each object put have the id they are put under.
+#[derive(Debug, Default)]
+pub struct MemoryStore {
+    state: std::sync::Arc<Mutex<State>>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    objects: BTreeMap<ObjectId, StoredObject>,
+    published: HashMap<BlobId, Bytes>,
+    records: BTreeMap<String, (Version, Bytes)>,
+    version: Version,
+}
+
+impl MemoryStore {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().expect("no panic while held")
+    }
+}
+
+impl Store for MemoryStore {
+    fn object(&self, id: ObjectId) -> Result<Option<StoredObject>> {
+        Ok(self.state().objects.get(&id).cloned())
+    }
+
+    fn contains(&self, id: ObjectId) -> Result<bool> {
+        Ok(self.state().objects.contains_key(&id))
+    }
+
+    fn object_rows(&self, after: Option<ObjectId>, limit: usize) -> Result<Vec<ObjectRow>> {
+        let state = self.state();
+        let rows = state
+            .objects
+            .iter()
+            .filter(|(id, _)| after.is_none_or(|after| **id > after));
+        Ok(rows
+            .take(limit)
+            .map(|(id, object)| ObjectRow {
+                id: *id,
+                kind: object.kind,
+                size: object.size,
+                inline: true,
+            })
+            .collect())
+    }
+
+    fn ids_with_prefix(&self, prefix: &[u8], limit: usize) -> Result<Vec<ObjectId>> {
+        let state = self.state();
+        let ids = state
+            .objects
+            .keys()
+            .filter(|id| id.as_bytes().starts_with(prefix));
+        Ok(ids.take(limit).copied().collect())
+    }
+
+    fn record(&self, key: &str) -> Result<Option<Record>> {
+        Ok(self.state().records.get_key_value(key).map(to_record))
+    }
+
+    fn scan(&self, scan: Scan<'_>) -> Result<Vec<Record>> {
+        let state = self.state();
+        let from = scan.prefix.to_owned();
+        let under = state
+            .records
+            .range(from..)
+            .take_while(|(key, _)| key.starts_with(scan.prefix));
+        if scan.descending {
+            let mut all: Vec<_> = under
+                .filter(|(key, _)| scan.after.is_none_or(|after| key.as_str() < after))
+                .collect();
+            all.reverse();
+            return Ok(all.into_iter().take(scan.limit).map(to_record).collect());
+        }
+        let beyond = under.filter(|(key, _)| scan.after.is_none_or(|after| key.as_str() > after));
+        Ok(beyond.take(scan.limit).map(to_record).collect())
+    }
+
+    fn last_version(&self) -> Result<Version> {
+        Ok(self.state().version)
+    }
+
+    fn commit(&self, batch: Batch) -> Result<Version> {
+        let mut state = self.state();
+        for write in &batch.writes {
+            let found = state.records.get(&write.key).map(|(version, _)| *version);
+            let fine = match write.expect {
+                Expect::Anything => true,
+                Expect::Absent => found.is_none(),
+                Expect::Version(version) => found == Some(version),
+            };
+            if !fine {
+                return Err(StoreError::Conflict {
+                    key: write.key.clone(),
+                });
+            }
+        }
+        let mut objects = Vec::new();
+        for new in batch.objects {
+            let bytes = match new.body {
+                NewBody::Inline(bytes) => bytes,
+                NewBody::Published => {
+                    let id = BlobId::from_bytes(*new.id.as_bytes());
+                    state
+                        .published
+                        .get(&id)
+                        .cloned()
+                        .ok_or(StoreError::Missing { id: new.id })?
+                }
+            };
+            if object_id(new.kind, &bytes) != new.id || byte_count(&bytes) != new.size {
+                let reason = "it was put under an id that is not its own".to_owned();
+                return Err(StoreError::Damaged {
+                    kind: new.kind,
+                    id: new.id,
+                    reason,
+                });
+            }
+            let body = Body::Inline(bytes);
+            objects.push((
+                new.id,
+                StoredObject {
+                    kind: new.kind,
+                    size: new.size,
+                    sha256: new.sha256,
+                    body,
+                },
+            ));
+        }
+        if let Some(id) = batch.required.iter().find(|id| {
+            !state.objects.contains_key(*id) && !objects.iter().any(|(new, _)| new == *id)
+        }) {
+            return Err(StoreError::Missing { id: *id });
+        }
+        for (id, object) in objects {
+            state.objects.entry(id).or_insert(object);
+        }
+        for write in batch.writes {
+            state.version += 1;
+            let version = state.version;
+            match write.value {
+                Some(value) => state.records.insert(write.key, (version, value)),
+                None => state.records.remove(&write.key),
+            };
+        }
+        Ok(state.version)
+    }
+
+    fn stage(&self) -> Result<Box<dyn Staging>> {
+        let state = std::sync::Arc::clone(&self.state);
+        Ok(Box::new(MemoryStaging {
+            state,
+            bytes: Vec::new(),
+        }))
+    }
+
+    fn is_writable(&self) -> bool {
+        true
+    }
+}
+
+fn to_record((key, (version, value)): (&String, &(Version, Bytes))) -> Record {
+    Record {
+        key: key.clone(),
+        version: *version,
+        value: value.clone(),
+    }
+}
+
+#[derive(Debug)]
+struct MemoryStaging {
+    state: std::sync::Arc<Mutex<State>>,
+    bytes: Vec<u8>,
+}
+
+impl Staging for MemoryStaging {
+    fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        self.bytes.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    fn reread(&mut self) -> Result<Box<dyn io::Read + '_>> {
+        Ok(Box::new(self.bytes.as_slice()))
+    }
+
+    fn publish(self: Box<Self>, id: BlobId) -> Result<()> {
+        if object_id(Kind::Blob, &self.bytes) != id.into() {
+            let reason = "it was published under an id that is not its own".to_owned();
+            return Err(StoreError::Damaged {
+                kind: Kind::Blob,
+                id: id.into(),
+                reason,
+            });
+        }
+        let mut state = self.state.lock().expect("no panic while held");
+        state.published.insert(id, self.bytes.into());
+        Ok(())
+    }
+}

@@ -1,0 +1,163 @@
+//! Where bytes live: objects under their ids, and records under ordered keys.
+//!
+//! This layer moves bytes. It does not know what a node or a record means, and it must not import
+//! `object`: an engine cannot come to depend on a format, nor a format on an engine.
+
+pub mod batch;
+pub mod error;
+pub mod memory;
+pub mod objects;
+pub mod sqlite;
+
+use std::fmt;
+use std::io;
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use crate::base::id::{BlobId, Kind, ObjectId, Sha256};
+
+pub use batch::{Batch, Expect, NewBody, NewObject, RecordWrite};
+pub use error::{Result, StoreError};
+
+/// A record's version: the number of the write that made it, rising through the whole store.
+pub type Version = u64;
+
+/// A mutable value under an ordered key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Record {
+    /// The key.
+    pub key: String,
+    /// The write that made this value.
+    pub version: Version,
+    /// JSON.
+    pub value: Bytes,
+}
+
+/// Which records a scan wants.
+#[derive(Clone, Debug)]
+pub struct Scan<'a> {
+    /// Only keys that start with this.
+    pub prefix: &'a str,
+    /// Only keys beyond this one in the scan's direction.
+    pub after: Option<&'a str>,
+    /// From the last key to the first.
+    pub descending: bool,
+    /// At most so many.
+    pub limit: usize,
+}
+
+impl<'a> Scan<'a> {
+    /// All records under a prefix, in order.
+    pub fn prefix(prefix: &'a str) -> Self {
+        Self {
+            prefix,
+            after: None,
+            descending: false,
+            limit: usize::MAX,
+        }
+    }
+}
+
+/// An object as it lies in the store.
+#[derive(Clone, Debug)]
+pub struct StoredObject {
+    /// What it is.
+    pub kind: Kind,
+    /// Length in bytes.
+    pub size: u64,
+    /// SHA-256, for blobs.
+    pub sha256: Option<Sha256>,
+    /// The bytes.
+    pub body: Body,
+}
+
+/// An object's bytes.
+#[derive(Clone, Debug)]
+pub enum Body {
+    /// Small enough to be in memory.
+    Inline(Bytes),
+    /// Read in pieces.
+    Large(Arc<dyn LargeBody>),
+}
+
+/// A body too large for memory.
+pub trait LargeBody: Send + Sync + fmt::Debug {
+    /// Fills the buffer from this offset on, to its end.
+    ///
+    /// # Errors
+    /// `UnexpectedEof` when the body is shorter.
+    fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()>;
+}
+
+/// A large body on its way in. Dropped without [`Staging::publish`], it leaves nothing.
+pub trait Staging: Send + fmt::Debug {
+    /// Takes the next bytes.
+    fn write(&mut self, bytes: &[u8]) -> Result<()>;
+
+    /// Reads back what was written, from its start.
+    fn reread(&mut self) -> Result<Box<dyn io::Read + '_>>;
+
+    /// Gives the body its name.
+    ///
+    /// # Durability
+    /// When it returns, the bytes are on the disk under their name; a commit may name them.
+    fn publish(self: Box<Self>, id: BlobId) -> Result<()>;
+}
+
+/// An object's row, without its bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ObjectRow {
+    /// The id.
+    pub id: ObjectId,
+    /// What it is.
+    pub kind: Kind,
+    /// Length in bytes.
+    pub size: u64,
+    /// True when the bytes are a row's, false when they are a file's.
+    pub inline: bool,
+}
+
+/// A place for objects and records.
+///
+/// # Invariants
+/// Objects never change. What [`Store::commit`] acknowledged is durable and visible to every later
+/// read; what it refused changed nothing. A read never returns what is not durable.
+pub trait Store: Send + Sync + fmt::Debug {
+    /// The object with this id, `None` if there is none. The bytes are as they lie there: the caller
+    /// holds them against the id (see [`objects::Objects`]).
+    fn object(&self, id: ObjectId) -> Result<Option<StoredObject>>;
+
+    /// True if the object is there and durable.
+    fn contains(&self, id: ObjectId) -> Result<bool>;
+
+    /// Rows in the order of their ids, beyond `after`; at most `limit`.
+    fn object_rows(&self, after: Option<ObjectId>, limit: usize) -> Result<Vec<ObjectRow>>;
+
+    /// Ids that start with these bytes (at most 32), at most `limit`.
+    fn ids_with_prefix(&self, prefix: &[u8], limit: usize) -> Result<Vec<ObjectId>>;
+
+    /// The record under this key, `None` if there is none.
+    fn record(&self, key: &str) -> Result<Option<Record>>;
+
+    /// Records in the order of their keys.
+    fn scan(&self, scan: Scan<'_>) -> Result<Vec<Record>>;
+
+    /// The version of the last write.
+    fn last_version(&self) -> Result<Version>;
+
+    /// Makes the whole batch durable and visible, or none of it. Batches of many callers share a
+    /// sync; one that is refused does not touch the others.
+    ///
+    /// # Errors
+    /// [`StoreError::Conflict`] when a record has not the version expected, [`StoreError::Missing`]
+    /// when a required object is not there, [`StoreError::Full`], [`StoreError::Busy`],
+    /// [`StoreError::Stopped`], [`StoreError::ReadOnly`].
+    fn commit(&self, batch: Batch) -> Result<Version>;
+
+    /// Begins a body that is too large for a row.
+    fn stage(&self) -> Result<Box<dyn Staging>>;
+
+    /// False after a failed write: reads go on, writes are refused until a restart.
+    fn is_writable(&self) -> bool;
+}

@@ -1,0 +1,140 @@
+//! Large blobs as files: staged in `incoming/`, published into `blobs/`.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Seek, Write};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use super::folder::{Folder, sync_dir};
+use crate::base::id::{BlobId, ObjectId};
+use crate::store::{LargeBody, Result, Staging, StoreError};
+
+/// After so many bytes a staged file is written back, so that its final sync has little to do and
+/// other syncs do not wait behind it.
+const WRITE_BACK_BYTES: u64 = 8 << 20;
+
+/// The file of a large blob: two digits choose the folder, the rest is the name.
+pub(super) fn blob_path(folder: &Folder, id: ObjectId) -> PathBuf {
+    let text = id.to_string();
+    let (fan, name) = text.split_at(2);
+    folder.blobs().join(fan).join(name)
+}
+
+/// Opens the file of a large blob: a regular file, through no link, of the size its row says.
+pub(super) fn open_blob(folder: &Folder, id: ObjectId, size: u64) -> io::Result<BlobFile> {
+    let nofollow = i32::try_from(rustix::fs::OFlags::NOFOLLOW.bits()).unwrap_or(0);
+    let file = OpenOptions::new()
+        .read(true)
+        .custom_flags(nofollow)
+        .open(blob_path(folder, id))?;
+    let found = file.metadata()?;
+    if !found.is_file() || found.len() != size {
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidData,
+            "not a regular file of the right size",
+        ));
+    }
+    Ok(BlobFile { file })
+}
+
+/// An open blob file.
+#[derive(Debug)]
+pub(super) struct BlobFile {
+    file: File,
+}
+
+impl LargeBody for BlobFile {
+    fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+        self.file.read_exact_at(buffer, offset)
+    }
+}
+
+/// A file in `incoming/`, locked while its upload lives so that a starting daemon can tell it from
+/// what a crash left.
+#[derive(Debug)]
+pub(super) struct StagedFile {
+    folder: Folder,
+    path: PathBuf,
+    file: File,
+    unsynced: u64,
+}
+
+impl StagedFile {
+    pub(super) fn create(folder: &Folder) -> io::Result<Self> {
+        loop {
+            let path = folder
+                .incoming()
+                .join(hex::encode(rand::random::<[u8; 16]>()));
+            let file = OpenOptions::new()
+                .read(true)
+                .write(true)
+                .create_new(true)
+                .mode(0o600)
+                .open(&path)?;
+            file.lock()?;
+            // A sweep may have come between creation and lock; then the name is gone, and we begin anew.
+            if file.metadata()?.nlink() > 0 {
+                return Ok(Self {
+                    folder: folder.clone(),
+                    path,
+                    file,
+                    unsynced: 0,
+                });
+            }
+        }
+    }
+}
+
+impl Staging for StagedFile {
+    fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        let io = |e| StoreError::io("writing an upload", e);
+        self.file.write_all(bytes).map_err(io)?;
+        self.unsynced += crate::base::digest::byte_count(bytes);
+        if self.unsynced >= WRITE_BACK_BYTES {
+            self.unsynced = 0;
+            self.file.sync_data().map_err(io)?;
+        }
+        Ok(())
+    }
+
+    fn reread(&mut self) -> Result<Box<dyn io::Read + '_>> {
+        self.file
+            .rewind()
+            .map_err(|e| StoreError::io("reading an upload back", e))?;
+        Ok(Box::new(&self.file))
+    }
+
+    fn publish(self: Box<Self>, id: BlobId) -> Result<()> {
+        let target = blob_path(&self.folder, id.into());
+        let dir = target.parent().unwrap_or(Path::new("/"));
+        self.file
+            .sync_all()
+            .map_err(|e| StoreError::io("syncing an upload", e))?;
+        // A file of that name has the same bytes or is damaged: either way ours may take its place.
+        fs::rename(&self.path, &target).map_err(|e| StoreError::io("naming a blob", e))?;
+        sync_dir(dir).map_err(|e| StoreError::io("syncing a folder of blobs", e))
+    }
+}
+
+impl Drop for StagedFile {
+    fn drop(&mut self) {
+        // After publishing the name is gone; otherwise the upload was given up and leaves nothing.
+        if let Err(e) = fs::remove_file(&self.path)
+            && e.kind() != io::ErrorKind::NotFound
+        {
+            tracing::warn!(error = %e, "an abandoned upload could not be removed");
+        }
+    }
+}
+
+/// Removes uploads that a crash left: those that nobody holds locked.
+pub(super) fn sweep_incoming(folder: &Folder) -> io::Result<()> {
+    for entry in fs::read_dir(folder.incoming())? {
+        let path = entry?.path();
+        let stale = File::open(&path).is_ok_and(|file| file.try_lock().is_ok());
+        if stale {
+            fs::remove_file(&path)?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,240 @@
+//! The data folder: its format, its lock, its subfolders (`objects-layout.md`, "Data folder").
+
+use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
+use std::io::{self, Read, Seek, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use crate::store::{Result, StoreError};
+
+/// What `FORMAT` holds.
+const FORMAT: &str = "siteconf 1\n";
+/// Names that a folder may hold before it has a format: an interrupted creation.
+const OWN_NAMES: [&str; 9] = [
+    "LOCK",
+    "FORMAT.new",
+    "blobs",
+    "incoming",
+    "secrets",
+    "store.db",
+    "store.db-wal",
+    "store.db-shm",
+    "lost+found",
+];
+/// Magic numbers of network file systems, on which neither locks nor the log can be trusted.
+const NETWORK_FILE_SYSTEMS: [(i64, &str); 6] = [
+    (0x6969, "NFS"),
+    (0xff53_4d42, "CIFS"),
+    (0xfe53_4d42, "SMB"),
+    (0x0102_1997, "9P"),
+    (0x5346_414f, "AFS"),
+    (0x00c3_6400, "Ceph"),
+];
+
+/// A data folder whose format was checked.
+#[derive(Clone, Debug)]
+pub struct Folder {
+    root: PathBuf,
+}
+
+impl Folder {
+    /// Opens a folder that holds a store.
+    ///
+    /// # Errors
+    /// [`StoreError::Folder`] when there is none or it is of another format version.
+    pub fn open(root: &Path) -> Result<Self> {
+        let refuse = |reason: String| {
+            Err(StoreError::Folder {
+                path: root.to_owned(),
+                reason,
+            })
+        };
+        match fs::read_to_string(root.join("FORMAT")) {
+            Ok(text) if text == FORMAT => Ok(Self {
+                root: root.to_owned(),
+            }),
+            Ok(text) if text.starts_with("siteconf ") => refuse(format!(
+                "the folder has format «{}», this version reads «{}»; use the version that wrote it",
+                text.trim_end(),
+                FORMAT.trim_end()
+            )),
+            Ok(_) => refuse("FORMAT does not name a format of siteconf".to_owned()),
+            Err(e) if e.kind() == io::ErrorKind::NotFound => {
+                refuse("no store here; «siteconf serve» makes one on its first start".to_owned())
+            }
+            Err(e) => Err(StoreError::io("reading FORMAT", e)),
+        }
+    }
+
+    /// Opens a folder, or makes one where there is nothing, and takes its lock. A creation that was
+    /// interrupted goes on where it stopped.
+    ///
+    /// # Errors
+    /// [`StoreError::Locked`] when another daemon holds it; [`StoreError::Folder`] when it holds
+    /// something else, is of another version or lies on a network file system.
+    pub fn open_or_create(root: &Path) -> Result<(Self, Lock)> {
+        make_dir(root).map_err(|e| StoreError::io("creating the data folder", e))?;
+        refuse_network(root)?;
+        let exists =
+            fs::exists(root.join("FORMAT")).map_err(|e| StoreError::io("reading FORMAT", e))?;
+        if !exists {
+            refuse_foreign(root)?;
+        }
+        let folder = if exists {
+            Self::open(root)?
+        } else {
+            Self {
+                root: root.to_owned(),
+            }
+        };
+        let lock = Lock::take(root)?;
+        if !exists {
+            folder
+                .lay_out()
+                .map_err(|e| StoreError::io("creating the data folder", e))?;
+        }
+        Ok((folder, lock))
+    }
+
+    /// The database.
+    pub fn database(&self) -> PathBuf {
+        self.root.join("store.db")
+    }
+
+    /// The folder of large blobs.
+    pub fn blobs(&self) -> PathBuf {
+        self.root.join("blobs")
+    }
+
+    /// The folder of uploads under way.
+    pub fn incoming(&self) -> PathBuf {
+        self.root.join("incoming")
+    }
+
+    /// The folder of secrets.
+    pub fn secrets(&self) -> PathBuf {
+        self.root.join("secrets")
+    }
+
+    /// Makes everything but the tables; `FORMAT` comes last, so that it stands for the whole.
+    fn lay_out(&self) -> io::Result<()> {
+        for dir in [self.blobs(), self.incoming(), self.secrets()] {
+            make_dir(&dir)?;
+        }
+        for fan in 0..=u8::MAX {
+            make_dir(&self.blobs().join(hex::encode([fan])))?;
+        }
+        sync_dir(&self.blobs())?;
+        private_file(&self.database(), false)?;
+        write_durably(&self.root.join("FORMAT"), FORMAT.as_bytes())
+    }
+}
+
+/// The daemon's hold on a folder, for as long as it lives.
+#[derive(Debug)]
+pub struct Lock {
+    _file: File,
+}
+
+impl Lock {
+    fn take(root: &Path) -> Result<Self> {
+        let io = |e| StoreError::io("locking the data folder", e);
+        let mut file = private_file(&root.join("LOCK"), false).map_err(io)?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                let mut holder = String::new();
+                file.read_to_string(&mut holder).map_err(io)?;
+                let holder = if holder.is_empty() {
+                    "another siteconf".to_owned()
+                } else {
+                    holder
+                };
+                return Err(StoreError::Locked {
+                    path: root.to_owned(),
+                    holder: holder.trim_end().to_owned(),
+                });
+            }
+            Err(TryLockError::Error(e)) => return Err(io(e)),
+        }
+        file.set_len(0).map_err(io)?;
+        file.rewind().map_err(io)?;
+        writeln!(file, "siteconf with process id {}", std::process::id()).map_err(io)?;
+        Ok(Self { _file: file })
+    }
+}
+
+/// Writes a small file so that after a crash it is there whole or not at all: a temporary file
+/// beside it, synced, renamed, the folder synced. Mode 0600.
+pub fn write_durably(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let parent = path.parent().unwrap_or(Path::new("."));
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(".new");
+    let staged = parent.join(name);
+    let mut file = private_file(&staged, true)?;
+    file.write_all(bytes)?;
+    file.sync_all()?;
+    fs::rename(&staged, path)?;
+    sync_dir(parent)
+}
+
+/// Makes what happened to the names in a folder durable.
+pub(super) fn sync_dir(dir: &Path) -> io::Result<()> {
+    File::open(dir)?.sync_all()
+}
+
+fn private_file(path: &Path, truncate: bool) -> io::Result<File> {
+    OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(truncate)
+        .mode(0o600)
+        .open(path)
+}
+
+fn make_dir(dir: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(dir)
+}
+
+fn refuse_foreign(root: &Path) -> Result<()> {
+    let names = fs::read_dir(root).map_err(|e| StoreError::io("listing the data folder", e))?;
+    for name in names {
+        let name = name
+            .map_err(|e| StoreError::io("listing the data folder", e))?
+            .file_name();
+        if !OWN_NAMES.iter().any(|own| name == *own) {
+            let reason = format!(
+                "the folder is not empty and holds no store («{}» is in it); name an empty folder",
+                name.to_string_lossy()
+            );
+            return Err(StoreError::Folder {
+                path: root.to_owned(),
+                reason,
+            });
+        }
+    }
+    Ok(())
+}
+
+fn refuse_network(root: &Path) -> Result<()> {
+    let found = rustix::fs::statfs(root)
+        .map_err(|e| StoreError::io("asking for the file system", e.into()))?
+        .f_type;
+    // Some architectures sign-extend the 32-bit magic number.
+    let found = found & 0xffff_ffff;
+    match NETWORK_FILE_SYSTEMS
+        .iter()
+        .find(|(magic, _)| *magic == found)
+    {
+        None => Ok(()),
+        Some((_, name)) => {
+            let reason =
+                format!("the folder lies on {name}; a network file system cannot hold the store");
+            Err(StoreError::Folder {
+                path: root.to_owned(),
+                reason,
+            })
+        }
+    }
+}

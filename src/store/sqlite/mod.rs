@@ -1,0 +1,255 @@
+//! The embedded engine: one SQLite database, and files for large blobs.
+
+mod files;
+mod folder;
+mod schema;
+mod writer;
+
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use rusqlite::{Connection, OptionalExtension, Row, params};
+
+pub use folder::{Folder, write_durably};
+
+use super::{
+    Batch, Body, ObjectRow, Record, Result, Scan, Staging, Store, StoreError, StoredObject, Version,
+};
+use crate::base::id::{Kind, ObjectId, Sha256};
+use writer::Writer;
+
+/// A store in a folder. One process, the daemon, holds the folder's lock; others may read and write
+/// beside it.
+#[derive(Debug)]
+pub struct SqliteStore {
+    folder: Folder,
+    /// `None` when opened for reading only. Before the lock, so that it is dropped first.
+    writer: Option<Writer>,
+    readers: Mutex<Vec<Connection>>,
+    _lock: Option<folder::Lock>,
+}
+
+impl SqliteStore {
+    /// Opens or makes the store as the daemon: takes its lock and sweeps what a crash left.
+    pub fn open_locked(root: &Path) -> Result<Self> {
+        let (folder, lock) = Folder::open_or_create(root)?;
+        let swept = files::sweep_incoming(&folder);
+        swept.map_err(|e| StoreError::io("sweeping abandoned uploads", e))?;
+        Self::with_writer(folder, Some(lock))
+    }
+
+    /// Opens an existing store beside a daemon that may be running.
+    pub fn open_beside(root: &Path) -> Result<Self> {
+        Self::with_writer(Folder::open(root)?, None)
+    }
+
+    /// Opens an existing store for reading only.
+    pub fn open_read_only(root: &Path) -> Result<Self> {
+        let folder = Folder::open(root)?;
+        Ok(Self {
+            folder,
+            writer: None,
+            readers: Mutex::default(),
+            _lock: None,
+        })
+    }
+
+    fn with_writer(folder: Folder, lock: Option<folder::Lock>) -> Result<Self> {
+        let writer = Some(Writer::start(&folder)?);
+        Ok(Self {
+            folder,
+            writer,
+            readers: Mutex::default(),
+            _lock: lock,
+        })
+    }
+
+    /// The folder it lies in.
+    pub fn folder(&self) -> &Folder {
+        &self.folder
+    }
+
+    /// Lends a reading connection; one that met an error is not kept.
+    fn read<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
+        let idle = self.readers.lock().expect("no panic while held").pop();
+        let db = match idle {
+            Some(db) => db,
+            None => schema::open_reader(&self.folder.database())?,
+        };
+        let outcome = work(&db)?;
+        self.readers.lock().expect("no panic while held").push(db);
+        Ok(outcome)
+    }
+}
+
+impl Store for SqliteStore {
+    fn object(&self, id: ObjectId) -> Result<Option<StoredObject>> {
+        let row = self.read(|db| {
+            let mut find =
+                db.prepare_cached("SELECT kind, size, sha256, bytes FROM object WHERE id = ?1")?;
+            let row = find.query_one([id.as_bytes()], |row| {
+                let sha256: Option<[u8; 32]> = row.get(2)?;
+                let bytes: Option<Vec<u8>> = row.get(3)?;
+                Ok((
+                    row.get(0)?,
+                    row.get::<_, u64>(1)?,
+                    sha256.map(Sha256::from_bytes),
+                    bytes,
+                ))
+            });
+            Ok(row.optional()?)
+        })?;
+        let Some((kind, size, sha256, bytes)) = row else {
+            return Ok(None);
+        };
+        let kind = kind_of(kind, id)?;
+        let body = match bytes {
+            Some(bytes) => Body::Inline(bytes.into()),
+            None => Body::Large(Arc::new(files::open_blob(&self.folder, id, size).map_err(
+                |e| StoreError::Damaged {
+                    kind,
+                    id,
+                    reason: format!("its file cannot be opened: {e}"),
+                },
+            )?)),
+        };
+        Ok(Some(StoredObject {
+            kind,
+            size,
+            sha256,
+            body,
+        }))
+    }
+
+    fn contains(&self, id: ObjectId) -> Result<bool> {
+        self.read(|db| {
+            Ok(db
+                .prepare_cached("SELECT 1 FROM object WHERE id = ?1")?
+                .exists([id.as_bytes()])?)
+        })
+    }
+
+    fn object_rows(&self, after: Option<ObjectId>, limit: usize) -> Result<Vec<ObjectRow>> {
+        let rows: Vec<(ObjectId, u8, u64, bool)> = self.read(|db| {
+            let mut list = db.prepare_cached(
+                "SELECT id, kind, size, bytes IS NOT NULL FROM object WHERE id > ?1 ORDER BY id LIMIT ?2",
+            )?;
+            let after: &[u8] = after.as_ref().map_or(&[], |id| id.as_bytes());
+            let rows = list.query_map(params![after, limit_of(limit)], |row| {
+                Ok((id_of(row)?, row.get(1)?, row.get(2)?, row.get(3)?))
+            })?;
+            Ok(rows.collect::<rusqlite::Result<_>>()?)
+        })?;
+        rows.into_iter()
+            .map(|(id, kind, size, inline)| {
+                Ok(ObjectRow {
+                    id,
+                    kind: kind_of(kind, id)?,
+                    size,
+                    inline,
+                })
+            })
+            .collect()
+    }
+
+    fn ids_with_prefix(&self, prefix: &[u8], limit: usize) -> Result<Vec<ObjectId>> {
+        self.read(|db| {
+            let mut list = db.prepare_cached(
+                "SELECT id FROM object WHERE id >= ?1 AND id <= ?2 ORDER BY id LIMIT ?3",
+            )?;
+            let mut last = prefix.to_vec();
+            last.resize(ObjectId::BYTES, 0xff);
+            let rows = list.query_map(params![prefix, last, limit_of(limit)], id_of)?;
+            Ok(rows.collect::<rusqlite::Result<_>>()?)
+        })
+    }
+
+    fn record(&self, key: &str) -> Result<Option<Record>> {
+        self.read(|db| {
+            let mut find = db.prepare_cached("SELECT version, value FROM record WHERE key = ?1")?;
+            let found = find.query_one([key], |row| {
+                let value: Vec<u8> = row.get(1)?;
+                Ok(Record {
+                    key: key.to_owned(),
+                    version: row.get(0)?,
+                    value: value.into(),
+                })
+            });
+            Ok(found.optional()?)
+        })
+    }
+
+    fn scan(&self, scan: Scan<'_>) -> Result<Vec<Record>> {
+        let mut from = scan.prefix.to_owned();
+        // No key goes on with a character beyond this one.
+        let mut to = format!("{}\u{10ffff}", scan.prefix);
+        match scan.after {
+            Some(after) if scan.descending => after.clone_into(&mut to),
+            // The first text beyond `after`.
+            Some(after) => from = format!("{after}\0"),
+            None => {}
+        }
+        let sql = if scan.descending {
+            "SELECT key, version, value FROM record WHERE key >= ?1 AND key < ?2 ORDER BY key DESC LIMIT ?3"
+        } else {
+            "SELECT key, version, value FROM record WHERE key >= ?1 AND key < ?2 ORDER BY key LIMIT ?3"
+        };
+        self.read(|db| {
+            let mut list = db.prepare_cached(sql)?;
+            let rows = list.query_map(params![from, to, limit_of(scan.limit)], |row| {
+                let value: Vec<u8> = row.get(2)?;
+                Ok(Record {
+                    key: row.get(0)?,
+                    version: row.get(1)?,
+                    value: value.into(),
+                })
+            })?;
+            Ok(rows.collect::<rusqlite::Result<_>>()?)
+        })
+    }
+
+    fn last_version(&self) -> Result<Version> {
+        self.read(|db| Ok(writer::last_version(db)?))
+    }
+
+    fn commit(&self, batch: Batch) -> Result<Version> {
+        self.writer
+            .as_ref()
+            .ok_or(StoreError::ReadOnly)?
+            .commit(batch)
+    }
+
+    fn stage(&self) -> Result<Box<dyn Staging>> {
+        match &self.writer {
+            None => return Err(StoreError::ReadOnly),
+            Some(writer) if writer.is_stopped() => return Err(StoreError::Stopped),
+            Some(_) => {}
+        }
+        let staged = files::StagedFile::create(&self.folder);
+        Ok(Box::new(
+            staged.map_err(|e| StoreError::io("beginning an upload", e))?,
+        ))
+    }
+
+    fn is_writable(&self) -> bool {
+        self.writer
+            .as_ref()
+            .is_some_and(|writer| !writer.is_stopped())
+    }
+}
+
+fn id_of(row: &Row<'_>) -> rusqlite::Result<ObjectId> {
+    Ok(ObjectId::from_bytes(row.get(0)?))
+}
+
+fn kind_of(code: u8, id: ObjectId) -> Result<Kind> {
+    Kind::from_code(code).ok_or_else(|| StoreError::Damaged {
+        kind: Kind::Blob,
+        id,
+        reason: format!("its row names kind {code}, which does not exist"),
+    })
+}
+
+fn limit_of(limit: usize) -> i64 {
+    i64::try_from(limit).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,104 @@
+//! The database's tables and the settings of its connections (`objects-layout.md`, "Database").
+
+use std::path::Path;
+use std::time::Duration;
+
+use rusqlite::{Connection, OpenFlags};
+
+use crate::store::{Result, StoreError};
+
+/// The oldest SQLite without the WAL-reset bug, which can corrupt a log that two connections use.
+const SQLITE_VERSION_MIN: i32 = 3_051_003;
+/// How long a connection waits for another process's transaction.
+const BUSY_WAIT: Duration = Duration::from_secs(10);
+
+const TABLES: &str = "
+CREATE TABLE IF NOT EXISTS object (
+    seq    INTEGER PRIMARY KEY,
+    id     BLOB    NOT NULL UNIQUE,
+    kind   INTEGER NOT NULL,
+    size   INTEGER NOT NULL,
+    sha256 BLOB,
+    bytes  BLOB
+) STRICT;
+CREATE TABLE IF NOT EXISTS record (
+    version INTEGER PRIMARY KEY,
+    key     TEXT    NOT NULL UNIQUE,
+    value   BLOB    NOT NULL
+) STRICT;
+CREATE TABLE IF NOT EXISTS tombstone (
+    version INTEGER PRIMARY KEY,
+    key     TEXT    NOT NULL
+) STRICT;
+";
+
+/// Opens the connection that writes, and makes the tables where they are missing.
+pub(super) fn open_writer(path: &Path) -> Result<Connection> {
+    require_sound_sqlite(path)?;
+    let db = Connection::open_with_flags(
+        path,
+        OpenFlags::SQLITE_OPEN_READ_WRITE
+            | OpenFlags::SQLITE_OPEN_CREATE
+            | OpenFlags::SQLITE_OPEN_NO_MUTEX,
+    )?;
+    db.busy_timeout(BUSY_WAIT)?;
+    db.pragma_update(None, "page_size", 4096)?;
+    let mode: String = db.pragma_update_and_check(None, "journal_mode", "wal", |row| row.get(0))?;
+    if mode != "wal" {
+        let reason =
+            format!("the database cannot use a write-ahead log here (it is in mode «{mode}»)");
+        return Err(StoreError::Folder {
+            path: path.to_owned(),
+            reason,
+        });
+    }
+    // FULL syncs the log at every commit; NORMAL would lose acknowledged saves at a power cut.
+    db.pragma_update(None, "synchronous", "FULL")?;
+    db.pragma_update(None, "wal_autocheckpoint", 0)?;
+    db.pragma_update(None, "journal_size_limit", 64 << 20)?;
+    db.pragma_update(None, "cache_size", -32_768)?;
+    db.pragma_update(None, "mmap_size", 0)?;
+    db.execute_batch(TABLES)?;
+    db.set_prepared_statement_cache_capacity(32);
+    Ok(db)
+}
+
+/// Opens a connection that copies the log into the database beside the writer.
+pub(super) fn open_checkpointer(path: &Path) -> Result<Connection> {
+    let db = Connection::open_with_flags(
+        path,
+        OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX,
+    )?;
+    db.pragma_update(None, "synchronous", "FULL")?;
+    db.pragma_update(None, "wal_autocheckpoint", 0)?;
+    db.pragma_update(None, "cache_size", -1024)?;
+    Ok(db)
+}
+
+/// Opens a connection that reads.
+pub(super) fn open_reader(path: &Path) -> Result<Connection> {
+    require_sound_sqlite(path)?;
+    let db = Connection::open_with_flags(
+        path,
+        OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX,
+    )?;
+    db.busy_timeout(BUSY_WAIT)?;
+    db.pragma_update(None, "cache_size", -4096)?;
+    db.pragma_update(None, "mmap_size", 0)?;
+    db.set_prepared_statement_cache_capacity(32);
+    Ok(db)
+}
+
+fn require_sound_sqlite(path: &Path) -> Result<()> {
+    if rusqlite::version_number() >= SQLITE_VERSION_MIN {
+        return Ok(());
+    }
+    let reason = format!(
+        "SQLite {} is too old, 3.51.3 is needed",
+        rusqlite::version()
+    );
+    Err(StoreError::Folder {
+        path: path.to_owned(),
+        reason,
+    })
+}
