@@ -38,7 +38,7 @@ impl BranchName {
             if part.is_empty() {
                 return Err(refuse("a part between slashes is empty"));
             }
-            if part.starts_with('.') || part.ends_with(".lock") {
+            if part.starts_with('.') || part.strip_suffix(".lock").is_some() {
                 return Err(refuse("a part starts with «.» or ends with «.lock»"));
             }
         }

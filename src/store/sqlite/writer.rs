@@ -150,7 +150,7 @@ impl Work {
             }
         } else if frames > WAL_FRAMES_IDLE_MAX {
             // Full means the helper has been told already.
-            drop(self.checkpoints.try_send(()));
+            let _told: Result<(), _> = self.checkpoints.try_send(());
         }
     }
 }
@@ -162,14 +162,13 @@ fn apply_group(db: &mut Connection, batches: &[Batch]) -> rusqlite::Result<Vec<R
     let mut outcomes = Vec::with_capacity(batches.len());
     let mut changed = false;
     for batch in batches {
-        outcomes.push(match check(&tx, batch)? {
-            Some(refused) => Err(refused),
-            None => {
-                apply(&tx, batch, &mut version)?;
-                changed = true;
-                Ok(version)
-            }
-        });
+        if let Some(refused) = check(&tx, batch)? {
+            outcomes.push(Err(refused));
+        } else {
+            apply(&tx, batch, &mut version)?;
+            changed = true;
+            outcomes.push(Ok(version));
+        }
     }
     if changed {
         tx.commit()?;
