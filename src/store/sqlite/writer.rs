@@ -150,7 +150,7 @@ impl Work {
             }
         } else if frames > WAL_FRAMES_IDLE_MAX {
             // Full means the helper has been told already.
-            let _told: Result<(), _> = self.checkpoints.try_send(());
+            let _told = self.checkpoints.try_send(());
         }
     }
 }
