@@ -41,7 +41,8 @@ impl Folder {
     /// Opens a folder that holds a store.
     ///
     /// # Errors
-    /// [`StoreError::Folder`] when there is none or it is of another format version.
+    /// [`StoreError::Folder`] when there is none, it is of another format version or it has lost its
+    /// database.
     pub fn open(root: &Path) -> Result<Self> {
         let refuse = |reason: String| {
             Err(StoreError::Folder {
@@ -50,9 +51,19 @@ impl Folder {
             })
         };
         match fs::read_to_string(root.join("FORMAT")) {
-            Ok(text) if text == FORMAT => Ok(Self {
-                root: root.to_owned(),
-            }),
+            Ok(text) if text == FORMAT => {
+                let folder = Self {
+                    root: root.to_owned(),
+                };
+                match fs::exists(folder.database()) {
+                    Ok(true) => Ok(folder),
+                    Ok(false) => refuse(
+                        "store.db is missing although FORMAT says that a store is here; restore it from a backup"
+                            .to_owned(),
+                    ),
+                    Err(e) => Err(StoreError::io("looking for the database", e)),
+                }
+            }
             Ok(text) if text.starts_with("siteconf ") => refuse(format!(
                 "the folder has format «{}», this version reads «{}»; use the version that wrote it",
                 text.trim_end(),
