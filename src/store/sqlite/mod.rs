@@ -180,19 +180,21 @@ impl Store for SqliteStore {
     }
 
     fn scan(&self, scan: Scan<'_>) -> Result<Vec<Record>> {
-        let mut from = scan.prefix.to_owned();
-        // No key goes on with a character beyond this one.
-        let mut to = format!("{}\u{10ffff}", scan.prefix);
-        match scan.after {
-            Some(after) if scan.descending => after.clone_into(&mut to),
-            // The first text beyond `after`.
-            Some(after) => from = format!("{after}\0"),
+        // Texts compare by their bytes, and no text holds the byte 0xff: it ends what the prefix covers.
+        let mut from = scan.prefix.as_bytes().to_vec();
+        let mut to = [scan.prefix.as_bytes(), &[0xff]].concat();
+        match scan.after.map(str::as_bytes) {
+            Some(after) if scan.descending => to = to.min(after.to_vec()),
+            // The first text beyond `after` ends in a zero.
+            Some(after) => from = from.max([after, &[0]].concat()),
             None => {}
         }
         let sql = if scan.descending {
-            "SELECT key, version, value FROM record WHERE key >= ?1 AND key < ?2 ORDER BY key DESC LIMIT ?3"
+            "SELECT key, version, value FROM record
+             WHERE key >= CAST(?1 AS TEXT) AND key < CAST(?2 AS TEXT) ORDER BY key DESC LIMIT ?3"
         } else {
-            "SELECT key, version, value FROM record WHERE key >= ?1 AND key < ?2 ORDER BY key LIMIT ?3"
+            "SELECT key, version, value FROM record
+             WHERE key >= CAST(?1 AS TEXT) AND key < CAST(?2 AS TEXT) ORDER BY key LIMIT ?3"
         };
         self.read(|db| {
             let mut list = db.prepare_cached(sql)?;
