@@ -239,10 +239,11 @@ fn apply(tx: &Transaction<'_>, batch: &Batch, version: &mut Version) -> rusqlite
     let mut bury = tx.prepare_cached("INSERT INTO tombstone (version, key) VALUES (?1, ?2)")?;
     let mut forget = tx.prepare_cached("DELETE FROM tombstone WHERE version < ?1")?;
     for record in &batch.writes {
-        *version += 1;
         if let Some(value) = &record.value {
+            *version += 1;
             write.execute(params![*version, record.key, value.as_ref()])?;
         } else if delete.execute([&record.key])? > 0 {
+            *version += 1;
             bury.execute(params![*version, record.key])?;
             forget.execute([version.saturating_sub(TOMBSTONES_KEPT)])?;
         }
