@@ -146,10 +146,20 @@ impl Drop for StagedFile {
 /// Removes uploads that a crash left: those that nobody holds locked.
 pub(super) fn sweep_incoming(folder: &Folder) -> io::Result<()> {
     for entry in fs::read_dir(folder.incoming())? {
-        let path = entry?.path();
-        let stale = File::open(&path).is_ok_and(|file| file.try_lock().is_ok());
-        if stale {
-            fs::remove_file(&path)?;
+        let entry = entry?;
+        if !entry.file_type()?.is_file() {
+            continue;
+        }
+        let Ok(file) = File::open(entry.path()) else {
+            continue;
+        };
+        // Held until the name is gone: an upload that waits for the lock then sees that it must begin
+        // anew. One that was given up meanwhile has removed its name itself.
+        if file.try_lock().is_ok()
+            && let Err(e) = fs::remove_file(entry.path())
+            && e.kind() != io::ErrorKind::NotFound
+        {
+            return Err(e);
         }
     }
     Ok(())
