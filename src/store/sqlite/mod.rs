@@ -24,9 +24,12 @@ use writer::Writer;
 #[derive(Debug)]
 pub struct SqliteStore {
     folder: Folder,
-    /// `None` when opened for reading only. Before the lock, so that it is dropped first.
-    writer: Option<Writer>,
+    /// Before the writer: the connection that closes last copies the log into the database and removes
+    /// it, and a reading one cannot.
     readers: Mutex<Vec<Connection>>,
+    /// `None` when opened for reading only. Before the lock, so that it has ended when the next daemon
+    /// may start.
+    writer: Option<Writer>,
     _lock: Option<folder::Lock>,
 }
 
