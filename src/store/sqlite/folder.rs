@@ -84,7 +84,7 @@ impl Folder {
     /// [`StoreError::Locked`] when another daemon holds it; [`StoreError::Folder`] when it holds
     /// something else, is of another version or lies on a network file system.
     pub fn open_or_create(root: &Path) -> Result<(Self, Lock)> {
-        make_dir(root).map_err(|e| StoreError::io("creating the data folder", e))?;
+        make_root(root).map_err(|e| StoreError::io("creating the data folder", e))?;
         refuse_network(root)?;
         let exists =
             fs::exists(root.join("FORMAT")).map_err(|e| StoreError::io("reading FORMAT", e))?;
@@ -178,7 +178,7 @@ impl Lock {
 /// Writes a small file so that after a crash it is there whole or not at all: a temporary file
 /// beside it, synced, renamed, the folder synced. Mode 0600.
 pub fn write_durably(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let parent = path.parent().unwrap_or(Path::new("."));
+    let parent = parent_of(path);
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(".new");
     let staged = parent.join(name);
@@ -187,6 +187,25 @@ pub fn write_durably(path: &Path, bytes: &[u8]) -> io::Result<()> {
     file.sync_all()?;
     fs::rename(&staged, path)?;
     sync_dir(parent)
+}
+
+/// Makes the data folder and those it lies in where they are missing, and their names durable: no
+/// commit syncs the folders above it.
+fn make_root(root: &Path) -> io::Result<()> {
+    if fs::exists(root)? {
+        return Ok(());
+    }
+    let parent = parent_of(root);
+    make_root(parent)?;
+    make_dir(root)?;
+    sync_dir(parent)
+}
+
+fn parent_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if parent != Path::new("") => parent,
+        _ => Path::new("."),
+    }
 }
 
 /// Makes what happened to the names in a folder durable.
