@@ -198,3 +198,25 @@ fn sessions_of(records: &Records, account: u64) -> Result<Vec<SessionOfAccount>>
     let kept = records.under(&keys::account_sessions(account))?;
     Ok(kept.into_iter().map(|kept| kept.value).collect())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::clock::ManualClock;
+    use crate::store::memory::MemoryStore;
+
+    #[test]
+    fn a_request_under_way_does_not_undo_a_logout() {
+        let clock = Arc::new(ManualClock::new(Timestamp::from_ms(0)));
+        let repository = Repository::new(Arc::new(MemoryStore::default()), clock.clone());
+        let accounts = Accounts::new(&repository);
+        let sessions = Sessions::new(&repository, SessionLifetimes::default());
+        let eve = accounts.create("eve", "correct horse", &[]).unwrap();
+        let secret = sessions.open(&eve).unwrap();
+        let read = sessions.kept(secret.digest()).unwrap().unwrap();
+        sessions.close(&secret).unwrap();
+        clock.advance_s(120);
+        sessions.touch(&read, clock.now());
+        assert!(sessions.account(&secret).is_err());
+    }
+}

@@ -9,6 +9,7 @@ const NONE: &[&str] = &[];
 const USER: &[&str] = &["ROLE_SITEBUILDER_USER"];
 const GROUP: &[&str] = &["ROLE_SITEBUILDER_USER__acme"];
 const ONE: &[&str] = &["ROLE_SITEBUILDER_USER__acme/shop.erp"];
+const PUBLIC_GROUP: &[&str] = &["ROLE_SITEBUILDER_USER__public"];
 const EDITOR: &[&str] = &["ROLE_SITEBUILDER_EDITOR__PUBLIC"];
 const AUDITOR: &[&str] = &["ROLE_SITEBUILDER_EDITOR__READONLY"];
 const ROOT: &[&str] = &["ROLE_SITEBUILDER_EDITOR__ROOT"];
@@ -70,6 +71,7 @@ const CELLS: &[(&[&str], Of, &str, &str)] = &[
     (USER, Other, "public/acme.erp", "RL----"),
     (GROUP, Other, "public/acme.erp", "RL----"),
     (ONE, Other, "public/acme.erp", "RL----"),
+    (PUBLIC_GROUP, Other, "public/acme.erp", "RL----"),
     (EDITOR, Other, "public/acme.erp", "RLWDB-"),
     (EDITOR, Me, "public/acme.erp", "RLWDB-"),
     (AUDITOR, Other, "public/acme.erp", "RL----"),

@@ -1,10 +1,11 @@
 //! The binding of a token to its first instance (specification sections 3 and 5.2).
 
-use std::sync::Barrier;
+use std::sync::{Arc, Barrier};
 
 use super::{World, named};
 use crate::access::{NewToken, TokenChange};
-use crate::base::secret::Secret;
+use crate::base::secret::{Secret, ServerKey};
+use crate::store::sqlite::SqliteStore;
 
 const MISMATCH: &str = "FINGERPRINT_MISMATCH";
 
@@ -16,7 +17,8 @@ fn bound(name: &str) -> NewToken {
 }
 
 impl World {
-    fn told_instance(&self, secret: &Secret, instance: Option<&[u8]>) -> String {
+    /// What an instance is told that shows the token.
+    pub(super) fn told_instance(&self, secret: &Secret, instance: Option<&[u8]>) -> String {
         match self.gate.token(secret, instance) {
             Ok(holder) => format!("bound: {}", holder.token().fingerprint_bound),
             Err(refused) => refused.to_string(),
@@ -103,17 +105,16 @@ fn unknown_expired_and_disabled_come_before_the_fingerprint() {
     assert_eq!(world.told_instance(&secret, None), "401 Unauthorized");
 }
 
-#[test]
-fn of_many_first_uses_at_once_exactly_one_wins() {
-    let world = World::new();
+/// Lets 16 instances use a new token at once, and again one after the other.
+fn race_for_the_binding(world: &World, rounds: u32) {
     let eve = world.user("eve", &[]);
-    for round in 0..20 {
+    for round in 0..rounds {
         let (secret, _) = world.gate.create_token(&eve, bound("erp")).unwrap();
         let start = Barrier::new(16);
         let told: Vec<String> = std::thread::scope(|scope| {
             let uses: Vec<_> = (0..16)
                 .map(|instance| {
-                    let (world, secret, start) = (&world, &secret, &start);
+                    let (world, secret, start) = (world, &secret, &start);
                     scope.spawn(move || {
                         let instance = format!("erp-{instance}");
                         start.wait();
@@ -133,6 +134,18 @@ fn of_many_first_uses_at_once_exactly_one_wins() {
             assert_eq!(again, *first, "round {round}");
         }
     }
+}
+
+#[test]
+fn of_many_first_uses_at_once_exactly_one_wins() {
+    race_for_the_binding(&World::new(), 20);
+}
+
+#[test]
+fn of_many_first_uses_at_once_exactly_one_wins_on_the_disk_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = SqliteStore::open_locked(folder.path()).unwrap();
+    race_for_the_binding(&World::over(Arc::new(store), ServerKey::generate()), 5);
 }
 
 #[test]

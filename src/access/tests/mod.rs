@@ -1,7 +1,9 @@
-//! This layer through its public face, over the in-memory engine and a clock that the tests own.
+//! This layer through its public face, over a clock that the tests own, and over the in-memory engine
+//! where nothing needs a disk.
 
 mod accounts;
 mod decisions;
+mod durability;
 mod fingerprints;
 mod scopes;
 mod sessions;
@@ -17,6 +19,7 @@ use crate::base::clock::{ManualClock, Timestamp};
 use crate::base::repo_id::RepoId;
 use crate::base::secret::{Secret, ServerKey};
 use crate::repo::{Project, Repository};
+use crate::store::Store;
 use crate::store::memory::MemoryStore;
 
 const PASSWORD: &str = "correct horse";
@@ -31,13 +34,17 @@ struct World {
 
 impl World {
     fn new() -> Self {
+        Self::over(Arc::new(MemoryStore::default()), ServerKey::generate())
+    }
+
+    /// What a store holds, served under a key.
+    fn over(store: Arc<dyn Store>, key: ServerKey) -> Self {
         let clock = Arc::new(ManualClock::new(Timestamp::parse("2026-11-01").unwrap()));
-        let repository = Repository::new(Arc::new(MemoryStore::default()), clock.clone());
-        let lifetimes = SessionLifetimes::default();
+        let repository = Repository::new(store, clock.clone());
         Self {
             clock,
             accounts: Accounts::new(&repository),
-            gate: Gate::new(repository.clone(), ServerKey::generate(), lifetimes),
+            gate: Gate::new(repository.clone(), key, SessionLifetimes::default()),
             repository,
         }
     }
