@@ -1,0 +1,136 @@
+//! Durable saves by 1, 16 and 64 writers, beside a bare log that appends the same body and syncs, in
+//! turns within one run, so that the ratio holds on a noisy machine.
+
+mod common;
+
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use common::{Bench, Layout, body};
+
+const BODY_BYTES: usize = 4096;
+const ROUNDS: u64 = 5;
+const ROUND: Duration = Duration::from_secs(2);
+
+/// An append-only file with group commit: nothing but the bytes and a sync for all who wait.
+struct Log {
+    appends: Option<SyncSender<(Bytes, SyncSender<()>)>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Log {
+    fn open(bench: &Bench) -> Self {
+        let path = bench.root.path().with_extension("log");
+        let file = OpenOptions::new().create(true).append(true).open(&path).unwrap();
+        std::fs::remove_file(path).unwrap();
+        let (appends, waiting) = sync_channel(1024);
+        let thread = std::thread::spawn(move || write_groups(file, &waiting));
+        Self { appends: Some(appends), thread: Some(thread) }
+    }
+
+    fn append(&self, bytes: Bytes) {
+        let (done, told) = sync_channel(1);
+        self.appends.as_ref().unwrap().send((bytes, done)).unwrap();
+        told.recv().unwrap();
+    }
+}
+
+fn write_groups(mut file: File, waiting: &Receiver<(Bytes, SyncSender<()>)>) {
+    while let Ok(first) = waiting.recv() {
+        let mut group = vec![first];
+        group.extend(waiting.try_iter().take(255));
+        let bytes: Vec<u8> = group.iter().flat_map(|(bytes, _)| bytes.iter().copied()).collect();
+        file.write_all(&bytes).unwrap();
+        file.sync_data().unwrap();
+        for (_, done) in group {
+            done.send(()).unwrap();
+        }
+    }
+}
+
+impl Drop for Log {
+    fn drop(&mut self) {
+        drop(self.appends.take());
+        self.thread.take().unwrap().join().unwrap();
+    }
+}
+
+/// What a round showed: operations a second and their latencies, sorted.
+struct Round {
+    rate: f64,
+    latencies: Vec<Duration>,
+}
+
+impl Round {
+    fn percentile(&self, part: f64) -> f64 {
+        let at = (self.latencies.len() as f64 * part) as usize;
+        self.latencies[at.min(self.latencies.len() - 1)].as_secs_f64() * 1e3
+    }
+}
+
+fn run(writers: u64, work: impl Fn(u64, u64) + Sync) -> Round {
+    let start = Instant::now();
+    let mut latencies: Vec<Duration> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..writers)
+            .map(|writer| {
+                let work = &work;
+                scope.spawn(move || {
+                    let mut latencies = Vec::new();
+                    while start.elapsed() < ROUND {
+                        let begun = Instant::now();
+                        work(writer, latencies.len() as u64);
+                        latencies.push(begun.elapsed());
+                    }
+                    latencies
+                })
+            })
+            .collect();
+        threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
+    });
+    latencies.sort();
+    Round { rate: latencies.len() as f64 / start.elapsed().as_secs_f64(), latencies }
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+fn main() {
+    // `cargo test --benches` only wants to know that it starts.
+    if std::env::args().any(|arg| arg == "--test") {
+        return;
+    }
+    println!("writers | save p50 ms | log p50 ms | p50 ratio | save p99 ms | save/s | log/s | rate ratio");
+    for writers in [1, 16, 64] {
+        let bench = Bench::new();
+        let branches: Vec<_> =
+            (0..writers).map(|writer| bench.fill(&format!("branch-{writer}"), 1000, Layout::Spread)).collect();
+        let log = Log::open(&bench);
+        let (mut p50, mut p50_log, mut ratio, mut p99) = (vec![], vec![], vec![], vec![]);
+        let (mut rate, mut rate_log, mut rate_ratio) = (vec![], vec![], vec![]);
+        for round in 0..ROUNDS {
+            let seed = |writer: u64, turn: u64| (round << 48) | (writer << 32) | turn;
+            let bare = run(writers, |writer, turn| log.append(body(seed(writer, turn), BODY_BYTES)));
+            let saves = run(writers, |writer, turn| {
+                let path = Layout::Spread.path(turn * 7919 % 1000);
+                bench.save(&branches[writer as usize], &path, body(seed(writer, turn), BODY_BYTES));
+            });
+            p50.push(saves.percentile(0.5));
+            p50_log.push(bare.percentile(0.5));
+            p99.push(saves.percentile(0.99));
+            ratio.push(saves.percentile(0.5) / bare.percentile(0.5));
+            rate.push(saves.rate);
+            rate_log.push(bare.rate);
+            rate_ratio.push(saves.rate / bare.rate);
+        }
+        println!(
+            "{writers:7} | {:11.3} | {:10.3} | {:9.2} | {:11.2} | {:6.0} | {:6.0} | {:.2}",
+            median(p50), median(p50_log), median(ratio), median(p99), median(rate), median(rate_log), median(rate_ratio)
+        );
+    }
+}

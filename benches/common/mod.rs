@@ -1,0 +1,192 @@
+//! What the benchmarks share: stores in temporary folders, trees from a fixed seed, counts.
+#![allow(dead_code, unreachable_pub, missing_docs, reason = "each benchmark uses its part")]
+#![allow(clippy::unwrap_used, reason = "a benchmark that fails shall fail")]
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use bytes::Bytes;
+use siteconf::base::branch_name::BranchName;
+use siteconf::base::clock::SystemClock;
+use siteconf::base::file_path::FilePath;
+use siteconf::base::id::{Kind, ObjectId};
+use siteconf::base::repo_id::RepoId;
+use siteconf::repo::{Action, Condition, NewFile, ProjectWriter, Repository, Saved};
+use siteconf::store::record_cache::RecordCache;
+use siteconf::store::sqlite::SqliteStore;
+use siteconf::store::{
+    Batch, NewBody, ObjectRow, Record, Result, Scan, Staging, Store, StoredObject, Version,
+};
+
+/// Files of one folder in a spread tree.
+const FILES_A_FOLDER: u64 = 100;
+/// Files that one batch of a fill makes.
+const FILES_A_BATCH: u64 = 100_000;
+
+/// How files lie in a branch.
+#[derive(Clone, Copy, Debug)]
+pub enum Layout {
+    /// In folders of a hundred.
+    Spread,
+    /// All in one folder.
+    Flat,
+}
+
+impl Layout {
+    pub fn path(self, number: u64) -> FilePath {
+        let text = match self {
+            Self::Spread => {
+                let folder = number / FILES_A_FOLDER;
+                format!("region-{:03}/shop-{folder:06}/file-{number:07}.xml", folder / FILES_A_FOLDER)
+            }
+            Self::Flat => format!("file-{number:07}.xml"),
+        };
+        FilePath::parse(&text).unwrap()
+    }
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Spread => "spread",
+            Self::Flat => "flat",
+        }
+    }
+}
+
+/// Bytes that depend on a seed alone and do not repeat.
+pub fn body(seed: u64, length: usize) -> Bytes {
+    let mut bytes = vec![0; length];
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(&seed.to_le_bytes());
+    hasher.finalize_xof().fill(&mut bytes);
+    bytes.into()
+}
+
+/// What was committed since the last look.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Written {
+    pub objects: u64,
+    pub bytes: u64,
+    pub blob_reads: u64,
+}
+
+/// A store that counts what passes.
+#[derive(Debug)]
+pub struct Counting<S> {
+    store: S,
+    objects: AtomicU64,
+    bytes: AtomicU64,
+    blob_reads: AtomicU64,
+}
+
+impl<S: Store> Counting<S> {
+    pub fn new(store: S) -> Self {
+        let zero = || AtomicU64::new(0);
+        Self { store, objects: zero(), bytes: zero(), blob_reads: zero() }
+    }
+
+    pub fn take(&self) -> Written {
+        let take = |counter: &AtomicU64| counter.swap(0, Ordering::SeqCst);
+        Written {
+            objects: take(&self.objects),
+            bytes: take(&self.bytes),
+            blob_reads: take(&self.blob_reads),
+        }
+    }
+}
+
+impl<S: Store> Store for Counting<S> {
+    fn object(&self, id: ObjectId) -> Result<Option<StoredObject>> {
+        let found = self.store.object(id)?;
+        if found.as_ref().is_some_and(|object| object.kind == Kind::Blob) {
+            self.blob_reads.fetch_add(1, Ordering::SeqCst);
+        }
+        Ok(found)
+    }
+    fn contains(&self, id: ObjectId) -> Result<bool> {
+        self.store.contains(id)
+    }
+    fn object_rows(&self, after: Option<ObjectId>, limit: usize) -> Result<Vec<ObjectRow>> {
+        self.store.object_rows(after, limit)
+    }
+    fn ids_with_prefix(&self, prefix: &[u8], limit: usize) -> Result<Vec<ObjectId>> {
+        self.store.ids_with_prefix(prefix, limit)
+    }
+    fn record(&self, key: &str) -> Result<Option<Record>> {
+        self.store.record(key)
+    }
+    fn scan(&self, scan: Scan<'_>) -> Result<Vec<Record>> {
+        self.store.scan(scan)
+    }
+    fn last_version(&self) -> Result<Version> {
+        self.store.last_version()
+    }
+    fn foreign_writes(&self) -> Result<u64> {
+        self.store.foreign_writes()
+    }
+    fn commit(&self, batch: Batch) -> Result<Version> {
+        let objects: u64 = batch.objects.iter().map(|_| 1).sum();
+        let inline = batch.objects.iter().map(|object| match &object.body {
+            NewBody::Inline(bytes) => bytes.len(),
+            NewBody::Published => 0,
+        });
+        let records = batch.writes.iter().map(|w| w.key.len() + w.value.as_ref().map_or(0, Bytes::len));
+        let bytes: usize = inline.sum::<usize>() + records.sum::<usize>();
+        self.objects.fetch_add(objects, Ordering::SeqCst);
+        self.bytes.fetch_add(u64::try_from(bytes).unwrap(), Ordering::SeqCst);
+        self.store.commit(batch)
+    }
+    fn stage(&self) -> Result<Box<dyn Staging>> {
+        self.store.stage()
+    }
+    fn is_writable(&self) -> bool {
+        self.store.is_writable()
+    }
+}
+
+/// A project in a store of its own.
+pub struct Bench {
+    pub counts: Arc<RecordCache<Counting<SqliteStore>>>,
+    pub repository: Repository,
+    pub project: ProjectWriter,
+    pub root: tempfile::TempDir,
+}
+
+pub fn branch(name: &str) -> BranchName {
+    BranchName::parse(name).unwrap()
+}
+
+impl Bench {
+    pub fn new() -> Self {
+        // Beside the build: /tmp may be in memory, where a sync costs nothing.
+        let root = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        let store = SqliteStore::open_locked(root.path()).unwrap();
+        let counts = Arc::new(RecordCache::new(Counting::new(store)));
+        let repository = Repository::new(Arc::clone(&counts) as Arc<dyn Store>, Arc::new(SystemClock));
+        let id = RepoId::parse("bench/shop.erp").unwrap();
+        let project = ProjectWriter::new(repository.create_project(&id, 1).unwrap(), "bench");
+        Self { counts, repository, project, root }
+    }
+
+    /// Makes a branch of so many files that all have the same few bytes.
+    pub fn fill(&self, name: &str, files: u64, layout: Layout) -> BranchName {
+        let name = branch(name);
+        self.project.create_branch(&name, None).unwrap();
+        let file = self.file(b"<config/>");
+        for start in (0..files).step_by(usize::try_from(FILES_A_BATCH).unwrap()) {
+            let end = files.min(start + FILES_A_BATCH);
+            let put = |number| Action::Put(layout.path(number), file.clone(), None);
+            self.project.batch(&name, (start..end).map(put).collect(), None).unwrap();
+        }
+        assert_eq!(self.project.branch(&name).unwrap().totals().files, files);
+        name
+    }
+
+    pub fn file(&self, bytes: &[u8]) -> NewFile {
+        self.repository.new_file(Bytes::copy_from_slice(bytes)).unwrap()
+    }
+
+    pub fn save(&self, branch: &BranchName, path: &FilePath, bytes: Bytes) -> Saved {
+        let file = self.repository.new_file(bytes).unwrap();
+        self.project.save(branch, path, file, Condition::None).unwrap()
+    }
+}

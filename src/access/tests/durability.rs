@@ -1,0 +1,87 @@
+//! What outlives a restart, and what happens when nothing can be written.
+
+use std::sync::Arc;
+
+use super::{World, named};
+use crate::access::{Error, NewToken};
+use crate::base::secret::ServerKey;
+use crate::store::StoreError;
+use crate::store::record_cache::RecordCache;
+use crate::store::sqlite::SqliteStore;
+
+#[test]
+fn a_restart_changes_nothing_for_anybody() {
+    let folder = tempfile::tempdir().unwrap();
+    let key = ServerKey::generate();
+    let start = || {
+        let store = RecordCache::new(SqliteStore::open_locked(folder.path()).unwrap());
+        World::over(Arc::new(store), key.clone())
+    };
+    let required = NewToken {
+        fingerprint_required: true,
+        ..named("erp", &["*"])
+    };
+
+    let world = start();
+    let eve = world.user("eve", &["ROLE_SITEBUILDER_EDITOR__READONLY"]);
+    let (open, _) = world.gate.login("eve", super::PASSWORD).unwrap();
+    let (ended, _) = world.gate.login("eve", super::PASSWORD).unwrap();
+    world.gate.logout(&ended).unwrap();
+    let (bound, _) = world.gate.create_token(&eve, required).unwrap();
+    let (revoked, made) = world.make_token(&eve, &["*"]).unwrap();
+    world.gate.revoke_token(&eve, &made.id).unwrap();
+    assert_eq!(world.told_instance(&bound, Some(b"erp-1")), "bound: true");
+    let tokens = world.gate.tokens(&eve).unwrap();
+    drop((world, eve));
+
+    let world = start();
+    let eve = world.gate.session(&open).unwrap();
+    assert_eq!(eve.account().name(), "eve");
+    assert_eq!(eve.account().roles().len(), 1);
+    assert!(world.gate.session(&ended).is_err());
+    assert_eq!(world.gate.tokens(&eve).unwrap(), tokens);
+    assert_eq!(
+        world.told_instance(&bound, Some(b"erp-2")),
+        "FINGERPRINT_MISMATCH"
+    );
+    assert_eq!(world.told_instance(&bound, Some(b"erp-1")), "bound: true");
+    assert_eq!(world.told_instance(&revoked, None), "401 Unauthorized");
+}
+
+#[test]
+fn when_nothing_can_be_written_an_unbound_token_is_not_served_and_others_are() {
+    let folder = tempfile::tempdir().unwrap();
+    let key = ServerKey::generate();
+    let required = |name| NewToken {
+        fingerprint_required: true,
+        ..named(name, &["*"])
+    };
+    let store = RecordCache::new(SqliteStore::open_locked(folder.path()).unwrap());
+    let world = World::over(Arc::new(store), key.clone());
+    let eve = world.user("eve", &[]);
+    let (cookie, _) = world.gate.login("eve", super::PASSWORD).unwrap();
+    let (plain, _) = world.make_token(&eve, &["*"]).unwrap();
+    let (bound, _) = world.gate.create_token(&eve, required("bound")).unwrap();
+    let (unbound, _) = world.gate.create_token(&eve, required("unbound")).unwrap();
+    assert_eq!(world.told_instance(&bound, Some(b"erp-1")), "bound: true");
+    drop((world, eve));
+
+    let store = SqliteStore::open_read_only(folder.path()).unwrap();
+    let world = World::over(Arc::new(store), key);
+    world.clock.advance_s(120);
+    assert_eq!(world.told_instance(&plain, None), "bound: false");
+    assert_eq!(world.told_instance(&bound, Some(b"erp-1")), "bound: true");
+    assert!(world.gate.session(&cookie).is_ok());
+    for _ in 0..2 {
+        let refused = world.gate.token(&unbound, Some(b"erp-1"));
+        assert!(
+            matches!(refused, Err(Error::Store(StoreError::ReadOnly))),
+            "{refused:?}"
+        );
+    }
+    let failed = world.gate.logout(&cookie);
+    assert!(
+        matches!(failed, Err(Error::Store(StoreError::ReadOnly))),
+        "a logout that was not kept was acknowledged: {failed:?}"
+    );
+}
