@@ -1,6 +1,16 @@
 //! Durable saves by 1, 16 and 64 writers, beside a bare log that appends the same body and syncs, in
 //! turns within one run, so that the ratio holds on a noisy machine.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    clippy::print_stdout,
+    missing_docs,
+    reason = "a benchmark that fails shall fail, and it prints"
+)]
+
 mod common;
 
 use std::fs::{File, OpenOptions};
@@ -135,7 +145,7 @@ fn main() {
         for round in 0..ROUNDS {
             let seed = |writer: u64, turn: u64| (round << 48) | (writer << 32) | turn;
             let bare = run(writers, |writer, turn| {
-                log.append(body(seed(writer, turn), BODY_BYTES))
+                log.append(body(seed(writer, turn), BODY_BYTES));
             });
             let saves = run(writers, |writer, turn| {
                 let path = Layout::Spread.path(turn * 7919 % 1000);
