@@ -16,4 +16,6 @@
 //! | [`cli`] | the command line |
 
 pub mod base;
+pub mod manifest;
+pub mod object;
 pub mod store;

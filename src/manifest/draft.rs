@@ -1,0 +1,88 @@
+//! New nodes on their way to a commit, readable before they are in the store.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use super::load::{NodeSource, Nodes};
+use crate::base::digest::{byte_count, manifest_id, node_id};
+use crate::base::id::{Kind, ManifestId, NodeId};
+use crate::object::manifest::Manifest;
+use crate::object::node::Node;
+use crate::store::{NewBody, NewObject, Result};
+
+/// Collects the objects that edits make. Later edits of the same draft see them.
+#[derive(Debug)]
+pub struct Draft<'a> {
+    nodes: &'a Nodes,
+    new: HashMap<NodeId, Arc<Node>>,
+    objects: Vec<NewObject>,
+}
+
+impl<'a> Draft<'a> {
+    /// An empty draft over the nodes of a store.
+    pub fn new(nodes: &'a Nodes) -> Self {
+        Self {
+            nodes,
+            new: HashMap::new(),
+            objects: Vec::new(),
+        }
+    }
+
+    /// Adds a node and names it.
+    pub fn put_node(&mut self, node: Node) -> NodeId {
+        let bytes = node.encode();
+        let id = node_id(&bytes);
+        if self.new.insert(id, Arc::new(node)).is_none() {
+            self.put(Kind::Node, id.into(), bytes);
+        }
+        id
+    }
+
+    /// Adds a manifest and names it.
+    pub fn put_manifest(&mut self, manifest: &Manifest) -> ManifestId {
+        let bytes = manifest.encode();
+        let id = manifest_id(&bytes);
+        self.put(Kind::Manifest, id.into(), bytes);
+        id
+    }
+
+    /// The objects to commit. The draft stays readable.
+    pub fn take_objects(&mut self) -> Vec<NewObject> {
+        std::mem::take(&mut self.objects)
+    }
+
+    /// Forgets the nodes, once they are in the store.
+    pub fn settle(&mut self) {
+        self.new.clear();
+    }
+
+    /// Hands the nodes to the cache of the store's, once they are in the store.
+    pub fn publish(self) {
+        for (id, node) in &self.new {
+            self.nodes.remember(*id, node);
+        }
+    }
+
+    fn put(&mut self, kind: Kind, id: crate::base::id::ObjectId, bytes: Vec<u8>) {
+        let size = byte_count(&bytes);
+        let body = NewBody::Inline(Bytes::from(bytes));
+        self.objects.push(NewObject {
+            id,
+            kind,
+            size,
+            sha256: None,
+            body,
+        });
+    }
+}
+
+impl NodeSource for Draft<'_> {
+    fn node(&self, id: NodeId) -> Result<Arc<Node>> {
+        match self.new.get(&id) {
+            Some(node) => Ok(Arc::clone(node)),
+            None => self.nodes.node(id),
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! Nodes and manifests by their ids: decoded, checked, and kept in memory.
+
+use std::sync::Arc;
+
+use quick_cache::sync::Cache;
+
+use crate::base::id::{Kind, ManifestId, NodeId, ObjectId};
+use crate::base::limits::NODE_CACHE_BYTES;
+use crate::object::DecodeError;
+use crate::object::manifest::Manifest;
+use crate::object::node::Node;
+use crate::store::objects::Objects;
+use crate::store::{Result, StoreError};
+
+/// Gives nodes by their ids.
+pub trait NodeSource {
+    /// The node with this id.
+    ///
+    /// # Errors
+    /// [`StoreError::Missing`] and [`StoreError::Damaged`].
+    fn node(&self, id: NodeId) -> Result<Arc<Node>>;
+}
+
+/// The nodes of a store. What was decoded once is kept within a bound of bytes; nothing kept ever
+/// becomes invalid.
+#[derive(Debug)]
+pub struct Nodes {
+    objects: Arc<Objects>,
+    cache: Cache<NodeId, Arc<Node>, ByMemory>,
+}
+
+#[derive(Clone, Debug)]
+struct ByMemory;
+
+impl quick_cache::Weighter<NodeId, Arc<Node>> for ByMemory {
+    fn weight(&self, _: &NodeId, node: &Arc<Node>) -> u64 {
+        let names: usize = node.items.iter().map(|item| item.key.name.len() + 16).sum();
+        let items = node.items.len() * size_of::<crate::object::node::Item>();
+        u64::try_from(128 + names + items).unwrap_or(u64::MAX)
+    }
+}
+
+impl Nodes {
+    /// Reads through to these objects.
+    pub fn new(objects: Arc<Objects>) -> Self {
+        let items = usize::try_from(NODE_CACHE_BYTES / 8192).unwrap_or(1024);
+        Self {
+            objects,
+            cache: Cache::with_weighter(items, NODE_CACHE_BYTES, ByMemory),
+        }
+    }
+
+    /// The objects below.
+    pub fn objects(&self) -> &Arc<Objects> {
+        &self.objects
+    }
+
+    /// The manifest with this id.
+    ///
+    /// # Errors
+    /// As [`NodeSource::node`].
+    pub fn manifest(&self, id: ManifestId) -> Result<Manifest> {
+        let bytes = self.objects.structure(Kind::Manifest, id.into())?;
+        Manifest::decode(&bytes).map_err(|e| undecodable(Kind::Manifest, id.into(), e))
+    }
+
+    /// Keeps a node that was just made at hand.
+    pub fn remember(&self, id: NodeId, node: &Arc<Node>) {
+        self.cache.insert(id, Arc::clone(node));
+    }
+}
+
+impl NodeSource for Nodes {
+    fn node(&self, id: NodeId) -> Result<Arc<Node>> {
+        if let Some(node) = self.cache.get(&id) {
+            return Ok(node);
+        }
+        let bytes = self.objects.structure(Kind::Node, id.into())?;
+        let node = Node::decode(&bytes).map_err(|e| undecodable(Kind::Node, id.into(), e))?;
+        let node = Arc::new(node);
+        self.cache.insert(id, Arc::clone(&node));
+        Ok(node)
+    }
+}
+
+fn undecodable(kind: Kind, id: ObjectId, error: DecodeError) -> StoreError {
+    StoreError::Damaged {
+        kind,
+        id,
+        reason: error.to_string(),
+    }
+}

@@ -1,0 +1,21 @@
+//! A branch's tree as an algorithm: reading, walking, editing, comparing and digesting it.
+//!
+//! Every directory is a list of items in nodes that are split where the content says so, so that
+//! equal content has equal nodes whatever its history. Who changes a tree, and why, is not known
+//! here.
+
+pub mod check;
+pub mod diff;
+pub mod digest;
+pub mod draft;
+pub mod edit;
+pub mod git;
+pub mod load;
+pub mod rewrite;
+pub mod seek;
+pub mod split;
+pub mod walk;
+
+pub use draft::Draft;
+pub use edit::{EditError, Editor};
+pub use load::{NodeSource, Nodes};

@@ -1,0 +1,127 @@
+//! The records of projects and branches: JSON values under the keys of [`super::key`]
+//! (`objects-layout.md`, "Records").
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::node::Totals;
+use crate::base::clock::Timestamp;
+use crate::base::id::{ManifestId, Sha256};
+
+/// A project.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProjectRecord {
+    /// Its identifier, `<name>.<type>`.
+    pub repo_id: String,
+    /// The account that owns it, by number.
+    pub owner: u64,
+    /// When it was made.
+    pub created_at: Timestamp,
+}
+
+/// A branch and its head.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BranchRecord {
+    /// Its name.
+    pub name: String,
+    /// The state it is in.
+    pub manifest: ManifestId,
+    /// The state's totals.
+    pub totals: TotalsRecord,
+    /// The number of the last snapshot, 0 before the first.
+    pub snapshots: u64,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When it came into this state; never before the state it replaced.
+    pub updated_at: Timestamp,
+    /// Who brought it there.
+    pub updated_by: String,
+}
+
+/// A snapshot: a state of a branch and what replaced it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SnapshotRecord {
+    /// The state.
+    pub manifest: ManifestId,
+    /// The state's totals.
+    pub totals: TotalsRecord,
+    /// When the branch had come into this state.
+    pub reached_at: Timestamp,
+    /// Who had brought it there.
+    pub reached_by: String,
+    /// When it was replaced, which is when the snapshot was taken.
+    pub created_at: Timestamp,
+    /// Who replaced it.
+    pub created_by: String,
+    /// What replaced it.
+    pub operation: Operation,
+    /// The path that was saved, deleted or restored, where it was one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// The message of a batch.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+}
+
+/// [`Totals`] as a record keeps them: files, directories, bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TotalsRecord(u64, u64, u64);
+
+impl From<Totals> for TotalsRecord {
+    fn from(totals: Totals) -> Self {
+        Self(totals.files, totals.directories, totals.bytes)
+    }
+}
+
+impl From<TotalsRecord> for Totals {
+    fn from(TotalsRecord(files, directories, bytes): TotalsRecord) -> Self {
+        Self {
+            files,
+            directories,
+            bytes,
+        }
+    }
+}
+
+/// What changed a branch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Operation {
+    /// A file was saved.
+    Save,
+    /// A file was deleted.
+    Delete,
+    /// Several changes at once.
+    Batch,
+    /// A snapshot was restored, whole or in part.
+    Rollback,
+    /// A folder was imported.
+    Import,
+}
+
+impl fmt::Display for Operation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Save => "save",
+            Self::Delete => "delete",
+            Self::Batch => "batch",
+            Self::Rollback => "rollback",
+            Self::Import => "import",
+        })
+    }
+}
+
+/// The digest of a manifest, kept for ever.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DigestRecord {
+    /// The SHA-256 of specification section 9.
+    pub sha256: Sha256,
+}
+
+/// The state that a commit id names in a branch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CommitRecord {
+    /// The state.
+    pub manifest: ManifestId,
+}
