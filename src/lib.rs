@@ -18,4 +18,5 @@
 pub mod base;
 pub mod manifest;
 pub mod object;
+pub mod repo;
 pub mod store;

@@ -91,5 +91,14 @@ impl StoreError {
     }
 }
 
+/// Says what was found in place of an object.
+pub(super) fn damaged(kind: Kind, id: ObjectId, reason: &str) -> StoreError {
+    StoreError::Damaged {
+        kind,
+        id,
+        reason: reason.to_owned(),
+    }
+}
+
 /// A result of the store.
 pub type Result<T> = std::result::Result<T, StoreError>;

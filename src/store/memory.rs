@@ -151,12 +151,17 @@ impl Store for MemoryStore {
             state.objects.entry(id).or_insert(object);
         }
         for write in batch.writes {
-            state.version += 1;
-            let version = state.version;
-            match write.value {
-                Some(value) => state.records.insert(write.key, (version, value)),
-                None => state.records.remove(&write.key),
+            let version = state.version + 1;
+            let changed = match write.value {
+                Some(value) => {
+                    state.records.insert(write.key, (version, value));
+                    true
+                }
+                None => state.records.remove(&write.key).is_some(),
             };
+            if changed {
+                state.version = version;
+            }
         }
         Ok(state.version)
     }

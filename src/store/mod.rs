@@ -147,7 +147,8 @@ pub trait Store: Send + Sync + fmt::Debug {
     fn last_version(&self) -> Result<Version>;
 
     /// Makes the whole batch durable and visible, or none of it. Batches of many callers share a
-    /// sync; one that is refused does not touch the others.
+    /// sync; one that is refused does not touch the others. Gives the version of the batch's last
+    /// write, or of the store's when it writes nothing; deleting what is not there is no write.
     ///
     /// # Errors
     /// [`StoreError::Conflict`] when a record has not the version expected, [`StoreError::Missing`]

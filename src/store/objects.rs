@@ -6,6 +6,7 @@ use std::sync::Mutex;
 use bytes::Bytes;
 use quick_cache::sync::Cache;
 
+use super::error::damaged;
 use super::{Body, Result, Store, StoreError, StoredObject};
 use crate::base::digest::{byte_count, object_id};
 use crate::base::id::{BlobId, Kind, ObjectId, Sha256};
@@ -76,7 +77,7 @@ impl Objects {
         }
         let stored = self.load(Kind::Blob, id.into())?;
         match &stored.body {
-            Body::Inline(bytes) => check(Kind::Blob, id.into(), bytes)?,
+            Body::Inline(bytes) => check(Kind::Blob, id.into(), stored.size, bytes)?,
             Body::Large(_) => self.check_large(id, &stored)?,
         }
         let damaged = || damaged(Kind::Blob, id.into(), "its row has no SHA-256");
@@ -97,9 +98,10 @@ impl Objects {
     /// # Errors
     /// As [`Objects::blob`].
     pub fn structure(&self, kind: Kind, id: ObjectId) -> Result<Bytes> {
-        match self.load(kind, id)?.body {
+        let stored = self.load(kind, id)?;
+        match stored.body {
             Body::Inline(bytes) => {
-                check(kind, id, &bytes)?;
+                check(kind, id, stored.size, &bytes)?;
                 Ok(bytes)
             }
             Body::Large(_) => Err(damaged(kind, id, "it lies in a file")),
@@ -169,17 +171,12 @@ pub fn large_body_id(stored: &StoredObject) -> std::io::Result<BlobId> {
     Ok(BlobId::from_bytes(*hasher.finalize().as_bytes()))
 }
 
-fn check(kind: Kind, id: ObjectId, bytes: &[u8]) -> Result<()> {
-    if object_id(kind, bytes) == id {
-        return Ok(());
+fn check(kind: Kind, id: ObjectId, size: u64, bytes: &[u8]) -> Result<()> {
+    if byte_count(bytes) != size {
+        return Err(damaged(kind, id, "its row says another size"));
     }
-    Err(damaged(kind, id, "its row holds other bytes"))
-}
-
-fn damaged(kind: Kind, id: ObjectId, reason: &str) -> StoreError {
-    StoreError::Damaged {
-        kind,
-        id,
-        reason: reason.to_owned(),
+    if object_id(kind, bytes) != id {
+        return Err(damaged(kind, id, "its row holds other bytes"));
     }
+    Ok(())
 }

@@ -1,11 +1,12 @@
 //! Large blobs as files: staged in `incoming/`, published into `blobs/`.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Seek, Write};
+use std::io::{self, Write};
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use super::folder::{Folder, sync_dir};
+use crate::base::digest::byte_count;
 use crate::base::id::{BlobId, ObjectId};
 use crate::store::{LargeBody, Result, Staging, StoreError};
 
@@ -89,7 +90,7 @@ impl Staging for StagedFile {
     fn write(&mut self, bytes: &[u8]) -> Result<()> {
         let io = |e| StoreError::io("writing an upload", e);
         self.file.write_all(bytes).map_err(io)?;
-        self.unsynced += crate::base::digest::byte_count(bytes);
+        self.unsynced += byte_count(bytes);
         if self.unsynced >= WRITE_BACK_BYTES {
             self.unsynced = 0;
             self.file.sync_data().map_err(io)?;
@@ -98,10 +99,10 @@ impl Staging for StagedFile {
     }
 
     fn reread(&mut self) -> Result<Box<dyn io::Read + '_>> {
-        self.file
-            .rewind()
-            .map_err(|e| StoreError::io("reading an upload back", e))?;
-        Ok(Box::new(&self.file))
+        Ok(Box::new(FromStart {
+            file: &self.file,
+            offset: 0,
+        }))
     }
 
     fn publish(self: Box<Self>, id: BlobId) -> Result<()> {
@@ -113,6 +114,21 @@ impl Staging for StagedFile {
         // A file of that name has the same bytes or is damaged: either way ours may take its place.
         fs::rename(&self.path, &target).map_err(|e| StoreError::io("naming a blob", e))?;
         sync_dir(dir).map_err(|e| StoreError::io("syncing a folder of blobs", e))
+    }
+}
+
+/// Reads a file from its start without moving the place where it is written on.
+#[derive(Debug)]
+struct FromStart<'a> {
+    file: &'a File,
+    offset: u64,
+}
+
+impl io::Read for FromStart<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let taken = self.file.read_at(buffer, self.offset)?;
+        self.offset += byte_count(&buffer[..taken]);
+        Ok(taken)
     }
 }
 
@@ -130,10 +146,20 @@ impl Drop for StagedFile {
 /// Removes uploads that a crash left: those that nobody holds locked.
 pub(super) fn sweep_incoming(folder: &Folder) -> io::Result<()> {
     for entry in fs::read_dir(folder.incoming())? {
-        let path = entry?.path();
-        let stale = File::open(&path).is_ok_and(|file| file.try_lock().is_ok());
-        if stale {
-            fs::remove_file(&path)?;
+        let entry = entry?;
+        if !entry.file_type()?.is_file() {
+            continue;
+        }
+        let Ok(file) = File::open(entry.path()) else {
+            continue;
+        };
+        // Held until the name is gone: an upload that waits for the lock then sees that it must begin
+        // anew. One that was given up meanwhile has removed its name itself.
+        if file.try_lock().is_ok()
+            && let Err(e) = fs::remove_file(entry.path())
+            && e.kind() != io::ErrorKind::NotFound
+        {
+            return Err(e);
         }
     }
     Ok(())

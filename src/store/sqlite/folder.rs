@@ -41,7 +41,8 @@ impl Folder {
     /// Opens a folder that holds a store.
     ///
     /// # Errors
-    /// [`StoreError::Folder`] when there is none or it is of another format version.
+    /// [`StoreError::Folder`] when there is none, it is of another format version or it has lost its
+    /// database.
     pub fn open(root: &Path) -> Result<Self> {
         let refuse = |reason: String| {
             Err(StoreError::Folder {
@@ -50,9 +51,19 @@ impl Folder {
             })
         };
         match fs::read_to_string(root.join("FORMAT")) {
-            Ok(text) if text == FORMAT => Ok(Self {
-                root: root.to_owned(),
-            }),
+            Ok(text) if text == FORMAT => {
+                let folder = Self {
+                    root: root.to_owned(),
+                };
+                match fs::exists(folder.database()) {
+                    Ok(true) => Ok(folder),
+                    Ok(false) => refuse(
+                        "store.db is missing although FORMAT says that a store is here; restore it from a backup"
+                            .to_owned(),
+                    ),
+                    Err(e) => Err(StoreError::io("looking for the database", e)),
+                }
+            }
             Ok(text) if text.starts_with("siteconf ") => refuse(format!(
                 "the folder has format «{}», this version reads «{}»; use the version that wrote it",
                 text.trim_end(),
@@ -73,7 +84,7 @@ impl Folder {
     /// [`StoreError::Locked`] when another daemon holds it; [`StoreError::Folder`] when it holds
     /// something else, is of another version or lies on a network file system.
     pub fn open_or_create(root: &Path) -> Result<(Self, Lock)> {
-        make_dir(root).map_err(|e| StoreError::io("creating the data folder", e))?;
+        make_root(root).map_err(|e| StoreError::io("creating the data folder", e))?;
         refuse_network(root)?;
         let exists =
             fs::exists(root.join("FORMAT")).map_err(|e| StoreError::io("reading FORMAT", e))?;
@@ -167,7 +178,7 @@ impl Lock {
 /// Writes a small file so that after a crash it is there whole or not at all: a temporary file
 /// beside it, synced, renamed, the folder synced. Mode 0600.
 pub fn write_durably(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let parent = path.parent().unwrap_or(Path::new("."));
+    let parent = parent_of(path);
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(".new");
     let staged = parent.join(name);
@@ -176,6 +187,25 @@ pub fn write_durably(path: &Path, bytes: &[u8]) -> io::Result<()> {
     file.sync_all()?;
     fs::rename(&staged, path)?;
     sync_dir(parent)
+}
+
+/// Makes the data folder and those it lies in where they are missing, and their names durable: no
+/// commit syncs the folders above it.
+fn make_root(root: &Path) -> io::Result<()> {
+    if fs::exists(root)? {
+        return Ok(());
+    }
+    let parent = parent_of(root);
+    make_root(parent)?;
+    make_dir(root)?;
+    sync_dir(parent)
+}
+
+fn parent_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if parent != Path::new("") => parent,
+        _ => Path::new("."),
+    }
 }
 
 /// Makes what happened to the names in a folder durable.

@@ -12,6 +12,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 
 pub use folder::{Folder, write_durably};
 
+use super::error::damaged;
 use super::{
     Batch, Body, ObjectRow, Record, Result, Scan, Staging, Store, StoreError, StoredObject, Version,
 };
@@ -23,9 +24,12 @@ use writer::Writer;
 #[derive(Debug)]
 pub struct SqliteStore {
     folder: Folder,
-    /// `None` when opened for reading only. Before the lock, so that it is dropped first.
-    writer: Option<Writer>,
+    /// Before the writer: the connection that closes last copies the log into the database and removes
+    /// it, and a reading one cannot.
     readers: Mutex<Vec<Connection>>,
+    /// `None` when opened for reading only. Before the lock, so that it has ended when the next daemon
+    /// may start.
+    writer: Option<Writer>,
     _lock: Option<folder::Lock>,
 }
 
@@ -88,14 +92,9 @@ impl Store for SqliteStore {
             let mut find =
                 db.prepare_cached("SELECT kind, size, sha256, bytes FROM object WHERE id = ?1")?;
             let row = find.query_one([id.as_bytes()], |row| {
-                let sha256: Option<[u8; 32]> = row.get(2)?;
+                let sha256: Option<Vec<u8>> = row.get(2)?;
                 let bytes: Option<Vec<u8>> = row.get(3)?;
-                Ok((
-                    row.get(0)?,
-                    row.get::<_, u64>(1)?,
-                    sha256.map(Sha256::from_bytes),
-                    bytes,
-                ))
+                Ok((row.get(0)?, row.get(1)?, sha256, bytes))
             });
             Ok(row.optional()?)
         })?;
@@ -103,14 +102,15 @@ impl Store for SqliteStore {
             return Ok(None);
         };
         let kind = kind_of(kind, id)?;
+        let size = size_of(size, kind, id)?;
+        let sha256 = sha256.map(|bytes| <[u8; 32]>::try_from(bytes).map(Sha256::from_bytes));
+        let sha256 = sha256
+            .transpose()
+            .map_err(|_| damaged(kind, id, "its row's SHA-256 has another length"))?;
         let body = match bytes {
             Some(bytes) => Body::Inline(bytes.into()),
             None => Body::Large(Arc::new(files::open_blob(&self.folder, id, size).map_err(
-                |e| StoreError::Damaged {
-                    kind,
-                    id,
-                    reason: format!("its file cannot be opened: {e}"),
-                },
+                |e| damaged(kind, id, &format!("its file cannot be opened: {e}")),
             )?)),
         };
         Ok(Some(StoredObject {
@@ -130,7 +130,7 @@ impl Store for SqliteStore {
     }
 
     fn object_rows(&self, after: Option<ObjectId>, limit: usize) -> Result<Vec<ObjectRow>> {
-        let rows: Vec<(ObjectId, u8, u64, bool)> = self.read(|db| {
+        let rows: Vec<(ObjectId, i64, i64, bool)> = self.read(|db| {
             let mut list = db.prepare_cached(
                 "SELECT id, kind, size, bytes IS NOT NULL FROM object WHERE id > ?1 ORDER BY id LIMIT ?2",
             )?;
@@ -142,10 +142,11 @@ impl Store for SqliteStore {
         })?;
         rows.into_iter()
             .map(|(id, kind, size, inline)| {
+                let kind = kind_of(kind, id)?;
                 Ok(ObjectRow {
                     id,
-                    kind: kind_of(kind, id)?,
-                    size,
+                    kind,
+                    size: size_of(size, kind, id)?,
                     inline,
                 })
             })
@@ -180,19 +181,21 @@ impl Store for SqliteStore {
     }
 
     fn scan(&self, scan: Scan<'_>) -> Result<Vec<Record>> {
-        let mut from = scan.prefix.to_owned();
-        // No key goes on with a character beyond this one.
-        let mut to = format!("{}\u{10ffff}", scan.prefix);
-        match scan.after {
-            Some(after) if scan.descending => after.clone_into(&mut to),
-            // The first text beyond `after`.
-            Some(after) => from = format!("{after}\0"),
+        // Texts compare by their bytes, and no text holds the byte 0xff: it ends what the prefix covers.
+        let mut from = scan.prefix.as_bytes().to_vec();
+        let mut to = [scan.prefix.as_bytes(), &[0xff]].concat();
+        match scan.after.map(str::as_bytes) {
+            Some(after) if scan.descending => to = to.min(after.to_vec()),
+            // The first text beyond `after` ends in a zero.
+            Some(after) => from = from.max([after, &[0]].concat()),
             None => {}
         }
         let sql = if scan.descending {
-            "SELECT key, version, value FROM record WHERE key >= ?1 AND key < ?2 ORDER BY key DESC LIMIT ?3"
+            "SELECT key, version, value FROM record
+             WHERE key >= CAST(?1 AS TEXT) AND key < CAST(?2 AS TEXT) ORDER BY key DESC LIMIT ?3"
         } else {
-            "SELECT key, version, value FROM record WHERE key >= ?1 AND key < ?2 ORDER BY key LIMIT ?3"
+            "SELECT key, version, value FROM record
+             WHERE key >= CAST(?1 AS TEXT) AND key < CAST(?2 AS TEXT) ORDER BY key LIMIT ?3"
         };
         self.read(|db| {
             let mut list = db.prepare_cached(sql)?;
@@ -242,12 +245,16 @@ fn id_of(row: &Row<'_>) -> rusqlite::Result<ObjectId> {
     Ok(ObjectId::from_bytes(row.get(0)?))
 }
 
-fn kind_of(code: u8, id: ObjectId) -> Result<Kind> {
-    Kind::from_code(code).ok_or_else(|| StoreError::Damaged {
-        kind: Kind::Blob,
-        id,
-        reason: format!("its row names kind {code}, which does not exist"),
+fn kind_of(code: i64, id: ObjectId) -> Result<Kind> {
+    let kind = u8::try_from(code).ok().and_then(Kind::from_code);
+    kind.ok_or_else(|| {
+        let reason = format!("its row names kind {code}, which does not exist");
+        damaged(Kind::Blob, id, &reason)
     })
+}
+
+fn size_of(size: i64, kind: Kind, id: ObjectId) -> Result<u64> {
+    u64::try_from(size).map_err(|_| damaged(kind, id, "its row says a negative size"))
 }
 
 fn limit_of(limit: usize) -> i64 {

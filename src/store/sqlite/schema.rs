@@ -32,14 +32,13 @@ CREATE TABLE IF NOT EXISTS tombstone (
 ) STRICT;
 ";
 
-/// Opens the connection that writes, and makes the tables where they are missing.
+/// Opens the connection that writes, and makes the tables where they are missing. It makes no file:
+/// where a store has lost its database, an empty one must not take its place.
 pub(super) fn open_writer(path: &Path) -> Result<Connection> {
     require_sound_sqlite(path)?;
     let db = Connection::open_with_flags(
         path,
-        OpenFlags::SQLITE_OPEN_READ_WRITE
-            | OpenFlags::SQLITE_OPEN_CREATE
-            | OpenFlags::SQLITE_OPEN_NO_MUTEX,
+        OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX,
     )?;
     db.busy_timeout(BUSY_WAIT)?;
     db.pragma_update(None, "page_size", 4096)?;

@@ -45,7 +45,7 @@ impl Writer {
         }))?;
         let (requests, waiting) = sync_channel(BATCHES_WAITING_MAX);
         let stopped = Arc::new(AtomicBool::new(false));
-        let checkpoints = start_checkpointer(schema::open_checkpointer(&database)?)?;
+        let checkpoints = Checkpoints::start(schema::open_checkpointer(&database)?)?;
         let work = Work {
             db,
             waiting,
@@ -93,7 +93,7 @@ struct Work {
     waiting: Receiver<Request>,
     stopped: Arc<AtomicBool>,
     frames: Arc<AtomicU64>,
-    checkpoints: SyncSender<()>,
+    checkpoints: Checkpoints,
 }
 
 impl Work {
@@ -149,8 +149,7 @@ impl Work {
                 tracing::warn!(error = %e, "a checkpoint failed");
             }
         } else if frames > WAL_FRAMES_IDLE_MAX {
-            // Full means the helper has been told already.
-            let _told = self.checkpoints.try_send(());
+            self.checkpoints.wish();
         }
     }
 }
@@ -239,10 +238,11 @@ fn apply(tx: &Transaction<'_>, batch: &Batch, version: &mut Version) -> rusqlite
     let mut bury = tx.prepare_cached("INSERT INTO tombstone (version, key) VALUES (?1, ?2)")?;
     let mut forget = tx.prepare_cached("DELETE FROM tombstone WHERE version < ?1")?;
     for record in &batch.writes {
-        *version += 1;
         if let Some(value) = &record.value {
+            *version += 1;
             write.execute(params![*version, record.key, value.as_ref()])?;
         } else if delete.execute([&record.key])? > 0 {
+            *version += 1;
             bury.execute(params![*version, record.key])?;
             forget.execute([version.saturating_sub(TOMBSTONES_KEPT)])?;
         }
@@ -275,16 +275,46 @@ fn refusal_of(failure: &rusqlite::Error) -> Refusal {
     }
 }
 
-fn start_checkpointer(db: Connection) -> Result<SyncSender<()>> {
-    let (wanted, wishes) = sync_channel::<()>(1);
-    spawn("store-checkpoint", move || {
-        while wishes.recv().is_ok() {
-            if let Err(e) = db.wal_checkpoint_v2(None::<&str>, CheckpointMode::PASSIVE) {
-                tracing::warn!(error = %e, "a checkpoint failed");
+/// The way to the thread that copies the log into the database beside the writer. Dropped, it waits
+/// for the thread to end.
+struct Checkpoints {
+    wishes: Option<SyncSender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Checkpoints {
+    fn start(db: Connection) -> Result<Self> {
+        let (wishes, wished) = sync_channel::<()>(1);
+        let thread = spawn("store-checkpoint", move || {
+            while wished.recv().is_ok() {
+                if let Err(e) = db.wal_checkpoint_v2(None::<&str>, CheckpointMode::PASSIVE) {
+                    tracing::warn!(error = %e, "a checkpoint failed");
+                }
             }
+        })?;
+        Ok(Self {
+            wishes: Some(wishes),
+            thread: Some(thread),
+        })
+    }
+
+    fn wish(&self) {
+        if let Some(wishes) = &self.wishes {
+            // Full means that the thread has been told already.
+            let _told = wishes.try_send(());
         }
-    })?;
-    Ok(wanted)
+    }
+}
+
+impl Drop for Checkpoints {
+    fn drop(&mut self) {
+        drop(self.wishes.take());
+        if let Some(thread) = self.thread.take()
+            && thread.join().is_err()
+        {
+            tracing::error!("the store's checkpoints ended in a panic");
+        }
+    }
 }
 
 fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>> {

@@ -1,0 +1,222 @@
+//! Branch digests: computed once a manifest however many readers wait, begun right after a save.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread::JoinHandle;
+
+use quick_cache::sync::Cache;
+
+use super::Result;
+use super::records;
+use crate::base::id::{ManifestId, Sha256};
+use crate::base::limits::DIGEST_CACHE_ENTRIES;
+use crate::manifest::{Nodes, digest};
+use crate::object::key::{self, COMMIT_DIGITS};
+use crate::object::record::{CommitRecord, DigestRecord};
+use crate::store::{Batch, Expect, Store, StoreError};
+
+/// Heads that wait for the background's attention; a reader computes what it misses.
+const WAITING_MAX: usize = 256;
+
+/// The digest of a state (specification section 9), and the ids that are cut from it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BranchDigest {
+    hex: [u8; 64],
+}
+
+impl BranchDigest {
+    fn new(sha256: Sha256) -> Self {
+        let mut hex = [0; 64];
+        hex::encode_to_slice(sha256.as_bytes(), &mut hex).expect("64 digits for 32 bytes");
+        Self { hex }
+    }
+
+    /// The whole digest, 64 hexadecimal digits.
+    pub fn as_str(&self) -> &str {
+        std::str::from_utf8(&self.hex).expect("hexadecimal digits")
+    }
+
+    /// `commit.id`: the first 40 digits.
+    pub fn commit_id(&self) -> &str {
+        &self.as_str()[..COMMIT_DIGITS]
+    }
+
+    /// `commit.short_id`: the first 8 digits.
+    pub fn short_id(&self) -> &str {
+        &self.as_str()[..8]
+    }
+}
+
+impl fmt::Display for BranchDigest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// All digests that are known, and the way to those that are not.
+#[derive(Debug)]
+pub(super) struct Digests {
+    computed: Arc<Computed>,
+    /// States whose digest a client may have been told; what was told is durable.
+    told: Cache<(u64, ManifestId), ()>,
+    background: Background,
+}
+
+impl Digests {
+    pub(super) fn new(nodes: Arc<Nodes>) -> Self {
+        let computed = Arc::new(Computed {
+            nodes,
+            known: Cache::new(DIGEST_CACHE_ENTRIES),
+        });
+        let background = Background::start(Arc::clone(&computed));
+        Self {
+            computed,
+            told: Cache::new(DIGEST_CACHE_ENTRIES),
+            background,
+        }
+    }
+
+    /// The digest of a state that somebody asks for. Before it is told it is entered in the index of
+    /// commit ids, so that whoever knows an id can use it for as long as the state is there.
+    pub(super) fn tell(
+        &self,
+        project: u64,
+        branch: u64,
+        manifest: ManifestId,
+    ) -> Result<BranchDigest> {
+        let sha256 = self.computed.digest(manifest)?;
+        if self.told.get(&(branch, manifest)).is_none() {
+            match self.enter(project, branch, manifest, sha256) {
+                Ok(()) => self.told.insert((branch, manifest), ()),
+                // The digest is right whether or not it can be kept: a full disk stops no reader.
+                Err(error) => tracing::debug!(%error, "a digest could not be kept"),
+            }
+        }
+        Ok(BranchDigest::new(sha256))
+    }
+
+    /// The digest if it was computed before.
+    pub(super) fn known(&self, manifest: ManifestId) -> Result<Option<BranchDigest>> {
+        Ok(self.computed.known(manifest)?.map(BranchDigest::new))
+    }
+
+    /// Begins to compute the digest of a branch's new head, unless a newer one comes first.
+    pub(super) fn begin(&self, branch: u64, manifest: ManifestId) {
+        if let Some(wishes) = &self.background.wishes {
+            // Full means that enough is to be done; a reader will compute this one.
+            let _told = wishes.try_send((branch, manifest));
+        }
+    }
+
+    fn enter(
+        &self,
+        project: u64,
+        branch: u64,
+        manifest: ManifestId,
+        sha256: Sha256,
+    ) -> std::result::Result<(), StoreError> {
+        let store = self.computed.store();
+        let commit_key = key::commit(project, sha256, branch);
+        if store.record(&commit_key)?.is_some() {
+            return Ok(());
+        }
+        let mut batch = Batch::default();
+        batch.write(
+            key::digest(manifest),
+            Expect::Anything,
+            &DigestRecord { sha256 },
+        );
+        batch.write(commit_key, Expect::Anything, &CommitRecord { manifest });
+        store.commit(batch)?;
+        Ok(())
+    }
+}
+
+/// Digests by manifest.
+#[derive(Debug)]
+struct Computed {
+    nodes: Arc<Nodes>,
+    known: Cache<ManifestId, Sha256>,
+}
+
+impl Computed {
+    fn store(&self) -> &Arc<dyn Store> {
+        self.nodes.objects().store()
+    }
+
+    fn digest(&self, id: ManifestId) -> std::result::Result<Sha256, StoreError> {
+        // Of many who ask at once, one computes and the others wait for it.
+        self.known.get_or_insert_with(&id, || match self.kept(id)? {
+            Some(sha256) => Ok(sha256),
+            None => digest::digest(self.nodes.as_ref(), self.nodes.manifest(id)?.root),
+        })
+    }
+
+    fn known(&self, id: ManifestId) -> std::result::Result<Option<Sha256>, StoreError> {
+        match self.known.get(&id) {
+            Some(sha256) => Ok(Some(sha256)),
+            None => self.kept(id),
+        }
+    }
+
+    fn kept(&self, id: ManifestId) -> std::result::Result<Option<Sha256>, StoreError> {
+        let record = records::read::<DigestRecord>(self.store().as_ref(), &key::digest(id))?;
+        Ok(record.map(|record| record.value.sha256))
+    }
+}
+
+/// The thread that computes ahead of the readers.
+#[derive(Debug)]
+struct Background {
+    wishes: Option<SyncSender<(u64, ManifestId)>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Background {
+    fn start(computed: Arc<Computed>) -> Self {
+        let (wishes, wanted) = sync_channel(WAITING_MAX);
+        let work = move || compute_ahead(&computed, &wanted);
+        match std::thread::Builder::new()
+            .name("digests".to_owned())
+            .spawn(work)
+        {
+            Ok(thread) => Self {
+                wishes: Some(wishes),
+                thread: Some(thread),
+            },
+            Err(error) => {
+                tracing::warn!(%error, "digests are computed only when asked for");
+                Self {
+                    wishes: None,
+                    thread: None,
+                }
+            }
+        }
+    }
+}
+
+impl Drop for Background {
+    fn drop(&mut self) {
+        drop(self.wishes.take());
+        if let Some(thread) = self.thread.take()
+            && thread.join().is_err()
+        {
+            tracing::error!("the thread of digests ended in a panic");
+        }
+    }
+}
+
+fn compute_ahead(computed: &Computed, wanted: &Receiver<(u64, ManifestId)>) {
+    while let Ok(first) = wanted.recv() {
+        // Of several heads of a branch only the last is worth it.
+        let mut heads: HashMap<u64, ManifestId> = HashMap::from([first]);
+        heads.extend(wanted.try_iter());
+        for manifest in heads.into_values() {
+            if let Err(error) = computed.digest(manifest) {
+                tracing::warn!(%error, "a digest could not be computed");
+            }
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! What can go wrong with a project, by what the caller can do about it.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::base::name_error::NameError;
+use crate::manifest::EditError;
+use crate::store::StoreError;
+
+/// What is not there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Missing {
+    /// No project of this identifier.
+    Project,
+    /// No branch of this name.
+    Branch,
+    /// Nothing that the reference could name.
+    Revision,
+    /// No snapshot of this version.
+    Snapshot,
+    /// No file at this path; perhaps a folder.
+    File,
+    /// No folder at this path; perhaps a file.
+    Folder,
+}
+
+impl fmt::Display for Missing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Project => "Project",
+            Self::Branch => "Branch",
+            Self::Revision => "Revision",
+            Self::Snapshot => "Snapshot",
+            Self::File => "File",
+            Self::Folder => "Folder",
+        })
+    }
+}
+
+/// An error of the repository. Texts of all variants but [`Error::Store`] are for the client.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum Error {
+    /// It is not there.
+    #[error("{what} not found")]
+    NotFound {
+        /// What.
+        what: Missing,
+    },
+    /// What was asked cannot be done as asked.
+    #[error("{reason}")]
+    Invalid {
+        /// What is wrong and what to do.
+        reason: String,
+    },
+    /// The name is taken.
+    #[error("a {what} of this name exists already")]
+    Exists {
+        /// Of what.
+        what: &'static str,
+    },
+    /// The client's condition does not hold.
+    #[error("the file is not in the state that the request demands")]
+    Precondition,
+    /// More bytes than allowed.
+    #[error("the body is larger than {limit_bytes} bytes")]
+    TooLarge {
+        /// The limit.
+        limit_bytes: u64,
+    },
+    /// The store failed. Shared, because one failed commit answers many callers.
+    #[error(transparent)]
+    Store(Arc<StoreError>),
+}
+
+impl Error {
+    /// It is not there.
+    pub const fn missing(what: Missing) -> Self {
+        Self::NotFound { what }
+    }
+
+    /// It cannot be done as asked.
+    pub fn invalid(reason: impl Into<String>) -> Self {
+        Self::Invalid {
+            reason: reason.into(),
+        }
+    }
+}
+
+impl From<StoreError> for Error {
+    fn from(error: StoreError) -> Self {
+        Self::Store(Arc::new(error))
+    }
+}
+
+impl From<NameError> for Error {
+    fn from(error: NameError) -> Self {
+        Self::invalid(error.to_string())
+    }
+}
+
+impl From<EditError> for Error {
+    fn from(error: EditError) -> Self {
+        match error {
+            EditError::Store(error) => error.into(),
+            EditError::NotDirectory { .. } | EditError::IsDirectory { .. } => {
+                Self::invalid(error.to_string())
+            }
+        }
+    }
+}
+
+/// A result of the repository.
+pub type Result<T> = std::result::Result<T, Error>;

@@ -1,0 +1,80 @@
+//! The history of a branch: its snapshots.
+
+use super::records::{self, number_in};
+use super::{Branch, Result, Revision};
+use crate::base::clock::Timestamp;
+use crate::base::snapshot_version::SnapshotVersion;
+use crate::object::key;
+use crate::object::record::{Operation, SnapshotRecord};
+use crate::store::Scan;
+
+/// A saved state of a branch, and what replaced it.
+#[derive(Clone, Debug)]
+pub struct Snapshot {
+    /// Its version.
+    pub version: SnapshotVersion,
+    /// The state.
+    pub revision: Revision,
+    /// When the branch had come into this state.
+    pub reached_at: Timestamp,
+    /// Who had brought it there.
+    pub reached_by: String,
+    /// When the snapshot was taken, because the state was replaced.
+    pub created_at: Timestamp,
+    /// Who replaced it.
+    pub created_by: String,
+    /// What replaced it.
+    pub operation: Operation,
+    /// The path that was changed, where it was one.
+    pub path: Option<String>,
+    /// The message of a batch.
+    pub message: Option<String>,
+}
+
+impl Branch {
+    /// Snapshots, newest first: those before `before`, at most `limit`; without either, all.
+    pub fn history(
+        &self,
+        before: Option<SnapshotVersion>,
+        limit: Option<usize>,
+    ) -> Result<Vec<Snapshot>> {
+        let prefix = key::snapshots(self.number);
+        let before = before.map(|version| key::snapshot(self.number, version.number()));
+        let scan = Scan {
+            prefix: &prefix,
+            after: before.as_deref(),
+            descending: true,
+            limit: limit.unwrap_or(usize::MAX),
+        };
+        let records = self.project.repository.store().scan(scan)?;
+        records
+            .iter()
+            .map(|record| self.snapshot_of(record))
+            .collect()
+    }
+
+    fn snapshot_of(&self, record: &crate::store::Record) -> Result<Snapshot> {
+        let SnapshotRecord {
+            manifest,
+            totals,
+            reached_at,
+            reached_by,
+            created_at,
+            created_by,
+            operation,
+            path,
+            message,
+        } = records::decode(record)?.value;
+        Ok(Snapshot {
+            version: SnapshotVersion::new(number_in(&record.key).unwrap_or_default()),
+            revision: Revision::new(&self.project, self.number, manifest, totals.into(), true),
+            reached_at,
+            reached_by,
+            created_at,
+            created_by,
+            operation,
+            path,
+            message,
+        })
+    }
+}

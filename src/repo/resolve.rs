@@ -1,0 +1,89 @@
+//! What a reference names (contract section 4).
+
+use std::collections::BTreeMap;
+
+use super::records;
+use super::{Error, Missing, Project, Result, Revision};
+use crate::base::branch_name::BranchName;
+use crate::base::id::ManifestId;
+use crate::object::key::{self, COMMIT_DIGITS};
+use crate::object::record::CommitRecord;
+use crate::store::Scan;
+
+/// The shortest abbreviation of a commit id.
+const ABBREVIATION_DIGITS_MIN: usize = 8;
+/// Index entries looked at for one abbreviation; more cannot be unique in any real project.
+const CANDIDATES_MAX: usize = 1000;
+
+impl Project {
+    /// The state that a reference names: a branch's head; `<branch>@v0007`; a commit id, whole or
+    /// abbreviated to no less than eight digits; without one, or `HEAD`, the default branch's head.
+    ///
+    /// # Errors
+    /// [`Missing::Revision`]; [`Missing::Branch`] when there is no default branch.
+    pub fn resolve(&self, reference: Option<&str>) -> Result<Revision> {
+        let Some(text) = reference.filter(|text| *text != "HEAD") else {
+            let branch = self
+                .default_branch()?
+                .ok_or(Error::missing(Missing::Branch))?;
+            return Ok(branch.head());
+        };
+        if let Ok(name) = BranchName::parse(text) {
+            match self.branch(&name) {
+                Ok(branch) => return Ok(branch.head()),
+                Err(Error::NotFound { .. }) => {}
+                Err(other) => return Err(other),
+            }
+        }
+        let found = match BranchName::split_snapshot(text) {
+            Some((name, version)) => self
+                .branch(&name)
+                .and_then(|branch| branch.snapshot(version)),
+            None => self.by_commit(text),
+        };
+        match found {
+            Err(Error::NotFound { .. }) => Err(Error::missing(Missing::Revision)),
+            other => other,
+        }
+    }
+
+    /// The one state whose commit id begins with this text.
+    fn by_commit(&self, text: &str) -> Result<Revision> {
+        let hex = text
+            .bytes()
+            .all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));
+        if !hex || !(ABBREVIATION_DIGITS_MIN..=COMMIT_DIGITS).contains(&text.len()) {
+            return Err(Error::missing(Missing::Revision));
+        }
+        // Heads first: asking for their digests puts them into the index.
+        for branch in self.branches()? {
+            branch.head().digest()?;
+        }
+        let all = key::commits(self.number());
+        let prefix = format!("{all}{text}");
+        let scan = Scan {
+            limit: CANDIDATES_MAX,
+            ..Scan::prefix(&prefix)
+        };
+        let mut found: BTreeMap<String, (u64, ManifestId)> = BTreeMap::new();
+        for record in self.repository.store().scan(scan)? {
+            let Some((id, branch)) = record.key[all.len()..].split_once('/') else {
+                continue;
+            };
+            let branch = u64::from_str_radix(branch, 16).unwrap_or_default();
+            // What was deleted with its branch is no longer a state of the project.
+            if self.branch_by_number(branch)?.is_some() {
+                let commit: CommitRecord = records::decode(&record)?.value;
+                found.insert(id.to_owned(), (branch, commit.manifest));
+            }
+        }
+        let mut states = found.into_values();
+        match (states.next(), states.next()) {
+            (Some((branch, manifest)), None) => {
+                let totals = self.repository.nodes().manifest(manifest)?.totals;
+                Ok(Revision::new(self, branch, manifest, totals, true))
+            }
+            _ => Err(Error::missing(Missing::Revision)),
+        }
+    }
+}

@@ -1,0 +1,285 @@
+//! A state of a branch, and what can be read of it.
+
+use std::fmt;
+use std::ops::ControlFlow;
+
+use super::{BranchDigest, Error, Missing, Project, Result};
+use crate::base::file_path::FilePath;
+use crate::base::id::{BlobId, GitId, ManifestId, Md5, NodeId, Sha256};
+use crate::manifest::seek::{self, Found};
+use crate::manifest::walk;
+use crate::object::node::{FileEntry, Totals, Value};
+use crate::store::Body;
+
+/// A state of a branch. What it holds never changes. A cheap handle.
+#[derive(Clone, Debug)]
+pub struct Revision {
+    pub(super) project: Project,
+    pub(super) branch: u64,
+    manifest: ManifestId,
+    totals: Totals,
+    fixed: bool,
+}
+
+/// Names a state for caches: equal ids, equal content.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct RevisionId(ManifestId);
+
+impl fmt::Display for RevisionId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl fmt::Debug for RevisionId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "RevisionId({self})")
+    }
+}
+
+/// What a tree entry is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EntryKind {
+    /// A file.
+    File {
+        /// True for an executable one.
+        executable: bool,
+        /// Length in bytes.
+        size: u64,
+        /// MD5 of the bytes.
+        md5: Md5,
+    },
+    /// A folder.
+    Folder,
+}
+
+/// An entry of a listing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TreeEntry {
+    /// The full path.
+    pub path: String,
+    /// What it is.
+    pub kind: EntryKind,
+    /// The id git gives the same content.
+    pub git_id: GitId,
+}
+
+impl TreeEntry {
+    /// The last segment of the path.
+    pub fn name(&self) -> &str {
+        self.path.rsplit('/').next().unwrap_or(&self.path)
+    }
+}
+
+/// A file of a state.
+#[derive(Clone, Debug)]
+pub struct FileView {
+    project: Project,
+    entry: FileEntry,
+}
+
+/// A file's bytes, held against their id.
+#[derive(Clone, Debug)]
+pub struct Content {
+    /// Length in bytes.
+    pub size: u64,
+    /// SHA-256 of the bytes.
+    pub sha256: Sha256,
+    /// The bytes.
+    pub body: Body,
+}
+
+impl Revision {
+    pub(super) fn new(
+        project: &Project,
+        branch: u64,
+        manifest: ManifestId,
+        totals: Totals,
+        fixed: bool,
+    ) -> Self {
+        Self {
+            project: project.clone(),
+            branch,
+            manifest,
+            totals,
+            fixed,
+        }
+    }
+
+    /// Names the state.
+    pub fn id(&self) -> RevisionId {
+        RevisionId(self.manifest)
+    }
+
+    /// The manifest of the state.
+    pub fn manifest(&self) -> ManifestId {
+        self.manifest
+    }
+
+    /// True if the reference that led here names this state for ever: a snapshot or a commit id.
+    pub fn is_fixed(&self) -> bool {
+        self.fixed
+    }
+
+    /// What the state holds.
+    pub fn totals(&self) -> Totals {
+        self.totals
+    }
+
+    /// The branch digest (specification section 9): computed once a state, and kept.
+    pub fn digest(&self) -> Result<BranchDigest> {
+        let shared = &self.project.repository.shared;
+        shared
+            .digests
+            .tell(self.project.number(), self.branch, self.manifest)
+    }
+
+    /// The branch digest if it was computed before.
+    pub fn known_digest(&self) -> Result<Option<BranchDigest>> {
+        self.project.repository.shared.digests.known(self.manifest)
+    }
+
+    /// The file at a path.
+    ///
+    /// # Errors
+    /// [`Missing::File`] when nothing or a folder is there.
+    pub fn file(&self, path: &FilePath) -> Result<FileView> {
+        match seek::path(self.nodes(), self.root()?, path)? {
+            Some(Found::File(entry)) => Ok(FileView {
+                project: self.project.clone(),
+                entry,
+            }),
+            _ => Err(Error::missing(Missing::File)),
+        }
+    }
+
+    /// The entries of a folder (`None` is the root), in the order of contract section 5: not
+    /// recursive, folders first; recursive, depth first in path order, folders included.
+    ///
+    /// # Errors
+    /// [`Missing::Folder`] when nothing or a file is there.
+    pub fn list(&self, folder: Option<&FilePath>, recursive: bool) -> Result<Vec<TreeEntry>> {
+        let root = self.folder(folder)?;
+        let mut prefix = folder.map_or(String::new(), |folder| format!("{folder}/"));
+        let mut entries = Vec::new();
+        if recursive {
+            let _whole = walk::recursive(self.nodes(), root, &mut prefix, &mut |path, value| {
+                entries.extend(self.tree_entry(path.to_owned(), value)?);
+                Ok(ControlFlow::Continue(()))
+            })?;
+            return Ok(entries);
+        }
+        let _whole = walk::directory(self.nodes(), root, &mut |key, value| {
+            entries.extend(self.tree_entry(format!("{prefix}{}", key.name), value)?);
+            Ok(ControlFlow::Continue(()))
+        })?;
+        entries.sort_by(|a, b| rank(a).cmp(&rank(b)));
+        Ok(entries)
+    }
+
+    fn folder(&self, folder: Option<&FilePath>) -> Result<NodeId> {
+        let root = self.root()?;
+        let Some(path) = folder else { return Ok(root) };
+        match seek::path(self.nodes(), root, path)? {
+            Some(Found::Directory(entry)) => Ok(entry.root),
+            _ => Err(Error::missing(Missing::Folder)),
+        }
+    }
+
+    fn tree_entry(&self, path: String, value: &Value) -> crate::store::Result<Option<TreeEntry>> {
+        Ok(match value {
+            Value::File(file) => {
+                let kind = EntryKind::File {
+                    executable: file.executable,
+                    size: file.size,
+                    md5: file.md5,
+                };
+                Some(TreeEntry {
+                    path,
+                    kind,
+                    git_id: file.git,
+                })
+            }
+            Value::Directory(directory) => {
+                let git_id = self
+                    .project
+                    .repository
+                    .shared
+                    .tree_ids
+                    .of(self.nodes(), directory.root)?;
+                Some(TreeEntry {
+                    path,
+                    kind: EntryKind::Folder,
+                    git_id,
+                })
+            }
+            Value::Subtree(_) => None,
+        })
+    }
+
+    /// The root of the state's tree.
+    pub(super) fn root(&self) -> Result<NodeId> {
+        Ok(self.nodes().manifest(self.manifest)?.root)
+    }
+
+    pub(super) fn nodes(&self) -> &crate::manifest::Nodes {
+        self.project.repository.nodes()
+    }
+}
+
+/// Folders before files, each by the bytes of the name.
+fn rank(entry: &TreeEntry) -> (bool, &str) {
+    (entry.kind != EntryKind::Folder, entry.name())
+}
+
+impl FileView {
+    pub(super) fn new(project: &Project, entry: FileEntry) -> Self {
+        Self {
+            project: project.clone(),
+            entry,
+        }
+    }
+
+    /// Length in bytes.
+    pub fn size(&self) -> u64 {
+        self.entry.size
+    }
+
+    /// MD5 of the bytes.
+    pub fn md5(&self) -> Md5 {
+        self.entry.md5
+    }
+
+    /// The id git gives the bytes.
+    pub fn git_id(&self) -> GitId {
+        self.entry.git
+    }
+
+    /// The bytes' own id: the file's entity tag.
+    pub fn blob(&self) -> BlobId {
+        self.entry.blob
+    }
+
+    /// True for an executable file.
+    pub fn is_executable(&self) -> bool {
+        self.entry.executable
+    }
+
+    /// The bytes.
+    ///
+    /// # Errors
+    /// [`Error::Store`] when they are missing or damaged: never wrong bytes.
+    pub fn content(&self) -> Result<Content> {
+        let blob = self
+            .project
+            .repository
+            .nodes()
+            .objects()
+            .blob(self.entry.blob)?;
+        Ok(Content {
+            size: blob.size,
+            sha256: blob.sha256,
+            body: blob.body,
+        })
+    }
+}

@@ -1,0 +1,231 @@
+//! Damage: one object is refused with its id, the others are read on, and never a wrong byte.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rusqlite::Connection;
+
+use siteconf::base::id::{BlobId, Kind, ObjectId};
+use siteconf::store::objects::{Blob, Objects};
+use siteconf::store::sqlite::SqliteStore;
+use siteconf::store::{Body, Result, Store, StoreError};
+
+use crate::fixture::{blob, noise, object, of_objects, put_large};
+
+/// A store with two small blobs, a node and two large blobs.
+struct Scene {
+    root: tempfile::TempDir,
+    victim: BlobId,
+    other: BlobId,
+    node: ObjectId,
+    large: BlobId,
+    other_large: BlobId,
+}
+
+fn scene() -> Scene {
+    let root = tempfile::tempdir().unwrap();
+    let store = SqliteStore::open_locked(root.path()).unwrap();
+    let (victim, other) = (blob("victim"), blob("other"));
+    let node = object(Kind::Node, b"some node");
+    let scene = Scene {
+        root,
+        victim: as_blob(victim.id),
+        other: as_blob(other.id),
+        node: node.id,
+        large: as_blob(put_large(&store, &noise(1, 600_000))),
+        other_large: as_blob(put_large(&store, &noise(2, 600_000))),
+    };
+    store.commit(of_objects(vec![victim, other, node])).unwrap();
+    scene
+}
+
+fn as_blob(id: ObjectId) -> BlobId {
+    BlobId::from_bytes(*id.as_bytes())
+}
+
+impl Scene {
+    fn objects(&self) -> Objects {
+        let store = SqliteStore::open_locked(self.root.path()).unwrap();
+        Objects::new(Arc::new(store) as Arc<dyn Store>)
+    }
+
+    /// Does to the row of an object what the software would not.
+    fn tamper(&self, id: ObjectId, change: &str) {
+        let db = Connection::open(self.root.path().join("store.db")).unwrap();
+        let sql = format!("UPDATE object SET {change} WHERE id = ?1");
+        assert_eq!(db.execute(&sql, [id.as_bytes()]).unwrap(), 1, "{change}");
+    }
+
+    fn file(&self, id: BlobId) -> PathBuf {
+        let text = id.to_string();
+        self.root
+            .path()
+            .join("blobs")
+            .join(&text[..2])
+            .join(&text[2..])
+    }
+}
+
+/// Asserts that reading said that this object is damaged.
+#[track_caller]
+fn assert_damaged<T: std::fmt::Debug>(outcome: Result<T>, damaged: impl Into<ObjectId>, how: &str) {
+    match outcome {
+        Err(StoreError::Damaged { id, .. }) => assert_eq!(id, damaged.into(), "{how}"),
+        other => panic!("{how}: {other:?}"),
+    }
+}
+
+#[track_caller]
+fn assert_sound(outcome: Result<Blob>, bytes: &[u8], how: &str) {
+    let blob = outcome.unwrap();
+    assert_eq!(blob.size, bytes.len() as u64, "{how}");
+    let found = match &blob.body {
+        Body::Inline(found) => found.to_vec(),
+        Body::Large(large) => {
+            let mut found = vec![0; bytes.len()];
+            large.read_exact_at(&mut found, 0).unwrap();
+            found
+        }
+    };
+    assert!(found == bytes, "{how}");
+}
+
+#[test]
+fn a_damaged_row_is_refused_and_the_others_are_read() {
+    for change in [
+        "bytes = x'76696374696D00'",
+        "bytes = x'56696374696d'",
+        "bytes = x''",
+        "bytes = NULL",
+        "kind = 2",
+        "kind = 3",
+        "kind = 0",
+        "kind = 4711",
+        "kind = -1",
+        "size = 5",
+        "size = 7",
+        "size = -6",
+        "sha256 = NULL",
+        "sha256 = x'00'",
+    ] {
+        let scene = scene();
+        scene.tamper(scene.victim.into(), change);
+        let objects = scene.objects();
+        for _ in 0..2 {
+            assert_damaged(objects.blob(scene.victim), scene.victim, change);
+        }
+        assert_sound(objects.blob(scene.other), b"other", change);
+        assert_sound(objects.blob(scene.large), &noise(1, 600_000), change);
+        let node = objects.structure(Kind::Node, scene.node).unwrap();
+        assert_eq!(node.as_ref(), b"some node");
+    }
+}
+
+#[test]
+fn a_damaged_structure_is_refused() {
+    for change in [
+        "bytes = x'736f6d65206e6f646500'",
+        "bytes = x'536f6d65206e6f6465'",
+        "bytes = NULL",
+        "kind = 1",
+        "size = 8",
+    ] {
+        let scene = scene();
+        scene.tamper(scene.node, change);
+        let objects = scene.objects();
+        assert_damaged(
+            objects.structure(Kind::Node, scene.node),
+            scene.node,
+            change,
+        );
+        assert_sound(objects.blob(scene.victim), b"victim", change);
+    }
+}
+
+#[test]
+fn an_object_of_one_kind_is_not_read_as_another() {
+    let scene = scene();
+    let objects = scene.objects();
+    let as_manifest = objects.structure(Kind::Manifest, scene.node);
+    assert_damaged(as_manifest, scene.node, "a node as a manifest");
+    assert_damaged(
+        objects.blob(as_blob(scene.node)),
+        scene.node,
+        "a node as a blob",
+    );
+    let as_node = objects.structure(Kind::Node, scene.victim.into());
+    assert_damaged(as_node, scene.victim, "a blob as a node");
+    assert_eq!(
+        objects.structure(Kind::Node, scene.node).unwrap().as_ref(),
+        b"some node"
+    );
+}
+
+#[test]
+fn an_absent_object_is_missing_not_damaged() {
+    let scene = scene();
+    let objects = scene.objects();
+    let absent = as_blob(blob("absent").id);
+    assert!(matches!(
+        objects.blob(absent),
+        Err(StoreError::Missing { id }) if id == absent.into()
+    ));
+}
+
+#[test]
+fn a_damaged_file_is_refused_and_the_others_are_read() {
+    type Change = fn(&Path, &Path);
+    let changes: [(&str, Change); 8] = [
+        ("truncated", |file, _| truncate(file, 599_999)),
+        ("emptied", |file, _| truncate(file, 0)),
+        ("longer", |file, _| truncate(file, 600_001)),
+        ("one bit", |file, _| {
+            let mut bytes = fs::read(file).unwrap();
+            bytes[599_999] ^= 1;
+            fs::write(file, bytes).unwrap();
+        }),
+        ("swapped", |file, other| {
+            fs::copy(other, file).unwrap();
+        }),
+        ("gone", |file, _| fs::remove_file(file).unwrap()),
+        ("a link", |file, _| {
+            let moved = file.with_extension("moved");
+            fs::rename(file, &moved).unwrap();
+            std::os::unix::fs::symlink(&moved, file).unwrap();
+        }),
+        ("a folder", |file, _| {
+            fs::remove_file(file).unwrap();
+            fs::create_dir(file).unwrap();
+        }),
+    ];
+    for (how, change) in changes {
+        let scene = scene();
+        change(&scene.file(scene.large), &scene.file(scene.other_large));
+        let objects = scene.objects();
+        for _ in 0..2 {
+            assert_damaged(objects.blob(scene.large), scene.large, how);
+        }
+        assert_sound(objects.blob(scene.other_large), &noise(2, 600_000), how);
+        assert_sound(objects.blob(scene.victim), b"victim", how);
+    }
+}
+
+fn truncate(file: &Path, length: u64) {
+    let file = fs::OpenOptions::new().write(true).open(file).unwrap();
+    file.set_len(length).unwrap();
+}
+
+#[test]
+fn a_damaged_file_heals_when_its_bytes_come_again() {
+    let scene = scene();
+    truncate(&scene.file(scene.large), 10);
+    let store = SqliteStore::open_locked(scene.root.path()).unwrap();
+    put_large(&store, &noise(1, 600_000));
+    drop(store);
+    assert_sound(
+        scene.objects().blob(scene.large),
+        &noise(1, 600_000),
+        "healed",
+    );
+}

@@ -1,0 +1,155 @@
+//! A full disk: refused, nothing changed, healed when there is room.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use siteconf::base::id::Kind;
+use siteconf::store::sqlite::SqliteStore;
+use siteconf::store::{Batch, Expect, Store, StoreError};
+
+use crate::fixture::{contents, noise, object, of_write, put_large, value};
+
+/// A file system of a few megabytes in memory.
+struct SmallDisk {
+    at: tempfile::TempDir,
+}
+
+impl SmallDisk {
+    /// Mounts one, or says why there is none: that needs the rights of root.
+    fn mount(megabytes: u32) -> Result<Self, String> {
+        let at = tempfile::tempdir().unwrap();
+        let options = format!("size={megabytes}m");
+        let outcome = Command::new("mount")
+            .args(["-t", "tmpfs", "-o", &options, "tmpfs"])
+            .arg(at.path())
+            .output();
+        match outcome {
+            Ok(done) if done.status.success() => Ok(Self { at }),
+            Ok(done) => Err(String::from_utf8_lossy(&done.stderr).into_owned()),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+
+    fn data(&self) -> PathBuf {
+        self.at.path().join("data")
+    }
+
+    fn ballast(&self) -> PathBuf {
+        self.at.path().join("ballast")
+    }
+
+    /// Leaves not a byte free.
+    fn fill(&self) {
+        let refused = fs::write(self.ballast(), vec![0; 64 << 20]).unwrap_err();
+        assert_eq!(refused.kind(), std::io::ErrorKind::StorageFull);
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        let done = Command::new("umount").arg(self.at.path()).status().unwrap();
+        assert!(done.success(), "the small disk is still mounted");
+    }
+}
+
+/// The disk, or `None` where none can be mounted and nobody asked for all tests to run.
+#[expect(clippy::print_stderr, reason = "a skipped test must be seen")]
+fn small_disk() -> Option<SmallDisk> {
+    match SmallDisk::mount(8) {
+        Ok(disk) => Some(disk),
+        Err(why) => {
+            assert!(
+                std::env::var_os("CI").is_none_or(|ci| ci != "true"),
+                "no small disk can be mounted, and CI=true asks for every test: {why}"
+            );
+            eprintln!("SKIPPED: a full disk was not tested, a tmpfs cannot be mounted: {why}");
+            None
+        }
+    }
+}
+
+fn daemon(root: &Path) -> SqliteStore {
+    SqliteStore::open_locked(root).unwrap()
+}
+
+/// A batch of 2 MiB in objects and a record.
+fn big_batch(key: &str) -> Batch {
+    let mut batch = of_write(key, Expect::Absent, Some(key));
+    for seed in 0..32 {
+        batch
+            .objects
+            .push(object(Kind::Blob, &noise(seed, 64 << 10)));
+    }
+    batch
+}
+
+#[test]
+fn a_full_disk_refuses_a_commit_and_heals() {
+    let Some(disk) = small_disk() else { return };
+    let store = daemon(&disk.data());
+    store
+        .commit(of_write("before", Expect::Absent, Some("1")))
+        .unwrap();
+    let before = contents(&store);
+    disk.fill();
+    for _ in 0..3 {
+        assert!(matches!(
+            store.commit(big_batch("refused")),
+            Err(StoreError::Full)
+        ));
+        assert_eq!(contents(&store), before, "reads go on, and nothing changed");
+        assert!(store.is_writable());
+    }
+
+    fs::remove_file(disk.ballast()).unwrap();
+    store.commit(big_batch("after")).unwrap();
+    assert_eq!(value(&store, "after").as_deref(), Some("after"));
+    let after = contents(&store);
+    drop(store);
+    assert_eq!(contents(&daemon(&disk.data())), after);
+}
+
+#[test]
+fn small_commits_go_on_until_the_disk_is_full_and_all_that_were_acknowledged_stay() {
+    let Some(disk) = small_disk() else { return };
+    let store = daemon(&disk.data());
+    let mut acknowledged = Vec::new();
+    for round in 0..10_000 {
+        let mut batch = of_write(&format!("k/{round}"), Expect::Absent, Some("x"));
+        batch.objects.push(object(Kind::Blob, &noise(round, 4000)));
+        match store.commit(batch) {
+            Ok(version) => acknowledged.push(version),
+            Err(StoreError::Full) => break,
+            Err(other) => panic!("after {} commits: {other}", acknowledged.len()),
+        }
+    }
+    assert!(
+        (100..9999).contains(&acknowledged.len()),
+        "{}",
+        acknowledged.len()
+    );
+    let full = contents(&store);
+    assert_eq!(full.1.len(), acknowledged.len());
+    drop(store);
+    assert_eq!(
+        contents(&SqliteStore::open_read_only(&disk.data()).unwrap()),
+        full
+    );
+}
+
+#[test]
+fn a_full_disk_refuses_an_upload_and_leaves_nothing_of_it() {
+    let Some(disk) = small_disk() else { return };
+    let store = daemon(&disk.data());
+    let mut staging = store.stage().unwrap();
+    let body = noise(1, 1 << 20);
+    let refused = (0..64).find_map(|_| staging.write(&body).err());
+    assert!(matches!(refused, Some(StoreError::Full)), "{refused:?}");
+    drop(staging);
+    assert_eq!(
+        fs::read_dir(disk.data().join("incoming")).unwrap().count(),
+        0
+    );
+    put_large(&store, &body);
+}

@@ -1,0 +1,39 @@
+//! What every store promises, run on each engine, and what only the folder of the embedded one can
+//! show: its lock, its format, its files, damage and a full disk.
+
+/// Makes a test of each named check on each engine. A check is a function of this file that takes
+/// `&dyn Store`: an empty store.
+macro_rules! on_every_engine {
+    ($($check:ident),+ $(,)?) => {
+        mod on_memory {
+            $(#[test] fn $check() { super::$check(&siteconf::store::memory::MemoryStore::default()); })+
+        }
+        mod on_sqlite {
+            $(#[test] fn $check() {
+                let root = tempfile::tempdir().unwrap();
+                super::$check(&siteconf::store::sqlite::SqliteStore::open_locked(root.path()).unwrap());
+            })+
+        }
+    };
+}
+
+#[cfg(test)]
+mod commits;
+#[cfg(test)]
+mod concurrency;
+#[cfg(test)]
+mod damage;
+#[cfg(test)]
+mod disk_full;
+#[cfg(test)]
+mod fixture;
+#[cfg(test)]
+mod folder;
+#[cfg(test)]
+mod objects;
+#[cfg(test)]
+mod records;
+#[cfg(test)]
+mod staging;
+#[cfg(test)]
+mod uploads;

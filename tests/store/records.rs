@@ -1,0 +1,176 @@
+//! Records: values, versions, deletions, scans.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use siteconf::store::{Batch, Expect, Scan, Store};
+
+use crate::fixture::{of_write, push, value};
+
+on_every_engine!(
+    a_record_reads_back_with_the_version_of_its_write,
+    a_batch_writes_its_value_as_json,
+    versions_rise_and_no_two_writes_share_one,
+    a_deleted_record_is_gone_and_comes_back_newer,
+    deleting_nothing_is_not_a_write,
+    scans_agree_with_a_sorted_map,
+);
+
+fn a_record_reads_back_with_the_version_of_its_write(store: &dyn Store) {
+    assert_eq!(store.record("k").unwrap(), None);
+    for text in ["first", "", "третий \0 \u{10ffff}"] {
+        let version = store
+            .commit(of_write("k", Expect::Anything, Some(text)))
+            .unwrap();
+        let record = store.record("k").unwrap().unwrap();
+        assert_eq!((record.key.as_str(), record.version), ("k", version));
+        assert_eq!(record.value, text.as_bytes());
+        assert_eq!(store.last_version().unwrap(), version);
+    }
+    assert_eq!(store.record("K").unwrap(), None);
+    assert_eq!(store.record("").unwrap(), None);
+}
+
+fn a_batch_writes_its_value_as_json(store: &dyn Store) {
+    let mut batch = Batch::default();
+    let fields = BTreeMap::from([("name", "склад"), ("type", "erp")]);
+    batch.write("project/1".to_owned(), Expect::Absent, &fields);
+    store.commit(batch).unwrap();
+    assert_eq!(
+        value(store, "project/1").as_deref(),
+        Some(r#"{"name":"склад","type":"erp"}"#)
+    );
+}
+
+fn versions_rise_and_no_two_writes_share_one(store: &dyn Store) {
+    assert_eq!(store.last_version().unwrap(), 0);
+    let mut last = 0;
+    let mut seen = BTreeSet::new();
+    for round in 0..20 {
+        let mut batch = Batch::default();
+        for key in ["a", "b", "c", "d"] {
+            let deleted = key == "d" && round % 3 == 1;
+            push(&mut batch, key, Expect::Anything, (!deleted).then_some("x"));
+        }
+        let version = store.commit(batch).unwrap();
+        assert_eq!(store.last_version().unwrap(), version);
+        for record in store.scan(Scan::prefix("")).unwrap() {
+            assert!(record.version > last && record.version <= version);
+            assert!(seen.insert(record.version), "{} twice", record.version);
+        }
+        last = version;
+    }
+}
+
+fn a_deleted_record_is_gone_and_comes_back_newer(store: &dyn Store) {
+    store
+        .commit(of_write("k", Expect::Absent, Some("1")))
+        .unwrap();
+    let written = store.record("k").unwrap().unwrap().version;
+    let deleted = store
+        .commit(of_write("k", Expect::Version(written), None))
+        .unwrap();
+    assert!(deleted > written);
+    assert_eq!(store.record("k").unwrap(), None);
+    assert_eq!(store.scan(Scan::prefix("")).unwrap(), []);
+    assert_eq!(store.last_version().unwrap(), deleted);
+
+    let again = store
+        .commit(of_write("k", Expect::Absent, Some("2")))
+        .unwrap();
+    assert!(again > deleted);
+    assert_eq!(value(store, "k").as_deref(), Some("2"));
+}
+
+fn deleting_nothing_is_not_a_write(store: &dyn Store) {
+    let version = store
+        .commit(of_write("k", Expect::Anything, Some("1")))
+        .unwrap();
+    for expect in [Expect::Anything, Expect::Absent] {
+        assert_eq!(
+            store.commit(of_write("nothing", expect, None)).unwrap(),
+            version
+        );
+        assert_eq!(store.last_version().unwrap(), version);
+    }
+}
+
+fn scans_agree_with_a_sorted_map(store: &dyn Store) {
+    let keys = [
+        "a",
+        "a\0",
+        "a/",
+        "a/\0",
+        "a/1",
+        "a/10",
+        "a/2",
+        "a/A",
+        "a/\u{7f}",
+        "a/é",
+        "a/я",
+        "a/\u{10ffff}",
+        "a/\u{10ffff}\u{10ffff}z",
+        "a0",
+        "aa",
+        "b/1",
+        "ä",
+        "я/1",
+        "я/2",
+        "\u{10ffff}",
+    ];
+    let mut batch = Batch::default();
+    for key in keys.iter().rev() {
+        push(&mut batch, key, Expect::Absent, Some(key));
+    }
+    store.commit(batch).unwrap();
+    let model: BTreeSet<&str> = keys.into();
+
+    let afters = model.iter().copied().chain(["", "a/11", "zz"]);
+    let afters: Vec<_> = afters.map(Some).chain([None]).collect();
+    for prefix in [
+        "",
+        "a",
+        "a/",
+        "a/1",
+        "a/\u{10ffff}",
+        "b",
+        "c",
+        "я",
+        "я/",
+        "\u{10ffff}",
+    ] {
+        for &after in &afters {
+            for limit in [0, 1, 3, usize::MAX] {
+                for descending in [false, true] {
+                    let scan = Scan {
+                        prefix,
+                        after,
+                        descending,
+                        limit,
+                    };
+                    let found = store.scan(scan.clone()).unwrap();
+                    assert!(found.iter().all(|record| record.value == record.key));
+                    let found: Vec<_> = found.iter().map(|record| record.key.as_str()).collect();
+                    assert_eq!(found, expected(&model, &scan), "{scan:?}");
+                }
+            }
+        }
+    }
+}
+
+fn expected<'a>(model: &BTreeSet<&'a str>, scan: &Scan<'_>) -> Vec<&'a str> {
+    let under = model
+        .iter()
+        .copied()
+        .filter(|key| key.starts_with(scan.prefix));
+    let beyond = under.filter(|key| match scan.after {
+        None => true,
+        Some(after) if scan.descending => *key < after,
+        Some(after) => *key > after,
+    });
+    let mut keys: Vec<_> = beyond.collect();
+    if scan.descending {
+        keys.reverse();
+    }
+    keys.truncate(scan.limit);
+    keys
+}
