@@ -164,7 +164,9 @@ fn faults_of(layer: &str, path: &str, text: &str) -> Vec<String> {
         for after in uses(line, "super::") {
             let name = leading_word(after.trim_start_matches("super::"));
             if name != layer && MAY_IMPORT.iter().any(|(other, _)| *other == name) {
-                fault(format!("reaches «{name}» through `super`; say `crate::{name}`"));
+                fault(format!(
+                    "reaches «{name}» through `super`; say `crate::{name}`"
+                ));
             }
         }
         for (name, layers) in ONLY_IN {

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
+use crate::access::Role;
+
 /// Keeps configuration files for ERP clients: branches, snapshots, rollback.
 #[derive(Debug, Parser)]
 #[command(name = "siteconf", version, max_term_width = 100)]
@@ -66,7 +68,8 @@ pub(super) struct ServeFlags {
     /// Address and port to listen on; port 0 takes a free one [default: 127.0.0.1:8080]
     #[arg(long, value_name = "ADDR", env = "SITECONF_LISTEN")]
     pub(super) listen: Option<String>,
-    /// Where clients reach the service, when a proxy stands before it, as in https://conf.example
+    /// Where clients reach the service, when a proxy stands before it, as in
+    /// `https://conf.example`
     #[arg(long, value_name = "URL", env = "SITECONF_EXTERNAL_URL")]
     pub(super) external_url: Option<String>,
     /// Serve the Read API at /api/v4 too
@@ -92,7 +95,7 @@ pub(super) enum UserCommand {
         name: String,
         /// A role, as in `ROLE_SITEBUILDER_USER__acme`; may be repeated
         #[arg(long = "role", value_name = "ROLE")]
-        roles: Vec<String>,
+        roles: Vec<Role>,
         /// Read the password from standard input, one line; without this it is asked for on a
         /// terminal, else made up and printed
         #[arg(long)]
@@ -134,14 +137,14 @@ pub(super) enum RoleCommand {
         /// The account
         name: String,
         /// The role
-        role: String,
+        role: Role,
     },
     /// Takes a role from an account
     Remove {
         /// The account
         name: String,
         /// The role
-        role: String,
+        role: Role,
     },
 }
 
@@ -174,7 +177,12 @@ pub(super) struct TokenCreate {
     #[arg(long, value_name = "TEXT")]
     pub(super) name: String,
     /// A project it covers; may be repeated
-    #[arg(long = "repo", value_name = "ID", required_unless_present = "all", conflicts_with = "all")]
+    #[arg(
+        long = "repo",
+        value_name = "ID",
+        required_unless_present = "all",
+        conflicts_with = "all"
+    )]
     pub(super) repos: Vec<String>,
     /// Covers every project of the account, also later ones
     #[arg(long)]

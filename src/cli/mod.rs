@@ -23,7 +23,7 @@ mod user;
 mod tests;
 
 use std::ffi::OsString;
-use std::io::{ErrorKind, Write};
+use std::io::{self, BufRead, ErrorKind, IsTerminal, Write};
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -42,14 +42,22 @@ enum Outcome {
     Findings,
 }
 
-/// Where a command writes: results to one, progress and questions to the other.
+/// Where a command reads and writes.
 struct Streams<'a> {
+    /// What is piped in.
+    input: &'a mut dyn BufRead,
+    /// Results.
     out: &'a mut dyn Write,
+    /// Everything else: refusals, questions, progress.
     err: &'a mut dyn Write,
+    /// True if a person types the input.
+    input_is_terminal: bool,
+    /// True if a person may be watching `err`.
+    err_is_terminal: bool,
 }
 
 /// Runs one command line, the program's name first, and writes results to `out` and everything else
-/// to `err`.
+/// to `err`, which stands for standard error. A password is read from standard input.
 ///
 /// # Errors
 /// None: they are shown on `err` and become the exit code. 0 is success, 1 a failure or a finding, 2
@@ -59,7 +67,18 @@ pub fn run(
     out: &mut dyn Write,
     err: &mut dyn Write,
 ) -> ExitCode {
-    let mut streams = Streams { out, err };
+    let stdin = io::stdin();
+    let streams = Streams {
+        input_is_terminal: stdin.is_terminal(),
+        err_is_terminal: io::stderr().is_terminal(),
+        input: &mut stdin.lock(),
+        out,
+        err,
+    };
+    run_on(args, streams)
+}
+
+fn run_on(args: impl IntoIterator<Item = OsString>, mut streams: Streams<'_>) -> ExitCode {
     let outcome = match Cli::try_parse_from(args) {
         Ok(cli) => dispatch(cli, &mut streams),
         Err(refusal) => show_refusal(&refusal, &mut streams),
@@ -114,8 +133,6 @@ fn dispatch(cli: Cli, streams: &mut Streams<'_>) -> Result<Outcome> {
         Command::Export(wish) => {
             transfer::export(&wish, &Opened::for_reading(&settings)?, streams).map(fine)
         }
-        Command::Debug(command) => {
-            debug::run(command, &Opened::for_reading(&settings)?, streams)
-        }
+        Command::Debug(command) => debug::run(command, &Opened::for_reading(&settings)?, streams),
     }
 }

@@ -93,8 +93,14 @@ mod tests {
 
     fn shown(json: bool) -> String {
         let items = [
-            Sample { name: "ветка", files: 1 },
-            Sample { name: "a\u{1b}[2J", files: 20 },
+            Sample {
+                name: "ветка",
+                files: 1,
+            },
+            Sample {
+                name: "a\u{1b}[2J",
+                files: 20,
+            },
             Sample { name: "", files: 3 },
         ];
         let mut out = Vec::new();
@@ -106,10 +112,10 @@ mod tests {
     fn columns_align_and_controls_are_escaped() {
         assert_eq!(
             shown(false),
-            "NAME         FILES\n\
-             ветка        1\n\
-             a\\u{1b}[2J   20\n\
-             -            3\n"
+            "NAME        FILES\n\
+             ветка       1\n\
+             a\\u{1b}[2J  20\n\
+             -           3\n"
         );
     }
 

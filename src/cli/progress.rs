@@ -1,7 +1,9 @@
 //! Progress of long work: one line on a terminal that overwrites itself, nothing elsewhere.
 
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 use std::time::{Duration, Instant};
+
+use super::Streams;
 
 /// How often the line changes.
 const INTERVAL: Duration = Duration::from_millis(100);
@@ -14,10 +16,10 @@ pub(super) struct Progress<'a> {
 }
 
 impl<'a> Progress<'a> {
-    /// Shows on `err`, if standard error is a terminal.
-    pub(super) fn new(err: &'a mut dyn Write) -> Self {
+    /// Shows on standard error, if that is a terminal.
+    pub(super) fn new(streams: &'a mut Streams<'_>) -> Self {
         Self {
-            err: std::io::stderr().is_terminal().then_some(err),
+            err: streams.err_is_terminal.then_some(&mut *streams.err),
             shown_at: None,
         }
     }

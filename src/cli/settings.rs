@@ -7,14 +7,11 @@ use serde::Deserialize;
 
 use super::args::{Common, ServeFlags};
 use super::{Error, Result};
+use crate::access::SessionLifetimes;
 use crate::base::limits::FILE_BYTES_MAX_DEFAULT;
 
 const DATA: &str = "./siteconf-data";
 const LISTEN: &str = "127.0.0.1:8080";
-/// Longest life of a session: 12 hours.
-const SESSION_ABSOLUTE_S: u64 = 12 * 60 * 60;
-/// Longest pause in a session: 1 hour.
-const SESSION_IDLE_S: u64 = 60 * 60;
 /// A file of settings has some ten lines; what is longer is another file.
 const FILE_BYTES_MAX: u64 = 64 << 10;
 
@@ -31,10 +28,8 @@ pub(super) struct Settings {
     pub(super) root_mount: bool,
     /// Largest body of one file, in bytes.
     pub(super) file_bytes_max: u64,
-    /// Longest life of a session, in seconds.
-    pub(super) session_absolute_s: u64,
-    /// Longest pause in a session, in seconds.
-    pub(super) session_idle_s: u64,
+    /// How long a session counts.
+    pub(super) sessions: SessionLifetimes,
     /// What is logged, if anything was said about it.
     pub(super) log: Option<String>,
 }
@@ -42,7 +37,7 @@ pub(super) struct Settings {
 /// A file of settings. The names are those of [`Settings`]; another name is refused.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
+struct Written {
     data: Option<PathBuf>,
     listen: Option<String>,
     external_url: Option<String>,
@@ -61,26 +56,32 @@ impl Settings {
     /// be; [`Error::File`] when the file cannot be read.
     pub(super) fn gather(common: Common, flags: ServeFlags) -> Result<Self> {
         let file = match &common.config {
-            Some(path) => File::read(path)?,
-            None => File::default(),
+            Some(path) => Written::read(path)?,
+            None => Written::default(),
         };
+        let usual = SessionLifetimes::default();
         let settings = Self {
             data: common.data.or(file.data).unwrap_or_else(|| DATA.into()),
-            listen: flags.listen.or(file.listen).unwrap_or_else(|| LISTEN.into()),
+            listen: flags
+                .listen
+                .or(file.listen)
+                .unwrap_or_else(|| LISTEN.into()),
             external_url: flags.external_url.or(file.external_url).map(without_slash),
             root_mount: flags.root_mount.or(file.root_mount).unwrap_or(false),
             file_bytes_max: flags
                 .file_bytes_max
                 .or(file.file_bytes_max)
                 .unwrap_or(FILE_BYTES_MAX_DEFAULT),
-            session_absolute_s: flags
-                .session_absolute_s
-                .or(file.session_absolute_s)
-                .unwrap_or(SESSION_ABSOLUTE_S),
-            session_idle_s: flags
-                .session_idle_s
-                .or(file.session_idle_s)
-                .unwrap_or(SESSION_IDLE_S),
+            sessions: SessionLifetimes {
+                absolute_s: flags
+                    .session_absolute_s
+                    .or(file.session_absolute_s)
+                    .unwrap_or(usual.absolute_s),
+                idle_s: flags
+                    .session_idle_s
+                    .or(file.session_idle_s)
+                    .unwrap_or(usual.idle_s),
+            },
             log: common.log.or(file.log),
         };
         settings.check()?;
@@ -96,14 +97,14 @@ impl Settings {
                 "external_url must be http:// or https:// and a host, without query or fragment",
             );
         }
-        if self.session_absolute_s == 0 || self.session_idle_s == 0 {
+        if self.sessions.absolute_s == 0 || self.sessions.idle_s == 0 {
             return refuse("session_absolute_s and session_idle_s must be at least 1");
         }
         Ok(())
     }
 }
 
-impl File {
+impl Written {
     fn read(path: &Path) -> Result<Self> {
         let meta = fs::metadata(path).map_err(Error::file("reading", path))?;
         if meta.len() > FILE_BYTES_MAX {
@@ -118,8 +119,11 @@ impl File {
     }
 }
 
-fn without_slash(url: String) -> String {
-    url.strip_suffix('/').map_or(url.clone(), str::to_owned)
+fn without_slash(mut url: String) -> String {
+    if url.ends_with('/') {
+        url.pop();
+    }
+    url
 }
 
 fn is_base_url(url: &str) -> bool {
@@ -168,8 +172,10 @@ mod tests {
                 external_url: None,
                 root_mount: false,
                 file_bytes_max: 5 << 30,
-                session_absolute_s: 43_200,
-                session_idle_s: 3600,
+                sessions: SessionLifetimes {
+                    absolute_s: 43_200,
+                    idle_s: 3600,
+                },
                 log: None,
             }
         );
@@ -195,8 +201,10 @@ mod tests {
                 external_url: Some("https://conf.example".into()),
                 root_mount: true,
                 file_bytes_max: 11,
-                session_absolute_s: 20,
-                session_idle_s: 30,
+                sessions: SessionLifetimes {
+                    absolute_s: 20,
+                    idle_s: 30,
+                },
                 log: Some("debug".into()),
             }
         );
@@ -211,7 +219,13 @@ mod tests {
         let malformed = refusal("root_mount = \"yes\"\n");
         assert!(malformed.contains("line 1"), "{malformed}");
         assert!(malformed.contains("expected a boolean"), "{malformed}");
-        for url in ["conf.example", "ftp://x", "https://", "https:///x", "http://a?b"] {
+        for url in [
+            "conf.example",
+            "ftp://x",
+            "https://",
+            "https:///x",
+            "http://a?b",
+        ] {
             assert_eq!(
                 refusal(&format!("external_url = \"{url}\"")),
                 "external_url must be http:// or https:// and a host, without query or fragment"
