@@ -12,10 +12,7 @@ use crate::store::StoreError;
 /// An error of a command. Its text is the whole message.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The command line is wrong, in clap's words.
-    #[error("{}", .0.trim_start_matches("error: ").trim_end())]
-    CommandLine(String),
-    /// A setting, or a value on the command line, is wrong.
+    /// A setting, or a value on the command line that clap cannot judge, is wrong.
     #[error("{0}")]
     Usage(String),
     /// What was asked for cannot be done.
@@ -63,7 +60,7 @@ impl Error {
     /// 2 for what the user wrote wrongly, 1 for everything else.
     pub(super) fn exit_code(&self) -> ExitCode {
         match self {
-            Self::CommandLine(_) | Self::Usage(_) => ExitCode::from(2),
+            Self::Usage(_) => ExitCode::from(2),
             _ => ExitCode::from(1),
         }
     }

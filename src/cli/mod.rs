@@ -81,7 +81,12 @@ pub fn run(
 fn run_on(args: impl IntoIterator<Item = OsString>, mut streams: Streams<'_>) -> ExitCode {
     let outcome = match Cli::try_parse_from(args) {
         Ok(cli) => dispatch(cli, &mut streams),
-        Err(refusal) => show_refusal(&refusal, &mut streams),
+        Err(refusal) if refusal.use_stderr() => {
+            // Without a place to say it there is only the exit code.
+            let _said = write!(streams.err, "{}", refusal.render());
+            return ExitCode::from(2);
+        }
+        Err(help) => show(&help, streams.out),
     };
     let outcome = outcome.and_then(|outcome| {
         streams.out.flush()?;
@@ -93,20 +98,15 @@ fn run_on(args: impl IntoIterator<Item = OsString>, mut streams: Streams<'_>) ->
         // Who closed the pipe has seen enough.
         Err(Error::Output(e)) if e.kind() == ErrorKind::BrokenPipe => ExitCode::SUCCESS,
         Err(error) => {
-            // Without a place to say it there is only the exit code.
             let _said = writeln!(streams.err, "siteconf: {error}");
             error.exit_code()
         }
     }
 }
 
-/// Shows clap's text: help and version on `out`, a refusal on `err`.
-fn show_refusal(refusal: &clap::Error, streams: &mut Streams<'_>) -> Result<Outcome> {
-    let text = refusal.render().to_string();
-    if refusal.use_stderr() {
-        return Err(Error::CommandLine(text));
-    }
-    write!(streams.out, "{text}")?;
+/// Shows the help or the version that was asked for.
+fn show(help: &clap::Error, out: &mut dyn Write) -> Result<Outcome> {
+    write!(out, "{}", help.render())?;
     Ok(Outcome::Fine)
 }
 
