@@ -15,6 +15,7 @@
 //! | [`http`] | the two APIs |
 //! | [`cli`] | the command line |
 
+pub mod access;
 pub mod base;
 pub mod manifest;
 pub mod object;

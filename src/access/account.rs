@@ -1,0 +1,63 @@
+//! An account, as its record.
+
+use serde::{Deserialize, Serialize};
+
+use super::grant::{Grant, decide};
+use super::password::PasswordHash;
+use super::permission::Permissions;
+use super::role::{Role, grants};
+use super::virtual_path::VirtualPath;
+use crate::base::clock::Timestamp;
+use crate::repo::Project;
+
+/// Somebody who can log in, as read at one moment.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Account {
+    pub(super) number: u64,
+    pub(super) name: String,
+    pub(super) password: PasswordHash,
+    pub(super) roles: Vec<Role>,
+    pub(super) enabled: bool,
+    pub(super) created_at: Timestamp,
+    /// Rises when all sessions must end. A session counts only with the number it was opened under,
+    /// so that a login that was under way meanwhile opens nothing.
+    pub(super) generation: u64,
+}
+
+impl Account {
+    /// The account's number: what projects and tokens know their owner by. Never given twice.
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// The name to log in with.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The roles, in the order in which they were given.
+    pub fn roles(&self) -> &[Role] {
+        &self.roles
+    }
+
+    /// False when neither a login nor a token of it counts.
+    pub fn is_enabled(&self) -> bool {
+        self.enabled
+    }
+
+    /// When it was made.
+    pub fn created_at(&self) -> Timestamp {
+        self.created_at
+    }
+
+    /// Everything it may do.
+    pub fn grants(&self) -> Vec<Grant> {
+        grants(self.number, &self.roles)
+    }
+
+    /// True if it may do all that to a project.
+    pub(super) fn may(&self, needed: Permissions, project: &Project) -> bool {
+        let path = VirtualPath::new(project.owner(), project.repo_id());
+        decide(&self.grants(), &path, needed)
+    }
+}

@@ -1,0 +1,173 @@
+//! The administration of accounts.
+
+use std::sync::Arc;
+
+use super::account::Account;
+use super::error::{Error, Result};
+use super::keys;
+use super::password::PasswordHash;
+use super::records::{Kept, Records, until_won};
+use super::role::Role;
+use super::session;
+use crate::base::account_name::AccountName;
+use crate::base::clock::Clock;
+use crate::repo::Repository;
+use crate::store::{Batch, Expect};
+
+/// All accounts of the service. Each change is durable when its function returns, and counts from
+/// the next request on.
+#[derive(Clone, Debug)]
+pub struct Accounts {
+    records: Records,
+    clock: Arc<dyn Clock>,
+}
+
+impl Accounts {
+    /// The accounts that lie beside a repository's projects.
+    pub fn new(repository: &Repository) -> Self {
+        Self {
+            records: Records::new(repository.store()),
+            clock: Arc::clone(repository.clock()),
+        }
+    }
+
+    /// True when there is no account yet: a first start.
+    pub fn is_empty(&self) -> Result<bool> {
+        self.records.is_empty(keys::ACCOUNTS)
+    }
+
+    /// Makes an account.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for a malformed or taken name, or a password that is too short or long.
+    pub fn create(&self, name: &str, password: &str, roles: &[Role]) -> Result<Account> {
+        let name = AccountName::parse(name)?;
+        let password = PasswordHash::new(password)?;
+        let mut given = Vec::new();
+        for role in roles {
+            add(&mut given, role);
+        }
+        until_won(|| {
+            if self.number_of(name.as_str())?.is_some() {
+                return Err(Error::invalid(format!("the user name «{name}» is taken")));
+            }
+            let mut batch = Batch::default();
+            let number = self
+                .records
+                .next_number(keys::ACCOUNT_COUNTER, &mut batch)?;
+            let account = Account {
+                number,
+                name: name.to_string(),
+                password: password.clone(),
+                roles: given.clone(),
+                enabled: true,
+                created_at: self.clock.now(),
+                generation: 0,
+            };
+            batch.write(keys::account(number), Expect::Absent, &account);
+            batch.write(keys::account_name(name.as_str()), Expect::Absent, &number);
+            self.records.commit(batch)?;
+            Ok(account)
+        })
+    }
+
+    /// All accounts, in the order in which they were made.
+    pub fn list(&self) -> Result<Vec<Account>> {
+        let all = self.records.under(keys::ACCOUNTS)?;
+        Ok(all.into_iter().map(|kept| kept.value).collect())
+    }
+
+    /// The account with this name.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchAccount`].
+    pub fn by_name(&self, name: &str) -> Result<Account> {
+        Ok(self.kept_by_name(name)?.value)
+    }
+
+    /// The account with this number, `None` if there is none.
+    pub fn by_number(&self, number: u64) -> Result<Option<Account>> {
+        Ok(self.kept(number)?.map(|kept| kept.value))
+    }
+
+    /// Gives an account another password, and ends its sessions.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchAccount`]; [`Error::Invalid`] for a password that is too short or long.
+    pub fn set_password(&self, name: &str, password: &str) -> Result<()> {
+        let password = PasswordHash::new(password)?;
+        self.change(name, |account| {
+            account.password = password.clone();
+            account.generation += 1;
+        })
+    }
+
+    /// Lets an account in again, or shuts it out: its sessions end, and its tokens do not count until
+    /// it is enabled again.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchAccount`].
+    pub fn set_enabled(&self, name: &str, enabled: bool) -> Result<()> {
+        self.change(name, |account| {
+            account.enabled = enabled;
+            if !enabled {
+                account.generation += 1;
+            }
+        })
+    }
+
+    /// Gives an account a role; one that it has already stays as it is.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchAccount`].
+    pub fn add_role(&self, name: &str, role: &Role) -> Result<()> {
+        self.change(name, |account| add(&mut account.roles, role))
+    }
+
+    /// Takes a role from an account, if it has it.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchAccount`].
+    pub fn remove_role(&self, name: &str, role: &Role) -> Result<()> {
+        self.change(name, |account| account.roles.retain(|held| held != role))
+    }
+
+    /// Writes an account's record after a change to it. A change of the generation takes the sessions'
+    /// records with it; they would not count any more.
+    fn change(&self, name: &str, change: impl Fn(&mut Account)) -> Result<()> {
+        until_won(|| {
+            let kept = self.kept_by_name(name)?;
+            let mut account = kept.value.clone();
+            change(&mut account);
+            let mut batch = Batch::default();
+            if account.generation != kept.value.generation {
+                session::forget_all(&self.records, account.number, &mut batch)?;
+            }
+            batch.write(keys::account(account.number), kept.expect(), &account);
+            self.records.commit(batch)
+        })
+    }
+
+    fn kept_by_name(&self, name: &str) -> Result<Kept<Account>> {
+        let number = self.number_of(name)?;
+        let kept = number.map(|number| self.kept(number)).transpose()?;
+        kept.flatten().ok_or_else(|| Error::NoSuchAccount {
+            name: name.to_owned(),
+        })
+    }
+
+    fn number_of(&self, name: &str) -> Result<Option<u64>> {
+        let number = self.records.get(&keys::account_name(name))?;
+        Ok(number.map(|kept| kept.value))
+    }
+
+    fn kept(&self, number: u64) -> Result<Option<Kept<Account>>> {
+        self.records.get(&keys::account(number))
+    }
+}
+
+fn add(roles: &mut Vec<Role>, role: &Role) {
+    if !roles.contains(role) {
+        roles.push(role.clone());
+    }
+}

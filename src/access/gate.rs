@@ -1,0 +1,190 @@
+//! The gate: the only door to a project for the layer above.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use super::account::Account;
+use super::accounts::Accounts;
+use super::error::{Error, Result, WRONG_LOGIN};
+use super::grant::decide;
+use super::password::PasswordHash;
+use super::permission::{Action, Permissions};
+use super::session::{SessionLifetimes, Sessions};
+use super::token_scope::{ProjectSelector, find};
+use super::tokens::Tokens;
+use super::turnstile::Turnstile;
+use super::virtual_path::VirtualPath;
+use crate::base::limits::{LOGINS_AT_ONCE_MAX, LOGINS_WAITING_MAX};
+use crate::base::repo_id::RepoId;
+use crate::base::secret::{Secret, ServerKey};
+use crate::repo::{self, NewFile, Project, ProjectWriter, Repository, Upload};
+
+/// Turns a credential into a caller, and a caller with a wish into an opened project, or refuses.
+/// Cheap to clone. Every function may block on the store; [`Gate::login`] takes some 25 ms of a core.
+#[derive(Clone, Debug)]
+pub struct Gate {
+    pub(super) tokens: Tokens,
+    pub(super) key: Arc<ServerKey>,
+    pub(super) repository: Repository,
+    accounts: Accounts,
+    sessions: Sessions,
+    logins: Arc<Turnstile>,
+}
+
+/// Somebody logged in, as read at the start of a request. Only [`Gate::session`] makes one.
+#[derive(Clone, Debug)]
+pub struct Caller {
+    pub(super) account: Account,
+}
+
+impl Caller {
+    /// The account that is logged in.
+    pub fn account(&self) -> &Account {
+        &self.account
+    }
+}
+
+/// The place for bodies that become files only by a later save.
+#[derive(Clone, Debug)]
+pub struct Uploads(Repository);
+
+impl Uploads {
+    /// Begins a body that comes in pieces, of this many bytes when that is known.
+    pub fn upload(&self, announced: Option<u64>) -> Upload {
+        self.0.upload(announced)
+    }
+
+    /// Takes a whole small body.
+    pub fn new_file(&self, bytes: Bytes) -> repo::Result<NewFile> {
+        self.0.new_file(bytes)
+    }
+}
+
+impl Gate {
+    /// The gate before a repository's projects. The key is what instances are remembered under.
+    pub fn new(repository: Repository, key: ServerKey, lifetimes: SessionLifetimes) -> Self {
+        Self {
+            accounts: Accounts::new(&repository),
+            sessions: Sessions::new(&repository, lifetimes),
+            tokens: Tokens::new(&repository),
+            logins: Arc::new(Turnstile::new(LOGINS_AT_ONCE_MAX, LOGINS_WAITING_MAX)),
+            key: Arc::new(key),
+            repository,
+        }
+    }
+
+    /// Checks a name and a password, and opens a session: the secret for the cookie, a new one each
+    /// time.
+    ///
+    /// # Errors
+    /// [`Error::Unauthenticated`], in the same time and with the same text, for an unknown name, a
+    /// wrong password and a disabled account; [`Error::TooManyLogins`].
+    pub fn login(&self, name: &str, password: &str) -> Result<(Secret, Account)> {
+        let _pass = self.logins.enter()?;
+        let known = match self.accounts.by_name(name) {
+            Ok(account) => Some(account),
+            Err(Error::NoSuchAccount { .. }) => None,
+            Err(failed) => return Err(failed),
+        };
+        let nobodys = PasswordHash::nobodys();
+        let hash = known.as_ref().map_or(&nobodys, |account| &account.password);
+        let matches = hash.matches(password);
+        match known.filter(|account| matches && account.enabled) {
+            Some(account) => Ok((self.sessions.open(&account)?, account)),
+            None => Err(Error::Unauthenticated(WRONG_LOGIN)),
+        }
+    }
+
+    /// Who is logged in by this cookie; rights and all as they are now.
+    ///
+    /// # Errors
+    /// [`Error::Unauthenticated`].
+    pub fn session(&self, cookie: &Secret) -> Result<Caller> {
+        let account = self.sessions.account(cookie)?;
+        Ok(Caller { account })
+    }
+
+    /// Ends a session. It counts no more when this returns.
+    pub fn logout(&self, cookie: &Secret) -> Result<()> {
+        self.sessions.close(cookie)
+    }
+
+    /// Opens a project for reading and listing.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`]; [`Error::Forbidden`] when it exists and no grant opens it.
+    pub fn open(&self, caller: &Caller, id: &RepoId) -> Result<Project> {
+        self.open_for(caller, id, Permissions::VIEW)
+    }
+
+    /// Opens a project for a change.
+    ///
+    /// # Errors
+    /// As [`Gate::open`].
+    pub fn open_to_change(
+        &self,
+        caller: &Caller,
+        id: &RepoId,
+        action: Action,
+    ) -> Result<ProjectWriter> {
+        let project = self.open_for(caller, id, action.needs())?;
+        Ok(ProjectWriter::new(project, &caller.account.name))
+    }
+
+    fn open_for(&self, caller: &Caller, id: &RepoId, needed: Permissions) -> Result<Project> {
+        let selector = ProjectSelector::Id(id.clone());
+        let project = find(&self.repository, &selector)?.ok_or(Error::NotFound)?;
+        if !caller.account.may(needed, &project) {
+            let path = VirtualPath::new(project.owner(), id);
+            tracing::debug!(account = caller.account.number, %path, ?needed, "refused");
+            return Err(Error::Forbidden);
+        }
+        Ok(project)
+    }
+
+    /// The caller's own projects, or with `accessible` all that grants open, each with its owner's
+    /// name, in byte order of their repo ids.
+    pub fn projects(&self, caller: &Caller, accessible: bool) -> Result<Vec<(Project, String)>> {
+        let mut names = HashMap::new();
+        let mut listed = Vec::new();
+        for project in self.repository.projects()? {
+            let own = project.owner() == caller.account.number;
+            if (own || accessible) && caller.account.may(Permissions::VIEW, &project) {
+                let name = match names.get(&project.owner()) {
+                    Some(name) => String::clone(name),
+                    None => self.owner_name(&project)?,
+                };
+                names.insert(project.owner(), name.clone());
+                listed.push((project, name));
+            }
+        }
+        Ok(listed)
+    }
+
+    /// The name of a project's owner, empty when that account is gone.
+    pub fn owner_name(&self, project: &Project) -> Result<String> {
+        let owner = self.accounts.by_number(project.owner())?;
+        Ok(owner.map_or_else(String::new, |owner| owner.name))
+    }
+
+    /// Makes a project that belongs to the caller.
+    ///
+    /// # Errors
+    /// [`Error::Forbidden`] for a name under `public/` without the right to write there;
+    /// [`repo::Error::Exists`] for a name that is taken.
+    pub fn create_project(&self, caller: &Caller, id: &RepoId) -> Result<Project> {
+        let account = &caller.account;
+        let path = VirtualPath::new(account.number, id);
+        if !decide(&account.grants(), &path, Permissions::WRITE) {
+            return Err(Error::Forbidden);
+        }
+        Ok(self.repository.create_project(id, account.number)?)
+    }
+
+    /// Where a body goes before the save that gives it a name.
+    pub fn uploads(&self) -> Uploads {
+        Uploads(self.repository.clone())
+    }
+}

@@ -1,0 +1,83 @@
+//! The gate's side for tokens: who holds one, and a caller's own.
+
+use super::error::{Error, Result};
+use super::gate::{Caller, Gate};
+use super::token::{NewToken, TokenChange, TokenView};
+use super::token_check::TokenHolder;
+use super::token_scope::{ProjectSelector, find};
+use crate::base::secret::Secret;
+use crate::repo::Project;
+
+impl Gate {
+    /// Who holds this token; `instance_id` is the value of `X-Instance-Id`, when one was sent.
+    ///
+    /// # Errors
+    /// [`Error::Unauthenticated`] when it is unknown, revoked or expired, or its owner is disabled;
+    /// [`Error::FingerprintMismatch`] (specification section 5.2).
+    ///
+    /// # Durability
+    /// When the first use of a token with `fingerprint_required` returns, the token is bound.
+    pub fn token(&self, token: &Secret, instance_id: Option<&[u8]>) -> Result<TokenHolder> {
+        self.tokens.check(&self.key, token, instance_id)
+    }
+
+    /// Opens a project for reading by a token.
+    ///
+    /// # Errors
+    /// [`Error::Forbidden`] when the token does not cover the project or its owner may not read it
+    /// now; with an allowlist also for what does not exist and is not on it, so that a token tells
+    /// nothing about others' projects. [`Error::NotFound`] else.
+    pub fn open_by_token(
+        &self,
+        holder: &TokenHolder,
+        selector: &ProjectSelector,
+    ) -> Result<Project> {
+        match find(&self.repository, selector)? {
+            Some(project) if holder.may_read(&project) => Ok(project),
+            None if holder.token.scope.may_miss(selector) => Err(Error::NotFound),
+            _ => Err(Error::Forbidden),
+        }
+    }
+
+    /// The projects that a token opens, in byte order of their repo ids.
+    pub fn projects_by_token(&self, holder: &TokenHolder) -> Result<Vec<Project>> {
+        let mut projects = self.repository.projects()?;
+        projects.retain(|project| holder.may_read(project));
+        Ok(projects)
+    }
+
+    /// Makes a token for the caller; the secret cannot be had again.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for a value that breaks its rule or a project that does not exist,
+    /// [`Error::Forbidden`] for one that the caller may not read.
+    pub fn create_token(&self, caller: &Caller, new: NewToken) -> Result<(Secret, TokenView)> {
+        self.tokens.create(&caller.account, new)
+    }
+
+    /// The caller's tokens, in the order in which they were made.
+    pub fn tokens(&self, caller: &Caller) -> Result<Vec<TokenView>> {
+        self.tokens.list(&caller.account)
+    }
+
+    /// Changes a token of the caller.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchToken`], for another's token too; else as [`Gate::create_token`].
+    pub fn change_token(
+        &self,
+        caller: &Caller,
+        id: &str,
+        change: &TokenChange,
+    ) -> Result<TokenView> {
+        self.tokens.change(&caller.account, id, change)
+    }
+
+    /// Revokes a token of the caller. It counts no more when this returns.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchToken`], for another's token too.
+    pub fn revoke_token(&self, caller: &Caller, id: &str) -> Result<()> {
+        self.tokens.revoke(&caller.account, id)
+    }
+}

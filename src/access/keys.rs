@@ -1,0 +1,50 @@
+//! The keys of this layer's records. Numbers are padded, so that keys sort as they do.
+
+use crate::base::id::Sha256;
+
+/// Counts accounts.
+pub(super) const ACCOUNT_COUNTER: &str = "counter/account";
+/// Counts tokens, of all accounts together: a token's number is its id in the API.
+pub(super) const TOKEN_COUNTER: &str = "counter/token";
+/// All accounts.
+pub(super) const ACCOUNTS: &str = "account/";
+
+/// An account.
+pub(super) fn account(number: u64) -> String {
+    format!("{ACCOUNTS}{number:08x}")
+}
+
+/// Leads from a name to its account's number.
+pub(super) fn account_name(name: &str) -> String {
+    format!("account-name/{name}")
+}
+
+/// A session, under the digest of its secret.
+pub(super) fn session(digest: Sha256) -> String {
+    format!("session/{digest}")
+}
+
+/// All sessions of an account; [`account_session`] without its last part.
+pub(super) fn account_sessions(account: u64) -> String {
+    format!("account-session/{account:08x}/")
+}
+
+/// Says that a session is this account's.
+pub(super) fn account_session(account: u64, digest: Sha256) -> String {
+    format!("account-session/{account:08x}/{digest}")
+}
+
+/// All tokens of an account.
+pub(super) fn tokens(account: u64) -> String {
+    format!("token/{account:08x}/")
+}
+
+/// A token.
+pub(super) fn token(account: u64, number: u64) -> String {
+    format!("token/{account:08x}/{number:08x}")
+}
+
+/// Leads from the digest of a token's secret to the token.
+pub(super) fn token_digest(digest: Sha256) -> String {
+    format!("token-digest/{digest}")
+}

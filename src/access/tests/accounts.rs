@@ -1,0 +1,79 @@
+//! The administration of accounts.
+
+use super::{PASSWORD, World, is_invalid, refusal};
+use crate::access::Role;
+use crate::access::accounts::Accounts;
+
+fn names(accounts: &Accounts) -> Vec<(u64, String)> {
+    let all = accounts.list().unwrap();
+    all.iter()
+        .map(|account| (account.number(), account.name().to_owned()))
+        .collect()
+}
+
+#[test]
+fn accounts_are_made_once_and_listed_in_order() {
+    let world = World::new();
+    assert!(world.accounts.is_empty().unwrap());
+    let roles = [Role::Root, Role::User, Role::Root];
+    let admin = world.accounts.create("zoe", PASSWORD, &roles).unwrap();
+    assert!(!world.accounts.is_empty().unwrap());
+    assert_eq!(admin.roles(), [Role::Root, Role::User], "a role twice");
+    assert!(admin.is_enabled());
+    world.accounts.create("adam", PASSWORD, &[]).unwrap();
+
+    let taken = world.accounts.create("zoe", PASSWORD, &[]);
+    assert_eq!(refusal(taken), "the user name «zoe» is taken");
+    assert_eq!(
+        names(&world.accounts),
+        [(1, "zoe".to_owned()), (2, "adam".to_owned())]
+    );
+    assert_eq!(
+        refusal(world.accounts.by_name("eve")),
+        "there is no user «eve»"
+    );
+    for malformed in ["", "a b", "../a", "-a", "é", &"x".repeat(65)] {
+        assert!(is_invalid(&world.accounts.create(malformed, PASSWORD, &[])));
+    }
+    assert!(is_invalid(&world.accounts.create("eve", "short", &[])));
+    assert_eq!(world.accounts.list().unwrap().len(), 2);
+}
+
+#[test]
+fn of_many_who_want_one_name_one_gets_it_and_no_number_is_given_twice() {
+    let world = World::new();
+    let made: usize = std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..8)
+            .map(|worker| {
+                let accounts = world.accounts.clone();
+                scope.spawn(move || {
+                    let own = format!("worker{worker}");
+                    accounts.create(&own, PASSWORD, &[]).unwrap();
+                    usize::from(accounts.create("same", PASSWORD, &[]).is_ok())
+                })
+            })
+            .collect();
+        workers.into_iter().map(|w| w.join().unwrap()).sum()
+    });
+    assert_eq!(made, 1);
+    let numbers: Vec<u64> = names(&world.accounts).iter().map(|(n, _)| *n).collect();
+    assert_eq!(numbers, (1..=9).collect::<Vec<_>>());
+}
+
+#[test]
+fn roles_come_and_go_one_by_one() {
+    let world = World::new();
+    world.accounts.create("eve", PASSWORD, &[]).unwrap();
+    let roles = || world.accounts.by_name("eve").unwrap().roles().to_vec();
+    for role in [Role::Auditor, Role::PublicEditor, Role::Auditor] {
+        world.accounts.add_role("eve", &role).unwrap();
+    }
+    assert_eq!(roles(), [Role::Auditor, Role::PublicEditor]);
+    world.accounts.remove_role("eve", &Role::Auditor).unwrap();
+    world.accounts.remove_role("eve", &Role::Root).unwrap();
+    assert_eq!(roles(), [Role::PublicEditor]);
+    assert_eq!(
+        refusal(world.accounts.add_role("adam", &Role::Root)),
+        "there is no user «adam»"
+    );
+}

@@ -1,0 +1,111 @@
+//! This layer through its public face, over the in-memory engine and a clock that the tests own.
+
+mod accounts;
+mod decisions;
+mod fingerprints;
+mod scopes;
+mod sessions;
+mod tokens;
+
+use std::sync::Arc;
+
+use super::{
+    Accounts, Caller, Error, Gate, NewToken, ProjectSelector, Result, Role, SessionLifetimes,
+    TokenHolder, TokenView,
+};
+use crate::base::clock::{ManualClock, Timestamp};
+use crate::base::repo_id::RepoId;
+use crate::base::secret::{Secret, ServerKey};
+use crate::repo::{Project, Repository};
+use crate::store::memory::MemoryStore;
+
+const PASSWORD: &str = "correct horse";
+
+/// A service with nobody in it.
+struct World {
+    clock: Arc<ManualClock>,
+    repository: Repository,
+    accounts: Accounts,
+    gate: Gate,
+}
+
+impl World {
+    fn new() -> Self {
+        let clock = Arc::new(ManualClock::new(Timestamp::parse("2026-11-01").unwrap()));
+        let repository = Repository::new(Arc::new(MemoryStore::default()), clock.clone());
+        let lifetimes = SessionLifetimes::default();
+        Self {
+            clock,
+            accounts: Accounts::new(&repository),
+            gate: Gate::new(repository.clone(), ServerKey::generate(), lifetimes),
+            repository,
+        }
+    }
+
+    /// Makes an account and logs it in.
+    fn user(&self, name: &str, roles: &[&str]) -> Caller {
+        let roles: Vec<Role> = roles.iter().map(|role| role.parse().unwrap()).collect();
+        self.accounts.create(name, PASSWORD, &roles).unwrap();
+        self.again(name)
+    }
+
+    /// Logs an account in.
+    fn again(&self, name: &str) -> Caller {
+        let (cookie, _) = self.gate.login(name, PASSWORD).unwrap();
+        self.gate.session(&cookie).unwrap()
+    }
+
+    /// Makes a project of the caller's, past the gate.
+    fn project(&self, owner: &Caller, repo_id: &str) -> Project {
+        let owner = owner.account().number();
+        self.repository.create_project(&id(repo_id), owner).unwrap()
+    }
+
+    /// Makes a token without an expiry or a fingerprint.
+    fn make_token(&self, caller: &Caller, repos: &[&str]) -> Result<(Secret, TokenView)> {
+        self.gate.create_token(caller, named("erp", repos))
+    }
+
+    /// Makes a token and shows it.
+    fn holder(&self, caller: &Caller, repos: &[&str]) -> TokenHolder {
+        let (secret, _) = self.make_token(caller, repos).unwrap();
+        self.gate.token(&secret, None).unwrap()
+    }
+
+    /// What the token's holder is told about a project: its repo id, or the refusal.
+    fn told(&self, holder: &TokenHolder, selector: &ProjectSelector) -> String {
+        match self.gate.open_by_token(holder, selector) {
+            Ok(project) => project.repo_id().to_string(),
+            Err(refused) => refused.to_string(),
+        }
+    }
+}
+
+fn id(text: &str) -> RepoId {
+    RepoId::parse(text).unwrap()
+}
+
+fn by_id(text: &str) -> ProjectSelector {
+    ProjectSelector::Id(id(text))
+}
+
+fn named(name: &str, repos: &[&str]) -> NewToken {
+    NewToken {
+        name: name.to_owned(),
+        repos: texts(repos),
+        ..NewToken::default()
+    }
+}
+
+fn texts(all: &[&str]) -> Vec<String> {
+    all.iter().map(|text| (*text).to_owned()).collect()
+}
+
+/// The text that a refused caller reads.
+fn refusal<T: std::fmt::Debug>(outcome: Result<T>) -> String {
+    outcome.unwrap_err().to_string()
+}
+
+fn is_invalid<T: std::fmt::Debug>(outcome: &Result<T>) -> bool {
+    matches!(outcome, Err(Error::Invalid { .. }))
+}

@@ -1,0 +1,116 @@
+//! What a token opens, and what its holder is told (contract section 5, the order of checks).
+
+use super::{World, by_id, id};
+use crate::access::{Action, ProjectSelector, TokenHolder};
+
+impl World {
+    fn delete(&self, owner: &crate::access::Caller, repo_id: &str) {
+        let writer = self
+            .gate
+            .open_to_change(owner, &id(repo_id), Action::Delete);
+        writer.unwrap().delete_project().unwrap();
+    }
+
+    fn names_by(&self, holder: &TokenHolder) -> Vec<String> {
+        let projects = self.gate.projects_by_token(holder).unwrap();
+        projects.iter().map(|p| p.repo_id().to_string()).collect()
+    }
+}
+
+#[test]
+fn an_allowlist_opens_what_it_names_and_refuses_all_else_alike() {
+    let world = World::new();
+    let (eve, adam) = (world.user("eve", &[]), world.user("adam", &[]));
+    let named = world.project(&eve, "proj.erp").number();
+    let own = world.project(&eve, "proj2.erp").number();
+    let theirs = world.project(&adam, "theirs.erp").number();
+    let holder = world.holder(&eve, &["proj.erp"]);
+    for (selector, told) in [
+        (by_id("proj.erp"), "proj.erp"),
+        (ProjectSelector::Number(named), "proj.erp"),
+        (by_id("proj2.erp"), "403 Forbidden"),
+        (ProjectSelector::Number(own), "403 Forbidden"),
+        (by_id("Proj.erp"), "403 Forbidden"),
+        (by_id("theirs.erp"), "403 Forbidden"),
+        (ProjectSelector::Number(theirs), "403 Forbidden"),
+        (by_id("absent.erp"), "403 Forbidden"),
+        (ProjectSelector::Number(0), "403 Forbidden"),
+        (ProjectSelector::Number(u64::MAX), "403 Forbidden"),
+        (ProjectSelector::Unknown, "403 Forbidden"),
+    ] {
+        assert_eq!(world.told(&holder, &selector), told, "{selector:?}");
+    }
+    assert_eq!(world.names_by(&holder), ["proj.erp"]);
+}
+
+#[test]
+fn an_empty_allowlist_opens_nothing() {
+    let world = World::new();
+    let eve = world.user("eve", &[]);
+    world.project(&eve, "acme.erp");
+    let holder = world.holder(&eve, &[]);
+    assert_eq!(world.told(&holder, &by_id("acme.erp")), "403 Forbidden");
+    assert_eq!(world.told(&holder, &by_id("absent.erp")), "403 Forbidden");
+    assert_eq!(world.names_by(&holder), [""; 0]);
+}
+
+#[test]
+fn the_wildcard_opens_all_of_its_owner_and_nothing_of_others() {
+    let world = World::new();
+    // Even with a role that opens everything, a wildcard covers the owner's projects only.
+    let eve = world.user("eve", &["ROLE_SITEBUILDER_EDITOR__ROOT"]);
+    let adam = world.user("adam", &[]);
+    let first = world.project(&eve, "first.erp").number();
+    let theirs = world.project(&adam, "theirs.erp").number();
+    let holder = world.holder(&eve, &["*"]);
+    world.project(&eve, "later.erp");
+    world.project(&eve, "public/later.erp");
+    for (selector, told) in [
+        (by_id("first.erp"), "first.erp"),
+        (ProjectSelector::Number(first), "first.erp"),
+        (by_id("later.erp"), "later.erp"),
+        (by_id("public/later.erp"), "public/later.erp"),
+        (by_id("theirs.erp"), "403 Forbidden"),
+        (ProjectSelector::Number(theirs), "403 Forbidden"),
+        (by_id("absent.erp"), "404 Project Not Found"),
+        (ProjectSelector::Number(u64::MAX), "404 Project Not Found"),
+        (ProjectSelector::Unknown, "404 Project Not Found"),
+    ] {
+        assert_eq!(world.told(&holder, &selector), told, "{selector:?}");
+    }
+    assert_eq!(
+        world.names_by(&holder),
+        ["first.erp", "later.erp", "public/later.erp"]
+    );
+}
+
+#[test]
+fn a_project_made_again_under_the_name_is_another() {
+    let world = World::new();
+    let eve = world.user("eve", &[]);
+    let number = world.project(&eve, "acme.erp").number();
+    let (listed, wildcard) = (
+        world.holder(&eve, &["acme.erp"]),
+        world.holder(&eve, &["*"]),
+    );
+    world.delete(&eve, "acme.erp");
+    // What the token names, its holder may learn the end of.
+    assert_eq!(
+        world.told(&listed, &by_id("acme.erp")),
+        "404 Project Not Found"
+    );
+    assert_eq!(
+        world.told(&listed, &ProjectSelector::Number(number)),
+        "404 Project Not Found"
+    );
+    let again = world.project(&eve, "acme.erp").number();
+    assert_ne!(again, number);
+    assert_eq!(world.told(&listed, &by_id("acme.erp")), "403 Forbidden");
+    assert_eq!(
+        world.told(&listed, &ProjectSelector::Number(again)),
+        "403 Forbidden"
+    );
+    assert_eq!(world.names_by(&listed), [""; 0]);
+    assert_eq!(world.told(&wildcard, &by_id("acme.erp")), "acme.erp");
+    assert_eq!(listed.token().repos, ["acme.erp"]);
+}

@@ -1,0 +1,308 @@
+//! Tokens: made, shown, changed, revoked, expired (contract section 6).
+
+use super::{World, by_id, is_invalid, named, refusal, texts};
+use crate::access::{
+    Error, Expiry, NewToken, ProjectSelector, Role, TokenChange, TokenState, TokenView, Tokens,
+};
+use crate::base::clock::Timestamp;
+use crate::base::limits::{TOKEN_NAME_BYTES_MAX, TOKEN_REPOS_MAX, TOKENS_PER_ACCOUNT_MAX};
+use crate::base::secret::Secret;
+use crate::store::Scan;
+
+fn at(text: &str) -> Timestamp {
+    Timestamp::parse(text).unwrap()
+}
+
+fn until(text: &str) -> TokenChange {
+    TokenChange {
+        expires_at: Some(Expiry::At(at(text))),
+        ..TokenChange::default()
+    }
+}
+
+#[test]
+fn a_token_is_shown_whole_but_for_its_secret() {
+    let world = World::new();
+    let eve = world.user("eve", &[]);
+    world.project(&eve, "acme.erp");
+    world.project(&eve, "acme/shop.erp");
+    let new = NewToken {
+        expires_at: Some(at("2027-01-31")),
+        fingerprint_required: true,
+        ..named("shop", &["acme/shop.erp", "acme.erp", "acme/shop.erp"])
+    };
+    let (secret, made) = world.gate.create_token(&eve, new).unwrap();
+    let expected = TokenView {
+        id: "1".to_owned(),
+        name: "shop".to_owned(),
+        owner: "eve".to_owned(),
+        repos: texts(&["acme/shop.erp", "acme.erp"]),
+        expires_at: Some(at("2027-01-31")),
+        fingerprint_required: true,
+        fingerprint_bound: false,
+        suffix: secret.reveal()[58..].to_owned(),
+        created_at: at("2026-11-01"),
+        last_used_at: None,
+        state: TokenState::Active,
+    };
+    assert_eq!(made, expected);
+    assert_eq!(
+        world.gate.tokens(&eve).unwrap(),
+        std::slice::from_ref(&expected)
+    );
+
+    let holder = world.gate.token(&secret, Some(b"erp-1")).unwrap();
+    let used = TokenView {
+        fingerprint_bound: true,
+        last_used_at: Some(at("2026-11-01")),
+        ..expected
+    };
+    assert_eq!(holder.token(), used);
+    assert_eq!(holder.owner().name(), "eve");
+    assert_eq!(world.gate.tokens(&eve).unwrap(), [used]);
+    for record in world.repository.store().scan(Scan::prefix("")).unwrap() {
+        let text = format!("{} {}", record.key, String::from_utf8_lossy(&record.value));
+        assert!(!text.contains(secret.reveal()), "{text}");
+        assert!(!text.contains("erp-1"), "{text}");
+    }
+}
+
+#[test]
+fn what_breaks_a_rule_is_refused_and_makes_nothing() {
+    let world = World::new();
+    let (eve, adam) = (world.user("eve", &[]), world.user("adam", &[]));
+    world.project(&eve, "acme.erp");
+    world.project(&adam, "theirs.erp");
+    let long = "x".repeat(TOKEN_NAME_BYTES_MAX + 1);
+    for name in ["", " ", "a\nb", "\u{1b}[2J", &long] {
+        let made = world.gate.create_token(&eve, named(name, &["*"]));
+        assert!(is_invalid(&made), "{name:?}: {made:?}");
+    }
+    let many = vec!["acme.erp"; TOKEN_REPOS_MAX + 1];
+    for repos in [
+        &["*", "acme.erp"][..],
+        &["acme.erp", "*"],
+        &["*", "*"],
+        &["absent.erp"],
+        &["acme"],
+        &["1"],
+        &[""],
+        &["acme.erp", "absent.erp"],
+        &many,
+    ] {
+        let made = world.make_token(&eve, repos);
+        assert!(is_invalid(&made), "{repos:?}: {made:?}");
+    }
+    let made = world.make_token(&eve, &["acme.erp", "theirs.erp"]);
+    assert!(matches!(made, Err(Error::Forbidden)), "{made:?}");
+    assert_eq!(world.gate.tokens(&eve).unwrap(), []);
+    assert_eq!(
+        refusal(world.make_token(&eve, &["absent.erp"])),
+        "malformed repos: there is no project «absent.erp»"
+    );
+}
+
+#[test]
+fn a_token_that_is_unknown_revoked_or_disabled_does_not_count() {
+    let world = World::new();
+    let eve = world.user("eve", &[]);
+    let (secret, made) = world.make_token(&eve, &["*"]).unwrap();
+    let shown = |secret: &Secret| world.gate.token(secret, None).map(|_| ());
+    shown(&secret).unwrap();
+    assert_eq!(refusal(shown(&Secret::generate())), "401 Unauthorized");
+
+    world.accounts.set_enabled("eve", false).unwrap();
+    assert_eq!(refusal(shown(&secret)), "401 Unauthorized");
+    world.accounts.set_enabled("eve", true).unwrap();
+    shown(&secret).unwrap();
+
+    world.gate.revoke_token(&eve, &made.id).unwrap();
+    assert_eq!(refusal(shown(&secret)), "401 Unauthorized");
+    assert_eq!(world.gate.tokens(&eve).unwrap(), []);
+    assert_eq!(
+        refusal(world.gate.revoke_token(&eve, &made.id)),
+        "404 Token Not Found"
+    );
+    let (_, next) = world.make_token(&eve, &["*"]).unwrap();
+    assert_eq!(next.id, "2", "a number was given twice");
+}
+
+#[test]
+fn an_expired_token_stays_listed_and_expired_until_its_owner_says_otherwise() {
+    let world = World::new();
+    let eve = world.user("eve", &[]);
+    let (secret, made) = world.make_token(&eve, &["*"]).unwrap();
+    let counts = || world.gate.token(&secret, None).is_ok();
+    let state = || world.gate.tokens(&eve).unwrap()[0].state;
+
+    let view = world
+        .gate
+        .change_token(&eve, &made.id, &until("2026-11-02"));
+    assert_eq!(view.unwrap().expires_at, Some(at("2026-11-02")));
+    world.clock.set(at("2026-11-01T23:59:59.999Z"));
+    assert!(counts());
+    assert_eq!(state(), TokenState::Active);
+    world.clock.set(at("2026-11-02"));
+    assert_eq!(state(), TokenState::Expired);
+    assert_eq!(refusal(world.gate.token(&secret, None)), "401 Unauthorized");
+
+    world.clock.set(at("2026-11-01"));
+    assert!(!counts(), "a clock set back revived it");
+    assert_eq!(state(), TokenState::Expired);
+    let renamed = TokenChange {
+        name: Some("old".to_owned()),
+        ..TokenChange::default()
+    };
+    world.gate.change_token(&eve, &made.id, &renamed).unwrap();
+    assert!(!counts(), "a new name revived it");
+
+    world
+        .gate
+        .change_token(&eve, &made.id, &until("2026-11-03"))
+        .unwrap();
+    assert!(counts());
+    let never = TokenChange {
+        expires_at: Some(Expiry::Never),
+        ..TokenChange::default()
+    };
+    let view = world.gate.change_token(&eve, &made.id, &never).unwrap();
+    assert_eq!(view.expires_at, None);
+    world.clock.set(at("2999-01-01"));
+    assert!(counts());
+
+    let born_expired = NewToken {
+        expires_at: Some(at("2000-01-01")),
+        ..named("past", &["*"])
+    };
+    let (secret, made) = world.gate.create_token(&eve, born_expired).unwrap();
+    assert_eq!(made.state, TokenState::Expired);
+    assert_eq!(refusal(world.gate.token(&secret, None)), "401 Unauthorized");
+}
+
+#[test]
+fn a_change_touches_only_what_it_names() {
+    let world = World::new();
+    let (eve, adam) = (world.user("eve", &[]), world.user("adam", &[]));
+    world.project(&eve, "acme.erp");
+    world.project(&adam, "theirs.erp");
+    let new = NewToken {
+        expires_at: Some(at("2027-01-31")),
+        ..named("shop", &["*"])
+    };
+    let (_, made) = world.gate.create_token(&eve, new).unwrap();
+    let change = |change: TokenChange| world.gate.change_token(&eve, &made.id, &change);
+    assert_eq!(change(TokenChange::default()).unwrap(), made);
+
+    let repos = |repos: &[&str]| TokenChange {
+        repos: Some(texts(repos)),
+        ..TokenChange::default()
+    };
+    let narrowed = TokenView {
+        repos: texts(&["acme.erp"]),
+        ..made.clone()
+    };
+    assert_eq!(change(repos(&["acme.erp"])).unwrap(), narrowed);
+    assert!(is_invalid(&change(repos(&["acme.erp", "*"]))));
+    assert!(is_invalid(&change(repos(&["absent.erp"]))));
+    assert!(matches!(
+        change(repos(&["theirs.erp"])),
+        Err(Error::Forbidden)
+    ));
+    let nameless = TokenChange {
+        name: Some(String::new()),
+        ..repos(&[])
+    };
+    assert!(is_invalid(&change(nameless)));
+    assert_eq!(
+        world.gate.tokens(&eve).unwrap(),
+        std::slice::from_ref(&narrowed)
+    );
+    let emptied = TokenView {
+        repos: Vec::new(),
+        ..narrowed
+    };
+    assert_eq!(change(repos(&[])).unwrap(), emptied);
+}
+
+#[test]
+fn anothers_token_is_as_good_as_none() {
+    let world = World::new();
+    let (eve, adam) = (
+        world.user("eve", &[]),
+        world.user("adam", &["ROLE_SITEBUILDER_EDITOR__ROOT"]),
+    );
+    let (secret, made) = world.make_token(&eve, &["*"]).unwrap();
+    let id = made.id.as_str();
+    assert_eq!(world.gate.tokens(&adam).unwrap(), []);
+    for id in [id, "01", "+1", " 1", "", "x", "99", "18446744073709551616"] {
+        let changed = world.gate.change_token(&adam, id, &TokenChange::default());
+        assert_eq!(refusal(changed), "404 Token Not Found", "{id}");
+        let revoked = world.gate.revoke_token(&adam, id);
+        assert_eq!(refusal(revoked), "404 Token Not Found", "{id}");
+    }
+    for id in ["01", "+1"] {
+        let revoked = world.gate.revoke_token(&eve, id);
+        assert_eq!(refusal(revoked), "404 Token Not Found", "{id}");
+    }
+    world.gate.token(&secret, None).unwrap();
+}
+
+#[test]
+fn the_last_use_is_written_once_a_minute() {
+    let world = World::new();
+    let eve = world.user("eve", &[]);
+    let (secret, _) = world.make_token(&eve, &["*"]).unwrap();
+    let used = || {
+        world.gate.token(&secret, None).unwrap();
+        world.gate.tokens(&eve).unwrap()[0]
+            .last_used_at
+            .unwrap()
+            .to_string()
+    };
+    assert_eq!(used(), "2026-11-01T00:00:00.000Z");
+    world.clock.advance_s(59);
+    assert_eq!(used(), "2026-11-01T00:00:00.000Z");
+    world.clock.advance_s(1);
+    assert_eq!(used(), "2026-11-01T00:01:00.000Z");
+}
+
+#[test]
+fn an_owner_who_may_read_no_longer_takes_the_right_from_the_token() {
+    let world = World::new();
+    let adam = world.user("adam", &[]);
+    let project = world.project(&adam, "acme.erp");
+    let eve = world.user("eve", &["ROLE_SITEBUILDER_USER__acme"]);
+    let (secret, _) = world.make_token(&eve, &["acme.erp"]).unwrap();
+    let told = |selector: &ProjectSelector| {
+        let holder = world.gate.token(&secret, None).unwrap();
+        world.told(&holder, selector)
+    };
+    assert_eq!(told(&by_id("acme.erp")), "acme.erp");
+    let role: Role = "ROLE_SITEBUILDER_USER__acme".parse().unwrap();
+    world.accounts.remove_role("eve", &role).unwrap();
+    assert_eq!(told(&by_id("acme.erp")), "403 Forbidden");
+    assert_eq!(
+        told(&ProjectSelector::Number(project.number())),
+        "403 Forbidden"
+    );
+    world.accounts.add_role("eve", &Role::Auditor).unwrap();
+    assert_eq!(told(&by_id("acme.erp")), "acme.erp");
+}
+
+#[test]
+fn an_account_has_no_more_tokens_than_allowed() {
+    let world = World::new();
+    let eve = world.user("eve", &[]);
+    let tokens = Tokens::new(&world.repository);
+    for _ in 0..TOKENS_PER_ACCOUNT_MAX {
+        tokens.create(eve.account(), named("n", &[])).unwrap();
+    }
+    let one_more = tokens.create(eve.account(), named("n", &[]));
+    assert_eq!(
+        refusal(one_more),
+        "you have 1000 tokens, the most allowed: revoke one first"
+    );
+    tokens.revoke(eve.account(), "500").unwrap();
+    let (_, made) = tokens.create(eve.account(), named("n", &[])).unwrap();
+    assert_eq!(made.id, "1001");
+}

@@ -1,0 +1,184 @@
+//! A read token: its record, what its owner sees of it, and what may be changed.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::error::{Error, Result};
+use super::token_scope::Scope;
+use crate::base::clock::Timestamp;
+use crate::base::id::Sha256;
+use crate::base::limits::TOKEN_NAME_BYTES_MAX;
+
+/// What a new token is to be.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NewToken {
+    /// The name by which its owner knows it.
+    pub name: String,
+    /// Repo ids, or `*` alone (contract section 6).
+    pub repos: Vec<String>,
+    /// From when on it does not count, `None` for never. A time that has passed is accepted.
+    pub expires_at: Option<Timestamp>,
+    /// True to bind it to the first instance that uses it.
+    pub fingerprint_required: bool,
+}
+
+/// A change of a token; what is `None` stays as it is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TokenChange {
+    /// Another name.
+    pub name: Option<String>,
+    /// Another scope.
+    pub repos: Option<Vec<String>>,
+    /// Another expiry.
+    pub expires_at: Option<Expiry>,
+    /// Whether it is bound to an instance. `false` forgets the one it is bound to.
+    pub fingerprint_required: Option<bool>,
+    /// True to forget the instance it is bound to: the next one to use it is bound.
+    pub reset_fingerprint: bool,
+}
+
+/// Until when a token counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Expiry {
+    /// For ever.
+    Never,
+    /// Before this time.
+    At(Timestamp),
+}
+
+/// Whether a token counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TokenState {
+    /// It does.
+    Active,
+    /// Its time has passed.
+    Expired,
+}
+
+impl fmt::Display for TokenState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Active => "active",
+            Self::Expired => "expired",
+        })
+    }
+}
+
+/// What is shown of a token (contract section 6): everything but the token.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TokenView {
+    /// `tokenId`: a decimal number.
+    pub id: String,
+    /// The name.
+    pub name: String,
+    /// The owner's name.
+    pub owner: String,
+    /// The scope: repo ids, or `*` alone.
+    pub repos: Vec<String>,
+    /// From when on it does not count, `None` for never.
+    pub expires_at: Option<Timestamp>,
+    /// True if it is bound to an instance, or will be by its first use.
+    pub fingerprint_required: bool,
+    /// True if it is bound already.
+    pub fingerprint_bound: bool,
+    /// The token's last six digits.
+    pub suffix: String,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When it was last used, up to a minute behind; `None` for never.
+    pub last_used_at: Option<Timestamp>,
+    /// Whether it counts.
+    pub state: TokenState,
+}
+
+/// A token, as its record.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Token {
+    pub(super) number: u64,
+    pub(super) account: u64,
+    pub(super) name: String,
+    pub(super) digest: Sha256,
+    pub(super) suffix: String,
+    pub(super) scope: Scope,
+    pub(super) expires_at: Option<Timestamp>,
+    /// Set when a use found it expired, so that a clock set back does not revive it.
+    pub(super) found_expired: bool,
+    pub(super) fingerprint_required: bool,
+    /// The keyed digest of the instance it is bound to.
+    pub(super) fingerprint: Option<String>,
+    pub(super) created_at: Timestamp,
+    pub(super) last_used_at: Option<Timestamp>,
+}
+
+/// Where the digest of a token's secret leads.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(super) struct TokenOfDigest {
+    pub(super) account: u64,
+    pub(super) token: u64,
+}
+
+impl Token {
+    pub(super) fn has_expired(&self, now: Timestamp) -> bool {
+        self.found_expired || self.expires_at.is_some_and(|at| at <= now)
+    }
+
+    /// What this owner sees of it now.
+    pub(super) fn view(&self, owner: &str, now: Timestamp) -> TokenView {
+        TokenView {
+            id: self.number.to_string(),
+            name: self.name.clone(),
+            owner: owner.to_owned(),
+            repos: self.scope.to_repos(),
+            expires_at: self.expires_at,
+            fingerprint_required: self.fingerprint_required,
+            fingerprint_bound: self.fingerprint.is_some(),
+            suffix: self.suffix.clone(),
+            created_at: self.created_at,
+            last_used_at: self.last_used_at,
+            state: if self.has_expired(now) {
+                TokenState::Expired
+            } else {
+                TokenState::Active
+            },
+        }
+    }
+
+    /// Changes what the owner wants changed, with the scope read already.
+    pub(super) fn apply(&mut self, change: &TokenChange, scope: Option<&Scope>) {
+        if let Some(name) = &change.name {
+            self.name.clone_from(name);
+        }
+        if let Some(scope) = scope {
+            self.scope = scope.clone();
+        }
+        if let Some(expiry) = change.expires_at {
+            self.expires_at = match expiry {
+                Expiry::Never => None,
+                Expiry::At(at) => Some(at),
+            };
+            self.found_expired = false;
+        }
+        if let Some(required) = change.fingerprint_required {
+            self.fingerprint_required = required;
+        }
+        if change.reset_fingerprint || !self.fingerprint_required {
+            self.fingerprint = None;
+        }
+    }
+}
+
+/// Checks a token's name: 1 to [`TOKEN_NAME_BYTES_MAX`] bytes, not blank, and without control
+/// characters, because it is shown on terminals.
+pub(super) fn check_token_name(name: &str) -> Result<()> {
+    let fine = !name.trim().is_empty()
+        && name.len() <= TOKEN_NAME_BYTES_MAX
+        && !name.chars().any(char::is_control);
+    if fine {
+        return Ok(());
+    }
+    Err(Error::invalid(format!(
+        "malformed name: it must have 1 to {TOKEN_NAME_BYTES_MAX} bytes, no control characters, and \
+         not be blank"
+    )))
+}

@@ -1,0 +1,139 @@
+//! Whether a token counts for a request, and the binding to its first instance.
+
+use super::account::Account;
+use super::error::{Error, Result, UNAUTHORIZED};
+use super::keys;
+use super::permission::Permissions;
+use super::records::{Kept, until_won};
+use super::token::{Token, TokenOfDigest, TokenView};
+use super::tokens::Tokens;
+use crate::base::clock::Timestamp;
+use crate::base::limits::INSTANCE_ID_BYTES_MAX;
+use crate::base::secret::{Fingerprint, Secret, ServerKey};
+use crate::repo::Project;
+use crate::store::Batch;
+
+/// Longest time, in seconds, by which the record of a token's last use may be behind.
+const LAST_USED_BEHIND_S_MAX: u64 = 60;
+
+/// Somebody who showed a token that counts, and the token's owner, as read at one moment.
+#[derive(Clone, Debug)]
+pub struct TokenHolder {
+    pub(super) owner: Account,
+    pub(super) token: Token,
+    at: Timestamp,
+}
+
+impl TokenHolder {
+    /// The token's owner.
+    pub fn owner(&self) -> &Account {
+        &self.owner
+    }
+
+    /// What is shown of the token.
+    pub fn token(&self) -> TokenView {
+        self.token.view(&self.owner.name, self.at)
+    }
+
+    /// True if the token covers the project and its owner may still read it.
+    pub(super) fn may_read(&self, project: &Project) -> bool {
+        self.token.scope.covers(self.owner.number, project)
+            && self.owner.may(Permissions::VIEW, project)
+    }
+}
+
+impl Tokens {
+    /// Checks a token in the order of contract section 5: known and not revoked, not expired, owner
+    /// enabled, fingerprint.
+    ///
+    /// # Errors
+    /// [`Error::Unauthenticated`], [`Error::FingerprintMismatch`].
+    ///
+    /// # Durability
+    /// When a first use returns, the token is bound; of many at once exactly one returns.
+    pub(super) fn check(
+        &self,
+        key: &ServerKey,
+        secret: &Secret,
+        instance: Option<&[u8]>,
+    ) -> Result<TokenHolder> {
+        until_won(|| {
+            let now = self.clock.now();
+            let (kept, owner) = self.known(secret, now)?;
+            let mut token = kept.value.clone();
+            if token.fingerprint_required && bind(&mut token, key, instance)? {
+                token.last_used_at = Some(now);
+                self.records.commit(change_of(&kept, &token))?;
+            } else if is_behind(token.last_used_at, now) {
+                token.last_used_at = Some(now);
+                self.records
+                    .commit_if_possible(change_of(&kept, &token), "the last use of a token");
+            }
+            Ok(TokenHolder {
+                owner,
+                token,
+                at: now,
+            })
+        })
+    }
+
+    /// The token and its owner, if it counts.
+    fn known(&self, secret: &Secret, now: Timestamp) -> Result<(Kept<Token>, Account)> {
+        let refused = || Error::Unauthenticated(UNAUTHORIZED);
+        let lead = self.records.get(&keys::token_digest(secret.digest()))?;
+        let lead: TokenOfDigest = lead.ok_or_else(refused)?.value;
+        let kept = self.records.get(&keys::token(lead.account, lead.token))?;
+        let kept: Kept<Token> = kept.ok_or_else(refused)?;
+        if kept.value.has_expired(now) {
+            self.note_expired(&kept);
+            return Err(refused());
+        }
+        let owner = self.accounts.by_number(lead.account)?;
+        let owner = owner.filter(|owner| owner.enabled).ok_or_else(refused)?;
+        Ok((kept, owner))
+    }
+
+    fn note_expired(&self, kept: &Kept<Token>) {
+        if !kept.value.found_expired {
+            let token = Token {
+                found_expired: true,
+                ..kept.value.clone()
+            };
+            self.records
+                .commit_if_possible(change_of(kept, &token), "the expiry of a token");
+        }
+    }
+}
+
+/// Compares the instance with the one that the token is bound to. True when it was bound to none,
+/// and now is to this one, in the value: the caller makes it durable.
+fn bind(token: &mut Token, key: &ServerKey, instance: Option<&[u8]>) -> Result<bool> {
+    let instance = instance.filter(|id| is_instance_id(id));
+    let shown = key.fingerprint(token.number, instance.ok_or(Error::FingerprintMismatch)?);
+    let Some(bound) = &token.fingerprint else {
+        token.fingerprint = Some(shown.to_hex());
+        return Ok(true);
+    };
+    let bound = Fingerprint::parse(bound);
+    if bound.is_some_and(|bound| bound.matches(&shown)) {
+        return Ok(false);
+    }
+    tracing::warn!(token = token.number, "a token was used by another instance");
+    Err(Error::FingerprintMismatch)
+}
+
+fn change_of(kept: &Kept<Token>, token: &Token) -> Batch {
+    let mut batch = Batch::default();
+    let key = keys::token(token.account, token.number);
+    batch.write(key, kept.expect(), token);
+    batch
+}
+
+fn is_behind(last_used_at: Option<Timestamp>, now: Timestamp) -> bool {
+    last_used_at.is_none_or(|at| at.plus_s(LAST_USED_BEHIND_S_MAX) <= now)
+}
+
+/// True for 1 to 255 visible ASCII bytes (contract section 6).
+fn is_instance_id(id: &[u8]) -> bool {
+    (1..=INSTANCE_ID_BYTES_MAX).contains(&id.len()) && id.iter().all(u8::is_ascii_graphic)
+}

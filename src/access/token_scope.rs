@@ -1,0 +1,134 @@
+//! Which projects a token covers.
+
+use serde::{Deserialize, Serialize};
+
+use super::account::Account;
+use super::error::{Error, Result};
+use super::permission::Permissions;
+use crate::base::limits::TOKEN_REPOS_MAX;
+use crate::base::repo_id::RepoId;
+use crate::repo::{self, Project, Repository};
+
+/// The text of the wildcard in a token's `repos`.
+const WILDCARD: &str = "*";
+
+/// What a request names a project by.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ProjectSelector {
+    /// Its identifier.
+    Id(RepoId),
+    /// Its number.
+    Number(u64),
+    /// A text that can be neither: the project cannot exist.
+    Unknown,
+}
+
+/// A token's scope (specification section 5.1).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Scope {
+    /// All projects of the token's owner, those of the future too.
+    Wildcard,
+    /// These and no others.
+    Allowlist(Vec<Listed>),
+}
+
+/// A project of an allowlist. The number decides: another project that is later made under the same
+/// name is not covered.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Listed {
+    project: u64,
+    repo_id: String,
+}
+
+impl Scope {
+    /// Reads the `repos` that an account wants to give to a token.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for `"*"` beside others, for more than [`TOKEN_REPOS_MAX`] entries and for
+    /// a project that does not exist; [`Error::Forbidden`] for one that the account may not read.
+    pub(super) fn parse(
+        repos: &[String],
+        account: &Account,
+        repository: &Repository,
+    ) -> Result<Self> {
+        if repos.iter().any(|repo| repo == WILDCARD) {
+            if repos.len() == 1 {
+                return Ok(Self::Wildcard);
+            }
+            return Err(Error::invalid(
+                "malformed repos: «*» covers all your projects and must stand alone",
+            ));
+        }
+        if repos.len() > TOKEN_REPOS_MAX {
+            return Err(Error::invalid(format!(
+                "malformed repos: it must have at most {TOKEN_REPOS_MAX} entries"
+            )));
+        }
+        let mut listed = Vec::with_capacity(repos.len());
+        for text in repos {
+            let id = RepoId::parse(text).map_err(|refused| {
+                Error::invalid(format!("malformed repos: {}", refused.reason))
+            })?;
+            let Some(project) = find(repository, &ProjectSelector::Id(id))? else {
+                return Err(Error::invalid(format!(
+                    "malformed repos: there is no project «{text}»"
+                )));
+            };
+            if !account.may(Permissions::VIEW, &project) {
+                return Err(Error::Forbidden);
+            }
+            let entry = Listed {
+                project: project.number(),
+                repo_id: project.repo_id().to_string(),
+            };
+            if !listed.contains(&entry) {
+                listed.push(entry);
+            }
+        }
+        Ok(Self::Allowlist(listed))
+    }
+
+    /// True if the scope of this owner's token covers the project.
+    pub(super) fn covers(&self, owner: u64, project: &Project) -> bool {
+        match self {
+            Self::Wildcard => project.owner() == owner,
+            Self::Allowlist(listed) => listed.iter().any(|entry| entry.project == project.number()),
+        }
+    }
+
+    /// True if the token's holder may learn that what was asked for does not exist. With an allowlist
+    /// that is what it names; everything else is refused alike, whether or not it exists.
+    pub(super) fn may_miss(&self, selector: &ProjectSelector) -> bool {
+        match self {
+            Self::Wildcard => true,
+            Self::Allowlist(listed) => listed.iter().any(|entry| match selector {
+                ProjectSelector::Id(id) => entry.repo_id == id.as_str(),
+                ProjectSelector::Number(number) => entry.project == *number,
+                ProjectSelector::Unknown => false,
+            }),
+        }
+    }
+
+    /// The scope as `repos` again.
+    pub(super) fn to_repos(&self) -> Vec<String> {
+        match self {
+            Self::Wildcard => vec![WILDCARD.to_owned()],
+            Self::Allowlist(listed) => listed.iter().map(|entry| entry.repo_id.clone()).collect(),
+        }
+    }
+}
+
+/// The project, `None` if there is none.
+pub(super) fn find(repository: &Repository, selector: &ProjectSelector) -> Result<Option<Project>> {
+    let found = match selector {
+        ProjectSelector::Id(id) => repository.project(id),
+        ProjectSelector::Number(number) => repository.project_by_number(*number),
+        ProjectSelector::Unknown => return Ok(None),
+    };
+    match found {
+        Ok(project) => Ok(Some(project)),
+        Err(repo::Error::NotFound { .. }) => Ok(None),
+        Err(failed) => Err(failed.into()),
+    }
+}

@@ -1,0 +1,150 @@
+//! The tokens of an account: made, listed, changed, revoked by their owner.
+
+use std::sync::Arc;
+
+use super::account::Account;
+use super::accounts::Accounts;
+use super::error::{Error, Result};
+use super::keys;
+use super::records::{Kept, Records, until_won};
+use super::token::{NewToken, Token, TokenChange, TokenOfDigest, TokenView, check_token_name};
+use super::token_scope::Scope;
+use crate::base::clock::Clock;
+use crate::base::limits::TOKENS_PER_ACCOUNT_MAX;
+use crate::base::secret::Secret;
+use crate::repo::Repository;
+use crate::store::{Batch, Expect};
+
+/// All read tokens of the service. Each change is durable when its function returns, and counts from
+/// the next request on.
+#[derive(Clone, Debug)]
+pub struct Tokens {
+    pub(super) records: Records,
+    pub(super) accounts: Accounts,
+    pub(super) clock: Arc<dyn Clock>,
+    repository: Repository,
+}
+
+impl Tokens {
+    /// The tokens for a repository's projects.
+    pub fn new(repository: &Repository) -> Self {
+        Self {
+            records: Records::new(repository.store()),
+            accounts: Accounts::new(repository),
+            clock: Arc::clone(repository.clock()),
+            repository: repository.clone(),
+        }
+    }
+
+    /// Makes a token for an account. The secret cannot be had again.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] and [`Error::Forbidden`] as contract section 6 says of `POST /tokens`;
+    /// [`Error::Invalid`] when the account has [`TOKENS_PER_ACCOUNT_MAX`] tokens.
+    pub fn create(&self, account: &Account, new: NewToken) -> Result<(Secret, TokenView)> {
+        check_token_name(&new.name)?;
+        let secret = Secret::generate();
+        let mut token = Token {
+            number: 0,
+            account: account.number,
+            name: new.name,
+            digest: secret.digest(),
+            suffix: secret.suffix().to_owned(),
+            scope: Scope::parse(&new.repos, account, &self.repository)?,
+            expires_at: new.expires_at,
+            found_expired: false,
+            fingerprint_required: new.fingerprint_required,
+            fingerprint: None,
+            created_at: self.clock.now(),
+            last_used_at: None,
+        };
+        until_won(|| {
+            let mut batch = Batch::default();
+            // Read before the tokens are counted: a token made meanwhile moves it, and the commit
+            // is refused.
+            token.number = self.records.next_number(keys::TOKEN_COUNTER, &mut batch)?;
+            if self.kept_of(account)?.len() >= TOKENS_PER_ACCOUNT_MAX {
+                return Err(Error::invalid(format!(
+                    "you have {TOKENS_PER_ACCOUNT_MAX} tokens, the most allowed: revoke one first"
+                )));
+            }
+            let key = keys::token(account.number, token.number);
+            batch.write(key, Expect::Absent, &token);
+            let of_digest = TokenOfDigest {
+                account: account.number,
+                token: token.number,
+            };
+            batch.write(keys::token_digest(token.digest), Expect::Absent, &of_digest);
+            self.records.commit(batch)
+        })?;
+        Ok((secret, self.view(account, &token)))
+    }
+
+    /// The tokens of an account, expired ones too, in the order in which they were made.
+    pub fn list(&self, account: &Account) -> Result<Vec<TokenView>> {
+        let kept = self.kept_of(account)?;
+        Ok(kept
+            .iter()
+            .map(|kept| self.view(account, &kept.value))
+            .collect())
+    }
+
+    /// Changes a token of an account.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchToken`]; [`Error::Invalid`] and [`Error::Forbidden`] as for a new one. Nothing
+    /// is changed then.
+    pub fn change(&self, account: &Account, id: &str, change: &TokenChange) -> Result<TokenView> {
+        if self.kept(account, id)?.is_none() {
+            return Err(Error::NoSuchToken);
+        }
+        if let Some(name) = &change.name {
+            check_token_name(name)?;
+        }
+        let repos = change.repos.as_deref();
+        let scope = repos.map(|repos| Scope::parse(repos, account, &self.repository));
+        let scope = scope.transpose()?;
+        until_won(|| {
+            let kept = self.kept(account, id)?.ok_or(Error::NoSuchToken)?;
+            let mut token = kept.value.clone();
+            token.apply(change, scope.as_ref());
+            let mut batch = Batch::default();
+            let key = keys::token(account.number, token.number);
+            batch.write(key, kept.expect(), &token);
+            self.records.commit(batch)?;
+            Ok(self.view(account, &token))
+        })
+    }
+
+    /// Revokes a token of an account: it is deleted, and counts no more when this returns.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchToken`].
+    pub fn revoke(&self, account: &Account, id: &str) -> Result<()> {
+        until_won(|| {
+            let kept = self.kept(account, id)?.ok_or(Error::NoSuchToken)?;
+            let mut batch = Batch::default();
+            let key = keys::token(account.number, kept.value.number);
+            batch.delete(key, kept.expect());
+            batch.delete(keys::token_digest(kept.value.digest), Expect::Anything);
+            self.records.commit(batch)
+        })
+    }
+
+    fn view(&self, account: &Account, token: &Token) -> TokenView {
+        token.view(&account.name, self.clock.now())
+    }
+
+    fn kept_of(&self, account: &Account) -> Result<Vec<Kept<Token>>> {
+        self.records.under(&keys::tokens(account.number))
+    }
+
+    /// A token of an account by its id: a decimal number in its one spelling.
+    fn kept(&self, account: &Account, id: &str) -> Result<Option<Kept<Token>>> {
+        let number = id.parse::<u64>().ok();
+        let Some(number) = number.filter(|number| number.to_string() == id) else {
+            return Ok(None);
+        };
+        self.records.get(&keys::token(account.number, number))
+    }
+}
