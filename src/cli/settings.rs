@@ -94,7 +94,7 @@ impl Settings {
             && !is_base_url(url)
         {
             return refuse(
-                "external_url must be http:// or https:// and a host, without query or fragment",
+                "external_url must be http:// or https:// and a host, and a port if need be, nothing more",
             );
         }
         if self.sessions.absolute_s == 0 || self.sessions.idle_s == 0 {
@@ -132,9 +132,9 @@ fn is_base_url(url: &str) -> bool {
         .or_else(|| url.strip_prefix("https://"));
     rest.is_some_and(|rest| {
         !rest.is_empty()
-            && !rest.starts_with(['/', ':'])
+            && !rest.starts_with(':')
             && rest.bytes().all(|b| b.is_ascii_graphic())
-            && !rest.contains(['?', '#', '"', '<', '>', '\\', '@'])
+            && !rest.contains(['/', '?', '#', '"', '<', '>', '\\', '@'])
     })
 }
 
@@ -225,10 +225,11 @@ mod tests {
             "https://",
             "https:///x",
             "http://a?b",
+            "https://a/b",
         ] {
             assert_eq!(
                 refusal(&format!("external_url = \"{url}\"")),
-                "external_url must be http:// or https:// and a host, without query or fragment"
+                "external_url must be http:// or https:// and a host, and a port if need be, nothing more"
             );
         }
         assert_eq!(
