@@ -60,6 +60,8 @@ pub const WAL_FRAMES_IDLE_MAX: u64 = 1000;
 /// Tombstones kept for readers that ask what was deleted since.
 pub const TOMBSTONES_KEPT: u64 = 100_000;
 
+/// Memory for records and for folders of records, in bytes each.
+pub const RECORD_CACHE_BYTES: u64 = 16 << 20;
 /// Memory for decoded nodes, in bytes.
 pub const NODE_CACHE_BYTES: u64 = 64 << 20;
 /// Memory for small blobs, in bytes.

@@ -95,6 +95,10 @@ impl Store for MemoryStore {
         Ok(self.state().version)
     }
 
+    fn foreign_writes(&self) -> Result<u64> {
+        Ok(0)
+    }
+
     fn commit(&self, batch: Batch) -> Result<Version> {
         let mut state = self.state();
         for write in &batch.writes {

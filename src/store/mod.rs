@@ -7,6 +7,7 @@ pub mod batch;
 pub mod error;
 pub mod memory;
 pub mod objects;
+pub mod record_cache;
 pub mod sqlite;
 
 use std::fmt;
@@ -145,6 +146,10 @@ pub trait Store: Send + Sync + fmt::Debug {
 
     /// The version of the last write.
     fn last_version(&self) -> Result<Version>;
+
+    /// How often another process was found to have written records: as long as it stays the same,
+    /// nobody else has, up to a bound of 20 ms.
+    fn foreign_writes(&self) -> Result<u64>;
 
     /// Makes the whole batch durable and visible, or none of it. Batches of many callers share a
     /// sync; one that is refused does not touch the others. Gives the version of the batch's last

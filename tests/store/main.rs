@@ -8,6 +8,13 @@ macro_rules! on_every_engine {
         mod on_memory {
             $(#[test] fn $check() { super::$check(&siteconf::store::memory::MemoryStore::default()); })+
         }
+        mod on_record_cache {
+            $(#[test] fn $check() {
+                let root = tempfile::tempdir().unwrap();
+                let store = siteconf::store::sqlite::SqliteStore::open_locked(root.path()).unwrap();
+                super::$check(&siteconf::store::record_cache::RecordCache::new(store));
+            })+
+        }
         mod on_sqlite {
             $(#[test] fn $check() {
                 let root = tempfile::tempdir().unwrap();
@@ -31,6 +38,8 @@ mod fixture;
 mod folder;
 #[cfg(test)]
 mod objects;
+#[cfg(test)]
+mod record_cache;
 #[cfg(test)]
 mod records;
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 mod files;
 mod folder;
+mod foreign;
 mod schema;
 mod writer;
 
@@ -17,6 +18,7 @@ use super::{
     Batch, Body, ObjectRow, Record, Result, Scan, Staging, Store, StoreError, StoredObject, Version,
 };
 use crate::base::id::{Kind, ObjectId, Sha256};
+use foreign::Foreign;
 use writer::Writer;
 
 /// A store in a folder. One process, the daemon, holds the folder's lock; others may read and write
@@ -27,6 +29,9 @@ pub struct SqliteStore {
     /// Before the writer: the connection that closes last copies the log into the database and removes
     /// it, and a reading one cannot.
     readers: Mutex<Vec<Connection>>,
+    /// `None` when opened for reading only: then nothing is kept that a write could make wrong.
+    /// Before the writer, too.
+    foreign: Option<Arc<Foreign>>,
     /// `None` when opened for reading only. Before the lock, so that it has ended when the next daemon
     /// may start.
     writer: Option<Writer>,
@@ -54,16 +59,19 @@ impl SqliteStore {
             folder,
             writer: None,
             readers: Mutex::default(),
+            foreign: None,
             _lock: None,
         })
     }
 
     fn with_writer(folder: Folder, lock: Option<folder::Lock>) -> Result<Self> {
-        let writer = Some(Writer::start(&folder)?);
+        // The writer first: it makes the tables.
+        let (writer, foreign) = Writer::start(&folder)?;
         Ok(Self {
             folder,
-            writer,
+            writer: Some(writer),
             readers: Mutex::default(),
+            foreign: Some(foreign),
             _lock: lock,
         })
     }
@@ -213,6 +221,12 @@ impl Store for SqliteStore {
 
     fn last_version(&self) -> Result<Version> {
         self.read(|db| Ok(writer::last_version(db)?))
+    }
+
+    fn foreign_writes(&self) -> Result<u64> {
+        self.foreign
+            .as_ref()
+            .map_or(Ok(0), |foreign| foreign.found())
     }
 
     fn commit(&self, batch: Batch) -> Result<Version> {

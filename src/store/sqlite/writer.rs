@@ -12,6 +12,7 @@ use rusqlite::{
 };
 
 use super::folder::Folder;
+use super::foreign::Foreign;
 use super::schema;
 use crate::base::limits::{
     BATCHES_PER_TRANSACTION_MAX, BATCHES_WAITING_MAX, TOMBSTONES_KEPT, WAL_FRAMES_IDLE_MAX,
@@ -34,7 +35,7 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    pub(super) fn start(folder: &Folder) -> Result<Self> {
+    pub(super) fn start(folder: &Folder) -> Result<(Self, Arc<Foreign>)> {
         let database = folder.database();
         let mut db = schema::open_writer(&database)?;
         let frames = Arc::new(AtomicU64::new(0));
@@ -46,19 +47,22 @@ impl Writer {
         let (requests, waiting) = sync_channel(BATCHES_WAITING_MAX);
         let stopped = Arc::new(AtomicBool::new(false));
         let checkpoints = Checkpoints::start(schema::open_checkpointer(&database)?)?;
+        let foreign = Arc::new(Foreign::new(schema::open_reader(&database)?)?);
         let work = Work {
             db,
+            foreign: Arc::clone(&foreign),
             waiting,
             stopped: Arc::clone(&stopped),
             frames,
             checkpoints,
         };
         let thread = spawn("store-writer", move || work.run())?;
-        Ok(Self {
+        let writer = Self {
             requests: Some(requests),
             thread: Some(thread),
             stopped,
-        })
+        };
+        Ok((writer, foreign))
     }
 
     pub(super) fn commit(&self, batch: Batch) -> Result<Version> {
@@ -89,6 +93,8 @@ impl Drop for Writer {
 
 /// What the writer's thread owns.
 struct Work {
+    /// Before the writing connection, which must close last.
+    foreign: Arc<Foreign>,
     db: Connection,
     waiting: Receiver<Request>,
     stopped: Arc<AtomicBool>,
@@ -123,7 +129,7 @@ impl Work {
         if self.stopped.load(Ordering::SeqCst) {
             return batches.iter().map(|_| Err(StoreError::Stopped)).collect();
         }
-        match apply_group(&mut self.db, batches) {
+        match apply_group(&mut self.db, &self.foreign, batches) {
             Ok(outcomes) => outcomes,
             Err(failure) => {
                 let refusal = refusal_of(&failure);
@@ -155,9 +161,14 @@ impl Work {
 }
 
 /// Applies the group in one transaction. An outer error means that nothing of it was committed.
-fn apply_group(db: &mut Connection, batches: &[Batch]) -> rusqlite::Result<Vec<Result<Version>>> {
+fn apply_group(
+    db: &mut Connection,
+    foreign: &Foreign,
+    batches: &[Batch],
+) -> rusqlite::Result<Vec<Result<Version>>> {
     let tx = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let mut version = last_version(&tx)?;
+    foreign.note(version);
     let mut outcomes = Vec::with_capacity(batches.len());
     let mut changed = false;
     for batch in batches {
@@ -171,6 +182,7 @@ fn apply_group(db: &mut Connection, batches: &[Batch]) -> rusqlite::Result<Vec<R
     }
     if changed {
         tx.commit()?;
+        foreign.note_own(version);
     }
     Ok(outcomes)
 }

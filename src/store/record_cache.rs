@@ -1,0 +1,176 @@
+//! Records kept in memory over any store: those that were read, until they are written.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use quick_cache::sync::Cache;
+
+use super::{Batch, ObjectRow, Record, Result, Scan, Staging, Store, StoredObject, Version};
+use crate::base::id::ObjectId;
+use crate::base::limits::RECORD_CACHE_BYTES;
+
+/// Keeps what was read of a store's records: single ones, also their absence, and whole folders (a
+/// scan of a prefix that ends in a slash). What this process commits is dropped before the commit is
+/// answered; what another writes, within the bound of [`Store::foreign_writes`].
+#[derive(Debug)]
+pub struct RecordCache<S> {
+    store: S,
+    records: Cache<String, Option<Record>, ByBytes>,
+    folders: Cache<String, Vec<Record>, ByBytes>,
+    /// Counts what makes kept records doubtful: a value read before is not kept after.
+    changes: AtomicU64,
+    /// Held to keep a value and to drop values, so that no old value is kept after its drop.
+    gate: Mutex<()>,
+    /// The foreign writes that were taken note of.
+    foreign: AtomicU64,
+}
+
+#[derive(Clone, Debug)]
+struct ByBytes;
+
+fn weight_of(record: &Record) -> u64 {
+    u64::try_from(96 + record.key.len() + record.value.len()).unwrap_or(u64::MAX)
+}
+
+impl quick_cache::Weighter<String, Option<Record>> for ByBytes {
+    fn weight(&self, key: &String, record: &Option<Record>) -> u64 {
+        96 + u64::try_from(key.len()).unwrap_or(0) + record.as_ref().map_or(0, weight_of)
+    }
+}
+
+impl quick_cache::Weighter<String, Vec<Record>> for ByBytes {
+    fn weight(&self, key: &String, records: &Vec<Record>) -> u64 {
+        96 + u64::try_from(key.len()).unwrap_or(0) + records.iter().map(weight_of).sum::<u64>()
+    }
+}
+
+impl<S: Store> RecordCache<S> {
+    /// Keeps records of this store.
+    pub fn new(store: S) -> Self {
+        let items = usize::try_from(RECORD_CACHE_BYTES / 512).unwrap_or(1024);
+        Self {
+            store,
+            records: Cache::with_weighter(items, RECORD_CACHE_BYTES, ByBytes),
+            folders: Cache::with_weighter(items / 16, RECORD_CACHE_BYTES, ByBytes),
+            changes: AtomicU64::new(0),
+            gate: Mutex::default(),
+            foreign: AtomicU64::new(0),
+        }
+    }
+
+    /// Drops everything if another process has written.
+    fn notice_foreign(&self) -> Result<()> {
+        let found = self.store.foreign_writes()?;
+        if self.foreign.swap(found, Ordering::AcqRel) != found {
+            self.drop_kept(|| {
+                self.records.clear();
+                self.folders.clear();
+            });
+        }
+        Ok(())
+    }
+
+    fn drop_kept(&self, drop: impl FnOnce()) {
+        let _gate = self.gate.lock().expect("no panic while held");
+        self.changes.fetch_add(1, Ordering::AcqRel);
+        drop();
+    }
+
+    /// Keeps a value unless something was dropped since `changes`.
+    fn keep(&self, changes: u64, keep: impl FnOnce()) {
+        let _gate = self.gate.lock().expect("no panic while held");
+        if self.changes.load(Ordering::Acquire) == changes {
+            keep();
+        }
+    }
+}
+
+/// The folders that a key lies in, each with its slash.
+fn folders_of(key: &str) -> impl Iterator<Item = &str> {
+    key.match_indices('/').map(|(slash, _)| &key[..=slash])
+}
+
+impl<S: Store> Store for RecordCache<S> {
+    fn object(&self, id: ObjectId) -> Result<Option<StoredObject>> {
+        self.store.object(id)
+    }
+
+    fn contains(&self, id: ObjectId) -> Result<bool> {
+        self.store.contains(id)
+    }
+
+    fn object_rows(&self, after: Option<ObjectId>, limit: usize) -> Result<Vec<ObjectRow>> {
+        self.store.object_rows(after, limit)
+    }
+
+    fn ids_with_prefix(&self, prefix: &[u8], limit: usize) -> Result<Vec<ObjectId>> {
+        self.store.ids_with_prefix(prefix, limit)
+    }
+
+    fn record(&self, key: &str) -> Result<Option<Record>> {
+        self.notice_foreign()?;
+        if let Some(kept) = self.records.get(key) {
+            return Ok(kept);
+        }
+        let changes = self.changes.load(Ordering::Acquire);
+        let record = self.store.record(key)?;
+        self.keep(changes, || {
+            self.records.insert(key.to_owned(), record.clone());
+        });
+        Ok(record)
+    }
+
+    fn scan(&self, scan: Scan<'_>) -> Result<Vec<Record>> {
+        let whole = scan.prefix.ends_with('/')
+            && scan.after.is_none()
+            && !scan.descending
+            && scan.limit == usize::MAX;
+        if !whole {
+            return self.store.scan(scan);
+        }
+        self.notice_foreign()?;
+        if let Some(kept) = self.folders.get(scan.prefix) {
+            return Ok(kept);
+        }
+        let changes = self.changes.load(Ordering::Acquire);
+        let prefix = scan.prefix;
+        let records = self.store.scan(scan)?;
+        self.keep(changes, || {
+            self.folders.insert(prefix.to_owned(), records.clone());
+        });
+        Ok(records)
+    }
+
+    fn last_version(&self) -> Result<Version> {
+        self.store.last_version()
+    }
+
+    fn foreign_writes(&self) -> Result<u64> {
+        self.store.foreign_writes()
+    }
+
+    fn commit(&self, batch: Batch) -> Result<Version> {
+        let keys: Vec<String> = batch.writes.iter().map(|write| write.key.clone()).collect();
+        let outcome = self.store.commit(batch);
+        // Dropped whatever the outcome: after a failure too what is kept may be doubtful.
+        if !keys.is_empty() {
+            self.drop_kept(|| {
+                for key in &keys {
+                    self.records.remove(key);
+                    for folder in folders_of(key) {
+                        self.folders.remove(folder);
+                    }
+                }
+            });
+        }
+        outcome
+    }
+
+    fn stage(&self) -> Result<Box<dyn Staging>> {
+        self.store.stage()
+    }
+
+    fn is_writable(&self) -> bool {
+        self.store.is_writable()
+    }
+}

@@ -1,0 +1,81 @@
+//! Noticing that another process has written.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use rusqlite::Connection;
+
+use super::writer::last_version;
+use crate::store::{Result, Version};
+
+/// How long a write of another process may go unnoticed.
+const UNNOTICED_MAX: Duration = Duration::from_millis(20);
+
+/// Counts the occasions on which another process was found to have written.
+#[derive(Debug)]
+pub(super) struct Foreign {
+    found: AtomicU64,
+    /// The last version that this process wrote or took note of.
+    noted: AtomicU64,
+    watch: Mutex<Watch>,
+}
+
+#[derive(Debug)]
+struct Watch {
+    db: Connection,
+    /// What changes with every commit that another connection makes.
+    data_version: i64,
+    looked: Instant,
+}
+
+impl Foreign {
+    pub(super) fn new(db: Connection) -> Result<Self> {
+        let data_version = data_version(&db)?;
+        let noted = AtomicU64::new(last_version(&db)?);
+        let watch = Mutex::new(Watch {
+            db,
+            data_version,
+            looked: Instant::now(),
+        });
+        Ok(Self {
+            found: AtomicU64::new(0),
+            noted,
+            watch,
+        })
+    }
+
+    /// The count, at most [`UNNOTICED_MAX`] old.
+    pub(super) fn found(&self) -> Result<u64> {
+        // Who holds it is looking right now: what it finds is early enough for us.
+        if let Ok(mut watch) = self.watch.try_lock()
+            && watch.looked.elapsed() >= UNNOTICED_MAX
+        {
+            let seen = data_version(&watch.db)?;
+            if seen != watch.data_version {
+                self.note(last_version(&watch.db)?);
+                watch.data_version = seen;
+            }
+            watch.looked = Instant::now();
+        }
+        Ok(self.found.load(Ordering::Acquire))
+    }
+
+    /// Takes note of the version that a transaction of ours begins on.
+    pub(super) fn note(&self, version: Version) {
+        if self.noted.fetch_max(version, Ordering::AcqRel) < version {
+            self.found.fetch_add(1, Ordering::AcqRel);
+        }
+    }
+
+    /// Takes note of a version that we wrote ourselves, before anybody is told.
+    pub(super) fn note_own(&self, version: Version) {
+        self.noted.fetch_max(version, Ordering::AcqRel);
+    }
+}
+
+fn data_version(db: &Connection) -> Result<i64> {
+    Ok(db
+        .prepare_cached("PRAGMA data_version")?
+        .query_one([], |row| row.get(0))?)
+}

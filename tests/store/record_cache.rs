@@ -1,0 +1,82 @@
+//! What the cache of records promises beyond every store.
+
+use std::time::{Duration, Instant};
+
+use siteconf::store::record_cache::RecordCache;
+use siteconf::store::sqlite::SqliteStore;
+use siteconf::store::{Batch, Expect, Scan, Store};
+
+fn write(store: &dyn Store, key: &str, value: u64) {
+    let mut batch = Batch::default();
+    batch.write(key.to_owned(), Expect::Anything, &value);
+    store.commit(batch).unwrap();
+}
+
+fn values(store: &dyn Store, prefix: &str) -> Vec<String> {
+    let records = store.scan(Scan::prefix(prefix)).unwrap();
+    records
+        .iter()
+        .map(|record| String::from_utf8(record.value.to_vec()).unwrap())
+        .collect()
+}
+
+#[test]
+fn what_this_process_writes_is_seen_at_once_in_records_and_in_every_folder_above() {
+    let root = tempfile::tempdir().unwrap();
+    let store = RecordCache::new(SqliteStore::open_locked(root.path()).unwrap());
+    assert_eq!(store.record("a/b/c").unwrap(), None);
+    assert!(values(&store, "a/").is_empty() && values(&store, "a/b/").is_empty());
+    for value in 1..=3 {
+        write(&store, "a/b/c", value);
+        let record = store.record("a/b/c").unwrap().unwrap();
+        assert_eq!(record.value, value.to_string());
+        assert_eq!(values(&store, "a/"), [value.to_string()]);
+        assert_eq!(values(&store, "a/b/"), [value.to_string()]);
+    }
+}
+
+#[test]
+fn what_another_process_writes_is_seen_soon() {
+    let root = tempfile::tempdir().unwrap();
+    let store = RecordCache::new(SqliteStore::open_locked(root.path()).unwrap());
+    let other = SqliteStore::open_beside(root.path()).unwrap();
+    assert_eq!(store.record("a/b").unwrap(), None);
+    assert!(values(&store, "a/").is_empty());
+    write(&other, "a/b", 7);
+    let deadline = Instant::now() + Duration::from_secs(10);
+    while store.record("a/b").unwrap().is_none() {
+        assert!(Instant::now() < deadline, "the write was never noticed");
+        std::thread::yield_now();
+    }
+    assert_eq!(values(&store, "a/"), ["7"]);
+}
+
+#[test]
+fn readers_beside_a_writer_never_go_back() {
+    let root = tempfile::tempdir().unwrap();
+    let store = RecordCache::new(SqliteStore::open_locked(root.path()).unwrap());
+    write(&store, "a/b", 0);
+    std::thread::scope(|scope| {
+        let readers: Vec<_> = (0..3)
+            .map(|_| {
+                scope.spawn(|| {
+                    let mut last = 0;
+                    while last < 200 {
+                        let record = store.record("a/b").unwrap().unwrap();
+                        let value = std::str::from_utf8(&record.value).unwrap().parse().unwrap();
+                        assert!(value >= last, "{value} after {last}");
+                        last = value;
+                    }
+                })
+            })
+            .collect();
+        for value in 1..=200 {
+            write(&store, "a/b", value);
+            let record = store.record("a/b").unwrap().unwrap();
+            assert_eq!(record.value, value.to_string());
+        }
+        for reader in readers {
+            reader.join().unwrap();
+        }
+    });
+}
