@@ -77,7 +77,7 @@ fn headers_tell_what_gitlabs_tell() {
         ("X-Gitlab-File-Name", "a b.xml"),
         ("X-Gitlab-File-Path", "erp/a b.xml"),
         ("X-Gitlab-Size", "6"),
-        ("X-Gitlab-Ref", "main"),
+        ("X-Gitlab-Ref", "HEAD"),
         (
             "X-Gitlab-Blob-Id",
             "ce013625030ba8dba906f756967f9e9ca394464a",

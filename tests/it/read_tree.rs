@@ -219,12 +219,3 @@ fn lists_have_a_tag_and_are_not_sent_again() {
         again().expect_status(200);
     }
 }
-
-#[test]
-fn the_whole_list_is_counted() {
-    let daemon = Daemon::start();
-    let (project, reader) = shop(&daemon);
-    let answer = reader.get(&project.read("/tree?recursive=1"));
-    assert_eq!(answer.header("X-Total"), Some("6"));
-    assert_eq!(paths(&answer.json()).len(), 6);
-}

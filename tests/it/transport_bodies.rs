@@ -197,7 +197,7 @@ fn a_refused_upload_sees_its_answer() {
 
 #[test]
 fn a_file_above_the_limit_is_refused_however_it_comes() {
-    let daemon = Daemon::start_with(&["--max-file-bytes", "1000"]);
+    let daemon = Daemon::start_with(&["--file-bytes-max", "1000"]);
     let project = project(&daemon);
     let target = project.file("main", "a.xml");
     project.user.put(&target, &[b'x'; 1001]).assert_refused(413);

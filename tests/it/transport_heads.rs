@@ -14,15 +14,9 @@ fn exchange(daemon: &Daemon, head: &str) -> Answer {
 }
 
 #[test]
-fn a_request_names_one_host_that_is_ours() {
+fn a_request_names_one_well_formed_host() {
     let daemon = Daemon::start();
-    let port = daemon.address().port();
-    for ours in [
-        "{host}".into(),
-        "127.0.0.1".into(),
-        format!("localhost:{port}"),
-        "LOCALHOST".into(),
-    ] {
+    for ours in ["{host}", "127.0.0.1", "LOCALHOST", "[::1]:80"] {
         let head = format!("GET {HEALTH} HTTP/1.1\r\nHost: {ours}\r\n\r\n");
         exchange(&daemon, &head).expect_status(200);
     }
@@ -34,8 +28,6 @@ fn a_request_names_one_host_that_is_ours() {
         ("Host: a b/c@d\r\n", 400),
         ("Host: 127.0.0.1:x\r\n", 400),
         ("Host: user@127.0.0.1\r\n", 400),
-        ("Host: evil.example\r\n", 421),
-        ("Host: 127.0.0.1.evil.example\r\n", 421),
     ] {
         let answer = exchange(&daemon, &format!("GET {HEALTH} HTTP/1.1\r\n{hosts}\r\n"));
         assert_eq!(answer.status, status, "{hosts}: {answer:?}");
@@ -44,7 +36,7 @@ fn a_request_names_one_host_that_is_ours() {
 }
 
 #[test]
-fn an_absolute_target_is_routed_by_its_path_if_the_host_is_ours() {
+fn an_absolute_target_is_routed_by_its_path_if_it_names_the_same_host() {
     let daemon = Daemon::start();
     let ours = format!("GET http://{{host}}{HEALTH} HTTP/1.1\r\nHost: {{host}}\r\n\r\n");
     exchange(&daemon, &ours).expect_status(200);

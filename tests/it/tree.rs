@@ -1,10 +1,8 @@
 //! Tree listings in the Admin API: contract sections 5 and 6.
 
-use std::process::Command;
-
 use serde_json::{Value, json};
 
-use crate::harness::{Daemon, Project, git_blob_id, md5_hex, paths};
+use crate::harness::{Daemon, Project, git, git_blob_id, md5_hex, paths};
 
 /// A branch whose names sort otherwise as text than as paths.
 const FILES: [&str; 8] = ["b", "a/z", "a/B", "a-c", "a.d/x", "ab/c/d", "a/b/c", "я"];
@@ -86,40 +84,10 @@ fn ids_are_those_that_git_gives_the_same_tree() {
         std::fs::create_dir_all(file.parent().unwrap()).unwrap();
         std::fs::write(file, path).unwrap();
     }
-    let git = |arguments: &[&str]| {
-        let output = Command::new("git")
-            .args(["-c", "core.quotePath=false", "-c", "core.autocrlf=false"])
-            .args(arguments)
-            .current_dir(folder.path())
-            .output()
-            .expect("git is on the machine");
-        assert!(output.status.success(), "{output:?}");
-        String::from_utf8(output.stdout).unwrap()
-    };
-    git(&["init", "--quiet"]);
-    git(&["add", "--all"]);
-    let root = git(&["write-tree"]);
-    let listed = git(&["ls-tree", "-r", "-t", "-z", root.trim()]);
-    let mut of_git: Vec<_> = listed.split_terminator('\0').map(str::to_owned).collect();
-    let entries = tree(&project, "?recursive=1");
-    let mut of_ours: Vec<_> = entries
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|entry| {
-            let text = |field: &str| entry[field].as_str().unwrap().to_owned();
-            format!(
-                "{} {} {}\t{}",
-                text("mode"),
-                text("type"),
-                text("id"),
-                text("path")
-            )
-        })
-        .collect();
-    of_git.sort();
-    of_ours.sort();
-    assert_eq!(of_ours, of_git);
+    assert_eq!(
+        git::listing_of_tree(&tree(&project, "?recursive=1")),
+        git::listing_of_folder(folder.path())
+    );
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! A client of HTTP/1.1 that sends what it is told, byte by byte.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::time::Duration;
 
@@ -16,14 +16,20 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
+    #[track_caller]
     pub(crate) fn open(address: SocketAddr) -> Self {
-        let stream = TcpStream::connect(address).expect("the daemon accepts");
+        Self::try_open(address).expect("the daemon accepts")
+    }
+
+    /// Connects to a daemon that may be gone.
+    pub(crate) fn try_open(address: SocketAddr) -> Option<Self> {
+        let stream = TcpStream::connect(address).ok()?;
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
         stream.set_write_timeout(Some(PATIENCE)).unwrap();
         stream.set_nodelay(true).unwrap();
-        Self {
+        Some(Self {
             stream: BufReader::new(stream),
-        }
+        })
     }
 
     /// Sends bytes as they are. A daemon that has already refused may have closed: what it answered
@@ -40,13 +46,13 @@ impl Connection {
     /// Reads the next answer.
     #[track_caller]
     pub(crate) fn answer(&mut self) -> Answer {
-        self.next_answer(false).expect("an answer comes")
+        self.read_answer(false).expect("an answer comes")
     }
 
     /// Reads the next answer to a HEAD request.
     #[track_caller]
     pub(crate) fn answer_to_head(&mut self) -> Answer {
-        self.next_answer(true).expect("an answer comes")
+        self.read_answer(true).expect("an answer comes")
     }
 
     /// True if the daemon closes without another byte.
@@ -54,18 +60,22 @@ impl Connection {
         let mut byte = [0];
         match self.stream.read(&mut byte) {
             Ok(count) => count == 0,
-            Err(error) => error.kind() == std::io::ErrorKind::ConnectionReset,
+            Err(error) => error.kind() == io::ErrorKind::ConnectionReset,
         }
     }
 
-    /// Reads the next answer, or `None` if the connection ended before its first byte.
-    fn next_answer(&mut self, to_head: bool) -> Option<Answer> {
+    /// Reads the next answer if it comes whole.
+    pub(crate) fn whole_answer(&mut self) -> Option<Answer> {
+        self.read_answer(false).ok()
+    }
+
+    fn read_answer(&mut self, to_head: bool) -> io::Result<Answer> {
         let start = self.line()?;
         let status = start
             .strip_prefix("HTTP/1.1 ")
             .and_then(|rest| rest.get(..3))
             .and_then(|digits| digits.parse().ok())
-            .expect("a status line of HTTP/1.1");
+            .ok_or_else(|| malformed(&start))?;
         let mut answer = Answer {
             status,
             headers: Vec::new(),
@@ -73,56 +83,57 @@ impl Connection {
             to_head,
         };
         loop {
-            let line = self.line().expect("headers end with an empty line");
+            let line = self.line()?;
             if line.is_empty() {
                 break;
             }
-            let (name, value) = line.split_once(':').expect("a header has a colon");
+            let (name, value) = line.split_once(':').ok_or_else(|| malformed(&line))?;
             answer
                 .headers
                 .push((name.to_owned(), value.trim().to_owned()));
         }
         if !to_head && status >= 200 && status != 204 && status != 304 {
-            answer.body = self.body(&answer);
+            answer.body = self.body(&answer)?;
         }
-        Some(answer)
+        Ok(answer)
     }
 
-    fn body(&mut self, head: &Answer) -> Vec<u8> {
+    fn body(&mut self, head: &Answer) -> io::Result<Vec<u8>> {
         let mut body = Vec::new();
         if let Some(coding) = head.header("Transfer-Encoding") {
             assert_eq!(coding, "chunked");
             loop {
-                let line = self.line().expect("a chunk begins with its size");
-                let size = usize::from_str_radix(&line, 16).expect("a size in hexadecimal");
+                let line = self.line()?;
+                let size = usize::from_str_radix(&line, 16).map_err(|_| malformed(&line))?;
                 let mut chunk = vec![0; size + 2];
-                self.stream.read_exact(&mut chunk).expect("a whole chunk");
+                self.stream.read_exact(&mut chunk)?;
                 assert_eq!(&chunk[size..], b"\r\n");
                 body.extend_from_slice(&chunk[..size]);
                 if size == 0 {
-                    return body;
+                    return Ok(body);
                 }
             }
         }
         if let Some(length) = head.header("Content-Length") {
-            body.resize(length.parse().expect("a length in bytes"), 0);
-            self.stream.read_exact(&mut body).expect("a whole body");
+            body.resize(length.parse().map_err(|_| malformed(length))?, 0);
+            self.stream.read_exact(&mut body)?;
         } else {
-            self.stream.read_to_end(&mut body).expect("a whole body");
+            self.stream.read_to_end(&mut body)?;
         }
-        body
+        Ok(body)
     }
 
-    fn line(&mut self) -> Option<String> {
+    /// The next line without its end.
+    fn line(&mut self) -> io::Result<String> {
         let mut line = Vec::new();
-        match self.stream.read_until(b'\n', &mut line) {
-            Ok(0) => None,
-            Ok(_) => {
-                let text = String::from_utf8_lossy(&line);
-                Some(text.trim_end_matches(['\r', '\n']).to_owned())
-            }
-            Err(error) if error.kind() == std::io::ErrorKind::ConnectionReset => None,
-            Err(error) => panic!("no answer: {error}"),
+        self.stream.read_until(b'\n', &mut line)?;
+        match line.strip_suffix(b"\r\n") {
+            Some(line) => Ok(String::from_utf8_lossy(line).into_owned()),
+            None => Err(io::ErrorKind::UnexpectedEof.into()),
         }
     }
+}
+
+fn malformed(line: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, format!("unexpected {line:?}"))
 }

@@ -6,6 +6,7 @@ mod connection;
 mod daemon;
 mod encode;
 mod expected;
+pub(crate) mod git;
 mod project;
 mod user;
 
