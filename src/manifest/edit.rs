@@ -124,8 +124,8 @@ impl Editor {
     pub fn remove(&mut self, source: &impl NodeSource, path: &FilePath) -> Result<bool, EditError> {
         let there = self.find(source, path)?.is_some() || self.is_directory(source, path)?;
         if there {
-            let segments: Vec<&str> = path.segments().collect();
-            remove_below(source, &mut self.root, &segments)?;
+            let (parent, name) = self.open_parent(source, path)?;
+            parent.staged.insert(name, Staged::Removed);
         }
         Ok(there)
     }
@@ -161,7 +161,7 @@ impl Editor {
                 }
             }
         }
-        Ok(true)
+        Ok(!is_empty(source, here)?)
     }
 
     fn find(
@@ -248,28 +248,8 @@ fn open<'d>(
     }
 }
 
-fn remove_below(
-    source: &impl NodeSource,
-    parent: &mut Directory,
-    path: &[&str],
-) -> Result<(), EditError> {
-    let Some((name, rest)) = path.split_first() else {
-        return Ok(());
-    };
-    if !rest.is_empty() {
-        let Some(directory) = open(source, parent, name)? else {
-            return Ok(());
-        };
-        remove_below(source, directory, rest)?;
-        if !is_empty(source, directory)? {
-            return Ok(());
-        }
-    }
-    parent.staged.insert((*name).into(), Staged::Removed);
-    Ok(())
-}
-
-/// True if nothing would be left of the directory.
+/// True if nothing would be left of the directory. Asked only where a path names an open directory:
+/// it looks at every change.
 fn is_empty(source: &impl NodeSource, directory: &Directory) -> Result<bool, EditError> {
     let mut removed = 0;
     for (name, staged) in &directory.staged {
