@@ -95,8 +95,13 @@ impl Reply {
 
     /// The answer with its tag and how long it may be used again.
     pub(super) fn validated(self, tag: &ETag, freshness: Freshness) -> Self {
+        // A client's cache may serve several users: who asks is part of the key.
         self.with(ETAG, tag.header())
             .with(CACHE_CONTROL, freshness.header())
+            .with(
+                VARY,
+                HeaderValue::from_static("Authorization, Cookie, Private-Token"),
+            )
     }
 
     /// A rendered list with a tag of its bytes, or 304 when the client has it.
@@ -252,5 +257,57 @@ impl Body for ReplyBody {
             Self::Whole(bytes) => bytes.as_ref().map_or(0, |bytes| bytes.len() as u64),
             Self::Large(reader) => reader.left(),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::http::request_id::RequestIds;
+
+    #[test]
+    fn every_answer_carries_what_protects_it_and_head_keeps_the_length() {
+        let id = RequestIds::new().next();
+        let reply = Reply::json(StatusCode::OK, &"x");
+        let response = reply.into_response(id, true, true);
+        for (name, expected) in [
+            ("content-length", "3"),
+            ("content-type", "application/json"),
+            ("cache-control", "no-store"),
+            ("connection", "close"),
+            ("x-content-type-options", "nosniff"),
+            ("referrer-policy", "no-referrer"),
+            ("x-frame-options", "DENY"),
+            ("cross-origin-resource-policy", "same-origin"),
+            ("x-request-id", &id.to_string()),
+        ] {
+            assert_eq!(response.headers()[name], expected, "{name}");
+        }
+        assert_eq!(response.headers().len(), 9);
+        assert!(response.body().is_end_stream());
+    }
+
+    #[test]
+    fn a_list_is_sent_once() {
+        let mut request = HeaderMap::new();
+        let first = Reply::list(&["a"], Freshness::Moving, &request);
+        let tag = first.headers[ETAG].clone();
+        request.insert(hyper::header::IF_NONE_MATCH, tag.clone());
+        let again = Reply::list(&["a"], Freshness::Moving, &request);
+        assert_eq!((first.status.as_u16(), first.body_bytes()), (200, 5));
+        assert_eq!((again.status.as_u16(), again.body_bytes()), (304, 0));
+        assert_eq!(again.headers[ETAG], tag);
+        let changed = Reply::list(&["b"], Freshness::Moving, &request);
+        assert_eq!(changed.status.as_u16(), 200);
+    }
+
+    #[test]
+    fn only_a_full_commit_id_is_fresh_for_ever() {
+        let id = "0a".repeat(20);
+        let of = Freshness::of_reference;
+        assert_eq!(of(Some(&id)), Freshness::Fixed);
+        for moving in [None, Some("main"), Some("main@v0001"), Some(&id[..12])] {
+            assert_eq!(of(moving), Freshness::Moving, "{moving:?}");
+        }
     }
 }
