@@ -166,10 +166,8 @@ mod tests {
         assert_eq!(id("manifest"), scene.id.to_string());
 
         let mut text = String::new();
-        lines(&scene.nodes, scene.manifest.root, |piece| {
-            text.push_str(piece)
-        })
-        .unwrap();
+        let push = |piece: &str| text.push_str(piece);
+        lines(&scene.nodes, scene.manifest.root, push).unwrap();
         assert_eq!(text.trim_end(), block("digest-text"));
         let digest = siteconf::base::digest::sha256(text.as_bytes());
         assert_eq!(id("digest"), digest.to_string());
