@@ -1,6 +1,16 @@
 //! Durable saves by 1, 16 and 64 writers, beside a bare log that appends the same body and syncs, in
 //! turns within one run, so that the ratio holds on a noisy machine.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    clippy::print_stdout,
+    missing_docs,
+    reason = "a benchmark that fails shall fail, and it prints"
+)]
+
 mod common;
 
 use std::fs::{File, OpenOptions};
@@ -25,11 +35,18 @@ struct Log {
 impl Log {
     fn open(bench: &Bench) -> Self {
         let path = bench.root.path().with_extension("log");
-        let file = OpenOptions::new().create(true).append(true).open(&path).unwrap();
+        let file = OpenOptions::new()
+            .create(true)
+            .append(true)
+            .open(&path)
+            .unwrap();
         std::fs::remove_file(path).unwrap();
         let (appends, waiting) = sync_channel(1024);
         let thread = std::thread::spawn(move || write_groups(file, &waiting));
-        Self { appends: Some(appends), thread: Some(thread) }
+        Self {
+            appends: Some(appends),
+            thread: Some(thread),
+        }
     }
 
     fn append(&self, bytes: Bytes) {
@@ -43,7 +60,10 @@ fn write_groups(mut file: File, waiting: &Receiver<(Bytes, SyncSender<()>)>) {
     while let Ok(first) = waiting.recv() {
         let mut group = vec![first];
         group.extend(waiting.try_iter().take(255));
-        let bytes: Vec<u8> = group.iter().flat_map(|(bytes, _)| bytes.iter().copied()).collect();
+        let bytes: Vec<u8> = group
+            .iter()
+            .flat_map(|(bytes, _)| bytes.iter().copied())
+            .collect();
         file.write_all(&bytes).unwrap();
         file.sync_data().unwrap();
         for (_, done) in group {
@@ -89,10 +109,16 @@ fn run(writers: u64, work: impl Fn(u64, u64) + Sync) -> Round {
                 })
             })
             .collect();
-        threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
+        threads
+            .into_iter()
+            .flat_map(|thread| thread.join().unwrap())
+            .collect()
     });
     latencies.sort();
-    Round { rate: latencies.len() as f64 / start.elapsed().as_secs_f64(), latencies }
+    Round {
+        rate: latencies.len() as f64 / start.elapsed().as_secs_f64(),
+        latencies,
+    }
 }
 
 fn median(mut values: Vec<f64>) -> f64 {
@@ -105,20 +131,29 @@ fn main() {
     if std::env::args().any(|arg| arg == "--test") {
         return;
     }
-    println!("writers | save p50 ms | log p50 ms | p50 ratio | save p99 ms | save/s | log/s | rate ratio");
+    println!(
+        "writers | save p50 ms | log p50 ms | p50 ratio | save p99 ms | save/s | log/s | rate ratio"
+    );
     for writers in [1, 16, 64] {
         let bench = Bench::new();
-        let branches: Vec<_> =
-            (0..writers).map(|writer| bench.fill(&format!("branch-{writer}"), 1000, Layout::Spread)).collect();
+        let branches: Vec<_> = (0..writers)
+            .map(|writer| bench.fill(&format!("branch-{writer}"), 1000, Layout::Spread))
+            .collect();
         let log = Log::open(&bench);
         let (mut p50, mut p50_log, mut ratio, mut p99) = (vec![], vec![], vec![], vec![]);
         let (mut rate, mut rate_log, mut rate_ratio) = (vec![], vec![], vec![]);
         for round in 0..ROUNDS {
             let seed = |writer: u64, turn: u64| (round << 48) | (writer << 32) | turn;
-            let bare = run(writers, |writer, turn| log.append(body(seed(writer, turn), BODY_BYTES)));
+            let bare = run(writers, |writer, turn| {
+                log.append(body(seed(writer, turn), BODY_BYTES));
+            });
             let saves = run(writers, |writer, turn| {
                 let path = Layout::Spread.path(turn * 7919 % 1000);
-                bench.save(&branches[writer as usize], &path, body(seed(writer, turn), BODY_BYTES));
+                bench.save(
+                    &branches[writer as usize],
+                    &path,
+                    body(seed(writer, turn), BODY_BYTES),
+                );
             });
             p50.push(saves.percentile(0.5));
             p50_log.push(bare.percentile(0.5));
@@ -130,7 +165,13 @@ fn main() {
         }
         println!(
             "{writers:7} | {:11.3} | {:10.3} | {:9.2} | {:11.2} | {:6.0} | {:6.0} | {:.2}",
-            median(p50), median(p50_log), median(ratio), median(p99), median(rate), median(rate_log), median(rate_ratio)
+            median(p50),
+            median(p50_log),
+            median(ratio),
+            median(p99),
+            median(rate),
+            median(rate_log),
+            median(rate_ratio)
         );
     }
 }

@@ -1,5 +1,10 @@
 //! What the benchmarks share: stores in temporary folders, trees from a fixed seed, counts.
-#![allow(dead_code, unreachable_pub, missing_docs, reason = "each benchmark uses its part")]
+#![allow(
+    dead_code,
+    unreachable_pub,
+    missing_docs,
+    reason = "each benchmark uses its part"
+)]
 #![allow(clippy::unwrap_used, reason = "a benchmark that fails shall fail")]
 
 use std::sync::Arc;
@@ -37,7 +42,10 @@ impl Layout {
         let text = match self {
             Self::Spread => {
                 let folder = number / FILES_A_FOLDER;
-                format!("region-{:03}/shop-{folder:06}/file-{number:07}.xml", folder / FILES_A_FOLDER)
+                format!(
+                    "region-{:03}/shop-{folder:06}/file-{number:07}.xml",
+                    folder / FILES_A_FOLDER
+                )
             }
             Self::Flat => format!("file-{number:07}.xml"),
         };
@@ -81,7 +89,12 @@ pub struct Counting<S> {
 impl<S: Store> Counting<S> {
     pub fn new(store: S) -> Self {
         let zero = || AtomicU64::new(0);
-        Self { store, objects: zero(), bytes: zero(), blob_reads: zero() }
+        Self {
+            store,
+            objects: zero(),
+            bytes: zero(),
+            blob_reads: zero(),
+        }
     }
 
     pub fn take(&self) -> Written {
@@ -97,7 +110,10 @@ impl<S: Store> Counting<S> {
 impl<S: Store> Store for Counting<S> {
     fn object(&self, id: ObjectId) -> Result<Option<StoredObject>> {
         let found = self.store.object(id)?;
-        if found.as_ref().is_some_and(|object| object.kind == Kind::Blob) {
+        if found
+            .as_ref()
+            .is_some_and(|object| object.kind == Kind::Blob)
+        {
             self.blob_reads.fetch_add(1, Ordering::SeqCst);
         }
         Ok(found)
@@ -129,10 +145,14 @@ impl<S: Store> Store for Counting<S> {
             NewBody::Inline(bytes) => bytes.len(),
             NewBody::Published => 0,
         });
-        let records = batch.writes.iter().map(|w| w.key.len() + w.value.as_ref().map_or(0, Bytes::len));
+        let records = batch
+            .writes
+            .iter()
+            .map(|w| w.key.len() + w.value.as_ref().map_or(0, Bytes::len));
         let bytes: usize = inline.sum::<usize>() + records.sum::<usize>();
         self.objects.fetch_add(objects, Ordering::SeqCst);
-        self.bytes.fetch_add(u64::try_from(bytes).unwrap(), Ordering::SeqCst);
+        self.bytes
+            .fetch_add(u64::try_from(bytes).unwrap(), Ordering::SeqCst);
         self.store.commit(batch)
     }
     fn stage(&self) -> Result<Box<dyn Staging>> {
@@ -161,10 +181,16 @@ impl Bench {
         let root = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         let store = SqliteStore::open_locked(root.path()).unwrap();
         let counts = Arc::new(RecordCache::new(Counting::new(store)));
-        let repository = Repository::new(Arc::clone(&counts) as Arc<dyn Store>, Arc::new(SystemClock));
+        let repository =
+            Repository::new(Arc::clone(&counts) as Arc<dyn Store>, Arc::new(SystemClock));
         let id = RepoId::parse("bench/shop.erp").unwrap();
         let project = ProjectWriter::new(repository.create_project(&id, 1).unwrap(), "bench");
-        Self { counts, repository, project, root }
+        Self {
+            counts,
+            repository,
+            project,
+            root,
+        }
     }
 
     /// Makes a branch of so many files that all have the same few bytes.
@@ -175,18 +201,24 @@ impl Bench {
         for start in (0..files).step_by(usize::try_from(FILES_A_BATCH).unwrap()) {
             let end = files.min(start + FILES_A_BATCH);
             let put = |number| Action::Put(layout.path(number), file.clone(), None);
-            self.project.batch(&name, (start..end).map(put).collect(), None).unwrap();
+            self.project
+                .batch(&name, (start..end).map(put).collect(), None)
+                .unwrap();
         }
         assert_eq!(self.project.branch(&name).unwrap().totals().files, files);
         name
     }
 
     pub fn file(&self, bytes: &[u8]) -> NewFile {
-        self.repository.new_file(Bytes::copy_from_slice(bytes)).unwrap()
+        self.repository
+            .new_file(Bytes::copy_from_slice(bytes))
+            .unwrap()
     }
 
     pub fn save(&self, branch: &BranchName, path: &FilePath, bytes: Bytes) -> Saved {
         let file = self.repository.new_file(bytes).unwrap();
-        self.project.save(branch, path, file, Condition::None).unwrap()
+        self.project
+            .save(branch, path, file, Condition::None)
+            .unwrap()
     }
 }

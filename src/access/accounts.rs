@@ -15,7 +15,7 @@ use crate::repo::Repository;
 use crate::store::{Batch, Expect};
 
 /// All accounts of the service. Each change is durable when its function returns, and counts from
-/// the next request on.
+/// the next request on; for a daemon beside this process as soon as its store has noticed.
 #[derive(Clone, Debug)]
 pub struct Accounts {
     records: Records,

@@ -1,5 +1,5 @@
-//! This layer's records, read and written as values. Every read goes through here, so that a cache
-//! can be slid under it.
+//! This layer's records, read and written as values. Nothing is kept in memory here: the store does
+//! that, and drops what it keeps when a record is written.
 
 use std::sync::Arc;
 

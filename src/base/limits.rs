@@ -55,8 +55,8 @@ pub const BATCHES_PER_TRANSACTION_MAX: usize = 256;
 pub const BATCHES_WAITING_MAX: usize = 1024;
 /// Frames in the WAL above which the writer checkpoints itself: 64 MiB.
 pub const WAL_FRAMES_MAX: u64 = 16_384;
-/// Frames in the WAL above which the helper checkpoints beside the writer.
-pub const WAL_FRAMES_IDLE_MAX: u64 = 1000;
+/// Frames by which the WAL grows before the helper checkpoints beside the writer: 16 MiB.
+pub const WAL_FRAMES_IDLE_MAX: u64 = 4096;
 /// Tombstones kept for readers that ask what was deleted since.
 pub const TOMBSTONES_KEPT: u64 = 100_000;
 

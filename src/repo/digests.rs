@@ -5,6 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
 use quick_cache::sync::Cache;
 
@@ -19,6 +20,10 @@ use crate::store::{Batch, Expect, Store, StoreError};
 
 /// Heads that wait for the background's attention; a reader computes what it misses.
 const WAITING_MAX: usize = 256;
+/// A pause between saves that is long enough to compute in.
+const CALM: Duration = Duration::from_millis(5);
+/// Longest wait for such a pause.
+const CALM_WAIT_MAX: Duration = Duration::from_millis(200);
 
 /// The digest of a state (specification section 9), and the ids that are cut from it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -210,9 +215,15 @@ impl Drop for Background {
 
 fn compute_ahead(computed: &Computed, wanted: &Receiver<(u64, ManifestId)>) {
     while let Ok(first) = wanted.recv() {
-        // Of several heads of a branch only the last is worth it.
+        // Of several heads of a branch only the last is worth it: while they follow one another, the
+        // time belongs to the saves.
         let mut heads: HashMap<u64, ManifestId> = HashMap::from([first]);
-        heads.extend(wanted.try_iter());
+        let begun = Instant::now();
+        while begun.elapsed() < CALM_WAIT_MAX
+            && let Ok((branch, manifest)) = wanted.recv_timeout(CALM)
+        {
+            heads.insert(branch, manifest);
+        }
         for manifest in heads.into_values() {
             if let Err(error) = computed.digest(manifest) {
                 tracing::warn!(%error, "a digest could not be computed");

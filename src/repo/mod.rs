@@ -36,7 +36,7 @@ pub use writer::ProjectWriter;
 
 pub use crate::object::node::Totals;
 pub use crate::object::record::Operation;
-pub use crate::store::{Body, LargeBody};
+pub use crate::store::{Body, LargeBody, StoreError};
 
 use crate::base::clock::Clock;
 use crate::manifest::Nodes;

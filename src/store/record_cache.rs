@@ -58,6 +58,11 @@ impl<S: Store> RecordCache<S> {
         }
     }
 
+    /// The store below.
+    pub fn inner(&self) -> &S {
+        &self.store
+    }
+
     /// Drops everything if another process has written.
     fn notice_foreign(&self) -> Result<()> {
         let found = self.store.foreign_writes()?;

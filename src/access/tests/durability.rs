@@ -6,6 +6,7 @@ use super::{World, named};
 use crate::access::{Error, NewToken};
 use crate::base::secret::ServerKey;
 use crate::store::StoreError;
+use crate::store::record_cache::RecordCache;
 use crate::store::sqlite::SqliteStore;
 
 #[test]
@@ -13,7 +14,7 @@ fn a_restart_changes_nothing_for_anybody() {
     let folder = tempfile::tempdir().unwrap();
     let key = ServerKey::generate();
     let start = || {
-        let store = SqliteStore::open_locked(folder.path()).unwrap();
+        let store = RecordCache::new(SqliteStore::open_locked(folder.path()).unwrap());
         World::over(Arc::new(store), key.clone())
     };
     let required = NewToken {
@@ -55,7 +56,7 @@ fn when_nothing_can_be_written_an_unbound_token_is_not_served_and_others_are() {
         fingerprint_required: true,
         ..named(name, &["*"])
     };
-    let store = SqliteStore::open_locked(folder.path()).unwrap();
+    let store = RecordCache::new(SqliteStore::open_locked(folder.path()).unwrap());
     let world = World::over(Arc::new(store), key.clone());
     let eve = world.user("eve", &[]);
     let (cookie, _) = world.gate.login("eve", super::PASSWORD).unwrap();

@@ -5,6 +5,7 @@ use std::sync::{Arc, Barrier};
 use super::{World, named};
 use crate::access::{NewToken, TokenChange};
 use crate::base::secret::{Secret, ServerKey};
+use crate::store::record_cache::RecordCache;
 use crate::store::sqlite::SqliteStore;
 
 const MISMATCH: &str = "FINGERPRINT_MISMATCH";
@@ -144,7 +145,7 @@ fn of_many_first_uses_at_once_exactly_one_wins() {
 #[test]
 fn of_many_first_uses_at_once_exactly_one_wins_on_the_disk_too() {
     let folder = tempfile::tempdir().unwrap();
-    let store = SqliteStore::open_locked(folder.path()).unwrap();
+    let store = RecordCache::new(SqliteStore::open_locked(folder.path()).unwrap());
     race_for_the_binding(&World::over(Arc::new(store), ServerKey::generate()), 5);
 }
 

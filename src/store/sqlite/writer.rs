@@ -54,6 +54,7 @@ impl Writer {
             waiting,
             stopped: Arc::clone(&stopped),
             frames,
+            copied: 0,
             checkpoints,
         };
         let thread = spawn("store-writer", move || work.run())?;
@@ -99,6 +100,8 @@ struct Work {
     waiting: Receiver<Request>,
     stopped: Arc<AtomicBool>,
     frames: Arc<AtomicU64>,
+    /// The log's length when the helper was last told to copy it.
+    copied: u64,
     checkpoints: Checkpoints,
 }
 
@@ -145,8 +148,12 @@ impl Work {
 
     /// Keeps the log short: the helper copies it beside the saves; where it cannot keep up, the
     /// writer does it itself, after it has answered, so that the log can start again.
-    fn checkpoint(&self) {
+    fn checkpoint(&mut self) {
         let frames = self.frames.load(Ordering::Relaxed);
+        if frames < self.copied {
+            // The log has started again.
+            self.copied = 0;
+        }
         if frames > WAL_FRAMES_MAX {
             if let Err(e) = self
                 .db
@@ -154,7 +161,8 @@ impl Work {
             {
                 tracing::warn!(error = %e, "a checkpoint failed");
             }
-        } else if frames > WAL_FRAMES_IDLE_MAX {
+        } else if frames - self.copied > WAL_FRAMES_IDLE_MAX {
+            self.copied = frames;
             self.checkpoints.wish();
         }
     }

@@ -1,0 +1,286 @@
+//! The command line's grammar. The doc comments are the texts that `--help` shows.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+use crate::access::Role;
+
+/// Keeps configuration files for ERP clients: branches, snapshots, rollback.
+#[derive(Debug, Parser)]
+#[command(name = "siteconf", version, max_term_width = 100)]
+pub(super) struct Cli {
+    #[command(flatten)]
+    pub(super) common: Common,
+    #[command(subcommand)]
+    pub(super) command: Command,
+}
+
+/// What every command takes.
+#[derive(Debug, Default, Args)]
+pub(super) struct Common {
+    /// Folder of the store [default: ./siteconf-data]
+    #[arg(long, global = true, value_name = "DIR", env = "SITECONF_DATA")]
+    pub(super) data: Option<PathBuf>,
+    /// File of settings, TOML
+    #[arg(long, global = true, value_name = "FILE", env = "SITECONF_CONFIG")]
+    pub(super) config: Option<PathBuf>,
+    /// What is logged to standard error: error, warn, info, debug, trace, or a filter such as
+    /// `info,siteconf::store=debug` [default: info for serve, else warn]
+    #[arg(long, global = true, value_name = "FILTER", env = "SITECONF_LOG")]
+    pub(super) log: Option<String>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Command {
+    /// Starts the service; makes the store on its first start
+    Serve(ServeFlags),
+    /// Accounts: add, list, passwd, disable, enable, role
+    #[command(subcommand)]
+    User(UserCommand),
+    /// Read tokens: create, list, revoke
+    #[command(subcommand)]
+    Token(TokenCommand),
+    /// Projects: list
+    #[command(subcommand)]
+    Project(ProjectCommand),
+    /// Lays a folder over a branch, as one save; makes the branch when absent
+    Import(Import),
+    /// Writes a revision into a new or empty folder
+    Export(Export),
+    /// Looks into a store, read-only; also into a damaged one
+    #[command(subcommand)]
+    Debug(DebugCommand),
+}
+
+impl Command {
+    /// The flags of `serve`; none for the other commands.
+    pub(super) fn serve_flags(&self) -> ServeFlags {
+        match self {
+            Self::Serve(flags) => flags.clone(),
+            _ => ServeFlags::default(),
+        }
+    }
+}
+
+#[derive(Clone, Debug, Default, Args)]
+pub(super) struct ServeFlags {
+    /// Address and port to listen on; port 0 takes a free one [default: 127.0.0.1:8080]
+    #[arg(long, value_name = "ADDR", env = "SITECONF_LISTEN")]
+    pub(super) listen: Option<String>,
+    /// Where clients reach the service, when a proxy stands before it, as in
+    /// `https://conf.example`
+    #[arg(long, value_name = "URL", env = "SITECONF_EXTERNAL_URL")]
+    pub(super) external_url: Option<String>,
+    /// Serve the Read API at /api/v4 too
+    #[arg(long, value_name = "BOOL", env = "SITECONF_ROOT_MOUNT",
+          num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    pub(super) root_mount: Option<bool>,
+    /// Largest body of one file, in bytes [default: 5368709120]
+    #[arg(long, value_name = "BYTES", env = "SITECONF_FILE_BYTES_MAX")]
+    pub(super) file_bytes_max: Option<u64>,
+    /// Longest life of a session, in seconds [default: 43200]
+    #[arg(long, value_name = "SECONDS", env = "SITECONF_SESSION_ABSOLUTE_S")]
+    pub(super) session_absolute_s: Option<u64>,
+    /// Longest pause in a session, in seconds [default: 3600]
+    #[arg(long, value_name = "SECONDS", env = "SITECONF_SESSION_IDLE_S")]
+    pub(super) session_idle_s: Option<u64>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum UserCommand {
+    /// Makes an account
+    Add {
+        /// The name to log in with
+        name: String,
+        /// A role, as in `ROLE_SITEBUILDER_USER__acme`; may be repeated
+        #[arg(long = "role", value_name = "ROLE")]
+        roles: Vec<Role>,
+        /// Read the password from standard input, one line; without this it is asked for on a
+        /// terminal, else made up and printed
+        #[arg(long)]
+        password_stdin: bool,
+    },
+    /// Lists the accounts
+    List {
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Sets a new password and ends the account's sessions
+    Passwd {
+        /// The account
+        name: String,
+        /// As for `user add`
+        #[arg(long)]
+        password_stdin: bool,
+    },
+    /// Shuts an account: no login, no session, no token of it works
+    Disable {
+        /// The account
+        name: String,
+    },
+    /// Opens a disabled account again
+    Enable {
+        /// The account
+        name: String,
+    },
+    /// Roles of an account: add, remove
+    #[command(subcommand)]
+    Role(RoleCommand),
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum RoleCommand {
+    /// Gives an account a role
+    Add {
+        /// The account
+        name: String,
+        /// The role
+        role: Role,
+    },
+    /// Takes a role from an account
+    Remove {
+        /// The account
+        name: String,
+        /// The role
+        role: Role,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum TokenCommand {
+    /// Makes a token and prints it, once
+    Create(TokenCreate),
+    /// Lists tokens
+    List {
+        /// Only of this account
+        #[arg(long, value_name = "NAME")]
+        user: Option<String>,
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Revokes a token, by its id
+    Revoke {
+        /// The token's id, as `token list` shows it
+        id: String,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(super) struct TokenCreate {
+    /// The account it reads for
+    #[arg(long, value_name = "NAME")]
+    pub(super) user: String,
+    /// A name to know it by
+    #[arg(long, value_name = "TEXT")]
+    pub(super) name: String,
+    /// A project it covers; may be repeated
+    #[arg(
+        long = "repo",
+        value_name = "ID",
+        required_unless_present = "all",
+        conflicts_with = "all"
+    )]
+    pub(super) repos: Vec<String>,
+    /// Covers every project of the account, also later ones
+    #[arg(long)]
+    pub(super) all: bool,
+    /// When it ends: RFC 3339, or YYYY-MM-DD, midnight UTC [default: never]
+    #[arg(long, value_name = "WHEN")]
+    pub(super) expires: Option<String>,
+    /// Bind it to the first instance that uses it
+    #[arg(long)]
+    pub(super) fingerprint: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum ProjectCommand {
+    /// Lists all projects
+    List {
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Import {
+    /// The project, as in acme/shop.erp
+    pub(super) repo_id: String,
+    /// The branch
+    pub(super) branch: String,
+    /// The folder
+    pub(super) dir: PathBuf,
+    /// Also remove from the branch what the folder lacks
+    #[arg(long)]
+    pub(super) mirror: bool,
+    /// Make the project when absent, owned by this account
+    #[arg(long, value_name = "NAME")]
+    pub(super) owner: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Export {
+    /// The project, as in acme/shop.erp
+    pub(super) repo_id: String,
+    /// A branch, `<branch>@v0007`, or a commit id
+    pub(super) revision: String,
+    /// The folder to write: absent or empty
+    pub(super) dir: PathBuf,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum DebugCommand {
+    /// Every project, branch and its head
+    Refs {
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// The nodes of a revision's tree
+    Manifest {
+        /// The revision
+        #[arg(value_name = "REPO_ID:REVISION")]
+        target: String,
+    },
+    /// One object: kind, size, and what it says
+    Object {
+        /// Its id, or the first four digits or more
+        id: String,
+        /// Write its bytes instead
+        #[arg(long)]
+        raw: bool,
+    },
+    /// The lines under a branch digest, and the digest
+    Digest {
+        /// The revision
+        #[arg(value_name = "REPO_ID:REVISION")]
+        target: String,
+    },
+    /// What the store holds, counted
+    Stats {
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Reads everything back and holds it against its ids; exit code 1 if something is wrong
+    Check {
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_grammar_is_consistent() {
+        Cli::command().debug_assert();
+    }
+}

@@ -1,0 +1,76 @@
+//! What can go wrong on the command line, by the exit code it gives.
+
+use std::io;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use crate::access;
+use crate::base::name_error::NameError;
+use crate::repo;
+use crate::store::StoreError;
+
+/// An error of a command. Its text is the whole message.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A setting, or a value on the command line that clap cannot judge, is wrong.
+    #[error("{0}")]
+    Usage(String),
+    /// What was asked for cannot be done.
+    #[error("{0}")]
+    Failed(String),
+    /// A result could not be written.
+    #[error("writing the result: {0}")]
+    Output(#[from] io::Error),
+    /// A file or folder of the user's failed.
+    #[error("{action} {}: {source}", path.display())]
+    File {
+        /// What was being done, as in «reading».
+        action: &'static str,
+        /// With which.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+    /// The store.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The repository.
+    #[error(transparent)]
+    Repo(#[from] repo::Error),
+    /// Accounts and tokens.
+    #[error(transparent)]
+    Access(#[from] access::Error),
+}
+
+impl Error {
+    /// An error of the user's file or folder.
+    pub(super) fn file(
+        action: &'static str,
+        path: impl Into<PathBuf>,
+    ) -> impl FnOnce(io::Error) -> Self {
+        let path = path.into();
+        move |source| Self::File {
+            action,
+            path,
+            source,
+        }
+    }
+
+    /// 2 for what the user wrote wrongly, 1 for everything else.
+    pub(super) fn exit_code(&self) -> ExitCode {
+        match self {
+            Self::Usage(_) => ExitCode::from(2),
+            _ => ExitCode::from(1),
+        }
+    }
+}
+
+impl From<NameError> for Error {
+    fn from(error: NameError) -> Self {
+        Self::Usage(error.to_string())
+    }
+}
+
+/// A result of the command line.
+pub type Result<T> = std::result::Result<T, Error>;

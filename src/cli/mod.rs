@@ -1,0 +1,138 @@
+//! The command line: the only layer that reads flags, the environment and files of settings, and the
+//! only one that prints.
+//!
+//! It decides nothing: each command opens the store, calls the layer that knows, and shows what came
+//! back. All but `serve` work beside a running daemon; `debug` reads even a damaged store.
+
+mod args;
+mod debug;
+mod error;
+mod first_start;
+mod log;
+mod opened;
+mod output;
+mod password;
+mod progress;
+mod serve;
+mod settings;
+mod token;
+mod transfer;
+mod user;
+
+#[cfg(test)]
+mod tests;
+
+use std::ffi::OsString;
+use std::io::{self, BufRead, ErrorKind, IsTerminal, Write};
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use args::{Cli, Command, ProjectCommand};
+pub use error::{Error, Result};
+use opened::Opened;
+use settings::Settings;
+
+/// How a command that did not fail ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Outcome {
+    /// Nothing to say against it: exit code 0.
+    Fine,
+    /// It looked for faults and found some: exit code 1.
+    Findings,
+}
+
+/// Where a command reads and writes.
+struct Streams<'a> {
+    /// What is piped in.
+    input: &'a mut dyn BufRead,
+    /// Results.
+    out: &'a mut dyn Write,
+    /// Everything else: refusals, questions, progress.
+    err: &'a mut dyn Write,
+    /// True if a person types the input.
+    input_is_terminal: bool,
+    /// True if a person may be watching `err`.
+    err_is_terminal: bool,
+}
+
+/// Runs one command line, the program's name first, and writes results to `out` and everything else
+/// to `err`, which stands for standard error. A password is read from standard input.
+///
+/// # Errors
+/// None: they are shown on `err` and become the exit code. 0 is success, 1 a failure or a finding, 2
+/// a wrong command line or setting. A reader of `out` that left is no failure.
+pub fn run(
+    args: impl IntoIterator<Item = OsString>,
+    out: &mut dyn Write,
+    err: &mut dyn Write,
+) -> ExitCode {
+    let stdin = io::stdin();
+    let streams = Streams {
+        input_is_terminal: stdin.is_terminal(),
+        err_is_terminal: io::stderr().is_terminal(),
+        input: &mut stdin.lock(),
+        out,
+        err,
+    };
+    run_on(args, streams)
+}
+
+fn run_on(args: impl IntoIterator<Item = OsString>, mut streams: Streams<'_>) -> ExitCode {
+    let outcome = match Cli::try_parse_from(args) {
+        Ok(cli) => dispatch(cli, &mut streams),
+        Err(refusal) if refusal.use_stderr() => {
+            // Without a place to say it there is only the exit code.
+            let _said = write!(streams.err, "{}", refusal.render());
+            return ExitCode::from(2);
+        }
+        Err(help) => show(&help, streams.out),
+    };
+    let outcome = outcome.and_then(|outcome| {
+        streams.out.flush()?;
+        Ok(outcome)
+    });
+    match outcome {
+        Ok(Outcome::Fine) => ExitCode::SUCCESS,
+        Ok(Outcome::Findings) => ExitCode::from(1),
+        // Who closed the pipe has seen enough.
+        Err(Error::Output(e)) if e.kind() == ErrorKind::BrokenPipe => ExitCode::SUCCESS,
+        Err(error) => {
+            let _said = writeln!(streams.err, "siteconf: {error}");
+            error.exit_code()
+        }
+    }
+}
+
+/// Shows the help or the version that was asked for.
+fn show(help: &clap::Error, out: &mut dyn Write) -> Result<Outcome> {
+    write!(out, "{}", help.render())?;
+    Ok(Outcome::Fine)
+}
+
+fn dispatch(cli: Cli, streams: &mut Streams<'_>) -> Result<Outcome> {
+    let settings = Settings::gather(cli.common, cli.command.serve_flags())?;
+    if !matches!(cli.command, Command::Serve(_)) {
+        log::start(settings.log.as_deref().unwrap_or(log::QUIET))?;
+    }
+    let fine = |()| Outcome::Fine;
+    match cli.command {
+        Command::Serve(_) => serve::serve(&settings, streams).map(fine),
+        Command::User(command) => {
+            user::run(command, &Opened::beside(&settings)?, streams).map(fine)
+        }
+        Command::Token(command) => {
+            token::run(command, &Opened::beside(&settings)?, streams).map(fine)
+        }
+        Command::Project(ProjectCommand::List { json }) => {
+            transfer::list_projects(&Opened::beside(&settings)?, json, streams).map(fine)
+        }
+        Command::Import(wish) => {
+            transfer::import(&wish, &Opened::beside(&settings)?, streams).map(fine)
+        }
+        Command::Export(wish) => {
+            transfer::export(&wish, &Opened::for_reading(&settings)?, streams).map(fine)
+        }
+        Command::Debug(command) => debug::run(command, &Opened::for_reading(&settings)?, streams),
+    }
+}

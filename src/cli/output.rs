@@ -1,0 +1,134 @@
+//! Lists: aligned columns for people, JSON for programs.
+
+use std::fmt::Write as _;
+use std::io::Write;
+
+use serde::Serialize;
+
+use super::Result;
+
+/// Something that is listed.
+pub(super) trait Listed: Serialize {
+    /// The columns' headings.
+    const HEADINGS: &'static [&'static str];
+
+    /// The columns' texts.
+    fn cells(&self) -> Vec<String>;
+}
+
+/// Writes a list: as a JSON array, or as columns under their headings.
+pub(super) fn list<T: Listed>(out: &mut dyn Write, json: bool, items: &[T]) -> Result<()> {
+    if json {
+        return write_json(out, &items);
+    }
+    let mut rows = vec![T::HEADINGS.iter().map(|h| (*h).to_owned()).collect()];
+    rows.extend(items.iter().map(T::cells));
+    for line in aligned(&rows) {
+        writeln!(out, "{line}")?;
+    }
+    Ok(())
+}
+
+/// Writes a value as JSON, for reading by people too.
+pub(super) fn write_json<T: Serialize>(out: &mut dyn Write, value: &T) -> Result<()> {
+    // Only writing can fail: what is shown has string keys and no failing types.
+    serde_json::to_writer_pretty(&mut *out, value).map_err(std::io::Error::from)?;
+    writeln!(out)?;
+    Ok(())
+}
+
+/// Lines with columns of equal width. The last column is not padded.
+fn aligned(rows: &[Vec<String>]) -> Vec<String> {
+    let columns = rows.first().map_or(0, Vec::len);
+    let width = |column: usize| {
+        let cells = rows.iter().filter_map(|row| row.get(column));
+        cells.map(|cell| visible(cell).chars().count()).max()
+    };
+    let widths: Vec<_> = (0..columns).map(|c| width(c).unwrap_or(0)).collect();
+    rows.iter()
+        .map(|row| {
+            let mut line = String::new();
+            for (cell, width) in row.iter().zip(&widths) {
+                let cell = visible(cell);
+                write!(line, "{cell:width$}  ").expect("a string takes all");
+            }
+            line.trim_end().to_owned()
+        })
+        .collect()
+}
+
+/// A text that cannot move the cursor of who reads it: controls become escapes, nothing is a dash.
+pub(super) fn visible(text: &str) -> String {
+    if text.is_empty() {
+        return "-".to_owned();
+    }
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c.is_control() {
+            shown.extend(c.escape_default());
+        } else {
+            shown.push(c);
+        }
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Serialize)]
+    struct Sample {
+        name: &'static str,
+        files: u64,
+    }
+
+    impl Listed for Sample {
+        const HEADINGS: &'static [&'static str] = &["NAME", "FILES"];
+
+        fn cells(&self) -> Vec<String> {
+            vec![self.name.to_owned(), self.files.to_string()]
+        }
+    }
+
+    fn shown(json: bool) -> String {
+        let items = [
+            Sample {
+                name: "ветка",
+                files: 1,
+            },
+            Sample {
+                name: "a\u{1b}[2J",
+                files: 20,
+            },
+            Sample { name: "", files: 3 },
+        ];
+        let mut out = Vec::new();
+        list(&mut out, json, &items).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn columns_align_and_controls_are_escaped() {
+        assert_eq!(
+            shown(false),
+            "NAME        FILES\n\
+             ветка       1\n\
+             a\\u{1b}[2J  20\n\
+             -           3\n"
+        );
+    }
+
+    #[test]
+    fn json_is_an_array_of_whole_values() {
+        let read: serde_json::Value = serde_json::from_str(&shown(true)).unwrap();
+        assert_eq!(
+            read,
+            serde_json::json!([
+                {"name": "ветка", "files": 1},
+                {"name": "a\u{1b}[2J", "files": 20},
+                {"name": "", "files": 3},
+            ])
+        );
+    }
+}

@@ -1,0 +1,240 @@
+//! Settings: flag over environment over file over default.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use super::args::{Common, ServeFlags};
+use super::{Error, Result};
+use crate::access::SessionLifetimes;
+use crate::base::limits::FILE_BYTES_MAX_DEFAULT;
+
+const DATA: &str = "./siteconf-data";
+const LISTEN: &str = "127.0.0.1:8080";
+/// A file of settings has some ten lines; what is longer is another file.
+const FILE_BYTES_MAX: u64 = 64 << 10;
+
+/// What the service and the commands go by.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Settings {
+    /// The folder of the store.
+    pub(super) data: PathBuf,
+    /// Address and port to listen on.
+    pub(super) listen: String,
+    /// Where clients reach the service, without a slash at its end, if not at `listen`.
+    pub(super) external_url: Option<String>,
+    /// True to serve the Read API at `/api/v4` too.
+    pub(super) root_mount: bool,
+    /// Largest body of one file, in bytes.
+    pub(super) file_bytes_max: u64,
+    /// How long a session counts.
+    pub(super) sessions: SessionLifetimes,
+    /// What is logged, if anything was said about it.
+    pub(super) log: Option<String>,
+}
+
+/// A file of settings. The names are those of [`Settings`]; another name is refused.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    data: Option<PathBuf>,
+    listen: Option<String>,
+    external_url: Option<String>,
+    root_mount: Option<bool>,
+    file_bytes_max: Option<u64>,
+    session_absolute_s: Option<u64>,
+    session_idle_s: Option<u64>,
+    log: Option<String>,
+}
+
+impl Settings {
+    /// Puts together what was said where. Flags and environment come merged, by clap.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for a file with an unknown or malformed setting, and for a value that cannot
+    /// be; [`Error::File`] when the file cannot be read.
+    pub(super) fn gather(common: Common, flags: ServeFlags) -> Result<Self> {
+        let file = match &common.config {
+            Some(path) => Written::read(path)?,
+            None => Written::default(),
+        };
+        let usual = SessionLifetimes::default();
+        let settings = Self {
+            data: common.data.or(file.data).unwrap_or_else(|| DATA.into()),
+            listen: flags
+                .listen
+                .or(file.listen)
+                .unwrap_or_else(|| LISTEN.into()),
+            external_url: flags.external_url.or(file.external_url).map(without_slash),
+            root_mount: flags.root_mount.or(file.root_mount).unwrap_or(false),
+            file_bytes_max: flags
+                .file_bytes_max
+                .or(file.file_bytes_max)
+                .unwrap_or(FILE_BYTES_MAX_DEFAULT),
+            sessions: SessionLifetimes {
+                absolute_s: flags
+                    .session_absolute_s
+                    .or(file.session_absolute_s)
+                    .unwrap_or(usual.absolute_s),
+                idle_s: flags
+                    .session_idle_s
+                    .or(file.session_idle_s)
+                    .unwrap_or(usual.idle_s),
+            },
+            log: common.log.or(file.log),
+        };
+        settings.check()?;
+        Ok(settings)
+    }
+
+    fn check(&self) -> Result<()> {
+        let refuse = |reason: &str| Err(Error::Usage(reason.to_owned()));
+        if let Some(url) = &self.external_url
+            && !is_base_url(url)
+        {
+            return refuse(
+                "external_url must be http:// or https:// and a host, and a port if need be, nothing more",
+            );
+        }
+        if self.sessions.absolute_s == 0 || self.sessions.idle_s == 0 {
+            return refuse("session_absolute_s and session_idle_s must be at least 1");
+        }
+        Ok(())
+    }
+}
+
+impl Written {
+    fn read(path: &Path) -> Result<Self> {
+        let meta = fs::metadata(path).map_err(Error::file("reading", path))?;
+        if meta.len() > FILE_BYTES_MAX {
+            let reason = format!("{} is too long for a file of settings", path.display());
+            return Err(Error::Usage(reason));
+        }
+        let text = fs::read_to_string(path).map_err(Error::file("reading", path))?;
+        toml::from_str(&text).map_err(|e| {
+            let reason = format!("{}: {}", path.display(), e.to_string().trim_end());
+            Error::Usage(reason)
+        })
+    }
+}
+
+fn without_slash(mut url: String) -> String {
+    if url.ends_with('/') {
+        url.pop();
+    }
+    url
+}
+
+fn is_base_url(url: &str) -> bool {
+    let rest = url
+        .strip_prefix("http://")
+        .or_else(|| url.strip_prefix("https://"));
+    rest.is_some_and(|rest| {
+        !rest.is_empty()
+            && !rest.starts_with(':')
+            && rest.bytes().all(|b| b.is_ascii_graphic())
+            && !rest.contains(['/', '?', '#', '"', '<', '>', '\\', '@'])
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(text: &str) -> (tempfile::TempDir, Common) {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("siteconf.toml");
+        fs::write(&path, text).unwrap();
+        let common = Common {
+            config: Some(path),
+            ..Common::default()
+        };
+        (dir, common)
+    }
+
+    fn refusal(text: &str) -> String {
+        let (_dir, common) = written(text);
+        let path = common.config.clone().unwrap().display().to_string();
+        let error = Settings::gather(common, ServeFlags::default()).unwrap_err();
+        assert!(matches!(error, Error::Usage(_)), "{error:?}");
+        error.to_string().replace(&path, "FILE")
+    }
+
+    #[test]
+    fn without_a_word_the_defaults_hold() {
+        let settings = Settings::gather(Common::default(), ServeFlags::default()).unwrap();
+        assert_eq!(
+            settings,
+            Settings {
+                data: "./siteconf-data".into(),
+                listen: "127.0.0.1:8080".into(),
+                external_url: None,
+                root_mount: false,
+                file_bytes_max: 5 << 30,
+                sessions: SessionLifetimes {
+                    absolute_s: 43_200,
+                    idle_s: 3600,
+                },
+                log: None,
+            }
+        );
+    }
+
+    #[test]
+    fn the_file_gives_way_to_flags() {
+        let (_dir, mut common) = written(
+            "data = \"/srv/a\"\nlisten = \"[::]:80\"\nexternal_url = \"https://conf.example/\"\n\
+             root_mount = true\nfile_bytes_max = 10\nsession_absolute_s = 20\nsession_idle_s = 30\n\
+             log = \"debug\"\n",
+        );
+        common.data = Some("/srv/b".into());
+        let flags = ServeFlags {
+            file_bytes_max: Some(11),
+            ..ServeFlags::default()
+        };
+        assert_eq!(
+            Settings::gather(common, flags).unwrap(),
+            Settings {
+                data: "/srv/b".into(),
+                listen: "[::]:80".into(),
+                external_url: Some("https://conf.example".into()),
+                root_mount: true,
+                file_bytes_max: 11,
+                sessions: SessionLifetimes {
+                    absolute_s: 20,
+                    idle_s: 30,
+                },
+                log: Some("debug".into()),
+            }
+        );
+    }
+
+    #[test]
+    fn an_unknown_or_malformed_setting_is_named() {
+        let unknown = refusal("listen = \"[::]:80\"\nlisten_on = 1\n");
+        assert!(unknown.starts_with("FILE: "), "{unknown}");
+        assert!(unknown.contains("unknown field `listen_on`"), "{unknown}");
+        assert!(unknown.contains("line 2"), "{unknown}");
+        let malformed = refusal("root_mount = \"yes\"\n");
+        assert!(malformed.contains("line 1"), "{malformed}");
+        assert!(malformed.contains("expected a boolean"), "{malformed}");
+        for url in [
+            "conf.example",
+            "ftp://x",
+            "https://",
+            "https:///x",
+            "http://a?b",
+            "https://a/b",
+        ] {
+            assert_eq!(
+                refusal(&format!("external_url = \"{url}\"")),
+                "external_url must be http:// or https:// and a host, and a port if need be, nothing more"
+            );
+        }
+        assert_eq!(
+            refusal("session_idle_s = 0"),
+            "session_absolute_s and session_idle_s must be at least 1"
+        );
+    }
+}

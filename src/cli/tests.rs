@@ -1,0 +1,470 @@
+//! The commands as a person types them, against a store on the disk.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use super::{Streams, run_on};
+use crate::base::digest::{BodyDigests, sha256};
+use crate::store::sqlite::SqliteStore;
+
+/// A folder with a store that has no account yet, and room beside it.
+struct Desk {
+    folder: TempDir,
+}
+
+/// What a command wrote, and its exit code.
+#[derive(Debug)]
+struct Ran {
+    code: ExitCode,
+    out: String,
+    err: String,
+}
+
+impl Desk {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        drop(SqliteStore::open_locked(&folder.path().join("data")).unwrap());
+        Self { folder }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn run(&self, words: &[&str]) -> Ran {
+        self.run_with("", words)
+    }
+
+    /// Runs a command with this on its standard input; no person is there.
+    fn run_with(&self, input: &str, words: &[&str]) -> Ran {
+        let (mut out, mut err) = (Vec::new(), Vec::new());
+        let streams = Streams {
+            input: &mut input.as_bytes(),
+            out: &mut out,
+            err: &mut err,
+            input_is_terminal: false,
+            err_is_terminal: false,
+        };
+        let code = run_on(self.line(words), streams);
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        Ran {
+            code,
+            out: text(out),
+            err: text(err),
+        }
+    }
+
+    /// The whole command line.
+    fn line(&self, words: &[&str]) -> Vec<OsString> {
+        let data = self.path("data").into_os_string();
+        let head = ["siteconf".into(), "--data".into(), data];
+        head.into_iter()
+            .chain(words.iter().map(OsString::from))
+            .collect()
+    }
+
+    /// Runs a command that must succeed and say nothing but its result.
+    #[track_caller]
+    fn done(&self, words: &[&str]) -> String {
+        let ran = self.run(words);
+        assert_eq!(
+            (ran.code, ran.err.as_str()),
+            (ExitCode::SUCCESS, ""),
+            "{words:?}"
+        );
+        ran.out
+    }
+
+    #[track_caller]
+    fn json(&self, words: &[&str]) -> Value {
+        serde_json::from_str(&self.done(words)).unwrap()
+    }
+
+    /// Runs a command that must end with this code; what it said.
+    #[track_caller]
+    fn refused(&self, code: u8, words: &[&str]) -> String {
+        let ran = self.run(words);
+        assert_eq!(ran.code, ExitCode::from(code), "{words:?}: {ran:?}");
+        assert_eq!(ran.out, "", "{words:?}");
+        ran.err
+    }
+
+    /// A folder with two files, imported as `acme/shop.erp:main` of an account `ann`.
+    fn with_project() -> Self {
+        let desk = Self::new();
+        desk.done(&["user", "add", "ann"]);
+        lay(
+            &desk.path("in"),
+            &[("a.xml", "<a/>"), ("conf/b.xml", "<b/>")],
+        );
+        desk.import(&["--owner", "ann"]);
+        desk
+    }
+
+    #[track_caller]
+    fn import(&self, flags: &[&str]) -> String {
+        let dir = self.path("in").display().to_string();
+        self.done(&[&["import", "acme/shop.erp", "main", &dir], flags].concat())
+    }
+}
+
+fn lay(dir: &Path, files: &[(&str, &str)]) {
+    for (path, text) in files {
+        let path = dir.join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+}
+
+#[test]
+fn help_is_a_result_and_a_wrong_line_is_a_refusal() {
+    let desk = Desk::new();
+    assert!(desk.done(&["--help"]).contains("Usage: siteconf"));
+    assert_eq!(
+        desk.done(&["--version"]),
+        concat!("siteconf ", env!("CARGO_PKG_VERSION"), "\n")
+    );
+    for (wrong, named) in [
+        (&["serv"][..], "serv"),
+        (
+            &["user", "add", "x", "--role", "ROLE_ADMIN"],
+            "unknown role «ROLE_ADMIN»",
+        ),
+        (&["token", "create", "--user", "a", "--name", "b"], "--repo"),
+        (
+            &[
+                "token", "create", "--user", "a", "--name", "b", "--all", "--repo", "c",
+            ],
+            "--all",
+        ),
+        (&["export", "acme", "main", "x"], "malformed project"),
+        (
+            &["debug", "digest", "acme/shop.erp"],
+            "must be REPO_ID:REVISION",
+        ),
+        (&["debug", "object", "abc"], "«abc» must be 4 to 64"),
+        (
+            &["serve", "--listen", "8080"],
+            "listen «8080» must be an address and a port",
+        ),
+        (
+            &["serve", "--external-url", "conf"],
+            "external_url must be http",
+        ),
+    ] {
+        let said = desk.refused(2, wrong);
+        assert!(said.contains(named), "{wrong:?}: {said}");
+    }
+}
+
+#[test]
+fn a_folder_without_a_store_is_refused_and_left_alone() {
+    let desk = Desk::new();
+    let empty = desk.path("empty").display().to_string();
+    fs::create_dir(&empty).unwrap();
+    let said = desk.refused(1, &["user", "list", "--data", &empty]);
+    assert_eq!(
+        said,
+        format!(
+            "siteconf: {empty}: no store here; «siteconf serve» makes one on its first start\n"
+        )
+    );
+    assert_eq!(fs::read_dir(&empty).unwrap().count(), 0);
+}
+
+#[test]
+fn accounts_are_made_listed_and_changed() {
+    let desk = Desk::new();
+    let password = desk.done(&[
+        "user",
+        "add",
+        "ann",
+        "--role",
+        "ROLE_SITEBUILDER_USER__acme",
+    ]);
+    assert_eq!(password.trim_end().len(), 32);
+    desk.done(&[
+        "user",
+        "role",
+        "add",
+        "ann",
+        "ROLE_SITEBUILDER_EDITOR__PUBLIC",
+    ]);
+    desk.done(&[
+        "user",
+        "role",
+        "remove",
+        "ann",
+        "ROLE_SITEBUILDER_USER__acme",
+    ]);
+    desk.done(&["user", "disable", "ann"]);
+    let mut listed = desk.json(&["user", "list", "--json"]);
+    assert!(
+        listed[0]["created_at"]
+            .take()
+            .as_str()
+            .unwrap()
+            .ends_with('Z')
+    );
+    assert_eq!(
+        listed,
+        json!([{
+            "name": "ann",
+            "enabled": false,
+            "created_at": null,
+            "roles": ["ROLE_SITEBUILDER_EDITOR__PUBLIC"],
+        }])
+    );
+    desk.done(&["user", "enable", "ann"]);
+    let listed = desk.done(&["user", "list"]);
+    assert!(listed.starts_with("NAME  STATE    CREATED  "), "{listed}");
+    assert!(listed.contains("\nann   enabled  20"), "{listed}");
+
+    assert_ne!(desk.done(&["user", "passwd", "ann"]), password);
+    assert_eq!(
+        desk.refused(1, &["user", "add", "ann"]),
+        "siteconf: the user name «ann» is taken\n"
+    );
+    assert_eq!(
+        desk.refused(1, &["user", "disable", "bob"]),
+        "siteconf: there is no user «bob»\n"
+    );
+}
+
+#[test]
+fn a_password_is_taken_from_standard_input() {
+    let desk = Desk::new();
+    let add = ["user", "add", "ann", "--password-stdin"];
+    let said = desk.run_with("short\n", &add).err;
+    assert!(
+        said.starts_with("siteconf: ") && said.contains("password"),
+        "{said}"
+    );
+    let ran = desk.run_with("correct horse\n", &add);
+    assert_eq!(
+        (ran.code, ran.out + &ran.err),
+        (ExitCode::SUCCESS, String::new())
+    );
+    let listed = desk.json(&["user", "list", "--json"]);
+    assert_eq!(listed.as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn tokens_are_made_listed_and_revoked() {
+    let desk = Desk::with_project();
+    let create = ["token", "create", "--user", "ann", "--name"];
+    let one = desk.done(&[&create[..], &["shop", "--repo", "acme/shop.erp"]].concat());
+    let one = one.trim_end();
+    assert_eq!(one.len(), 64);
+    let bound = ["all", "--all", "--expires", "2030-01-31", "--fingerprint"];
+    desk.done(&[&create[..], &bound].concat());
+    let listed = desk.json(&["token", "list", "--user", "ann", "--json"]);
+    let seen: Vec<_> = listed
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|token| {
+            [
+                "tokenId",
+                "name",
+                "owner",
+                "repos",
+                "expires_at",
+                "fingerprint_required",
+            ]
+            .map(|field| token[field].clone())
+        })
+        .collect();
+    assert_eq!(
+        json!(seen),
+        json!([
+            ["1", "shop", "ann", ["acme/shop.erp"], null, false],
+            ["2", "all", "ann", ["*"], "2030-01-31T00:00:00.000Z", true],
+        ])
+    );
+    assert_eq!(listed[0]["suffix"], one[58..]);
+
+    desk.done(&["token", "revoke", "1"]);
+    let left = desk.json(&["token", "list", "--json"]);
+    assert_eq!(left.as_array().unwrap().len(), 1);
+    assert_eq!(
+        desk.refused(1, &["token", "revoke", "1"]),
+        "siteconf: there is no token «1»\n"
+    );
+    let said = desk.refused(
+        2,
+        &[&create[..], &["x", "--all", "--expires", "soon"]].concat(),
+    );
+    assert!(
+        said.contains("--expires «soon» must be YYYY-MM-DD"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_folder_goes_in_and_comes_out_the_same() {
+    let desk = Desk::with_project();
+    lay(&desk.path("in"), &[("conf/c.xml", "<c/>")]);
+    fs::remove_file(desk.path("in/a.xml")).unwrap();
+    assert!(
+        desk.import(&[])
+            .contains("2 files, 8 bytes imported into acme/shop.erp:main, 0 skipped")
+    );
+    let out = |name: &str| desk.path(name).display().to_string();
+    assert_eq!(
+        desk.done(&["export", "acme/shop.erp", "main", &out("laid")]),
+        format!("3 files exported to {}\n", out("laid"))
+    );
+    desk.import(&["--mirror"]);
+    desk.done(&["export", "acme/shop.erp", "main", &out("mirrored")]);
+    assert!(!desk.path("mirrored/a.xml").exists());
+    assert_eq!(
+        fs::read_to_string(desk.path("mirrored/conf/c.xml")).unwrap(),
+        "<c/>"
+    );
+    desk.done(&["export", "acme/shop.erp", "main@v0002", &out("before")]);
+    assert_eq!(
+        fs::read_to_string(desk.path("before/a.xml")).unwrap(),
+        "<a/>"
+    );
+
+    let said = desk.refused(1, &["export", "acme/shop.erp", "main", &out("laid")]);
+    assert!(said.contains("is not empty"), "{said}");
+    let said = desk.refused(1, &["import", "acme/new.erp", "main", &out("in")]);
+    assert_eq!(
+        said,
+        "siteconf: there is no project acme/new.erp; with --owner NAME it is made\n"
+    );
+    let said = desk.refused(
+        1,
+        &["import", "acme/shop.erp", "main", &out("gone"), "--mirror"],
+    );
+    assert!(said.starts_with("siteconf: reading "), "{said}");
+    let listed = desk.json(&["project", "list", "--json"]);
+    assert_eq!(
+        [
+            &listed[0]["repo_id"],
+            &listed[0]["owner"],
+            &listed[0]["default_branch"]
+        ],
+        [&json!("acme/shop.erp"), &json!("ann"), &json!("main")]
+    );
+}
+
+#[test]
+fn debug_shows_what_is_stored() {
+    let desk = Desk::with_project();
+    let refs = desk.json(&["debug", "refs", "--json"]);
+    let manifest = refs[0]["manifest"].as_str().unwrap();
+    assert_eq!(
+        refs,
+        json!([{
+            "project": 1, "repo_id": "acme/shop.erp", "branch": "main", "manifest": manifest,
+            "snapshots": 1, "files": 2, "bytes": 8,
+        }])
+    );
+    let shown = desk.done(&["debug", "manifest", "acme/shop.erp:main"]);
+    assert!(
+        shown.starts_with(&format!(
+            "manifest {manifest}: 2 files, 1 directories, 8 bytes\n/  node "
+        )),
+        "{shown}"
+    );
+    assert!(shown.contains("\n  conf/  node "), "{shown}");
+    let object = desk.done(&["debug", "object", &manifest[..9]]);
+    assert!(
+        object.starts_with(&format!(
+            "id        {manifest}\nkind      manifest\nsize      57\nroot "
+        )),
+        "{object}"
+    );
+    let md5 = |text: &str| BodyDigests::of(text.as_bytes()).md5;
+    let lines = format!("a.xml|4|{}\nconf/b.xml|4|{}\n", md5("<a/>"), md5("<b/>"));
+    assert_eq!(
+        desk.done(&["debug", "digest", "acme/shop.erp:main"]),
+        format!("{lines}sha256 {}\n", sha256(lines.as_bytes()))
+    );
+    let stats = desk.json(&["debug", "stats", "--json"]);
+    assert_eq!(
+        [&stats["projects"], &stats["branches"], &stats["snapshots"]],
+        [&json!(1), &json!(1), &json!(1)]
+    );
+    assert_eq!(stats["objects"]["blob"], json!({"count": 2, "bytes": 8}));
+    assert_eq!(stats["head_bytes"], 8);
+    assert_eq!(desk.json(&["debug", "check", "--json"]), json!([]));
+}
+
+#[test]
+fn damage_is_named_and_the_rest_goes_on() {
+    let desk = Desk::new();
+    desk.done(&["user", "add", "ann"]);
+    let large = "x".repeat(100_000);
+    lay(&desk.path("in"), &[("a.xml", "<a/>"), ("large", &large)]);
+    desk.import(&["--owner", "ann"]);
+    let blob = BodyDigests::of(large.as_bytes()).blob.to_string();
+    let file = desk.path("data/blobs").join(&blob[..2]).join(&blob[2..]);
+    fs::write(&file, "y".repeat(100_000)).unwrap();
+
+    let ran = desk.run(&["debug", "check"]);
+    assert_eq!(ran.code, ExitCode::from(1));
+    assert!(
+        ran.out.starts_with(&format!(
+            "blob {blob} is damaged: its file holds other bytes\n"
+        )),
+        "{ran:?}"
+    );
+    assert!(ran.out.ends_with(", 1 findings\n"), "{ran:?}");
+    let ran = desk.run(&["debug", "object", &blob[..8]]);
+    assert_eq!(ran.code, ExitCode::from(1));
+    assert!(
+        ran.err
+            .ends_with("is damaged: its file holds other bytes\n"),
+        "{ran:?}"
+    );
+    fs::remove_file(&file).unwrap();
+    let ran = desk.run(&["debug", "check"]);
+    assert!(
+        ran.out.contains(&format!(
+            "blob {blob} is damaged: its file cannot be opened"
+        )),
+        "{ran:?}"
+    );
+    assert!(
+        desk.done(&["debug", "digest", "acme/shop.erp:main"])
+            .contains("large|100000|")
+    );
+}
+
+#[test]
+fn a_reader_that_left_is_no_failure() {
+    struct Closed;
+    impl std::io::Write for Closed {
+        fn write(&mut self, _: &[u8]) -> std::io::Result<usize> {
+            Err(std::io::ErrorKind::BrokenPipe.into())
+        }
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+    let desk = Desk::with_project();
+    for words in [
+        &["project", "list"][..],
+        &["debug", "digest", "acme/shop.erp:main"],
+    ] {
+        let mut err = Vec::new();
+        let streams = Streams {
+            input: &mut std::io::empty(),
+            out: &mut Closed,
+            err: &mut err,
+            input_is_terminal: false,
+            err_is_terminal: false,
+        };
+        let code = run_on(desk.line(words), streams);
+        assert_eq!((code, err), (ExitCode::SUCCESS, Vec::new()), "{words:?}");
+    }
+}

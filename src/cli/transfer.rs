@@ -1,0 +1,166 @@
+//! Projects, and folders in and out of them.
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::Path;
+
+use serde::Serialize;
+
+use super::args::{Export, Import};
+use super::opened::Opened;
+use super::output::{self, Listed, visible};
+use super::progress::Progress;
+use super::{Error, Result, Streams};
+use crate::base::branch_name::BranchName;
+use crate::base::repo_id::RepoId;
+use crate::repo::{self, Missing, Project, ProjectWriter};
+
+/// Who a change is recorded under that the command line made.
+const ACTOR: &str = "command line";
+
+/// A project as it is listed.
+#[derive(Serialize)]
+struct Row {
+    repo_id: String,
+    id: u64,
+    owner: Option<String>,
+    default_branch: Option<String>,
+    created_at: String,
+    updated_at: String,
+}
+
+impl Listed for Row {
+    const HEADINGS: &'static [&'static str] = &[
+        "REPO ID",
+        "ID",
+        "OWNER",
+        "DEFAULT BRANCH",
+        "CREATED",
+        "UPDATED",
+    ];
+
+    fn cells(&self) -> Vec<String> {
+        vec![
+            self.repo_id.clone(),
+            self.id.to_string(),
+            self.owner.clone().unwrap_or_default(),
+            self.default_branch.clone().unwrap_or_default(),
+            self.created_at.clone(),
+            self.updated_at.clone(),
+        ]
+    }
+}
+
+/// `project list`.
+pub(super) fn list_projects(opened: &Opened, json: bool, streams: &mut Streams<'_>) -> Result<()> {
+    let accounts = opened.accounts.list()?;
+    let names: HashMap<u64, &str> = accounts.iter().map(|a| (a.number(), a.name())).collect();
+    let mut rows = Vec::new();
+    for project in opened.repository.projects()? {
+        let default = project.default_branch()?;
+        rows.push(Row {
+            repo_id: project.repo_id().to_string(),
+            id: project.number(),
+            owner: names.get(&project.owner()).map(|name| (*name).to_owned()),
+            default_branch: default.map(|branch| branch.name().to_string()),
+            created_at: project.created_at().to_string(),
+            updated_at: project.updated_at()?.to_string(),
+        });
+    }
+    output::list(streams.out, json, &rows)
+}
+
+/// `import`. What could not be taken is named and does not stop the rest.
+pub(super) fn import(wish: &Import, opened: &Opened, streams: &mut Streams<'_>) -> Result<()> {
+    let repo_id = RepoId::parse(&wish.repo_id)?;
+    let branch = BranchName::parse(&wish.branch)?;
+    // A folder that is not there would be an empty one to a mirror.
+    fs::read_dir(&wish.dir).map_err(Error::file("reading", &wish.dir))?;
+    let project = project_to_fill(&repo_id, wish.owner.as_deref(), opened)?;
+    let writer = ProjectWriter::new(project, ACTOR);
+    match writer.create_branch(&branch, None) {
+        Ok(_) | Err(repo::Error::Exists { .. }) => {}
+        Err(error) => return Err(error.into()),
+    }
+
+    let mut progress = Progress::new(streams);
+    let (mut files, mut bytes): (u64, u64) = (0, 0);
+    let report = writer.import(&branch, &wish.dir, wish.mirror, |file| {
+        files += 1;
+        bytes = bytes.saturating_add(file.size);
+        progress.say(|| format!("{files} files, {bytes} bytes read"));
+    })?;
+    drop(progress);
+
+    for (path, reason) in &report.skipped {
+        writeln!(streams.err, "skipped {}: {reason}", shown(path))?;
+    }
+    let digest = report.revision.digest()?;
+    writeln!(
+        streams.out,
+        "{} files, {} bytes imported into {repo_id}:{branch}, {} skipped; the state before is {}, \
+         the branch is now {}",
+        report.files,
+        report.bytes,
+        report.skipped.len(),
+        report.snapshot,
+        digest.short_id()
+    )?;
+    Ok(())
+}
+
+/// The project; made, for this owner, when there is none.
+fn project_to_fill(repo_id: &RepoId, owner: Option<&str>, opened: &Opened) -> Result<Project> {
+    let repository = &opened.repository;
+    let owner = owner
+        .map(|name| opened.accounts.by_name(name))
+        .transpose()?;
+    match (repository.project(repo_id), owner) {
+        (
+            Err(repo::Error::NotFound {
+                what: Missing::Project,
+            }),
+            Some(owner),
+        ) => Ok(repository.create_project(repo_id, owner.number())?),
+        (
+            Err(repo::Error::NotFound {
+                what: Missing::Project,
+            }),
+            None,
+        ) => Err(Error::Failed(format!(
+            "there is no project {repo_id}; with --owner NAME it is made"
+        ))),
+        (Ok(project), Some(owner)) if project.owner() != owner.number() => {
+            Err(Error::Failed(format!(
+                "project {repo_id} is there already and is not owned by {}",
+                owner.name()
+            )))
+        }
+        (project, _) => Ok(project?),
+    }
+}
+
+/// `export`.
+pub(super) fn export(wish: &Export, opened: &Opened, streams: &mut Streams<'_>) -> Result<()> {
+    let repo_id = RepoId::parse(&wish.repo_id)?;
+    let project = opened.repository.project(&repo_id)?;
+    let revision = project.resolve(Some(&wish.revision))?;
+    let total = revision.totals().files;
+    let mut progress = Progress::new(streams);
+    let mut written: u64 = 0;
+    let files = repo::export(&revision, &wish.dir, |_| {
+        written += 1;
+        progress.say(|| format!("{written} of {total} files written"));
+    })?;
+    drop(progress);
+    writeln!(
+        streams.out,
+        "{files} files exported to {}",
+        shown(&wish.dir)
+    )?;
+    Ok(())
+}
+
+fn shown(path: &Path) -> String {
+    visible(&path.to_string_lossy())
+}

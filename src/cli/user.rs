@@ -1,0 +1,88 @@
+//! Accounts from the command line.
+
+use serde::Serialize;
+
+use super::args::{RoleCommand, UserCommand};
+use super::opened::Opened;
+use super::output::{self, Listed};
+use super::password::NewPassword;
+use super::{Result, Streams};
+use crate::access::{Account, Role};
+
+/// An account as it is listed.
+#[derive(Serialize)]
+struct Row {
+    name: String,
+    enabled: bool,
+    created_at: String,
+    roles: Vec<Role>,
+}
+
+impl From<&Account> for Row {
+    fn from(account: &Account) -> Self {
+        Self {
+            name: account.name().to_owned(),
+            enabled: account.is_enabled(),
+            created_at: account.created_at().to_string(),
+            roles: account.roles().to_vec(),
+        }
+    }
+}
+
+impl Listed for Row {
+    const HEADINGS: &'static [&'static str] = &["NAME", "STATE", "CREATED", "ROLES"];
+
+    fn cells(&self) -> Vec<String> {
+        let roles: Vec<_> = self.roles.iter().map(Role::to_string).collect();
+        let state = if self.enabled { "enabled" } else { "disabled" };
+        vec![
+            self.name.clone(),
+            state.to_owned(),
+            self.created_at.clone(),
+            roles.join(" "),
+        ]
+    }
+}
+
+/// Runs one of the commands of `user`.
+pub(super) fn run(command: UserCommand, opened: &Opened, streams: &mut Streams<'_>) -> Result<()> {
+    let accounts = &opened.accounts;
+    match command {
+        UserCommand::Add {
+            name,
+            roles,
+            password_stdin,
+        } => {
+            let password = NewPassword::obtain(password_stdin, streams)?;
+            accounts.create(&name, &password.text, &roles)?;
+            show(&password, streams)
+        }
+        UserCommand::List { json } => {
+            let rows: Vec<_> = accounts.list()?.iter().map(Row::from).collect();
+            output::list(streams.out, json, &rows)
+        }
+        UserCommand::Passwd {
+            name,
+            password_stdin,
+        } => {
+            // An unknown name is refused before anybody is asked for a password.
+            accounts.by_name(&name)?;
+            let password = NewPassword::obtain(password_stdin, streams)?;
+            accounts.set_password(&name, &password.text)?;
+            show(&password, streams)
+        }
+        UserCommand::Disable { name } => Ok(accounts.set_enabled(&name, false)?),
+        UserCommand::Enable { name } => Ok(accounts.set_enabled(&name, true)?),
+        UserCommand::Role(RoleCommand::Add { name, role }) => Ok(accounts.add_role(&name, &role)?),
+        UserCommand::Role(RoleCommand::Remove { name, role }) => {
+            Ok(accounts.remove_role(&name, &role)?)
+        }
+    }
+}
+
+fn show(password: &NewPassword, streams: &mut Streams<'_>) -> Result<()> {
+    if password.made_up {
+        writeln!(streams.out, "{}", password.text)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,93 @@
+//! Projects.
+
+use hyper::StatusCode;
+use serde::{Deserialize, Serialize};
+
+use super::{open, writer};
+use crate::access::{Action, Caller};
+use crate::base::repo_id::RepoId;
+use crate::http::call::Call;
+use crate::http::error::Error;
+use crate::http::json;
+use crate::http::reply::Reply;
+use crate::repo::Project;
+
+/// A project.
+#[derive(Debug, Serialize)]
+struct ProjectJson {
+    repo_id: String,
+    id: u64,
+    name: String,
+    #[serde(rename = "type")]
+    kind: String,
+    owner: String,
+    default_branch: Option<String>,
+    created_at: String,
+    updated_at: String,
+}
+
+impl ProjectJson {
+    fn new(project: &Project, owner: String) -> Result<Self, Error> {
+        let id = project.repo_id();
+        let default = project.default_branch()?;
+        Ok(Self {
+            repo_id: id.to_string(),
+            id: project.number(),
+            name: id.name().to_owned(),
+            kind: id.kind().to_owned(),
+            owner,
+            default_branch: default.map(|branch| branch.name().to_string()),
+            created_at: project.created_at().to_string(),
+            updated_at: project.updated_at()?.to_string(),
+        })
+    }
+}
+
+/// What a creation sends.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct NewProject {
+    name: String,
+    #[serde(rename = "type")]
+    kind: String,
+}
+
+/// `GET /projects`
+pub(super) fn list(call: &Call, caller: &Caller) -> Result<Reply, Error> {
+    let accessible = match call.query.text("scope")? {
+        None => false,
+        Some("accessible") => true,
+        Some(_) => return Err(Error::malformed("scope is invalid: it can be «accessible»")),
+    };
+    let projects = call.gate().projects(caller, accessible)?;
+    let shown: Vec<_> = projects
+        .iter()
+        .map(|(project, owner)| ProjectJson::new(project, owner.clone()))
+        .collect::<Result<_, _>>()?;
+    Ok(Reply::json(StatusCode::OK, &shown))
+}
+
+/// `POST /projects`
+pub(super) fn create(call: &Call, caller: &Caller, body: &[u8]) -> Result<Reply, Error> {
+    let NewProject { name, kind } = json::read(body)?;
+    let project = call
+        .gate()
+        .create_project(caller, &RepoId::new(&name, &kind)?)?;
+    shown(call, StatusCode::CREATED, &project)
+}
+
+/// `GET /projects/<project>`
+pub(super) fn show(call: &Call, caller: &Caller, project: &str) -> Result<Reply, Error> {
+    shown(call, StatusCode::OK, &open(call, caller, project)?)
+}
+
+/// `DELETE /projects/<project>`
+pub(super) fn delete(call: &Call, caller: &Caller, project: &str) -> Result<Reply, Error> {
+    writer(call, caller, project, Action::Delete)?.delete_project()?;
+    Ok(Reply::empty(StatusCode::NO_CONTENT))
+}
+
+fn shown(call: &Call, status: StatusCode, project: &Project) -> Result<Reply, Error> {
+    let owner = call.gate().owner_name(project)?;
+    Ok(Reply::json(status, &ProjectJson::new(project, owner)?))
+}

@@ -1,0 +1,54 @@
+//! A routed request, as handlers see it.
+
+use std::sync::Arc;
+
+use hyper::HeaderMap;
+use hyper::header::HOST;
+use hyper::http::request::Parts;
+
+use super::query::Query;
+use super::{HttpSettings, Service};
+use crate::access::Gate;
+
+/// What a handler may look at: everything of the request but its body.
+#[derive(Debug)]
+pub(super) struct Call {
+    pub(super) service: Arc<Service>,
+    pub(super) head: Parts,
+    pub(super) query: Query,
+}
+
+impl Call {
+    /// Puts a request's parts together.
+    pub(super) fn new(service: Arc<Service>, head: Parts, query: Query) -> Self {
+        Self {
+            service,
+            head,
+            query,
+        }
+    }
+
+    /// The gate.
+    pub(super) fn gate(&self) -> &Gate {
+        &self.service.gate
+    }
+
+    /// The operator's settings.
+    pub(super) fn settings(&self) -> &HttpSettings {
+        &self.service.settings
+    }
+
+    /// The request's headers.
+    pub(super) fn headers(&self) -> &HeaderMap {
+        &self.head.headers
+    }
+
+    /// The address of the service as this client knows it, without a slash at its end.
+    pub(super) fn base_url(&self) -> String {
+        if let Some(url) = &self.settings().external_url {
+            return url.trim_end_matches('/').to_owned();
+        }
+        let host = self.headers().get(HOST).and_then(|host| host.to_str().ok());
+        format!("http://{}", host.unwrap_or("localhost"))
+    }
+}

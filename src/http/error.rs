@@ -1,0 +1,435 @@
+//! Everything a request can be refused with, and the one place that decides each status and text.
+
+use std::borrow::Cow;
+
+use hyper::header::{ALLOW, CONNECTION, CONTENT_RANGE, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
+use hyper::{Method, StatusCode};
+
+use super::reply::Reply;
+use crate::access;
+use crate::repo::{self, Missing, StoreError};
+
+/// Seconds after which a client may try again what was refused for want of room.
+const RETRY_AFTER_S: &str = "1";
+
+/// Whose words an error speaks: GitLab's texts on the Read API, plain ones elsewhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Surface {
+    /// The Read API.
+    Read,
+    /// The Admin API and the login.
+    Admin,
+}
+
+/// A refusal or a failure of a request. The client reads [`Error::message`], the log the error
+/// itself with its sources.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Error {
+    /// Something in the request is not in its form.
+    #[error("{0}")]
+    Malformed(String),
+    /// The body ended before its announced end.
+    #[error("the body ended early")]
+    BrokenBody,
+    /// A page of another site asks.
+    #[error("a request of another site")]
+    CrossSite,
+    /// No such route.
+    #[error("no such route")]
+    NoRoute,
+    /// What a route names is not there; the text says what, in the words of its surface.
+    #[error("{0}")]
+    NotThere(&'static str),
+    /// The route exists and has other methods.
+    #[error("method not allowed")]
+    Method {
+        /// The methods, as `Allow` lists them.
+        allow: String,
+    },
+    /// The body made no progress.
+    #[error("the body made no progress")]
+    SlowBody,
+    /// The body is too large.
+    #[error("the body is larger than {limit_bytes} bytes")]
+    TooLarge {
+        /// The limit.
+        limit_bytes: u64,
+    },
+    /// The request line is too long.
+    #[error("the request target is too long")]
+    LongTarget,
+    /// The body is of a type that the route does not take.
+    #[error("{0}")]
+    MediaType(&'static str),
+    /// The range begins behind the end of a file of this many bytes.
+    #[error("the range begins behind the end")]
+    Range {
+        /// The file's size.
+        size: u64,
+    },
+    /// `Expect` asks for something else than `100-continue`.
+    #[error("unknown expectation")]
+    Expectation,
+    /// Too many header lines.
+    #[error("too many header lines")]
+    HeaderLines,
+    /// A method that no route has.
+    #[error("unknown method")]
+    UnknownMethod,
+    /// The body is in a transfer coding other than `chunked`.
+    #[error("unknown transfer coding")]
+    TransferCoding,
+    /// A handler panicked.
+    #[error("the handler panicked")]
+    Crashed,
+    /// The gate refused or failed.
+    #[error(transparent)]
+    Access(#[from] access::Error),
+    /// The repository refused or failed.
+    #[error(transparent)]
+    Repo(#[from] repo::Error),
+}
+
+impl Error {
+    /// Something in the request is not in its form.
+    pub(super) fn malformed(reason: &str) -> Self {
+        Self::Malformed(reason.to_owned())
+    }
+
+    /// No credential was shown, or one that is not in its form.
+    pub(super) fn no_credential() -> Self {
+        Self::Access(access::Error::Unauthenticated(access::UNAUTHORIZED))
+    }
+
+    /// The route has only these methods.
+    pub(super) fn method(allowed: &[Method]) -> Self {
+        Self::Method {
+            allow: allow(allowed),
+        }
+    }
+
+    /// On the Read API an unknown revision is named after what was looked for in it.
+    pub(super) fn revision_as(self, text: &'static str) -> Self {
+        match self {
+            Self::Repo(repo::Error::NotFound {
+                what: Missing::Revision | Missing::Branch | Missing::Snapshot,
+            }) => Self::NotThere(text),
+            other => other,
+        }
+    }
+
+    /// The status it is answered with.
+    pub(super) fn status(&self) -> StatusCode {
+        match self {
+            Self::Malformed(_) | Self::BrokenBody => StatusCode::BAD_REQUEST,
+            Self::CrossSite => StatusCode::FORBIDDEN,
+            Self::NoRoute | Self::NotThere(_) => StatusCode::NOT_FOUND,
+            Self::Method { .. } => StatusCode::METHOD_NOT_ALLOWED,
+            Self::SlowBody => StatusCode::REQUEST_TIMEOUT,
+            Self::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
+            Self::LongTarget => StatusCode::URI_TOO_LONG,
+            Self::MediaType(_) => StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            Self::Range { .. } => StatusCode::RANGE_NOT_SATISFIABLE,
+            Self::Expectation => StatusCode::EXPECTATION_FAILED,
+            Self::HeaderLines => StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
+            Self::UnknownMethod | Self::TransferCoding => StatusCode::NOT_IMPLEMENTED,
+            Self::Crashed => StatusCode::INTERNAL_SERVER_ERROR,
+            Self::Access(error) => of_access(error),
+            Self::Repo(error) => of_repo(error),
+        }
+    }
+
+    /// What the client reads.
+    fn message(&self, surface: Surface) -> Cow<'static, str> {
+        let either = |read: &'static str, admin: &'static str| match surface {
+            Surface::Read => read.into(),
+            Surface::Admin => admin.into(),
+        };
+        match self {
+            Self::BrokenBody => "the body ended before its announced end".into(),
+            Self::CrossSite => "requests of other sites are refused".into(),
+            Self::NoRoute => either("404 Not Found", "there is no such route"),
+            Self::Method { .. } => either(
+                "405 Method Not Allowed",
+                "this route does not have this method; see the Allow header",
+            ),
+            Self::SlowBody => "the body made no progress; send it again".into(),
+            Self::Range { size } => format!("the range begins behind the end, {size} bytes").into(),
+            Self::Expectation => "only «Expect: 100-continue» is understood".into(),
+            Self::UnknownMethod => "this method is not implemented".into(),
+            Self::TransferCoding => "only the transfer coding «chunked» is implemented".into(),
+            Self::Access(access::Error::Unauthenticated(text)) => match (surface, *text) {
+                (Surface::Admin, access::UNAUTHORIZED) => "Not logged in".into(),
+                (_, text) => text.into(),
+            },
+            Self::Access(access::Error::Forbidden) => either(
+                "403 Forbidden",
+                "you have no role that allows this on the project",
+            ),
+            Self::Access(access::Error::NotFound) => missing(surface, Missing::Project).into(),
+            Self::Access(access::Error::NoSuchToken) => {
+                either("404 Token Not Found", "Token not found")
+            }
+            Self::Repo(repo::Error::NotFound { what })
+            | Self::Access(access::Error::Repo(repo::Error::NotFound { what })) => {
+                missing(surface, *what).into()
+            }
+            other => match other.status() {
+                StatusCode::INTERNAL_SERVER_ERROR => either(
+                    "500 Internal Server Error",
+                    "internal error; see the log under X-Request-Id",
+                ),
+                StatusCode::SERVICE_UNAVAILABLE => {
+                    "the service cannot write at the moment; try again".into()
+                }
+                StatusCode::INSUFFICIENT_STORAGE => "no space left for this change".into(),
+                _ => other.to_string().into(),
+            },
+        }
+    }
+
+    /// The whole answer.
+    pub(super) fn into_reply(self, surface: Surface) -> Reply {
+        let status = self.status();
+        let mut reply = Reply::json(
+            status,
+            &Message {
+                message: &self.message(surface),
+            },
+        );
+        match &self {
+            Self::Method { allow } => {
+                let allow = HeaderValue::try_from(allow).expect("methods are visible ASCII");
+                reply = reply.with(ALLOW, allow);
+            }
+            Self::Range { size } => {
+                let range = HeaderValue::try_from(format!("bytes */{size}"));
+                reply = reply.with(CONTENT_RANGE, range.expect("digits are visible ASCII"));
+            }
+            _ => {}
+        }
+        match status {
+            StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE => {
+                reply.with(RETRY_AFTER, HeaderValue::from_static(RETRY_AFTER_S))
+            }
+            StatusCode::UNAUTHORIZED if surface == Surface::Read => {
+                reply.with(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"))
+            }
+            StatusCode::REQUEST_TIMEOUT => {
+                reply.with(CONNECTION, HeaderValue::from_static("close"))
+            }
+            _ => reply,
+        }
+    }
+}
+
+/// The body of every error (contract section 2).
+#[derive(Debug, serde::Serialize)]
+struct Message<'a> {
+    message: &'a str,
+}
+
+/// The value of `Allow` for a route with these methods: `HEAD` comes with `GET`, `OPTIONS` always.
+pub(super) fn allow(methods: &[Method]) -> String {
+    let mut names = Vec::new();
+    for method in methods {
+        names.push(method.as_str());
+        if method == Method::GET {
+            names.push("HEAD");
+        }
+    }
+    names.push("OPTIONS");
+    names.join(", ")
+}
+
+fn of_access(error: &access::Error) -> StatusCode {
+    match error {
+        access::Error::Unauthenticated(_) | access::Error::FingerprintMismatch => {
+            StatusCode::UNAUTHORIZED
+        }
+        access::Error::Forbidden => StatusCode::FORBIDDEN,
+        access::Error::NotFound
+        | access::Error::NoSuchToken
+        | access::Error::NoSuchAccount { .. } => StatusCode::NOT_FOUND,
+        access::Error::Invalid { .. } => StatusCode::BAD_REQUEST,
+        access::Error::TooManyLogins => StatusCode::TOO_MANY_REQUESTS,
+        access::Error::Repo(error) => of_repo(error),
+        access::Error::Store(error) => of_store(error),
+    }
+}
+
+fn of_repo(error: &repo::Error) -> StatusCode {
+    match error {
+        repo::Error::NotFound { .. } => StatusCode::NOT_FOUND,
+        repo::Error::Invalid { .. } | repo::Error::Exists { .. } => StatusCode::BAD_REQUEST,
+        repo::Error::Precondition => StatusCode::PRECONDITION_FAILED,
+        repo::Error::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
+        repo::Error::Store(error) => of_store(error),
+    }
+}
+
+fn of_store(error: &StoreError) -> StatusCode {
+    match error {
+        StoreError::Full => StatusCode::INSUFFICIENT_STORAGE,
+        StoreError::Busy
+        | StoreError::Stopped
+        | StoreError::ReadOnly
+        | StoreError::Conflict { .. } => StatusCode::SERVICE_UNAVAILABLE,
+        StoreError::Missing { .. }
+        | StoreError::Damaged { .. }
+        | StoreError::DamagedRecord { .. }
+        | StoreError::Folder { .. }
+        | StoreError::Locked { .. }
+        | StoreError::Io { .. }
+        | StoreError::Database(_) => StatusCode::INTERNAL_SERVER_ERROR,
+    }
+}
+
+fn missing(surface: Surface, what: Missing) -> &'static str {
+    match (surface, what) {
+        (Surface::Read, Missing::Project) => "404 Project Not Found",
+        (Surface::Read, Missing::Branch) => "404 Branch Not Found",
+        (Surface::Read, Missing::Revision | Missing::Snapshot) => "404 Commit Not Found",
+        (Surface::Read, Missing::File) => "404 File Not Found",
+        (Surface::Read, Missing::Folder) => "404 invalid revision or path Not Found",
+        (Surface::Admin, Missing::Project) => "Project not found",
+        (Surface::Admin, Missing::Branch) => "Branch not found",
+        (Surface::Admin, Missing::Revision) => "Revision not found",
+        (Surface::Admin, Missing::Snapshot) => "Snapshot not found",
+        (Surface::Admin, Missing::File) => "File not found",
+        (Surface::Admin, Missing::Folder) => "Folder not found",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+
+    fn store(error: StoreError) -> Error {
+        Error::Repo(repo::Error::Store(Arc::new(error)))
+    }
+
+    fn assert_answers(errors: Vec<(Error, u16, &str, &str)>) {
+        for (error, status, read, admin) in errors {
+            assert_eq!(error.status().as_u16(), status, "{error:?}");
+            assert_eq!(error.message(Surface::Read), read, "{error:?}");
+            assert_eq!(error.message(Surface::Admin), admin, "{error:?}");
+        }
+    }
+
+    #[test]
+    fn refusals_of_the_gate_have_their_statuses_and_texts() {
+        let gate = Error::Access;
+        assert_answers(vec![
+            (
+                Error::no_credential(),
+                401,
+                "401 Unauthorized",
+                "Not logged in",
+            ),
+            (
+                gate(access::Error::Unauthenticated(access::WRONG_LOGIN)),
+                401,
+                "Invalid username or password",
+                "Invalid username or password",
+            ),
+            (
+                gate(access::Error::FingerprintMismatch),
+                401,
+                "FINGERPRINT_MISMATCH",
+                "FINGERPRINT_MISMATCH",
+            ),
+            (
+                gate(access::Error::Forbidden),
+                403,
+                "403 Forbidden",
+                "you have no role that allows this on the project",
+            ),
+            (
+                gate(access::Error::NotFound),
+                404,
+                "404 Project Not Found",
+                "Project not found",
+            ),
+            (
+                gate(access::Error::TooManyLogins),
+                429,
+                "Too many logins at once, try again in a moment",
+                "Too many logins at once, try again in a moment",
+            ),
+        ]);
+    }
+
+    #[test]
+    fn what_is_not_there_is_named_in_the_words_of_its_api() {
+        let missing = |what| Error::Repo(repo::Error::NotFound { what });
+        let tree = missing(Missing::Revision).revision_as("404 Tree Not Found");
+        let folder = "404 invalid revision or path Not Found";
+        assert_answers(vec![
+            (
+                Error::NoRoute,
+                404,
+                "404 Not Found",
+                "there is no such route",
+            ),
+            (
+                missing(Missing::Branch),
+                404,
+                "404 Branch Not Found",
+                "Branch not found",
+            ),
+            (
+                missing(Missing::File),
+                404,
+                "404 File Not Found",
+                "File not found",
+            ),
+            (missing(Missing::Folder), 404, folder, "Folder not found"),
+            (
+                missing(Missing::Snapshot),
+                404,
+                "404 Commit Not Found",
+                "Snapshot not found",
+            ),
+            (tree, 404, "404 Tree Not Found", "404 Tree Not Found"),
+        ]);
+    }
+
+    #[test]
+    fn failures_of_the_store_tell_nothing_of_it() {
+        let folder = StoreError::Folder {
+            path: "/secret".into(),
+            reason: "secret".into(),
+        };
+        let conflict = StoreError::Conflict {
+            key: "secret".into(),
+        };
+        let (read, admin) = (
+            "500 Internal Server Error",
+            "internal error; see the log under X-Request-Id",
+        );
+        let later = "the service cannot write at the moment; try again";
+        let full = "no space left for this change";
+        assert_answers(vec![
+            (store(folder), 500, read, admin),
+            (Error::Crashed, 500, read, admin),
+            (store(conflict), 503, later, later),
+            (store(StoreError::Stopped), 503, later, later),
+            (store(StoreError::Busy), 503, later, later),
+            (store(StoreError::Full), 507, full, full),
+        ]);
+    }
+
+    #[test]
+    fn a_precondition_and_a_taken_name_keep_the_statuses_of_the_contract() {
+        let taken = repo::Error::Exists { what: "branch" };
+        assert_eq!(Error::Repo(repo::Error::Precondition).status(), 412);
+        assert_eq!(Error::Repo(taken).status(), 400);
+        assert_eq!(
+            allow(&[Method::GET, Method::PUT]),
+            "GET, HEAD, PUT, OPTIONS"
+        );
+    }
+}

@@ -1,0 +1,126 @@
+//! Names in a request: what is malformed is refused, what is well-formed may be absent.
+
+use super::error::Error;
+use crate::access::{self, ProjectSelector};
+use crate::base::branch_name::BranchName;
+use crate::base::file_path::FilePath;
+use crate::base::name_error::NameError;
+use crate::base::repo_id::{RepoId, check_name};
+use crate::base::snapshot_version::SnapshotVersion;
+
+impl From<NameError> for Error {
+    fn from(refused: NameError) -> Self {
+        Self::Malformed(refused.to_string())
+    }
+}
+
+/// The project that a segment of the Read API names: a repo id, or a number as GitLab clients send
+/// it. A text that could be a project of some other service is one that does not exist.
+pub(super) fn selector(text: &str) -> Result<ProjectSelector, Error> {
+    if !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit()) {
+        return Ok(text
+            .parse()
+            .map_or(ProjectSelector::Unknown, ProjectSelector::Number));
+    }
+    match RepoId::parse(text) {
+        Ok(id) => Ok(ProjectSelector::Id(id)),
+        Err(refused) => match check_name(text) {
+            Ok(()) => Ok(ProjectSelector::Unknown),
+            Err(_) => Err(refused.into()),
+        },
+    }
+}
+
+/// The project that a segment of the Admin API names.
+///
+/// # Errors
+/// That it does not exist, too, where no repo id could be spelled so.
+pub(super) fn repo_id(text: &str) -> Result<RepoId, Error> {
+    match RepoId::parse(text) {
+        Ok(id) => Ok(id),
+        Err(_) if check_name(text).is_ok() => Err(access::Error::NotFound.into()),
+        Err(refused) => Err(refused.into()),
+    }
+}
+
+/// A branch's name.
+pub(super) fn branch(text: &str) -> Result<BranchName, Error> {
+    Ok(BranchName::parse(text)?)
+}
+
+/// A file's path.
+pub(super) fn file(text: &str) -> Result<FilePath, Error> {
+    Ok(FilePath::parse(text)?)
+}
+
+/// A folder's path from a query; `None` is the root.
+pub(super) fn folder(text: Option<&str>) -> Result<Option<FilePath>, Error> {
+    Ok(FilePath::parse_folder(text.unwrap_or_default())?)
+}
+
+/// A snapshot's version.
+pub(super) fn version(text: &str) -> Result<SnapshotVersion, Error> {
+    Ok(SnapshotVersion::parse(text)?)
+}
+
+/// A reference to a revision, unchanged, if it has one of the forms of contract section 4.
+pub(super) fn reference(text: Option<&str>) -> Result<Option<&str>, Error> {
+    let Some(reference) = text else {
+        return Ok(None);
+    };
+    let could_be_commit =
+        (8..=64).contains(&reference.len()) && reference.bytes().all(|b| b.is_ascii_hexdigit());
+    if reference == "HEAD" || could_be_commit || BranchName::split_snapshot(reference).is_some() {
+        return Ok(text);
+    }
+    BranchName::parse(reference)?;
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_project_is_a_repo_id_a_number_or_unknown() {
+        assert_eq!(selector("42").unwrap(), ProjectSelector::Number(42));
+        assert_eq!(
+            selector("acme/shop.erp").unwrap(),
+            ProjectSelector::Id(RepoId::parse("acme/shop.erp").unwrap())
+        );
+        for text in [
+            "acme",
+            "acme/shop",
+            "1e3",
+            "99999999999999999999",
+            "a.ERP",
+            "v1",
+        ] {
+            assert_eq!(selector(text).unwrap(), ProjectSelector::Unknown, "{text}");
+        }
+        for text in [
+            "", "..", "../x", "a/../b", "a\\b", "a\0b", "-1", "+1", "a b", "a//b", ".",
+        ] {
+            assert!(selector(text).is_err(), "{text:?} was accepted");
+        }
+    }
+
+    #[test]
+    fn the_admin_api_tells_malformed_from_absent() {
+        assert_eq!(repo_id("acme").unwrap_err().status(), 404);
+        assert_eq!(repo_id("42").unwrap_err().status(), 404);
+        assert_eq!(repo_id("..").unwrap_err().status(), 400);
+    }
+
+    #[test]
+    fn references_have_the_forms_of_the_contract() {
+        let hex = "0".repeat(40);
+        for text in ["main", "feature/x", "main@v0007", "HEAD", "0123abcd", &hex] {
+            assert_eq!(reference(Some(text)).unwrap(), Some(text));
+        }
+        assert_eq!(reference(None).unwrap(), None);
+        for text in ["a..b", "main@v7", "refs/heads/main", "a b", "x~1", "-x"] {
+            assert!(reference(Some(text)).is_err(), "{text} was accepted");
+        }
+    }
+}

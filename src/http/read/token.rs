@@ -1,0 +1,91 @@
+//! Which token a request of the Read API shows.
+
+use hyper::HeaderMap;
+use hyper::header::{AUTHORIZATION, HeaderName, HeaderValue};
+
+use crate::access::{self, TokenHolder};
+use crate::base::secret::Secret;
+use crate::http::call::Call;
+use crate::http::error::Error;
+
+const PRIVATE_TOKEN: HeaderName = HeaderName::from_static("private-token");
+const INSTANCE_ID: HeaderName = HeaderName::from_static("x-instance-id");
+
+/// Who holds the token of this request.
+///
+/// # Errors
+/// No token, two different ones, one that is not in its form, and what the gate refuses.
+pub(super) fn holder(call: &Call) -> Result<TokenHolder, Error> {
+    let headers = call.headers();
+    let token = shown(headers).ok_or_else(Error::no_credential)?;
+    let instance_id = headers.get(INSTANCE_ID).map(HeaderValue::as_bytes);
+    match call.gate().token(&token, instance_id) {
+        // What is no instance id is not the one that the token is bound to.
+        Err(access::Error::Invalid { .. }) => Err(access::Error::FingerprintMismatch.into()),
+        other => Ok(other?),
+    }
+}
+
+/// The one token in `PRIVATE-TOKEN` or `Authorization: Bearer`; the same in both is one. Nothing
+/// else is a credential, and least of all the query.
+fn shown(headers: &HeaderMap) -> Option<Secret> {
+    let private = headers.get(PRIVATE_TOKEN).map(HeaderValue::as_bytes);
+    let bearer = headers
+        .get(AUTHORIZATION)
+        .and_then(|value| bearer(value.as_bytes()));
+    match (private, bearer) {
+        (Some(private), Some(bearer)) if private != bearer => None,
+        (Some(token), _) | (None, Some(token)) => Secret::parse(token),
+        (None, None) => None,
+    }
+}
+
+fn bearer(value: &[u8]) -> Option<&[u8]> {
+    let space = value.iter().position(|&b| b == b' ')?;
+    value[..space]
+        .eq_ignore_ascii_case(b"bearer")
+        .then(|| value[space..].trim_ascii())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_is_shown_in_one_of_two_headers() {
+        let (one, two) = ("a".repeat(64), "b".repeat(64));
+        let with = |lines: &[(HeaderName, String)]| -> Option<String> {
+            let headers = lines
+                .iter()
+                .map(|(name, value)| (name.clone(), HeaderValue::try_from(value).unwrap()))
+                .collect();
+            shown(&headers).map(|secret| secret.reveal().to_owned())
+        };
+        let bearer = |token: &str| (AUTHORIZATION, format!("Bearer {token}"));
+        let private = |token: &str| (PRIVATE_TOKEN, token.to_owned());
+        let basic = || (AUTHORIZATION, "Basic eDp5".to_owned());
+        for lines in [
+            vec![private(&one)],
+            vec![bearer(&one)],
+            vec![(AUTHORIZATION, format!("bearer  {one}"))],
+            vec![private(&one), bearer(&one)],
+            vec![private(&one), basic()],
+        ] {
+            assert_eq!(with(&lines), Some(one.clone()), "{lines:?}");
+        }
+        for lines in [
+            vec![],
+            vec![basic()],
+            vec![private("")],
+            vec![private(&one[1..])],
+            vec![private(&one.to_uppercase())],
+            vec![private(&format!("0x{}", &one[2..]))],
+            vec![private(&format!("{one},"))],
+            vec![private(&one), bearer(&two)],
+            vec![private(""), bearer(&one)],
+            vec![(AUTHORIZATION, one.clone())],
+        ] {
+            assert_eq!(with(&lines), None, "{lines:?}");
+        }
+    }
+}

@@ -1,0 +1,46 @@
+//! The id under which a request is answered and logged.
+
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use hyper::header::HeaderValue;
+
+/// Sixteen hexadecimal digits: eight of the process, eight of the request. Never a client's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct RequestId(u64);
+
+/// Makes the ids of one process.
+#[derive(Debug)]
+pub(super) struct RequestIds {
+    process: u64,
+    last: AtomicU64,
+}
+
+impl RequestIds {
+    /// Starts counting; another process counts elsewhere.
+    pub(super) fn new() -> Self {
+        Self {
+            process: u64::from(rand::random::<u32>()) << 32,
+            last: AtomicU64::new(0),
+        }
+    }
+
+    /// The next id.
+    pub(super) fn next(&self) -> RequestId {
+        let count = self.last.fetch_add(1, Ordering::Relaxed) & u64::from(u32::MAX);
+        RequestId(self.process | count)
+    }
+}
+
+impl RequestId {
+    /// The value of `X-Request-Id`.
+    pub(super) fn header(self) -> HeaderValue {
+        HeaderValue::try_from(self.to_string()).expect("hexadecimal digits are visible")
+    }
+}
+
+impl fmt::Display for RequestId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:016x}", self.0)
+    }
+}

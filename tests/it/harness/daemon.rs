@@ -1,0 +1,223 @@
+//! The real binary on a folder of its own.
+
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader, Read as _, Write};
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::{Child, ChildStdout, Command, ExitStatus, Output, Stdio};
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::json;
+use tempfile::TempDir;
+
+use super::{Answer, Connection, Project, User};
+
+const BINARY: &str = env!("CARGO_BIN_EXE_siteconf");
+
+/// A running daemon. Dropping it kills the process and removes the folder.
+#[derive(Debug)]
+pub(crate) struct Daemon {
+    folder: TempDir,
+    process: Child,
+    /// Kept open: a daemon must be able to print.
+    output: BufReader<ChildStdout>,
+    address: SocketAddr,
+}
+
+impl Daemon {
+    /// Starts on an empty folder.
+    pub(crate) fn start() -> Self {
+        Self::start_with(&[])
+    }
+
+    /// Starts on an empty folder with more flags.
+    pub(crate) fn start_with(flags: &[&str]) -> Self {
+        let folder = tempfile::Builder::new()
+            .prefix("siteconf-it-")
+            .tempdir()
+            .expect("a folder of our own");
+        let (process, output, address) = launch(&folder, flags);
+        Self {
+            folder,
+            process,
+            output,
+            address,
+        }
+    }
+
+    /// The address it listens on.
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The data folder.
+    pub(crate) fn data(&self) -> PathBuf {
+        self.folder.path().join("data")
+    }
+
+    /// Everything it logged so far.
+    pub(crate) fn log(&self) -> String {
+        fs::read_to_string(self.folder.path().join("log")).expect("a log")
+    }
+
+    /// Asks it to stop, and waits until it did.
+    pub(crate) fn stop(&mut self) -> ExitStatus {
+        let id = i32::try_from(self.process.id()).expect("a process id");
+        kill_process(Pid::from_raw(id).expect("not zero"), Signal::TERM).expect("it runs");
+        self.process.wait().expect("it ends")
+    }
+
+    /// Ends it at once, as a crash would.
+    pub(crate) fn kill(&mut self) {
+        self.process.kill().expect("it runs");
+        self.process.wait().expect("it ends");
+    }
+
+    /// Starts again on the same folder; it must have ended.
+    pub(crate) fn restart(&mut self) {
+        (self.process, self.output, self.address) = launch(&self.folder, &[]);
+    }
+
+    /// Runs another command beside it.
+    pub(crate) fn command(&self, arguments: &[&str], input: &str) -> Output {
+        let mut process = Command::new(BINARY)
+            .args(arguments)
+            .arg("--data")
+            .arg(self.data())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the binary runs");
+        let mut stdin = process.stdin.take().expect("it has an input");
+        stdin.write_all(input.as_bytes()).expect("it reads");
+        drop(stdin);
+        process.wait_with_output().expect("it ends")
+    }
+
+    /// Runs a command that must succeed.
+    #[track_caller]
+    pub(crate) fn run(&self, arguments: &[&str], input: &str) {
+        let output = self.command(arguments, input);
+        assert!(output.status.success(), "{arguments:?}: {output:?}");
+    }
+
+    /// Adds an account; its password is [`password_of`] its name.
+    #[track_caller]
+    pub(crate) fn add_account(&self, name: &str, roles: &[&str]) {
+        let mut arguments = vec!["user", "add", name, "--password-stdin"];
+        for role in roles {
+            arguments.extend(["--role", role]);
+        }
+        self.run(&arguments, &format!("{}\n", password_of(name)));
+    }
+
+    /// Adds an account with these roles and logs it in.
+    #[track_caller]
+    pub(crate) fn user(&self, name: &str, roles: &[&str]) -> User {
+        self.add_account(name, roles);
+        self.session(name)
+    }
+
+    /// Logs in an account that exists.
+    #[track_caller]
+    pub(crate) fn session(&self, name: &str) -> User {
+        let password = if name == "admin" {
+            self.initial_password()
+        } else {
+            password_of(name)
+        };
+        let cookie = cookie_of(&self.login(name, &password).expect_status(200));
+        User::new(self.address, Some(("Cookie", &cookie)))
+    }
+
+    /// Tries to log in.
+    #[track_caller]
+    pub(crate) fn login(&self, name: &str, password: &str) -> Answer {
+        let body = json!({ "username": name, "password": password });
+        self.anonymous().post("/user/login", &body)
+    }
+
+    /// The password that the first start chose for `admin`.
+    pub(crate) fn initial_password(&self) -> String {
+        let file = self.data().join("secrets/initial-password");
+        let text = fs::read_to_string(file).expect("the first start leaves a password");
+        text.trim_end().to_owned()
+    }
+
+    /// Somebody without a credential.
+    pub(crate) fn anonymous(&self) -> User {
+        User::new(self.address, None)
+    }
+
+    /// The holder of a token.
+    pub(crate) fn token(&self, token: &str) -> User {
+        User::new(self.address, Some(("PRIVATE-TOKEN", token)))
+    }
+
+    /// The holder of a fresh token of the project's owner that covers just the project.
+    #[track_caller]
+    pub(crate) fn reader(&self, project: &Project) -> User {
+        let body = json!({ "name": "reader", "repos": [project.id] });
+        let token = project.user.issue(&body);
+        self.token(token["tokenString"].as_str().unwrap())
+    }
+
+    /// A connection to send bytes over.
+    pub(crate) fn connect(&self) -> Connection {
+        Connection::open(self.address)
+    }
+}
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        drop(self.process.kill());
+        drop(self.process.wait());
+    }
+}
+
+/// The password of an account that a test added.
+pub(crate) fn password_of(name: &str) -> String {
+    format!("{name} has a password")
+}
+
+/// The `name=value` of the cookie that an answer sets.
+#[track_caller]
+pub(crate) fn cookie_of(answer: &Answer) -> String {
+    let cookie = answer.header("Set-Cookie").expect("a cookie is set");
+    cookie.split(';').next().expect("a name").to_owned()
+}
+
+/// Starts the binary and waits until it says where it listens.
+fn launch(folder: &TempDir, flags: &[&str]) -> (Child, BufReader<ChildStdout>, SocketAddr) {
+    let log = File::options()
+        .append(true)
+        .create(true)
+        .open(folder.path().join("log"))
+        .expect("a file for the log");
+    let mut process = Command::new(BINARY)
+        .args(["serve", "--listen", "127.0.0.1:0", "--data"])
+        .arg(folder.path().join("data"))
+        .args(flags)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(log)
+        .spawn()
+        .expect("the binary starts");
+    let mut output = BufReader::new(process.stdout.take().expect("it has an output"));
+    let address = output
+        .by_ref()
+        .lines()
+        .map_while(Result::ok)
+        .find_map(|line| {
+            let address = line.strip_prefix("listening on http://")?.parse();
+            Some(address.expect("an address"))
+        });
+    let Some(address) = address else {
+        drop(process.kill());
+        let status = process.wait();
+        let log = fs::read_to_string(folder.path().join("log"));
+        panic!("it never listened: {status:?} {log:?}");
+    };
+    (process, output, address)
+}

@@ -1,0 +1,26 @@
+//! What the tests speak with: a daemon, its users, their projects, and the specification's digests
+//! computed a second time.
+
+mod answer;
+mod connection;
+mod daemon;
+mod encode;
+mod expected;
+pub(crate) mod git;
+mod project;
+mod user;
+
+pub(crate) use answer::Answer;
+pub(crate) use connection::Connection;
+pub(crate) use daemon::{Daemon, cookie_of, password_of};
+pub(crate) use encode::segment;
+pub(crate) use expected::{branch_digest, git_blob_id, masked, md5_hex, paths};
+pub(crate) use project::Project;
+pub(crate) use user::User;
+
+/// Where the Admin API is mounted.
+pub(crate) const ADMIN: &str = "/site-builder/api";
+/// Where the Read API is mounted.
+pub(crate) const READ: &str = "/site-builder/api/erp-config";
+/// Where the Read API is mounted once more, for GitLab clients.
+pub(crate) const READ_V4: &str = "/site-builder/api/erp-config/api/v4";

@@ -1,0 +1,224 @@
+//! Snapshots and the listing of them: specification sections 2 and 9, contract section 6.
+
+use serde_json::{Value, json};
+
+use crate::harness::{Answer, Daemon, Project, branch_digest, masked, paths};
+
+/// A branch with one save, one more, one of another file, and a deletion.
+fn project(daemon: &Daemon) -> Project {
+    let project = Project::with_main(&daemon.user("alice", &[]), "acme/shop");
+    project.save("main", "a.xml", "one");
+    project.save("main", "a.xml", "four");
+    project.save("main", "b/c.xml", "x");
+    project
+        .user
+        .delete(&project.file("main", "a.xml"))
+        .expect_status(200);
+    project
+}
+
+fn history(project: &Project, query: &str) -> Answer {
+    let target = project.on("main", &format!("/history{query}"));
+    project.user.get(&target)
+}
+
+/// The versions of a page.
+#[track_caller]
+fn versions(page: &Answer) -> Vec<String> {
+    let text = |entry: &Value| entry["version"].as_str().unwrap().to_owned();
+    page.json().as_array().unwrap().iter().map(text).collect()
+}
+
+/// The files of a state, each with its bytes.
+type Files<'a> = &'a [(&'a str, &'a [u8])];
+
+/// The digest of a state as the history spells it.
+fn ids(files: Files<'_>) -> (String, String) {
+    let digest = branch_digest(files);
+    (digest[..40].to_owned(), digest[..8].to_owned())
+}
+
+#[test]
+fn every_change_leaves_the_state_before_it_newest_first() {
+    let daemon = Daemon::start();
+    let project = project(&daemon);
+    let states: [(&str, &str, &str, Files<'_>); 4] = [
+        (
+            "v0004",
+            "delete",
+            "a.xml",
+            &[("a.xml", b"four"), ("b/c.xml", b"x")],
+        ),
+        ("v0003", "save", "b/c.xml", &[("a.xml", b"four")]),
+        ("v0002", "save", "a.xml", &[("a.xml", b"one")]),
+        ("v0001", "save", "a.xml", &[]),
+    ];
+    let expected = states.map(|(version, operation, path, files)| {
+        let (commit_id, short_id) = ids(files);
+        json!({
+            "version": version,
+            "created_at": "<time>",
+            "created_by": "alice",
+            "operation": operation,
+            "path": path,
+            "commit_id": commit_id,
+            "short_id": short_id,
+            "files": files.len(),
+            "bytes": files.iter().map(|(_, body)| body.len()).sum::<usize>(),
+        })
+    });
+    let page = history(&project, "?limit=100").expect_status(200).json();
+    assert_eq!(masked(page), json!(expected));
+}
+
+#[test]
+fn a_digest_that_nobody_asked_for_is_null_until_a_page_does() {
+    let daemon = Daemon::start();
+    let project = project(&daemon);
+    let all = history(&project, "").expect_status(200).json();
+    for entry in all.as_array().unwrap() {
+        let (commit, short) = (&entry["commit_id"], &entry["short_id"]);
+        assert_eq!(commit.is_null(), short.is_null(), "{entry}");
+        assert!(
+            commit.is_null()
+                || commit
+                    .as_str()
+                    .unwrap()
+                    .starts_with(short.as_str().unwrap())
+        );
+    }
+    history(&project, "?limit=100").expect_status(200);
+    for entry in history(&project, "").json().as_array().unwrap() {
+        assert!(entry["commit_id"].is_string(), "{entry}");
+    }
+}
+
+#[test]
+fn a_history_is_read_page_by_page() {
+    let daemon = Daemon::start();
+    let project = project(&daemon);
+    for (query, expected) in [
+        ("?limit=2", &["v0004", "v0003"] as &[&str]),
+        ("?limit=2&before=v0003", &["v0002", "v0001"]),
+        ("?before=v0002", &["v0001"]),
+        ("?before=v0001", &[]),
+        ("?before=v0009", &["v0004", "v0003", "v0002", "v0001"]),
+        ("?limit=100", &["v0004", "v0003", "v0002", "v0001"]),
+    ] {
+        assert_eq!(versions(&history(&project, query)), expected, "{query}");
+    }
+    for query in [
+        "?limit=0",
+        "?limit=-1",
+        "?limit=101",
+        "?limit=x",
+        "?before=v1",
+        "?before=1",
+    ] {
+        history(&project, query).assert_refused(400);
+    }
+}
+
+#[test]
+fn versions_are_padded_to_four_digits_and_never_skip() {
+    let daemon = Daemon::start();
+    let project = Project::with_main(&daemon.user("alice", &[]), "acme/shop");
+    for number in 1..=12 {
+        let saved = project.save("main", "a.xml", number.to_string()).json();
+        assert_eq!(saved["snapshot"], format!("v{number:04}"));
+    }
+    let mut all = project.versions("main");
+    all.reverse();
+    let expected: Vec<_> = (1..=12).map(|number| format!("v{number:04}")).collect();
+    assert_eq!(all, expected);
+}
+
+#[test]
+fn each_branch_counts_its_own_versions() {
+    let daemon = Daemon::start();
+    let project = project(&daemon);
+    project.add_branch("test");
+    let saved = project.save("test", "a.xml", "x").json();
+    assert_eq!(saved["snapshot"], "v0001");
+    assert_eq!(project.versions("test"), ["v0001"]);
+    assert_eq!(project.versions("main").len(), 4);
+}
+
+#[test]
+fn a_refused_change_leaves_no_snapshot() {
+    let daemon = Daemon::start();
+    let project = project(&daemon);
+    let user = &project.user;
+    user.put(&project.file("main", "b"), b"x")
+        .assert_refused(400);
+    user.put(&project.file("main", "../x"), b"x")
+        .assert_refused(400);
+    user.delete(&project.file("main", "none"))
+        .assert_refused(404);
+    assert_eq!(project.versions("main").len(), 4);
+}
+
+#[test]
+fn a_snapshot_is_listed_and_read_like_a_branch() {
+    let daemon = Daemon::start();
+    let project = project(&daemon);
+    let tree = |version: &str, query: &str| {
+        let target = project.on("main", &format!("/snapshots/{version}/tree{query}"));
+        project.user.get(&target).expect_status(200).json()
+    };
+    assert_eq!(tree("v0001", "?recursive=1"), json!([]));
+    assert_eq!(paths(&tree("v0002", "?recursive=1")), ["a.xml"]);
+    assert_eq!(
+        paths(&tree("v0004", "?recursive=1")),
+        ["a.xml", "b", "b/c.xml"]
+    );
+    assert_eq!(paths(&tree("v0004", "?path=b")), ["b/c.xml"]);
+    assert_eq!(tree("v0002", "")[0]["size"], 3);
+    for (version, body) in [("v0002", "one"), ("v0003", "four"), ("v0004", "four")] {
+        let target = project.on("main", &format!("/snapshots/{version}/files/a.xml"));
+        project.user.get(&target).assert_bytes(200, body.as_bytes());
+    }
+}
+
+#[test]
+fn a_snapshot_never_changes() {
+    let daemon = Daemon::start();
+    let project = project(&daemon);
+    let target = project.on("main", "/snapshots/v0003/files/a.xml");
+    let tree = project.on("main", "/snapshots/v0003/tree");
+    let before = project.user.get(&tree).json();
+    project.save("main", "a.xml", "five");
+    project
+        .user
+        .post(&project.on("main", "/rollback?to=v0001"), &json!({}))
+        .expect_status(200);
+    project.user.get(&target).assert_bytes(200, b"four");
+    project.user.get(&tree).assert_json(200, &before);
+    for method in ["PUT", "DELETE", "POST"] {
+        let answer = project.user.request(method, &target).body(b"x").send();
+        answer.assert_refused(405);
+        assert_eq!(answer.header("Allow"), Some("GET, HEAD, OPTIONS"));
+    }
+}
+
+#[test]
+fn a_version_has_one_spelling() {
+    let daemon = Daemon::start();
+    let project = project(&daemon);
+    for rest in ["/tree", "/files/a.xml"] {
+        let at = |version: &str| {
+            let target = project.on("main", &format!("/snapshots/{version}{rest}"));
+            project.user.get(&target)
+        };
+        for malformed in [
+            "v1", "v001", "v00001", "1", "V0001", "0001", "v", "v000a", "%20v0001",
+        ] {
+            at(malformed).assert_refused(400);
+        }
+        for absent in ["v0000", "v0005", "v9999", "v10000"] {
+            at(absent).assert_refused(404);
+        }
+    }
+    let target = project.on("main", "/snapshots/v0001/files/a.xml");
+    project.user.get(&target).assert_refused(404);
+}

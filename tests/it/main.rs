@@ -1,0 +1,39 @@
+//! The service as its users meet it: the real binary on a folder of its own, spoken to over a real
+//! socket. One test a rule of the specification or the wire contract, asserting whole answers.
+//!
+//! Who speaks is always said: `daemon.anonymous()`, a session (`daemon.user("alice", &[])`), or the
+//! holder of a token (`daemon.token(…)`).
+#![cfg(test)]
+
+mod harness;
+
+mod batch;
+mod branches;
+mod conditions;
+mod crash;
+mod cross_site;
+mod diff;
+mod digest;
+mod file_names;
+mod files;
+mod fingerprint;
+mod health;
+mod history;
+mod import;
+mod json_bodies;
+mod load;
+mod login;
+mod projects;
+mod ranges;
+mod read_branches;
+mod read_files;
+mod read_tree;
+mod revisions;
+mod roles;
+mod rollback;
+mod sessions;
+mod token_access;
+mod tokens;
+mod transport_bodies;
+mod transport_heads;
+mod tree;

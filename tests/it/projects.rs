@@ -1,0 +1,236 @@
+//! Projects: specification sections 2 and 4.2, contract sections 3 and 6.
+
+use serde_json::json;
+
+use crate::harness::{ADMIN, Daemon, Project, User, masked, segment};
+
+const PROJECTS: &str = "/site-builder/api/projects";
+
+/// The repo ids of a listing.
+#[track_caller]
+fn listed(user: &User, query: &str) -> Vec<String> {
+    let projects = user.get(&format!("{PROJECTS}{query}")).expect_status(200);
+    let id = |project: &serde_json::Value| project["repo_id"].as_str().unwrap().to_owned();
+    projects.json().as_array().unwrap().iter().map(id).collect()
+}
+
+#[test]
+fn a_user_creates_a_project_and_owns_it() {
+    let daemon = Daemon::start();
+    let alice = daemon.user("alice", &[]);
+    let answer = alice.post(PROJECTS, &json!({ "name": "acme/shop", "type": "erp" }));
+    assert_eq!(answer.status, 201);
+    let created = answer.json();
+    assert_eq!(
+        masked(created.clone()),
+        json!({
+            "repo_id": "acme/shop.erp",
+            "id": 1,
+            "name": "acme/shop",
+            "type": "erp",
+            "owner": "alice",
+            "default_branch": null,
+            "created_at": "<time>",
+            "updated_at": "<time>",
+        })
+    );
+    alice
+        .get(&format!("{PROJECTS}/acme%2Fshop.erp"))
+        .assert_json(200, &created);
+    alice.get(PROJECTS).assert_json(200, &json!([created]));
+}
+
+#[test]
+fn a_listing_has_the_callers_own_projects_only() {
+    let daemon = Daemon::start();
+    let (alice, bob) = (daemon.user("alice", &[]), daemon.user("bob", &[]));
+    for name in ["b", "a/z", "a"] {
+        Project::create(&alice, name);
+    }
+    Project::create(&bob, "acme/shop");
+    assert_eq!(listed(&alice, ""), ["a.erp", "a/z.erp", "b.erp"]);
+    assert_eq!(listed(&bob, ""), ["acme/shop.erp"]);
+    assert_eq!(listed(&daemon.session("admin"), ""), [""; 0]);
+}
+
+#[test]
+fn a_listing_can_add_what_roles_open() {
+    let daemon = Daemon::start();
+    let alice = daemon.user("alice", &[]);
+    for name in ["acme/shop", "acmefoo", "other"] {
+        Project::create(&alice, name);
+    }
+    let public = daemon.user("paul", &["ROLE_SITEBUILDER_EDITOR__PUBLIC"]);
+    Project::create(&public, "public/forms");
+    let bob = daemon.user("bob", &["ROLE_SITEBUILDER_USER__acme"]);
+    Project::create(&bob, "mine");
+    assert_eq!(listed(&bob, ""), ["mine.erp"]);
+    assert_eq!(
+        listed(&bob, "?scope=accessible"),
+        ["acme/shop.erp", "mine.erp", "public/forms.erp"]
+    );
+    let all = [
+        "acme/shop.erp",
+        "acmefoo.erp",
+        "mine.erp",
+        "other.erp",
+        "public/forms.erp",
+    ];
+    let auditor = daemon.user("audit", &["ROLE_SITEBUILDER_EDITOR__READONLY"]);
+    assert_eq!(listed(&auditor, "?scope=accessible"), all);
+    assert_eq!(listed(&daemon.session("admin"), "?scope=accessible"), all);
+}
+
+#[test]
+fn a_name_is_taken_once_for_everybody() {
+    let daemon = Daemon::start();
+    let (alice, bob) = (daemon.user("alice", &[]), daemon.user("bob", &[]));
+    let body = json!({ "name": "acme/shop", "type": "erp" });
+    alice.post(PROJECTS, &body).expect_status(201);
+    alice.post(PROJECTS, &body).assert_refused(400);
+    bob.post(PROJECTS, &body).assert_refused(400);
+    let other_type = json!({ "name": "acme/shop", "type": "web" });
+    alice.post(PROJECTS, &other_type).expect_status(201);
+    assert_eq!(listed(&alice, ""), ["acme/shop.erp", "acme/shop.web"]);
+    assert_eq!(listed(&bob, ""), [""; 0]);
+}
+
+#[test]
+fn malformed_names_and_types_are_refused() {
+    let daemon = Daemon::start();
+    let alice = daemon.user("alice", &[]);
+    let long = "x".repeat(101);
+    for name in [
+        "", "/", "/a", "a/", "a//b", ".", "..", "a/../b", "./a", "-a", "a/-b", "a.", "a b", "a:b",
+        "a%b", "a\\b", "a\u{0}", "a\nb", &long,
+    ] {
+        let body = json!({ "name": name, "type": "erp" });
+        alice.post(PROJECTS, &body).assert_refused(400);
+    }
+    let long = "t".repeat(33);
+    for kind in ["", "ERP", "-e", "_e", "e.p", "e/p", "e p", "ерп", &long] {
+        let body = json!({ "name": "acme", "type": kind });
+        alice.post(PROJECTS, &body).assert_refused(400);
+    }
+    assert_eq!(listed(&alice, ""), [""; 0]);
+}
+
+#[test]
+fn ordinary_names_are_taken_as_they_are() {
+    let daemon = Daemon::start();
+    let alice = daemon.user("alice", &[]);
+    let longest = "x".repeat(100);
+    for name in [
+        "a",
+        "acme/shop/eu",
+        "v1.2",
+        "a_b-c",
+        "Склад",
+        "UPPER",
+        &longest,
+    ] {
+        let project = Project::create(&alice, name);
+        let answer = alice.get(&project.admin("")).expect_status(200).json();
+        assert_eq!(answer["name"], name);
+        assert_eq!(answer["repo_id"], format!("{name}.erp"));
+    }
+}
+
+#[test]
+fn a_project_says_which_branch_is_its_default() {
+    let daemon = Daemon::start();
+    let project = Project::create(&daemon.user("alice", &[]), "acme/shop");
+    let default = || project.user.get(&project.admin("")).json()["default_branch"].clone();
+    assert_eq!(default(), json!(null));
+    for (branch, expected) in [
+        ("test", "test"),
+        ("dev", "dev"),
+        ("main", "main"),
+        ("master", "master"),
+    ] {
+        project.add_branch(branch);
+        assert_eq!(default(), json!(expected));
+    }
+}
+
+#[test]
+fn a_deleted_project_is_gone_with_all_it_had() {
+    let daemon = Daemon::start();
+    let project = Project::with_main(&daemon.user("alice", &[]), "acme/shop");
+    project.save("main", "a.xml", "<a/>");
+    let reader = daemon.reader(&project);
+    project.user.delete(&project.admin("")).assert_empty(204);
+    for target in [
+        project.admin(""),
+        project.admin("/branches"),
+        project.on("main", "/tree"),
+        project.file("main", "a.xml"),
+    ] {
+        project.user.get(&target).assert_refused(404);
+    }
+    project.user.delete(&project.admin("")).assert_refused(404);
+    let answer = reader.get(&project.read("/tree"));
+    assert!(matches!(answer.status, 403 | 404), "{answer:?}");
+    assert_eq!(listed(&project.user, ""), [""; 0]);
+
+    let again = Project::create(&project.user, "acme/shop");
+    assert_ne!(again.number, project.number);
+    again
+        .user
+        .get(&again.admin("/branches"))
+        .assert_json(200, &json!([]));
+}
+
+#[test]
+fn another_users_project_is_forbidden_and_an_absent_one_not_found() {
+    let daemon = Daemon::start();
+    let project = Project::with_main(&daemon.user("alice", &[]), "acme/shop");
+    let bob = daemon.user("bob", &[]);
+    for rest in [
+        "",
+        "/branches",
+        "/branches/main/tree",
+        "/branches/none/tree",
+    ] {
+        bob.get(&project.admin(rest)).assert_refused(403);
+        bob.get(&format!("{ADMIN}/projects/none.erp{rest}"))
+            .assert_refused(404);
+    }
+    bob.delete(&project.admin("")).assert_refused(403);
+    project.user.get(&project.admin("")).expect_status(200);
+}
+
+#[test]
+fn a_malformed_project_in_a_path_is_a_bad_request() {
+    let daemon = Daemon::start();
+    let alice = daemon.user("alice", &[]);
+    for id in [
+        "none", "a b.erp", "-a.erp", "a..erp/b", "../a.erp", "a//b.erp", ".erp",
+    ] {
+        let target = format!("{ADMIN}/projects/{}", segment(id));
+        alice.get(&target).assert_refused(400);
+    }
+    for target in ["%2e%2e%2f%2e%2e", "%zz.erp", "%ff.erp", "a%00.erp"] {
+        alice
+            .get(&format!("{ADMIN}/projects/{target}"))
+            .assert_refused(400);
+    }
+}
+
+#[test]
+fn public_projects_are_made_by_public_editors() {
+    let daemon = Daemon::start();
+    let body = json!({ "name": "public/forms", "type": "erp" });
+    let alice = daemon.user("alice", &[]);
+    alice.post(PROJECTS, &body).assert_refused(403);
+    let paul = daemon.user("paul", &["ROLE_SITEBUILDER_EDITOR__PUBLIC"]);
+    paul.post(PROJECTS, &body).expect_status(201);
+    let by_root = json!({ "name": "public/help", "type": "erp" });
+    daemon
+        .session("admin")
+        .post(PROJECTS, &by_root)
+        .expect_status(201);
+    alice
+        .get(&format!("{PROJECTS}/public%2Fforms.erp"))
+        .expect_status(200);
+}

@@ -1,0 +1,304 @@
+//! The role table of specification section 5.4, cell by cell: who may do what to which project.
+
+use serde_json::json;
+
+use crate::harness::{Answer, Daemon, Project, User};
+
+const USER: &str = "ROLE_SITEBUILDER_USER";
+const PUBLIC: &str = "ROLE_SITEBUILDER_EDITOR__PUBLIC";
+const READONLY: &str = "ROLE_SITEBUILDER_EDITOR__READONLY";
+const ROOT: &str = "ROLE_SITEBUILDER_EDITOR__ROOT";
+
+/// What an account may do to a project.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum May {
+    /// Read, list, write, delete, roll back.
+    All,
+    /// Read and list.
+    Read,
+    /// Nothing: 403.
+    Nothing,
+}
+
+use May::{All, Nothing, Read};
+
+/// A project that the table speaks of; each has a branch `main` with `a.xml` and two snapshots.
+struct Projects {
+    /// `acme/shop.erp` of alice.
+    shop: Project,
+    /// `public/forms.erp` of paul.
+    public: Project,
+}
+
+impl Projects {
+    fn create(daemon: &Daemon) -> Self {
+        let fill = |owner: &User, name: &str| {
+            let project = Project::with_main(owner, name);
+            project.save("main", "a.xml", "one");
+            project.save("main", "a.xml", "two");
+            project
+        };
+        Self {
+            shop: fill(&daemon.user("alice", &[]), "acme/shop"),
+            public: fill(&daemon.user("paul", &[PUBLIC]), "public/forms"),
+        }
+    }
+}
+
+/// Each row: what it shows, the account's roles, its rights on `acme/shop.erp` of somebody else and
+/// on a public project.
+const TABLE: [(&str, &[&str], May, May); 20] = [
+    ("no role", &[], Nothing, Read),
+    ("user", &[USER], Nothing, Read),
+    (
+        "prefix equal to the repo id",
+        &["ROLE_SITEBUILDER_USER__acme/shop.erp"],
+        All,
+        Read,
+    ),
+    (
+        "prefix without the type",
+        &["ROLE_SITEBUILDER_USER__acme/shop"],
+        All,
+        Read,
+    ),
+    (
+        "prefix of the group",
+        &["ROLE_SITEBUILDER_USER__acme"],
+        All,
+        Read,
+    ),
+    (
+        "prefix that is a part of the group",
+        &["ROLE_SITEBUILDER_USER__acm"],
+        Nothing,
+        Read,
+    ),
+    (
+        "prefix that is a part of the name",
+        &["ROLE_SITEBUILDER_USER__acme/sho"],
+        Nothing,
+        Read,
+    ),
+    (
+        "prefix longer than the name",
+        &["ROLE_SITEBUILDER_USER__acme/shop2"],
+        Nothing,
+        Read,
+    ),
+    (
+        "prefix of another type",
+        &["ROLE_SITEBUILDER_USER__acme/shop.web"],
+        Nothing,
+        Read,
+    ),
+    (
+        "prefix below the name",
+        &["ROLE_SITEBUILDER_USER__acme/shop/eu"],
+        Nothing,
+        Read,
+    ),
+    (
+        "prefix in another case",
+        &["ROLE_SITEBUILDER_USER__ACME"],
+        Nothing,
+        Read,
+    ),
+    (
+        "prefix of the last segment",
+        &["ROLE_SITEBUILDER_USER__shop"],
+        Nothing,
+        Read,
+    ),
+    (
+        "prefix of the type",
+        &["ROLE_SITEBUILDER_USER__erp"],
+        Nothing,
+        Read,
+    ),
+    ("public editor", &[PUBLIC], Nothing, All),
+    ("auditor", &[READONLY], Read, Read),
+    ("root", &[ROOT], All, All),
+    (
+        "auditor and prefix",
+        &[READONLY, "ROLE_SITEBUILDER_USER__acme"],
+        All,
+        Read,
+    ),
+    ("auditor and public editor", &[READONLY, PUBLIC], Read, All),
+    ("root and auditor", &[ROOT, READONLY], All, All),
+    (
+        "two prefixes",
+        &["ROLE_SITEBUILDER_USER__x", "ROLE_SITEBUILDER_USER__acme"],
+        All,
+        Read,
+    ),
+];
+
+/// Tries every action on a project, and compares with what the account may do.
+#[track_caller]
+fn assert_rights(project: &Project, may: May, case: &str) {
+    let user = &project.user;
+    let rollback = project.on("main", "/rollback?to=v0002");
+    let batch = json!({ "actions": [
+        { "action": "create", "file_path": "batch.xml", "content": "x" },
+        { "action": "delete", "file_path": "batch.xml" },
+    ] });
+    let branch = json!({ "name": "of-the-test" });
+    let reads: [(&str, Answer); 6] = [
+        ("read", user.get(&project.file("main", "a.xml"))),
+        ("list", user.get(&project.on("main", "/tree"))),
+        ("list branches", user.get(&project.admin("/branches"))),
+        ("list history", user.get(&project.on("main", "/history"))),
+        (
+            "read snapshot",
+            user.get(&project.on("main", "/snapshots/v0002/files/a.xml")),
+        ),
+        (
+            "compare",
+            user.get(&project.on("main", "/diff?from=v0001&to=v0002")),
+        ),
+    ];
+    let changes: [(&str, Answer); 7] = [
+        ("write", user.put(&project.file("main", "b.xml"), b"x")),
+        ("delete", user.delete(&project.file("main", "b.xml"))),
+        ("batch", user.post(&project.on("main", "/batch"), &batch)),
+        (
+            "rehearse rollback",
+            user.request("POST", &format!("{rollback}&dry_run=1"))
+                .send(),
+        ),
+        ("roll back", user.request("POST", &rollback).send()),
+        (
+            "create branch",
+            user.post(&project.admin("/branches"), &branch),
+        ),
+        ("delete branch", user.delete(&project.on("of-the-test", ""))),
+    ];
+    for (action, answer) in reads {
+        assert_right(&answer, may != Nothing, case, action);
+    }
+    for (action, answer) in changes {
+        if action == "rehearse rollback" && may == Read {
+            assert!(matches!(answer.status, 200 | 403), "{case}: {answer:?}");
+        } else {
+            assert_right(&answer, may == All, case, action);
+        }
+    }
+}
+
+#[track_caller]
+fn assert_right(answer: &Answer, allowed: bool, case: &str, action: &str) {
+    if allowed {
+        assert!(answer.status < 300, "{case} may {action}: {answer:?}");
+    } else {
+        assert_eq!(answer.status, 403, "{case} may not {action}: {answer:?}");
+    }
+}
+
+#[test]
+fn every_role_opens_what_the_table_says_and_nothing_else() {
+    let daemon = Daemon::start();
+    let projects = Projects::create(&daemon);
+    for (row, (case, roles, on_shop, on_public)) in TABLE.iter().enumerate() {
+        let user = daemon.user(&format!("user-{row}"), roles);
+        for (project, may) in [(&projects.shop, on_shop), (&projects.public, on_public)] {
+            let before = project.versions("main").len();
+            let case = format!("{case} on {}", project.id);
+            assert_rights(&project.seen_by(&user), *may, &case);
+            if *may != All {
+                assert_eq!(project.versions("main").len(), before, "{case}");
+            }
+        }
+    }
+}
+
+#[test]
+fn an_owner_may_do_everything_whatever_the_role() {
+    let daemon = Daemon::start();
+    for (row, roles) in [
+        &[] as &[&str],
+        &[USER],
+        &["ROLE_SITEBUILDER_USER__other"],
+        &[ROOT],
+    ]
+    .iter()
+    .enumerate()
+    {
+        let owner = daemon.user(&format!("owner-{row}"), roles);
+        let project = Project::with_main(&owner, &format!("own-{row}"));
+        project.save("main", "a.xml", "one");
+        project.save("main", "a.xml", "two");
+        assert_rights(&project, All, &format!("owner with {roles:?}"));
+        owner.delete(&project.admin("")).assert_empty(204);
+    }
+}
+
+#[test]
+fn a_token_is_given_only_for_what_its_owner_reads() {
+    let daemon = Daemon::start();
+    let projects = Projects::create(&daemon);
+    for (row, (case, roles, on_shop, on_public)) in TABLE.iter().enumerate() {
+        let user = daemon.user(&format!("user-{row}"), roles);
+        for (project, may) in [(&projects.shop, on_shop), (&projects.public, on_public)] {
+            let body = json!({ "name": "t", "repos": [project.id] });
+            let answer = user.post("/site-builder/api/tokens", &body);
+            if *may == Nothing {
+                assert_eq!(answer.status, 403, "{case}: {answer:?}");
+                continue;
+            }
+            let token = answer.expect_status(201).json();
+            let holder = daemon.token(token["tokenString"].as_str().unwrap());
+            for target in [project.raw("a.xml"), project.read("/tree")] {
+                let answer = holder.get(&target);
+                assert_eq!(answer.status, 200, "{case}: {answer:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_prefix_covers_a_group_and_not_its_neighbours() {
+    let daemon = Daemon::start();
+    let alice = daemon.user("alice", &[]);
+    let bob = daemon.user("bob", &["ROLE_SITEBUILDER_USER__acme"]);
+    for (name, covered) in [
+        ("acme", true),
+        ("acme/shop", true),
+        ("acme/shop/eu", true),
+        ("acmefoo", false),
+        ("acme2/shop", false),
+        ("acme-x", false),
+        ("acme.x", false),
+        ("Acme", false),
+        ("x/acme", false),
+    ] {
+        let project = Project::with_main(&alice, name);
+        let answer = bob.put(&project.file("main", "a.xml"), b"x");
+        let expected = if covered { 201 } else { 403 };
+        assert_eq!(answer.status, expected, "{name}: {answer:?}");
+    }
+}
+
+#[test]
+fn a_role_does_not_open_what_is_not_there() {
+    let daemon = Daemon::start();
+    let projects = Projects::create(&daemon);
+    let shop = projects.shop.seen_by(&daemon.session("admin"));
+    shop.user.get(&shop.on("none", "/tree")).assert_refused(404);
+    shop.user
+        .get("/site-builder/api/projects/none.erp/branches")
+        .assert_refused(404);
+}
+
+#[test]
+fn an_unknown_role_cannot_be_given() {
+    let daemon = Daemon::start();
+    for role in ["ROLE_ADMIN", "ROLE_SITEBUILDER_USER__", "root", ""] {
+        let output = daemon.command(
+            &["user", "add", "alice", "--password-stdin", "--role", role],
+            "long enough\n",
+        );
+        assert!(!output.status.success(), "{role}");
+    }
+}

@@ -1,0 +1,233 @@
+//! Checks of the source text itself: the arrows between the layers, what belongs to one layer only,
+//! the length of files, and what a visitor sees at the top.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Each layer and the layers below it that it may import (architecture section 2).
+const MAY_IMPORT: [(&str, &[&str]); 8] = [
+    ("base", &[]),
+    ("object", &["base"]),
+    ("store", &["base"]),
+    ("manifest", &["base", "object", "store"]),
+    ("repo", &["base", "object", "store", "manifest"]),
+    ("access", &["base", "store", "repo"]),
+    ("http", &["base", "repo", "access"]),
+    (
+        "cli",
+        &[
+            "base", "object", "store", "manifest", "repo", "access", "http",
+        ],
+    ),
+];
+
+/// Names that only some layers may utter: packages that stay in their layer, and the authority to
+/// change a project, which nobody but these may make out of nothing.
+const ONLY_IN: [(&str, &[&str]); 10] = [
+    ("hyper::", &["http"]),
+    ("hyper_util::", &["http"]),
+    ("http_body_util::", &["http"]),
+    ("clap::", &["cli"]),
+    ("toml::", &["cli"]),
+    ("tracing_subscriber::", &["cli"]),
+    ("rustix::termios::", &["cli"]),
+    ("rusqlite::", &["store"]),
+    ("argon2::", &["access"]),
+    ("ProjectWriter::new", &["access", "cli", "repo"]),
+];
+
+/// What is visible at the top, and nothing else; configuration of tools lies in dotfiles.
+const TOP_LEVEL: [&str; 7] = [
+    "Cargo.toml",
+    "Cargo.lock",
+    "src",
+    "objects-layout.md",
+    "tests",
+    "benches",
+    "README.md",
+];
+
+const FILE_LINES_MAX: usize = 500;
+/// One screen.
+const FRONT_DOOR_LINES_MAX: usize = 50;
+
+#[test]
+fn layers_import_only_downwards_and_keep_to_themselves_what_is_theirs() {
+    let mut faults = Vec::new();
+    for (layer, _) in MAY_IMPORT {
+        for path in rust_files(&root().join("src").join(layer)) {
+            faults.extend(faults_of(layer, &shown(&path), &read(&path)));
+        }
+    }
+    assert_none(&faults);
+}
+
+#[test]
+fn every_source_file_belongs_to_a_layer() {
+    let known = |path: &Path| {
+        let inside = path.strip_prefix(root().join("src")).unwrap();
+        let first = inside.components().next().unwrap().as_os_str();
+        MAY_IMPORT.iter().any(|(layer, _)| first == *layer)
+            || inside == Path::new("lib.rs")
+            || inside == Path::new("main.rs")
+    };
+    let strays: Vec<_> = rust_files(&root().join("src"))
+        .into_iter()
+        .filter(|path| !known(path))
+        .map(|path| shown(&path))
+        .collect();
+    assert_none(&strays);
+}
+
+#[test]
+fn files_are_short() {
+    let mut faults = Vec::new();
+    let mut hold = |path: &Path, most: usize| {
+        let lines = read(path).lines().count();
+        if lines > most {
+            faults.push(format!("{}: {lines} lines, at most {most}", shown(path)));
+        }
+    };
+    for folder in ["src", "tests", "benches"] {
+        for path in rust_files(&root().join(folder)) {
+            hold(&path, FILE_LINES_MAX);
+        }
+    }
+    hold(&root().join("src/lib.rs"), FRONT_DOOR_LINES_MAX);
+    hold(&root().join("src/main.rs"), 20);
+    assert_none(&faults);
+}
+
+#[test]
+fn the_top_level_is_the_architectures() {
+    let ignored = read(&root().join(".gitignore"));
+    let ignored: Vec<_> = ignored.lines().map(|line| line.trim_matches('/')).collect();
+    let strays: Vec<_> = fs::read_dir(root())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .filter(|name| !name.starts_with('.') && !ignored.contains(&name.as_str()))
+        .filter(|name| !TOP_LEVEL.contains(&name.as_str()))
+        .collect();
+    assert_none(&strays);
+}
+
+#[test]
+fn the_checks_find_what_they_look_for() {
+    let count = |layer, text| faults_of(layer, &format!("src/{layer}/x.rs"), text).len();
+    for (layer, wrong) in [
+        ("base", "use crate::store::Store;"),
+        ("object", "let x = crate::store::Scan::prefix(\"a\");"),
+        ("store", "use crate::object::Node;"),
+        ("http", "use crate::store::StoreError;"),
+        ("http", "use crate::{base::id::BlobId, access::Gate};"),
+        ("repo", "pub(in crate::access) fn f() {}"),
+        ("http", "use super::super::base::id;"),
+        ("repo", "use hyper::Request;"),
+        ("access", "fn f(e: rusqlite::Error) {}"),
+        ("http", "let w = ProjectWriter::new(project, \"me\");"),
+    ] {
+        assert_eq!(count(layer, wrong), 1, "{layer}: {wrong}");
+    }
+    for (layer, fine) in [
+        ("http", "use crate::access::Gate;"),
+        ("http", "use crate::http::route;"),
+        ("cli", "use super::manifest;"),
+        ("store", "use rusqlite::Connection;"),
+        ("repo", "/// As `hyper::Body` in [`crate::http`]."),
+        ("http", "use not_rusqlite::x; use my_crate::y;"),
+        ("access", "ProjectWriter::new(project, actor)"),
+    ] {
+        assert_eq!(count(layer, fine), 0, "{layer}: {fine}");
+    }
+}
+
+/// What is wrong with a layer's source text. Comments may point anywhere.
+fn faults_of(layer: &str, path: &str, text: &str) -> Vec<String> {
+    let allowed = MAY_IMPORT
+        .iter()
+        .find_map(|(name, allowed)| (*name == layer).then_some(*allowed))
+        .expect("every layer is in the table");
+    let mut faults = Vec::new();
+    let code = text.lines().enumerate().filter(|(_, line)| {
+        let line = line.trim_start();
+        !line.starts_with("//")
+    });
+    for (index, line) in code {
+        let mut fault = |what: String| faults.push(format!("{path}:{}: {what}", index + 1));
+        for after in uses(line, "crate::") {
+            let name = leading_word(after);
+            if name.is_empty() {
+                fault("groups imports across layers; write one `use` a layer".into());
+            } else if name != layer && !allowed.contains(&name) {
+                fault(format!("{layer} imports «{name}»"));
+            }
+        }
+        for after in uses(line, "super::") {
+            let target = after.trim_start_matches("super::");
+            let supers = 1 + (after.len() - target.len()) / "super::".len();
+            if supers >= module_depth(path) {
+                fault("leaves its layer through `super`; say `crate::`".into());
+            }
+        }
+        for (name, layers) in ONLY_IN {
+            if !layers.contains(&layer) && uses(line, name).next().is_some() {
+                fault(format!("«{name}» belongs to {}", layers.join(", ")));
+            }
+        }
+    }
+    faults
+}
+
+/// How many modules below the crate a file's module is: 1 for `src/http/mod.rs`.
+fn module_depth(path: &str) -> usize {
+    let depth = path.matches('/').count();
+    depth - usize::from(path.ends_with("/mod.rs"))
+}
+
+/// What follows each use of `name` as a word of its own.
+fn uses<'a>(line: &'a str, name: &'a str) -> impl Iterator<Item = &'a str> {
+    line.match_indices(name).filter_map(move |(at, found)| {
+        let before = line[..at].chars().next_back();
+        let own = !before.is_some_and(|c| c.is_alphanumeric() || c == '_' || c == ':');
+        own.then(|| &line[at + found.len()..])
+    })
+}
+
+fn leading_word(text: &str) -> &str {
+    let end = text.find(|c: char| !c.is_alphanumeric() && c != '_');
+    &text[..end.unwrap_or(text.len())]
+}
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn shown(path: &Path) -> String {
+    let inside = path.strip_prefix(root()).unwrap_or(path);
+    inside.display().to_string()
+}
+
+fn read(path: &Path) -> String {
+    fs::read_to_string(path).expect("a file of the project is readable text")
+}
+
+/// The Rust files of a folder and below; none if there is no such folder.
+fn rust_files(folder: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir(folder) else {
+        return Vec::new();
+    };
+    let mut found = Vec::new();
+    for entry in entries {
+        let path = entry.expect("a folder of the project is readable").path();
+        if path.is_dir() {
+            found.extend(rust_files(&path));
+        } else if path.extension().is_some_and(|e| e == "rs") {
+            found.push(path);
+        }
+    }
+    found
+}
+
+fn assert_none(faults: &[String]) {
+    assert!(faults.is_empty(), "\n{}\n", faults.join("\n"));
+}
