@@ -17,6 +17,7 @@
 
 pub mod access;
 pub mod base;
+pub mod cli;
 pub mod http;
 pub mod manifest;
 pub mod object;

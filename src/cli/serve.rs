@@ -13,10 +13,11 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use super::settings::Settings;
 use super::{Error, Result, Streams, first_start, log};
 use crate::access::{Accounts, Gate};
-use crate::base::clock::SystemClock;
+use crate::base::clock::{Clock, SystemClock};
 use crate::http::{HttpSettings, Server};
 use crate::repo::Repository;
 use crate::store::Store;
+use crate::store::record_cache::RecordCache;
 use crate::store::sqlite::SqliteStore;
 
 /// Serves until SIGTERM or Ctrl-C, then answers what is in flight. A second signal ends the process
@@ -30,12 +31,13 @@ pub(super) fn serve(settings: &Settings, streams: &mut Streams<'_>) -> Result<()
 
     let store = SqliteStore::open_locked(&settings.data)?;
     let folder = store.folder().clone();
-    let store: Arc<dyn Store> = Arc::new(store);
-    let repository = Repository::new(store, Arc::new(SystemClock));
+    let store: Arc<dyn Store> = Arc::new(RecordCache::new(store));
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let repository = Repository::new(store, Arc::clone(&clock));
     let key = first_start::server_key(&folder)?;
     first_start::first_account(&folder, &Accounts::new(&repository), streams)?;
     let gate = Gate::new(repository, key, settings.sessions);
-    let server = Server::new(gate, http_settings(settings));
+    let server = Server::new(gate, clock, http_settings(settings));
 
     let runtime = runtime()?;
     runtime.block_on(async {
