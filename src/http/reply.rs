@@ -15,6 +15,7 @@ use serde::Serialize;
 use super::etag::ETag;
 use super::large_body::LargeReader;
 use super::request_id::RequestId;
+use crate::base::clock::Timestamp;
 
 /// An answer.
 #[derive(Debug)]
@@ -23,6 +24,9 @@ pub(super) struct Reply {
     pub(super) status: StatusCode,
     headers: HeaderMap,
     body: ReplyBody,
+    keep_until: Option<Timestamp>,
+    /// True when the headers that every answer carries are there.
+    sealed: bool,
 }
 
 /// How long a client may use an answer again.
@@ -58,6 +62,8 @@ impl Reply {
             status,
             headers: HeaderMap::with_capacity(32),
             body: ReplyBody::Whole(None),
+            keep_until: None,
+            sealed: false,
         }
     }
 
@@ -111,6 +117,72 @@ impl Reply {
         reply.validated(&tag, freshness)
     }
 
+    /// The answer, marked as right for the same request until this time or a write of a record.
+    pub(super) fn kept_until(mut self, until: Timestamp) -> Self {
+        self.keep_until = Some(until);
+        self
+    }
+
+    /// Until when the same request has this answer, if it may be kept.
+    pub(super) fn keep_until(&self) -> Option<Timestamp> {
+        self.keep_until
+    }
+
+    /// The value of a header.
+    pub(super) fn header(&self, name: &HeaderName) -> Option<&HeaderValue> {
+        self.headers.get(name)
+    }
+
+    /// The same answer once more, `None` for one that is read while it is sent.
+    pub(super) fn duplicate(&self) -> Option<Self> {
+        let ReplyBody::Whole(bytes) = &self.body else {
+            return None;
+        };
+        let copy = Self {
+            status: self.status,
+            headers: self.headers.clone(),
+            body: ReplyBody::Whole(bytes.clone()),
+            keep_until: self.keep_until,
+            sealed: self.sealed,
+        };
+        Some(copy.sealed())
+    }
+
+    /// The answer to a client that has the bytes, `None` for one without a tag.
+    pub(super) fn unchanged(&self) -> Option<Self> {
+        let mut reply = Self::empty(StatusCode::NOT_MODIFIED);
+        reply.headers.insert(ETAG, self.headers.get(ETAG)?.clone());
+        for name in [CACHE_CONTROL, VARY] {
+            if let Some(value) = self.headers.get(&name) {
+                reply.headers.insert(name, value.clone());
+            }
+        }
+        Some(reply.sealed())
+    }
+
+    /// The answer with the headers that every answer carries.
+    fn sealed(mut self) -> Self {
+        if self.sealed {
+            return self;
+        }
+        self.headers
+            .entry(CACHE_CONTROL)
+            .or_insert(HeaderValue::from_static("no-store"));
+        for (name, value) in [
+            (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+            (REFERRER_POLICY, "no-referrer"),
+            (X_FRAME_OPTIONS, "DENY"),
+            (
+                HeaderName::from_static("cross-origin-resource-policy"),
+                "same-origin",
+            ),
+        ] {
+            self.headers.insert(name, HeaderValue::from_static(value));
+        }
+        self.sealed = true;
+        self
+    }
+
     /// Length of the body in bytes, as the headers say.
     pub(super) fn body_bytes(&self) -> u64 {
         let length = self.headers.get(CONTENT_LENGTH);
@@ -126,29 +198,21 @@ impl Reply {
         head_only: bool,
         close: bool,
     ) -> Response<ReplyBody> {
-        let mut response = Response::new(if head_only {
+        let Self {
+            status,
+            mut headers,
+            body,
+            ..
+        } = self.sealed();
+        let body = if head_only {
             ReplyBody::Whole(None)
         } else {
-            self.body
-        });
-        *response.status_mut() = self.status;
-        let mut headers = self.headers;
-        headers
-            .entry(CACHE_CONTROL)
-            .or_insert(HeaderValue::from_static("no-store"));
+            body
+        };
+        let mut response = Response::new(body);
+        *response.status_mut() = status;
         if close {
             headers.insert(CONNECTION, HeaderValue::from_static("close"));
-        }
-        for (name, value) in [
-            (X_CONTENT_TYPE_OPTIONS, "nosniff"),
-            (REFERRER_POLICY, "no-referrer"),
-            (X_FRAME_OPTIONS, "DENY"),
-            (
-                HeaderName::from_static("cross-origin-resource-policy"),
-                "same-origin",
-            ),
-        ] {
-            headers.insert(name, HeaderValue::from_static(value));
         }
         headers.insert(HeaderName::from_static("x-request-id"), id.header());
         *response.headers_mut() = headers;

@@ -20,8 +20,8 @@ use crate::tree::{Tree, parse};
 
 /// Asserts that the tree is that of these files in every respect.
 pub(crate) fn assert_agrees(tree: &Tree, files: &Files) {
-    assert_eq!(tree.from_scratch(files), tree.id, "in order");
-    assert_eq!(tree.from_scratch(files.iter().rev()), tree.id, "backwards");
+    assert_eq!(tree.built_at_once(files), tree.id, "in order");
+    assert_eq!(tree.built_at_once(files.iter().rev()), tree.id, "backwards");
     let totals = model::totals(files);
     assert_eq!(tree.manifest.totals, totals);
     assert_eq!(assert_shape(&tree.nodes, tree.manifest.root), totals);

@@ -83,7 +83,7 @@ fn a_directory_of_a_hundred_thousand_grows_and_shrinks_without_a_trace() {
             editor.put_file(draft, &parse(path), *file).unwrap();
         }
     });
-    assert_eq!(tree.id, tree.from_scratch(&all));
+    assert_eq!(tree.id, tree.built_at_once(&all));
 }
 
 #[test]
@@ -100,7 +100,7 @@ fn single_edits_of_a_large_directory_leave_no_trace_of_their_order() {
             }
             assert_eq!(
                 tree.id,
-                tree.from_scratch(&files),
+                tree.built_at_once(&files),
                 "{count} files, round {round}"
             );
             assert_diff(&tree, &old, &old_files, &files);

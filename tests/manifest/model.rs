@@ -12,7 +12,7 @@ pub(crate) type Files = BTreeMap<String, FileEntry>;
 pub(crate) fn file(number: u64) -> FileEntry {
     let hash = *blake3::hash(&number.to_le_bytes()).as_bytes();
     FileEntry {
-        executable: number % 3 == 0,
+        executable: number.is_multiple_of(3),
         size: number,
         md5: Md5::from_bytes(hash[..16].try_into().unwrap()),
         git: GitId::from_bytes(hash[..20].try_into().unwrap()),

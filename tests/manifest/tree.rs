@@ -38,7 +38,7 @@ impl Tree {
     }
 
     /// The manifest that these files have when they are put into nothing, in this order.
-    pub(crate) fn from_scratch<'f>(
+    pub(crate) fn built_at_once<'f>(
         &self,
         files: impl IntoIterator<Item = (&'f String, &'f FileEntry)>,
     ) -> ManifestId {
