@@ -183,6 +183,11 @@ impl Gate {
         Ok(self.repository.create_project(id, account.number)?)
     }
 
+    /// A number that changes whenever a record may have changed, and with it what anybody may read.
+    pub fn generation(&self) -> Result<u64> {
+        Ok(self.repository.store().generation()?)
+    }
+
     /// Where a body goes before the save that gives it a name.
     pub fn uploads(&self) -> Uploads {
         Uploads(self.repository.clone())

@@ -66,6 +66,10 @@ pub const RECORD_CACHE_BYTES: u64 = 16 << 20;
 pub const NODE_CACHE_BYTES: u64 = 64 << 20;
 /// Memory for small blobs, in bytes.
 pub const BLOB_CACHE_BYTES: u64 = 32 << 20;
+/// Memory for answers that are asked for again, in bytes.
+pub const WARM_BYTES: u64 = 32 << 20;
+/// Longest answer that is kept, in bytes.
+pub const WARM_ANSWER_BYTES_MAX: u64 = 1 << 20;
 /// Branch digests and git tree ids kept in memory, entries each.
 pub const DIGEST_CACHE_ENTRIES: usize = 100_000;
 

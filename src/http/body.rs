@@ -21,7 +21,15 @@ const REFUSED_BODY_WAIT: Duration = Duration::from_secs(1);
 pub(super) struct RequestBody {
     incoming: Incoming,
     client_waits: bool,
-    failed: bool,
+    state: State,
+}
+
+/// How far a body was read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Coming,
+    Ended,
+    Failed,
 }
 
 impl RequestBody {
@@ -30,7 +38,7 @@ impl RequestBody {
         Self {
             incoming,
             client_waits: head.headers.contains_key(EXPECT),
-            failed: false,
+            state: State::Coming,
         }
     }
 
@@ -61,7 +69,11 @@ impl RequestBody {
     /// [`Error::SlowBody`] when none come in time, [`Error::BrokenBody`] when it ends early.
     pub(super) async fn next(&mut self) -> Result<Option<Bytes>, Error> {
         let next = self.next_frame().await;
-        self.failed |= next.is_err();
+        match next {
+            Ok(Some(_)) => {}
+            Ok(None) => self.state = State::Ended,
+            Err(_) => self.state = State::Failed,
+        }
         next
     }
 
@@ -110,20 +122,18 @@ impl RequestBody {
     ///
     /// Returns true when a rest stays unread, so that the connection cannot carry another request.
     pub(super) async fn settle(&mut self) -> bool {
-        if self.incoming.is_end_stream() {
+        if self.state == State::Ended || self.incoming.is_end_stream() {
             return false;
         }
         let short = self
             .announced()
             .is_some_and(|bytes| bytes <= REFUSED_BODY_BYTES_MAX as u64);
-        if self.failed || self.client_waits || !short {
+        if self.state == State::Failed || self.client_waits || !short {
             return true;
         }
-        let rest = async {
-            while let Some(Ok(_)) = self.incoming.frame().await {}
-            self.incoming.is_end_stream()
-        };
-        !timeout(REFUSED_BODY_WAIT, rest).await.unwrap_or(false)
+        let rest = async { while let Ok(Some(_)) = self.next().await {} };
+        let in_time = timeout(REFUSED_BODY_WAIT, rest).await.is_ok();
+        !in_time || self.state != State::Ended
     }
 }
 

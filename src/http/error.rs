@@ -28,8 +28,8 @@ pub(super) enum Error {
     /// Something in the request is not in its form.
     #[error("{0}")]
     Malformed(String),
-    /// The body ended before its announced end.
-    #[error("the body ended early")]
+    /// The body ended before its announced end, or its chunks are malformed.
+    #[error("the body broke off or is malformed")]
     BrokenBody,
     /// A page of another site asks.
     #[error("a request of another site")]
@@ -146,7 +146,6 @@ impl Error {
             Surface::Admin => admin.into(),
         };
         match self {
-            Self::BrokenBody => "the body ended before its announced end".into(),
             Self::CrossSite => "requests of other sites are refused".into(),
             Self::NoRoute => either("404 Not Found", "there is no such route"),
             Self::Method { .. } => either(
@@ -162,10 +161,9 @@ impl Error {
                 (Surface::Admin, access::UNAUTHORIZED) => "Not logged in".into(),
                 (_, text) => text.into(),
             },
-            Self::Access(access::Error::Forbidden) => either(
-                "403 Forbidden",
-                "you have no role that allows this on the project",
-            ),
+            Self::Access(access::Error::Forbidden) => {
+                either("403 Forbidden", "your roles do not allow this")
+            }
             Self::Access(access::Error::NotFound) => missing(surface, Missing::Project).into(),
             Self::Access(access::Error::NoSuchToken) => {
                 either("404 Token Not Found", "Token not found")
@@ -345,7 +343,7 @@ mod tests {
                 gate(access::Error::Forbidden),
                 403,
                 "403 Forbidden",
-                "you have no role that allows this on the project",
+                "your roles do not allow this",
             ),
             (
                 gate(access::Error::NotFound),

@@ -28,16 +28,27 @@ impl ETag {
 
     /// True if an `If-None-Match` of the request names this tag, so that the client has the answer.
     pub(super) fn is_known_to(&self, headers: &HeaderMap) -> bool {
-        members(headers, IF_NONE_MATCH).any(|member| {
-            let member = member.strip_prefix("W/").unwrap_or(member);
-            member == "*" || unquoted(member) == Some(&self.0)
-        })
+        names(headers, &self.0)
     }
 
     /// True if the validator of an `If-Range` is this tag.
     pub(super) fn is_in_if_range(&self, value: &HeaderValue) -> bool {
         value.to_str().ok().and_then(unquoted) == Some(&self.0)
     }
+}
+
+/// True if an `If-None-Match` of the request names the tag that an answer carries.
+pub(super) fn is_known(tag: &HeaderValue, headers: &HeaderMap) -> bool {
+    let tag = tag.to_str().ok().and_then(unquoted);
+    tag.is_some_and(|tag| names(headers, tag))
+}
+
+/// True if an `If-None-Match` of the request names this unquoted tag.
+fn names(headers: &HeaderMap, tag: &str) -> bool {
+    members(headers, IF_NONE_MATCH).any(|member| {
+        let member = member.strip_prefix("W/").unwrap_or(member);
+        member == "*" || unquoted(member) == Some(tag)
+    })
 }
 
 /// What an `If-Match` asks for.

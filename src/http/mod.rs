@@ -37,6 +37,7 @@ mod request_id;
 mod search;
 mod server;
 mod upload;
+mod warm;
 
 use std::error::Error as _;
 use std::fmt::Write as _;
@@ -48,6 +49,7 @@ use std::time::Instant;
 
 use hyper::body::Incoming;
 use hyper::header::{ALLOW, HeaderValue};
+use hyper::http::request::Parts;
 use hyper::{Method, Request, Response, StatusCode};
 
 use body::RequestBody;
@@ -58,6 +60,7 @@ use query::{Query, keys_for_log};
 use reply::{Reply, ReplyBody};
 use request_id::{RequestId, RequestIds};
 pub use server::Server;
+use warm::{Question, Warm};
 
 use crate::access::Gate;
 use crate::base::clock::Clock;
@@ -96,6 +99,7 @@ struct Service {
     settings: HttpSettings,
     cookie: SessionCookie,
     ids: RequestIds,
+    warm: Warm,
 }
 
 impl Service {
@@ -104,6 +108,7 @@ impl Service {
         Self {
             cookie: SessionCookie::new(external_url.is_some_and(|url| url.starts_with("https://"))),
             ids: RequestIds::new(),
+            warm: Warm::new(),
             gate,
             clock,
             settings,
@@ -146,14 +151,21 @@ async fn handle(
     let mut body = RequestBody::new(incoming, &head);
     let (method, uri) = (head.method.clone(), head.uri.clone());
 
-    let mut surface = Surface::Admin;
-    let answered = answer(service, head, &mut body, &mut surface);
-    let reply = match unpanicked(answered).await {
-        Ok(reply) => reply,
-        Err(error) => {
-            log_failure(id, &error);
-            error.into_reply(surface)
+    let asked = Question::of(&head).zip(service.gate.generation().ok());
+    let warm = asked.and_then(|(question, generation)| {
+        let now = service.clock.now();
+        service
+            .warm
+            .answer(question, &head.headers, generation, now)
+    });
+    let reply = if let Some(reply) = warm {
+        reply
+    } else {
+        let reply = made(Arc::clone(&service), head, &mut body, id).await;
+        if let Some((question, generation)) = asked {
+            service.warm.keep(question, &reply, generation);
         }
+        reply
     };
 
     let close = body.settle().await;
@@ -172,11 +184,21 @@ async fn handle(
     reply.into_response(id, method == Method::HEAD, close)
 }
 
+/// Makes an answer, or one out of the error that prevents it.
+async fn made(service: Arc<Service>, head: Parts, body: &mut RequestBody, id: RequestId) -> Reply {
+    let mut surface = Surface::Admin;
+    let answered = answer(service, head, body, &mut surface);
+    unpanicked(answered).await.unwrap_or_else(|error| {
+        log_failure(id, &error);
+        error.into_reply(surface)
+    })
+}
+
 /// Limits, route, and the API that answers. `surface` is set as soon as it is known whose words an
 /// error speaks.
 async fn answer(
     service: Arc<Service>,
-    head: hyper::http::request::Parts,
+    head: Parts,
     body: &mut RequestBody,
     surface: &mut Surface,
 ) -> Result<Reply, Error> {

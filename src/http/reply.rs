@@ -7,7 +7,7 @@ use bytes::Bytes;
 use hyper::body::{Body, Frame, SizeHint};
 use hyper::header::{
     CACHE_CONTROL, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, ETAG, HeaderName, HeaderValue,
-    REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
+    REFERRER_POLICY, VARY, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
 };
 use hyper::{HeaderMap, Response, StatusCode};
 use serde::Serialize;
@@ -15,6 +15,7 @@ use serde::Serialize;
 use super::etag::ETag;
 use super::large_body::LargeReader;
 use super::request_id::RequestId;
+use crate::base::clock::Timestamp;
 
 /// An answer.
 #[derive(Debug)]
@@ -23,6 +24,9 @@ pub(super) struct Reply {
     pub(super) status: StatusCode,
     headers: HeaderMap,
     body: ReplyBody,
+    keep_until: Option<Timestamp>,
+    /// True when the headers that every answer carries are there.
+    sealed: bool,
 }
 
 /// How long a client may use an answer again.
@@ -58,6 +62,8 @@ impl Reply {
             status,
             headers: HeaderMap::with_capacity(32),
             body: ReplyBody::Whole(None),
+            keep_until: None,
+            sealed: false,
         }
     }
 
@@ -89,8 +95,13 @@ impl Reply {
 
     /// The answer with its tag and how long it may be used again.
     pub(super) fn validated(self, tag: &ETag, freshness: Freshness) -> Self {
+        // A client's cache may serve several users: who asks is part of the key.
         self.with(ETAG, tag.header())
             .with(CACHE_CONTROL, freshness.header())
+            .with(
+                VARY,
+                HeaderValue::from_static("Authorization, Cookie, Private-Token"),
+            )
     }
 
     /// A rendered list with a tag of its bytes, or 304 when the client has it.
@@ -104,6 +115,72 @@ impl Reply {
             return Self::empty(StatusCode::NOT_MODIFIED).validated(&tag, freshness);
         }
         reply.validated(&tag, freshness)
+    }
+
+    /// The answer, marked as right for the same request until this time or a write of a record.
+    pub(super) fn kept_until(mut self, until: Timestamp) -> Self {
+        self.keep_until = Some(until);
+        self
+    }
+
+    /// Until when the same request has this answer, if it may be kept.
+    pub(super) fn keep_until(&self) -> Option<Timestamp> {
+        self.keep_until
+    }
+
+    /// The value of a header.
+    pub(super) fn header(&self, name: &HeaderName) -> Option<&HeaderValue> {
+        self.headers.get(name)
+    }
+
+    /// The same answer once more, `None` for one that is read while it is sent.
+    pub(super) fn duplicate(&self) -> Option<Self> {
+        let ReplyBody::Whole(bytes) = &self.body else {
+            return None;
+        };
+        let copy = Self {
+            status: self.status,
+            headers: self.headers.clone(),
+            body: ReplyBody::Whole(bytes.clone()),
+            keep_until: self.keep_until,
+            sealed: self.sealed,
+        };
+        Some(copy.sealed())
+    }
+
+    /// The answer to a client that has the bytes, `None` for one without a tag.
+    pub(super) fn unchanged(&self) -> Option<Self> {
+        let mut reply = Self::empty(StatusCode::NOT_MODIFIED);
+        reply.headers.insert(ETAG, self.headers.get(ETAG)?.clone());
+        for name in [CACHE_CONTROL, VARY] {
+            if let Some(value) = self.headers.get(&name) {
+                reply.headers.insert(name, value.clone());
+            }
+        }
+        Some(reply.sealed())
+    }
+
+    /// The answer with the headers that every answer carries.
+    fn sealed(mut self) -> Self {
+        if self.sealed {
+            return self;
+        }
+        self.headers
+            .entry(CACHE_CONTROL)
+            .or_insert(HeaderValue::from_static("no-store"));
+        for (name, value) in [
+            (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+            (REFERRER_POLICY, "no-referrer"),
+            (X_FRAME_OPTIONS, "DENY"),
+            (
+                HeaderName::from_static("cross-origin-resource-policy"),
+                "same-origin",
+            ),
+        ] {
+            self.headers.insert(name, HeaderValue::from_static(value));
+        }
+        self.sealed = true;
+        self
     }
 
     /// Length of the body in bytes, as the headers say.
@@ -121,29 +198,21 @@ impl Reply {
         head_only: bool,
         close: bool,
     ) -> Response<ReplyBody> {
-        let mut response = Response::new(if head_only {
+        let Self {
+            status,
+            mut headers,
+            body,
+            ..
+        } = self.sealed();
+        let body = if head_only {
             ReplyBody::Whole(None)
         } else {
-            self.body
-        });
-        *response.status_mut() = self.status;
-        let mut headers = self.headers;
-        headers
-            .entry(CACHE_CONTROL)
-            .or_insert(HeaderValue::from_static("no-store"));
+            body
+        };
+        let mut response = Response::new(body);
+        *response.status_mut() = status;
         if close {
             headers.insert(CONNECTION, HeaderValue::from_static("close"));
-        }
-        for (name, value) in [
-            (X_CONTENT_TYPE_OPTIONS, "nosniff"),
-            (REFERRER_POLICY, "no-referrer"),
-            (X_FRAME_OPTIONS, "DENY"),
-            (
-                HeaderName::from_static("cross-origin-resource-policy"),
-                "same-origin",
-            ),
-        ] {
-            headers.insert(name, HeaderValue::from_static(value));
         }
         headers.insert(HeaderName::from_static("x-request-id"), id.header());
         *response.headers_mut() = headers;
@@ -188,5 +257,57 @@ impl Body for ReplyBody {
             Self::Whole(bytes) => bytes.as_ref().map_or(0, |bytes| bytes.len() as u64),
             Self::Large(reader) => reader.left(),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::http::request_id::RequestIds;
+
+    #[test]
+    fn every_answer_carries_what_protects_it_and_head_keeps_the_length() {
+        let id = RequestIds::new().next();
+        let reply = Reply::json(StatusCode::OK, &"x");
+        let response = reply.into_response(id, true, true);
+        for (name, expected) in [
+            ("content-length", "3"),
+            ("content-type", "application/json"),
+            ("cache-control", "no-store"),
+            ("connection", "close"),
+            ("x-content-type-options", "nosniff"),
+            ("referrer-policy", "no-referrer"),
+            ("x-frame-options", "DENY"),
+            ("cross-origin-resource-policy", "same-origin"),
+            ("x-request-id", &id.to_string()),
+        ] {
+            assert_eq!(response.headers()[name], expected, "{name}");
+        }
+        assert_eq!(response.headers().len(), 9);
+        assert!(response.body().is_end_stream());
+    }
+
+    #[test]
+    fn a_list_is_sent_once() {
+        let mut request = HeaderMap::new();
+        let first = Reply::list(&["a"], Freshness::Moving, &request);
+        let tag = first.headers[ETAG].clone();
+        request.insert(hyper::header::IF_NONE_MATCH, tag.clone());
+        let again = Reply::list(&["a"], Freshness::Moving, &request);
+        assert_eq!((first.status.as_u16(), first.body_bytes()), (200, 5));
+        assert_eq!((again.status.as_u16(), again.body_bytes()), (304, 0));
+        assert_eq!(again.headers[ETAG], tag);
+        let changed = Reply::list(&["b"], Freshness::Moving, &request);
+        assert_eq!(changed.status.as_u16(), 200);
+    }
+
+    #[test]
+    fn only_a_full_commit_id_is_fresh_for_ever() {
+        let id = "0a".repeat(20);
+        let of = Freshness::of_reference;
+        assert_eq!(of(Some(&id)), Freshness::Fixed);
+        for moving in [None, Some("main"), Some("main@v0001"), Some(&id[..12])] {
+            assert_eq!(of(moving), Freshness::Moving, "{moving:?}");
+        }
     }
 }

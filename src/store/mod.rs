@@ -151,6 +151,12 @@ pub trait Store: Send + Sync + fmt::Debug {
     /// nobody else has, up to a bound of 20 ms.
     fn foreign_writes(&self) -> Result<u64>;
 
+    /// A number that changes whenever a record may have changed: before a commit is answered, and
+    /// within 20 ms after another process has written.
+    fn generation(&self) -> Result<u64> {
+        Ok(self.last_version()?.wrapping_add(self.foreign_writes()?))
+    }
+
     /// Makes the whole batch durable and visible, or none of it. Batches of many callers share a
     /// sync; one that is refused does not touch the others. Gives the version of the batch's last
     /// write, or of the store's when it writes nothing; deleting what is not there is no write.

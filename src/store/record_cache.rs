@@ -150,6 +150,11 @@ impl<S: Store> Store for RecordCache<S> {
         self.store.last_version()
     }
 
+    fn generation(&self) -> Result<u64> {
+        self.notice_foreign()?;
+        Ok(self.changes.load(Ordering::Acquire))
+    }
+
     fn foreign_writes(&self) -> Result<u64> {
         self.store.foreign_writes()
     }

@@ -22,7 +22,12 @@ use super::call::Call;
 use super::error::Error;
 use super::names;
 use super::reply::Reply;
+use crate::access::TokenHolder;
+use crate::base::clock::Timestamp;
 use crate::base::limits::REQUEST_TARGET_BYTES_MAX;
+
+/// Longest time that an answer is kept though nothing was written, in seconds.
+const KEPT_S_MAX: u64 = 5;
 
 /// The answer of the health check.
 #[derive(Debug, Serialize)]
@@ -58,12 +63,21 @@ fn act(call: &Call, route: &Route) -> Result<Reply, Error> {
             .gate()
             .open_by_token(&holder, &names::selector(project)?)?)
     };
-    match route {
+    let reply = match route {
         Route::Health => Err(Error::NoRoute),
         Route::Branches { project } => branches::list(call, &open(project)?),
         Route::Tree { project } => tree::list(call, &open(project)?),
         Route::Raw { project, path } => file::raw(call, &open(project)?, path),
-    }
+    }?;
+    Ok(reply.kept_until(kept_until(call, &holder)))
+}
+
+/// How long an answer may be kept: the token must not outlive itself, and its use is noted now and
+/// then.
+fn kept_until(call: &Call, holder: &TokenHolder) -> Timestamp {
+    let soon = call.service.clock.now().plus_s(KEPT_S_MAX);
+    let expiry = holder.token().expires_at;
+    expiry.map_or(soon, |expiry| expiry.min(soon))
 }
 
 /// Takes the parameters that some clients put into the body of a `GET`.
