@@ -44,11 +44,14 @@ pub(super) async fn receive(call: &Call, body: &mut RequestBody) -> Result<NewFi
     blocking::run(move || Ok(upload.finish()?)).await
 }
 
+/// An upload that is ready for its next piece, and memory for one.
+type Written = (Box<Upload>, Vec<u8>);
+
 /// An upload whose last piece is being written while the next one comes.
 enum Writing {
     /// Nothing is being written; the memory is for the next piece.
     Done(Box<Upload>, Vec<u8>),
-    Piece(JoinHandle<Result<(Box<Upload>, Vec<u8>), Error>>),
+    Piece(JoinHandle<Result<Written, Error>>),
 }
 
 impl Writing {
@@ -60,7 +63,7 @@ impl Writing {
         }))
     }
 
-    async fn finished(self) -> Result<(Box<Upload>, Vec<u8>), Error> {
+    async fn finished(self) -> Result<Written, Error> {
         match self {
             Self::Done(upload, piece) => Ok((upload, piece)),
             Self::Piece(written) => written.await.unwrap_or(Err(Error::Crashed)),
