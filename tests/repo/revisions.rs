@@ -1,3 +1,5 @@
+use std::fmt::Write;
+
 use siteconf::repo::{Error, Missing};
 
 use crate::fixture::{Scene, branch, files_of, path};
@@ -134,7 +136,7 @@ fn digests_go_on_where_trees_differ(scene: &Scene) {
         let mut text = String::new();
         for entry in made.list(None, true).unwrap() {
             if let siteconf::repo::EntryKind::File { size, md5, .. } = entry.kind {
-                text += &format!("{}|{size}|{md5}\n", entry.path);
+                writeln!(text, "{}|{size}|{md5}", entry.path).unwrap();
             }
         }
         let expected = siteconf::base::digest::sha256(text.as_bytes()).to_string();
