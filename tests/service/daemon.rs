@@ -42,6 +42,11 @@ impl Daemon {
         }
     }
 
+    /// Where it is reached.
+    pub(crate) fn base(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
     /// The data folder.
     pub(crate) fn data(&self) -> PathBuf {
         self.folder.path().join("data")

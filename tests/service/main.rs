@@ -14,4 +14,6 @@ mod parity;
 #[cfg(test)]
 mod planted;
 #[cfg(test)]
+mod readme;
+#[cfg(test)]
 mod writers;

@@ -1,0 +1,315 @@
+//! The README: what it tells people to type, typed as it stands there.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use serde_json::{Value, json};
+
+use crate::daemon::Daemon;
+
+/// Stands between the outputs of two blocks. The README's commands print no such byte.
+const MARK: &str = "\u{1e}";
+
+fn readme() -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md");
+    fs::read_to_string(path).unwrap()
+}
+
+/// The text of a section, up to the next one.
+fn section(heading: &str) -> String {
+    let text = readme();
+    let mut sections = text.split("\n## ");
+    let found = sections.find_map(|section| section.strip_prefix(heading)?.strip_prefix('\n'));
+    found
+        .unwrap_or_else(|| panic!("the README has no section «{heading}»"))
+        .to_owned()
+}
+
+/// The commands of the walk-through, block by block.
+fn walk_through() -> Vec<String> {
+    let text = section("A walk through it");
+    let parts = text.split("\n```sh\n").skip(1);
+    let blocks = parts.map(|part| part.split_once("\n```").expect("a block is closed").0);
+    blocks.map(str::to_owned).collect()
+}
+
+/// A machine without what the README needs must not pass for one on which it works.
+fn require(tools: &[&str]) {
+    for tool in tools {
+        let mut command = Command::new(tool);
+        let found = command.arg("--version").stdout(Stdio::null()).status();
+        assert!(
+            found.is_ok_and(|status| status.success()),
+            "«{tool}» is needed to run the README and is not on this machine"
+        );
+    }
+}
+
+/// What each block of the walk-through prints, one after the other in one shell.
+fn run_walk_through(daemon: &Daemon) -> Vec<String> {
+    require(&["bash", "curl", "sed", "grep"]);
+    let script = walk_through().join(&format!("\nprintf '{MARK}'\n"));
+    let output = Command::new("bash")
+        .args(["-euo", "pipefail", "-c", &script])
+        .env("BASE", daemon.base())
+        .env("DATA", daemon.data())
+        .output()
+        .unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{text}\n{said}");
+    assert_eq!(said, "");
+    text.split(MARK).map(str::to_owned).collect()
+}
+
+/// The JSON values that a block prints, one after the other.
+#[track_caller]
+fn values(printed: &str) -> Vec<Value> {
+    let values = serde_json::Deserializer::from_str(printed).into_iter();
+    values
+        .collect::<Result<_, _>>()
+        .unwrap_or_else(|e| panic!("{e}: {printed}"))
+}
+
+/// Takes fields out of a value that are others at every run, after a look at them.
+fn take(value: &mut Value, fields: &[&str]) {
+    for field in fields {
+        let taken = value.as_object_mut().unwrap().remove(*field);
+        assert!(taken.is_some_and(|taken| !taken.is_null()), "{field}");
+    }
+}
+
+#[test]
+fn the_walk_through_works_as_it_stands() {
+    let daemon = Daemon::start();
+    let printed = run_walk_through(&daemon);
+    let [
+        setup,
+        login,
+        made,
+        saved,
+        token,
+        client_reads,
+        again,
+        restored,
+    ] = printed.as_slice()
+    else {
+        panic!("the walk-through has other blocks: {printed:#?}");
+    };
+    assert_eq!(setup, "");
+    assert_eq!(
+        values(login),
+        [json!({ "username": "admin", "roles": ["ROLE_SITEBUILDER_EDITOR__ROOT"] })]
+    );
+
+    let mut made = values(made);
+    take(&mut made[0], &["id", "created_at", "updated_at"]);
+    assert_eq!(
+        made[0],
+        json!({
+            "repo_id": "acme/shop.erp", "name": "acme/shop", "type": "erp", "owner": "admin",
+            "default_branch": null,
+        })
+    );
+    assert_eq!(
+        [&made[1]["name"], &made[1]["commit"]["short_id"]],
+        ["main", "e3b0c442"]
+    );
+
+    // What `echo '<prices currency="EUR"/>' | md5sum` and `git hash-object` print, and `sha256sum` of
+    // the one line of the branch digest.
+    let (md5, git_id, short_id) = (
+        "3d6daa9c0d86d4ec1172cbd5eefc2264",
+        "18dea571a93a05a76f9a863027131df25535ca8e",
+        "82a528db",
+    );
+    assert_eq!(
+        values(saved),
+        [json!({
+            "path": "config/prices.xml", "size": 25, "md5": md5, "id": git_id,
+            "snapshot": "v0001", "created": true,
+        })]
+    );
+    assert_eq!(token, "", "the token goes into a variable");
+
+    let (branches, rest) = client_reads.split_once('\n').unwrap();
+    let (tree, raw) = rest.split_once('\n').unwrap();
+    let branches = &values(branches)[0];
+    assert_eq!(branches.as_array().unwrap().len(), 1);
+    assert_eq!(branches[0]["name"], "main");
+    assert_eq!(branches[0]["default"], true);
+    assert_eq!(branches[0]["commit"]["short_id"], short_id);
+    assert_eq!(
+        branches[0]["commit"]["id"].as_str().unwrap()[..8],
+        *short_id
+    );
+    let tree = &values(tree)[0];
+    let folder_id = &tree[0]["id"];
+    assert_eq!(
+        *tree,
+        json!([
+            { "id": folder_id, "name": "config", "type": "tree", "path": "config", "mode": "040000" },
+            { "id": git_id, "name": "prices.xml", "type": "blob", "path": "config/prices.xml",
+              "mode": "100644" },
+        ])
+    );
+    assert_eq!(raw, "<prices currency=\"EUR\"/>\n\n");
+
+    let again = values(again);
+    let [saved, history, rollback] = again.as_slice() else {
+        panic!("{again:#?}");
+    };
+    assert_eq!(
+        [&saved["snapshot"], &saved["created"]],
+        [&json!("v0002"), &json!(false)]
+    );
+    let versions = history.as_array().unwrap().iter();
+    let versions: Vec<_> = versions
+        .map(|snapshot| {
+            [
+                &snapshot["version"],
+                &snapshot["operation"],
+                &snapshot["files"],
+            ]
+        })
+        .collect();
+    assert_eq!(
+        json!(versions),
+        json!([["v0002", "save", 1], ["v0001", "save", 0]])
+    );
+    assert_eq!(
+        *rollback,
+        json!({ "restored": "v0002", "snapshot": "v0003", "short_id": short_id })
+    );
+    assert_eq!(
+        restored,
+        "<prices currency=\"EUR\"/>\n<prices currency=\"USD\"/>\n"
+    );
+}
+
+/// The rows of the tables of a section, as their cells.
+fn rows(section: &str) -> Vec<Vec<String>> {
+    let rows = section.lines().filter(|line| line.starts_with('|'));
+    rows.filter(|line| !line.starts_with("|---"))
+        .map(|line| {
+            // A bar inside a cell is written with a backslash.
+            let line = line.replace("\\|", "\u{1f}");
+            let cells = line.trim_matches('|').split('|');
+            cells
+                .map(|cell| cell.trim().replace('\u{1f}', "|"))
+                .collect()
+        })
+        .collect()
+}
+
+/// What stands in backquotes.
+fn quoted(text: &str) -> impl Iterator<Item = &str> {
+    text.split('`').skip(1).step_by(2)
+}
+
+/// The help that the program shows for a command.
+fn help(command: &[&str]) -> String {
+    let output = Command::new(env!("CARGO_BIN_EXE_siteconf"))
+        .args(command)
+        .arg("--help")
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{command:?}: {output:?}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// Every command that does something, by its words, as the helps list them.
+fn commands_below(above: &[&str], found: &mut BTreeSet<String>) {
+    let help = help(above);
+    let Some((_, listed)) = help.split_once("\nCommands:\n") else {
+        found.insert(above.join(" "));
+        return;
+    };
+    let lines = listed.lines().take_while(|line| !line.is_empty());
+    let names = lines.filter_map(|line| line.strip_prefix("  ")?.split(' ').next());
+    for name in names.filter(|name| !name.is_empty() && *name != "help") {
+        commands_below(&[above, &[name]].concat(), found);
+    }
+}
+
+#[test]
+fn the_commands_of_the_readme_are_those_of_the_program() {
+    let mut named = BTreeSet::new();
+    for row in rows(&section("Commands")).iter().skip(1) {
+        // A row names a command whole; the others of the row share its first words.
+        let mut group: Vec<&str> = Vec::new();
+        for text in quoted(&row[0]) {
+            let words: Vec<&str> = text
+                .split(' ')
+                .take_while(|word| word.chars().all(|c| c.is_ascii_lowercase()))
+                .collect();
+            let whole = if group.is_empty() {
+                words
+            } else {
+                [&group[..group.len() - words.len()], &words].concat()
+            };
+            let help = help(&whole);
+            assert!(
+                !help.contains("\nCommands:\n"),
+                "«{}» is no whole command",
+                whole.join(" ")
+            );
+            let flags = text.split(|c: char| !c.is_ascii_lowercase() && c != '-');
+            for flag in flags.filter(|flag| flag.starts_with("--")) {
+                let known =
+                    help.contains(&format!("{flag} ")) || help.contains(&format!("{flag}\n"));
+                assert!(known, "«{}» has no {flag}", whole.join(" "));
+            }
+            named.insert(whole.join(" "));
+            group = whole;
+        }
+    }
+    let mut known = BTreeSet::new();
+    commands_below(&[], &mut known);
+    assert_eq!(named, known);
+}
+
+#[test]
+fn the_settings_of_the_readme_are_those_of_the_program() {
+    let help = help(&["serve"]);
+    let words = help.split(|c: char| c.is_whitespace() || "[]=".contains(c));
+    let words: BTreeSet<_> = words
+        .filter(|word| word.starts_with("--") || word.starts_with("SITECONF_"))
+        .filter(|word| *word != "--help")
+        .collect();
+    let table = rows(&section("Settings"));
+    let named = table.iter().skip(1).flat_map(|row| &row[1..3]);
+    let named: BTreeSet<_> = named.flat_map(|cell| quoted(cell)).collect();
+    assert_eq!(named, words);
+}
+
+#[test]
+fn what_the_readme_points_to_is_there() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let text = readme();
+    let targets = text.split("](").skip(1);
+    let targets = targets.map(|rest| rest.split_once(')').expect("a link is closed").0);
+    let mut count = 0;
+    for target in targets.filter(|target| !target.contains("://")) {
+        let (file, anchor) = target.split_once('#').unwrap_or((target, ""));
+        assert!(
+            file.is_empty() || root.join(file).exists(),
+            "«{target}» is not there"
+        );
+        if file.is_empty() {
+            let headings = text.lines().filter_map(|line| line.strip_prefix("## "));
+            let mut anchors = headings.map(|h| h.to_lowercase().replace(' ', "-"));
+            assert!(
+                anchors.any(|known| known == anchor),
+                "no heading «{anchor}»"
+            );
+        }
+        count += 1;
+    }
+    assert!(
+        count > 0,
+        "the README points to its format document at least"
+    );
+}
