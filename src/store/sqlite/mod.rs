@@ -4,6 +4,7 @@ mod files;
 mod folder;
 mod foreign;
 mod schema;
+mod survey;
 mod writer;
 
 use std::path::Path;
@@ -12,6 +13,7 @@ use std::sync::{Arc, Mutex};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 pub use folder::{Folder, write_durably};
+pub use survey::Met;
 
 use super::error::damaged;
 use super::{

@@ -1,0 +1,226 @@
+//! Reading a store as far as it can be read, for those who look for damage: one damaged place hides no
+//! other. Tables are read in the order of their row numbers, which needs no index.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use rusqlite::types::Type;
+use rusqlite::{Connection, Row, params};
+
+use super::{SqliteStore, kind_of, size_of};
+use crate::base::id::{Kind, ObjectId};
+use crate::store::error::damaged;
+use crate::store::{ObjectRow, Record, Result};
+
+/// What was met, or a sentence that says what is wrong there.
+pub type Met<T> = std::result::Result<T, String>;
+
+/// Rows read at once: between two pages the log may be copied into the database.
+const PAGE_ROWS: i64 = 1000;
+/// So many row numbers are tried one by one for the next row that can be read, more than the rows of
+/// any page of the database; then they are tried ever farther apart.
+const TRIED_SINGLY: u32 = 10_000;
+/// Most faults that SQLite is asked for.
+const FAULTS_MAX: i64 = 100;
+
+/// A table, by what it holds, and the statement that reads its rows from a number on.
+struct Table {
+    holds: &'static str,
+    rows: &'static str,
+}
+
+const OBJECTS: Table = Table {
+    holds: "objects",
+    rows: "SELECT seq, id, kind, size, length(sha256), length(bytes) FROM object
+           WHERE seq >= ?1 ORDER BY seq LIMIT ?2",
+};
+const RECORDS: Table = Table {
+    holds: "records",
+    rows: "SELECT version, key, value FROM record WHERE version >= ?1 ORDER BY version LIMIT ?2",
+};
+
+impl SqliteStore {
+    /// Calls with the row of every object that was there when it began. Rows that are not as they
+    /// must be are told as sentences.
+    pub fn survey_objects(&self, visit: &mut dyn FnMut(Met<ObjectRow>)) -> Result<()> {
+        self.survey(&OBJECTS, object_row, visit)
+    }
+
+    /// Calls with every record that was there when it began.
+    pub fn survey_records(&self, visit: &mut dyn FnMut(Met<Record>)) -> Result<()> {
+        self.survey(&RECORDS, |row| Ok(Ok(record(row)?)), visit)
+    }
+
+    /// Calls with the blob that each file below `blobs/` is named for, whether or not a row knows it.
+    pub fn survey_files(&self, visit: &mut dyn FnMut(Met<ObjectId>)) {
+        let blobs = self.folder.blobs();
+        each_entry(&blobs, &mut |fan| match fan {
+            Ok(fan) if fan.is_dir() => each_entry(&fan, &mut |file| {
+                visit(file.and_then(|file| named_blob(&blobs, &file)));
+            }),
+            Ok(stray) => visit(named_blob(&blobs, &stray)),
+            Err(fault) => visit(Err(fault)),
+        });
+    }
+
+    /// What SQLite finds wrong with the database when it examines all of it, a sentence each.
+    pub fn examine(&self) -> Result<Vec<String>> {
+        self.read(|db| {
+            let mut examine = db.prepare(&format!("PRAGMA integrity_check({FAULTS_MAX})"))?;
+            let faults = examine.query_map([], |row| row.get::<_, String>(0))?;
+            let faults = faults.collect::<rusqlite::Result<Vec<_>>>();
+            let faults = faults.unwrap_or_else(|e| vec![e.to_string()]);
+            let found = faults.into_iter().filter(|fault| fault != "ok");
+            Ok(found.map(|fault| format!("database: {fault}")).collect())
+        })
+    }
+
+    fn survey<T>(
+        &self,
+        table: &Table,
+        decode: impl Fn(&Row<'_>) -> rusqlite::Result<Met<T>>,
+        visit: &mut dyn FnMut(Met<T>),
+    ) -> Result<()> {
+        let mut from = 0;
+        loop {
+            let mut met = Vec::new();
+            let page = self.read(|db| Ok(read_page(db, table, from, &decode, &mut met)))?;
+            let last = met.iter().map(|(number, _)| *number).max();
+            for (_, one) in met {
+                visit(one);
+            }
+            // A damaged number must not lead back to where we were.
+            match last.map(|last| last.max(from).checked_add(1)) {
+                Some(Some(beyond)) => from = beyond,
+                Some(None) => return Ok(()),
+                None => {}
+            }
+            let Err(error) = page else {
+                if last.is_none() {
+                    return Ok(());
+                }
+                continue;
+            };
+            let next = self.read(|db| Ok(next_readable(db, table, from)))?;
+            let to = next.map_or("the last".to_owned(), |next| (next - 1).to_string());
+            visit(Err(format!(
+                "{}: rows {from} to {to} cannot be read: {error}",
+                table.holds
+            )));
+            match next {
+                Some(next) => from = next,
+                None => return Ok(()),
+            }
+        }
+    }
+}
+
+/// Reads rows from a number on, each with its own, until the page is full or one cannot be read.
+fn read_page<T>(
+    db: &Connection,
+    table: &Table,
+    from: i64,
+    decode: impl Fn(&Row<'_>) -> rusqlite::Result<Met<T>>,
+    met: &mut Vec<(i64, Met<T>)>,
+) -> rusqlite::Result<()> {
+    let mut list = db.prepare_cached(table.rows)?;
+    let mut rows = list.query(params![from, PAGE_ROWS])?;
+    while let Some(row) = rows.next()? {
+        let number = row.get(0)?;
+        let one = decode(row).unwrap_or_else(|e| {
+            let holds = table.holds;
+            Err(format!("{holds}: row {number} cannot be read: {e}"))
+        });
+        met.push((number, one));
+    }
+    Ok(())
+}
+
+/// The first row number behind `from` at which the table can be read again.
+fn next_readable(db: &Connection, table: &Table, from: i64) -> Option<i64> {
+    let mut list = db.prepare_cached(table.rows).ok()?;
+    let (mut number, mut step, mut tried) = (from, 1_i64, 0);
+    loop {
+        number = number.checked_add(step)?;
+        let mut rows = list.query(params![number, 1]).ok()?;
+        if rows.next().is_ok() {
+            return Some(number);
+        }
+        tried += 1;
+        if tried > TRIED_SINGLY {
+            step = step.saturating_mul(2);
+        }
+    }
+}
+
+fn object_row(row: &Row<'_>) -> rusqlite::Result<Met<ObjectRow>> {
+    let number: i64 = row.get(0)?;
+    let id: Vec<u8> = row.get(1)?;
+    let (kind, size): (i64, i64) = (row.get(2)?, row.get(3)?);
+    let (sha256, inline): (Option<i64>, Option<i64>) = (row.get(4)?, row.get(5)?);
+    let Ok(id) = <[u8; ObjectId::BYTES]>::try_from(id).map(ObjectId::from_bytes) else {
+        return Ok(Err(format!("objects: the id in row {number} is none")));
+    };
+    Ok(sound_row(id, kind, size, sha256, inline).map_err(|e| e.to_string()))
+}
+
+/// The row of an object, its lengths compared.
+fn sound_row(
+    id: ObjectId,
+    kind: i64,
+    size: i64,
+    sha256: Option<i64>,
+    inline: Option<i64>,
+) -> Result<ObjectRow> {
+    let kind = kind_of(kind, id)?;
+    let row = ObjectRow {
+        id,
+        kind,
+        size: size_of(size, kind, id)?,
+        inline: inline.is_some(),
+    };
+    let fault = match (kind, sha256) {
+        _ if inline.is_some_and(|inline| inline != size) => "its row says another size",
+        (Kind::Blob, None) => "its row has no SHA-256",
+        (Kind::Blob, Some(length)) if length != 32 => "its row's SHA-256 has another length",
+        (Kind::Node | Kind::Manifest, _) if inline.is_none() => "it lies in a file",
+        _ => return Ok(row),
+    };
+    Err(damaged(kind, id, fault))
+}
+
+fn record(row: &Row<'_>) -> rusqlite::Result<Record> {
+    let value: Vec<u8> = row.get(2)?;
+    let version: i64 = row.get(0)?;
+    Ok(Record {
+        version: u64::try_from(version)
+            .map_err(|_| rusqlite::Error::InvalidColumnType(0, "version".into(), Type::Integer))?,
+        key: row.get(1)?,
+        value: value.into(),
+    })
+}
+
+/// Calls with the path of every entry of a folder.
+fn each_entry(folder: &Path, visit: &mut dyn FnMut(Met<std::path::PathBuf>)) {
+    let fault = |e: io::Error| Err(format!("{} cannot be listed: {e}", folder.display()));
+    match fs::read_dir(folder) {
+        Ok(entries) => {
+            for entry in entries {
+                visit(entry.map(|entry| entry.path()).or_else(fault));
+            }
+        }
+        Err(e) => visit(fault(e)),
+    }
+}
+
+/// The blob whose file has this path.
+fn named_blob(blobs: &Path, file: &Path) -> Met<ObjectId> {
+    let inside = file.strip_prefix(blobs).unwrap_or(file);
+    let id = inside.to_str().and_then(|text| {
+        let (fan, name) = text.split_once('/')?;
+        let whole = fan.len() == 2;
+        format!("{fan}{name}").parse().ok().filter(|_| whole)
+    });
+    id.ok_or_else(|| format!("{} is no blob's file", file.display()))
+}
