@@ -1,21 +1,37 @@
 //! Verifying every promise of a tree: what is not as it must be is named, and the rest goes on.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
+use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use super::load::{NodeSource, Nodes};
 use super::split::Run;
-use crate::base::id::{BlobId, ManifestId, NodeId};
-use crate::object::node::{DirectoryEntry, Subtree, Totals, Value};
+use super::walk;
+use crate::base::id::{BlobId, Kind, ManifestId, NodeId, ObjectId};
+use crate::object::node::{DirectoryEntry, FileEntry, Key, Node, Subtree, Totals, Value};
+use crate::store::StoreError;
 
 /// Checks trees one after the other; what they share is checked once.
 #[derive(Debug)]
 pub struct Checker<'a> {
     nodes: &'a Nodes,
-    seen: HashSet<NodeId>,
-    /// Every blob that a sound leaf names.
-    pub blobs: HashSet<BlobId>,
+    /// Nodes that were checked, and whether they were as they must be where others follow.
+    seen: HashSet<(NodeId, Followed)>,
+    /// Every blob that a leaf names, with what the first such leaf says of it.
+    pub blobs: HashMap<BlobId, FileEntry>,
     /// What is wrong, a sentence each.
     pub findings: Vec<String>,
+}
+
+/// True for a node that is not the last of its level in its directory: it must end at a boundary.
+type Followed = bool;
+
+/// Says in a sentence that an object cannot be read.
+pub fn unreadable(kind: Kind, id: ObjectId, error: &StoreError) -> String {
+    match error {
+        StoreError::Missing { .. } | StoreError::Damaged { .. } => error.to_string(),
+        other => format!("{kind} {id} cannot be read: {other}"),
+    }
 }
 
 impl<'a> Checker<'a> {
@@ -24,57 +40,112 @@ impl<'a> Checker<'a> {
         Self {
             nodes,
             seen: HashSet::new(),
-            blobs: HashSet::new(),
+            blobs: HashMap::new(),
             findings: Vec::new(),
         }
     }
 
-    /// Checks a manifest and everything below it.
-    pub fn manifest(&mut self, id: ManifestId) {
+    /// Checks a manifest and everything below it. Gives what it says that is in it, `None` if it
+    /// cannot be read.
+    pub fn manifest(&mut self, id: ManifestId) -> Option<Totals> {
         match self.nodes.manifest(id) {
-            Ok(manifest) => self.directory(&DirectoryEntry {
-                root: manifest.root,
-                totals: manifest.totals,
-            }),
-            Err(e) => self.findings.push(e.to_string()),
+            Ok(manifest) => {
+                self.directory(&DirectoryEntry {
+                    root: manifest.root,
+                    totals: manifest.totals,
+                });
+                Some(manifest.totals)
+            }
+            Err(e) => {
+                self.findings
+                    .push(unreadable(Kind::Manifest, id.into(), &e));
+                None
+            }
         }
     }
 
     fn directory(&mut self, entry: &DirectoryEntry) {
-        if let Some(found) = self.node(entry.root, None)
-            && found.totals != entry.totals
-        {
+        let is_new =
+            !self.seen.contains(&(entry.root, false)) && !self.seen.contains(&(entry.root, true));
+        let Some(root) = self.node(entry.root, None, false) else {
+            return;
+        };
+        if root.summary(entry.root).totals != entry.totals {
             self.wrong(
                 entry.root,
                 "its directory's totals are not the sum of its entries",
             );
         }
+        if root.level > 0 && root.items.len() == 1 {
+            self.wrong(entry.root, "it is a root above a single node");
+        }
+        if is_new {
+            self.names(entry.root);
+        }
     }
 
-    /// Checks a node; `expected` is what its parent says of it. Gives its own sums, `None` where
-    /// there is nothing to sum up. A node that was seen is not looked at again, only summed up.
-    fn node(&mut self, id: NodeId, expected: Option<(u8, Subtree)>) -> Option<Subtree> {
+    /// Checks a node; `expected` is what its parent says of it. Gives the node, `None` if it cannot be
+    /// read.
+    fn node(
+        &mut self,
+        id: NodeId,
+        expected: Option<(u8, &Key, &Subtree)>,
+        followed: Followed,
+    ) -> Option<Arc<Node>> {
         let node = match self.nodes.node(id) {
             Ok(node) => node,
             Err(e) => {
-                if self.seen.insert(id) {
-                    self.findings.push(e.to_string());
+                if self.seen.insert((id, followed)) {
+                    self.findings.push(unreadable(Kind::Node, id.into(), &e));
                 }
                 return None;
             }
         };
-        let summary = node.summary(id);
-        if let Some((level, subtree)) = expected {
+        if let Some((level, key, subtree)) = expected {
             if node.level != level {
                 self.wrong(id, "its level is not the one below its parent's");
             }
-            if summary != subtree {
+            if node.summary(id) != *subtree {
                 self.wrong(id, "its parent's totals are not the sum of its items");
             }
+            if node.items.last().map(|item| &item.key) != Some(key) {
+                self.wrong(id, "its parent's key is not the last of its own");
+            }
         }
-        if !self.seen.insert(id) {
-            return Some(summary);
+        if !self.seen.insert((id, followed)) {
+            return Some(node);
         }
+        let ends = self.boundaries(id, &node);
+        if followed && !ends {
+            self.wrong(id, "it ends before a boundary, and others follow");
+        }
+        let mut before: Option<&Key> = None;
+        let mut items = node.items.iter().peekable();
+        while let Some(item) = items.next() {
+            let followed = followed || items.peek().is_some();
+            match &item.value {
+                Value::File(file) => self.file(id, file),
+                Value::Directory(entry) if entry.totals == Totals::default() => {
+                    self.wrong(id, "it holds an empty directory");
+                }
+                Value::Directory(entry) => self.directory(entry),
+                Value::Subtree(below) => {
+                    let level = node.level.saturating_sub(1);
+                    let _below = self.node(below.node, Some((level, &item.key, below)), followed);
+                    if let (Some(before), Some(first)) = (before, self.first_key(below.node))
+                        && first <= *before
+                    {
+                        self.wrong(below.node, "its keys are not behind those before it");
+                    }
+                }
+            }
+            before = Some(&item.key);
+        }
+        Some(node)
+    }
+
+    /// Looks for a boundary inside a node; true if it ends at one.
+    fn boundaries(&mut self, id: NodeId, node: &Node) -> bool {
         let mut run = Run::new(node.level);
         let mut ended = false;
         for item in &node.items {
@@ -84,19 +155,51 @@ impl<'a> Checker<'a> {
             }
             ended = run.ends_with(&item.key);
         }
-        for item in &node.items {
-            match &item.value {
-                Value::File(file) => drop(self.blobs.insert(file.blob)),
-                Value::Directory(entry) if entry.totals == Totals::default() => {
-                    self.wrong(id, "it holds an empty directory");
-                }
-                Value::Directory(entry) => self.directory(entry),
-                Value::Subtree(below) => {
-                    let _sums = self.node(below.node, Some((node.level.saturating_sub(1), *below)));
-                }
-            }
+        ended
+    }
+
+    fn file(&mut self, id: NodeId, file: &FileEntry) {
+        let known = self.blobs.entry(file.blob).or_insert(*file);
+        if (known.size, known.md5, known.git) != (file.size, file.md5, file.git) {
+            self.wrong(
+                id,
+                "it says another length or digest of a blob than another node",
+            );
         }
-        Some(summary)
+    }
+
+    /// The first key in the leaves below a node, `None` where it cannot be read.
+    fn first_key(&self, id: NodeId) -> Option<Key> {
+        let mut node = self.nodes.node(id).ok()?;
+        loop {
+            let first = node.items.first()?;
+            let Value::Subtree(below) = &first.value else {
+                return Some(first.key.clone());
+            };
+            node = self.nodes.node(below.node).ok()?;
+        }
+    }
+
+    /// Looks for names that a directory has twice, as a file's and as a directory's.
+    fn names(&mut self, root: NodeId) {
+        // Between a file `a` and a directory `a` there are only names that begin with `a`.
+        let mut files: Vec<Box<str>> = Vec::new();
+        let mut twice = false;
+        let _read = walk::directory(self.nodes, root, &mut |key, _| {
+            while files
+                .pop_if(|file| !key.name.starts_with(&**file))
+                .is_some()
+            {}
+            if key.directory {
+                twice |= files.contains(&key.name);
+            } else {
+                files.push(key.name.clone());
+            }
+            Ok(ControlFlow::Continue(()))
+        });
+        if twice {
+            self.wrong(root, "its directory has a file and a directory of one name");
+        }
     }
 
     fn wrong(&mut self, id: NodeId, what: &str) {

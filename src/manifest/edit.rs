@@ -102,7 +102,8 @@ impl Editor {
         Ok(())
     }
 
-    /// Puts a whole directory, in the place of one that may be there.
+    /// Puts a whole directory, in the place of one that may be there. No directory is empty: to put
+    /// one removes what is there.
     pub fn put_directory(
         &mut self,
         source: &impl NodeSource,
@@ -114,8 +115,13 @@ impl Editor {
                 path: path.to_string(),
             });
         }
+        let staged = if source.node(directory.root)?.items.is_empty() {
+            Staged::Removed
+        } else {
+            Staged::Directory(directory)
+        };
         let (parent, name) = self.open_parent(source, path)?;
-        parent.staged.insert(name, Staged::Directory(directory));
+        parent.staged.insert(name, staged);
         Ok(())
     }
 

@@ -6,7 +6,7 @@ use super::upload::NewFile;
 use super::{Branch, Error, Missing, Project, Result, Revision};
 use crate::base::digest::BodyDigests;
 use crate::base::file_path::FilePath;
-use crate::base::id::{GitId, Md5};
+use crate::base::id::{GitId, ManifestId, Md5};
 use crate::base::snapshot_version::SnapshotVersion;
 use crate::manifest::seek::{self, Found};
 use crate::manifest::{Draft, Editor};
@@ -106,11 +106,20 @@ pub(super) enum Change {
         to: SnapshotVersion,
         path: Option<FilePath>,
     },
-    /// Lays files over the branch whose blobs are committed already, or in its place.
+    /// Lays files whose blobs are committed already over what is to stay of the branch.
     Import {
         files: Vec<(FilePath, FileEntry)>,
-        mirror: bool,
+        base: Base,
     },
+}
+
+/// What an import leaves of a branch.
+#[derive(Clone, Debug)]
+pub(super) enum Base {
+    /// Everything.
+    Head,
+    /// What is at these paths, files and folders.
+    Spared(Vec<FilePath>),
 }
 
 /// A change and who makes it.
@@ -216,7 +225,7 @@ pub(super) fn preview_rollback(
 ) -> Result<Vec<super::FileDifference>> {
     let mut head = Head::of(branch)?;
     let before = head.manifest.root;
-    let after = head.rolled_back(to, path)?;
+    let (_, after) = head.rolled_back(to, path)?;
     super::diff::differences(&branch.project, &head.draft, before, after.root)
 }
 
@@ -283,9 +292,9 @@ impl<'a> Head<'a> {
                 }
                 (Operation::Batch, None, message.clone())
             }
-            Change::Import { files, mirror } => {
-                if *mirror {
-                    editor = Editor::empty();
+            Change::Import { files, base } => {
+                if let Base::Spared(paths) = base {
+                    editor = self.only(paths)?;
                 }
                 for (path, entry) in files {
                     editor.put_file(&self.draft, path, *entry)?;
@@ -293,11 +302,11 @@ impl<'a> Head<'a> {
                 (Operation::Import, None, None)
             }
             Change::Rollback { to, path } => {
-                let manifest = self.rolled_back(*to, path.as_ref())?;
-                let id = self.draft.put_manifest(&manifest);
+                let restored = self.rolled_back(*to, path.as_ref())?;
+                self.batch.required.push(restored.0.into());
                 return Ok(self.replace(
                     job,
-                    (id, manifest),
+                    restored,
                     Operation::Rollback,
                     path.as_ref(),
                     None,
@@ -314,7 +323,7 @@ impl<'a> Head<'a> {
     fn replace(
         &mut self,
         job: &Job,
-        (id, manifest): (crate::base::id::ManifestId, Manifest),
+        (id, manifest): (ManifestId, Manifest),
         operation: Operation,
         path: Option<&FilePath>,
         message: Option<String>,
@@ -354,14 +363,21 @@ impl<'a> Head<'a> {
     }
 
     /// The head with a snapshot restored: whole, or only what is at one path.
-    fn rolled_back(&mut self, to: SnapshotVersion, path: Option<&FilePath>) -> Result<Manifest> {
+    fn rolled_back(
+        &mut self,
+        to: SnapshotVersion,
+        path: Option<&FilePath>,
+    ) -> Result<(ManifestId, Manifest)> {
         let project = &self.branch.project;
         let snapshot_key = key::snapshot(self.branch.number, to.number());
         let record =
             records::read::<SnapshotRecord>(project.repository.store().as_ref(), &snapshot_key)?;
         let record = record.ok_or(Error::missing(Missing::Snapshot))?;
-        let old = project.repository.nodes().manifest(record.value.manifest)?;
-        let Some(path) = path else { return Ok(old) };
+        let id = record.value.manifest;
+        let old = project.repository.nodes().manifest(id)?;
+        let Some(path) = path else {
+            return Ok((id, old));
+        };
         let mut editor = Editor::new(&self.manifest);
         match seek::path(&self.draft, old.root, path)? {
             Some(Found::File(file)) => editor.put_file(&self.draft, path, file)?,
@@ -374,7 +390,22 @@ impl<'a> Head<'a> {
                 }
             }
         }
-        Ok(editor.finish(&mut self.draft)?.1)
+        Ok(editor.finish(&mut self.draft)?)
+    }
+
+    /// The head without all but what is at these paths.
+    fn only(&self, paths: &[FilePath]) -> Result<Editor> {
+        let mut editor = Editor::empty();
+        for path in paths {
+            match seek::path(&self.draft, self.manifest.root, path)? {
+                Some(Found::File(file)) => editor.put_file(&self.draft, path, file)?,
+                Some(Found::Directory(directory)) => {
+                    editor.put_directory(&self.draft, path, directory)?;
+                }
+                None => {}
+            }
+        }
+        Ok(editor)
     }
 
     /// Applies one action of a batch and gives the object it needs.

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 
 use walkdir::WalkDir;
 
-use super::change::Change;
+use super::change::{Base, Change};
 use super::upload::NewFile;
-use super::{ProjectWriter, Result, Revision};
+use super::{Error, ProjectWriter, Result, Revision};
 use crate::base::branch_name::BranchName;
 use crate::base::file_path::FilePath;
 use crate::base::limits::READ_CHUNK_BYTES;
@@ -48,11 +48,12 @@ pub struct ImportReport {
 
 impl ProjectWriter {
     /// Lays a folder over a branch as one save; with `mirror`, what the folder lacks goes. What
-    /// cannot be read, is no regular file or has a name that no branch takes is skipped and named.
+    /// cannot be read, is no regular file or has a name that no branch takes is skipped and named; a
+    /// mirror keeps what the branch has in its place.
     ///
     /// # Errors
-    /// [`super::Missing::Branch`]; [`super::Error::Invalid`] when a file would take a folder's place or
-    /// the reverse. The branch is as it was then.
+    /// [`super::Missing::Branch`]; [`super::Error::Invalid`] when the folder itself cannot be read, or
+    /// a file would take a folder's place or the reverse. The branch is as it was then.
     pub fn import(
         &self,
         branch: &BranchName,
@@ -71,11 +72,18 @@ impl ProjectWriter {
             let found = match found {
                 Ok(found) => found,
                 Err(error) => {
-                    let path = error.path().unwrap_or(dir).to_owned();
                     let reason = error
                         .io_error()
                         .map_or_else(|| error.to_string(), ToString::to_string);
-                    skipped.push((path, reason));
+                    match error.path() {
+                        Some(path) if path != dir => skipped.push((path.to_owned(), reason)),
+                        // Where something is missing that has no name, nothing can be spared.
+                        _ => {
+                            return Err(Error::invalid(format!(
+                                "the folder cannot be read: {reason}"
+                            )));
+                        }
+                    }
                     continue;
                 }
             };
@@ -107,7 +115,14 @@ impl ProjectWriter {
         }
         intake.flush()?;
         let count = u64::try_from(files.len()).unwrap_or(u64::MAX);
-        let done = self.submit(branch, Change::Import { files, mirror })?;
+        let base = if mirror {
+            // A name that no branch takes has nothing in the branch to keep.
+            let paths = skipped.iter().map(|(path, _)| path_in(dir, path));
+            Base::Spared(paths.filter_map(std::result::Result::ok).collect())
+        } else {
+            Base::Head
+        };
+        let done = self.submit(branch, Change::Import { files, base })?;
         Ok(ImportReport {
             files: count,
             bytes,

@@ -4,6 +4,8 @@
 #[cfg(test)]
 mod agreement;
 #[cfg(test)]
+mod check;
+#[cfg(test)]
 mod histories;
 #[cfg(test)]
 mod large;
