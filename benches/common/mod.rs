@@ -7,21 +7,21 @@
 )]
 #![allow(clippy::unwrap_used, reason = "a benchmark that fails shall fail")]
 
+pub mod counting;
+
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
 use siteconf::base::branch_name::BranchName;
 use siteconf::base::clock::SystemClock;
 use siteconf::base::file_path::FilePath;
-use siteconf::base::id::{Kind, ObjectId};
 use siteconf::base::repo_id::RepoId;
 use siteconf::repo::{Action, Condition, NewFile, ProjectWriter, Repository, Saved};
+use siteconf::store::Store;
 use siteconf::store::record_cache::RecordCache;
 use siteconf::store::sqlite::SqliteStore;
-use siteconf::store::{
-    Batch, NewBody, ObjectRow, Record, Result, Scan, Staging, Store, StoredObject, Version,
-};
+
+pub use counting::Counting;
 
 /// Files of one folder in a spread tree.
 const FILES_A_FOLDER: u64 = 100;
@@ -67,100 +67,6 @@ pub fn body(seed: u64, length: usize) -> Bytes {
     hasher.update(&seed.to_le_bytes());
     hasher.finalize_xof().fill(&mut bytes);
     bytes.into()
-}
-
-/// What was committed since the last look.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Written {
-    pub objects: u64,
-    pub bytes: u64,
-    pub blob_reads: u64,
-}
-
-/// A store that counts what passes.
-#[derive(Debug)]
-pub struct Counting<S> {
-    store: S,
-    objects: AtomicU64,
-    bytes: AtomicU64,
-    blob_reads: AtomicU64,
-}
-
-impl<S: Store> Counting<S> {
-    pub fn new(store: S) -> Self {
-        let zero = || AtomicU64::new(0);
-        Self {
-            store,
-            objects: zero(),
-            bytes: zero(),
-            blob_reads: zero(),
-        }
-    }
-
-    pub fn take(&self) -> Written {
-        let take = |counter: &AtomicU64| counter.swap(0, Ordering::SeqCst);
-        Written {
-            objects: take(&self.objects),
-            bytes: take(&self.bytes),
-            blob_reads: take(&self.blob_reads),
-        }
-    }
-}
-
-impl<S: Store> Store for Counting<S> {
-    fn object(&self, id: ObjectId) -> Result<Option<StoredObject>> {
-        let found = self.store.object(id)?;
-        if found
-            .as_ref()
-            .is_some_and(|object| object.kind == Kind::Blob)
-        {
-            self.blob_reads.fetch_add(1, Ordering::SeqCst);
-        }
-        Ok(found)
-    }
-    fn contains(&self, id: ObjectId) -> Result<bool> {
-        self.store.contains(id)
-    }
-    fn object_rows(&self, after: Option<ObjectId>, limit: usize) -> Result<Vec<ObjectRow>> {
-        self.store.object_rows(after, limit)
-    }
-    fn ids_with_prefix(&self, prefix: &[u8], limit: usize) -> Result<Vec<ObjectId>> {
-        self.store.ids_with_prefix(prefix, limit)
-    }
-    fn record(&self, key: &str) -> Result<Option<Record>> {
-        self.store.record(key)
-    }
-    fn scan(&self, scan: Scan<'_>) -> Result<Vec<Record>> {
-        self.store.scan(scan)
-    }
-    fn last_version(&self) -> Result<Version> {
-        self.store.last_version()
-    }
-    fn foreign_writes(&self) -> Result<u64> {
-        self.store.foreign_writes()
-    }
-    fn commit(&self, batch: Batch) -> Result<Version> {
-        let objects: u64 = batch.objects.iter().map(|_| 1).sum();
-        let inline = batch.objects.iter().map(|object| match &object.body {
-            NewBody::Inline(bytes) => bytes.len(),
-            NewBody::Published => 0,
-        });
-        let records = batch
-            .writes
-            .iter()
-            .map(|w| w.key.len() + w.value.as_ref().map_or(0, Bytes::len));
-        let bytes: usize = inline.sum::<usize>() + records.sum::<usize>();
-        self.objects.fetch_add(objects, Ordering::SeqCst);
-        self.bytes
-            .fetch_add(u64::try_from(bytes).unwrap(), Ordering::SeqCst);
-        self.store.commit(batch)
-    }
-    fn stage(&self) -> Result<Box<dyn Staging>> {
-        self.store.stage()
-    }
-    fn is_writable(&self) -> bool {
-        self.store.is_writable()
-    }
 }
 
 /// A project in a store of its own.

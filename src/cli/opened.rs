@@ -13,7 +13,7 @@ use crate::store::sqlite::SqliteStore;
 /// An opened store.
 pub(super) struct Opened {
     /// The store itself.
-    pub(super) store: Arc<dyn Store>,
+    pub(super) store: Arc<SqliteStore>,
     /// Its projects.
     pub(super) repository: Repository,
     /// Its accounts.
@@ -33,8 +33,9 @@ impl Opened {
 
     /// Takes a store that is open.
     pub(super) fn of(store: SqliteStore) -> Self {
-        let store: Arc<dyn Store> = Arc::new(store);
-        let repository = Repository::new(Arc::clone(&store), Arc::new(SystemClock));
+        let store = Arc::new(store);
+        let shared = Arc::clone(&store) as Arc<dyn Store>;
+        let repository = Repository::new(shared, Arc::new(SystemClock));
         let accounts = Accounts::new(&repository);
         Self {
             store,

@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -9,34 +10,33 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::{Streams, run_on};
-use crate::base::digest::{BodyDigests, sha256};
 use crate::store::sqlite::SqliteStore;
 
 /// A folder with a store that has no account yet, and room beside it.
-struct Desk {
+pub(super) struct Desk {
     folder: TempDir,
 }
 
 /// What a command wrote, and its exit code.
 #[derive(Debug)]
-struct Ran {
-    code: ExitCode,
-    out: String,
-    err: String,
+pub(super) struct Ran {
+    pub(super) code: ExitCode,
+    pub(super) out: String,
+    pub(super) err: String,
 }
 
 impl Desk {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         drop(SqliteStore::open_locked(&folder.path().join("data")).unwrap());
         Self { folder }
     }
 
-    fn path(&self, name: &str) -> PathBuf {
+    pub(super) fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
-    fn run(&self, words: &[&str]) -> Ran {
+    pub(super) fn run(&self, words: &[&str]) -> Ran {
         self.run_with("", words)
     }
 
@@ -70,7 +70,7 @@ impl Desk {
 
     /// Runs a command that must succeed and say nothing but its result.
     #[track_caller]
-    fn done(&self, words: &[&str]) -> String {
+    pub(super) fn done(&self, words: &[&str]) -> String {
         let ran = self.run(words);
         assert_eq!(
             (ran.code, ran.err.as_str()),
@@ -81,13 +81,13 @@ impl Desk {
     }
 
     #[track_caller]
-    fn json(&self, words: &[&str]) -> Value {
+    pub(super) fn json(&self, words: &[&str]) -> Value {
         serde_json::from_str(&self.done(words)).unwrap()
     }
 
     /// Runs a command that must end with this code; what it said.
     #[track_caller]
-    fn refused(&self, code: u8, words: &[&str]) -> String {
+    pub(super) fn refused(&self, code: u8, words: &[&str]) -> String {
         let ran = self.run(words);
         assert_eq!(ran.code, ExitCode::from(code), "{words:?}: {ran:?}");
         assert_eq!(ran.out, "", "{words:?}");
@@ -95,7 +95,7 @@ impl Desk {
     }
 
     /// A folder with two files, imported as `acme/shop.erp:main` of an account `ann`.
-    fn with_project() -> Self {
+    pub(super) fn with_project() -> Self {
         let desk = Self::new();
         desk.done(&["user", "add", "ann"]);
         lay(
@@ -107,13 +107,13 @@ impl Desk {
     }
 
     #[track_caller]
-    fn import(&self, flags: &[&str]) -> String {
+    pub(super) fn import(&self, flags: &[&str]) -> String {
         let dir = self.path("in").display().to_string();
         self.done(&[&["import", "acme/shop.erp", "main", &dir], flags].concat())
     }
 }
 
-fn lay(dir: &Path, files: &[(&str, &str)]) {
+pub(super) fn lay(dir: &Path, files: &[(&str, &str)]) {
     for (path, text) in files {
         let path = dir.join(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -357,86 +357,53 @@ fn a_folder_goes_in_and_comes_out_the_same() {
 }
 
 #[test]
-fn debug_shows_what_is_stored() {
-    let desk = Desk::with_project();
-    let refs = desk.json(&["debug", "refs", "--json"]);
-    let manifest = refs[0]["manifest"].as_str().unwrap();
-    assert_eq!(
-        refs,
-        json!([{
-            "project": 1, "repo_id": "acme/shop.erp", "branch": "main", "manifest": manifest,
-            "snapshots": 1, "files": 2, "bytes": 8,
-        }])
-    );
-    let shown = desk.done(&["debug", "manifest", "acme/shop.erp:main"]);
-    assert!(
-        shown.starts_with(&format!(
-            "manifest {manifest}: 2 files, 1 directories, 8 bytes\n/  node "
-        )),
-        "{shown}"
-    );
-    assert!(shown.contains("\n  conf/  node "), "{shown}");
-    let object = desk.done(&["debug", "object", &manifest[..9]]);
-    assert!(
-        object.starts_with(&format!(
-            "id        {manifest}\nkind      manifest\nsize      57\nroot "
-        )),
-        "{object}"
-    );
-    let md5 = |text: &str| BodyDigests::of(text.as_bytes()).md5;
-    let lines = format!("a.xml|4|{}\nconf/b.xml|4|{}\n", md5("<a/>"), md5("<b/>"));
-    assert_eq!(
-        desk.done(&["debug", "digest", "acme/shop.erp:main"]),
-        format!("{lines}sha256 {}\n", sha256(lines.as_bytes()))
-    );
-    let stats = desk.json(&["debug", "stats", "--json"]);
-    assert_eq!(
-        [&stats["projects"], &stats["branches"], &stats["snapshots"]],
-        [&json!(1), &json!(1), &json!(1)]
-    );
-    assert_eq!(stats["objects"]["blob"], json!({"count": 2, "bytes": 8}));
-    assert_eq!(stats["head_bytes"], 8);
-    assert_eq!(desk.json(&["debug", "check", "--json"]), json!([]));
-}
-
-#[test]
-fn damage_is_named_and_the_rest_goes_on() {
+fn a_mirror_keeps_what_it_could_not_read_and_removes_the_rest() {
     let desk = Desk::new();
     desk.done(&["user", "add", "ann"]);
-    let large = "x".repeat(100_000);
-    lay(&desk.path("in"), &[("a.xml", "<a/>"), ("large", &large)]);
+    lay(
+        &desk.path("in"),
+        &[
+            ("gone.xml", "gone"),
+            ("linked.xml", "one"),
+            ("conf/a.xml", "a"),
+            ("conf/sub/b.xml", "b"),
+            ("old/c.xml", "c"),
+            ("stays.xml", "old"),
+        ],
+    );
     desk.import(&["--owner", "ann"]);
-    let blob = BodyDigests::of(large.as_bytes()).blob.to_string();
-    let file = desk.path("data/blobs").join(&blob[..2]).join(&blob[2..]);
-    fs::write(&file, "y".repeat(100_000)).unwrap();
+    // Links and sockets are skipped, as what cannot be read is; who is root can read everything.
+    let folder = desk.path("in");
+    for name in ["gone.xml", "linked.xml"] {
+        fs::remove_file(folder.join(name)).unwrap();
+    }
+    fs::remove_dir_all(folder.join("conf")).unwrap();
+    fs::remove_dir_all(folder.join("old")).unwrap();
+    symlink("/nowhere", folder.join("linked.xml")).unwrap();
+    symlink("/nowhere", folder.join("conf")).unwrap();
+    symlink("/nowhere", folder.join("never-there")).unwrap();
+    lay(&folder, &[("stays.xml", "new")]);
 
-    let ran = desk.run(&["debug", "check"]);
-    assert_eq!(ran.code, ExitCode::from(1));
-    assert!(
-        ran.out.starts_with(&format!(
-            "blob {blob} is damaged: its file holds other bytes\n"
-        )),
-        "{ran:?}"
-    );
-    assert!(ran.out.ends_with(", 1 findings\n"), "{ran:?}");
-    let ran = desk.run(&["debug", "object", &blob[..8]]);
-    assert_eq!(ran.code, ExitCode::from(1));
-    assert!(
-        ran.err
-            .ends_with("is damaged: its file holds other bytes\n"),
-        "{ran:?}"
-    );
-    fs::remove_file(&file).unwrap();
-    let ran = desk.run(&["debug", "check"]);
-    assert!(
-        ran.out.contains(&format!(
-            "blob {blob} is damaged: its file cannot be opened"
-        )),
-        "{ran:?}"
-    );
-    assert!(
-        desk.done(&["debug", "digest", "acme/shop.erp:main"])
-            .contains("large|100000|")
+    let dir = folder.display().to_string();
+    let ran = desk.run(&["import", "acme/shop.erp", "main", &dir, "--mirror"]);
+    assert_eq!(ran.code, ExitCode::SUCCESS, "{ran:?}");
+    assert_eq!(ran.err.lines().count(), 3, "{ran:?}");
+    let listed = desk.json(&[
+        "debug",
+        "diff",
+        "acme/shop.erp:main@v0002",
+        "acme/shop.erp:main",
+        "--json",
+    ]);
+    let changes = listed.as_array().unwrap().iter();
+    let changes: Vec<_> = changes.map(|c| [&c["change"], &c["path"]]).collect();
+    assert_eq!(
+        json!(changes),
+        json!([
+            ["deleted", "gone.xml"],
+            ["deleted", "old/c.xml"],
+            ["modified", "stays.xml"],
+        ])
     );
 }
 

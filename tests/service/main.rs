@@ -6,6 +6,8 @@ mod client;
 #[cfg(test)]
 mod daemon;
 #[cfg(test)]
+mod damage;
+#[cfg(test)]
 mod first_start;
 #[cfg(test)]
 mod kills;

@@ -1,164 +1,215 @@
-//! Reads everything back: every object against its id, every state down to its blobs.
+//! Looks for what is missing, left over or not as it must be, in every state down to its blobs.
 
-use std::collections::BTreeSet;
-use std::io;
+use std::collections::{BTreeSet, HashSet};
+
+use serde::Serialize;
 
 use super::super::opened::Opened;
 use super::super::output;
 use super::super::progress::Progress;
 use super::super::{Outcome, Result, Streams};
-use super::object::digests_of;
+use super::outcome;
 use super::refs::Refs;
-use crate::base::digest::byte_count;
-use crate::base::id::{Kind, ObjectId};
-use crate::manifest::check::Checker;
-use crate::store::{Body, ObjectRow, Store, StoreError};
+use super::shown::{digests_of, fault_of};
+use crate::base::digest::object_id;
+use crate::base::id::{BlobId, Kind, ObjectId};
+use crate::manifest::check::{Checker, unreadable};
+use crate::object::node::FileEntry;
+use crate::store::sqlite::Met;
+use crate::store::{Body, ObjectRow, Store, StoreError, StoredObject};
 
-/// Rows read at once.
-const PAGE_ROWS: usize = 1000;
+/// What was looked at, and what is wrong with it.
+#[derive(Default, Serialize)]
+struct Report {
+    deep: bool,
+    objects: u64,
+    states: usize,
+    files: usize,
+    /// A sentence each; a fault that is met on several ways is one finding.
+    findings: BTreeSet<String>,
+}
 
 /// `debug check`.
-pub(super) fn run(opened: &Opened, json: bool, streams: &mut Streams<'_>) -> Result<Outcome> {
-    let (objects, states, findings) = check(opened, streams)?;
+pub(super) fn run(
+    opened: &Opened,
+    deep: bool,
+    json: bool,
+    streams: &mut Streams<'_>,
+) -> Result<Outcome> {
+    let mut check = Check {
+        opened,
+        report: Report {
+            deep,
+            ..Report::default()
+        },
+        blobs: HashSet::new(),
+        large: HashSet::new(),
+    };
+    check.run(&mut Progress::new(streams))?;
+    let report = check.report;
     if json {
-        output::write_json(streams.out, &findings)?;
+        output::write_json(streams.out, &report)?;
     } else {
-        for finding in &findings {
+        for finding in &report.findings {
             writeln!(streams.out, "{finding}")?;
         }
-        let count = findings.len();
+        let read_back = if deep { ", read back whole" } else { "" };
         writeln!(
             streams.out,
-            "{objects} objects and {states} states checked, {count} findings"
+            "{} objects, {} states and {} files of blobs checked{read_back}; {} findings",
+            report.objects,
+            report.states,
+            report.files,
+            report.findings.len()
         )?;
     }
-    Ok(if findings.is_empty() {
-        Outcome::Fine
-    } else {
-        Outcome::Findings
-    })
+    Ok(outcome(report.findings.is_empty()))
 }
 
-/// How many objects and states were checked, and what is wrong. One fault that is met on several
-/// ways is one finding.
-fn check(opened: &Opened, streams: &mut Streams<'_>) -> Result<(u64, usize, BTreeSet<String>)> {
-    let store = opened.store.as_ref();
-    // The states are read first: what they name was committed before, so it must be there after.
-    let mut refs = Refs::read(store)?;
-    let states = refs.states(store)?;
-    let mut findings = refs.findings;
-    let mut progress = Progress::new(streams);
-
-    let mut objects = 0;
-    each_row(store, &mut findings, |row| {
-        objects += 1;
-        progress.say(|| format!("{objects} objects read back"));
-        fault_of(store, row)
-    })?;
-
-    let nodes = opened.repository.nodes();
-    let mut checker = Checker::new(nodes);
-    for (index, state) in states.iter().enumerate() {
-        progress.say(|| format!("{index} of {} states walked", states.len()));
-        checker.manifest(state.manifest);
-        // A manifest that cannot be read is a finding of the checker's.
-        if let Ok(manifest) = nodes.manifest(state.manifest)
-            && (manifest.totals.files, manifest.totals.bytes)
-                != (state.totals.files, state.totals.bytes)
-        {
-            findings.push(format!(
-                "manifest {}: a head or snapshot that names it counts other files or bytes",
-                state.manifest
-            ));
-        }
-    }
-    for blob in &checker.blobs {
-        let id = ObjectId::from(*blob);
-        if !store.contains(id)? {
-            findings.push(StoreError::Missing { id }.to_string());
-        }
-    }
-    findings.append(&mut checker.findings);
-    Ok((objects, states.len(), findings.into_iter().collect()))
+struct Check<'a> {
+    opened: &'a Opened,
+    report: Report,
+    /// Blobs whose row was met and is sound.
+    blobs: HashSet<BlobId>,
+    /// Those of them that are files.
+    large: HashSet<ObjectId>,
 }
 
-/// Calls with every object's row, in pages. What it answers, and rows that cannot be read, are
-/// findings.
-pub(super) fn each_row(
-    store: &dyn Store,
-    findings: &mut Vec<String>,
-    mut visit: impl FnMut(&ObjectRow) -> Option<String>,
-) -> Result<()> {
-    let mut after = None;
-    let mut limit = PAGE_ROWS;
-    loop {
-        match store.object_rows(after, limit) {
-            Ok(rows) => {
-                let Some(last) = rows.last() else {
-                    return Ok(());
-                };
-                after = Some(last.id);
-                limit = PAGE_ROWS;
-                findings.extend(rows.iter().filter_map(&mut visit));
-            }
-            // A damaged row fails its whole page: the page is read row by row up to it.
-            Err(StoreError::Damaged { .. }) if limit > 1 => limit = 1,
-            Err(error @ StoreError::Damaged { id, .. }) => {
-                findings.push(error.to_string());
-                after = Some(id);
-                limit = PAGE_ROWS;
-            }
-            Err(error) => return Err(error.into()),
+impl Check<'_> {
+    /// The order matters beside a daemon: what a state names was there before the state, and a file
+    /// before its row.
+    fn run(&mut self, progress: &mut Progress<'_>) -> Result<()> {
+        let store = &self.opened.store;
+        let files = self.files();
+        let mut checker = Checker::new(self.opened.repository.nodes());
+        self.states(&mut checker, progress)?;
+        let Checker {
+            blobs, findings, ..
+        } = checker;
+        self.report.findings.extend(findings);
+
+        store.survey_objects(&mut |row| {
+            let objects = self.report.objects;
+            progress.say(|| format!("{objects} objects checked"));
+            self.row(row, |id| blobs.get(&id));
+        })?;
+        for id in blobs.keys().filter(|id| !self.blobs.contains(id)) {
+            let finding = match store.object(ObjectId::from(*id)) {
+                Ok(Some(_)) => continue,
+                Ok(None) => StoreError::Missing { id: (*id).into() }.to_string(),
+                Err(e) => unreadable(Kind::Blob, (*id).into(), &e),
+            };
+            self.report.findings.insert(finding);
         }
+        for id in files.difference(&self.large) {
+            // A row may have come meanwhile.
+            let named = store.object(*id);
+            if !matches!(named, Ok(Some(stored)) if matches!(stored.body, Body::Large(_))) {
+                self.report.findings.insert(format!(
+                    "blob {id} has a file that no row names: an upload under way, or left by one \
+                     that a crash cut off"
+                ));
+            }
+        }
+        if self.report.deep {
+            progress.say(|| "SQLite examines the database".to_owned());
+            self.report.findings.extend(store.examine()?);
+        }
+        Ok(())
     }
+
+    /// The blobs that have a file.
+    fn files(&mut self) -> HashSet<ObjectId> {
+        let mut files = HashSet::new();
+        self.opened.store.survey_files(&mut |file| match file {
+            Ok(id) => drop(files.insert(id)),
+            Err(fault) => drop(self.report.findings.insert(fault)),
+        });
+        self.report.files = files.len();
+        files
+    }
+
+    /// Walks every state that a head or a snapshot keeps.
+    fn states(&mut self, checker: &mut Checker<'_>, progress: &mut Progress<'_>) -> Result<()> {
+        let mut refs = Refs::read(&self.opened.store)?;
+        let states = refs.states(&self.opened.store)?;
+        self.report.findings.extend(refs.findings);
+        self.report.states = states.len();
+        for (index, state) in states.iter().enumerate() {
+            progress.say(|| format!("{index} of {} states walked", states.len()));
+            if let Some(totals) = checker.manifest(state.manifest)
+                && (totals.files, totals.bytes) != (state.totals.files, state.totals.bytes)
+            {
+                self.report.findings.insert(format!(
+                    "manifest {}: a head or snapshot that names it counts other files or bytes",
+                    state.manifest
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks an object by its row; `entry` says what a tree says of a blob.
+    fn row<'e>(&mut self, row: Met<ObjectRow>, entry: impl Fn(BlobId) -> Option<&'e FileEntry>) {
+        let row = match row {
+            Ok(row) => row,
+            Err(fault) => {
+                self.report.findings.insert(fault);
+                return;
+            }
+        };
+        self.report.objects += 1;
+        let blob = BlobId::from_bytes(*row.id.as_bytes());
+        if row.kind == Kind::Blob {
+            self.blobs.insert(blob);
+            if !row.inline {
+                self.large.insert(row.id);
+            }
+        }
+        let entry = (row.kind == Kind::Blob).then(|| entry(blob)).flatten();
+        let fault = if self.report.deep || !row.inline {
+            match self.opened.store.object(row.id) {
+                // It was collected meanwhile.
+                Ok(None) => None,
+                Ok(Some(stored)) if self.report.deep => fault_in(&row, &stored, entry),
+                Ok(Some(_)) => fault_of_size(&row, entry),
+                Err(e) => {
+                    self.report
+                        .findings
+                        .insert(unreadable(row.kind, row.id, &e));
+                    return;
+                }
+            }
+        } else {
+            fault_of_size(&row, entry)
+        };
+        self.report
+            .findings
+            .extend(fault.map(|fault| format!("{} {} is damaged: {fault}", row.kind, row.id)));
+    }
+}
+
+fn fault_of_size(row: &ObjectRow, entry: Option<&FileEntry>) -> Option<String> {
+    let same = entry.is_none_or(|entry| entry.size == row.size);
+    (!same).then(|| "a tree that names it says another length".to_owned())
 }
 
 /// What is wrong with an object's bytes, if anything.
-fn fault_of(store: &dyn Store, row: &ObjectRow) -> Option<String> {
-    let damaged = |reason: &str| {
-        let error = StoreError::Damaged {
-            kind: row.kind,
-            id: row.id,
-            reason: reason.to_owned(),
-        };
-        Some(error.to_string())
-    };
-    let stored = match store.object(row.id) {
-        // It was collected meanwhile.
-        Ok(None) => return None,
-        Ok(Some(stored)) => stored,
-        Err(error) => return Some(error.to_string()),
-    };
+fn fault_in(row: &ObjectRow, stored: &StoredObject, entry: Option<&FileEntry>) -> Option<String> {
     match (&stored.body, row.kind) {
         (Body::Inline(bytes), Kind::Node | Kind::Manifest) => {
-            if crate::base::digest::object_id(row.kind, bytes) != row.id {
-                return damaged("its row holds other bytes");
-            }
-            if byte_count(bytes) != row.size {
-                return damaged("its row says another length");
-            }
-            None
+            let same = object_id(row.kind, bytes) == row.id;
+            (!same).then(|| "its row holds other bytes".to_owned())
         }
-        (Body::Large(_), Kind::Node | Kind::Manifest) => damaged("it lies in a file"),
-        (body, Kind::Blob) => {
-            let place = if row.inline { "row" } else { "file" };
-            let digests = match digests_of(&stored) {
-                Ok(digests) => digests,
-                Err(e) if e.kind() == io::ErrorKind::UnexpectedEof => {
-                    return damaged("its file is shorter than its row says");
-                }
-                Err(e) => return damaged(&format!("its {place} cannot be read: {e}")),
-            };
-            if ObjectId::from(digests.blob) != row.id {
-                return damaged(&format!("its {place} holds other bytes"));
-            }
-            if matches!(body, Body::Inline(bytes) if byte_count(bytes) != row.size) {
-                return damaged("its row says another length");
-            }
-            if stored.sha256 != Some(digests.sha256) {
-                return damaged("its row's SHA-256 is not that of its bytes");
-            }
-            None
-        }
+        (Body::Large(_), Kind::Node | Kind::Manifest) => Some("it lies in a file".to_owned()),
+        (_, Kind::Blob) => match digests_of(stored) {
+            Err(e) => Some(format!("its bytes cannot be read: {e}")),
+            Ok(digests) => fault_of(row.id, stored, &digests).or_else(|| {
+                let same = entry.is_none_or(|entry| {
+                    (entry.size, entry.md5, entry.git) == (digests.size, digests.md5, digests.git)
+                });
+                (!same).then(|| "a tree that names it says other digests".to_owned())
+            }),
+        },
     }
 }

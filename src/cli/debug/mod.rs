@@ -3,11 +3,19 @@
 //! These commands go below `repo` on purpose: what they meet is named, and the rest goes on.
 
 mod check;
+mod diff;
 mod digest;
+mod history;
 mod manifest;
+mod measure;
 mod object;
 mod refs;
+mod shown;
 mod stats;
+mod tolerant;
+
+#[cfg(test)]
+mod tests;
 
 use super::args::DebugCommand;
 use super::opened::Opened;
@@ -23,25 +31,38 @@ pub(super) fn run(
 ) -> Result<Outcome> {
     match command {
         DebugCommand::Refs { json } => refs::run(opened, json, streams),
-        DebugCommand::Manifest { target } => {
-            manifest::run(opened, &revision(opened, &target)?, streams)
+        DebugCommand::History { target, json } => history::run(opened, &target, json, streams),
+        DebugCommand::Manifest { target, json } => {
+            manifest::run(opened, &revision(opened, &target)?, json, streams)
         }
-        DebugCommand::Object { id, raw } => object::run(opened, &id, raw, streams),
-        DebugCommand::Digest { target } => {
-            digest::run(opened, &revision(opened, &target)?, streams)
+        DebugCommand::Object { id, raw: true, .. } => object::write_raw(opened, &id, streams),
+        DebugCommand::Object { id, json, .. } => object::run(opened, &id, json, streams),
+        DebugCommand::Digest { target, json } => {
+            digest::run(opened, &revision(opened, &target)?, json, streams)
+        }
+        DebugCommand::Diff { old, new, json } => {
+            let (old, new) = (revision(opened, &old)?, revision(opened, &new)?);
+            diff::run(opened, &old, &new, json, streams)
         }
         DebugCommand::Stats { json } => stats::run(opened, json, streams),
-        DebugCommand::Check { json } => check::run(opened, json, streams),
+        DebugCommand::Check { deep, json } => check::run(opened, deep, json, streams),
     }
 }
 
-/// What `REPO_ID:REVISION` names. Neither part can hold a colon.
+/// The parts of `REPO_ID:REVISION`. Neither can hold a colon.
+fn parts<'t>(target: &'t str, second: &str) -> Result<(RepoId, &'t str)> {
+    match target.split_once(':') {
+        Some((repo_id, rest)) if !rest.is_empty() => Ok((RepoId::parse(repo_id)?, rest)),
+        _ => Err(Error::Usage(format!(
+            "«{target}» must be REPO_ID:{second}, as in acme/shop.erp:main"
+        ))),
+    }
+}
+
+/// What `REPO_ID:REVISION` names.
 fn revision(opened: &Opened, target: &str) -> Result<Revision> {
-    let Some((repo_id, reference)) = target.split_once(':') else {
-        let reason = format!("«{target}» must be REPO_ID:REVISION, as in acme/shop.erp:main");
-        return Err(Error::Usage(reason));
-    };
-    let project = opened.repository.project(&RepoId::parse(repo_id)?)?;
+    let (repo_id, reference) = parts(target, "REVISION")?;
+    let project = opened.repository.project(&repo_id)?;
     Ok(project.resolve(Some(reference))?)
 }
 
@@ -50,9 +71,13 @@ fn report(findings: &[String], streams: &mut Streams<'_>) -> Result<Outcome> {
     for finding in findings {
         writeln!(streams.err, "siteconf: {finding}")?;
     }
-    Ok(if findings.is_empty() {
+    Ok(outcome(findings.is_empty()))
+}
+
+fn outcome(fine: bool) -> Outcome {
+    if fine {
         Outcome::Fine
     } else {
         Outcome::Findings
-    })
+    }
 }

@@ -7,10 +7,13 @@ use super::super::opened::Opened;
 use super::super::output::{self, Listed};
 use super::super::{Outcome, Result, Streams};
 use super::report;
+use crate::base::branch_name::BranchName;
 use crate::base::id::ManifestId;
+use crate::base::repo_id::RepoId;
 use crate::object::key;
 use crate::object::node::Totals;
 use crate::object::record::{BranchRecord, ProjectRecord, SnapshotRecord};
+use crate::store::sqlite::SqliteStore;
 use crate::store::{Record, Scan, Store, StoreError};
 
 /// A project and one of its branches; a project without any stands alone.
@@ -74,16 +77,16 @@ impl Listed for Reference {
 
 /// `debug refs`.
 pub(super) fn run(opened: &Opened, json: bool, streams: &mut Streams<'_>) -> Result<Outcome> {
-    let refs = Refs::read(opened.store.as_ref())?;
+    let refs = Refs::read(&opened.store)?;
     output::list(streams.out, json, &refs.references)?;
     report(&refs.findings, streams)
 }
 
 impl Refs {
     /// Reads them all.
-    pub(super) fn read(store: &dyn Store) -> Result<Self> {
+    pub(super) fn read(store: &SqliteStore) -> Result<Self> {
         let mut refs = Self::default();
-        for record in store.scan(Scan::prefix(key::PROJECTS))? {
+        for record in refs.records(store, key::PROJECTS)? {
             let project = refs.decode::<ProjectRecord>(&record);
             let (Some(project), Some(number)) = (project, refs.number_in(&record)) else {
                 continue;
@@ -96,8 +99,8 @@ impl Refs {
         Ok(refs)
     }
 
-    fn read_branches(&mut self, store: &dyn Store, project: u64, repo_id: &str) -> Result<()> {
-        let records = store.scan(Scan::prefix(&key::branches(project)))?;
+    fn read_branches(&mut self, store: &SqliteStore, project: u64, repo_id: &str) -> Result<()> {
+        let records = self.records(store, &key::branches(project))?;
         for record in &records {
             let branch = self.decode::<BranchRecord>(record);
             let (Some(branch), Some(number)) = (branch, self.number_in(record)) else {
@@ -130,37 +133,73 @@ impl Refs {
         Ok(())
     }
 
+    /// The number of a branch.
+    pub(super) fn branch(&self, repo_id: &RepoId, name: &BranchName) -> Option<u64> {
+        let mut named = self.references.iter().filter(|at| {
+            at.repo_id == repo_id.as_str() && at.branch.as_deref() == Some(name.as_str())
+        });
+        named.next().map(|at| at.number)
+    }
+
+    /// The snapshots of a branch with their numbers, which rise.
+    pub(super) fn snapshots(
+        &mut self,
+        store: &SqliteStore,
+        branch: u64,
+    ) -> Result<Vec<(u64, SnapshotRecord)>> {
+        let records = self.records(store, &key::snapshots(branch))?;
+        let read = records.iter().filter_map(|record| {
+            let snapshot = self.decode::<SnapshotRecord>(record);
+            Some((self.number_in(record)?, snapshot?))
+        });
+        Ok(read.collect())
+    }
+
     /// Every state that a head or a snapshot keeps.
-    pub(super) fn states(&mut self, store: &dyn Store) -> Result<Vec<State>> {
+    pub(super) fn states(&mut self, store: &SqliteStore) -> Result<Vec<State>> {
         let mut states = Vec::new();
         let branches: Vec<_> = self
             .references
             .iter()
             .filter_map(|at| Some((at.manifest?, at.number, at.snapshots, at.totals())))
             .collect();
-        for (manifest, branch, snapshots, totals) in branches {
+        for (manifest, branch, count, totals) in branches {
             states.push(State {
                 manifest,
                 totals,
                 is_head: true,
             });
-            let records = store.scan(Scan::prefix(&key::snapshots(branch)))?;
-            for record in &records {
-                if let Some(snapshot) = self.decode::<SnapshotRecord>(record) {
-                    states.push(State {
-                        manifest: snapshot.manifest,
-                        totals: snapshot.totals.into(),
-                        is_head: false,
-                    });
-                }
-            }
-            if !numbered_from_one(&records, snapshots) {
+            let snapshots = self.snapshots(store, branch)?;
+            if !snapshots.iter().map(|(number, _)| *number).eq(1..=count) {
                 self.findings.push(format!(
-                    "branch {branch}: its snapshots are not v0001 to the {snapshots} it counts"
+                    "branch {branch}: its snapshots are not v0001 to the {count} it counts"
                 ));
             }
+            states.extend(snapshots.into_iter().map(|(_, snapshot)| State {
+                manifest: snapshot.manifest,
+                totals: snapshot.totals.into(),
+                is_head: false,
+            }));
         }
         Ok(states)
+    }
+
+    /// The records under a prefix. Where the way to them is damaged, those that a walk over all
+    /// records meets.
+    fn records(&mut self, store: &SqliteStore, prefix: &str) -> Result<Vec<Record>> {
+        let error = match store.scan(Scan::prefix(prefix)) {
+            Err(error @ StoreError::Database(_)) => error,
+            records => return Ok(records?),
+        };
+        self.findings.push(format!("records «{prefix}…»: {error}"));
+        let mut met = Vec::new();
+        store.survey_records(&mut |record| match record {
+            Ok(record) if record.key.starts_with(prefix) => met.push(record),
+            Ok(_) => {}
+            Err(fault) => self.findings.push(fault),
+        })?;
+        met.sort_by(|a, b| a.key.cmp(&b.key));
+        Ok(met)
     }
 
     fn decode<T: DeserializeOwned>(&mut self, record: &Record) -> Option<T> {
@@ -201,9 +240,4 @@ impl Reference {
 fn number_in(key: &str) -> Option<u64> {
     let digits = key.rsplit('/').next()?;
     u64::from_str_radix(digits, 16).ok()
-}
-
-fn numbered_from_one(records: &[Record], count: u64) -> bool {
-    let numbers = records.iter().filter_map(|record| number_in(&record.key));
-    numbers.eq(1..=count)
 }

@@ -8,10 +8,13 @@ use super::super::opened::Opened;
 use super::super::output;
 use super::super::progress::Progress;
 use super::super::{Outcome, Result, Streams};
-use super::check::each_row;
+use super::measure::{Measure, Shape, Sizes};
 use super::refs::Refs;
 use super::report;
 use crate::base::id::Kind;
+use crate::base::limits::{
+    BLOB_CACHE_BYTES, DIGEST_STATES_BYTES, NODE_CACHE_BYTES, RECORD_CACHE_BYTES, WARM_BYTES,
+};
 
 /// The counts.
 #[derive(Debug, Default, Serialize)]
@@ -31,7 +34,20 @@ struct Stats {
     logical_bytes: u64,
     /// `logical_bytes` a stored byte.
     dedup_ratio: f64,
+    node_bytes: Sizes,
+    tree: Shape,
+    cache_bytes_max: BTreeMap<&'static str, u64>,
 }
+
+/// What a daemon keeps in memory at most, each cache in bytes.
+const CACHES: [(&str, u64); 6] = [
+    ("records", RECORD_CACHE_BYTES),
+    ("folders of records", RECORD_CACHE_BYTES),
+    ("nodes", NODE_CACHE_BYTES),
+    ("blobs", BLOB_CACHE_BYTES),
+    ("answers", WARM_BYTES),
+    ("digest states", DIGEST_STATES_BYTES),
+];
 
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 struct Held {
@@ -51,7 +67,7 @@ pub(super) fn run(opened: &Opened, json: bool, streams: &mut Streams<'_>) -> Res
 }
 
 fn count(opened: &Opened, streams: &mut Streams<'_>) -> Result<(Stats, Vec<String>)> {
-    let store = opened.store.as_ref();
+    let store = &opened.store;
     let mut refs = Refs::read(store)?;
     let states = refs.states(store)?;
     let mut stats = Stats {
@@ -70,16 +86,32 @@ fn count(opened: &Opened, streams: &mut Streams<'_>) -> Result<(Stats, Vec<Strin
     stats.objects = Kind::ALL.map(|kind| (kind.name(), Held::default())).into();
     let mut progress = Progress::new(streams);
     let mut counted: u64 = 0;
-    each_row(store, &mut refs.findings, |row| {
+    let mut node_bytes = BTreeMap::new();
+    store.survey_objects(&mut |row| {
+        let row = match row {
+            Ok(row) => row,
+            Err(fault) => return refs.findings.push(fault),
+        };
         let held = stats.objects.entry(row.kind.name()).or_default();
         held.count += 1;
-        held.bytes += row.size;
-        stats.stored_bytes += row.size;
+        held.bytes = held.bytes.saturating_add(row.size);
+        stats.stored_bytes = stats.stored_bytes.saturating_add(row.size);
         stats.large_blobs += u64::from(!row.inline);
+        if row.kind == Kind::Node {
+            *node_bytes.entry(row.size).or_insert(0) += 1;
+        }
         counted += 1;
         progress.say(|| format!("{counted} objects counted"));
-        None
     })?;
+    stats.node_bytes = Sizes::of(&node_bytes);
+    let mut measure = Measure::new(opened.repository.nodes());
+    for state in states.iter().filter(|state| state.is_head) {
+        progress.say(|| "measuring the trees of the heads".to_owned());
+        measure.head(state.manifest);
+    }
+    stats.tree = measure.shape;
+    refs.findings.append(&mut measure.findings);
+    stats.cache_bytes_max = CACHES.into();
     stats.dedup_ratio = ratio(stats.logical_bytes, stats.stored_bytes);
     Ok((stats, refs.findings))
 }
@@ -111,6 +143,27 @@ fn show(stats: &Stats, streams: &mut Streams<'_>) -> Result<()> {
         "dedup     {:>39.2} logical bytes a stored byte",
         stats.dedup_ratio
     )?;
+    let Sizes {
+        smallest,
+        median,
+        p99,
+        largest,
+    } = stats.node_bytes;
+    writeln!(
+        out,
+        "nodes     of {smallest} to {largest} bytes, median {median}, 99 of 100 up to {p99}"
+    )?;
+    let Shape {
+        levels,
+        nodes_to_a_file,
+    } = stats.tree;
+    writeln!(
+        out,
+        "trees     folders of up to {levels} levels, up to {nodes_to_a_file} nodes from a head to a file"
+    )?;
+    for (cache, bytes) in &stats.cache_bytes_max {
+        writeln!(out, "cache     {bytes:>39} bytes at most of {cache}")?;
+    }
     Ok(())
 }
 

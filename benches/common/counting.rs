@@ -1,0 +1,112 @@
+//! A store that counts.
+
+use std::sync::{Mutex, MutexGuard};
+
+use bytes::Bytes;
+use siteconf::base::id::{Kind, ObjectId};
+use siteconf::store::{
+    Batch, NewBody, ObjectRow, Record, Result, Scan, Staging, Store, StoredObject, Version,
+};
+
+/// What passed since the last look.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Passed {
+    pub commits: u64,
+    /// Objects committed, those that were there already too.
+    pub objects: u64,
+    /// Bytes committed: of objects in rows, and of records with their keys.
+    pub bytes: u64,
+    pub blob_reads: u64,
+    pub node_reads: u64,
+    pub manifest_reads: u64,
+    /// Records read and scans.
+    pub record_reads: u64,
+}
+
+/// A store that counts what passes.
+#[derive(Debug)]
+pub struct Counting<S> {
+    store: S,
+    passed: Mutex<Passed>,
+}
+
+impl<S: Store> Counting<S> {
+    pub fn new(store: S) -> Self {
+        Self {
+            store,
+            passed: Mutex::default(),
+        }
+    }
+
+    /// The counts since the last call.
+    pub fn take(&self) -> Passed {
+        std::mem::take(&mut *self.passed())
+    }
+
+    fn passed(&self) -> MutexGuard<'_, Passed> {
+        self.passed.lock().unwrap()
+    }
+}
+
+impl<S: Store> Store for Counting<S> {
+    fn object(&self, id: ObjectId) -> Result<Option<StoredObject>> {
+        let found = self.store.object(id)?;
+        if let Some(object) = &found {
+            let mut passed = self.passed();
+            let counter = match object.kind {
+                Kind::Blob => &mut passed.blob_reads,
+                Kind::Node => &mut passed.node_reads,
+                Kind::Manifest => &mut passed.manifest_reads,
+            };
+            *counter += 1;
+        }
+        Ok(found)
+    }
+    fn contains(&self, id: ObjectId) -> Result<bool> {
+        self.store.contains(id)
+    }
+    fn object_rows(&self, after: Option<ObjectId>, limit: usize) -> Result<Vec<ObjectRow>> {
+        self.store.object_rows(after, limit)
+    }
+    fn ids_with_prefix(&self, prefix: &[u8], limit: usize) -> Result<Vec<ObjectId>> {
+        self.store.ids_with_prefix(prefix, limit)
+    }
+    fn record(&self, key: &str) -> Result<Option<Record>> {
+        self.passed().record_reads += 1;
+        self.store.record(key)
+    }
+    fn scan(&self, scan: Scan<'_>) -> Result<Vec<Record>> {
+        self.passed().record_reads += 1;
+        self.store.scan(scan)
+    }
+    fn last_version(&self) -> Result<Version> {
+        self.store.last_version()
+    }
+    fn foreign_writes(&self) -> Result<u64> {
+        self.store.foreign_writes()
+    }
+    fn commit(&self, batch: Batch) -> Result<Version> {
+        let inline = batch.objects.iter().map(|object| match &object.body {
+            NewBody::Inline(bytes) => bytes.len(),
+            NewBody::Published => 0,
+        });
+        let records = batch
+            .writes
+            .iter()
+            .map(|w| w.key.len() + w.value.as_ref().map_or(0, Bytes::len));
+        let bytes: usize = inline.sum::<usize>() + records.sum::<usize>();
+        {
+            let mut passed = self.passed();
+            passed.commits += 1;
+            passed.objects += u64::try_from(batch.objects.len()).unwrap();
+            passed.bytes += u64::try_from(bytes).unwrap();
+        }
+        self.store.commit(batch)
+    }
+    fn stage(&self) -> Result<Box<dyn Staging>> {
+        self.store.stage()
+    }
+    fn is_writable(&self) -> bool {
+        self.store.is_writable()
+    }
+}

@@ -1,0 +1,65 @@
+//! The files that differ between two revisions.
+
+use serde::Serialize;
+
+use super::super::opened::Opened;
+use super::super::output::{self, Listed};
+use super::super::{Outcome, Result, Streams};
+use super::report;
+use super::shown::File;
+use super::tolerant::Tolerant;
+use crate::manifest::diff::diff;
+use crate::repo::Revision;
+
+/// A file that differs.
+#[derive(Serialize)]
+struct Row {
+    path: String,
+    change: &'static str,
+    old: Option<File>,
+    new: Option<File>,
+}
+
+impl Listed for Row {
+    const HEADINGS: &'static [&'static str] = &["CHANGE", "OLD", "NEW", "PATH"];
+
+    fn cells(&self) -> Vec<String> {
+        let file = |file: &Option<File>| file.as_ref().map(File::text).unwrap_or_default();
+        vec![
+            self.change.to_owned(),
+            file(&self.old),
+            file(&self.new),
+            self.path.clone(),
+        ]
+    }
+}
+
+/// `debug diff`. What lies below a damaged node is not compared, and the node is named.
+pub(super) fn run(
+    opened: &Opened,
+    old: &Revision,
+    new: &Revision,
+    json: bool,
+    streams: &mut Streams<'_>,
+) -> Result<Outcome> {
+    let nodes = opened.repository.nodes();
+    let root =
+        |revision: &Revision| Ok::<_, super::Error>(nodes.manifest(revision.manifest())?.root);
+    let tolerant = Tolerant::new(nodes);
+    let changes = diff(&tolerant, root(old)?, root(new)?)?;
+    let rows: Vec<_> = changes
+        .into_iter()
+        .map(|change| Row {
+            change: match (&change.old, &change.new) {
+                (None, _) => "added",
+                (_, None) => "deleted",
+                _ => "modified",
+            },
+            path: change.path,
+            old: change.old.map(File::from),
+            new: change.new.map(File::from),
+        })
+        .collect();
+    output::list(streams.out, json, &rows)?;
+    report(&tolerant.into_findings(), streams)
+}

@@ -1,0 +1,257 @@
+//! Objects, files and totals as they are shown, in words or as JSON.
+
+use std::io;
+
+use serde::Serialize;
+
+use super::super::output::visible;
+use crate::base::digest::{BodyDigests, BodyHasher, byte_count, object_id};
+use crate::base::id::{BlobId, GitId, Kind, Md5, NodeId, ObjectId, Sha256};
+use crate::base::limits::READ_CHUNK_BYTES;
+use crate::object::manifest::Manifest;
+use crate::object::node::{FileEntry, Item, Node, Totals, Value};
+use crate::store::{Body, StoredObject};
+
+/// What an object says.
+#[derive(Serialize)]
+#[serde(untagged)]
+pub(super) enum Says {
+    Blob {
+        lies_in: &'static str,
+        sha256: Option<Sha256>,
+        md5: Option<Md5>,
+        git: Option<GitId>,
+    },
+    Manifest {
+        root: NodeId,
+        totals: TotalsShown,
+    },
+    Node {
+        level: u8,
+        items: Vec<ItemShown>,
+    },
+    Nothing {},
+}
+
+/// An item of a node.
+#[derive(Serialize)]
+pub(super) struct ItemShown {
+    name: String,
+    #[serde(flatten)]
+    value: ValueShown,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "lowercase")]
+pub(super) enum ValueShown {
+    File(File),
+    Directory {
+        node: NodeId,
+        totals: TotalsShown,
+    },
+    Subtree {
+        node: NodeId,
+        entries: u64,
+        totals: TotalsShown,
+    },
+}
+
+/// What is below a node.
+#[derive(Clone, Copy, Serialize)]
+pub(super) struct TotalsShown {
+    files: u64,
+    directories: u64,
+    bytes: u64,
+}
+
+impl From<Totals> for TotalsShown {
+    fn from(totals: Totals) -> Self {
+        let Totals {
+            files,
+            directories,
+            bytes,
+        } = totals;
+        Self {
+            files,
+            directories,
+            bytes,
+        }
+    }
+}
+
+impl From<&Item> for ItemShown {
+    fn from(item: &Item) -> Self {
+        let value = match item.value {
+            Value::File(file) => ValueShown::File(file.into()),
+            Value::Directory(below) => ValueShown::Directory {
+                node: below.root,
+                totals: below.totals.into(),
+            },
+            Value::Subtree(below) => ValueShown::Subtree {
+                node: below.node,
+                entries: below.entries,
+                totals: below.totals.into(),
+            },
+        };
+        Self {
+            name: item.key.name.to_string(),
+            value,
+        }
+    }
+}
+
+/// A file as a tree holds it.
+#[derive(Serialize)]
+pub(super) struct File {
+    mode: &'static str,
+    size: u64,
+    md5: Md5,
+    git: GitId,
+    blob: BlobId,
+}
+
+impl From<FileEntry> for File {
+    fn from(entry: FileEntry) -> Self {
+        Self {
+            mode: if entry.executable { "100755" } else { "100644" },
+            size: entry.size,
+            md5: entry.md5,
+            git: entry.git,
+            blob: entry.blob,
+        }
+    }
+}
+
+impl File {
+    /// What tells it from another, in words.
+    pub(super) fn text(&self) -> String {
+        format!("{} {} bytes blob {}", self.mode, self.size, self.blob)
+    }
+
+    fn whole_text(&self) -> String {
+        format!("{} md5 {} git {}", self.text(), self.md5, self.git)
+    }
+}
+
+impl ItemShown {
+    pub(super) fn text(&self) -> String {
+        let name = visible(&self.name);
+        match &self.value {
+            ValueShown::File(file) => format!("  {name}  {}", file.whole_text()),
+            ValueShown::Directory { node, totals } => {
+                format!("  {name}/  directory {} node {node}", totals.text())
+            }
+            ValueShown::Subtree {
+                node,
+                entries,
+                totals,
+            } => format!("  …{name}  {entries} entries {} node {node}", totals.text()),
+        }
+    }
+}
+
+impl TotalsShown {
+    pub(super) fn text(self) -> String {
+        let Self {
+            files,
+            directories,
+            bytes,
+        } = self;
+        format!("{files} files, {directories} directories, {bytes} bytes")
+    }
+}
+
+/// What an object says, as far as it can be read, and what is wrong with it.
+pub(super) fn read(id: ObjectId, stored: &StoredObject) -> (Says, Option<String>) {
+    let bytes = match &stored.body {
+        Body::Inline(bytes) if stored.kind != Kind::Blob => bytes,
+        _ => return read_blob(id, stored),
+    };
+    let says = if stored.kind == Kind::Manifest {
+        Manifest::decode(bytes).map(|manifest| Says::Manifest {
+            root: manifest.root,
+            totals: manifest.totals.into(),
+        })
+    } else {
+        Node::decode(bytes).map(|node| Says::Node {
+            level: node.level,
+            items: node.items.iter().map(ItemShown::from).collect(),
+        })
+    };
+    let fault = if object_id(stored.kind, bytes) == id {
+        says.as_ref().err().map(ToString::to_string)
+    } else {
+        Some("its row holds other bytes".to_owned())
+    };
+    (says.unwrap_or(Says::Nothing {}), fault)
+}
+
+fn read_blob(id: ObjectId, stored: &StoredObject) -> (Says, Option<String>) {
+    let lies_in = match stored.body {
+        Body::Inline(_) => "row",
+        Body::Large(_) => "file",
+    };
+    let digests = digests_of(stored);
+    let fault = match &digests {
+        Err(e) => Some(format!("its {lies_in} cannot be read: {e}")),
+        Ok(digests) => fault_of(id, stored, digests),
+    };
+    let digests = digests.ok();
+    let says = Says::Blob {
+        lies_in,
+        sha256: digests.map(|digests| digests.sha256),
+        md5: digests.map(|digests| digests.md5),
+        git: digests.map(|digests| digests.git),
+    };
+    (says, fault)
+}
+
+/// What is wrong with a blob whose bytes have these digests, if anything.
+pub(super) fn fault_of(
+    id: ObjectId,
+    stored: &StoredObject,
+    digests: &BodyDigests,
+) -> Option<String> {
+    let place = match stored.body {
+        Body::Inline(_) => "row",
+        Body::Large(_) => "file",
+    };
+    if ObjectId::from(digests.blob) != id {
+        Some(format!("its {place} holds other bytes"))
+    } else if stored.sha256 != Some(digests.sha256) {
+        Some("its row's SHA-256 is not that of its bytes".to_owned())
+    } else {
+        None
+    }
+}
+
+/// Digests a stored object's bytes.
+pub(super) fn digests_of(stored: &StoredObject) -> io::Result<BodyDigests> {
+    let mut hasher = BodyHasher::new(stored.size);
+    each_piece(stored, |piece| {
+        hasher.update(piece);
+        Ok(())
+    })?;
+    Ok(hasher.finish())
+}
+
+/// Calls with all bytes of a stored object, in order.
+pub(super) fn each_piece(
+    stored: &StoredObject,
+    mut take: impl FnMut(&[u8]) -> io::Result<()>,
+) -> io::Result<()> {
+    let large = match &stored.body {
+        Body::Inline(bytes) => return take(bytes),
+        Body::Large(large) => large,
+    };
+    let mut chunk = vec![0; READ_CHUNK_BYTES];
+    let mut offset = 0;
+    while offset < stored.size {
+        let left = usize::try_from(stored.size - offset).unwrap_or(usize::MAX);
+        let piece = &mut chunk[..left.min(READ_CHUNK_BYTES)];
+        large.read_exact_at(piece, offset)?;
+        take(piece)?;
+        offset += byte_count(piece);
+    }
+    Ok(())
+}

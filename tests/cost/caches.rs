@@ -1,0 +1,187 @@
+//! Caches stay within their bounds whatever is asked of them. What is measured is what is alive, not
+//! what a cache believes.
+
+use std::sync::{Arc, Weak};
+
+use bytes::Bytes;
+use siteconf::base::digest::{BodyDigests, node_id};
+use siteconf::base::id::{BlobId, GitId, Md5, NodeId};
+use siteconf::base::limits::{
+    BLOB_CACHE_BYTES, INLINE_BYTES_MAX, NODE_CACHE_BYTES, RECORD_CACHE_BYTES,
+};
+use siteconf::manifest::{NodeSource, Nodes};
+use siteconf::object::node::{FileEntry, Item, Key, Node, Value};
+use siteconf::store::memory::MemoryStore;
+use siteconf::store::objects::Objects;
+use siteconf::store::record_cache::RecordCache;
+use siteconf::store::{Batch, Expect, RecordWrite, Scan, Store};
+
+use crate::common::body;
+use crate::tracked::{Alive, Tracked};
+
+/// How often each bound is gone through.
+const TIMES: u64 = 3;
+
+/// xorshift64: the same numbers at every run and on every machine.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0
+    }
+
+    fn below(&mut self, bound: usize) -> usize {
+        usize::try_from(self.next() % u64::try_from(bound).unwrap()).unwrap()
+    }
+}
+
+fn size(bytes: usize) -> u64 {
+    u64::try_from(bytes).unwrap()
+}
+
+/// Asserts that a cache keeps much, and no more than it may.
+#[track_caller]
+fn assert_within(alive: u64, bound: u64, what: &str) {
+    assert!(
+        alive <= bound,
+        "{what}: {alive} bytes are alive, {bound} may be"
+    );
+    assert!(
+        alive >= bound / 2,
+        "{what}: only {alive} bytes are kept of {bound}"
+    );
+}
+
+fn objects() -> Arc<Objects> {
+    Arc::new(Objects::new(Arc::new(MemoryStore::default())))
+}
+
+fn random_node(random: &mut Random) -> Node {
+    let count = 1 + random.below(150);
+    let mut items = Vec::with_capacity(count);
+    for number in 0..count {
+        let name = format!("{number:04}{}", "x".repeat(random.below(120)));
+        let file = FileEntry {
+            executable: false,
+            size: random.next(),
+            md5: Md5::from_bytes([1; 16]),
+            git: GitId::from_bytes([2; 20]),
+            blob: BlobId::from_bytes([3; 32]),
+        };
+        items.push(Item {
+            key: Key::file(&name),
+            value: Value::File(file),
+        });
+    }
+    Node { level: 0, items }
+}
+
+fn memory_of(node: &Node) -> u64 {
+    let names: usize = node.items.iter().map(|item| item.key.name.len()).sum();
+    size(size_of::<Node>() + node.items.capacity() * size_of::<Item>() + names)
+}
+
+#[test]
+fn nodes_in_memory_keep_their_bound() {
+    let nodes = Nodes::new(objects());
+    let mut random = Random(0x5eed);
+    let mut made: Vec<(NodeId, Weak<Node>)> = Vec::new();
+    let mut all = 0;
+    while all < TIMES * NODE_CACHE_BYTES {
+        let node = Arc::new(random_node(&mut random));
+        all += memory_of(&node);
+        let id = node_id(&node.encode());
+        nodes.remember(id, &node);
+        made.push((id, Arc::downgrade(&node)));
+        // Some are asked for again; those that were let go are not in the store.
+        let asked = made[random.below(made.len())].0;
+        drop(nodes.node(asked));
+    }
+    let alive = made.iter().filter_map(|(_, node)| node.upgrade());
+    let alive = alive.map(|node| memory_of(&node)).sum();
+    assert_within(alive, NODE_CACHE_BYTES, "nodes");
+}
+
+#[test]
+fn blobs_in_memory_keep_their_bound() {
+    let objects = objects();
+    let alive = Alive::default();
+    let mut random = Random(0xb10b);
+    let mut ids = Vec::new();
+    let mut all = 0;
+    while all < TIMES * BLOB_CACHE_BYTES {
+        let bytes = body(random.next(), random.below(INLINE_BYTES_MAX + 1));
+        all += size(bytes.len());
+        let BodyDigests { blob, sha256, .. } = BodyDigests::of(&bytes);
+        objects.remember_blob(blob, sha256, &alive.count(bytes));
+        ids.push(blob);
+        drop(objects.cached_blob(ids[random.below(ids.len())]));
+        assert!(alive.bytes() <= BLOB_CACHE_BYTES);
+    }
+    assert_within(alive.bytes(), BLOB_CACHE_BYTES, "blobs");
+
+    // What is too large for a row is not kept.
+    let before = alive.bytes();
+    let large = body(1, INLINE_BYTES_MAX + 1);
+    let digests = BodyDigests::of(&large);
+    objects.remember_blob(digests.blob, digests.sha256, &alive.count(large));
+    assert_eq!(alive.bytes(), before);
+}
+
+/// Records in folders of some ten, together many times what is kept of them.
+fn many_records(random: &mut Random) -> (MemoryStore, Vec<String>) {
+    let store = MemoryStore::default();
+    let (mut keys, mut all) = (Vec::new(), 0);
+    while all < 2 * TIMES * RECORD_CACHE_BYTES {
+        let mut batch = Batch::default();
+        for number in 0..=random.below(20) {
+            let key = format!("folder-{:06}/{number:02}", keys.len());
+            let value = Bytes::from(vec![b'v'; random.below(8192)]);
+            all += size(value.len());
+            batch.writes.push(RecordWrite {
+                key: key.clone(),
+                expect: Expect::Absent,
+                value: Some(value),
+            });
+            keys.push(key);
+        }
+        store.commit(batch).unwrap();
+    }
+    (store, keys)
+}
+
+#[test]
+fn records_in_memory_keep_their_bounds() {
+    let mut random = Random(0x4ec0);
+    let (store, keys) = many_records(&mut random);
+    let alive = Alive::default();
+    let cache = RecordCache::new(Tracked {
+        store,
+        alive: alive.clone(),
+    });
+    for _ in 0..keys.len() {
+        let key = &keys[random.below(keys.len())];
+        assert!(cache.record(key).unwrap().is_some());
+        assert!(cache.record(&format!("{key}-absent")).unwrap().is_none());
+        assert!(alive.bytes() <= RECORD_CACHE_BYTES);
+    }
+    assert_within(alive.bytes(), RECORD_CACHE_BYTES, "records");
+
+    // Folders have a bound of their own beside that of single records.
+    let single = alive.bytes();
+    for _ in 0..keys.len() {
+        let key = &keys[random.below(keys.len())];
+        let (folder, _) = key.split_once('/').unwrap();
+        let prefix = format!("{folder}/");
+        assert!(!cache.scan(Scan::prefix(&prefix)).unwrap().is_empty());
+        assert!(alive.bytes() <= single + RECORD_CACHE_BYTES);
+    }
+    assert_within(
+        alive.bytes() - single,
+        RECORD_CACHE_BYTES,
+        "folders of records",
+    );
+}

@@ -1,0 +1,10 @@
+//! What things cost where no clock is needed: objects and bytes written, objects read, memory kept.
+#![cfg(test)]
+
+#[path = "../../benches/common/mod.rs"]
+mod common;
+
+mod caches;
+mod reads;
+mod saves;
+mod tracked;

@@ -1,0 +1,172 @@
+//! What reading looks at: nodes and never a blob where only names are asked for, and nothing at all
+//! where nothing has changed.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Barrier};
+use std::thread;
+
+use siteconf::base::clock::SystemClock;
+use siteconf::base::id::Kind;
+use siteconf::base::repo_id::RepoId;
+use siteconf::base::snapshot_version::SnapshotVersion;
+use siteconf::repo::{Branch, Project, Repository, diff};
+use siteconf::store::Store;
+use siteconf::store::record_cache::RecordCache;
+use siteconf::store::sqlite::SqliteStore;
+
+use crate::common::counting::Passed;
+use crate::common::{Bench, Counting, Layout, body, branch};
+
+const FILES: u64 = 5000;
+const READERS: usize = 100;
+
+type Counts = Arc<RecordCache<Counting<SqliteStore>>>;
+
+/// A branch of some thousand files that was saved to, as one finds it after a restart: nothing is in
+/// memory and no digest was told.
+struct Found {
+    counts: Counts,
+    project: Project,
+    _root: tempfile::TempDir,
+}
+
+impl Found {
+    fn new() -> Self {
+        let bench = Bench::new();
+        let main = bench.fill("main", FILES, Layout::Spread);
+        bench.save(&main, &Layout::Spread.path(77), body(1, 500));
+        let Bench {
+            counts,
+            repository,
+            project,
+            root,
+        } = bench;
+        // With the last handle ends the thread that computes digests ahead: it counts no longer.
+        drop((repository, project));
+        counts.inner().take();
+        Self {
+            project: open(&counts),
+            counts,
+            _root: root,
+        }
+    }
+
+    fn rows(&self, kind: Kind) -> u64 {
+        let rows = self.counts.object_rows(None, usize::MAX).unwrap();
+        size(rows.iter().filter(|row| row.kind == kind).count())
+    }
+}
+
+fn open(counts: &Counts) -> Project {
+    let store = Arc::clone(counts) as Arc<dyn Store>;
+    let id = RepoId::parse("bench/shop.erp").unwrap();
+    let repository = Repository::new(store, Arc::new(SystemClock));
+    repository.project(&id).unwrap()
+}
+
+#[test]
+fn what_needs_only_names_reads_no_blob() {
+    let found = Found::new();
+    let counts = found.counts.inner();
+    // Each on handles of its own, with nothing in memory.
+    let without_blobs = |what: &str, read: &dyn Fn(&Branch)| {
+        let main = open(&found.counts).branch(&branch("main")).unwrap();
+        counts.take();
+        read(&main);
+        let passed = counts.take();
+        assert_eq!((passed.blob_reads, passed.objects), (0, 0), "{what}");
+        assert!(passed.node_reads > 0, "{what} was in memory");
+    };
+    without_blobs("a folder", &|main| {
+        assert_eq!(main.head().list(None, false).unwrap().len(), 1);
+    });
+    without_blobs("everything below", &|main| {
+        let listed = main.head().list(None, true).unwrap().len();
+        assert_eq!(size(listed), FILES + FILES / 100 + 1);
+    });
+    without_blobs("a diff", &|main| {
+        let before = main.snapshot(SnapshotVersion::new(2)).unwrap();
+        let changed = diff(&before, &main.head()).unwrap();
+        let paths: Vec<_> = changed.iter().map(|change| change.path.as_str()).collect();
+        assert_eq!(paths, [Layout::Spread.path(77).as_str()]);
+    });
+    without_blobs("a digest", &|main| {
+        assert_eq!(main.head().digest().unwrap().as_str().len(), 64);
+    });
+}
+
+fn size(count: usize) -> u64 {
+    u64::try_from(count).unwrap()
+}
+
+#[test]
+fn a_digest_that_a_hundred_ask_for_at_once_is_computed_once() {
+    let found = Found::new();
+    let head = found.project.branch(&branch("main")).unwrap().head();
+    let counts = found.counts.inner();
+    counts.take();
+    let start = Barrier::new(READERS);
+    let digests: BTreeSet<String> = thread::scope(|scope| {
+        let ask = || {
+            scope.spawn(|| {
+                start.wait();
+                head.digest().unwrap().to_string()
+            })
+        };
+        let asking: Vec<_> = (0..READERS).map(|_| ask()).collect();
+        asking.into_iter().map(|one| one.join().unwrap()).collect()
+    });
+    assert_eq!(digests.len(), 1);
+    let passed = counts.take();
+    // A computation begins at the manifest, which is not kept in memory.
+    assert_eq!((passed.manifest_reads, passed.blob_reads), (1, 0));
+    // The empty branch's node and those that the save replaced are not of this state.
+    assert!(passed.node_reads > 0 && passed.node_reads < found.rows(Kind::Node));
+}
+
+#[test]
+fn asking_again_for_a_branch_that_did_not_change_does_no_work() {
+    let found = Found::new();
+    let counts = found.counts.inner();
+    let poll = |project: &Project| {
+        let main = project.branch(&branch("main")).unwrap();
+        main.head().digest().unwrap().to_string()
+    };
+    let digest = poll(&found.project);
+    counts.take();
+    for _ in 0..1000 {
+        assert_eq!(poll(&found.project), digest);
+    }
+    assert_eq!(counts.take(), Passed::default());
+
+    // After a restart it is a record.
+    let again = open(&found.counts);
+    assert_eq!(poll(&again), digest);
+    let passed = counts.take();
+    let objects = passed.blob_reads + passed.node_reads + passed.manifest_reads;
+    assert_eq!((objects, passed.commits), (0, 0));
+}
+
+#[test]
+fn the_digest_of_a_state_that_comes_back_is_not_computed_again() {
+    let bench = Bench::new();
+    let main = bench.fill("main", FILES, Layout::Spread);
+    let digest = || {
+        let head = bench.project.branch(&main).unwrap().head();
+        head.digest().unwrap().to_string()
+    };
+    let path = Layout::Spread.path(7);
+    bench.save(&main, &path, body(1, 100));
+    let one = digest();
+    bench.save(&main, &path, body(2, 100));
+    assert_ne!(digest(), one);
+    bench.save(&main, &path, body(1, 100));
+    let counts = bench.counts.inner();
+    counts.take();
+    assert_eq!(digest(), one);
+    let passed = counts.take();
+    assert_eq!(
+        (passed.node_reads, passed.manifest_reads, passed.commits),
+        (0, 0, 0)
+    );
+}

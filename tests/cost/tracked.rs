@@ -1,0 +1,100 @@
+//! Bytes that are counted for as long as anybody keeps them.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use bytes::Bytes;
+use siteconf::base::id::ObjectId;
+use siteconf::store::{
+    Batch, ObjectRow, Record, Result, Scan, Staging, Store, StoredObject, Version,
+};
+
+/// How many bytes are alive.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Alive(Arc<AtomicU64>);
+
+struct Counted {
+    bytes: Bytes,
+    alive: Alive,
+}
+
+impl Alive {
+    pub(crate) fn bytes(&self) -> u64 {
+        self.0.load(Ordering::SeqCst)
+    }
+
+    /// The same bytes, counted from now on.
+    pub(crate) fn count(&self, bytes: Bytes) -> Bytes {
+        let length = u64::try_from(bytes.len()).unwrap();
+        self.0.fetch_add(length, Ordering::SeqCst);
+        Bytes::from_owner(Counted {
+            bytes,
+            alive: self.clone(),
+        })
+    }
+}
+
+impl AsRef<[u8]> for Counted {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        let length = u64::try_from(self.bytes.len()).unwrap();
+        self.alive.0.fetch_sub(length, Ordering::SeqCst);
+    }
+}
+
+/// A store of which the values of records are counted.
+#[derive(Debug)]
+pub(crate) struct Tracked<S> {
+    pub(crate) store: S,
+    pub(crate) alive: Alive,
+}
+
+impl<S: Store> Tracked<S> {
+    fn track(&self, mut record: Record) -> Record {
+        record.value = self.alive.count(record.value);
+        record
+    }
+}
+
+impl<S: Store> Store for Tracked<S> {
+    fn object(&self, id: ObjectId) -> Result<Option<StoredObject>> {
+        self.store.object(id)
+    }
+    fn contains(&self, id: ObjectId) -> Result<bool> {
+        self.store.contains(id)
+    }
+    fn object_rows(&self, after: Option<ObjectId>, limit: usize) -> Result<Vec<ObjectRow>> {
+        self.store.object_rows(after, limit)
+    }
+    fn ids_with_prefix(&self, prefix: &[u8], limit: usize) -> Result<Vec<ObjectId>> {
+        self.store.ids_with_prefix(prefix, limit)
+    }
+    fn record(&self, key: &str) -> Result<Option<Record>> {
+        let found = self.store.record(key)?;
+        Ok(found.map(|record| self.track(record)))
+    }
+    fn scan(&self, scan: Scan<'_>) -> Result<Vec<Record>> {
+        let found = self.store.scan(scan)?;
+        Ok(found.into_iter().map(|record| self.track(record)).collect())
+    }
+    fn last_version(&self) -> Result<Version> {
+        self.store.last_version()
+    }
+    fn foreign_writes(&self) -> Result<u64> {
+        self.store.foreign_writes()
+    }
+    fn commit(&self, batch: Batch) -> Result<Version> {
+        self.store.commit(batch)
+    }
+    fn stage(&self) -> Result<Box<dyn Staging>> {
+        self.store.stage()
+    }
+    fn is_writable(&self) -> bool {
+        self.store.is_writable()
+    }
+}
