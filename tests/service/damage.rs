@@ -14,7 +14,7 @@ use crate::planted::plant;
 
 const FILES: u64 = 400;
 /// After the import: enough for several pages of records.
-const SAVES: u64 = 40;
+const SAVES: u64 = 150;
 const PAGE_BYTES: usize = 4096;
 
 /// A store with some states of some hundred files, large ones among them, and no daemon.
