@@ -213,7 +213,7 @@ pub(super) struct Import {
     pub(super) branch: String,
     /// The folder
     pub(super) dir: PathBuf,
-    /// Also remove from the branch what the folder lacks
+    /// Also remove from the branch what the folder lacks; what is skipped stays
     #[arg(long)]
     pub(super) mirror: bool,
     /// Make the project when absent, owned by this account
