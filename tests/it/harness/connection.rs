@@ -73,6 +73,7 @@ impl Connection {
         let start = self.line()?;
         let status = start
             .strip_prefix("HTTP/1.1 ")
+            .or_else(|| start.strip_prefix("HTTP/1.0 "))
             .and_then(|rest| rest.get(..3))
             .and_then(|digits| digits.parse().ok())
             .ok_or_else(|| malformed(&start))?;
