@@ -46,4 +46,16 @@ impl Call {
     pub(super) fn base_url(&self) -> String {
         origin::base_url(&self.head, self.settings())
     }
+
+    /// The address of the Read API as this client knows it, without a slash at its end: what a client
+    /// of GitLab takes for the address of the whole service.
+    pub(super) fn mount_url(&self) -> String {
+        let mut base = self.base_url();
+        let path = self.head.uri.path().trim_start_matches('/');
+        base.push_str(match path.split('/').next() {
+            Some("api") => "/api/v4",
+            _ => "/site-builder/api/erp-config",
+        });
+        base
+    }
 }

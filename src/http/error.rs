@@ -56,7 +56,9 @@ pub(super) enum Error {
         limit_bytes: u64,
     },
     /// The files of an archive are too large together.
-    #[error("the files are {bytes} bytes together, an archive holds at most {limit_bytes}; ask for a folder with «path»")]
+    #[error(
+        "the files are {bytes} bytes together, an archive holds at most {limit_bytes}; ask for a folder with «path»"
+    )]
     LargeArchive {
         /// What they are.
         bytes: u64,

@@ -70,7 +70,11 @@ mod tests {
             ("", false),
         ] {
             let headers = [(ACCEPT_ENCODING, HeaderValue::from_static(line))];
-            assert_eq!(is_accepted(&headers.into_iter().collect()), expected, "{line}");
+            assert_eq!(
+                is_accepted(&headers.into_iter().collect()),
+                expected,
+                "{line}"
+            );
         }
         assert!(!is_accepted(&HeaderMap::new()));
     }

@@ -64,10 +64,10 @@ use body::RequestBody;
 use call::Call;
 use cookie::SessionCookie;
 use error::{Error, Surface};
+pub use origin::{Network, NetworkError};
 use query::{Query, keys_for_log};
 use reply::{Reply, ReplyBody};
 use request_id::{RequestId, RequestIds};
-pub use origin::{Network, NetworkError};
 pub use server::Server;
 use warm::{Question, Warm};
 

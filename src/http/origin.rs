@@ -198,7 +198,15 @@ mod tests {
                 "{network:?} {address}"
             );
         }
-        for text in ["", "host", "10.0.0.0/33", "::/129", "10.0.0.0/", "10.0/8", "10.0.0.0/-1"] {
+        for text in [
+            "",
+            "host",
+            "10.0.0.0/33",
+            "::/129",
+            "10.0.0.0/",
+            "10.0/8",
+            "10.0.0.0/-1",
+        ] {
             assert!(text.parse::<Network>().is_err(), "{text} was accepted");
         }
     }
@@ -208,7 +216,10 @@ mod tests {
         for (lines, expected) in [
             (&[][..], "http://own:8080"),
             (
-                &[("forwarded", "for=1.2.3.4;proto=https;host=\"conf.example:444\", host=inner")],
+                &[(
+                    "forwarded",
+                    "for=1.2.3.4;proto=https;host=\"conf.example:444\", host=inner",
+                )],
                 "https://conf.example:444",
             ),
             (&[("x-forwarded-proto", "https")], "https://own:8080"),

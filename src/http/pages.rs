@@ -279,7 +279,10 @@ mod tests {
             ("page=1.5", Err("page is invalid".into())),
             ("per_page=x", Err("per_page is invalid".into())),
             ("per_page=0", Err("per_page has a value not allowed".into())),
-            ("per_page=-1", Err("per_page has a value not allowed".into())),
+            (
+                "per_page=-1",
+                Err("per_page has a value not allowed".into()),
+            ),
             (
                 "pagination=offset",
                 Err("pagination does not have a valid value".into()),

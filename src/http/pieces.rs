@@ -10,7 +10,7 @@ use tokio::task::JoinHandle;
 use super::blocking;
 
 /// Makes a body piece by piece.
-pub(super) trait Pieces: Send {
+pub(super) trait Pieces: Send + Sync {
     /// The next piece, never empty; `None` at the end. May block.
     ///
     /// # Errors

@@ -19,27 +19,38 @@ pub(super) fn list(
     freshness: Freshness,
     page: &PageHeaders,
 ) -> Reply {
-    answer(call, value, freshness, page.lines())
+    json(call, bytes_of(value), freshness, page.lines())
 }
 
 /// Answers with this value.
 pub(super) fn object(call: &Call, value: &impl Serialize, freshness: Freshness) -> Reply {
-    answer(call, value, freshness, &[])
+    json(call, bytes_of(value), freshness, &[])
 }
 
-fn answer(
+fn bytes_of(value: &impl Serialize) -> Vec<u8> {
+    serde_json::to_vec(value).expect("answers have text keys and finite numbers")
+}
+
+/// Answers with this JSON text and these header lines.
+pub(super) fn json(
     call: &Call,
-    value: &impl Serialize,
+    bytes: Vec<u8>,
     freshness: Freshness,
     lines: &[(HeaderName, HeaderValue)],
 ) -> Reply {
-    let bytes = serde_json::to_vec(value).expect("answers have text keys and finite numbers");
     let compress = bytes.len() >= COMPRESS_BYTES_MIN && gzip::is_accepted(call.headers());
     let tag = tag_of(&bytes, lines, compress);
-    let mut reply = if tag.is_known_to(call.headers()) {
-        Reply::empty(StatusCode::NOT_MODIFIED)
-    } else if compress {
-        Reply::bytes(StatusCode::OK, "application/json", gzip::compressed(&bytes).into())
+    let kept = |reply: Reply| {
+        reply
+            .validated(&tag, freshness)
+            .with(VARY, HeaderValue::from_static("Accept-Encoding"))
+    };
+    if tag.is_known_to(call.headers()) {
+        return kept(Reply::empty(StatusCode::NOT_MODIFIED));
+    }
+    let mut reply = if compress {
+        let compressed = gzip::compressed(&bytes).into();
+        Reply::bytes(StatusCode::OK, "application/json", compressed)
             .with(CONTENT_ENCODING, HeaderValue::from_static("gzip"))
     } else {
         Reply::bytes(StatusCode::OK, "application/json", bytes.into())
@@ -47,9 +58,7 @@ fn answer(
     for (name, value) in lines {
         reply = reply.with(name.clone(), value.clone());
     }
-    reply
-        .validated(&tag, freshness)
-        .with(VARY, HeaderValue::from_static("Accept-Encoding"))
+    kept(reply)
 }
 
 /// A tag of all that makes the answer: a page may stay as it is while the list grows behind it, and

@@ -89,7 +89,11 @@ impl Reply {
     }
 
     /// An answer with a body that is made while it is sent.
-    pub(super) fn pieces(status: StatusCode, content_type: &'static str, body: PieceReader) -> Self {
+    pub(super) fn pieces(
+        status: StatusCode,
+        content_type: &'static str,
+        body: PieceReader,
+    ) -> Self {
         let mut reply = Self::empty(status);
         if let Some(length) = body.left() {
             reply = reply.with(CONTENT_LENGTH, length.into());

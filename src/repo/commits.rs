@@ -135,6 +135,17 @@ impl Project {
         first.unwrap_or(Err(Error::missing(Missing::Revision)))
     }
 
+    /// Computes the digests of these states where they are not known, and enters all in the index of
+    /// commit ids with one commit.
+    pub fn tell_digests<'a>(&self, states: impl IntoIterator<Item = &'a Revision>) -> Result<()> {
+        let states: Vec<_> = states
+            .into_iter()
+            .map(|state| (state.branch_number(), state.manifest()))
+            .collect();
+        let digests = &self.repository.shared.digests;
+        digests.tell_all(self.number(), &states)
+    }
+
     /// Opens a state again that was opened before, by what [`Revision::branch_number`] and
     /// [`Revision::manifest`] told. The caller answers for it that the branch had this state.
     ///

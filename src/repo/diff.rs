@@ -5,6 +5,7 @@ use std::fmt;
 use super::{FileView, Project, Result, Revision};
 use crate::base::id::NodeId;
 use crate::manifest::NodeSource;
+use crate::manifest::diff::{self as manifest, FileChange};
 
 /// How a file differs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,20 +56,29 @@ pub fn diff(old: &Revision, new: &Revision) -> Result<Vec<FileDifference>> {
     differences(&new.project, new.nodes(), old.root()?, new.root()?)
 }
 
+/// As [`diff`], but at most this many.
+pub fn diff_at_most(old: &Revision, new: &Revision, limit: usize) -> Result<Vec<FileDifference>> {
+    let changes = manifest::diff_at_most(new.nodes(), old.root()?, new.root()?, limit)?;
+    Ok(viewed(&new.project, changes))
+}
+
 pub(super) fn differences(
     project: &Project,
     source: &impl NodeSource,
     old: NodeId,
     new: NodeId,
 ) -> Result<Vec<FileDifference>> {
+    Ok(viewed(project, manifest::diff(source, old, new)?))
+}
+
+fn viewed(project: &Project, changes: Vec<FileChange>) -> Vec<FileDifference> {
     let view = |entry| FileView::new(project, entry);
-    let changes = crate::manifest::diff::diff(source, old, new)?;
-    Ok(changes
+    changes
         .into_iter()
         .map(|change| FileDifference {
             path: change.path,
             old: change.old.map(view),
             new: change.new.map(view),
         })
-        .collect())
+        .collect()
 }

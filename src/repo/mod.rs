@@ -28,7 +28,7 @@ use std::sync::Arc;
 pub use branch::Branch;
 pub use change::{Action, Condition, Deleted, RolledBack, Saved};
 pub use commits::{Commit, Commits};
-pub use diff::{ChangeKind, FileDifference, diff};
+pub use diff::{ChangeKind, FileDifference, diff, diff_at_most};
 pub use digests::BranchDigest;
 pub use error::{Error, Missing, Result};
 pub use export::export;

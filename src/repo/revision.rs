@@ -176,7 +176,9 @@ impl Revision {
 
     pub(super) fn tree_entry(
         &self,
-        path: String, value: &Value) -> crate::store::Result<Option<TreeEntry>> {
+        path: String,
+        value: &Value,
+    ) -> crate::store::Result<Option<TreeEntry>> {
         Ok(match value {
             Value::File(file) => {
                 let kind = EntryKind::File {

@@ -72,7 +72,7 @@ pub(super) enum Selection {
 type Entry = (String, Option<FileView>);
 
 /// What a form of archive writes. Each function appends to `out`.
-trait Writer: Send {
+trait Writer: Send + Sync {
     /// An entry begins: a file, whose bytes follow, or a folder. Folders' paths end in a slash.
     fn begin(&mut self, path: &str, file: Option<&FileView>, out: &mut Vec<u8>);
 
@@ -136,12 +136,11 @@ impl Archive {
             Step::Entries => match self.entries.next()? {
                 Some((path, file)) => {
                     self.writer.begin(&path, file.as_ref(), out);
-                    match file {
-                        Some(file) => Step::File(file.content().map_err(io::Error::other)?, 0),
-                        None => {
-                            self.writer.end(out);
-                            Step::Entries
-                        }
+                    if let Some(file) = file {
+                        Step::File(file.content().map_err(io::Error::other)?, 0)
+                    } else {
+                        self.writer.end(out);
+                        Step::Entries
                     }
                 }
                 None if self.writer.wants_entries_again() => {
@@ -184,16 +183,15 @@ impl Pieces for Archive {
         let mut plain = Vec::new();
         let mut piece = Vec::with_capacity(2 * PIECE_BYTES_MIN);
         while piece.len() < PIECE_BYTES_MIN && !matches!(self.step, Step::Done) {
-            match &self.gzip {
-                None => self.advance(&mut piece)?,
-                Some(_) => {
-                    self.advance(&mut plain)?;
-                    if let Some(encoder) = &mut self.gzip {
-                        encoder.write_all(&plain)?;
-                        plain.clear();
-                        piece.append(encoder.get_mut());
-                    }
-                }
+            if self.gzip.is_none() {
+                self.advance(&mut piece)?;
+                continue;
+            }
+            self.advance(&mut plain)?;
+            if let Some(encoder) = &mut self.gzip {
+                encoder.write_all(&plain)?;
+                plain.clear();
+                piece.append(encoder.get_mut());
             }
         }
         if matches!(self.step, Step::Done)

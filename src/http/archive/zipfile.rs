@@ -26,8 +26,8 @@ const DEFLATED: u16 = 8;
 const DATE: u16 = (1 << 5) | 1;
 /// Extra field for what does not fit 32 bits.
 const EXTRA_64: u16 = 1;
-/// Made on Unix, by version 4.5, so that modes count.
-const MADE_BY: u16 = (3 << 8) | 45;
+/// Made on Unix (3), so that modes count, by version 4.5.
+const MADE_BY: u16 = u16::from_be_bytes([3, 45]);
 /// From this size on a file's sizes are told in 64 bits: deflated it may be a little larger.
 const LARGE_FROM: u64 = 0xf000_0000;
 /// Stands where a number does not fit.
@@ -84,8 +84,7 @@ impl Writer for Zip {
             u64_to(out, 0);
         }
         self.current = Some(Current {
-            deflate: (size > 0)
-                .then(|| DeflateEncoder::new(Vec::new(), Compression::default())),
+            deflate: (size > 0).then(|| DeflateEncoder::new(Vec::new(), Compression::default())),
             crc: Crc::new(),
             size,
             compressed: 0,
@@ -99,9 +98,7 @@ impl Writer for Zip {
         if let Some(current) = &mut self.current {
             current.crc.update(bytes);
             if let Some(encoder) = &mut current.deflate {
-                encoder
-                    .write_all(bytes)
-                    .expect("a vector takes everything");
+                encoder.write_all(bytes).expect("a vector takes everything");
                 current.take(out);
             }
         }
@@ -152,8 +149,22 @@ impl Writer for Zip {
         u16_to(out, MADE_BY);
         entry.write(out);
         u32_to(out, crc);
-        u32_to(out, if size >= LARGE_FROM { ELSEWHERE } else { clamped(compressed) });
-        u32_to(out, if size >= LARGE_FROM { ELSEWHERE } else { clamped(size) });
+        u32_to(
+            out,
+            if size >= LARGE_FROM {
+                ELSEWHERE
+            } else {
+                clamped(compressed)
+            },
+        );
+        u32_to(
+            out,
+            if size >= LARGE_FROM {
+                ELSEWHERE
+            } else {
+                clamped(size)
+            },
+        );
         u16_to(out, short(path.len()));
         u16_to(out, short(extra.len()));
         // No comment, first disk, no internal attributes.
