@@ -41,9 +41,10 @@ pub(super) fn json(
     let compress = bytes.len() >= COMPRESS_BYTES_MIN && gzip::is_accepted(call.headers());
     let tag = tag_of(&bytes, lines, compress);
     let kept = |reply: Reply| {
-        reply
-            .validated(&tag, freshness)
-            .with(VARY, HeaderValue::from_static("Accept-Encoding"))
+        reply.validated(&tag, freshness).with(
+            VARY,
+            HeaderValue::from_static("Authorization, Cookie, Private-Token, Accept-Encoding"),
+        )
     };
     if tag.is_known_to(call.headers()) {
         return kept(Reply::empty(StatusCode::NOT_MODIFIED));

@@ -74,8 +74,10 @@ impl Route {
         let mut ends = 1..=segments.len();
         ends.find_map(|end| {
             let (project, rest) = segments.split_at(end);
+            let strict = end == 1;
+            let likely = strict || !project.contains(&"repository");
             let project = project.join("/");
-            let likely = end == 1 || RepoId::parse(&project).is_ok();
+            let likely = strict || likely && RepoId::parse(&project).is_ok();
             match rest {
                 _ if !likely => None,
                 [] => Some(Self::Project { project }),
