@@ -166,7 +166,7 @@ mod tests {
         assert_eq!(id("manifest"), scene.id.to_string());
 
         let mut text = String::new();
-        let push = |piece: &str| text.push_str(piece);
+        let push = |piece: &[u8]| text.push_str(std::str::from_utf8(piece).unwrap());
         lines(&scene.nodes, scene.manifest.root, push).unwrap();
         assert_eq!(text.trim_end(), block("digest-text"));
         let digest = siteconf::base::digest::sha256(text.as_bytes());

@@ -70,6 +70,8 @@ pub const BLOB_CACHE_BYTES: u64 = 32 << 20;
 pub const WARM_BYTES: u64 = 32 << 20;
 /// Longest answer that is kept, in bytes.
 pub const WARM_ANSWER_BYTES_MAX: u64 = 1 << 20;
+/// Memory for states of the hash from which digests go on, in bytes.
+pub const DIGEST_STATES_BYTES: u64 = 16 << 20;
 /// Branch digests and git tree ids kept in memory, entries each.
 pub const DIGEST_CACHE_ENTRIES: usize = 100_000;
 

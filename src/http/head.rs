@@ -39,13 +39,13 @@ pub(super) fn check(head: &Parts) -> Result<(), Error> {
         return Err(Error::LongTarget);
     }
     match head.method {
-        Method::CONNECT | Method::TRACE => {
-            return Err(Error::method(&METHODS));
-        }
-        Method::OPTIONS | Method::HEAD => {}
+        // Its target is no path, so no route can say which methods it has.
+        Method::CONNECT => return Err(Error::method(&METHODS)),
+        Method::OPTIONS | Method::HEAD | Method::TRACE => {}
         ref other if METHODS.contains(other) => {}
         _ => return Err(Error::UnknownMethod),
     }
+    check_target(head)?;
     check_host(head)?;
     for name in &ONCE {
         once(&head.headers, name)?;
@@ -58,10 +58,22 @@ pub(super) fn check(head: &Parts) -> Result<(), Error> {
     Ok(())
 }
 
-/// The one line of this name, `None` when there is none.
-///
-/// # Errors
-/// There are several.
+/// Refuses bytes that a client must escape (RFC 3986). Those of `[]^|`, which must be escaped too, are
+/// let through: a GitLab client sends them as they are.
+fn check_target(head: &Parts) -> Result<(), Error> {
+    let target = head.uri.path_and_query().map_or("", |both| both.as_str());
+    if target
+        .bytes()
+        .any(|b| !b.is_ascii_graphic() || br#""\<>`{}"#.contains(&b))
+    {
+        return Err(Error::malformed(
+            "the target holds a character that must be percent-encoded",
+        ));
+    }
+    Ok(())
+}
+
+/// Refuses a second line of this name.
 fn once(headers: &HeaderMap, name: &HeaderName) -> Result<(), Error> {
     if headers.get_all(name).into_iter().nth(1).is_some() {
         return Err(Error::Malformed(format!("header {name} is given twice")));
@@ -200,7 +212,7 @@ mod tests {
             ("OPTIONS", "*", None),
             ("GET", "*", Some(StatusCode::BAD_REQUEST)),
             ("CONNECT", "h:80", Some(StatusCode::METHOD_NOT_ALLOWED)),
-            ("TRACE", "/", Some(StatusCode::METHOD_NOT_ALLOWED)),
+            ("TRACE", "/", None),
             ("FOO", "/", Some(StatusCode::NOT_IMPLEMENTED)),
             ("get", "/", Some(StatusCode::NOT_IMPLEMENTED)),
         ] {
@@ -208,6 +220,21 @@ mod tests {
                 status(method, target, &[host]),
                 expected,
                 "{method} {target}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_must_be_escaped_is_refused_but_for_what_clients_send() {
+        let host = ("host", "h");
+        for target in ["/%D1%8F", "/a[1]|^'()*!@:;,~", "/?ref=a|b"] {
+            assert_eq!(status("GET", target, &[host]), None, "{target}");
+        }
+        for target in ["/я", "/a\\b", "/a\"b", "/{a}", "/?ref=я"] {
+            assert_eq!(
+                status("GET", target, &[host]),
+                Some(StatusCode::BAD_REQUEST),
+                "{target}"
             );
         }
     }

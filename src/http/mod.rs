@@ -1,10 +1,10 @@
 //! The two APIs over HTTP/1.1, on raw hyper: the Read API shaped like GitLab's
-//! ([`read`]), the Admin API ([`admin`]) and the login ([`login`]).
+//! (`read`), the Admin API (`admin`) and the login (`login`).
 //!
-//! [`handle`] is a request from top to bottom. A route is an enum parsed from method and path; a
+//! `handle` is a request from top to bottom. A route is an enum parsed from method and path; a
 //! handler is a plain function that may block and gets what the gate opened. One place decides each
-//! of: the status and text of an error ([`error`]), how a body is read ([`body`]), how a file is
-//! sent ([`raw`]), where blocking work goes ([`blocking`]).
+//! of: the status and text of an error (`error`), how a body is read (`body`), how a file is
+//! sent (`raw`), where blocking work goes (`blocking`).
 //!
 //! A further route is one variant and one line in its API's `route.rs`, and one function.
 //!
@@ -305,7 +305,7 @@ fn shortened(path: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use crate::http::*;
 
     #[test]
     fn the_mounts_are_those_of_the_contract() {

@@ -1,7 +1,7 @@
 //! Names in a request: what is malformed is refused, what is well-formed may be absent.
 
 use super::error::Error;
-use crate::access::{self, ProjectSelector};
+use crate::access::ProjectSelector;
 use crate::base::branch_name::BranchName;
 use crate::base::file_path::FilePath;
 use crate::base::name_error::NameError;
@@ -32,15 +32,8 @@ pub(super) fn selector(text: &str) -> Result<ProjectSelector, Error> {
 }
 
 /// The project that a segment of the Admin API names.
-///
-/// # Errors
-/// That it does not exist, too, where no repo id could be spelled so.
 pub(super) fn repo_id(text: &str) -> Result<RepoId, Error> {
-    match RepoId::parse(text) {
-        Ok(id) => Ok(id),
-        Err(_) if check_name(text).is_ok() => Err(access::Error::NotFound.into()),
-        Err(refused) => Err(refused.into()),
-    }
+    Ok(RepoId::parse(text)?)
 }
 
 /// A branch's name.
@@ -103,13 +96,6 @@ mod tests {
         ] {
             assert!(selector(text).is_err(), "{text:?} was accepted");
         }
-    }
-
-    #[test]
-    fn the_admin_api_tells_malformed_from_absent() {
-        assert_eq!(repo_id("acme").unwrap_err().status(), 404);
-        assert_eq!(repo_id("42").unwrap_err().status(), 404);
-        assert_eq!(repo_id("..").unwrap_err().status(), 400);
     }
 
     #[test]

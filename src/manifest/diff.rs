@@ -20,15 +20,28 @@ pub struct FileChange {
 
 /// The files that differ between two trees, in the byte order of their paths.
 pub fn diff(source: &impl NodeSource, old: NodeId, new: NodeId) -> Result<Vec<FileChange>> {
-    let mut changes = Vec::new();
-    compare(
-        source,
-        Some(old),
-        Some(new),
-        &mut String::new(),
-        &mut changes,
-    )?;
-    Ok(changes)
+    let mut comparison = Comparison {
+        changes: Vec::new(),
+        limit: usize::MAX,
+    };
+    comparison.directories(source, Some(old), Some(new), &mut String::new())?;
+    Ok(comparison.changes)
+}
+
+/// The path of the first file that differs between two trees.
+pub fn first(source: &impl NodeSource, old: NodeId, new: NodeId) -> Result<Option<String>> {
+    let mut comparison = Comparison {
+        changes: Vec::new(),
+        limit: 1,
+    };
+    comparison.directories(source, Some(old), Some(new), &mut String::new())?;
+    Ok(comparison.changes.pop().map(|change| change.path))
+}
+
+/// What was found so far, and how much is wanted.
+struct Comparison {
+    changes: Vec<FileChange>,
+    limit: usize,
 }
 
 /// One side of a comparison: what is left of a directory, nearest last.
@@ -73,64 +86,67 @@ impl<'a, S: NodeSource> Side<'a, S> {
     }
 }
 
-fn compare(
-    source: &impl NodeSource,
-    old: Option<NodeId>,
-    new: Option<NodeId>,
-    prefix: &mut String,
-    changes: &mut Vec<FileChange>,
-) -> Result<()> {
-    if old == new {
-        return Ok(());
-    }
-    let mut old = Side::new(source, old)?;
-    let mut new = Side::new(source, new)?;
-    loop {
-        match (old.subtree(), new.subtree()) {
-            (Some(a), Some(b)) if a == b => {
-                old.left.pop();
-                new.left.pop();
-                continue;
-            }
-            (None, None) => {}
-            _ => {
-                old.open()?;
-                new.open()?;
-                continue;
-            }
+impl Comparison {
+    fn directories(
+        &mut self,
+        source: &impl NodeSource,
+        old: Option<NodeId>,
+        new: Option<NodeId>,
+        prefix: &mut String,
+    ) -> Result<()> {
+        if old == new {
+            return Ok(());
         }
-        let order = match (old.left.last(), new.left.last()) {
-            (None, None) => return Ok(()),
-            (Some(_), None) => Ordering::Less,
-            (None, Some(_)) => Ordering::Greater,
-            (Some(a), Some(b)) => a.key.cmp(&b.key),
-        };
-        let before = if order.is_le() { old.left.pop() } else { None };
-        let after = if order.is_ge() { new.left.pop() } else { None };
-        let Some(name) = before
-            .as_ref()
-            .or(after.as_ref())
-            .map(|item| item.key.name.clone())
-        else {
-            continue;
-        };
-        let start = prefix.len();
-        prefix.push_str(&name);
-        match (before.map(|item| item.value), after.map(|item| item.value)) {
-            (Some(Value::File(a)), Some(Value::File(b))) if a == b => {}
-            (a @ (Some(Value::File(_)) | None), b @ (Some(Value::File(_)) | None)) => {
-                changes.push(FileChange {
-                    path: prefix.clone(),
-                    old: as_file(a),
-                    new: as_file(b),
-                });
+        let mut old = Side::new(source, old)?;
+        let mut new = Side::new(source, new)?;
+        while self.changes.len() < self.limit {
+            match (old.subtree(), new.subtree()) {
+                (Some(a), Some(b)) if a == b => {
+                    old.left.pop();
+                    new.left.pop();
+                    continue;
+                }
+                (None, None) => {}
+                _ => {
+                    old.open()?;
+                    new.open()?;
+                    continue;
+                }
             }
-            (a, b) => {
-                prefix.push('/');
-                compare(source, as_directory(a), as_directory(b), prefix, changes)?;
+            let order = match (old.left.last(), new.left.last()) {
+                (None, None) => return Ok(()),
+                (Some(_), None) => Ordering::Less,
+                (None, Some(_)) => Ordering::Greater,
+                (Some(a), Some(b)) => a.key.cmp(&b.key),
+            };
+            let before = if order.is_le() { old.left.pop() } else { None };
+            let after = if order.is_ge() { new.left.pop() } else { None };
+            let Some(name) = before
+                .as_ref()
+                .or(after.as_ref())
+                .map(|item| item.key.name.clone())
+            else {
+                continue;
+            };
+            let start = prefix.len();
+            prefix.push_str(&name);
+            match (before.map(|item| item.value), after.map(|item| item.value)) {
+                (Some(Value::File(a)), Some(Value::File(b))) if a == b => {}
+                (a @ (Some(Value::File(_)) | None), b @ (Some(Value::File(_)) | None)) => {
+                    self.changes.push(FileChange {
+                        path: prefix.clone(),
+                        old: as_file(a),
+                        new: as_file(b),
+                    });
+                }
+                (a, b) => {
+                    prefix.push('/');
+                    self.directories(source, as_directory(a), as_directory(b), prefix)?;
+                }
             }
+            prefix.truncate(start);
         }
-        prefix.truncate(start);
+        Ok(())
     }
 }
 

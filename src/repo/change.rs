@@ -436,16 +436,16 @@ fn require(condition: &Condition, file: Option<&FileEntry>) -> Result<()> {
 
 /// Says which action of a batch could not be done.
 fn name_action(index: usize, action: &Action, error: Error) -> Error {
-    let (verb, path) = match action {
-        Action::Create(path, _) => ("create", path),
-        Action::Update(path, _) => ("update", path),
-        Action::Put(path, ..) => ("put", path),
-        Action::Delete(path) => ("delete", path),
-        Action::Move { to, .. } => ("move", to),
+    let what = match action {
+        Action::Create(path, _) => format!("create «{path}»"),
+        Action::Update(path, _) => format!("update «{path}»"),
+        Action::Put(path, ..) => format!("put «{path}»"),
+        Action::Delete(path) => format!("delete «{path}»"),
+        Action::Move { from, to, .. } => format!("move «{from}» to «{to}»"),
     };
     match error {
         Error::Invalid { reason } => {
-            Error::invalid(format!("action {} ({verb} «{path}»): {reason}", index + 1))
+            Error::invalid(format!("action {} ({what}): {reason}", index + 1))
         }
         other => other,
     }

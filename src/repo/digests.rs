@@ -12,8 +12,9 @@ use quick_cache::sync::Cache;
 use super::Result;
 use super::records;
 use crate::base::id::{ManifestId, Sha256};
-use crate::base::limits::DIGEST_CACHE_ENTRIES;
-use crate::manifest::{Nodes, digest};
+use crate::base::limits::{DIGEST_CACHE_ENTRIES, DIGEST_STATES_BYTES};
+use crate::manifest::Nodes;
+use crate::manifest::digest::Digested;
 use crate::object::key::{self, COMMIT_DIGITS};
 use crate::object::record::{CommitRecord, DigestRecord};
 use crate::store::{Batch, Expect, Store, StoreError};
@@ -74,6 +75,7 @@ impl Digests {
         let computed = Arc::new(Computed {
             nodes,
             known: Cache::new(DIGEST_CACHE_ENTRIES),
+            last: Cache::with_weighter(1024, DIGEST_STATES_BYTES, ByMemory),
         });
         let background = Background::start(Arc::clone(&computed));
         Self {
@@ -91,15 +93,25 @@ impl Digests {
         branch: u64,
         manifest: ManifestId,
     ) -> Result<BranchDigest> {
-        let sha256 = self.computed.digest(manifest)?;
+        let sha256 = self.computed.digest(branch, manifest)?;
         if self.told.get(&(branch, manifest)).is_none() {
-            match self.enter(project, branch, manifest, sha256) {
-                Ok(()) => self.told.insert((branch, manifest), ()),
-                // The digest is right whether or not it can be kept: a full disk stops no reader.
-                Err(error) => tracing::debug!(%error, "a digest could not be kept"),
-            }
+            self.enter(project, &[(branch, manifest, sha256)]);
         }
         Ok(BranchDigest::new(sha256))
+    }
+
+    /// Enters many states in the index of commit ids, with one commit.
+    pub(super) fn tell_all(&self, project: u64, states: &[(u64, ManifestId)]) -> Result<()> {
+        let mut untold = Vec::new();
+        for &(branch, manifest) in states {
+            if self.told.get(&(branch, manifest)).is_none() {
+                untold.push((branch, manifest, self.computed.digest(branch, manifest)?));
+            }
+        }
+        if !untold.is_empty() {
+            self.enter(project, &untold);
+        }
+        Ok(())
     }
 
     /// The digest if it was computed before.
@@ -115,26 +127,34 @@ impl Digests {
         }
     }
 
-    fn enter(
+    fn enter(&self, project: u64, states: &[(u64, ManifestId, Sha256)]) {
+        match self.try_enter(project, states) {
+            Ok(()) => states.iter().for_each(|&(branch, manifest, _)| {
+                self.told.insert((branch, manifest), ());
+            }),
+            // The digests are right whether or not they can be kept: a full disk stops no reader.
+            Err(error) => tracing::debug!(%error, "digests could not be kept"),
+        }
+    }
+
+    fn try_enter(
         &self,
         project: u64,
-        branch: u64,
-        manifest: ManifestId,
-        sha256: Sha256,
+        states: &[(u64, ManifestId, Sha256)],
     ) -> std::result::Result<(), StoreError> {
         let store = self.computed.store();
-        let commit_key = key::commit(project, sha256, branch);
-        if store.record(&commit_key)?.is_some() {
-            return Ok(());
-        }
         let mut batch = Batch::default();
-        batch.write(
-            key::digest(manifest),
-            Expect::Anything,
-            &DigestRecord { sha256 },
-        );
-        batch.write(commit_key, Expect::Anything, &CommitRecord { manifest });
-        store.commit(batch)?;
+        for &(branch, manifest, sha256) in states {
+            let commit_key = key::commit(project, sha256, branch);
+            if store.record(&commit_key)?.is_none() {
+                let digest = DigestRecord { sha256 };
+                batch.write(key::digest(manifest), Expect::Anything, &digest);
+                batch.write(commit_key, Expect::Anything, &CommitRecord { manifest });
+            }
+        }
+        if !batch.writes.is_empty() {
+            store.commit(batch)?;
+        }
         Ok(())
     }
 }
@@ -144,6 +164,17 @@ impl Digests {
 struct Computed {
     nodes: Arc<Nodes>,
     known: Cache<ManifestId, Sha256>,
+    /// By branch, the last that was computed: the next is computed from where it differs.
+    last: Cache<u64, Arc<Digested>, ByMemory>,
+}
+
+#[derive(Clone, Debug)]
+struct ByMemory;
+
+impl quick_cache::Weighter<u64, Arc<Digested>> for ByMemory {
+    fn weight(&self, _: &u64, digested: &Arc<Digested>) -> u64 {
+        64 + digested.memory()
+    }
 }
 
 impl Computed {
@@ -151,12 +182,21 @@ impl Computed {
         self.nodes.objects().store()
     }
 
-    fn digest(&self, id: ManifestId) -> std::result::Result<Sha256, StoreError> {
+    fn digest(&self, branch: u64, id: ManifestId) -> std::result::Result<Sha256, StoreError> {
         // Of many who ask at once, one computes and the others wait for it.
         self.known.get_or_insert_with(&id, || match self.kept(id)? {
             Some(sha256) => Ok(sha256),
-            None => digest::digest(self.nodes.as_ref(), self.nodes.manifest(id)?.root),
+            None => self.compute(branch, id),
         })
+    }
+
+    fn compute(&self, branch: u64, id: ManifestId) -> std::result::Result<Sha256, StoreError> {
+        let root = self.nodes.manifest(id)?.root;
+        let last = self.last.get(&branch);
+        let digested = Digested::new(self.nodes.as_ref(), root, last.as_deref())?;
+        let sha256 = digested.sha256;
+        self.last.insert(branch, Arc::new(digested));
+        Ok(sha256)
     }
 
     fn known(&self, id: ManifestId) -> std::result::Result<Option<Sha256>, StoreError> {
@@ -224,8 +264,8 @@ fn compute_ahead(computed: &Computed, wanted: &Receiver<(u64, ManifestId)>) {
         {
             heads.insert(branch, manifest);
         }
-        for manifest in heads.into_values() {
-            if let Err(error) = computed.digest(manifest) {
+        for (branch, manifest) in heads {
+            if let Err(error) = computed.digest(branch, manifest) {
                 tracing::warn!(%error, "a digest could not be computed");
             }
         }

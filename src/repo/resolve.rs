@@ -14,6 +14,8 @@ use crate::store::Scan;
 const ABBREVIATION_DIGITS_MIN: usize = 8;
 /// Index entries looked at for one abbreviation; more cannot be unique in any real project.
 const CANDIDATES_MAX: usize = 1000;
+/// Snapshots a branch, newest first, that are looked at for an id that nobody was told.
+const SNAPSHOTS_SEARCHED_MAX: usize = 1000;
 
 impl Project {
     /// The state that a reference names: a branch's head; `<branch>@v0007`; a commit id, whole or
@@ -55,17 +57,45 @@ impl Project {
         if !hex || !(ABBREVIATION_DIGITS_MIN..=COMMIT_DIGITS).contains(&text.len()) {
             return Err(Error::missing(Missing::Revision));
         }
-        // Heads first: asking for their digests puts them into the index.
-        for branch in self.branches()? {
-            branch.head().digest()?;
+        // Whoever knows the id of a state may know it from its content, not from us.
+        let branches = self.branches()?;
+        let digests = &self.repository.shared.digests;
+        let heads: Vec<_> = branches
+            .iter()
+            .map(|branch| (branch.number, branch.head().manifest()))
+            .collect();
+        digests.tell_all(self.number(), &heads)?;
+        let mut found = self.indexed(text)?;
+        for branch in branches.iter().filter(|_| found.is_empty()) {
+            let history = branch.history(None, Some(SNAPSHOTS_SEARCHED_MAX))?;
+            let states: Vec<_> = history
+                .iter()
+                .map(|snapshot| (branch.number, snapshot.revision.manifest()))
+                .collect();
+            digests.tell_all(self.number(), &states)?;
         }
+        if found.is_empty() {
+            found = self.indexed(text)?;
+        }
+        let mut states = found.into_values();
+        match (states.next(), states.next()) {
+            (Some((branch, manifest)), None) => {
+                let totals = self.repository.nodes().manifest(manifest)?.totals;
+                Ok(Revision::new(self, branch, manifest, totals, true))
+            }
+            _ => Err(Error::missing(Missing::Revision)),
+        }
+    }
+
+    /// The states whose commit ids begin with this text, among those in the index.
+    fn indexed(&self, text: &str) -> Result<BTreeMap<String, (u64, ManifestId)>> {
         let all = key::commits(self.number());
         let prefix = format!("{all}{text}");
         let scan = Scan {
             limit: CANDIDATES_MAX,
             ..Scan::prefix(&prefix)
         };
-        let mut found: BTreeMap<String, (u64, ManifestId)> = BTreeMap::new();
+        let mut found = BTreeMap::new();
         for record in self.repository.store().scan(scan)? {
             let Some((id, branch)) = record.key[all.len()..].split_once('/') else {
                 continue;
@@ -77,13 +107,6 @@ impl Project {
                 found.insert(id.to_owned(), (branch, commit.manifest));
             }
         }
-        let mut states = found.into_values();
-        match (states.next(), states.next()) {
-            (Some((branch, manifest)), None) => {
-                let totals = self.repository.nodes().manifest(manifest)?.totals;
-                Ok(Revision::new(self, branch, manifest, totals, true))
-            }
-            _ => Err(Error::missing(Missing::Revision)),
-        }
+        Ok(found)
     }
 }

@@ -148,11 +148,11 @@ pub trait Store: Send + Sync + fmt::Debug {
     fn last_version(&self) -> Result<Version>;
 
     /// How often another process was found to have written records: as long as it stays the same,
-    /// nobody else has, up to a bound of 20 ms.
+    /// nobody else has.
     fn foreign_writes(&self) -> Result<u64>;
 
-    /// A number that changes whenever a record may have changed: before a commit is answered, and
-    /// within 20 ms after another process has written.
+    /// A number that changes whenever a record may have changed, by this process or another, before
+    /// the commit is answered.
     fn generation(&self) -> Result<u64> {
         Ok(self.last_version()?.wrapping_add(self.foreign_writes()?))
     }

@@ -129,12 +129,14 @@ fn a_branch_can_start_from_a_revision() {
     project.save("of-head", "a.xml", "three");
     let main = project.user.get(&project.file("main", "a.xml"));
     main.assert_bytes(200, b"two");
-    from("null", json!(null)).expect_status(201);
-    assert_eq!(project.tree("null"), json!([]));
     for absent in ["none", "main@v0009", "0123456789", &"0".repeat(40)] {
         from("x", json!(absent)).assert_refused(404);
     }
-    from("x", json!(1)).assert_refused(400);
+    from("null", json!(null)).expect_status(201);
+    assert_eq!(project.tree("null"), json!([]));
+    for malformed in [json!(1), json!("a..b")] {
+        from("x", malformed).assert_refused(400);
+    }
     assert!(!names(&project).contains(&"x".to_owned()));
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::harness::{Answer, Daemon, cookie_of, password_of};
+use crate::harness::{Answer, Daemon, cookie_of, password_of, soon};
 
 const REFUSAL: &str = "Invalid username or password";
 
@@ -73,14 +73,16 @@ fn a_wrong_password_and_an_unknown_user_get_the_same_answer() {
 fn a_disabled_user_is_told_no_more_than_an_unknown_one() {
     let daemon = Daemon::start();
     daemon.add_account("alice", &[]);
+    daemon
+        .login("alice", &password_of("alice"))
+        .expect_status(200);
     daemon.run(&["user", "disable", "alice"], "");
+    soon(|| daemon.login("alice", &password_of("alice")).status != 200);
     daemon
         .login("alice", &password_of("alice"))
         .assert_error(401, REFUSAL);
     daemon.run(&["user", "enable", "alice"], "");
-    daemon
-        .login("alice", &password_of("alice"))
-        .expect_status(200);
+    soon(|| daemon.login("alice", &password_of("alice")).status == 200);
 }
 
 #[test]

@@ -113,8 +113,8 @@ fn a_search_finds_parts_of_names_whatever_their_case() {
         "feature",
         "main",
         "new-feature",
-        "ветка",
         "x.y",
+        "ветка",
     ];
     let (project, reader) = with_branches(&daemon, &all);
     for (search, expected) in [

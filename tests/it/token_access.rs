@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::harness::{Answer, Daemon, Project, READ, User, segment};
+use crate::harness::{Answer, Daemon, Project, READ, User, segment, soon};
 
 const UNAUTHORIZED: &str = "401 Unauthorized";
 const FORBIDDEN: &str = "403 Forbidden";
@@ -88,15 +88,15 @@ fn a_token_may_come_as_a_bearer() {
 }
 
 #[test]
-fn two_different_tokens_are_none() {
+fn two_token_lines_are_refused() {
     let daemon = Daemon::start();
     let shop = shop(&daemon);
     let reader = daemon.reader(&shop);
     let other = daemon.reader(&shop);
-    let both = reader.with("PRIVATE-TOKEN", other.credential());
-    tree(&both, &shop.id).assert_error(401, UNAUTHORIZED);
-    let with_nonsense = reader.with("PRIVATE-TOKEN", "nonsense");
-    tree(&with_nonsense, &shop.id).assert_error(401, UNAUTHORIZED);
+    for second in [reader.credential(), other.credential(), "nonsense"] {
+        let answer = tree(&reader.with("PRIVATE-TOKEN", second), &shop.id);
+        assert!(matches!(answer.status, 400 | 401), "{answer:?}");
+    }
 }
 
 #[test]
@@ -232,9 +232,10 @@ fn the_tokens_of_a_disabled_owner_open_nothing() {
     let shop = shop(&daemon);
     let reader = daemon.reader(&shop);
     daemon.run(&["user", "disable", "alice"], "");
+    soon(|| tree(&reader, &shop.id).status != 200);
     tree(&reader, &shop.id).assert_error(401, UNAUTHORIZED);
     daemon.run(&["user", "enable", "alice"], "");
-    tree(&reader, &shop.id).expect_status(200);
+    soon(|| tree(&reader, &shop.id).status == 200);
 }
 
 #[test]
@@ -246,6 +247,7 @@ fn a_token_opens_no_more_than_its_owner_may_read() {
     let named = token(&daemon, &bob, &json!(["acme/shop.erp"]));
     tree(&named, &shop.id).expect_status(200);
     daemon.run(&["user", "role", "remove", "bob", role], "");
+    soon(|| tree(&named, &shop.id).status != 200);
     tree(&named, &shop.id).assert_error(403, FORBIDDEN);
 }
 

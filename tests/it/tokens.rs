@@ -43,7 +43,7 @@ fn a_new_token_is_shown_whole_once() {
             "name": "ERP Berlin",
             "owner": "alice",
             "repos": ["acme/shop.erp", "other.erp"],
-            "expires_at": "2099-12-31T21:59:59Z",
+            "expires_at": "2099-12-31T21:59:59.000Z",
             "fingerprint_required": true,
             "fingerprint_bound": false,
             "suffix": secret[58..],
@@ -81,19 +81,25 @@ fn an_expiry_has_several_spellings() {
     };
     for (given, answered) in [
         (json!(null), json!(null)),
-        (json!("2099-01-31"), json!("2099-01-31T00:00:00Z")),
-        (json!("2099-01-31T10:00:00Z"), json!("2099-01-31T10:00:00Z")),
+        (json!("2099-01-31"), json!("2099-01-31T00:00:00.000Z")),
+        (
+            json!("2099-01-31T10:00:00Z"),
+            json!("2099-01-31T10:00:00.000Z"),
+        ),
         (
             json!("2099-01-31T10:00:00+05:30"),
-            json!("2099-01-31T04:30:00Z"),
+            json!("2099-01-31T04:30:00.000Z"),
         ),
-        (json!(4_073_500_800_u64), json!("2099-01-31T00:00:00Z")),
-        (json!(4_073_500_800_000_u64), json!("2099-01-31T00:00:00Z")),
-        (json!("2001-02-03"), json!("2001-02-03T00:00:00Z")),
+        (json!(4_073_500_800_u64), json!("2099-01-31T00:00:00.000Z")),
+        (
+            json!(4_073_500_800_000_u64),
+            json!("2099-01-31T00:00:00.000Z"),
+        ),
+        (json!("2001-02-03"), json!("2001-02-03T00:00:00.000Z")),
     ] {
         let token = expiry(given.clone()).expect_status(201).json();
         assert_eq!(token["expires_at"], answered, "{given}");
-        let past = answered == "2001-02-03T00:00:00Z";
+        let past = answered == "2001-02-03T00:00:00.000Z";
         let state = if past { "expired" } else { "active" };
         assert_eq!(token["state"], state, "{given}");
     }
@@ -170,7 +176,7 @@ fn a_token_can_be_changed_in_part() {
         (
             json!({ "expires_at": "2099-01-01" }),
             "expires_at",
-            json!("2099-01-01T00:00:00Z"),
+            json!("2099-01-01T00:00:00.000Z"),
         ),
         (json!({ "expires_at": null }), "expires_at", json!(null)),
         (

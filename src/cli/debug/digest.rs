@@ -21,7 +21,7 @@ pub(super) fn run(
     digest::lines(nodes.as_ref(), manifest.root, |lines| {
         hasher.update(lines);
         if written.is_ok() {
-            written = streams.out.write_all(lines.as_bytes());
+            written = streams.out.write_all(lines);
         }
     })?;
     written?;

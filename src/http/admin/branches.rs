@@ -48,7 +48,7 @@ impl AdminBranchJson {
 struct NewBranch {
     name: String,
     /// A revision to start from; without one the branch is empty.
-    #[serde(default, deserialize_with = "json::given")]
+    #[serde(default)]
     from: Option<String>,
 }
 

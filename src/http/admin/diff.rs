@@ -51,18 +51,15 @@ impl<'a> DifferenceJson<'a> {
 }
 
 /// Shows what differs between two revisions or versions of the branch; with `unified`, in one file,
-/// as a text diff. Without `to` it is the head.
+/// as a text diff.
 pub(super) fn show(call: &Call, caller: &Caller, at: &BranchAt) -> Result<Reply, Error> {
     let from = call.query.required("from")?;
-    let to = call.query.text("to")?;
+    let to = call.query.required("to")?;
     let unified = call.query.flag("unified")?;
     let path = call.query.text("path")?.map(names::file).transpose()?;
     let (project, branch) = open_branch(call, caller, at)?;
     let old = side(&project, &branch, from)?;
-    let new = match to {
-        Some(to) => side(&project, &branch, to)?,
-        None => branch.head(),
-    };
+    let new = side(&project, &branch, to)?;
     if unified {
         let path = path.ok_or_else(|| {
             Error::malformed("query parameter «path» is missing: a text diff is of one file")

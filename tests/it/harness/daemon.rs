@@ -5,6 +5,7 @@ use std::io::{BufRead, BufReader, Read as _, Write};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::{Child, ChildStdout, Command, ExitStatus, Output, Stdio};
+use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
@@ -90,7 +91,8 @@ impl Daemon {
             .spawn()
             .expect("the binary runs");
         let mut stdin = process.stdin.take().expect("it has an input");
-        stdin.write_all(input.as_bytes()).expect("it reads");
+        // A command that refuses its arguments ends without reading.
+        drop(stdin.write_all(input.as_bytes()));
         drop(stdin);
         process.wait_with_output().expect("it ends")
     }
@@ -173,6 +175,16 @@ impl Drop for Daemon {
     fn drop(&mut self) {
         drop(self.process.kill());
         drop(self.process.wait());
+    }
+}
+
+/// Waits until something is so that a command beside the daemon has written: the daemon takes note
+/// of it within 20 ms.
+#[track_caller]
+pub(crate) fn soon(mut is_so: impl FnMut() -> bool) {
+    let patience = Instant::now() + Duration::from_secs(2);
+    while !is_so() {
+        assert!(Instant::now() < patience, "it never came to be so");
     }
 }
 

@@ -12,7 +12,7 @@ mod user;
 
 pub(crate) use answer::Answer;
 pub(crate) use connection::Connection;
-pub(crate) use daemon::{Daemon, cookie_of, password_of};
+pub(crate) use daemon::{Daemon, cookie_of, password_of, soon};
 pub(crate) use encode::segment;
 pub(crate) use expected::{branch_digest, git_blob_id, masked, md5_hex, paths};
 pub(crate) use project::Project;

@@ -135,13 +135,6 @@ impl Request {
         answer
     }
 
-    /// Sends it to a daemon that may die meanwhile; `None` when no whole answer came.
-    pub(crate) fn attempt(self) -> Option<Answer> {
-        let mut connection = Connection::try_open(self.address)?;
-        connection.send(&self.to_bytes());
-        connection.whole_answer()
-    }
-
     /// The request as it goes over the wire.
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
         let mut head = vec![

@@ -1,0 +1,168 @@
+//! The real binary on a folder of its own.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Command, Output, Stdio};
+
+use serde_json::json;
+
+use crate::client::{Client, segment};
+
+const ADMIN: &str = "/site-builder/api";
+const READ: &str = "/site-builder/api/erp-config";
+/// The project of every test, and the one branch in it.
+pub(crate) const PROJECT: &str = "acme/shop.erp";
+
+/// A folder, and the daemon that runs on it.
+#[derive(Debug)]
+pub(crate) struct Daemon {
+    folder: tempfile::TempDir,
+    process: Child,
+    /// Kept open, so that the daemon may print.
+    output: BufReader<ChildStdout>,
+    address: SocketAddr,
+}
+
+impl Daemon {
+    /// Starts on an empty folder.
+    pub(crate) fn start() -> Self {
+        Self::start_on(tempfile::tempdir().unwrap())
+    }
+
+    /// Starts on a folder that may hold what an earlier one left.
+    pub(crate) fn start_on(folder: tempfile::TempDir) -> Self {
+        let (process, output, address) = launch(&folder.path().join("data"));
+        Self {
+            folder,
+            process,
+            output,
+            address,
+        }
+    }
+
+    /// The data folder.
+    pub(crate) fn data(&self) -> PathBuf {
+        self.folder.path().join("data")
+    }
+
+    /// Kills it where it stands, and starts it again.
+    pub(crate) fn kill_and_restart(&mut self) {
+        self.kill();
+        (self.process, self.output, self.address) = launch(&self.data());
+    }
+
+    pub(crate) fn kill(&mut self) {
+        self.process.kill().unwrap();
+        self.process.wait().unwrap();
+    }
+
+    /// Prepares a command beside it.
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = siteconf(&self.data());
+        command.args(arguments);
+        command
+    }
+
+    /// Imports a folder into the branch `main`.
+    pub(crate) fn import(&self, folder: &Path) -> Output {
+        let output = self
+            .command(&["import", PROJECT, "main"])
+            .arg(folder)
+            .output();
+        let output = output.unwrap();
+        assert!(output.status.success(), "{output:?}");
+        output
+    }
+
+    /// Logs in the account of the first start.
+    pub(crate) fn admin(&self) -> Client {
+        let password = fs::read_to_string(self.data().join("secrets/initial-password")).unwrap();
+        let body = json!({ "username": "admin", "password": password.trim_end() });
+        let answer = Client::new(self.address, "").post("/user/login", &body);
+        assert_eq!(answer.status, 200, "{answer:?}");
+        let cookie = answer.header("set-cookie").unwrap();
+        let cookie = cookie.split(';').next().unwrap();
+        self.again(&format!("Cookie: {cookie}\r\n"))
+    }
+
+    /// A user with this credential, a header line.
+    pub(crate) fn again(&self, credential: &str) -> Client {
+        Client::new(self.address, credential)
+    }
+
+    /// Makes the project and its branch `main`.
+    pub(crate) fn make_project(admin: &mut Client) {
+        let project = json!({ "name": "acme/shop", "type": "erp" });
+        assert_eq!(
+            admin.post(&format!("{ADMIN}/projects"), &project).status,
+            201
+        );
+        let branches = format!("{ADMIN}/projects/{}/branches", segment(PROJECT));
+        assert_eq!(
+            admin.post(&branches, &json!({ "name": "main" })).status,
+            201
+        );
+    }
+
+    /// The holder of a fresh token.
+    pub(crate) fn reader(&self, admin: &mut Client) -> Client {
+        let token = json!({ "name": "reader", "repos": [PROJECT] });
+        let token = admin.post(&format!("{ADMIN}/tokens"), &token).json();
+        let token = token["tokenString"].as_str().unwrap();
+        self.again(&format!("PRIVATE-TOKEN: {token}\r\n"))
+    }
+}
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        // It may be dead already.
+        drop(self.process.kill());
+        drop(self.process.wait());
+    }
+}
+
+/// The binary on a data folder.
+pub(crate) fn siteconf(data: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_siteconf"));
+    command.arg("--data").arg(data);
+    command
+}
+
+/// The service on a data folder, as it will be started; it listens where there is room.
+pub(crate) fn serve(data: &Path) -> Command {
+    let mut command = siteconf(data);
+    command
+        .args(["--log", "error", "serve", "--listen", "127.0.0.1:0"])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped());
+    command
+}
+
+fn launch(data: &Path) -> (Child, BufReader<ChildStdout>, SocketAddr) {
+    let mut process = serve(data).spawn().unwrap();
+    let mut output = BufReader::new(process.stdout.take().unwrap());
+    let mut lines = output.by_ref().lines().map(Result::unwrap);
+    let address =
+        lines.find_map(|line| line.strip_prefix("listening on http://").map(str::to_owned));
+    let Some(address) = address else {
+        panic!("the daemon ended: {}", process.wait().unwrap());
+    };
+    (process, output, address.parse().unwrap())
+}
+
+/// A target of the Admin API below the branch.
+pub(crate) fn on_branch(rest: &str) -> String {
+    format!("{ADMIN}/projects/{}/branches/main{rest}", segment(PROJECT))
+}
+
+/// The target of a file of the branch.
+pub(crate) fn file(path: &str) -> String {
+    on_branch(&format!("/files/{}", segment(path)))
+}
+
+/// A target of the Read API below the project.
+pub(crate) fn read(rest: &str) -> String {
+    format!("{READ}/projects/{}/repository{rest}", segment(PROJECT))
+}

@@ -1,0 +1,36 @@
+//! A first start that is killed at any of its steps is finished by the next one.
+
+use crate::daemon::{Daemon, serve};
+
+#[test]
+fn a_first_start_killed_at_any_step_is_finished_by_the_next() {
+    // What a first start makes, in this order.
+    let steps = [
+        "data",
+        "data/LOCK",
+        "data/blobs",
+        "data/blobs/40",
+        "data/blobs/ff",
+        "data/store.db",
+        "data/FORMAT",
+        "data/store.db-wal",
+        "data/secrets/server-key.new",
+        "data/secrets/server-key",
+        "data/secrets/initial-password",
+    ];
+    for step in steps {
+        let folder = tempfile::tempdir().unwrap();
+        let made = folder.path().join(step);
+        let mut process = serve(&folder.path().join("data")).spawn().unwrap();
+        // A name that is there for a moment may be missed: then the start goes on to its end.
+        while !made.exists() && !folder.path().join("data/secrets/initial-password").exists() {
+            std::hint::spin_loop();
+        }
+        process.kill().unwrap();
+        process.wait().unwrap();
+
+        let daemon = Daemon::start_on(folder);
+        let mut admin = daemon.admin();
+        Daemon::make_project(&mut admin);
+    }
+}

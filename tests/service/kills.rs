@@ -1,0 +1,132 @@
+//! Kills at any moment: what was acknowledged is there, and nothing is there by halves.
+
+use std::collections::BTreeMap;
+use std::process::Stdio;
+use std::sync::mpsc;
+use std::thread;
+use std::time::Instant;
+
+use crate::client::Client;
+use crate::daemon::{Daemon, PROJECT, on_branch};
+use crate::planted;
+use crate::writers::{Change, WRITERS, assert_history, assert_states, save};
+
+const ROUNDS: usize = 50;
+
+#[test]
+fn what_sixty_four_writers_were_told_survives_fifty_kills() {
+    let mut daemon = Daemon::start();
+    let mut admin = daemon.admin();
+    Daemon::make_project(&mut admin);
+    let mut all: BTreeMap<u64, Change> = BTreeMap::new();
+    for round in 0..ROUNDS {
+        let done = load_and_kill(&mut daemon, &admin, round);
+        daemon.kill_and_restart();
+        admin = daemon.again(&admin.credential);
+        // What was under way may have been done without an answer: it is there whole.
+        let count = snapshots(&mut admin);
+        for (version, change) in done {
+            assert!(version <= count, "v{version:04} is gone: {change:?}");
+            assert_states(
+                &mut admin,
+                &BTreeMap::from([(version, change.clone())]),
+                count,
+            );
+            assert!(all.insert(version, change).is_none(), "v{version:04} twice");
+        }
+        assert_history(&mut admin, &all, count);
+    }
+    assert!(all.len() > ROUNDS * 4, "{} saves", all.len());
+    let count = snapshots(&mut admin);
+    assert_states(&mut admin, &all, count);
+    let check = daemon.command(&["debug", "check"]).output().unwrap();
+    assert!(check.status.success(), "{check:?}");
+}
+
+/// Has all writers save until the daemon is killed after some acknowledgements; gives all there were.
+fn load_and_kill(daemon: &mut Daemon, admin: &Client, round: usize) -> BTreeMap<u64, Change> {
+    let (report, reports) = mpsc::channel();
+    thread::scope(|scope| {
+        for writer in 0..WRITERS {
+            let (report, mut client) = (report.clone(), admin.another());
+            scope.spawn(move || {
+                for number in 0_usize.. {
+                    // Files of its own, one that all write, and some too large for the database.
+                    let path = match number % 3 {
+                        0 => "everybody's.xml".to_owned(),
+                        _ => format!("{writer}/{}.xml", number % 7),
+                    };
+                    let content = format!("{round}/{writer}/{number}\n");
+                    let content = content.repeat(if number % 4 == 3 { 9_000 } else { 1 });
+                    let Some(version) = save(&mut client, &path, content.as_bytes()) else {
+                        return;
+                    };
+                    let change = Change {
+                        operation: "save",
+                        path,
+                        content: Some(content.into_bytes()),
+                    };
+                    drop(report.send((version, change)));
+                }
+            });
+        }
+        drop(report);
+        let mut done: BTreeMap<_, _> = reports.iter().take(1 + (round * 37) % 101).collect();
+        daemon.kill();
+        done.extend(reports);
+        done
+    })
+}
+
+/// How many snapshots the branch has.
+fn snapshots(admin: &mut Client) -> u64 {
+    let history = admin.get(&on_branch("/history")).json();
+    history.as_array().unwrap().len() as u64
+}
+
+#[test]
+fn a_killed_import_is_wholly_there_or_wholly_absent() {
+    let daemon = Daemon::start();
+    let mut admin = daemon.admin();
+    Daemon::make_project(&mut admin);
+    let folder = tempfile::tempdir().unwrap();
+    planted::plant(folder.path(), 1_500);
+    let (mut whole, mut absent) = (0, 0);
+    // The first import is not killed, and tells how long one takes.
+    let began = Instant::now();
+    daemon.import(folder.path());
+    let duration = began.elapsed();
+    for moment in 1..=12_u32 {
+        let before = snapshots(&mut admin);
+        let new = folder.path().join("new.xml");
+        std::fs::write(&new, moment.to_string()).unwrap();
+        let mut import = daemon.command(&["import", PROJECT, "main"]);
+        let mut import = import
+            .arg(folder.path())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let began = Instant::now();
+        while began.elapsed() < duration * moment / 12 {
+            std::hint::spin_loop();
+        }
+        import.kill().unwrap();
+        import.wait().unwrap();
+        let answer = admin.get(&on_branch("/files/new.xml"));
+        if snapshots(&mut admin) > before {
+            assert_eq!(answer.body, moment.to_string().as_bytes());
+            whole += 1;
+        } else {
+            assert_ne!(answer.body, moment.to_string().as_bytes());
+            absent += 1;
+        }
+    }
+    assert_eq!(whole + absent, 12);
+    assert!(absent > 0, "no import was killed in time");
+    std::fs::write(folder.path().join("new.xml"), "the last").unwrap();
+    daemon.import(folder.path());
+    assert_eq!(admin.get(&on_branch("/files/new.xml")).body, b"the last");
+    let check = daemon.command(&["debug", "check"]).output().unwrap();
+    assert!(check.status.success(), "{check:?}");
+}

@@ -1,0 +1,17 @@
+//! The daemon under load and under the knife: many writers on connections that stay open, kills at any
+//! moment, and whole trees held against git and the tools of a shell.
+
+#[cfg(test)]
+mod client;
+#[cfg(test)]
+mod daemon;
+#[cfg(test)]
+mod first_start;
+#[cfg(test)]
+mod kills;
+#[cfg(test)]
+mod parity;
+#[cfg(test)]
+mod planted;
+#[cfg(test)]
+mod writers;
