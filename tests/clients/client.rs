@@ -7,7 +7,7 @@ use crate::matrix::Seen;
 use crate::stage::Stage;
 
 /// How long a client may take, in seconds, before it counts as hanging.
-const PATIENCE_S: &str = "300";
+const PATIENCE_S: &str = "180";
 
 /// A client that can be installed.
 #[derive(Debug)]

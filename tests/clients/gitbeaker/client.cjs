@@ -68,6 +68,8 @@ const rows = {
   async 10() {
     for (const perPage of [100, 7]) {
       const options = { recursive: true, ref: 'main', perPage };
+      const first = { ...options, maxPages: 1 };
+      assert.equal((await api.Repositories.allRepositoryTrees(number, first)).length, perPage);
       const seen = await api.Repositories.allRepositoryTrees(number, options);
       assert.deepEqual(lines(seen), truth.tree);
     }
@@ -93,6 +95,8 @@ const rows = {
   },
   async 13() {
     const options = { recursive: true, pagination: 'keyset', perPage: 100 };
+    const first = { ...options, maxPages: 1 };
+    assert.equal((await api.Repositories.allRepositoryTrees(number, first)).length, 100);
     const seen = await api.Repositories.allRepositoryTrees(number, options);
     assert.deepEqual(lines(seen), truth.tree);
   },

@@ -93,6 +93,7 @@ def row_8():
 
 
 def row_10():
+    equal(len(project().repository_tree(recursive=True, per_page=7, get_all=False)), 7)
     walk = project().repository_tree(recursive=True, ref="main", per_page=100, iterator=True)
     equal(sorted(map(line, walk)), TRUTH["tree"])
     walk = project().repository_tree(recursive=True, iterator=True, per_page=7)
@@ -113,6 +114,10 @@ def row_12():
 
 
 def row_13():
+    first = project().repository_tree(
+        recursive=True, pagination="keyset", per_page=100, get_all=False
+    )
+    equal(len(first), 100)
     walk = project().repository_tree(
         recursive=True, pagination="keyset", per_page=100, iterator=True
     )

@@ -74,16 +74,18 @@ ROWS = {
   end,
   10 => lambda do
     [100, 7].each do |per_page|
-      walk = API.tree(NUMBER, recursive: true, ref: 'main', per_page: per_page).auto_paginate
-      equal(walk.map { |entry| line(entry) }.sort, TRUTH['tree'])
+      first = API.tree(NUMBER, recursive: true, ref: 'main', per_page: per_page)
+      equal(first.length, per_page)
+      equal(first.auto_paginate.map { |entry| line(entry) }.sort, TRUTH['tree'])
     end
   end,
   12 => lambda do
     [100, 1000].each { |size| equal(API.tree(NUMBER, recursive: true, per_page: size, page: 1).length, 100) }
   end,
   13 => lambda do
-    walk = API.tree(NUMBER, recursive: true, pagination: 'keyset', per_page: 100).auto_paginate
-    equal(walk.map { |entry| line(entry) }.sort, TRUTH['tree'])
+    first = API.tree(NUMBER, recursive: true, pagination: 'keyset', per_page: 100)
+    equal(first.length, 100)
+    equal(first.auto_paginate.map { |entry| line(entry) }.sort, TRUTH['tree'])
   end,
   14 => lambda do
     equal(API.tree(NUMBER, recursive: true).length, TRUTH['tree'].length)
