@@ -133,12 +133,12 @@ impl Client {
         output.is_ok_and(|output| output.status.success())
     }
 
-    /// Runs it against a base URL and answers what it saw; behind a proxy that does something to a
-    /// path, what that is.
+    /// Runs it against a base URL and answers what it saw; `proxy` says what stands before the
+    /// daemon and does to a path.
     pub(crate) fn run(&self, base: &str, proxy: Option<&str>, stage: &Stage) -> Seen {
         let name = match proxy {
             None => self.name.to_owned(),
-            Some(proxy) => format!("{} behind {proxy} nginx", self.name),
+            Some(proxy) => format!("{} behind {proxy}", self.name),
         };
         let client = (self.start)();
         // The clients know no bound of their own.
@@ -151,7 +151,6 @@ impl Client {
         let output = command
             .env("SITECONF_BASE", base)
             .env("SITECONF_TRUTH", stage.truth_file())
-            .env("SITECONF_PROXY", proxy.unwrap_or_default())
             .env("LANG", "C.UTF-8")
             .env("NO_PROXY", "127.0.0.1")
             .env("no_proxy", "127.0.0.1")

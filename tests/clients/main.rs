@@ -48,8 +48,8 @@ fn clients_work_unchanged() {
         left_out.push("nginx");
     } else if python.is_installed() {
         let nginx = Nginx::before(stage.address());
-        seen.push(python.run(&nginx.passing(), Some("passing"), &stage));
-        seen.push(python.run(&nginx.decoding(), Some("decoding"), &stage));
+        seen.push(python.run(&nginx.passing(), Some("nginx"), &stage));
+        seen.push(python.run(&nginx.decoding(), Some("nginx that decodes"), &stage));
     }
 
     let faults: Vec<_> = seen.iter().flat_map(Seen::faults).collect();
