@@ -133,12 +133,21 @@ impl Client {
         output.is_ok_and(|output| output.status.success())
     }
 
-    /// Runs it against a base URL and answers what it saw; `proxy` says what stands before the
-    /// daemon and does to a path.
-    pub(crate) fn run(&self, base: &str, proxy: Option<&str>, stage: &Stage) -> Seen {
+    /// Runs it against the daemon and answers what it saw.
+    pub(crate) fn run(&self, stage: &Stage) -> Seen {
+        self.run_against(&stage.base(), None, stage)
+    }
+
+    /// Runs it against a proxy, which decodes paths or does not.
+    pub(crate) fn run_through(&self, base: &str, decoding: bool, stage: &Stage) -> Seen {
+        let proxy = if decoding { "decoding" } else { "passing" };
+        self.run_against(base, Some(proxy), stage)
+    }
+
+    fn run_against(&self, base: &str, proxy: Option<&str>, stage: &Stage) -> Seen {
         let name = match proxy {
             None => self.name.to_owned(),
-            Some(proxy) => format!("{} behind {proxy}", self.name),
+            Some(proxy) => format!("{} behind {proxy} nginx", self.name),
         };
         let client = (self.start)();
         // The clients know no bound of their own.
@@ -151,6 +160,7 @@ impl Client {
         let output = command
             .env("SITECONF_BASE", base)
             .env("SITECONF_TRUTH", stage.truth_file())
+            .env("SITECONF_PROXY", proxy.unwrap_or_default())
             .env("LANG", "C.UTF-8")
             .env("NO_PROXY", "127.0.0.1")
             .env("no_proxy", "127.0.0.1")

@@ -36,7 +36,7 @@ fn clients_work_unchanged() {
     let mut seen: Vec<Seen> = thread::scope(|scope| {
         let started: Vec<_> = found
             .iter()
-            .map(|client| scope.spawn(|| client.run(&stage.base(), None, &stage)))
+            .map(|client| scope.spawn(|| client.run(&stage)))
             .collect();
         let ended = started.into_iter().map(|run| run.join().expect("no fault"));
         ended.collect()
@@ -48,8 +48,8 @@ fn clients_work_unchanged() {
         left_out.push("nginx");
     } else if python.is_installed() {
         let nginx = Nginx::before(stage.address());
-        seen.push(python.run(&nginx.passing(), Some("nginx"), &stage));
-        seen.push(python.run(&nginx.decoding(), Some("nginx that decodes"), &stage));
+        seen.push(python.run_through(&nginx.passing(), false, &stage));
+        seen.push(python.run_through(&nginx.decoding(), true, &stage));
     }
 
     let faults: Vec<_> = seen.iter().flat_map(Seen::faults).collect();

@@ -237,7 +237,7 @@ const ARGO_CD: Replayed = Replayed {
             },
         ),
         (11, "GET {v4}/projects?per_page=100", |answer, _| {
-            assert_pages(answer, ["1", "", "", "100", "1", "1"]);
+            assert_pages(answer, ["1", "", "", "100", "2", "1"]);
         }),
         (
             17,

@@ -54,7 +54,7 @@ pub(crate) struct Stage {
 }
 
 impl Stage {
-    /// Starts a daemon with three projects, of which the clients read the first.
+    /// Starts a daemon with two projects, of which the clients read the first.
     pub(crate) fn set() -> Self {
         let daemon = Daemon::start_with(&["--root-mount"]);
         let alice = daemon.user("alice", &[]);
@@ -94,9 +94,9 @@ impl Stage {
             "files": named,
             "other_branch": described(other.0, other.1, OTHER),
             "tokens": {
-                "good": token(&alice, &project.id),
-                "elsewhere": token(&alice, &slug.id),
-                "everywhere": token(&alice, "*"),
+                "good": token(&alice, &[&project.id, &slug.id]),
+                "elsewhere": token(&alice, &[&slug.id]),
+                "everywhere": token(&alice, &["*"]),
                 "unknown": "0".repeat(64),
             },
         });
@@ -170,7 +170,7 @@ fn described(path: &str, text: &str, reference: &str) -> Value {
     })
 }
 
-fn token(user: &User, repos: &str) -> String {
-    let token = user.issue(&json!({ "name": "client", "repos": [repos] }));
+fn token(user: &User, repos: &[&str]) -> String {
+    let token = user.issue(&json!({ "name": "client", "repos": repos }));
     token["tokenString"].as_str().expect("a token").to_owned()
 }

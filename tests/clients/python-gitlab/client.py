@@ -14,7 +14,9 @@ with open(os.environ["SITECONF_TRUTH"], encoding="utf-8") as file:
     TRUTH = json.load(file)
 PROJECT = TRUTH["project"]
 TOKENS = TRUTH["tokens"]
-SPECIAL = TRUTH["files"]
+# To a proxy that decodes, a file `raw` in a folder and the raw form of the folder's name are one.
+AMBIGUOUS = "/raw" if os.environ["SITECONF_PROXY"] == "decoding" else None
+SPECIAL = [file for file in TRUTH["files"] if not (AMBIGUOUS and file["path"].endswith(AMBIGUOUS))]
 OTHER = TRUTH["other_branch"]
 
 
