@@ -58,7 +58,9 @@ pub(crate) static CLIENTS: [Client; 7] = [
     },
     Client {
         name: "gitlab (Rust) 0.1905",
-        rows: &[1, 3, 5, 6, 7, 8, 9, 12, 13, 14, 17, 18, 23, 24, 25, 26],
+        rows: &[
+            1, 3, 5, 6, 7, 8, 9, 10, 12, 13, 14, 17, 18, 20, 23, 24, 25, 26,
+        ],
         probe: || {
             let mut test = Command::new("test");
             test.arg("-d").arg(installed("rust-gitlab/debug"));

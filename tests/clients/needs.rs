@@ -118,6 +118,10 @@ pub(crate) fn is_missing_path(answer: &Answer, _: &Value) {
     answer.assert_error(404, "404 invalid revision or path Not Found");
 }
 
+pub(crate) fn is_page_of_100(answer: &Answer, _: &Value) {
+    assert_eq!(list(answer).len(), 100);
+}
+
 pub(crate) fn is_first_page_of_96(answer: &Answer, truth: &Value) {
     let total = list_of(&truth["tree"]).len();
     let pages = total.div_ceil(96).to_string();

@@ -4,7 +4,7 @@
 use crate::needs::{
     assert_is_branch, assert_pages, has_metadata, has_next_link, is_first_page_of_96, is_folder,
     is_hidden, is_hidden_json, is_last_page_of_96, is_main_branch, is_missing_path,
-    is_other_branch, is_project, is_special, is_user, is_version, list, list_of,
+    is_other_branch, is_page_of_100, is_project, is_special, is_user, is_version, list, list_of,
 };
 use crate::replay::Replayed;
 
@@ -136,6 +136,11 @@ const GLAB: Replayed = Replayed {
             has_next_link,
         ),
         (
+            12,
+            "GET {v4}/projects/{number}/repository/branches?per_page=100",
+            is_page_of_100,
+        ),
+        (
             13,
             "GET {v4}/projects/{number}/repository/tree?pagination=keyset&per_page=100&recursive=true&ref=main",
             has_next_link,
@@ -182,6 +187,11 @@ const RENOVATE: Replayed = Replayed {
             10,
             "GET {v4}/projects/acme%2Fshop.erp/repository/tree?recursive=true&ref=main&per_page=100",
             has_next_link,
+        ),
+        (
+            12,
+            "GET {v4}/projects/acme%2Fshop.erp/repository/branches?per_page=100",
+            is_page_of_100,
         ),
         (
             15,
@@ -239,6 +249,11 @@ const ARGO_CD: Replayed = Replayed {
         (11, "GET {v4}/projects?per_page=100", |answer, _| {
             assert_pages(answer, ["1", "", "", "100", "2", "1"]);
         }),
+        (
+            12,
+            "GET {v4}/projects/{number}/repository/branches?per_page=100",
+            is_page_of_100,
+        ),
         (
             17,
             "GET {v4}/projects/{number}/repository/files/%D0%9E%D1%82%D1%87%D1%91%D1%82%D1%8B%2F%2E%D0%BD%D0%B0%D1%81%D1%82%D1%80%D0%BE%D0%B9%D0%BA%D0%B8%2Etxt?ref=main",

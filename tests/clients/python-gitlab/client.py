@@ -15,8 +15,8 @@ with open(os.environ["SITECONF_TRUTH"], encoding="utf-8") as file:
 PROJECT = TRUTH["project"]
 TOKENS = TRUTH["tokens"]
 # To a proxy that decodes, a file `raw` in a folder and the raw form of the folder's name are one.
-AMBIGUOUS = "/raw" if os.environ["SITECONF_PROXY"] == "decoding" else None
-SPECIAL = [file for file in TRUTH["files"] if not (AMBIGUOUS and file["path"].endswith(AMBIGUOUS))]
+DECODING = os.environ["SITECONF_PROXY"] == "decoding"
+SPECIAL = [file for file in TRUTH["files"] if not (DECODING and file["path"].endswith("/raw"))]
 OTHER = TRUTH["other_branch"]
 
 
