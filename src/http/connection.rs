@@ -18,6 +18,7 @@ use tokio::net::TcpStream;
 use tokio::sync::watch;
 use tokio::time::{Instant, Sleep, sleep, sleep_until};
 
+use super::origin::Peer;
 use super::reply::ReplyBody;
 use super::{Service, handle};
 use crate::base::limits::{
@@ -42,9 +43,13 @@ pub(super) async fn serve(
     if stream.set_nodelay(true).is_err() {
         return;
     }
+    let Ok(peer) = stream.peer_addr() else {
+        return;
+    };
     let unread = Arc::new(AtomicBool::new(false));
     let unread_seen = Arc::clone(&unread);
-    let answer = service_fn(move |request: Request<Incoming>| -> Answer {
+    let answer = service_fn(move |mut request: Request<Incoming>| -> Answer {
+        request.extensions_mut().insert(Peer(peer.ip()));
         let (service, unread) = (Arc::clone(&service), Arc::clone(&unread));
         Box::pin(async move { Ok(handle(service, request, &unread).await) })
     });

@@ -13,6 +13,7 @@
 //! request exists (a malformed head) is answered by hyper with a bare status.
 
 mod admin;
+mod archive;
 mod blocking;
 mod body;
 mod call;
@@ -22,16 +23,23 @@ mod cross_site;
 mod disposition;
 mod error;
 mod etag;
+mod gzip;
 mod head;
 mod json;
 mod large_body;
+mod links;
 mod login;
 mod names;
+mod origin;
+mod page_token;
+mod pages;
 mod path;
+mod pieces;
 mod query;
 mod range;
 mod raw;
 mod read;
+mod rendered;
 mod reply;
 mod request_id;
 mod search;
@@ -56,6 +64,7 @@ use body::RequestBody;
 use call::Call;
 use cookie::SessionCookie;
 use error::{Error, Surface};
+pub use origin::{Network, NetworkError};
 use query::{Query, keys_for_log};
 use reply::{Reply, ReplyBody};
 use request_id::{RequestId, RequestIds};
@@ -64,7 +73,7 @@ use warm::{Question, Warm};
 
 use crate::access::Gate;
 use crate::base::clock::Clock;
-use crate::base::limits::FILE_BYTES_MAX_DEFAULT;
+use crate::base::limits::{ARCHIVE_BYTES_MAX_DEFAULT, FILE_BYTES_MAX_DEFAULT};
 
 /// Longest undecoded path that the log shows, in bytes.
 const LOGGED_PATH_BYTES_MAX: usize = 1024;
@@ -77,8 +86,12 @@ pub struct HttpSettings {
     /// The address under which clients reach the service, as `https://conf.example`, when it is not
     /// the one they send as `Host`. With `https` the session cookie is `Secure`.
     pub external_url: Option<String>,
+    /// Proxies that are believed what they tell of the client's request (`Forwarded`, `X-Forwarded-*`).
+    pub trusted_proxies: Vec<Network>,
     /// Largest file that is taken, in bytes.
     pub file_bytes_max: u64,
+    /// Largest sum of the files of an archive, in bytes.
+    pub archive_bytes_max: u64,
 }
 
 impl Default for HttpSettings {
@@ -86,7 +99,9 @@ impl Default for HttpSettings {
         Self {
             root_mount: false,
             external_url: None,
+            trusted_proxies: Vec::new(),
             file_bytes_max: FILE_BYTES_MAX_DEFAULT,
+            archive_bytes_max: ARCHIVE_BYTES_MAX_DEFAULT,
         }
     }
 }
