@@ -146,7 +146,7 @@ fn main() {
                 &branches[0],
                 &Layout::Spread.path(turn * 7),
                 body(turn, BODY_BYTES),
-            ))
+            ));
         });
         let bytes_a_save = bench.counts.inner().take().bytes as usize / 100;
         let log = Log::open(&bench);

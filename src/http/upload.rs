@@ -26,6 +26,15 @@ pub(super) async fn receive(call: &Call, body: &mut RequestBody) -> Result<NewFi
         return blocking::run(move || Ok(uploads.new_file(bytes)?)).await;
     }
     let mut upload = Writing::Done(Box::new(uploads.upload(announced)), Vec::new());
+    let received = fill(&mut upload, body, limit_bytes).await;
+    let ended = upload.finished().await;
+    // Of an upload that is given up nothing is left when the client is told.
+    let upload = blocking::run(move || received.and(ended).map(|(upload, _)| upload)).await?;
+    blocking::run(move || Ok(upload.finish()?)).await
+}
+
+/// Brings a body to its end.
+async fn fill(upload: &mut Writing, body: &mut RequestBody, limit_bytes: u64) -> Result<(), Error> {
     let mut piece = Vec::with_capacity(READ_CHUNK_BYTES);
     let mut received = 0;
     while let Some(bytes) = body.next().await? {
@@ -35,13 +44,10 @@ pub(super) async fn receive(call: &Call, body: &mut RequestBody) -> Result<NewFi
         }
         piece.extend_from_slice(&bytes);
         if piece.len() >= READ_CHUNK_BYTES {
-            let (rest, empty) = upload.finished().await?;
-            upload = Writing::start(rest, std::mem::replace(&mut piece, empty));
+            piece = upload.write(piece).await?;
         }
     }
-    let (rest, _) = upload.finished().await?;
-    let (upload, _) = Writing::start(rest, piece).finished().await?;
-    blocking::run(move || Ok(upload.finish()?)).await
+    upload.write(piece).await.map(drop)
 }
 
 /// An upload that is ready for its next piece, and memory for one.
@@ -52,21 +58,27 @@ enum Writing {
     /// Nothing is being written; the memory is for the next piece.
     Done(Box<Upload>, Vec<u8>),
     Piece(JoinHandle<Result<Written, Error>>),
+    /// A piece could not be written, and its error was given.
+    Failed,
 }
 
 impl Writing {
-    fn start(mut upload: Box<Upload>, mut piece: Vec<u8>) -> Self {
-        Self::Piece(blocking::start(move || {
+    /// Begins to write a piece as soon as the one before is written, and gives memory for the next.
+    async fn write(&mut self, mut piece: Vec<u8>) -> Result<Vec<u8>, Error> {
+        let (mut upload, empty) = std::mem::replace(self, Self::Failed).finished().await?;
+        *self = Self::Piece(blocking::start(move || {
             upload.write(&piece)?;
             piece.clear();
             Ok((upload, piece))
-        }))
+        }));
+        Ok(empty)
     }
 
     async fn finished(self) -> Result<Written, Error> {
         match self {
             Self::Done(upload, piece) => Ok((upload, piece)),
             Self::Piece(written) => written.await.unwrap_or(Err(Error::Crashed)),
+            Self::Failed => Err(Error::Crashed),
         }
     }
 }

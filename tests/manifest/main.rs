@@ -12,6 +12,8 @@ mod large;
 #[cfg(test)]
 mod model;
 #[cfg(test)]
+mod pages;
+#[cfg(test)]
 mod shape;
 #[cfg(test)]
 mod tree;

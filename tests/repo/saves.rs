@@ -10,6 +10,7 @@ on_every_engine!(
     a_batch_is_all_or_nothing_and_names_the_first_action_that_fails,
     a_large_body_is_read_back_whole,
     deleting_the_last_file_of_a_folder_removes_the_folder,
+    files_saved_and_deleted_in_the_order_of_their_names_are_all_there,
 );
 
 fn a_save_takes_a_snapshot_first_and_counts_what_is_there(scene: &Scene) {
@@ -145,4 +146,25 @@ fn deleting_the_last_file_of_a_folder_removes_the_folder(scene: &Scene) {
     ));
     scene.delete("d").unwrap();
     assert_eq!(scene.head().digest().unwrap().short_id(), "e3b0c442");
+}
+
+/// The last entry of a folder ends a node now and then; then the next one begins a node of its own.
+fn files_saved_and_deleted_in_the_order_of_their_names_are_all_there(scene: &Scene) {
+    const FILES: u64 = 400;
+    let name = |number: u64| format!("folder/file-{number:05}");
+    for number in 0..FILES {
+        let saved = scene.save(&name(number), "x");
+        assert_eq!(saved.revision.totals().files, number + 1);
+    }
+    let files = scene.files();
+    assert_eq!(
+        files,
+        (0..FILES)
+            .map(|n| format!("{}=x", name(n)))
+            .collect::<Vec<_>>()
+    );
+    for number in (0..FILES).rev() {
+        let deleted = scene.delete(&name(number)).unwrap();
+        assert_eq!(deleted.revision.totals().files, number);
+    }
 }

@@ -30,6 +30,11 @@ impl User {
         user
     }
 
+    /// Where the user's requests go.
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.address
+    }
+
     /// The value of the user's credential: a cookie header, or a token.
     pub(crate) fn credential(&self) -> &str {
         &self.credential[0].1
