@@ -1,5 +1,6 @@
 //! The two APIs over HTTP/1.1, on raw hyper: the Read API shaped like GitLab's
-//! (`read`), the Admin API (`admin`) and the login (`login`).
+//! (`read`), the Admin API (`admin`), the login (`login`), and the document that describes them
+//! (`openapi`).
 //!
 //! `handle` is a request from top to bottom. A route is an enum parsed from method and path; a
 //! handler is a plain function that may block and gets what the gate opened. One place decides each
@@ -27,6 +28,7 @@ mod json;
 mod large_body;
 mod login;
 mod names;
+mod openapi;
 mod path;
 mod query;
 mod range;
@@ -122,6 +124,7 @@ enum Mount<'a> {
     Read(&'a [&'a str]),
     Admin(&'a [&'a str]),
     User(&'a [&'a str]),
+    OpenApi(&'a [&'a str]),
     None,
 }
 
@@ -131,6 +134,7 @@ impl<'a> Mount<'a> {
             ["site-builder", "api", "erp-config", "api", "v4", rest @ ..]
             | ["site-builder", "api", "erp-config", rest @ ..] => Self::Read(rest),
             ["api", "v4", rest @ ..] if root_mount => Self::Read(rest),
+            ["site-builder", "api", "openapi.json", rest @ ..] => Self::OpenApi(rest),
             ["site-builder", "api", rest @ ..] => Self::Admin(rest),
             ["user", rest @ ..] => Self::User(rest),
             _ => Self::None,
@@ -227,6 +231,12 @@ async fn answer(
             Routed::To(route) => login::answer(Call::new(service, head, query), route, body).await,
             Routed::Options(methods) => Ok(options(&methods)),
         },
+        Mount::OpenApi(segments) => match routed(&head.method, segments, openapi::Route::find)? {
+            Routed::To(openapi::Route::Document) => {
+                openapi::answer(&Call::new(service, head, query), body)
+            }
+            Routed::Options(methods) => Ok(options(&methods)),
+        },
         Mount::None => Err(Error::NoRoute),
     }
 }
@@ -321,6 +331,10 @@ mod tests {
             (
                 &["site-builder", "api", "projects"],
                 Mount::Admin(&["projects"]),
+            ),
+            (
+                &["site-builder", "api", "openapi.json"],
+                Mount::OpenApi(&[]),
             ),
             (&["user", "login"], Mount::User(&["login"])),
             (&["api", "v4", "projects"], Mount::None),

@@ -42,6 +42,14 @@ impl Route {
 }
 
 #[cfg(test)]
+crate::http::openapi::templates! {
+    Self::Health => ["GET /health"],
+    Self::Branches { .. } => ["GET /projects/{repo_id}/repository/branches"],
+    Self::Tree { .. } => ["GET /projects/{repo_id}/repository/tree"],
+    Self::Raw { .. } => ["GET /projects/{repo_id}/repository/files/{path}/raw"],
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
 
