@@ -23,6 +23,7 @@ mod import;
 mod json_bodies;
 mod load;
 mod login;
+mod openapi;
 mod projects;
 mod ranges;
 mod read_branches;
