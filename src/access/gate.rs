@@ -18,7 +18,7 @@ use super::turnstile::Turnstile;
 use super::virtual_path::VirtualPath;
 use crate::base::limits::{LOGINS_AT_ONCE_MAX, LOGINS_WAITING_MAX};
 use crate::base::repo_id::RepoId;
-use crate::base::secret::{Secret, ServerKey};
+use crate::base::secret::{Seal, Secret, ServerKey};
 use crate::repo::{self, NewFile, Project, ProjectWriter, Repository, Upload};
 
 /// Turns a credential into a caller, and a caller with a wish into an opened project, or refuses.
@@ -186,6 +186,11 @@ impl Gate {
     /// A number that changes whenever a record may have changed, and with it what anybody may read.
     pub fn generation(&self) -> Result<u64> {
         Ok(self.repository.store().generation()?)
+    }
+
+    /// Seals what a client keeps for the service, as [`ServerKey::seal`].
+    pub fn seal(&self, purpose: &str, bytes: &[u8]) -> Seal {
+        self.key.seal(purpose, bytes)
     }
 
     /// Where a body goes before the save that gives it a name.

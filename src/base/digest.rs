@@ -11,6 +11,9 @@ pub const NODE_CONTEXT: &str = "siteconf 2026-11 node v1";
 /// The key-derivation context of manifest ids (`objects-layout.md`, "Ids").
 pub const MANIFEST_CONTEXT: &str = "siteconf 2026-11 manifest v1";
 
+/// From so many bytes on, a thread costs less than the hashing that it takes over.
+const PARALLEL_BYTES_MIN: usize = 64 << 10;
+
 /// Everything that is known of a body once it was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BodyDigests {
@@ -67,6 +70,30 @@ impl BodyHasher {
         self.git.update(bytes);
         self.sha256.update(bytes);
         self.size += byte_count(bytes);
+    }
+
+    /// Takes the next bytes while `work` is done with them: MD5, the slowest, on a thread of its own,
+    /// everything else on this one. Gives what the work gives.
+    pub fn update_beside<T>(&mut self, bytes: &[u8], work: impl FnOnce() -> T) -> T {
+        if bytes.len() < PARALLEL_BYTES_MIN {
+            self.update(bytes);
+            return work();
+        }
+        let Self {
+            blake3,
+            md5,
+            git,
+            sha256,
+            size,
+        } = self;
+        std::thread::scope(|scope| {
+            scope.spawn(|| md5.update(bytes));
+            blake3.update(bytes);
+            git.update(bytes);
+            sha256.update(bytes);
+            *size += byte_count(bytes);
+            work()
+        })
     }
 
     /// How many bytes it was given so far.

@@ -44,6 +44,30 @@ pub const BATCH_BYTES_MAX: usize = 64 << 20;
 pub const BATCH_ACTIONS_MAX: usize = 10_000;
 /// Most files on either side that a text diff compares, in bytes each.
 pub const TEXT_DIFF_BYTES_MAX: u64 = 1 << 20;
+/// Longest time spent on the text diff of one file, in milliseconds; then it is told more coarsely.
+pub const TEXT_DIFF_MS_MAX: u64 = 500;
+/// Most files that a comparison of two revisions shows.
+pub const COMPARE_FILES_MAX: usize = 1000;
+/// Most commits that a comparison of two revisions shows.
+pub const COMPARE_COMMITS_MAX: usize = 100;
+/// Bytes of text diffs after which a comparison of two revisions shows no more of them.
+pub const COMPARE_DIFF_BYTES_MAX: usize = 4 << 20;
+/// Longest time a comparison of two revisions spends on text diffs, in milliseconds.
+pub const COMPARE_MS_MAX: u64 = 5000;
+/// Nodes of trees that a search for a blob by its git id looks at.
+pub const BLOB_SEARCH_NODES_MAX: usize = 250_000;
+/// Most entries on a page of a list.
+pub const PAGE_ENTRIES_MAX: u64 = 100;
+/// Entries on a page of a list unless the client asks for another number.
+pub const PAGE_ENTRIES_USUAL: u64 = 20;
+/// Longest expression that filters branches, in bytes.
+pub const REGEX_BYTES_MAX: usize = 1024;
+/// Largest program that is made of such an expression, in bytes.
+pub const REGEX_PROGRAM_BYTES_MAX: usize = 1 << 20;
+/// Largest sum of the files of an archive unless the settings say otherwise, in bytes.
+pub const ARCHIVE_BYTES_MAX_DEFAULT: u64 = 10 << 30;
+/// JSON answers below this many bytes are not compressed: they fit a packet as they are.
+pub const COMPRESS_BYTES_MIN: usize = 1024;
 /// Most snapshots on a page of the history.
 pub const HISTORY_PAGE_MAX: usize = 100;
 

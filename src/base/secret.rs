@@ -82,11 +82,46 @@ impl ServerKey {
         hasher.update(instance);
         Fingerprint(*hasher.finalize().as_bytes())
     }
+
+    /// Seals bytes that a client keeps for the service and hands back: who does not have the key cannot
+    /// make or alter them unnoticed. Seals of different purposes have nothing in common.
+    pub fn seal(&self, purpose: &str, bytes: &[u8]) -> Seal {
+        let key = blake3::derive_key(purpose, &self.0);
+        let hash = blake3::keyed_hash(&key, bytes);
+        let mut seal = [0; Seal::BYTES];
+        seal.copy_from_slice(&hash.as_bytes()[..Seal::BYTES]);
+        Seal(seal)
+    }
 }
 
 impl fmt::Debug for ServerKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("ServerKey(..)")
+    }
+}
+
+/// Proof that some bytes were made by this service. It can be compared only in constant time.
+#[derive(Clone, Copy)]
+pub struct Seal([u8; Self::BYTES]);
+
+impl Seal {
+    /// How many bytes a seal has.
+    pub const BYTES: usize = 16;
+
+    /// The bytes, to send them along.
+    pub const fn as_bytes(&self) -> &[u8; Self::BYTES] {
+        &self.0
+    }
+
+    /// True if these are the seal's bytes.
+    pub fn is(&self, bytes: &[u8]) -> bool {
+        self.0.ct_eq(bytes).into()
+    }
+}
+
+impl fmt::Debug for Seal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Seal(..)")
     }
 }
 
@@ -146,5 +181,20 @@ mod tests {
         assert!(!print.matches(&key.fingerprint(2, b"erp-1")));
         assert!(!print.matches(&key.fingerprint(1, b"erp-2")));
         assert!(!print.matches(&other.fingerprint(1, b"erp-1")));
+    }
+
+    #[test]
+    fn a_seal_is_bound_to_key_purpose_and_bytes() {
+        let (key, other) = (ServerKey::generate(), ServerKey::generate());
+        let seal = key.seal("a", b"bytes");
+        assert!(seal.is(key.seal("a", b"bytes").as_bytes()));
+        for different in [
+            key.seal("b", b"bytes"),
+            key.seal("a", b"byte"),
+            other.seal("a", b"bytes"),
+        ] {
+            assert!(!seal.is(different.as_bytes()));
+        }
+        assert!(!seal.is(&seal.as_bytes()[1..]));
     }
 }

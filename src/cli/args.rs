@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 
 use crate::access::Role;
+use crate::http::Network;
 
 /// Keeps configuration files for ERP clients: branches, snapshots, rollback.
 #[derive(Debug, Parser)]
@@ -76,6 +77,18 @@ pub(super) struct ServeFlags {
     #[arg(long, value_name = "BOOL", env = "SITECONF_ROOT_MOUNT",
           num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     pub(super) root_mount: Option<bool>,
+    /// Proxies that are believed what they tell of a client's request, addresses or ranges as in
+    /// 10.0.0.0/8, with commas between them
+    #[arg(
+        long,
+        value_name = "ADDRS",
+        env = "SITECONF_TRUSTED_PROXIES",
+        value_delimiter = ','
+    )]
+    pub(super) trusted_proxies: Option<Vec<Network>>,
+    /// Largest sum of the files of an archive, in bytes [default: 10737418240]
+    #[arg(long, value_name = "BYTES", env = "SITECONF_ARCHIVE_BYTES_MAX")]
+    pub(super) archive_bytes_max: Option<u64>,
     /// Largest body of one file, in bytes [default: 5368709120]
     #[arg(long, value_name = "BYTES", env = "SITECONF_FILE_BYTES_MAX")]
     pub(super) file_bytes_max: Option<u64>,

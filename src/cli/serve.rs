@@ -67,7 +67,9 @@ fn http_settings(settings: &Settings) -> HttpSettings {
     HttpSettings {
         external_url: settings.external_url.clone(),
         root_mount: settings.root_mount,
+        trusted_proxies: settings.trusted_proxies.clone(),
         file_bytes_max: settings.file_bytes_max,
+        archive_bytes_max: settings.archive_bytes_max,
     }
 }
 

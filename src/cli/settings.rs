@@ -8,7 +8,8 @@ use serde::Deserialize;
 use super::args::{Common, ServeFlags};
 use super::{Error, Result};
 use crate::access::SessionLifetimes;
-use crate::base::limits::FILE_BYTES_MAX_DEFAULT;
+use crate::base::limits::{ARCHIVE_BYTES_MAX_DEFAULT, FILE_BYTES_MAX_DEFAULT};
+use crate::http::Network;
 
 const DATA: &str = "./siteconf-data";
 const LISTEN: &str = "127.0.0.1:8080";
@@ -26,6 +27,10 @@ pub(super) struct Settings {
     pub(super) external_url: Option<String>,
     /// True to serve the Read API at `/api/v4` too.
     pub(super) root_mount: bool,
+    /// Proxies that are believed what they tell of a client's request.
+    pub(super) trusted_proxies: Vec<Network>,
+    /// Largest sum of the files of an archive, in bytes.
+    pub(super) archive_bytes_max: u64,
     /// Largest body of one file, in bytes.
     pub(super) file_bytes_max: u64,
     /// How long a session counts.
@@ -42,6 +47,8 @@ struct Written {
     listen: Option<String>,
     external_url: Option<String>,
     root_mount: Option<bool>,
+    trusted_proxies: Option<Vec<String>>,
+    archive_bytes_max: Option<u64>,
     file_bytes_max: Option<u64>,
     session_absolute_s: Option<u64>,
     session_idle_s: Option<u64>,
@@ -68,6 +75,15 @@ impl Settings {
                 .unwrap_or_else(|| LISTEN.into()),
             external_url: flags.external_url.or(file.external_url).map(without_slash),
             root_mount: flags.root_mount.or(file.root_mount).unwrap_or(false),
+            trusted_proxies: match (flags.trusted_proxies, file.trusted_proxies) {
+                (Some(given), _) => given,
+                (None, Some(written)) => networks(&written)?,
+                (None, None) => Vec::new(),
+            },
+            archive_bytes_max: flags
+                .archive_bytes_max
+                .or(file.archive_bytes_max)
+                .unwrap_or(ARCHIVE_BYTES_MAX_DEFAULT),
             file_bytes_max: flags
                 .file_bytes_max
                 .or(file.file_bytes_max)
@@ -117,6 +133,14 @@ impl Written {
             Error::Usage(reason)
         })
     }
+}
+
+fn networks(written: &[String]) -> Result<Vec<Network>> {
+    let network = |text: &String| {
+        let malformed = |e| Error::Usage(format!("trusted_proxies: «{text}»: {e}"));
+        text.parse().map_err(malformed)
+    };
+    written.iter().map(network).collect()
 }
 
 fn without_slash(mut url: String) -> String {
@@ -171,6 +195,8 @@ mod tests {
                 listen: "127.0.0.1:8080".into(),
                 external_url: None,
                 root_mount: false,
+                trusted_proxies: vec![],
+                archive_bytes_max: 10 << 30,
                 file_bytes_max: 5 << 30,
                 sessions: SessionLifetimes {
                     absolute_s: 43_200,
@@ -185,7 +211,8 @@ mod tests {
     fn the_file_gives_way_to_flags() {
         let (_dir, mut common) = written(
             "data = \"/srv/a\"\nlisten = \"[::]:80\"\nexternal_url = \"https://conf.example/\"\n\
-             root_mount = true\nfile_bytes_max = 10\nsession_absolute_s = 20\nsession_idle_s = 30\n\
+             root_mount = true\ntrusted_proxies = [\"10.0.0.0/8\", \"::1\"]\n\
+             archive_bytes_max = 12\nfile_bytes_max = 10\nsession_absolute_s = 20\nsession_idle_s = 30\n\
              log = \"debug\"\n",
         );
         common.data = Some("/srv/b".into());
@@ -200,6 +227,8 @@ mod tests {
                 listen: "[::]:80".into(),
                 external_url: Some("https://conf.example".into()),
                 root_mount: true,
+                trusted_proxies: vec!["10.0.0.0/8".parse().unwrap(), "::1".parse().unwrap()],
+                archive_bytes_max: 12,
                 file_bytes_max: 11,
                 sessions: SessionLifetimes {
                     absolute_s: 20,
@@ -232,6 +261,11 @@ mod tests {
                 "external_url must be http:// or https:// and a host, and a port if need be, nothing more"
             );
         }
+        assert_eq!(
+            refusal("trusted_proxies = [\"::1\", \"proxy\"]"),
+            "trusted_proxies: «proxy»: it must be an address, or an address, a slash and a number of \
+             bits, as in 10.0.0.0/8"
+        );
         assert_eq!(
             refusal("session_idle_s = 0"),
             "session_absolute_s and session_idle_s must be at least 1"

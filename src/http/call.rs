@@ -3,11 +3,10 @@
 use std::sync::Arc;
 
 use hyper::HeaderMap;
-use hyper::header::HOST;
 use hyper::http::request::Parts;
 
 use super::query::Query;
-use super::{HttpSettings, Service};
+use super::{HttpSettings, Service, origin};
 use crate::access::Gate;
 
 /// What a handler may look at: everything of the request but its body.
@@ -45,10 +44,18 @@ impl Call {
 
     /// The address of the service as this client knows it, without a slash at its end.
     pub(super) fn base_url(&self) -> String {
-        if let Some(url) = &self.settings().external_url {
-            return url.trim_end_matches('/').to_owned();
-        }
-        let host = self.headers().get(HOST).and_then(|host| host.to_str().ok());
-        format!("http://{}", host.unwrap_or("localhost"))
+        origin::base_url(&self.head, self.settings())
+    }
+
+    /// The address of the Read API as this client knows it, without a slash at its end: what a client
+    /// of GitLab takes for the address of the whole service.
+    pub(super) fn mount_url(&self) -> String {
+        let mut base = self.base_url();
+        let path = self.head.uri.path().trim_start_matches('/');
+        base.push_str(match path.split('/').next() {
+            Some("api") => "/api/v4",
+            _ => "/site-builder/api/erp-config",
+        });
+        base
     }
 }

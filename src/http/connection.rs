@@ -8,17 +8,17 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
+use hyper::Request;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper::{Request, Response};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::sync::watch;
 use tokio::time::{Instant, Sleep, sleep, sleep_until};
 
-use super::reply::ReplyBody;
+use super::origin::Peer;
 use super::{Service, handle};
 use crate::base::limits::{
     HEAD_WAIT_S_MAX, REFUSED_BODY_BYTES_MAX, REQUEST_HEAD_BYTES_MAX, WRITE_WAIT_S_MAX,
@@ -28,9 +28,6 @@ use crate::base::limits::{
 const LINGER: Duration = Duration::from_secs(2);
 /// Pause between reads of a refused upload beyond its bound.
 const LINGER_PAUSE: Duration = Duration::from_millis(20);
-
-type Answer =
-    Pin<Box<dyn Future<Output = Result<Response<ReplyBody>, std::convert::Infallible>> + Send>>;
 
 /// Serves one connection until either side is done, or `stop` turns true and what is in flight is
 /// answered.
@@ -42,11 +39,13 @@ pub(super) async fn serve(
     if stream.set_nodelay(true).is_err() {
         return;
     }
+    let Ok(peer) = stream.peer_addr() else {
+        return;
+    };
     let unread = Arc::new(AtomicBool::new(false));
     let unread_seen = Arc::clone(&unread);
-    let answer = service_fn(move |request: Request<Incoming>| -> Answer {
-        let (service, unread) = (Arc::clone(&service), Arc::clone(&unread));
-        Box::pin(async move { Ok(handle(service, request, &unread).await) })
+    let answer = service_fn(move |request: Request<Incoming>| {
+        handle(&service, request, Peer(peer.ip()), &unread)
     });
     let mut connection = http1::Builder::new()
         .timer(TokioTimer::new())

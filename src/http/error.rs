@@ -55,6 +55,16 @@ pub(super) enum Error {
         /// The limit.
         limit_bytes: u64,
     },
+    /// The files of an archive are too large together.
+    #[error(
+        "the files are {bytes} bytes together, an archive holds at most {limit_bytes}; ask for a folder with «path»"
+    )]
+    LargeArchive {
+        /// What they are.
+        bytes: u64,
+        /// The limit.
+        limit_bytes: u64,
+    },
     /// The request line is too long.
     #[error("the request target is too long")]
     LongTarget,
@@ -126,7 +136,7 @@ impl Error {
             Self::NoRoute | Self::NotThere(_) => StatusCode::NOT_FOUND,
             Self::Method { .. } => StatusCode::METHOD_NOT_ALLOWED,
             Self::SlowBody => StatusCode::REQUEST_TIMEOUT,
-            Self::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
+            Self::TooLarge { .. } | Self::LargeArchive { .. } => StatusCode::PAYLOAD_TOO_LARGE,
             Self::LongTarget => StatusCode::URI_TOO_LONG,
             Self::MediaType(_) => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             Self::Range { .. } => StatusCode::RANGE_NOT_SATISFIABLE,

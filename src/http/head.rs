@@ -105,7 +105,7 @@ fn check_host(head: &Parts) -> Result<(), Error> {
 }
 
 /// True for a name or an address with an optional port.
-fn is_host(text: &[u8]) -> bool {
+pub(super) fn is_host(text: &[u8]) -> bool {
     let (host, port) = match text.iter().rposition(|&b| b == b':') {
         Some(colon) if !text.ends_with(b"]") => (&text[..colon], &text[colon + 1..]),
         _ => (text, &b""[..]),

@@ -7,13 +7,15 @@
 //! of: the status and text of an error (`error`), how a body is read (`body`), how a file is
 //! sent (`raw`), where blocking work goes (`blocking`).
 //!
-//! A further route is one variant and one line in its API's `route.rs`, and one function.
+//! A further route is one variant and one line in its API's `route.rs`, one function, and an operation in
+//! the document.
 //!
 //! This layer does not know what is stored where: it reaches data only through what
 //! [`crate::access::Gate`] opened, so no handler can forget the check. What hyper refuses before a
 //! request exists (a malformed head) is answered by hyper with a bare status.
 
 mod admin;
+mod archive;
 mod blocking;
 mod body;
 mod call;
@@ -23,17 +25,24 @@ mod cross_site;
 mod disposition;
 mod error;
 mod etag;
+mod gzip;
 mod head;
 mod json;
 mod large_body;
+mod links;
 mod login;
 mod names;
 mod openapi;
+mod origin;
+mod page_token;
+mod pages;
 mod path;
+mod pieces;
 mod query;
 mod range;
 mod raw;
 mod read;
+mod rendered;
 mod reply;
 mod request_id;
 mod search;
@@ -41,23 +50,27 @@ mod server;
 mod upload;
 mod warm;
 
+use std::convert::Infallible;
 use std::error::Error as _;
 use std::fmt::Write as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::task::Poll;
+use std::task::{Context, Poll};
 use std::time::Instant;
 
 use hyper::body::Incoming;
 use hyper::header::{ALLOW, HeaderValue};
 use hyper::http::request::Parts;
-use hyper::{Method, Request, Response, StatusCode};
+use hyper::{Method, Request, Response, StatusCode, Uri};
 
 use body::RequestBody;
 use call::Call;
 use cookie::SessionCookie;
 use error::{Error, Surface};
+use origin::Peer;
+pub use origin::{Network, NetworkError};
 use query::{Query, keys_for_log};
 use reply::{Reply, ReplyBody};
 use request_id::{RequestId, RequestIds};
@@ -66,7 +79,7 @@ use warm::{Question, Warm};
 
 use crate::access::Gate;
 use crate::base::clock::Clock;
-use crate::base::limits::FILE_BYTES_MAX_DEFAULT;
+use crate::base::limits::{ARCHIVE_BYTES_MAX_DEFAULT, FILE_BYTES_MAX_DEFAULT};
 
 /// Longest undecoded path that the log shows, in bytes.
 const LOGGED_PATH_BYTES_MAX: usize = 1024;
@@ -79,8 +92,12 @@ pub struct HttpSettings {
     /// The address under which clients reach the service, as `https://conf.example`, when it is not
     /// the one they send as `Host`. With `https` the session cookie is `Secure`.
     pub external_url: Option<String>,
+    /// Proxies that are believed what they tell of the client's request (`Forwarded`, `X-Forwarded-*`).
+    pub trusted_proxies: Vec<Network>,
     /// Largest file that is taken, in bytes.
     pub file_bytes_max: u64,
+    /// Largest sum of the files of an archive, in bytes.
+    pub archive_bytes_max: u64,
 }
 
 impl Default for HttpSettings {
@@ -88,7 +105,9 @@ impl Default for HttpSettings {
         Self {
             root_mount: false,
             external_url: None,
+            trusted_proxies: Vec::new(),
             file_bytes_max: FILE_BYTES_MAX_DEFAULT,
+            archive_bytes_max: ARCHIVE_BYTES_MAX_DEFAULT,
         }
     }
 }
@@ -142,38 +161,70 @@ impl<'a> Mount<'a> {
     }
 }
 
-/// Answers a request, whatever happens. `unread` is set when a rest of its body was left in the
+/// Answers a request, whatever happens: at once where the same was asked before and nothing has
+/// changed, else with a task's work. `unread` is set when a rest of its body was left in the
 /// connection, which then cannot carry another request.
-async fn handle(
-    service: Arc<Service>,
-    request: Request<Incoming>,
-    unread: &AtomicBool,
-) -> Response<ReplyBody> {
+fn handle(
+    service: &Arc<Service>,
+    mut request: Request<Incoming>,
+    peer: Peer,
+    unread: &Arc<AtomicBool>,
+) -> Answering {
     let started = Instant::now();
     let id = service.ids.next();
-    let (head, incoming) = request.into_parts();
-    let mut body = RequestBody::new(incoming, &head);
-    let (method, uri) = (head.method.clone(), head.uri.clone());
-
-    let asked = Question::of(&head).zip(service.gate.generation().ok());
+    let asked = Question::of(&request).zip(service.gate.generation().ok());
     let warm = asked.and_then(|(question, generation)| {
         let now = service.clock.now();
         service
             .warm
-            .answer(question, &head.headers, generation, now)
+            .answer(question, request.headers(), generation, now)
     });
-    let reply = if let Some(reply) = warm {
-        reply
-    } else {
+    if let Some(reply) = warm {
+        log_request(id, request.method(), request.uri(), &reply, started);
+        return Answering::Ready(Some(reply.into_response(id, false, false)));
+    }
+    request.extensions_mut().insert(peer);
+    let (service, unread) = (Arc::clone(service), Arc::clone(unread));
+    Answering::Working(Box::pin(async move {
+        let (head, incoming) = request.into_parts();
+        let mut body = RequestBody::new(incoming, &head);
+        let (method, uri) = (head.method.clone(), head.uri.clone());
         let reply = made(Arc::clone(&service), head, &mut body, id).await;
         if let Some((question, generation)) = asked {
             service.warm.keep(question, &reply, generation);
         }
-        reply
-    };
+        let close = body.settle().await;
+        unread.fetch_or(close, Ordering::Relaxed);
+        log_request(id, &method, &uri, &reply, started);
+        let close = close || method == Method::CONNECT;
+        reply.into_response(id, method == Method::HEAD, close)
+    }))
+}
 
-    let close = body.settle().await;
-    unread.fetch_or(close, Ordering::Relaxed);
+/// An answer that is there, or that is being made.
+enum Answering {
+    Ready(Option<Response<ReplyBody>>),
+    Working(Pin<Box<dyn Future<Output = Response<ReplyBody>> + Send>>),
+}
+
+impl Future for Answering {
+    type Output = Result<Response<ReplyBody>, Infallible>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        match self.get_mut() {
+            Self::Ready(response) => {
+                let response = response
+                    .take()
+                    .expect("hyper polls an answer once to its end");
+                Poll::Ready(Ok(response))
+            }
+            Self::Working(work) => work.as_mut().poll(cx).map(Ok),
+        }
+    }
+}
+
+/// One line a request; of its query only the keys.
+fn log_request(id: RequestId, method: &Method, uri: &Uri, reply: &Reply, started: Instant) {
     tracing::info!(
         %id,
         %method,
@@ -184,8 +235,6 @@ async fn handle(
         micros = started.elapsed().as_micros(),
         "request",
     );
-    let close = close || method == Method::CONNECT;
-    reply.into_response(id, method == Method::HEAD, close)
 }
 
 /// Makes an answer, or one out of the error that prevents it.
@@ -233,7 +282,7 @@ async fn answer(
         },
         Mount::OpenApi(segments) => match routed(&head.method, segments, openapi::Route::find)? {
             Routed::To(openapi::Route::Document) => {
-                openapi::answer(&Call::new(service, head, query), body)
+                openapi::answer(Call::new(service, head, query), body).await
             }
             Routed::Options(methods) => Ok(options(&methods)),
         },

@@ -65,6 +65,16 @@ impl Query {
         }
     }
 
+    /// All pairs that count: those of the query, and of the form those whose keys it does not have.
+    pub(super) fn merged(&self) -> impl Iterator<Item = (&str, &str)> {
+        let in_query = |key: &str| self.pairs.iter().any(|(name, _)| name == key);
+        let form = self.form.iter().filter(move |(key, _)| !in_query(key));
+        self.pairs
+            .iter()
+            .chain(form)
+            .map(|(key, value)| (key.as_str(), value.as_str()))
+    }
+
     /// Refuses keys that a route of the Admin API does not know.
     pub(super) fn only(&self, known: &[&str]) -> Result<(), Error> {
         match self

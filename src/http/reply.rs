@@ -14,6 +14,7 @@ use serde::Serialize;
 
 use super::etag::ETag;
 use super::large_body::LargeReader;
+use super::pieces::PieceReader;
 use super::request_id::RequestId;
 use crate::base::clock::Timestamp;
 
@@ -84,6 +85,20 @@ impl Reply {
     pub(super) fn large(status: StatusCode, content_type: &'static str, body: LargeReader) -> Self {
         let mut reply = Self::empty(status).with(CONTENT_LENGTH, body.left().into());
         reply.body = ReplyBody::Large(body);
+        reply.with(CONTENT_TYPE, HeaderValue::from_static(content_type))
+    }
+
+    /// An answer with a body that is made while it is sent.
+    pub(super) fn pieces(
+        status: StatusCode,
+        content_type: &'static str,
+        body: PieceReader,
+    ) -> Self {
+        let mut reply = Self::empty(status);
+        if let Some(length) = body.left() {
+            reply = reply.with(CONTENT_LENGTH, length.into());
+        }
+        reply.body = ReplyBody::Pieces(body);
         reply.with(CONTENT_TYPE, HeaderValue::from_static(content_type))
     }
 
@@ -227,6 +242,8 @@ pub(super) enum ReplyBody {
     Whole(Option<Bytes>),
     /// Read in pieces.
     Large(LargeReader),
+    /// Made in pieces.
+    Pieces(PieceReader),
 }
 
 impl Body for ReplyBody {
@@ -242,6 +259,9 @@ impl Body for ReplyBody {
             Self::Large(reader) => reader
                 .poll_piece(cx)
                 .map(|piece| piece.map(|bytes| bytes.map(Frame::data))),
+            Self::Pieces(reader) => reader
+                .poll_piece(cx)
+                .map(|piece| piece.map(|bytes| bytes.map(Frame::data))),
         }
     }
 
@@ -249,14 +269,17 @@ impl Body for ReplyBody {
         match self {
             Self::Whole(bytes) => bytes.as_ref().is_none_or(Bytes::is_empty),
             Self::Large(reader) => reader.left() == 0,
+            Self::Pieces(reader) => reader.is_at_end(),
         }
     }
 
     fn size_hint(&self) -> SizeHint {
-        SizeHint::with_exact(match self {
-            Self::Whole(bytes) => bytes.as_ref().map_or(0, |bytes| bytes.len() as u64),
-            Self::Large(reader) => reader.left(),
-        })
+        let left = match self {
+            Self::Whole(bytes) => Some(bytes.as_ref().map_or(0, |bytes| bytes.len() as u64)),
+            Self::Large(reader) => Some(reader.left()),
+            Self::Pieces(reader) => reader.left(),
+        };
+        left.map_or_else(SizeHint::default, SizeHint::with_exact)
     }
 }
 

@@ -35,7 +35,9 @@ impl RequestIds {
 impl RequestId {
     /// The value of `X-Request-Id`.
     pub(super) fn header(self) -> HeaderValue {
-        HeaderValue::try_from(self.to_string()).expect("hexadecimal digits are visible")
+        let mut digits = [0; 16];
+        hex::encode_to_slice(self.0.to_be_bytes(), &mut digits).expect("16 digits for 8 bytes");
+        HeaderValue::from_bytes(&digits).expect("hexadecimal digits are visible")
     }
 }
 

@@ -8,8 +8,7 @@ use hyper::header::{
     ACCEPT_ENCODING, AUTHORIZATION, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, ETAG, EXPECT,
     FORWARDED, HOST, HeaderName, IF_MATCH, IF_RANGE, RANGE, TRANSFER_ENCODING,
 };
-use hyper::http::request::Parts;
-use hyper::{HeaderMap, Method, StatusCode};
+use hyper::{HeaderMap, Method, Request, StatusCode, Version};
 use quick_cache::sync::Cache;
 
 use super::etag::is_known;
@@ -41,35 +40,39 @@ const UNUSUAL: [HeaderName; 12] = [
     HeaderName::from_static("x-forwarded-prefix"),
 ];
 
+/// Room for the parts of a usual question, in bytes.
+const PARTS_BYTES: usize = 512;
+
 /// All of a request that its answer depends on, as a digest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Question([u8; 32]);
 
 impl Question {
     /// The question of a request, `None` for one whose answer is not kept.
-    pub(super) fn of(head: &Parts) -> Option<Self> {
-        let plain = head.method == Method::GET
-            && head.uri.authority().is_none()
-            && !head.headers.keys().any(|name| UNUSUAL.contains(name));
+    pub(super) fn of<B>(request: &Request<B>) -> Option<Self> {
+        let (uri, headers) = (request.uri(), request.headers());
+        let plain = request.method() == Method::GET
+            && uri.authority().is_none()
+            && !headers.keys().any(|name| UNUSUAL.contains(name));
         if !plain {
             return None;
         }
-        let mut hasher = blake3::Hasher::new();
+        let mut parts = Vec::with_capacity(PARTS_BYTES);
         let mut part = |tag: usize, bytes: &[u8]| {
             // The length keeps parts apart.
-            hasher.update(&[u8::try_from(tag).unwrap_or(u8::MAX)]);
-            hasher.update(&bytes.len().to_le_bytes());
-            hasher.update(bytes);
+            parts.push(u8::try_from(tag).unwrap_or(u8::MAX));
+            parts.extend_from_slice(&bytes.len().to_le_bytes());
+            parts.extend_from_slice(bytes);
         };
-        part(ASKED.len(), format!("{:?}", head.version).as_bytes());
-        part(ASKED.len(), head.uri.path().as_bytes());
-        part(ASKED.len(), head.uri.query().unwrap_or_default().as_bytes());
+        part(usize::from(request.version() == Version::HTTP_11), &[]);
+        part(ASKED.len(), uri.path().as_bytes());
+        part(ASKED.len(), uri.query().unwrap_or_default().as_bytes());
         for (tag, name) in ASKED.iter().enumerate() {
-            for value in head.headers.get_all(name) {
+            for value in headers.get_all(name) {
                 part(tag, value.as_bytes());
             }
         }
-        Some(Self(*hasher.finalize().as_bytes()))
+        Some(Self(*blake3::hash(&parts).as_bytes()))
     }
 }
 

@@ -20,9 +20,19 @@ pub struct FileChange {
 
 /// The files that differ between two trees, in the byte order of their paths.
 pub fn diff(source: &impl NodeSource, old: NodeId, new: NodeId) -> Result<Vec<FileChange>> {
+    diff_at_most(source, old, new, usize::MAX)
+}
+
+/// The first files that differ between two trees, at most this many.
+pub fn diff_at_most(
+    source: &impl NodeSource,
+    old: NodeId,
+    new: NodeId,
+    limit: usize,
+) -> Result<Vec<FileChange>> {
     let mut comparison = Comparison {
         changes: Vec::new(),
-        limit: usize::MAX,
+        limit,
     };
     comparison.directories(source, Some(old), Some(new), &mut String::new())?;
     Ok(comparison.changes)
@@ -30,12 +40,8 @@ pub fn diff(source: &impl NodeSource, old: NodeId, new: NodeId) -> Result<Vec<Fi
 
 /// The path of the first file that differs between two trees.
 pub fn first(source: &impl NodeSource, old: NodeId, new: NodeId) -> Result<Option<String>> {
-    let mut comparison = Comparison {
-        changes: Vec::new(),
-        limit: 1,
-    };
-    comparison.directories(source, Some(old), Some(new), &mut String::new())?;
-    Ok(comparison.changes.pop().map(|change| change.path))
+    let mut first = diff_at_most(source, old, new, 1)?;
+    Ok(first.pop().map(|change| change.path))
 }
 
 /// What was found so far, and how much is wanted.

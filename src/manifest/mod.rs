@@ -11,6 +11,7 @@ pub mod draft;
 pub mod edit;
 pub mod git;
 pub mod load;
+pub mod page;
 pub mod rewrite;
 pub mod seek;
 pub mod split;

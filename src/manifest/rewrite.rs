@@ -131,8 +131,10 @@ fn rewrite_level(
             above.insert(key.clone(), None);
         }
         for item in written {
-            let unchanged = matches!(item.value, Value::Subtree(new)
-                if replaced.iter().any(|(key, id)| *key == item.key && *id == new.node));
+            // The level above holds it already, if there is one.
+            let unchanged = level < top.level
+                && matches!(item.value, Value::Subtree(new)
+                    if replaced.iter().any(|(key, id)| *key == item.key && *id == new.node));
             if unchanged {
                 above.remove(&item.key);
             } else {

@@ -3,8 +3,10 @@
 //! This layer never asks who is calling. An owner is a number and an actor is a text to it; who may
 //! hold a [`Project`] or a [`ProjectWriter`] is decided above.
 
+mod blobs;
 mod branch;
 mod change;
+mod commits;
 mod diff;
 mod digests;
 mod error;
@@ -12,6 +14,8 @@ mod export;
 mod history;
 mod import;
 mod lane;
+mod listing;
+mod patch;
 mod project;
 mod records;
 mod resolve;
@@ -23,12 +27,15 @@ use std::sync::Arc;
 
 pub use branch::Branch;
 pub use change::{Action, Condition, Deleted, RolledBack, Saved};
-pub use diff::{ChangeKind, FileDifference, diff, text_diff};
+pub use commits::{Commit, Commits};
+pub use diff::{ChangeKind, FileDifference, diff, diff_at_most};
 pub use digests::BranchDigest;
 pub use error::{Error, Missing, Result};
 pub use export::export;
 pub use history::Snapshot;
 pub use import::{ImportReport, ImportedFile};
+pub use listing::Listing;
+pub use patch::{Patch, patch, text_diff};
 pub use project::Project;
 pub use revision::{Content, EntryKind, FileView, Revision, RevisionId, TreeEntry};
 pub use upload::{NewFile, Upload};

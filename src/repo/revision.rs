@@ -1,13 +1,11 @@
 //! A state of a branch, and what can be read of it.
 
 use std::fmt;
-use std::ops::ControlFlow;
 
 use super::{BranchDigest, Error, Missing, Project, Result};
 use crate::base::file_path::FilePath;
 use crate::base::id::{BlobId, GitId, ManifestId, Md5, NodeId, Sha256};
 use crate::manifest::seek::{self, Found};
-use crate::manifest::walk;
 use crate::object::node::{FileEntry, Totals, Value};
 use crate::store::Body;
 
@@ -116,6 +114,11 @@ impl Revision {
         self.manifest
     }
 
+    /// The number of the branch it is a state of. Never given twice.
+    pub fn branch_number(&self) -> u64 {
+        self.branch
+    }
+
     /// True if the reference that led here names this state for ever: a snapshot or a commit id.
     pub fn is_fixed(&self) -> bool {
         self.fixed
@@ -159,25 +162,10 @@ impl Revision {
     /// # Errors
     /// [`Missing::Folder`] when nothing or a file is there.
     pub fn list(&self, folder: Option<&FilePath>, recursive: bool) -> Result<Vec<TreeEntry>> {
-        let root = self.folder(folder)?;
-        let mut prefix = folder.map_or(String::new(), |folder| format!("{folder}/"));
-        let mut entries = Vec::new();
-        if recursive {
-            let _whole = walk::recursive(self.nodes(), root, &mut prefix, &mut |path, value| {
-                entries.extend(self.tree_entry(path.to_owned(), value)?);
-                Ok(ControlFlow::Continue(()))
-            })?;
-            return Ok(entries);
-        }
-        let _whole = walk::directory(self.nodes(), root, &mut |key, value| {
-            entries.extend(self.tree_entry(format!("{prefix}{}", key.name), value)?);
-            Ok(ControlFlow::Continue(()))
-        })?;
-        entries.sort_by(|a, b| rank(a).cmp(&rank(b)));
-        Ok(entries)
+        self.listing(folder, recursive)?.part(0, u64::MAX)
     }
 
-    fn folder(&self, folder: Option<&FilePath>) -> Result<NodeId> {
+    pub(super) fn folder(&self, folder: Option<&FilePath>) -> Result<NodeId> {
         let root = self.root()?;
         let Some(path) = folder else { return Ok(root) };
         match seek::path(self.nodes(), root, path)? {
@@ -186,7 +174,11 @@ impl Revision {
         }
     }
 
-    fn tree_entry(&self, path: String, value: &Value) -> crate::store::Result<Option<TreeEntry>> {
+    pub(super) fn tree_entry(
+        &self,
+        path: String,
+        value: &Value,
+    ) -> crate::store::Result<Option<TreeEntry>> {
         Ok(match value {
             Value::File(file) => {
                 let kind = EntryKind::File {
@@ -225,11 +217,6 @@ impl Revision {
     pub(super) fn nodes(&self) -> &crate::manifest::Nodes {
         self.project.repository.nodes()
     }
-}
-
-/// Folders before files, each by the bytes of the name.
-fn rank(entry: &TreeEntry) -> (bool, &str) {
-    (entry.kind != EntryKind::Folder, entry.name())
 }
 
 impl FileView {

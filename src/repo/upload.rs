@@ -60,7 +60,7 @@ impl NewFile {
 pub struct Upload {
     store: std::sync::Arc<dyn Store>,
     announced: Option<u64>,
-    /// Digests the body while it comes, where its length is known.
+    /// Digests a large body while it comes, where its length is known.
     hasher: Option<BodyHasher>,
     /// The whole body so far, while it is small.
     small: Vec<u8>,
@@ -79,7 +79,9 @@ impl Repository {
                 body: NewBody::Inline(bytes),
             });
         }
-        upload.write(&bytes)?;
+        for piece in bytes.chunks(READ_CHUNK_BYTES) {
+            upload.write(piece)?;
+        }
         upload.finish()
     }
 
@@ -106,19 +108,24 @@ impl Upload {
         {
             return Err(Error::invalid("the body is longer than announced"));
         }
-        if let Some(hasher) = &mut self.hasher {
-            hasher.update(bytes);
+        if self.large.is_none() && self.small.len() + bytes.len() <= INLINE_BYTES_MAX {
+            self.small.extend_from_slice(bytes);
+            return Ok(());
         }
-        match &mut self.large {
-            Some(large) => large.write(bytes)?,
-            None if self.small.len() + bytes.len() <= INLINE_BYTES_MAX => {
-                self.small.extend_from_slice(bytes);
+        let large = if let Some(large) = &mut self.large {
+            large
+        } else {
+            let large = self.large.insert(self.store.stage()?);
+            let first = std::mem::take(&mut self.small);
+            large.write(&first)?;
+            if let Some(hasher) = &mut self.hasher {
+                hasher.update(&first);
             }
-            None => {
-                let large = self.large.insert(self.store.stage()?);
-                large.write(&std::mem::take(&mut self.small))?;
-                large.write(bytes)?;
-            }
+            large
+        };
+        match &mut self.hasher {
+            Some(hasher) => hasher.update_beside(bytes, || large.write(bytes))?,
+            None => large.write(bytes)?,
         }
         Ok(())
     }
@@ -170,6 +177,6 @@ fn digest_spooled(spooled: &mut dyn Staging, size: u64) -> Result<BodyDigests> {
         if count == 0 {
             return Ok(hasher.finish());
         }
-        hasher.update(&chunk[..count]);
+        hasher.update_beside(&chunk[..count], || ());
     }
 }

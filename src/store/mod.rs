@@ -148,11 +148,11 @@ pub trait Store: Send + Sync + fmt::Debug {
     fn last_version(&self) -> Result<Version>;
 
     /// How often another process was found to have written records: as long as it stays the same,
-    /// nobody else has.
+    /// nobody else has, up to a bound of 20 ms. A process beside the daemon ends only after it.
     fn foreign_writes(&self) -> Result<u64>;
 
-    /// A number that changes whenever a record may have changed, by this process or another, before
-    /// the commit is answered.
+    /// A number that changes whenever a record may have changed: before a commit of this process is
+    /// answered, and within the bound of [`Store::foreign_writes`] of another's.
     fn generation(&self) -> Result<u64> {
         Ok(self.last_version()?.wrapping_add(self.foreign_writes()?))
     }

@@ -11,7 +11,7 @@ use crate::base::limits::RECORD_CACHE_BYTES;
 
 /// Keeps what was read of a store's records: single ones, also their absence, and whole folders (a
 /// scan of a prefix that ends in a slash). What this process commits is dropped before the commit is
-/// answered; what another process writes, before the next read.
+/// answered; what another process writes, within the bound of [`Store::foreign_writes`].
 #[derive(Debug)]
 pub struct RecordCache<S> {
     store: S,

@@ -114,8 +114,8 @@ fn the_first_action_that_cannot_be_done_is_named_and_nothing_is() {
             json!({ "action": "delete", "file_path": "none.xml" }),
         ),
         (
-            "moved.xml",
-            json!({ "action": "move", "file_path": "moved.xml", "previous_path": "none.xml" }),
+            "none.xml",
+            json!({ "action": "move", "file_path": "x", "previous_path": "none.xml" }),
         ),
         (
             "a.xml",

@@ -132,7 +132,9 @@ fn a_branch_can_start_from_a_revision() {
     for absent in ["none", "main@v0009", "0123456789", &"0".repeat(40)] {
         from("x", json!(absent)).assert_refused(404);
     }
-    for malformed in [json!(1), json!(null), json!("a..b")] {
+    from("null", json!(null)).expect_status(201);
+    assert_eq!(project.tree("null"), json!([]));
+    for malformed in [json!(1), json!("a..b")] {
         from("x", malformed).assert_refused(400);
     }
     assert!(!names(&project).contains(&"x".to_owned()));

@@ -128,6 +128,7 @@ fn a_diff_needs_two_states_that_exist() {
     let daemon = Daemon::start();
     let project = project(&daemon);
     for malformed in [
+        "from=v0001",
         "to=v0001",
         "",
         "from=v1&to=main",

@@ -1,4 +1,4 @@
-//! Real trees: imported beside the running daemon, read back through the Read API byte for byte, and
+//! A real tree: imported beside the running daemon, read back through the Read API byte for byte, and
 //! digested by the shell.
 
 use std::fs;
@@ -7,7 +7,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::harness::{Daemon, Project, User, git};
+use crate::harness::{Daemon, Project, User};
 
 /// The digest of specification section 9 as the tools of a shell compute it, of a folder's regular
 /// files but those named in a list.
@@ -92,73 +92,4 @@ fn the_machines_own_configuration_comes_back_as_it_is() {
     let history = project.user.get(&project.on("main", "/history")).json();
     assert_eq!(history.as_array().unwrap().len(), 1);
     assert_eq!(history[0]["operation"], "import");
-}
-
-#[test]
-fn thousands_of_files_come_back_as_they_are_with_gits_ids() {
-    let daemon = Daemon::start();
-    let project = Project::with_main(&daemon.user("alice", &[]), "acme/shop");
-    let folder = tempfile::tempdir().unwrap();
-    plant(folder.path(), 5000);
-    let skipped = import(&daemon, &project, folder.path());
-    assert_eq!(skipped, [""; 0]);
-    let reader = daemon.reader(&project);
-    assert_read_back(&reader, &project, folder.path(), &skipped);
-    assert_eq!(
-        project.short_id("main"),
-        shell_digest(folder.path(), &skipped)
-    );
-    assert_eq!(
-        git::listing_of_tree(&project.tree("main")),
-        git::listing_of_folder(folder.path())
-    );
-}
-
-/// Fills a folder with so many files, the same at every run: in folders up to four deep, with names
-/// of several alphabets and bodies of up to 100 KiB.
-fn plant(folder: &Path, count: u64) {
-    let mut random = Random(0x5eed);
-    let words = [
-        "erp",
-        "Склад",
-        "a b",
-        "ü",
-        "x+y",
-        "100%",
-        "z.d",
-        ".hidden",
-        "a-c",
-        "A",
-    ];
-    for number in 0..count {
-        let mut path = folder.to_owned();
-        for _ in 0..random.below(4) {
-            path.push(format!("{}{}", words[random.below(10)], random.below(5)));
-        }
-        fs::create_dir_all(&path).unwrap();
-        path.push(format!("{}-{number}.xml", words[random.below(10)]));
-        let size = match random.below(100) {
-            0 => 100_000,
-            1..10 => random.below(10_000),
-            _ => random.below(400),
-        };
-        let body: Vec<u8> = (0..size).map(|_| random.next().to_le_bytes()[7]).collect();
-        fs::write(path, body).unwrap();
-    }
-}
-
-/// xorshift64: the same numbers at every run and on every machine.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
-    }
-
-    fn below(&mut self, bound: u64) -> usize {
-        usize::try_from(self.next() % bound).unwrap()
-    }
 }

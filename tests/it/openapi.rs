@@ -1,5 +1,7 @@
 //! The document of both APIs: contract section 8.
 
+use std::io::Read as _;
+
 use crate::harness::Daemon;
 
 const DOCUMENT: &str = "/site-builder/api/openapi.json";
@@ -10,7 +12,7 @@ fn anybody_reads_the_document() {
     let anonymous = daemon.anonymous();
     let answer = anonymous.get(DOCUMENT).expect_status(200);
     assert_eq!(answer.header("Cache-Control"), Some("no-cache"));
-    assert_eq!(answer.header("Set-Cookie"), None);
+    assert_eq!(answer.header("Vary"), Some("Accept-Encoding"));
     let document = answer.json();
     assert_eq!(document["openapi"], "3.1.0");
     assert_eq!(document["info"]["title"], "siteconf");
@@ -34,6 +36,23 @@ fn a_client_that_has_the_document_is_told_so() {
     again.assert_empty(304);
     assert_eq!(again.header("ETag"), Some(tag));
     assert_eq!(again.header("Cache-Control"), Some("no-cache"));
+}
+
+#[test]
+fn the_document_is_compressed_for_who_takes_that() {
+    let daemon = Daemon::start();
+    let plain = daemon.anonymous().get(DOCUMENT);
+    let compressed = daemon
+        .anonymous()
+        .with("Accept-Encoding", "gzip")
+        .get(DOCUMENT);
+    assert_eq!(compressed.header("Content-Encoding"), Some("gzip"));
+    let mut body = Vec::new();
+    flate2::read::GzDecoder::new(&compressed.body[..])
+        .read_to_end(&mut body)
+        .unwrap();
+    assert!(body == plain.body);
+    assert_ne!(compressed.header("ETag"), plain.header("ETag"));
 }
 
 #[test]

@@ -204,7 +204,9 @@ fn another_users_project_is_forbidden_and_an_absent_one_not_found() {
 fn a_malformed_project_in_a_path_is_a_bad_request() {
     let daemon = Daemon::start();
     let alice = daemon.user("alice", &[]);
-    for id in ["a b.erp", "-a.erp", "../a.erp", "a//b.erp"] {
+    for id in [
+        "a b.erp", "-a.erp", "../a.erp", "a//b.erp", "none", ".erp", "a..erp/b",
+    ] {
         let target = format!("{ADMIN}/projects/{}", segment(id));
         alice.get(&target).assert_refused(400);
     }

@@ -104,7 +104,7 @@ fn a_known_target_names_the_methods_it_takes() {
             methods.sort();
             methods
         };
-        for method in ["GET", "POST", "PUT", "PATCH", "DELETE"] {
+        for method in ["GET", "POST", "PUT", "PATCH", "DELETE", "TRACE"] {
             if allow.split(", ").any(|known| known == method) {
                 continue;
             }
@@ -124,18 +124,13 @@ fn a_known_target_names_the_methods_it_takes() {
 }
 
 #[test]
-fn a_tunnel_and_an_echo_are_refused() {
+fn a_tunnel_is_refused() {
     let daemon = Daemon::start();
-    for head in [
-        "CONNECT evil.example:80 HTTP/1.1\r\nHost: evil.example:80\r\n\r\n".to_owned(),
-        format!("TRACE {HEALTH} HTTP/1.1\r\nHost: {{host}}\r\n\r\n"),
-        "TRACE /nowhere HTTP/1.1\r\nHost: {host}\r\n\r\n".to_owned(),
-    ] {
-        let answer = exchange(&daemon, &head);
-        answer.assert_refused(405);
-        let allow = answer.header("Allow").expect("Allow is sent");
-        assert!(!allow.contains("CONNECT") && !allow.contains("TRACE"));
-    }
+    let head = "CONNECT evil.example:80 HTTP/1.1\r\nHost: evil.example:80\r\n\r\n";
+    let answer = exchange(&daemon, head);
+    answer.assert_refused(405);
+    let allow = answer.header("Allow").expect("Allow is sent");
+    assert!(!allow.contains("CONNECT"), "{allow}");
 }
 
 #[test]
@@ -174,7 +169,13 @@ fn an_unknown_target_is_not_found() {
 fn bytes_that_no_target_may_hold_are_refused() {
     let daemon = Daemon::start();
     for path in [
-        b"/a b" as &[u8],
+        "/caf\u{e9}".as_bytes(),
+        b"/a\\b",
+        b"/a\"b",
+        b"/a{b}",
+        b"/a`b",
+        b"/?ref=\xd1\x8f",
+        b"/a b",
         b"/a\x01",
         b"/a<b>",
         b"/a\x7f",

@@ -15,6 +15,7 @@ use siteconf::object::manifest::Manifest;
 use siteconf::object::node::Value;
 
 use crate::model::{self, Files};
+use crate::pages::assert_pages;
 use crate::shape::assert_shape;
 use crate::tree::{Tree, parse};
 
@@ -28,6 +29,7 @@ pub(crate) fn assert_agrees(tree: &Tree, files: &Files) {
     assert_walk(tree, files);
     assert_listings(tree, files);
     assert_digest(tree, files);
+    assert_pages(tree);
 
     let mut checker = Checker::new(&tree.nodes);
     checker.manifest(tree.id);

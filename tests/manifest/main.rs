@@ -10,6 +10,8 @@ mod large;
 #[cfg(test)]
 mod model;
 #[cfg(test)]
+mod pages;
+#[cfg(test)]
 mod shape;
 #[cfg(test)]
 mod tree;

@@ -26,7 +26,7 @@ const PATIENCE_S: &str = "300";
 /// The credentials that the document shows as an example.
 const OPERATOR: (&str, &str) = ("operator", "correct horse battery staple");
 /// The project that the document shows as an example, without its type.
-const PROJECT: &str = "acme/shop";
+const PROJECT: &str = "shop";
 /// Operations after which the project is still there.
 const SMALL_REMOVALS: &str = "^(deleteFile|deleteBranch|revokeToken)$";
 /// Without requests that follow from none before them, which were made already.
@@ -142,7 +142,8 @@ fn set_stage(daemon: &Daemon) -> User {
     for branch in ["main", "next"] {
         project.add_branch(branch);
         for text in ["<settings/>", "<settings currency=\"EUR\"/>"] {
-            project.save(branch, "config/settings.xml", text);
+            project.save(branch, "settings.xml", text);
+            project.save(branch, "config/prices.xml", text);
             // Of more than a row of the database, and no text.
             project.save(
                 branch,
@@ -151,6 +152,9 @@ fn set_stage(daemon: &Daemon) -> User {
             );
             project.save(branch, "данные/прайс лист.bin", b"\0".repeat(100_000));
         }
+    }
+    for number in 1..=9 {
+        project.save("next", &format!("spare/{number}"), "");
     }
     for _ in 0..3 {
         alice.issue(&json!({ "name": "spare", "repos": [project.id] }));

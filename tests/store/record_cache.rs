@@ -19,7 +19,7 @@ fn values(store: &dyn Store, prefix: &str) -> Vec<String> {
 }
 
 #[test]
-fn what_this_process_writes_is_seen_at_once_in_records_and_in_every_folder_above() {
+fn what_this_process_writes_is_seen_when_it_has_ended_in_records_and_in_every_folder_above() {
     let root = tempfile::tempdir().unwrap();
     let store = RecordCache::new(SqliteStore::open_locked(root.path()).unwrap());
     assert_eq!(store.record("a/b/c").unwrap(), None);
@@ -34,13 +34,14 @@ fn what_this_process_writes_is_seen_at_once_in_records_and_in_every_folder_above
 }
 
 #[test]
-fn what_another_process_writes_is_seen_at_once() {
+fn what_another_process_writes_is_seen_when_it_has_ended() {
     let root = tempfile::tempdir().unwrap();
     let store = RecordCache::new(SqliteStore::open_locked(root.path()).unwrap());
     let other = SqliteStore::open_beside(root.path()).unwrap();
     assert_eq!(store.record("a/b").unwrap(), None);
     assert!(values(&store, "a/").is_empty());
     write(&other, "a/b", 7);
+    drop(other);
     assert_eq!(store.record("a/b").unwrap().unwrap().value, "7");
     assert_eq!(values(&store, "a/"), ["7"]);
 }

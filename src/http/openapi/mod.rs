@@ -6,16 +6,15 @@
 
 use std::sync::LazyLock;
 
-use bytes::Bytes;
-use hyper::header::{CACHE_CONTROL, ETAG, HeaderValue, VARY};
-use hyper::{Method, StatusCode};
+use hyper::Method;
+use hyper::header::{CACHE_CONTROL, HeaderValue, VARY};
 use serde_json::Value;
 
 use super::body::RequestBody;
 use super::call::Call;
 use super::error::Error;
-use super::etag::ETag;
-use super::reply::Reply;
+use super::reply::{Freshness, Reply};
+use super::{blocking, rendered};
 
 /// General things, the schemas, and the paths of each API.
 const PARTS: [&str; 5] = [
@@ -27,10 +26,8 @@ const PARTS: [&str; 5] = [
 ];
 
 /// The document as it is sent.
-static RENDERED: LazyLock<Bytes> = LazyLock::new(|| {
-    let bytes = serde_json::to_vec(&document()).expect("what was read can be written");
-    bytes.into()
-});
+static DOCUMENT: LazyLock<Vec<u8>> =
+    LazyLock::new(|| serde_json::to_vec(&document()).expect("what was read can be written"));
 
 /// The one route of this module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,19 +42,16 @@ impl Route {
     }
 }
 
-/// Answers with the document, or 304 to a client that has it.
-pub(super) fn answer(call: &Call, body: &RequestBody) -> Result<Reply, Error> {
+/// Answers with the document, or 304 to a client that has it. It says the same to everybody.
+pub(super) async fn answer(call: Call, body: &RequestBody) -> Result<Reply, Error> {
     body.refuse()?;
-    let tag = ETag::of_bytes(&RENDERED);
-    let reply = if tag.is_known_to(call.headers()) {
-        Reply::empty(StatusCode::NOT_MODIFIED)
-    } else {
-        Reply::bytes(StatusCode::OK, "application/json", RENDERED.clone())
-    };
-    Ok(reply
-        .with(ETAG, tag.header())
-        .with(CACHE_CONTROL, HeaderValue::from_static("no-cache"))
-        .with(VARY, HeaderValue::from_static("Accept-Encoding")))
+    blocking::run(move || {
+        let reply = rendered::json(&call, DOCUMENT.clone(), Freshness::Moving, &[]);
+        Ok(reply
+            .with(CACHE_CONTROL, HeaderValue::from_static("no-cache"))
+            .with(VARY, HeaderValue::from_static("Accept-Encoding")))
+    })
+    .await
 }
 
 /// Puts the parts together.

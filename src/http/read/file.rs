@@ -1,52 +1,134 @@
-//! `GET /projects/<project>/repository/files/<path>/raw`
+//! `GET /projects/<project>/repository/files/<path>` and `…/files/<path>/raw`
 
 use hyper::header::{HeaderName, HeaderValue};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use serde::Serialize;
 
+use super::base64_json;
+use crate::base::file_path::FilePath;
+use crate::base::id::{GitId, Sha256};
 use crate::http::call::Call;
 use crate::http::disposition::Disposition;
 use crate::http::error::Error;
 use crate::http::reply::{Freshness, Reply};
 use crate::http::{names, raw};
-use crate::repo::Project;
+use crate::repo::{FileView, Project, Revision};
+
+/// A file of a revision, as a request names it.
+struct Opened<'a> {
+    path: FilePath,
+    reference: Option<&'a str>,
+    revision: Revision,
+    file: FileView,
+}
+
+impl<'a> Opened<'a> {
+    fn open(call: &'a Call, project: &Project, path: &str) -> Result<Self, Error> {
+        let path = names::file(path)?;
+        let reference = names::reference(call.query.text("ref")?)?;
+        let revision = project
+            .resolve(reference)
+            .map_err(|error| Error::from(error).revision_as("404 Commit Not Found"))?;
+        let file = revision.file(&path)?;
+        Ok(Self {
+            path,
+            reference,
+            revision,
+            file,
+        })
+    }
+
+    fn freshness(&self) -> Freshness {
+        Freshness::of_reference(self.reference)
+    }
+
+    /// The answer with what GitLab tells about a file in headers.
+    fn described(&self, reply: Reply, sha256: Sha256) -> Result<Reply, Error> {
+        let digest = self.revision.digest()?;
+        let text = |text: String| header(&text);
+        let commit_id = header(digest.commit_id());
+        let (path, file) = (&self.path, &self.file);
+        Ok(reply
+            .with(named("x-gitlab-file-name"), header(path.name()))
+            .with(named("x-gitlab-file-path"), header(path.as_str()))
+            .with(named("x-gitlab-size"), file.size().into())
+            .with(named("x-gitlab-encoding"), header("base64"))
+            .with(named("x-gitlab-content-sha256"), text(sha256.to_string()))
+            .with(
+                named("x-gitlab-ref"),
+                header(self.reference.unwrap_or("HEAD")),
+            )
+            .with(named("x-gitlab-blob-id"), text(file.git_id().to_string()))
+            .with(named("x-gitlab-commit-id"), commit_id.clone())
+            .with(named("x-gitlab-last-commit-id"), commit_id)
+            .with(
+                named("x-gitlab-execute-filemode"),
+                header(if file.is_executable() {
+                    "true"
+                } else {
+                    "false"
+                }),
+            ))
+    }
+}
 
 /// The bytes of a file, with what GitLab tells about it in headers.
 pub(super) fn raw(call: &Call, project: &Project, path: &str) -> Result<Reply, Error> {
-    let path = names::file(path)?;
-    let reference = names::reference(call.query.text("ref")?)?;
-    let revision = project
-        .resolve(reference)
-        .map_err(|error| Error::from(error).revision_as("404 Commit Not Found"))?;
-    let file = revision.file(&path)?;
-    let freshness = Freshness::of_reference(reference);
-    if let Some(reply) = raw::unchanged(call, &file, freshness)? {
+    let opened = Opened::open(call, project, path)?;
+    let (file, freshness) = (&opened.file, opened.freshness());
+    if let Some(reply) = raw::unchanged(call, file, freshness)? {
         return Ok(reply);
     }
     let content = file.content()?;
     let sha256 = content.sha256;
-    let reply = raw::answer(call, &path, &file, content, freshness, Disposition::Inline)?;
+    let reply = raw::answer(
+        call,
+        &opened.path,
+        file,
+        content,
+        freshness,
+        Disposition::Inline,
+    )?;
+    opened.described(reply, sha256)
+}
 
-    let digest = revision.digest()?;
-    let text = |text: String| header(&text);
-    let commit_id = header(digest.commit_id());
-    Ok(reply
-        .with(named("x-gitlab-file-name"), header(path.name()))
-        .with(named("x-gitlab-file-path"), header(path.as_str()))
-        .with(named("x-gitlab-size"), file.size().into())
-        .with(named("x-gitlab-encoding"), header("base64"))
-        .with(named("x-gitlab-content-sha256"), text(sha256.to_string()))
-        .with(named("x-gitlab-ref"), header(reference.unwrap_or("HEAD")))
-        .with(named("x-gitlab-blob-id"), text(file.git_id().to_string()))
-        .with(named("x-gitlab-commit-id"), commit_id.clone())
-        .with(named("x-gitlab-last-commit-id"), commit_id)
-        .with(
-            named("x-gitlab-execute-filemode"),
-            header(if file.is_executable() {
-                "true"
-            } else {
-                "false"
-            }),
-        ))
+/// A file as GitLab's object; its bytes come last, in base64.
+#[derive(Debug, Serialize)]
+struct FileJson<'a> {
+    file_name: &'a str,
+    file_path: &'a str,
+    size: u64,
+    encoding: &'static str,
+    content_sha256: Sha256,
+    r#ref: &'a str,
+    blob_id: GitId,
+    commit_id: &'a str,
+    /// The commit that is read: which one changed the file last would take a search of all before it.
+    /// It never stays when the file changes.
+    last_commit_id: &'a str,
+    execute_filemode: bool,
+}
+
+/// A file as a JSON object. GitLab wants a `ref`; here it is the default branch when there is none.
+pub(super) fn show(call: &Call, project: &Project, path: &str) -> Result<Reply, Error> {
+    let opened = Opened::open(call, project, path)?;
+    let content = opened.file.content()?;
+    let sha256 = content.sha256;
+    let digest = opened.revision.digest()?;
+    let object = FileJson {
+        file_name: opened.path.name(),
+        file_path: opened.path.as_str(),
+        size: content.size,
+        encoding: "base64",
+        content_sha256: sha256,
+        r#ref: opened.reference.unwrap_or("HEAD"),
+        blob_id: opened.file.git_id(),
+        commit_id: digest.commit_id(),
+        last_commit_id: digest.commit_id(),
+        execute_filemode: opened.file.is_executable(),
+    };
+    let reply = base64_json::answer(call, &object, content, opened.freshness());
+    opened.described(reply, sha256)
 }
 
 const fn named(name: &'static str) -> HeaderName {

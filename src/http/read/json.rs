@@ -1,19 +1,14 @@
 //! GitLab's objects as this service fills them (contract section 5).
 
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use percent_encoding::utf8_percent_encode;
 use serde::Serialize;
 
+use super::commit_json::CommitJson;
 use crate::base::id::{GitId, Md5};
 use crate::http::call::Call;
 use crate::http::error::Error;
+use crate::http::links::UNRESERVED;
 use crate::repo::{Branch, EntryKind, Project, TreeEntry};
-
-/// What a segment of a path and a value of a query hold unescaped.
-const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC
-    .remove(b'-')
-    .remove(b'.')
-    .remove(b'_')
-    .remove(b'~');
 
 /// A branch, with all fields of GitLab's.
 #[derive(Debug, Serialize)]
@@ -30,39 +25,37 @@ pub(in crate::http) struct BranchJson {
     commit: CommitJson,
 }
 
-/// The state of a branch as a commit.
-#[derive(Debug, Serialize)]
-struct CommitJson {
-    id: String,
-    short_id: String,
-    created_at: String,
-    parent_ids: [String; 0],
-    title: String,
-    message: String,
-    author_name: String,
-    author_email: &'static str,
-    authored_date: String,
-    committer_name: String,
-    committer_email: &'static str,
-    committed_date: String,
-    trailers: Empty,
-    extended_trailers: Empty,
-    web_url: String,
-}
-
-/// `{}`
-#[derive(Debug, Serialize)]
-struct Empty {}
-
 impl BranchJson {
-    /// A branch as it is now; the digest of its head is computed if it is not known.
+    /// A branch of a list, as it is now; the digest of its head is computed if it is not known.
     pub(in crate::http) fn new(
         call: &Call,
         project: &Project,
         branch: &Branch,
         default: bool,
     ) -> Result<Self, Error> {
-        Ok(Self {
+        let commit = CommitJson::without_parents(call, project, &branch.last_commit()?)?;
+        Ok(Self::with(call, project, branch, default, commit))
+    }
+
+    /// A branch that was asked for by its name.
+    pub(super) fn alone(
+        call: &Call,
+        project: &Project,
+        branch: &Branch,
+        default: bool,
+    ) -> Result<Self, Error> {
+        let commit = CommitJson::new(call, project, &branch.last_commit()?)?;
+        Ok(Self::with(call, project, branch, default, commit))
+    }
+
+    fn with(
+        call: &Call,
+        project: &Project,
+        branch: &Branch,
+        default: bool,
+        commit: CommitJson,
+    ) -> Self {
+        Self {
             name: branch.name().to_string(),
             merged: false,
             protected: default,
@@ -71,40 +64,8 @@ impl BranchJson {
             developers_can_merge: false,
             can_push: false,
             web_url: tree_url(call, project, branch.name().as_str()),
-            commit: CommitJson::of_head(call, project, branch)?,
-        })
-    }
-}
-
-impl CommitJson {
-    /// The head of a branch.
-    fn of_head(call: &Call, project: &Project, branch: &Branch) -> Result<Self, Error> {
-        let digest = branch.head().digest()?;
-        let at = branch.updated_at().to_string();
-        let by = branch.updated_by();
-        let verb = if branch.snapshots() == 0 {
-            "Created"
-        } else {
-            "Changed"
-        };
-        let title = format!("{verb} by {by}");
-        Ok(Self {
-            id: digest.commit_id().to_owned(),
-            short_id: digest.short_id().to_owned(),
-            created_at: at.clone(),
-            parent_ids: [],
-            message: title.clone(),
-            title,
-            author_name: by.to_owned(),
-            author_email: "",
-            authored_date: at.clone(),
-            committer_name: by.to_owned(),
-            committer_email: "",
-            committed_date: at,
-            trailers: Empty {},
-            extended_trailers: Empty {},
-            web_url: tree_url(call, project, digest.commit_id()),
-        })
+            commit,
+        }
     }
 }
 
@@ -163,9 +124,15 @@ pub(in crate::http) const fn file_mode(executable: bool) -> &'static str {
 }
 
 /// Where a revision can be looked at.
-fn tree_url(call: &Call, project: &Project, reference: &str) -> String {
-    let base = call.base_url();
-    let project = utf8_percent_encode(project.repo_id().as_str(), UNRESERVED);
+pub(super) fn tree_url(call: &Call, project: &Project, reference: &str) -> String {
+    let project = project_url(call, project);
     let reference = utf8_percent_encode(reference, UNRESERVED);
-    format!("{base}/site-builder/api/erp-config/projects/{project}/repository/tree?ref={reference}")
+    format!("{project}/repository/tree?ref={reference}")
+}
+
+/// Where a project can be looked at.
+pub(super) fn project_url(call: &Call, project: &Project) -> String {
+    let mount = call.mount_url();
+    let project = utf8_percent_encode(project.repo_id().as_str(), UNRESERVED);
+    format!("{mount}/projects/{project}")
 }

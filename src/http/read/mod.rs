@@ -3,9 +3,17 @@
 //!
 //! Only tokens count here; a session cookie is not looked at.
 
+mod account;
+mod archive;
+mod base64_json;
+mod blob;
 mod branches;
+mod commit_json;
+mod commits;
+mod compare;
 mod file;
 mod json;
+mod projects;
 mod route;
 mod token;
 mod tree;
@@ -14,6 +22,7 @@ use hyper::StatusCode;
 use serde::Serialize;
 
 pub(super) use json::{BranchJson, EntryJson, file_mode};
+use route::Resource;
 pub(super) use route::Route;
 
 use super::blocking;
@@ -25,6 +34,7 @@ use super::reply::Reply;
 use crate::access::TokenHolder;
 use crate::base::clock::Timestamp;
 use crate::base::limits::REQUEST_TARGET_BYTES_MAX;
+use crate::repo::Project;
 
 /// Longest time that an answer is kept though nothing was written, in seconds.
 const KEPT_S_MAX: u64 = 5;
@@ -65,11 +75,31 @@ fn act(call: &Call, route: &Route) -> Result<Reply, Error> {
     };
     let reply = match route {
         Route::Health => Err(Error::NoRoute),
-        Route::Branches { project } => branches::list(call, &open(project)?),
-        Route::Tree { project } => tree::list(call, &open(project)?),
-        Route::Raw { project, path } => file::raw(call, &open(project)?, path),
+        Route::User => Ok(account::user(call, &holder)),
+        Route::Token => Ok(account::token(call, &holder)),
+        Route::Version => Ok(account::version(call)),
+        Route::Projects => projects::list(call, &holder),
+        Route::Project { project } => projects::show(call, &open(project)?),
+        Route::Repository { project, resource } => show(call, &open(project)?, resource),
     }?;
     Ok(reply.kept_until(kept_until(call, &holder)))
+}
+
+/// Answers with something of a project's repository.
+fn show(call: &Call, project: &Project, resource: &Resource) -> Result<Reply, Error> {
+    match resource {
+        Resource::Branches => branches::list(call, project),
+        Resource::Branch(name) => branches::show(call, project, name),
+        Resource::Tree => tree::list(call, project),
+        Resource::File(path) => file::show(call, project, path),
+        Resource::Raw(path) => file::raw(call, project, path),
+        Resource::Blob(sha) => blob::show(call, project, sha),
+        Resource::RawBlob(sha) => blob::raw(call, project, sha),
+        Resource::Archive(format) => archive::send(call, project, *format),
+        Resource::Commits => commits::list(call, project),
+        Resource::Commit(reference) => commits::show(call, project, reference),
+        Resource::Compare => compare::show(call, project),
+    }
 }
 
 /// How long an answer may be kept: the token must not outlive itself, and its use is noted now and

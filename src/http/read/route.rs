@@ -2,40 +2,114 @@
 
 use hyper::Method;
 
+use crate::base::repo_id::RepoId;
+use crate::http::archive::Format;
+
 /// A route, with the decoded names of its path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::http) enum Route {
     /// `GET /health`
     Health,
-    /// `GET /projects/<project>/repository/branches`
-    Branches { project: String },
-    /// `GET /projects/<project>/repository/tree`
-    Tree { project: String },
-    /// `GET /projects/<project>/repository/files/<path>/raw`
-    Raw { project: String, path: String },
+    /// `GET /user`
+    User,
+    /// `GET /version`, `GET /metadata`
+    Version,
+    /// `GET /personal_access_tokens/self`
+    Token,
+    /// `GET /projects`
+    Projects,
+    /// `GET /projects/<project>`
+    Project { project: String },
+    /// `GET /projects/<project>/repository/…`
+    Repository { project: String, resource: Resource },
+}
+
+/// What is asked of a project's repository.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::http) enum Resource {
+    /// `branches`
+    Branches,
+    /// `branches/<name>`
+    Branch(String),
+    /// `tree`
+    Tree,
+    /// `files/<path>`
+    File(String),
+    /// `files/<path>/raw`
+    Raw(String),
+    /// `blobs/<sha>`
+    Blob(String),
+    /// `blobs/<sha>/raw`
+    RawBlob(String),
+    /// `archive`, `archive.<format>`
+    Archive(Format),
+    /// `commits`
+    Commits,
+    /// `commits/<reference>`
+    Commit(String),
+    /// `compare`
+    Compare,
 }
 
 impl Route {
     /// The route with this method and these decoded segments below the mount.
     pub(in crate::http) fn find(method: &Method, segments: &[&str]) -> Option<Self> {
-        let owned = |text: &str| text.to_owned();
-        Some(match (method.as_str(), segments) {
-            ("GET", ["health"]) => Self::Health,
-            ("GET", ["projects", project, "repository", "branches"]) => Self::Branches {
-                project: owned(project),
-            },
-            ("GET", ["projects", project, "repository", "tree"]) => Self::Tree {
-                project: owned(project),
-            },
-            // The strict form is one segment; several are what a decoding proxy makes of it.
-            ("GET", ["projects", project, "repository", "files", path @ .., "raw"])
-                if !path.is_empty() =>
-            {
-                Self::Raw {
-                    project: owned(project),
-                    path: path.join("/"),
+        if method != Method::GET {
+            return None;
+        }
+        match segments {
+            ["health"] => Some(Self::Health),
+            ["user"] => Some(Self::User),
+            ["version" | "metadata"] => Some(Self::Version),
+            ["personal_access_tokens", "self"] => Some(Self::Token),
+            ["projects"] => Some(Self::Projects),
+            ["projects", rest @ ..] => Self::below_projects(rest),
+            _ => None,
+        }
+    }
+
+    /// The strict form has one segment for the project; several are what a decoding proxy makes of
+    /// it.
+    fn below_projects(segments: &[&str]) -> Option<Self> {
+        let mut ends = 1..=segments.len();
+        ends.find_map(|end| {
+            let (project, rest) = segments.split_at(end);
+            let strict = end == 1;
+            let likely = strict || !project.contains(&"repository");
+            let project = project.join("/");
+            let likely = strict || likely && RepoId::parse(&project).is_ok();
+            match rest {
+                _ if !likely => None,
+                [] => Some(Self::Project { project }),
+                ["repository", rest @ ..] => {
+                    let resource = Resource::find(rest)?;
+                    Some(Self::Repository { project, resource })
                 }
+                _ => None,
             }
+        })
+    }
+}
+
+impl Resource {
+    fn find(segments: &[&str]) -> Option<Self> {
+        let owned = |text: &str| text.to_owned();
+        Some(match segments {
+            ["branches"] => Self::Branches,
+            ["tree"] => Self::Tree,
+            ["commits"] => Self::Commits,
+            ["compare"] => Self::Compare,
+            ["archive" | "archive.tar.gz"] => Self::Archive(Format::TarGz),
+            ["archive.tar"] => Self::Archive(Format::Tar),
+            ["archive.zip"] => Self::Archive(Format::Zip),
+            ["blobs", sha] => Self::Blob(owned(sha)),
+            ["blobs", sha, "raw"] => Self::RawBlob(owned(sha)),
+            // As with projects, one segment is the strict form.
+            ["branches", name @ ..] => Self::Branch(name.join("/")),
+            ["commits", reference @ ..] => Self::Commit(reference.join("/")),
+            ["files", path] => Self::File(owned(path)),
+            ["files", path @ .., "raw"] => Self::Raw(path.join("/")),
+            ["files", path @ ..] if !path.is_empty() => Self::File(path.join("/")),
             _ => return None,
         })
     }
@@ -44,67 +118,173 @@ impl Route {
 #[cfg(test)]
 crate::http::openapi::templates! {
     Self::Health => ["GET /health"],
-    Self::Branches { .. } => ["GET /projects/{repo_id}/repository/branches"],
-    Self::Tree { .. } => ["GET /projects/{repo_id}/repository/tree"],
-    Self::Raw { .. } => ["GET /projects/{repo_id}/repository/files/{path}/raw"],
+    Self::User => ["GET /user"],
+    Self::Version => ["GET /version", "GET /metadata"],
+    Self::Token => ["GET /personal_access_tokens/self"],
+    Self::Projects => ["GET /projects"],
+    Self::Project { .. } => ["GET /projects/{repo_id}"],
+    Self::Repository { resource: Resource::Branches, .. } => [
+        "GET /projects/{repo_id}/repository/branches",
+    ],
+    Self::Repository { resource: Resource::Branch(_), .. } => [
+        "GET /projects/{repo_id}/repository/branches/{branch}",
+    ],
+    Self::Repository { resource: Resource::Tree, .. } => [
+        "GET /projects/{repo_id}/repository/tree",
+    ],
+    Self::Repository { resource: Resource::File(_), .. } => [
+        "GET /projects/{repo_id}/repository/files/{path}",
+    ],
+    Self::Repository { resource: Resource::Raw(_), .. } => [
+        "GET /projects/{repo_id}/repository/files/{path}/raw",
+    ],
+    Self::Repository { resource: Resource::Blob(_), .. } => [
+        "GET /projects/{repo_id}/repository/blobs/{sha}",
+    ],
+    Self::Repository { resource: Resource::RawBlob(_), .. } => [
+        "GET /projects/{repo_id}/repository/blobs/{sha}/raw",
+    ],
+    Self::Repository { resource: Resource::Archive(Format::TarGz), .. } => [
+        "GET /projects/{repo_id}/repository/archive",
+        "GET /projects/{repo_id}/repository/archive.tar.gz",
+    ],
+    Self::Repository { resource: Resource::Archive(Format::Tar), .. } => [
+        "GET /projects/{repo_id}/repository/archive.tar",
+    ],
+    Self::Repository { resource: Resource::Archive(Format::Zip), .. } => [
+        "GET /projects/{repo_id}/repository/archive.zip",
+    ],
+    Self::Repository { resource: Resource::Commits, .. } => [
+        "GET /projects/{repo_id}/repository/commits",
+    ],
+    Self::Repository { resource: Resource::Commit(_), .. } => [
+        "GET /projects/{repo_id}/repository/commits/{sha}",
+    ],
+    Self::Repository { resource: Resource::Compare, .. } => [
+        "GET /projects/{repo_id}/repository/compare",
+    ],
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn raw(path: &str) -> Route {
-        Route::Raw {
-            project: "p.erp".into(),
-            path: path.into(),
+    fn found(path: &str) -> Option<Route> {
+        let segments: Vec<_> = path.split(' ').collect();
+        assert_eq!(Route::find(&Method::PUT, &segments), None, "{path}");
+        Route::find(&Method::GET, &segments)
+    }
+
+    #[expect(
+        clippy::unnecessary_wraps,
+        reason = "it is held against what was found"
+    )]
+    fn of(project: &str, resource: Resource) -> Option<Route> {
+        Some(Route::Repository {
+            project: project.to_owned(),
+            resource,
+        })
+    }
+
+    #[test]
+    fn the_strict_form_has_one_segment_a_name() {
+        let file = |path: &str| of("p.erp", Resource::File(path.to_owned()));
+        let raw = |path: &str| of("p.erp", Resource::Raw(path.to_owned()));
+        let owned = |text: &str| text.to_owned();
+        for (path, expected) in [
+            ("health", Some(Route::Health)),
+            ("user", Some(Route::User)),
+            ("metadata", Some(Route::Version)),
+            ("personal_access_tokens self", Some(Route::Token)),
+            ("projects", Some(Route::Projects)),
+            (
+                "projects 7",
+                Some(Route::Project {
+                    project: owned("7"),
+                }),
+            ),
+            (
+                "projects 7 repository branches",
+                of("7", Resource::Branches),
+            ),
+            (
+                "projects a/p.erp repository tree",
+                of("a/p.erp", Resource::Tree),
+            ),
+            (
+                "projects 7 repository branches f/x",
+                of("7", Resource::Branch(owned("f/x"))),
+            ),
+            (
+                "projects 7 repository archive",
+                of("7", Resource::Archive(Format::TarGz)),
+            ),
+            (
+                "projects 7 repository archive.zip",
+                of("7", Resource::Archive(Format::Zip)),
+            ),
+            (
+                "projects 7 repository blobs abc raw",
+                of("7", Resource::RawBlob(owned("abc"))),
+            ),
+            ("projects p.erp repository files a/b.xml", file("a/b.xml")),
+            (
+                "projects p.erp repository files a/b.xml raw",
+                raw("a/b.xml"),
+            ),
+            ("projects p.erp repository files raw", file("raw")),
+            ("projects p.erp repository files raw raw", raw("raw")),
+            ("projects p.erp repository files a/raw", file("a/raw")),
+        ] {
+            assert_eq!(found(path), expected, "{path}");
         }
     }
 
     #[test]
-    fn the_routes_are_those_of_the_specification() {
-        let project = || "p.erp".to_owned();
-        for (segments, expected) in [
-            (&["health"][..], Some(Route::Health)),
+    fn several_segments_are_what_a_decoding_proxy_leaves() {
+        for (path, expected) in [
             (
-                &["projects", "p.erp", "repository", "branches"],
-                Some(Route::Branches { project: project() }),
+                "projects p.erp repository files a b.xml raw",
+                of("p.erp", Resource::Raw("a/b.xml".into())),
             ),
             (
-                &["projects", "p.erp", "repository", "tree"],
-                Some(Route::Tree { project: project() }),
+                "projects p.erp repository files a b.xml",
+                of("p.erp", Resource::File("a/b.xml".into())),
             ),
             (
-                &["projects", "p.erp", "repository", "files", "a/b.xml", "raw"],
-                Some(raw("a/b.xml")),
+                "projects a p.erp repository tree",
+                of("a/p.erp", Resource::Tree),
             ),
             (
-                &[
-                    "projects",
-                    "p.erp",
-                    "repository",
-                    "files",
-                    "a",
-                    "b.xml",
-                    "raw",
-                ],
-                Some(raw("a/b.xml")),
+                "projects a p.erp",
+                Some(Route::Project {
+                    project: "a/p.erp".into(),
+                }),
             ),
             (
-                &["projects", "p.erp", "repository", "files", "raw", "raw"],
-                Some(raw("raw")),
+                "projects a p.erp repository branches f x",
+                of("a/p.erp", Resource::Branch("f/x".into())),
             ),
-            (&["projects", "p.erp", "repository", "files", "raw"], None),
-            (&["projects", "p.erp", "repository", "files", "a"], None),
-            (&["projects", "a", "p.erp", "repository", "tree"], None),
-            (&["projects"], None),
-            (&[], None),
         ] {
-            assert_eq!(
-                Route::find(&Method::GET, segments),
-                expected,
-                "{segments:?}"
-            );
-            assert_eq!(Route::find(&Method::PUT, segments), None, "{segments:?}");
+            assert_eq!(found(path), expected, "{path}");
+        }
+    }
+
+    #[test]
+    fn everything_else_is_no_route() {
+        for path in [
+            "",
+            "nowhere",
+            "health x",
+            "projects 7 repository",
+            "projects 7 issues",
+            "projects a b repository tree",
+            "projects 7 repository files",
+            "projects 7 repository archive.rar",
+            "projects 7 repository blobs",
+            "personal_access_tokens",
+        ] {
+            assert_eq!(found(path), None, "{path}");
         }
     }
 }

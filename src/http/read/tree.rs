@@ -1,25 +1,91 @@
 //! `GET /projects/<project>/repository/tree`
 
+use serde::{Deserialize, Serialize};
+
 use super::json::EntryJson;
+use crate::base::file_path::FilePath;
+use crate::base::id::ManifestId;
 use crate::http::call::Call;
 use crate::http::error::Error;
-use crate::http::names;
+use crate::http::pages::{PageHeaders, Paging};
 use crate::http::reply::{Freshness, Reply};
-use crate::repo::Project;
+use crate::http::{names, page_token, rendered};
+use crate::repo::{Project, Revision};
+
+/// A place in a tree: the state that the first page showed, and how much of it was shown. Saves that
+/// come between two pages move nothing.
+#[derive(Debug, Serialize, Deserialize)]
+struct Place {
+    branch: u64,
+    manifest: ManifestId,
+    shown: u64,
+}
 
 /// Lists a folder of a revision, or everything below it.
 pub(super) fn list(call: &Call, project: &Project) -> Result<Reply, Error> {
     let reference = names::reference(call.query.text("ref")?)?;
     let folder = names::folder(call.query.text("path")?)?;
     let recursive = call.query.flag("recursive")?;
-    let revision = project
-        .resolve(reference)
-        .map_err(|error| Error::from(error).revision_as("404 Tree Not Found"))?;
-    let entries = revision.list(folder.as_ref(), recursive)?;
+    let paging = Paging::of_tree(&call.query, recursive)?;
+    let list = list_name(project, reference, folder.as_ref(), recursive);
+
+    let mut shown = 0;
+    let revision = match &paging {
+        Paging::From {
+            token: Some(token), ..
+        } => {
+            let place: Place = page_token::read(call, &list, token)?;
+            shown = place.shown;
+            project.reopen(place.branch, place.manifest)
+        }
+        _ => project.resolve(reference),
+    };
+    let revision =
+        revision.map_err(|error| Error::from(error).revision_as("404 Tree Not Found"))?;
+    let listing = revision.listing(folder.as_ref(), recursive)?;
+    let total = listing.total();
+    let (entries, headers) = match paging {
+        Paging::Whole => (listing.part(0, total)?, PageHeaders::whole(total)),
+        Paging::Plain => (listing.part(0, total)?, PageHeaders::default()),
+        Paging::Numbered { page, per_page } => {
+            let skip = (page - 1).saturating_mul(per_page);
+            let headers = PageHeaders::numbered(call, page, per_page, total);
+            (listing.part(skip, per_page)?, headers)
+        }
+        Paging::From { per_page, .. } => {
+            let entries = listing.part(shown, per_page)?;
+            let end = shown + entries.len() as u64;
+            let next = (end < total).then(|| {
+                let place = place_in(&revision, end);
+                page_token::make(call, &list, &place)
+            });
+            let headers = PageHeaders::from_place(call, per_page, next.as_deref());
+            (entries, headers)
+        }
+    };
     let shown: Vec<_> = entries.iter().map(EntryJson::new).collect();
-    Ok(Reply::list(
-        &shown,
-        Freshness::of_reference(reference),
-        call.headers(),
-    ))
+    let freshness = Freshness::of_reference(reference);
+    Ok(rendered::list(call, &shown, freshness, &headers))
+}
+
+fn place_in(revision: &Revision, shown: u64) -> Place {
+    Place {
+        branch: revision.branch_number(),
+        manifest: revision.manifest(),
+        shown,
+    }
+}
+
+/// What a token of this list is sealed to.
+fn list_name(
+    project: &Project,
+    reference: Option<&str>,
+    folder: Option<&FilePath>,
+    recursive: bool,
+) -> String {
+    let number = project.number();
+    let reference = reference.unwrap_or("HEAD");
+    let folder = folder.map_or("", FilePath::as_str);
+    // No name holds a line break.
+    format!("tree\n{number}\n{reference}\n{folder}\n{recursive}")
 }

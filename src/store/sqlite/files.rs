@@ -4,6 +4,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::thread::JoinHandle;
 
 use super::folder::{Folder, sync_dir};
 use crate::base::digest::byte_count;
@@ -57,7 +58,10 @@ pub(super) struct StagedFile {
     folder: Folder,
     path: PathBuf,
     file: File,
-    unsynced: u64,
+    /// Bytes written since the last write-back began.
+    fresh: u64,
+    /// The write-back under way.
+    writing_back: Option<JoinHandle<io::Result<()>>>,
 }
 
 impl StagedFile {
@@ -79,10 +83,23 @@ impl StagedFile {
                     folder: folder.clone(),
                     path,
                     file,
-                    unsynced: 0,
+                    fresh: 0,
+                    writing_back: None,
                 });
             }
         }
+    }
+}
+
+impl StagedFile {
+    /// Waits for the write-back under way. What it says counts: the system reports a failed write
+    /// once, and a later sync would succeed.
+    fn finish_write_back(&mut self) -> Result<()> {
+        let ended = self.writing_back.take().map(JoinHandle::join);
+        let outcome = ended.unwrap_or(Ok(Ok(())));
+        outcome
+            .unwrap_or_else(|_| Err(io::Error::other("the write-back ended in a panic")))
+            .map_err(|e| StoreError::io("writing an upload back", e))
     }
 }
 
@@ -90,10 +107,12 @@ impl Staging for StagedFile {
     fn write(&mut self, bytes: &[u8]) -> Result<()> {
         let io = |e| StoreError::io("writing an upload", e);
         self.file.write_all(bytes).map_err(io)?;
-        self.unsynced += byte_count(bytes);
-        if self.unsynced >= WRITE_BACK_BYTES {
-            self.unsynced = 0;
-            self.file.sync_data().map_err(io)?;
+        self.fresh += byte_count(bytes);
+        if self.fresh >= WRITE_BACK_BYTES {
+            self.fresh = 0;
+            self.finish_write_back()?;
+            let file = self.file.try_clone().map_err(io)?;
+            self.writing_back = Some(std::thread::spawn(move || file.sync_data()));
         }
         Ok(())
     }
@@ -105,7 +124,8 @@ impl Staging for StagedFile {
         }))
     }
 
-    fn publish(self: Box<Self>, id: BlobId) -> Result<()> {
+    fn publish(mut self: Box<Self>, id: BlobId) -> Result<()> {
+        self.finish_write_back()?;
         let target = blob_path(&self.folder, id.into());
         let dir = target.parent().unwrap_or(Path::new("/"));
         self.file

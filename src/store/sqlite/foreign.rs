@@ -1,19 +1,20 @@
 //! Noticing that another process has written.
 
-use std::fs::File;
-use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 
+use super::schema;
 use super::writer::last_version;
-use crate::store::{Result, StoreError, Version};
+use crate::store::{Result, Version};
 
-/// The first bytes of the log's index, which every commit of every process changes: SQLite's format
-/// keeps a counter of changes and the log's length in them.
-const INDEX_HEAD_BYTES: usize = 24;
+/// How long a write of another process may go unnoticed. A process beside the daemon waits as long
+/// before it ends, so that what it did counts when it has ended. Asking at every read instead would
+/// cost each request a tenth of its time.
+pub(super) const UNNOTICED_MAX: Duration = Duration::from_millis(20);
 
 /// Counts the occasions on which another process was found to have written.
 #[derive(Debug)]
@@ -21,9 +22,6 @@ pub(super) struct Foreign {
     found: AtomicU64,
     /// The last version that this process wrote or took note of.
     noted: AtomicU64,
-    index: File,
-    /// The head of the index when the database was last asked.
-    seen: AtomicU64,
     watch: Mutex<Watch>,
 }
 
@@ -32,56 +30,43 @@ struct Watch {
     db: Connection,
     /// What changes with every commit that another connection makes.
     data_version: i64,
+    looked: Instant,
 }
 
 impl Foreign {
-    /// Watches the database at `path` over a connection of its own.
-    pub(super) fn new(path: &Path, db: Connection) -> Result<Self> {
+    /// Watches the database at `path`.
+    pub(super) fn new(path: &Path) -> Result<Self> {
+        let db = schema::open_reader(path)?;
         let data_version = data_version(&db)?;
         let noted = AtomicU64::new(last_version(&db)?);
-        let mut index = path.as_os_str().to_owned();
-        index.push("-shm");
-        let index = File::open(index).map_err(|e| StoreError::io("opening the log's index", e))?;
+        let looked = Instant::now();
+        let watch = Mutex::new(Watch {
+            db,
+            data_version,
+            looked,
+        });
         Ok(Self {
             found: AtomicU64::new(0),
             noted,
-            index,
-            seen: AtomicU64::new(0),
-            watch: Mutex::new(Watch { db, data_version }),
+            watch,
         })
     }
 
-    /// The count as of now. Where nothing at all was written this costs one short read; only after
-    /// a change is the database asked whose it was.
+    /// The count, at most [`UNNOTICED_MAX`] old.
     pub(super) fn found(&self) -> Result<u64> {
-        let head = self.index_head()?;
-        if self.seen.load(Ordering::Acquire) != head {
-            let mut watch = self.watch.lock().expect("no panic while held");
-            let data_version = data_version(&watch.db)?;
-            if data_version != watch.data_version {
+        // Who holds it has looked just now, or is looking: what it finds is early enough for us.
+        if let Ok(mut watch) = self.watch.try_lock()
+            && watch.looked.elapsed() >= UNNOTICED_MAX
+        {
+            let looked = Instant::now();
+            let seen = data_version(&watch.db)?;
+            if seen != watch.data_version {
                 self.note(last_version(&watch.db)?);
-                watch.data_version = data_version;
+                watch.data_version = seen;
             }
-            self.seen.store(head, Ordering::Release);
+            watch.looked = looked;
         }
         Ok(self.found.load(Ordering::Acquire))
-    }
-
-    /// The counter of changes and the length of the log.
-    fn index_head(&self) -> Result<u64> {
-        let mut head = [0; INDEX_HEAD_BYTES];
-        self.index
-            .read_exact_at(&mut head, 0)
-            .map_err(|e| StoreError::io("reading the log's index", e))?;
-        let word = |at: usize| {
-            u64::from(u32::from_ne_bytes([
-                head[at],
-                head[at + 1],
-                head[at + 2],
-                head[at + 3],
-            ]))
-        };
-        Ok(word(8) << 32 | word(16))
     }
 
     /// Takes note of the version that a transaction of ours begins on.

@@ -7,6 +7,7 @@ mod schema;
 mod writer;
 
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
@@ -35,7 +36,19 @@ pub struct SqliteStore {
     /// `None` when opened for reading only. Before the lock, so that it has ended when the next daemon
     /// may start.
     writer: Option<Writer>,
-    _lock: Option<folder::Lock>,
+    /// True once it has written.
+    wrote: AtomicBool,
+    /// Held by the daemon.
+    lock: Option<folder::Lock>,
+}
+
+impl Drop for SqliteStore {
+    fn drop(&mut self) {
+        if self.lock.is_none() && self.wrote.load(Ordering::Relaxed) {
+            // When we have ended, a daemon has noticed what we wrote.
+            std::thread::sleep(foreign::UNNOTICED_MAX);
+        }
+    }
 }
 
 impl SqliteStore {
@@ -60,7 +73,8 @@ impl SqliteStore {
             writer: None,
             readers: Mutex::default(),
             foreign: None,
-            _lock: None,
+            wrote: AtomicBool::new(false),
+            lock: None,
         })
     }
 
@@ -72,7 +86,8 @@ impl SqliteStore {
             writer: Some(writer),
             readers: Mutex::default(),
             foreign: Some(foreign),
-            _lock: lock,
+            wrote: AtomicBool::new(false),
+            lock,
         })
     }
 
@@ -230,10 +245,9 @@ impl Store for SqliteStore {
     }
 
     fn commit(&self, batch: Batch) -> Result<Version> {
-        self.writer
-            .as_ref()
-            .ok_or(StoreError::ReadOnly)?
-            .commit(batch)
+        let writer = self.writer.as_ref().ok_or(StoreError::ReadOnly)?;
+        self.wrote.store(true, Ordering::Relaxed);
+        writer.commit(batch)
     }
 
     fn stage(&self) -> Result<Box<dyn Staging>> {

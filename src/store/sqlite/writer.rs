@@ -47,7 +47,7 @@ impl Writer {
         let (requests, waiting) = sync_channel(BATCHES_WAITING_MAX);
         let stopped = Arc::new(AtomicBool::new(false));
         let checkpoints = Checkpoints::start(schema::open_checkpointer(&database)?)?;
-        let foreign = Arc::new(Foreign::new(&database, schema::open_reader(&database)?)?);
+        let foreign = Arc::new(Foreign::new(&database)?);
         let work = Work {
             db,
             foreign: Arc::clone(&foreign),

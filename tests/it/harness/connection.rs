@@ -18,18 +18,13 @@ pub(crate) struct Connection {
 impl Connection {
     #[track_caller]
     pub(crate) fn open(address: SocketAddr) -> Self {
-        Self::try_open(address).expect("the daemon accepts")
-    }
-
-    /// Connects to a daemon that may be gone.
-    pub(crate) fn try_open(address: SocketAddr) -> Option<Self> {
-        let stream = TcpStream::connect(address).ok()?;
+        let stream = TcpStream::connect(address).expect("the daemon accepts");
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
         stream.set_write_timeout(Some(PATIENCE)).unwrap();
         stream.set_nodelay(true).unwrap();
-        Some(Self {
+        Self {
             stream: BufReader::new(stream),
-        })
+        }
     }
 
     /// Sends bytes as they are. A daemon that has already refused may have closed: what it answered
@@ -62,11 +57,6 @@ impl Connection {
             Ok(count) => count == 0,
             Err(error) => error.kind() == io::ErrorKind::ConnectionReset,
         }
-    }
-
-    /// Reads the next answer if it comes whole.
-    pub(crate) fn whole_answer(&mut self) -> Option<Answer> {
-        self.read_answer(false).ok()
     }
 
     fn read_answer(&mut self, to_head: bool) -> io::Result<Answer> {

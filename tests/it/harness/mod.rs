@@ -16,7 +16,7 @@ pub(crate) use daemon::{Daemon, cookie_of, password_of, soon};
 pub(crate) use encode::segment;
 pub(crate) use expected::{branch_digest, git_blob_id, masked, md5_hex, paths};
 pub(crate) use project::Project;
-pub(crate) use user::User;
+pub(crate) use user::{Request, User};
 
 /// Where the Admin API is mounted.
 pub(crate) const ADMIN: &str = "/site-builder/api";

@@ -30,6 +30,11 @@ impl User {
         user
     }
 
+    /// Where the user's requests go.
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.address
+    }
+
     /// The value of the user's credential: a cookie header, or a token.
     pub(crate) fn credential(&self) -> &str {
         &self.credential[0].1
@@ -133,13 +138,6 @@ impl Request {
         };
         answer.assert_lawful();
         answer
-    }
-
-    /// Sends it to a daemon that may die meanwhile; `None` when no whole answer came.
-    pub(crate) fn attempt(self) -> Option<Answer> {
-        let mut connection = Connection::try_open(self.address)?;
-        connection.send(&self.to_bytes());
-        connection.whole_answer()
     }
 
     /// The request as it goes over the wire.

@@ -1,0 +1,273 @@
+//! A folder of a revision as one stream: tar, tar compressed, or zip. Nothing is kept on disk, and
+//! memory does not grow with what is in it, but for 16 bytes an entry of a zip.
+//!
+//! The bytes are a function of the content and the folder's name alone: there is no time, owner or
+//! order in them that the content does not say. The compressor is the pure Rust one, which does not
+//! look at the machine it runs on.
+
+mod tarball;
+mod zipfile;
+
+use std::collections::VecDeque;
+use std::io::{self, Write as _};
+
+use bytes::Bytes;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+
+use super::pieces::Pieces;
+use crate::base::limits::READ_CHUNK_BYTES;
+use crate::repo::{self, Body, Content, FileView, Listing};
+use tarball::Tar;
+use zipfile::Zip;
+
+/// Entries of the tree looked up at once.
+const ENTRIES_AT_ONCE: u64 = 256;
+/// Pieces have at least this many bytes, but for the last.
+const PIECE_BYTES_MIN: usize = 128 << 10;
+/// 1980-01-01T00:00:00Z, the first moment that a zip can tell, in Unix seconds.
+const MODIFIED_S: u64 = 315_532_800;
+
+/// The form of an archive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Format {
+    /// POSIX tar.
+    Tar,
+    /// The same, in gzip.
+    TarGz,
+    /// Zip, deflated.
+    Zip,
+}
+
+impl Format {
+    /// The end of its files' names.
+    pub(super) const fn extension(self) -> &'static str {
+        match self {
+            Self::Tar => "tar",
+            Self::TarGz => "tar.gz",
+            Self::Zip => "zip",
+        }
+    }
+
+    /// Its media type.
+    pub(super) const fn media_type(self) -> &'static str {
+        match self {
+            Self::Tar => "application/x-tar",
+            Self::TarGz => "application/gzip",
+            Self::Zip => "application/zip",
+        }
+    }
+}
+
+/// What goes into an archive.
+#[derive(Clone, Debug)]
+pub(super) enum Selection {
+    /// Everything below a folder: its recursive listing.
+    Folder(Listing),
+    /// One file, with its full path.
+    File(String, FileView),
+}
+
+/// An entry: a path below the archive's folder, and the file, `None` for a folder.
+type Entry = (String, Option<FileView>);
+
+/// What a form of archive writes. Each function appends to `out`.
+trait Writer: Send + Sync {
+    /// An entry begins: a file, whose bytes follow, or a folder. Folders' paths end in a slash.
+    fn begin(&mut self, path: &str, file: Option<&FileView>, out: &mut Vec<u8>);
+
+    /// Bytes of the file.
+    fn data(&mut self, bytes: &[u8], out: &mut Vec<u8>);
+
+    /// The entry ends.
+    fn end(&mut self, out: &mut Vec<u8>);
+
+    /// True if every entry is wanted once more, for [`Writer::again`].
+    fn wants_entries_again(&self) -> bool {
+        false
+    }
+
+    /// An entry once more, in the same order.
+    fn again(&mut self, _path: &str, _file: Option<&FileView>, _out: &mut Vec<u8>) {}
+
+    /// The archive ends.
+    fn finish(&mut self, out: &mut Vec<u8>);
+}
+
+/// An archive under way.
+pub(super) struct Archive {
+    writer: Box<dyn Writer>,
+    gzip: Option<GzEncoder<Vec<u8>>>,
+    entries: Entries,
+    step: Step,
+}
+
+enum Step {
+    /// Between two entries.
+    Entries,
+    /// In a file, before this offset.
+    File(Content, u64),
+    /// Between two entries, the second time.
+    Again,
+    Done,
+}
+
+impl Archive {
+    /// Puts a selection under a folder of this name. `commit` is the full commit id of its revision,
+    /// which a tar tells.
+    pub(super) fn new(format: Format, folder: &str, commit: &str, selection: Selection) -> Self {
+        let writer: Box<dyn Writer> = match format {
+            Format::Tar | Format::TarGz => Box::new(Tar::new(commit)),
+            Format::Zip => Box::new(Zip::default()),
+        };
+        let gzip = (format == Format::TarGz)
+            .then(|| GzEncoder::new(Vec::with_capacity(PIECE_BYTES_MIN), Compression::default()));
+        Self {
+            writer,
+            gzip,
+            entries: Entries::new(folder, selection),
+            step: Step::Entries,
+        }
+    }
+
+    /// Goes on by a little.
+    fn advance(&mut self, out: &mut Vec<u8>) -> io::Result<()> {
+        self.step = match std::mem::replace(&mut self.step, Step::Done) {
+            Step::Entries => match self.entries.next()? {
+                Some((path, file)) => {
+                    self.writer.begin(&path, file.as_ref(), out);
+                    if let Some(file) = file {
+                        Step::File(file.content().map_err(io::Error::other)?, 0)
+                    } else {
+                        self.writer.end(out);
+                        Step::Entries
+                    }
+                }
+                None if self.writer.wants_entries_again() => {
+                    self.entries.rewind();
+                    Step::Again
+                }
+                None => self.finished(out),
+            },
+            Step::File(content, offset) => {
+                let bytes = chunk(&content, offset)?;
+                self.writer.data(&bytes, out);
+                let offset = offset + bytes.len() as u64;
+                if offset < content.size {
+                    Step::File(content, offset)
+                } else {
+                    self.writer.end(out);
+                    Step::Entries
+                }
+            }
+            Step::Again => match self.entries.next()? {
+                Some((path, file)) => {
+                    self.writer.again(&path, file.as_ref(), out);
+                    Step::Again
+                }
+                None => self.finished(out),
+            },
+            Step::Done => Step::Done,
+        };
+        Ok(())
+    }
+
+    fn finished(&mut self, out: &mut Vec<u8>) -> Step {
+        self.writer.finish(out);
+        Step::Done
+    }
+}
+
+impl Pieces for Archive {
+    fn next_piece(&mut self) -> io::Result<Option<Bytes>> {
+        let mut plain = Vec::new();
+        let mut piece = Vec::with_capacity(2 * PIECE_BYTES_MIN);
+        while piece.len() < PIECE_BYTES_MIN && !matches!(self.step, Step::Done) {
+            if self.gzip.is_none() {
+                self.advance(&mut piece)?;
+                continue;
+            }
+            self.advance(&mut plain)?;
+            if let Some(encoder) = &mut self.gzip {
+                encoder.write_all(&plain)?;
+                plain.clear();
+                piece.append(encoder.get_mut());
+            }
+        }
+        if matches!(self.step, Step::Done)
+            && let Some(encoder) = self.gzip.take()
+        {
+            piece.extend(encoder.finish()?);
+        }
+        Ok((!piece.is_empty()).then(|| piece.into()))
+    }
+}
+
+/// The next bytes of a file.
+fn chunk(content: &Content, offset: u64) -> io::Result<Bytes> {
+    match &content.body {
+        Body::Inline(bytes) => Ok(bytes.clone()),
+        Body::Large(large) => {
+            let left = usize::try_from(content.size - offset).unwrap_or(usize::MAX);
+            let mut bytes = vec![0; left.min(READ_CHUNK_BYTES)];
+            large.read_exact_at(&mut bytes, offset)?;
+            Ok(bytes.into())
+        }
+    }
+}
+
+/// The entries of an archive in their order: its own folder, then the selection.
+struct Entries {
+    folder: String,
+    selection: Selection,
+    /// How many of the selection were looked up.
+    known: u64,
+    ahead: VecDeque<Entry>,
+}
+
+impl Entries {
+    fn new(folder: &str, selection: Selection) -> Self {
+        let mut entries = Self {
+            folder: format!("{folder}/"),
+            selection,
+            known: 0,
+            ahead: VecDeque::new(),
+        };
+        entries.rewind();
+        entries
+    }
+
+    fn rewind(&mut self) {
+        self.known = 0;
+        self.ahead.clear();
+        self.ahead.push_back((self.folder.clone(), None));
+    }
+
+    fn next(&mut self) -> io::Result<Option<Entry>> {
+        if self.ahead.is_empty() {
+            self.look_ahead().map_err(io::Error::other)?;
+        }
+        Ok(self.ahead.pop_front())
+    }
+
+    fn look_ahead(&mut self) -> repo::Result<()> {
+        let below = &self.folder;
+        match &self.selection {
+            Selection::Folder(listing) => {
+                let part = listing.opened_part(self.known, ENTRIES_AT_ONCE)?;
+                self.known += part.len() as u64;
+                self.ahead.extend(part.into_iter().map(|(path, file)| {
+                    let slash = if file.is_none() { "/" } else { "" };
+                    (format!("{below}{path}{slash}"), file)
+                }));
+            }
+            Selection::File(path, file) if self.known == 0 => {
+                self.known = 1;
+                let path = format!("{below}{path}");
+                self.ahead.push_back((path, Some(file.clone())));
+            }
+            Selection::File(..) => {}
+        }
+        Ok(())
+    }
+}

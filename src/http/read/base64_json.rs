@@ -1,0 +1,83 @@
+//! A JSON object whose last field is a file in base64, made while it is sent: memory does not grow with
+//! the file.
+
+use std::io;
+
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use bytes::Bytes;
+use hyper::StatusCode;
+use serde::Serialize;
+
+use crate::base::limits::READ_CHUNK_BYTES;
+use crate::http::call::Call;
+use crate::http::etag::ETag;
+use crate::http::pieces::{PieceReader, Pieces};
+use crate::http::rendered;
+use crate::http::reply::{Freshness, Reply};
+use crate::repo::{Body, Content};
+
+/// Bytes of a large file encoded at once: a multiple of three, so that no padding comes before the end.
+const CHUNK_BYTES: usize = READ_CHUNK_BYTES / 3 * 3;
+
+/// Answers with `object`, which serialises to an object with at least one field and tells the file's
+/// SHA-256, and the bytes of the file as its field `content`.
+pub(super) fn answer(
+    call: &Call,
+    object: &impl Serialize,
+    content: Content,
+    freshness: Freshness,
+) -> Reply {
+    let mut head = serde_json::to_vec(object).expect("answers have text keys and finite numbers");
+    head.pop();
+    head.extend_from_slice(b",\"content\":\"");
+    if let Body::Inline(bytes) = &content.body {
+        let mut whole = String::from_utf8(head).expect("JSON is UTF-8");
+        BASE64_STANDARD.encode_string(bytes, &mut whole);
+        whole.push_str("\"}");
+        return rendered::json(call, whole.into_bytes(), freshness, &[]);
+    }
+    let tag = ETag::of_parts(&[&head]);
+    if tag.is_known_to(call.headers()) {
+        return Reply::empty(StatusCode::NOT_MODIFIED).validated(&tag, freshness);
+    }
+    let length = head.len() as u64 + content.size.div_ceil(3) * 4 + 2;
+    let pieces = Encoded {
+        head: Some(head.into()),
+        content,
+        offset: 0,
+        at_end: false,
+    };
+    let body = PieceReader::new(pieces, Some(length));
+    Reply::pieces(StatusCode::OK, "application/json", body).validated(&tag, freshness)
+}
+
+/// The object under way.
+struct Encoded {
+    head: Option<Bytes>,
+    content: Content,
+    offset: u64,
+    at_end: bool,
+}
+
+impl Pieces for Encoded {
+    fn next_piece(&mut self) -> io::Result<Option<Bytes>> {
+        if let Some(head) = self.head.take() {
+            return Ok(Some(head));
+        }
+        let left = usize::try_from(self.content.size - self.offset).unwrap_or(usize::MAX);
+        if left > 0 {
+            let mut chunk = vec![0; left.min(CHUNK_BYTES)];
+            if let Body::Large(large) = &self.content.body {
+                large.read_exact_at(&mut chunk, self.offset)?;
+            }
+            self.offset += chunk.len() as u64;
+            return Ok(Some(BASE64_STANDARD.encode(chunk).into()));
+        }
+        if self.at_end {
+            return Ok(None);
+        }
+        self.at_end = true;
+        Ok(Some(Bytes::from_static(b"\"}")))
+    }
+}

@@ -1,0 +1,59 @@
+//! `GET /projects/<project>/repository/blobs/<sha>` and `…/blobs/<sha>/raw`
+
+use serde::Serialize;
+
+use super::base64_json;
+use crate::base::file_path::FilePath;
+use crate::base::id::GitId;
+use crate::http::call::Call;
+use crate::http::disposition::Disposition;
+use crate::http::error::Error;
+use crate::http::raw;
+use crate::http::reply::{Freshness, Reply};
+use crate::repo::{FileView, Project};
+
+/// A blob as GitLab's object.
+#[derive(Debug, Serialize)]
+struct BlobJson {
+    size: u64,
+    encoding: &'static str,
+    sha: GitId,
+}
+
+/// A blob as a JSON object.
+pub(super) fn show(call: &Call, project: &Project, sha: &str) -> Result<Reply, Error> {
+    let (id, file) = find(project, sha)?;
+    let blob = BlobJson {
+        size: file.size(),
+        encoding: "base64",
+        sha: id,
+    };
+    let content = file.content()?;
+    Ok(base64_json::answer(call, &blob, content, Freshness::Fixed))
+}
+
+/// The bytes of a blob.
+pub(super) fn raw(call: &Call, project: &Project, sha: &str) -> Result<Reply, Error> {
+    let (id, file) = find(project, sha)?;
+    if let Some(reply) = raw::unchanged(call, &file, Freshness::Fixed)? {
+        return Ok(reply);
+    }
+    let name = FilePath::parse(&id.to_string())?;
+    let content = file.content()?;
+    raw::answer(
+        call,
+        &name,
+        &file,
+        content,
+        Freshness::Fixed,
+        Disposition::Inline,
+    )
+}
+
+/// The file with this git blob id in any state of the project, and of no other project.
+fn find(project: &Project, sha: &str) -> Result<(GitId, FileView), Error> {
+    let absent = || Error::NotThere("404 Blob Not Found");
+    let id: GitId = sha.to_ascii_lowercase().parse().map_err(|_| absent())?;
+    let file = project.find_blob(id)?.ok_or_else(absent)?;
+    Ok((id, file))
+}

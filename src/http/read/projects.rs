@@ -1,0 +1,173 @@
+//! `GET /projects` and `GET /projects/<project>`
+
+use std::cmp::Reverse;
+
+use serde::Serialize;
+
+use super::json::project_url;
+use crate::access::TokenHolder;
+use crate::http::call::Call;
+use crate::http::error::Error;
+use crate::http::pages::{self, Paging};
+use crate::http::rendered;
+use crate::http::reply::{Freshness, Reply};
+use crate::repo::Project;
+
+/// A project, with the fields of GitLab's that clients read.
+#[derive(Debug, Serialize)]
+struct ProjectJson<'a> {
+    id: u64,
+    description: Option<&'static str>,
+    name: &'a str,
+    name_with_namespace: String,
+    path: &'a str,
+    path_with_namespace: &'a str,
+    created_at: String,
+    default_branch: Option<String>,
+    tag_list: [&'static str; 0],
+    topics: [&'static str; 0],
+    ssh_url_to_repo: &'static str,
+    http_url_to_repo: String,
+    web_url: String,
+    readme_url: Option<&'static str>,
+    avatar_url: Option<&'static str>,
+    forks_count: u32,
+    star_count: u32,
+    last_activity_at: String,
+    namespace: NamespaceJson<'a>,
+    empty_repo: bool,
+    archived: bool,
+    visibility: &'static str,
+    creator_id: u64,
+}
+
+#[derive(Debug, Serialize)]
+struct NamespaceJson<'a> {
+    id: u64,
+    name: &'a str,
+    path: &'a str,
+    kind: &'static str,
+    full_path: &'a str,
+    parent_id: Option<u64>,
+    avatar_url: Option<&'static str>,
+    web_url: String,
+}
+
+impl<'a> ProjectJson<'a> {
+    fn new(call: &Call, project: &'a Project, owner: &'a str) -> Result<Self, Error> {
+        let id = project.repo_id();
+        let default = project.default_branch()?;
+        // What stands before the last slash of the name is GitLab's group; without one the project is
+        // its owner's.
+        let (group, path) = match id.as_str().rsplit_once('/') {
+            Some((group, path)) => (Some(group), path),
+            None => (None, id.as_str()),
+        };
+        let name = id.name().rsplit('/').next().unwrap_or(id.name());
+        let namespace = group.unwrap_or(owner);
+        let url = project_url(call, project);
+        Ok(Self {
+            id: project.number(),
+            description: None,
+            name,
+            name_with_namespace: format!("{} / {name}", namespace.replace('/', " / ")),
+            path,
+            path_with_namespace: id.as_str(),
+            created_at: project.created_at().to_string(),
+            empty_repo: default
+                .as_ref()
+                .is_none_or(|branch| branch.totals().files == 0),
+            default_branch: default.map(|branch| branch.name().to_string()),
+            tag_list: [],
+            topics: [],
+            ssh_url_to_repo: "",
+            http_url_to_repo: url.clone(),
+            web_url: url,
+            readme_url: None,
+            avatar_url: None,
+            forks_count: 0,
+            star_count: 0,
+            last_activity_at: project.updated_at()?.to_string(),
+            namespace: NamespaceJson {
+                id: project.owner(),
+                name: namespace.rsplit('/').next().unwrap_or(namespace),
+                path: namespace.rsplit('/').next().unwrap_or(namespace),
+                kind: if group.is_some() { "group" } else { "user" },
+                full_path: namespace,
+                parent_id: None,
+                avatar_url: None,
+                web_url: call.mount_url(),
+            },
+            archived: false,
+            visibility: if id.is_public() {
+                "internal"
+            } else {
+                "private"
+            },
+            creator_id: project.owner(),
+        })
+    }
+}
+
+/// Shows a project.
+pub(super) fn show(call: &Call, project: &Project) -> Result<Reply, Error> {
+    let owner = call.gate().owner_name(project)?;
+    let shown = ProjectJson::new(call, project, &owner)?;
+    Ok(rendered::object(call, &shown, Freshness::Moving))
+}
+
+/// A place in the list: what it is ordered by, a text or a number, then the project's number.
+type Place = (String, i64, u64);
+
+/// Lists the projects that the token opens; with `search` those whose identifier has that in it,
+/// whatever its case. As at GitLab the newest comes first, unless `order_by` and `sort` say otherwise.
+/// `membership`, `owned` and `simple` make no difference: all of them are the holder's, and the short
+/// form is a part of the long one.
+pub(super) fn list(call: &Call, holder: &TokenHolder) -> Result<Reply, Error> {
+    let query = &call.query;
+    let paging = Paging::of(query)?;
+    let search = query.text("search")?.map(str::to_lowercase);
+    let order = query.text("order_by")?.unwrap_or("created_at");
+    let falling = match query.text("sort")? {
+        None | Some("desc") => true,
+        Some("asc") => false,
+        Some(_) => return Err(Error::malformed("sort does not have a valid value")),
+    };
+    let place_of = |project: &Project| -> Result<Place, Error> {
+        let number = project.number();
+        let id = project.repo_id();
+        let (text, rank) = match order {
+            "id" => (String::new(), 0),
+            "name" => (id.name().to_lowercase(), 0),
+            "path" => (id.to_string(), 0),
+            "created_at" => (String::new(), project.created_at().ms()),
+            "updated_at" | "last_activity_at" => (String::new(), project.updated_at()?.ms()),
+            _ => return Err(Error::malformed("order_by does not have a valid value")),
+        };
+        Ok((text, rank, number))
+    };
+    let mut projects = Vec::new();
+    for project in call.gate().projects_by_token(holder)? {
+        let id = project.repo_id().as_str().to_lowercase();
+        if search.as_ref().is_none_or(|search| id.contains(search)) {
+            projects.push((place_of(&project)?, project));
+        }
+    }
+    let list = format!("projects/{order}/{falling}");
+    let (part, headers) = if falling {
+        let place = |(place, _): &(Place, Project)| Reverse(place.clone());
+        pages::cut(call, &paging, &list, projects, place)?
+    } else {
+        pages::cut(call, &paging, &list, projects, |(place, _)| place.clone())?
+    };
+    let mut owners = Vec::with_capacity(part.len());
+    for (_, project) in &part {
+        owners.push(call.gate().owner_name(project)?);
+    }
+    let shown: Vec<_> = part
+        .iter()
+        .zip(&owners)
+        .map(|((_, project), owner)| ProjectJson::new(call, project, owner))
+        .collect::<Result<_, _>>()?;
+    Ok(rendered::list(call, &shown, Freshness::Moving, &headers))
+}

@@ -1,0 +1,84 @@
+//! Files by the id git gives their bytes.
+
+use std::collections::HashSet;
+
+use super::{FileView, Project, Result, Revision};
+use crate::base::id::{GitId, NodeId};
+use crate::base::limits::BLOB_SEARCH_NODES_MAX;
+use crate::manifest::NodeSource;
+use crate::object::node::{FileEntry, Value};
+
+/// Snapshots read at once.
+const READ_AT_ONCE: usize = 256;
+
+impl Project {
+    /// A file with this git id in any state of the project; `None` if there is none.
+    ///
+    /// The heads are searched first, then the snapshots of each branch, newest first. States share
+    /// their unchanged nodes and each node is looked at once, so all snapshots together cost about
+    /// what was ever changed.
+    ///
+    /// # Limits
+    /// After [`BLOB_SEARCH_NODES_MAX`] nodes the search ends without a find: in a project of that size
+    /// the file is in a snapshot long past.
+    pub fn find_blob(&self, id: GitId) -> Result<Option<FileView>> {
+        let mut search = Search {
+            project: self,
+            wanted: id,
+            seen: HashSet::new(),
+        };
+        let branches = self.branches()?;
+        for branch in &branches {
+            if let Some(found) = search.state(&branch.head())? {
+                return Ok(Some(found));
+            }
+        }
+        for branch in &branches {
+            let mut before = None;
+            loop {
+                let snapshots = branch.history(before, Some(READ_AT_ONCE))?;
+                let Some(oldest) = snapshots.last() else {
+                    break;
+                };
+                before = Some(oldest.version);
+                for snapshot in &snapshots {
+                    if let Some(found) = search.state(&snapshot.revision)? {
+                        return Ok(Some(found));
+                    }
+                }
+            }
+        }
+        Ok(None)
+    }
+}
+
+struct Search<'a> {
+    project: &'a Project,
+    wanted: GitId,
+    seen: HashSet<NodeId>,
+}
+
+impl Search<'_> {
+    fn state(&mut self, revision: &Revision) -> Result<Option<FileView>> {
+        let found = self.below(revision.root()?)?;
+        Ok(found.map(|entry| FileView::new(self.project, entry)))
+    }
+
+    fn below(&mut self, root: NodeId) -> Result<Option<FileEntry>> {
+        if self.seen.len() >= BLOB_SEARCH_NODES_MAX || !self.seen.insert(root) {
+            return Ok(None);
+        }
+        let node = self.project.repository.nodes().node(root)?;
+        for item in &node.items {
+            let found = match &item.value {
+                Value::File(file) => (file.git == self.wanted).then_some(*file),
+                Value::Directory(directory) => self.below(directory.root)?,
+                Value::Subtree(subtree) => self.below(subtree.node)?,
+            };
+            if found.is_some() {
+                return Ok(found);
+            }
+        }
+        Ok(None)
+    }
+}

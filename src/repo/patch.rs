@@ -1,0 +1,115 @@
+//! How a file's text differs between two states.
+
+use std::time::Duration;
+
+use similar::{ChangeTag, TextDiff};
+
+use super::{Body, Error, FileView, Missing, Result, Revision};
+use crate::base::file_path::FilePath;
+use crate::base::limits::{TEXT_DIFF_BYTES_MAX, TEXT_DIFF_MS_MAX};
+use crate::store::StoreError;
+
+/// How two files differ.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Patch {
+    /// Both are text, or one is and the other is not there.
+    Text {
+        /// The hunks of a unified diff, without the two lines that name the files; empty when the
+        /// bytes are the same.
+        hunks: String,
+        /// Lines that only the new one has.
+        added: u64,
+        /// Lines that only the old one has.
+        removed: u64,
+    },
+    /// One of them is not text.
+    Binary,
+    /// One of them is larger than 1 MiB.
+    TooLarge,
+}
+
+/// Compares two files; `None` is one that is not there.
+///
+/// # Limits
+/// Files of at most 1 MiB are compared, for half a second: after that the lines that are left count as
+/// changed.
+pub fn patch(old: Option<&FileView>, new: Option<&FileView>) -> Result<Patch> {
+    let is_large = |file: &&FileView| file.size() > TEXT_DIFF_BYTES_MAX;
+    if old.map(FileView::blob) == new.map(FileView::blob) {
+        return Ok(Patch::Text {
+            hunks: String::new(),
+            added: 0,
+            removed: 0,
+        });
+    }
+    if old.iter().chain(new.iter()).any(is_large) {
+        return Ok(Patch::TooLarge);
+    }
+    let (Some(before), Some(after)) = (text_of(old)?, text_of(new)?) else {
+        return Ok(Patch::Binary);
+    };
+    let diff = TextDiff::configure()
+        .timeout(Duration::from_millis(TEXT_DIFF_MS_MAX))
+        .diff_lines(&before, &after);
+    let (mut added, mut removed) = (0, 0);
+    for change in diff.iter_all_changes() {
+        match change.tag() {
+            ChangeTag::Insert => added += 1,
+            ChangeTag::Delete => removed += 1,
+            ChangeTag::Equal => {}
+        }
+    }
+    Ok(Patch::Text {
+        hunks: diff.unified_diff().to_string(),
+        added,
+        removed,
+    })
+}
+
+/// The unified text diff of one file between two states; empty where it does not differ.
+///
+/// # Errors
+/// [`Missing::File`] when it is in neither.
+///
+/// # Limits
+/// As [`patch`]; larger files are [`Error::TooLarge`]. Of files that are not text it says only that
+/// they differ.
+pub fn text_diff(old: &Revision, new: &Revision, path: &FilePath) -> Result<String> {
+    let file = |revision: &Revision| match revision.file(path) {
+        Ok(file) => Ok(Some(file)),
+        Err(Error::NotFound { .. }) => Ok(None),
+        Err(failed) => Err(failed),
+    };
+    let (before, after) = (file(old)?, file(new)?);
+    if before.is_none() && after.is_none() {
+        return Err(Error::missing(Missing::File));
+    }
+    match patch(before.as_ref(), after.as_ref())? {
+        Patch::Text { hunks, .. } if hunks.is_empty() => Ok(hunks),
+        Patch::Text { hunks, .. } => Ok(format!("--- a/{path}\n+++ b/{path}\n{hunks}")),
+        Patch::Binary => Ok("Binary files differ\n".to_owned()),
+        Patch::TooLarge => Err(Error::TooLarge {
+            limit_bytes: TEXT_DIFF_BYTES_MAX,
+        }),
+    }
+}
+
+/// The text of a file, empty for one that is not there; `None` when it is not text.
+fn text_of(file: Option<&FileView>) -> Result<Option<String>> {
+    let Some(file) = file else {
+        return Ok(Some(String::new()));
+    };
+    let content = file.content()?;
+    let bytes = match content.body {
+        Body::Inline(bytes) => bytes.to_vec(),
+        Body::Large(large) => {
+            let size = usize::try_from(content.size).unwrap_or(usize::MAX);
+            let mut bytes = vec![0; size];
+            let read = large.read_exact_at(&mut bytes, 0);
+            read.map_err(|e| StoreError::io("reading a blob", e))?;
+            bytes
+        }
+    };
+    let text = String::from_utf8(bytes).ok();
+    Ok(text.filter(|text| !text.contains('\0')))
+}

@@ -1,0 +1,373 @@
+//! States as commits, and what differs between them: contract section 5.
+
+use serde_json::{Value, json};
+
+use crate::gitlab_walk::{elements, link, target_of};
+use crate::harness::{Daemon, Project, User, branch_digest, masked};
+
+/// A project with four states: empty, `a`, `a` and `dir/b`, and another `a`.
+fn with_history(daemon: &Daemon) -> (Project, User) {
+    let project = Project::with_main(&daemon.user("alice", &[]), "acme/shop");
+    project.save("main", "a", "one\n");
+    project.save("main", "dir/b", "b\n");
+    project.save("main", "a", "two\nthree\n");
+    let reader = daemon.reader(&project);
+    (project, reader)
+}
+
+/// The commit ids of the four states, newest first.
+fn ids() -> [String; 4] {
+    let id = |files: &[(&str, &[u8])]| branch_digest(files)[..40].to_owned();
+    [
+        id(&[("a", b"two\nthree\n"), ("dir/b", b"b\n")]),
+        id(&[("a", b"one\n"), ("dir/b", b"b\n")]),
+        id(&[("a", b"one\n")]),
+        id(&[]),
+    ]
+}
+
+#[track_caller]
+fn field(reader: &User, project: &Project, query: &str, name: &str) -> Vec<String> {
+    let listed = elements(&reader.get(&project.read(&format!("/commits{query}"))));
+    let text = |commit: &Value| commit[name].as_str().unwrap().to_owned();
+    listed.iter().map(text).collect()
+}
+
+#[test]
+fn every_state_is_a_commit() {
+    let daemon = Daemon::start();
+    let (project, reader) = with_history(&daemon);
+    let answer = reader.get(&project.read("/commits"));
+    let titles = ["save a", "save dir/b", "save a", "create branch"];
+    let ids = ids();
+    let expected: Vec<_> = (0..4)
+        .map(|at| {
+            let url = project.read(&format!("/tree?ref={}", ids[at]));
+            json!({
+                "id": ids[at],
+                "short_id": ids[at][..8],
+                "created_at": "<time>",
+                "parent_ids": ids.get(at + 1).map_or(json!([]), |parent| json!([parent])),
+                "title": titles[at],
+                "message": titles[at],
+                "author_name": "alice",
+                "author_email": "",
+                "authored_date": "<time>",
+                "committer_name": "alice",
+                "committer_email": "",
+                "committed_date": "<time>",
+                "trailers": {},
+                "extended_trailers": {},
+                "web_url": format!("http://{}{url}", daemon.address()),
+            })
+        })
+        .collect();
+    assert_eq!(masked(answer.json()), json!(expected));
+    // Each of them can be read.
+    let tree = reader.get(&project.read(&format!("/tree?ref={}", ids[2])));
+    assert_eq!(elements(&tree).len(), 1);
+}
+
+#[test]
+fn commits_are_of_a_branch_from_a_state_on() {
+    let daemon = Daemon::start();
+    let (project, reader) = with_history(&daemon);
+    project.add_branch("test");
+    project.save("test", "t", "x");
+    let [head, second, first, empty] = ids();
+    let ids = |query: &str| field(&reader, &project, query, "id");
+    assert_eq!(ids("?ref_name=main"), [&*head, &second, &first, &empty]);
+    assert_eq!(
+        ids(&format!("?ref_name={second}")),
+        [&*second, &first, &empty]
+    );
+    assert_eq!(ids("?ref_name=main@v0002"), [&*first, &empty]);
+    let of_test = branch_digest(&[("t", b"x")])[..40].to_owned();
+    assert_eq!(ids("?ref_name=test"), [&*of_test, &empty]);
+    let answer = reader.get(&project.read("/commits?ref_name=none"));
+    answer.assert_error(404, "404 Commit Not Found");
+}
+
+#[test]
+fn a_project_without_a_branch_has_no_commits() {
+    let daemon = Daemon::start();
+    let project = Project::create(&daemon.user("alice", &[]), "acme/new");
+    let reader = daemon.reader(&project);
+    reader
+        .get(&project.read("/commits"))
+        .assert_json(200, &json!([]));
+    let answer = reader.get(&project.read("/commits/HEAD"));
+    answer.assert_error(404, "404 Commit Not Found");
+}
+
+#[test]
+fn commits_of_a_path_are_those_that_changed_it() {
+    let daemon = Daemon::start();
+    let (project, reader) = with_history(&daemon);
+    let [head, second, first, empty] = ids();
+    let ids = |query: &str| field(&reader, &project, query, "id");
+    assert_eq!(ids("?path=a"), [&*head, &first]);
+    assert_eq!(ids("?path=dir"), [&*second]);
+    assert_eq!(ids("?path=dir/b"), [&*second]);
+    assert_eq!(ids("?path=dir/"), [&*second]);
+    assert_eq!(ids("?path=none"), [""; 0]);
+    assert_eq!(ids("?path=&author=ALI"), [&*head, &second, &first, &empty]);
+    assert_eq!(ids("?author=bob"), [""; 0]);
+}
+
+#[test]
+fn commits_of_a_time_are_those_within_it() {
+    let daemon = Daemon::start();
+    let (project, reader) = with_history(&daemon);
+    let times = field(&reader, &project, "", "created_at");
+    let count = |query: &str| field(&reader, &project, query, "id").len();
+    let not_before = |at: &str| times.iter().filter(|time| time.as_str() >= at).count();
+    for at in &times {
+        assert_eq!(count(&format!("?since={at}")), not_before(at), "{at}");
+        let until = times.iter().filter(|time| *time <= at).count();
+        assert_eq!(count(&format!("?until={at}")), until, "{at}");
+    }
+    assert_eq!(
+        count("?since=2000-01-01&until=2999-01-01T00:00:00%2B02:00"),
+        4
+    );
+    assert_eq!(count("?until=2000-01-01"), 0);
+}
+
+#[test]
+fn a_save_that_changed_nothing_is_no_commit() {
+    let daemon = Daemon::start();
+    let (project, reader) = with_history(&daemon);
+    project.save("main", "dir/b", "b\n");
+    let ids = field(&reader, &project, "", "id");
+    assert_eq!(ids, self::ids());
+}
+
+#[test]
+fn a_rollback_and_a_batch_are_commits() {
+    let daemon = Daemon::start();
+    let (project, reader) = with_history(&daemon);
+    let rollback = project.on("main", "/rollback?to=v0002");
+    project.user.post(&rollback, &json!({})).expect_status(200);
+    let actions = json!([
+        { "action": "create", "file_path": "x", "content": "1" },
+        { "action": "delete", "file_path": "a" },
+    ]);
+    let batch = json!({ "message": "Prices of May\n\nAll of them.", "actions": actions });
+    project
+        .user
+        .post(&project.on("main", "/batch"), &batch)
+        .expect_status(200);
+    project
+        .user
+        .delete(&project.file("main", "x"))
+        .expect_status(200);
+    let titles = field(&reader, &project, "", "title");
+    assert_eq!(titles[..3], ["delete x", "Prices of May", "rollback"]);
+    let messages = field(&reader, &project, "", "message");
+    assert_eq!(messages[1], "Prices of May\n\nAll of them.");
+    let [_, _, first, empty] = ids();
+    let ids = field(&reader, &project, "", "id");
+    assert_eq!(
+        ids[0], empty,
+        "what is empty again has the id of what is empty"
+    );
+    assert_eq!(ids[2], first);
+}
+
+#[test]
+fn commits_come_in_pages_without_totals() {
+    let daemon = Daemon::start();
+    let project = Project::with_main(&daemon.user("alice", &[]), "acme/shop");
+    for number in 0..44 {
+        project.save("main", "a", format!("{number}"));
+    }
+    let reader = daemon.reader(&project);
+    let mut target = project.read("/commits");
+    let mut found = Vec::new();
+    for (page, (length, next)) in [(20, "2"), (20, "3"), (5, "")].into_iter().enumerate() {
+        let answer = reader.get(&target);
+        let part = elements(&answer);
+        assert_eq!(part.len(), length);
+        found.extend(part);
+        assert_eq!(answer.header("X-Next-Page"), Some(next));
+        assert_eq!(
+            answer.header("X-Page"),
+            Some((page + 1).to_string().as_str())
+        );
+        assert_eq!(answer.header("X-Per-Page"), Some("20"));
+        for absent in ["X-Total", "X-Total-Pages"] {
+            assert_eq!(answer.header(absent), None);
+        }
+        assert_eq!(link(&answer, "last"), None);
+        assert_eq!(link(&answer, "prev").is_some(), page > 0);
+        match link(&answer, "next") {
+            Some(next) => target = target_of(&reader, &next),
+            None => assert_eq!(next, ""),
+        }
+    }
+    for (at, pair) in found.windows(2).enumerate() {
+        assert_eq!(pair[0]["parent_ids"], json!([pair[1]["id"]]), "{at}");
+    }
+    let past = reader.get(&project.read("/commits?page=9"));
+    past.assert_json(200, &json!([]));
+    assert_eq!(
+        elements(&reader.get(&project.read("/commits?per_page=100"))),
+        found
+    );
+}
+
+#[test]
+fn a_commit_alone_tells_how_much_it_changed() {
+    let daemon = Daemon::start();
+    let (project, reader) = with_history(&daemon);
+    let listed = elements(&reader.get(&project.read("/commits")));
+    let counts = [(2, 1), (1, 0), (1, 0), (0, 0)];
+    for (commit, (additions, deletions)) in listed.iter().zip(counts) {
+        let mut expected = commit.clone();
+        let object = expected.as_object_mut().unwrap();
+        object.insert(
+            "stats".into(),
+            json!({
+                "additions": additions,
+                "deletions": deletions,
+                "total": additions + deletions,
+            }),
+        );
+        object.insert("status".into(), Value::Null);
+        object.insert("project_id".into(), json!(project.number));
+        object.insert("last_pipeline".into(), Value::Null);
+        let id = commit["id"].as_str().unwrap();
+        for name in [id, &id[..8]] {
+            let answer = reader.get(&project.read(&format!("/commits/{name}")));
+            answer.assert_json(200, &expected);
+        }
+    }
+    let head = reader
+        .get(&project.read("/commits/main?stats=false"))
+        .json();
+    assert_eq!(head["id"], ids()[0]);
+    assert!(head.get("stats").is_none());
+    for name in ["none", "0123456789", "main@v0099"] {
+        let answer = reader.get(&project.read(&format!("/commits/{name}")));
+        answer.assert_error(404, "404 Commit Not Found");
+    }
+}
+
+#[test]
+fn a_comparison_has_commits_and_diffs() {
+    let daemon = Daemon::start();
+    let (project, reader) = with_history(&daemon);
+    project.save("main", "bin", b"\xff\0\xfe");
+    let [_, second, first, _] = ids();
+    let ask = |query: &str| reader.get(&project.read(&format!("/compare?{query}")));
+    let shown = ask(&format!("from={first}&to=main&straight=true"))
+        .expect_status(200)
+        .json();
+    let titles: Vec<_> = shown["commits"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|c| &c["title"])
+        .collect();
+    assert_eq!(titles, ["save dir/b", "save a", "save bin"]);
+    assert_eq!(shown["commit"], shown["commits"][2]);
+    assert_eq!(shown["compare_timeout"], false);
+    assert_eq!(shown["compare_same_ref"], false);
+    let diff = |path: &str, text: &str, change: (bool, bool)| {
+        json!({
+            "diff": text,
+            "collapsed": false,
+            "too_large": false,
+            "new_path": path,
+            "old_path": path,
+            "a_mode": if change.0 { "0" } else { "100644" },
+            "b_mode": if change.1 { "0" } else { "100644" },
+            "new_file": change.0,
+            "renamed_file": false,
+            "deleted_file": change.1,
+            "generated_file": false,
+        })
+    };
+    assert_eq!(
+        shown["diffs"],
+        json!([
+            diff("a", "@@ -1 +1,2 @@\n-one\n+two\n+three\n", (false, false)),
+            diff(
+                "bin",
+                "Binary files a/bin and b/bin differ\n",
+                (true, false)
+            ),
+            diff("dir/b", "@@ -0,0 +1 @@\n+b\n", (true, false)),
+        ])
+    );
+
+    let back = ask(&format!("from=main@v0004&to={first}&unidiff=1")).json();
+    assert_eq!(
+        back["diffs"],
+        json!([
+            diff(
+                "a",
+                "--- a/a\n+++ b/a\n@@ -1,2 +1 @@\n-two\n-three\n+one\n",
+                (false, false)
+            ),
+            diff(
+                "dir/b",
+                "--- a/dir/b\n+++ b/dir/b\n@@ -1 +0,0 @@\n-b\n",
+                (false, true)
+            ),
+        ])
+    );
+
+    let same = ask(&format!("from={second}&to=main@v0003")).json();
+    assert_eq!(same["compare_same_ref"], true);
+    assert_eq!(same["commit"], Value::Null);
+    assert_eq!(same["commits"], json!([]));
+    assert_eq!(same["diffs"], json!([]));
+    for query in [
+        "from=none&to=main",
+        "from=main&to=none",
+        "from=main&to=01234567",
+    ] {
+        ask(query).assert_error(404, "404 Ref Not Found");
+    }
+}
+
+#[test]
+fn a_comparison_keeps_within_its_limits() {
+    let daemon = Daemon::start();
+    let project = Project::with_main(&daemon.user("alice", &[]), "acme/shop");
+    let large = "line\n".repeat(300_000);
+    let file = |number: usize| json!({ "action": "create", "file_path": format!("f{number:04}"), "content": "x\n" });
+    let mut actions: Vec<_> = (0..1100).map(file).collect();
+    actions.push(json!({ "action": "create", "file_path": "a", "content": large }));
+    for number in 0..6 {
+        let text = format!("{number}\n").repeat(500_000);
+        let path = format!("b{number}");
+        actions.push(json!({ "action": "create", "file_path": path, "content": text }));
+    }
+    let batch = json!({ "actions": actions });
+    project
+        .user
+        .post(&project.on("main", "/batch"), &batch)
+        .expect_status(200);
+    let reader = daemon.reader(&project);
+    let shown = reader.get(&project.read("/compare?from=main@v0001&to=main"));
+    let shown = shown.expect_status(200).json();
+    assert_eq!(shown["compare_timeout"], true);
+    let diffs = shown["diffs"].as_array().unwrap();
+    assert_eq!(diffs.len(), 1000);
+    assert_eq!(diffs[0]["new_path"], "a");
+    assert_eq!(
+        (&diffs[0]["too_large"], &diffs[0]["diff"]),
+        (&json!(true), &json!(""))
+    );
+    assert_eq!(diffs[1]["collapsed"], false);
+    let text = |diff: &Value| diff["diff"].as_str().unwrap().len();
+    let total: usize = diffs.iter().map(text).sum();
+    assert!(total < 8 << 20, "{total} bytes of diffs");
+    assert_eq!(
+        (&diffs[999]["collapsed"], &diffs[999]["diff"]),
+        (&json!(true), &json!(""))
+    );
+}

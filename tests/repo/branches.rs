@@ -1,0 +1,126 @@
+use siteconf::base::repo_id::RepoId;
+use siteconf::repo::{Error, Missing};
+
+use crate::fixture::{Scene, branch};
+use crate::on_every_engine;
+
+on_every_engine!(
+    names_are_taken_once,
+    a_branch_from_a_state_shares_it_and_goes_its_own_way,
+    the_default_branch_follows_its_rule,
+    a_deleted_branch_is_gone_and_its_name_free,
+    a_deleted_project_is_gone_and_its_number_never_used_again,
+);
+
+fn names_are_taken_once(scene: &Scene) {
+    let again = scene
+        .project
+        .create_branch(&branch("main"), None)
+        .unwrap_err();
+    assert!(matches!(again, Error::Exists { what: "branch" }));
+    let again = scene
+        .repository
+        .create_project(scene.project.repo_id(), 2)
+        .unwrap_err();
+    assert!(matches!(again, Error::Exists { what: "project" }));
+}
+
+fn a_branch_from_a_state_shares_it_and_goes_its_own_way(scene: &Scene) {
+    scene.save("a", "1");
+    scene.save("a", "2");
+    let copy = scene
+        .project
+        .create_branch(&branch("copy"), Some("main"))
+        .unwrap();
+    assert_eq!(copy.head().id(), scene.head().id());
+    let old = scene
+        .project
+        .create_branch(&branch("old"), Some("main@v0002"))
+        .unwrap();
+    assert_ne!(old.head().id(), copy.head().id());
+    scene.try_save("copy", "b", "3").unwrap();
+    assert_eq!(scene.files(), ["a=2"]);
+    let absent = scene
+        .project
+        .create_branch(&branch("x"), Some("main@v0009"))
+        .unwrap_err();
+    assert!(matches!(
+        absent,
+        Error::NotFound {
+            what: Missing::Revision
+        }
+    ));
+}
+
+fn the_default_branch_follows_its_rule(scene: &Scene) {
+    let default = || {
+        scene
+            .project
+            .default_branch()
+            .unwrap()
+            .map(|b| b.name().to_string())
+    };
+    let make = |name| drop(scene.project.create_branch(&branch(name), None).unwrap());
+    make("alpha");
+    assert_eq!(default().as_deref(), Some("main"));
+    make("master");
+    assert_eq!(default().as_deref(), Some("master"));
+    for name in ["master", "main"] {
+        scene.project.delete_branch(&branch(name)).unwrap();
+    }
+    make("Zeta");
+    assert_eq!(default().as_deref(), Some("Zeta"), "the first by bytes");
+    for name in ["Zeta", "alpha"] {
+        scene.project.delete_branch(&branch(name)).unwrap();
+    }
+    assert_eq!(default(), None);
+    assert!(matches!(
+        scene.project.resolve(None).unwrap_err(),
+        Error::NotFound {
+            what: Missing::Branch
+        }
+    ));
+}
+
+fn a_deleted_branch_is_gone_and_its_name_free(scene: &Scene) {
+    scene.save("a", "1");
+    let id = scene.head().digest().unwrap();
+    scene.project.resolve(Some(id.commit_id())).unwrap();
+    scene.project.delete_branch(&branch("main")).unwrap();
+    let gone = |result: Result<_, Error>| matches!(result, Err(Error::NotFound { .. }));
+    assert!(gone(scene.project.branch(&branch("main")).map(drop)));
+    assert!(gone(scene.project.resolve(Some(id.commit_id())).map(drop)));
+    assert!(gone(scene.try_save("main", "a", "2").map(drop)));
+    assert!(gone(scene.project.delete_branch(&branch("main"))));
+    let again = scene.project.create_branch(&branch("main"), None).unwrap();
+    assert_eq!((again.snapshots(), again.totals().files), (0, 0));
+    assert!(again.history(None, None).unwrap().is_empty());
+}
+
+fn a_deleted_project_is_gone_and_its_number_never_used_again(scene: &Scene) {
+    scene.save("a", "1");
+    let (id, number) = (scene.project.repo_id().clone(), scene.project.number());
+    scene.project.clone().delete_project().unwrap();
+    let gone = scene.repository.project(&id).unwrap_err();
+    assert!(matches!(
+        gone,
+        Error::NotFound {
+            what: Missing::Project
+        }
+    ));
+    assert!(scene.repository.project_by_number(number).is_err());
+    assert!(scene.try_save("main", "a", "2").is_err());
+    let again = scene.repository.create_project(&id, 1).unwrap();
+    assert!(again.number() > number);
+    assert!(again.branches().unwrap().is_empty());
+    let ids = |scene: &Scene| -> Vec<RepoId> {
+        scene
+            .repository
+            .projects()
+            .unwrap()
+            .iter()
+            .map(|p| p.repo_id().clone())
+            .collect()
+    };
+    assert_eq!(ids(scene), [id]);
+}

@@ -1,0 +1,35 @@
+//! What can be done with a project, without HTTP, on each engine and with a clock of the test's own.
+
+#[cfg(test)]
+mod branches;
+#[cfg(test)]
+mod fixture;
+#[cfg(test)]
+mod many_writers;
+#[cfg(test)]
+mod revisions;
+#[cfg(test)]
+mod saves;
+#[cfg(test)]
+mod snapshots;
+
+/// Makes a test of each named check on each engine. A check takes a `&Scene`: an empty project.
+#[cfg(test)]
+macro_rules! on_every_engine {
+    ($($check:ident),+ $(,)?) => {
+        mod on_memory {
+            $(#[test] fn $check() {
+                super::$check(&crate::fixture::Scene::on(siteconf::store::memory::MemoryStore::default()));
+            })+
+        }
+        mod on_sqlite {
+            $(#[test] fn $check() {
+                let root = tempfile::tempdir().unwrap();
+                let store = siteconf::store::sqlite::SqliteStore::open_locked(root.path()).unwrap();
+                super::$check(&crate::fixture::Scene::on(siteconf::store::record_cache::RecordCache::new(store)));
+            })+
+        }
+    };
+}
+#[cfg(test)]
+pub(crate) use on_every_engine;

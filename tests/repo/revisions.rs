@@ -1,0 +1,145 @@
+use std::fmt::Write;
+
+use siteconf::repo::{Error, Missing};
+
+use crate::fixture::{Scene, branch, files_of, path};
+use crate::on_every_engine;
+
+on_every_engine!(
+    a_reference_names_a_branch_a_snapshot_or_a_commit,
+    an_id_that_nobody_was_told_is_found,
+    listings_have_their_order,
+    digests_go_on_where_trees_differ,
+);
+
+fn a_reference_names_a_branch_a_snapshot_or_a_commit(scene: &Scene) {
+    scene.save("a", "1");
+    let one = scene.head().digest().unwrap();
+    scene.save("a", "2");
+    let two = scene.head();
+    let files = |reference| files_of(&scene.project.resolve(reference).unwrap());
+    assert_eq!(files(None), ["a=2"]);
+    assert_eq!(files(Some("HEAD")), ["a=2"]);
+    assert_eq!(files(Some("main")), ["a=2"]);
+    assert_eq!(files(Some("main@v0002")), ["a=1"]);
+    assert_eq!(files(Some(one.commit_id())), ["a=1"]);
+    assert_eq!(files(Some(one.short_id())), ["a=1"]);
+    assert!(
+        scene
+            .project
+            .resolve(Some(one.commit_id()))
+            .unwrap()
+            .is_fixed()
+    );
+    assert!(!two.is_fixed());
+    for absent in [
+        "nosuch",
+        "main@v0009",
+        "main@v2",
+        "other@v0001",
+        "0000000",
+        "00000000",
+        &one.as_str()[..7],
+    ] {
+        let error = scene.project.resolve(Some(absent)).unwrap_err();
+        assert!(
+            matches!(
+                error,
+                Error::NotFound {
+                    what: Missing::Revision
+                }
+            ),
+            "{absent}: {error}"
+        );
+    }
+    scene
+        .project
+        .create_branch(&branch(one.short_id()), None)
+        .unwrap();
+    assert!(
+        files(Some(one.short_id())).is_empty(),
+        "a branch wins over a commit"
+    );
+}
+
+fn an_id_that_nobody_was_told_is_found(scene: &Scene) {
+    scene.save("a", "1");
+    scene.save("a", "2");
+    // SHA-256 of the line of «a» with the one byte «1».
+    let line = "a|1|c4ca4238a0b923820dcc509a6f75849b\n";
+    let id = siteconf::base::digest::sha256(line.as_bytes()).to_string();
+    assert_eq!(
+        files_of(&scene.project.resolve(Some(&id[..40])).unwrap()),
+        ["a=1"]
+    );
+}
+
+fn listings_have_their_order(scene: &Scene) {
+    for at in ["b/x", "b.xml", "b-c", "a", "b/a/y", "Z"] {
+        scene.save(at, at);
+    }
+    let list = |folder: Option<&str>, recursive| -> Vec<String> {
+        let folder = folder.map(path);
+        let entries = scene.head().list(folder.as_ref(), recursive).unwrap();
+        entries.into_iter().map(|entry| entry.path).collect()
+    };
+    assert_eq!(list(None, false), ["b", "Z", "a", "b-c", "b.xml"]);
+    assert_eq!(
+        list(None, true),
+        ["Z", "a", "b-c", "b.xml", "b", "b/a", "b/a/y", "b/x"]
+    );
+    assert_eq!(list(Some("b"), false), ["b/a", "b/x"]);
+    assert_eq!(list(Some("b"), true), ["b/a", "b/a/y", "b/x"]);
+    for absent in ["nosuch", "a", "b/x"] {
+        let error = scene.head().list(Some(&path(absent)), false).unwrap_err();
+        assert!(
+            matches!(
+                error,
+                Error::NotFound {
+                    what: Missing::Folder
+                }
+            ),
+            "{absent}"
+        );
+    }
+}
+
+fn digests_go_on_where_trees_differ(scene: &Scene) {
+    // Enough lines for several kept states of the hash.
+    let actions = (0..3000).map(|number| {
+        let at = path(&format!("folder-{:02}/file-{number:05}.xml", number / 100));
+        siteconf::repo::Action::Create(at, scene.file("x"))
+    });
+    scene
+        .project
+        .batch(&branch("main"), actions.collect(), None)
+        .unwrap();
+    scene.head().digest().unwrap();
+    for at in [
+        "folder-00/file-00000.xml",
+        "folder-29/file-02999.xml",
+        "folder-15/file-01500.xml",
+        "a",
+        "folder-15",
+        "z/z",
+    ] {
+        let made = if at == "folder-15" {
+            for number in 1500..1600 {
+                scene
+                    .delete(&format!("folder-15/file-{number:05}.xml"))
+                    .unwrap();
+            }
+            scene.save(at, "a file in the place of a folder").revision
+        } else {
+            scene.save(at, at).revision
+        };
+        let mut text = String::new();
+        for entry in made.list(None, true).unwrap() {
+            if let siteconf::repo::EntryKind::File { size, md5, .. } = entry.kind {
+                writeln!(text, "{}|{size}|{md5}", entry.path).unwrap();
+            }
+        }
+        let expected = siteconf::base::digest::sha256(text.as_bytes()).to_string();
+        assert_eq!(made.digest().unwrap().as_str(), expected, "after {at}");
+    }
+}

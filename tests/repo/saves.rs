@@ -1,0 +1,170 @@
+use siteconf::repo::{Action, Condition, Error, Missing};
+
+use crate::fixture::{Scene, branch, path};
+use crate::on_every_engine;
+
+on_every_engine!(
+    a_save_takes_a_snapshot_first_and_counts_what_is_there,
+    a_file_and_a_folder_cannot_share_a_path,
+    conditions_hold_or_nothing_changes,
+    a_batch_is_all_or_nothing_and_names_the_first_action_that_fails,
+    a_large_body_is_read_back_whole,
+    deleting_the_last_file_of_a_folder_removes_the_folder,
+    files_saved_and_deleted_in_the_order_of_their_names_are_all_there,
+);
+
+fn a_save_takes_a_snapshot_first_and_counts_what_is_there(scene: &Scene) {
+    let saved = scene.save("config/a.xml", "one");
+    assert_eq!(
+        (saved.snapshot.number(), saved.created, saved.size),
+        (1, true, 3)
+    );
+    let saved = scene.save("config/a.xml", "more");
+    assert_eq!(
+        (saved.snapshot.number(), saved.created, saved.size),
+        (2, false, 4)
+    );
+    let totals = scene.head().totals();
+    assert_eq!((totals.files, totals.directories, totals.bytes), (1, 1, 4));
+    assert_eq!(scene.files(), ["config/a.xml=more"]);
+}
+
+fn a_file_and_a_folder_cannot_share_a_path(scene: &Scene) {
+    scene.save("a/b", "file");
+    let before = scene.head().id();
+    for (at, text) in [
+        ("a", "«a» is a folder, not a file"),
+        ("a/b/c", "«a/b» is a file, not a folder"),
+    ] {
+        let refused = scene.try_save("main", at, "x").unwrap_err();
+        assert!(
+            matches!(&refused, Error::Invalid { reason } if reason == text),
+            "{refused}"
+        );
+    }
+    assert_eq!(scene.head().id(), before);
+    assert_eq!(
+        scene.project.branch(&branch("main")).unwrap().snapshots(),
+        1
+    );
+}
+
+fn conditions_hold_or_nothing_changes(scene: &Scene) {
+    let save = |condition| {
+        scene
+            .project
+            .save(&branch("main"), &path("a"), scene.file("x"), condition)
+    };
+    let tag = |text: &str| Condition::IfMatch(vec![text.to_owned()]);
+    assert!(matches!(save(tag("*")), Err(Error::Precondition)));
+    save(Condition::IfAbsent).unwrap();
+    assert!(matches!(
+        save(Condition::IfAbsent),
+        Err(Error::Precondition)
+    ));
+    assert!(matches!(save(tag("0000")), Err(Error::Precondition)));
+    let own = scene.head().file(&path("a")).unwrap().blob().to_string();
+    save(tag(&own)).unwrap();
+    save(tag("*")).unwrap();
+    assert_eq!(
+        scene.project.branch(&branch("main")).unwrap().snapshots(),
+        3
+    );
+}
+
+fn a_batch_is_all_or_nothing_and_names_the_first_action_that_fails(scene: &Scene) {
+    scene.save("keep", "kept");
+    scene.save("old", "moved");
+    let actions = || {
+        vec![
+            Action::Create(path("new/a"), scene.file("a")),
+            Action::Update(path("keep"), scene.file("updated")),
+            Action::Move {
+                from: path("old"),
+                to: path("new/b"),
+                file: None,
+            },
+        ]
+    };
+    let mut failing = actions();
+    failing.push(Action::Delete(path("old")));
+    let refused = scene
+        .project
+        .batch(&branch("main"), failing, None)
+        .unwrap_err();
+    let text = "action 4 (delete «old»): the file does not exist";
+    assert!(
+        matches!(&refused, Error::Invalid { reason } if reason == text),
+        "{refused}"
+    );
+    assert_eq!(scene.files(), ["keep=kept", "old=moved"]);
+    let made = scene
+        .project
+        .batch(&branch("main"), actions(), Some("why".into()))
+        .unwrap();
+    assert_eq!(made.snapshot.number(), 3);
+    assert_eq!(scene.files(), ["keep=updated", "new/a=a", "new/b=moved"]);
+}
+
+fn a_large_body_is_read_back_whole(scene: &Scene) {
+    let bytes: Vec<u8> = (0..300_000_u32).flat_map(u32::to_le_bytes).collect();
+    for announced in [Some(bytes.len() as u64), None] {
+        let mut upload = scene.repository.upload(announced);
+        bytes
+            .chunks(100_000)
+            .for_each(|piece| upload.write(piece).unwrap());
+        let file = upload.finish().unwrap();
+        let saved = scene
+            .project
+            .save(&branch("main"), &path("large"), file, Condition::None)
+            .unwrap();
+        let found = scene.head().file(&path("large")).unwrap();
+        assert_eq!(
+            found.blob().to_string(),
+            blake3::hash(&bytes).to_hex().to_string()
+        );
+        assert_eq!((saved.size, found.size()), (1_200_000, 1_200_000));
+        found.content().unwrap();
+    }
+    let mut short = scene.repository.upload(Some(10));
+    short.write(b"123").unwrap();
+    assert!(matches!(short.finish(), Err(Error::Invalid { .. })));
+}
+
+fn deleting_the_last_file_of_a_folder_removes_the_folder(scene: &Scene) {
+    scene.save("a/b/c", "x");
+    scene.save("d", "y");
+    assert_eq!(scene.delete("a/b/c").unwrap().snapshot.number(), 3);
+    assert_eq!(scene.files(), ["d=y"]);
+    assert_eq!(scene.head().totals().directories, 0);
+    let absent = scene.delete("a/b/c").unwrap_err();
+    assert!(matches!(
+        absent,
+        Error::NotFound {
+            what: Missing::File
+        }
+    ));
+    scene.delete("d").unwrap();
+    assert_eq!(scene.head().digest().unwrap().short_id(), "e3b0c442");
+}
+
+/// The last entry of a folder ends a node now and then; then the next one begins a node of its own.
+fn files_saved_and_deleted_in_the_order_of_their_names_are_all_there(scene: &Scene) {
+    const FILES: u64 = 400;
+    let name = |number: u64| format!("folder/file-{number:05}");
+    for number in 0..FILES {
+        let saved = scene.save(&name(number), "x");
+        assert_eq!(saved.revision.totals().files, number + 1);
+    }
+    let files = scene.files();
+    assert_eq!(
+        files,
+        (0..FILES)
+            .map(|n| format!("{}=x", name(n)))
+            .collect::<Vec<_>>()
+    );
+    for number in (0..FILES).rev() {
+        let deleted = scene.delete(&name(number)).unwrap();
+        assert_eq!(deleted.revision.totals().files, number);
+    }
+}
