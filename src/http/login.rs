@@ -42,6 +42,13 @@ impl Route {
     }
 }
 
+#[cfg(test)]
+super::openapi::templates! {
+    Self::Login => ["POST /login"],
+    Self::Logout => ["POST /logout"],
+    Self::Session => ["GET /session"],
+}
+
 /// What a login sends.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

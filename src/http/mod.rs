@@ -1,12 +1,14 @@
 //! The two APIs over HTTP/1.1, on raw hyper: the Read API shaped like GitLab's
-//! (`read`), the Admin API (`admin`) and the login (`login`).
+//! (`read`), the Admin API (`admin`), the login (`login`), and the document that describes them
+//! (`openapi`).
 //!
 //! `handle` is a request from top to bottom. A route is an enum parsed from method and path; a
 //! handler is a plain function that may block and gets what the gate opened. One place decides each
 //! of: the status and text of an error (`error`), how a body is read (`body`), how a file is
 //! sent (`raw`), where blocking work goes (`blocking`).
 //!
-//! A further route is one variant and one line in its API's `route.rs`, and one function.
+//! A further route is one variant and one line in its API's `route.rs`, one function, and an operation in
+//! the document.
 //!
 //! This layer does not know what is stored where: it reaches data only through what
 //! [`crate::access::Gate`] opened, so no handler can forget the check. What hyper refuses before a
@@ -30,6 +32,7 @@ mod large_body;
 mod links;
 mod login;
 mod names;
+mod openapi;
 mod origin;
 mod page_token;
 mod pages;
@@ -140,6 +143,7 @@ enum Mount<'a> {
     Read(&'a [&'a str]),
     Admin(&'a [&'a str]),
     User(&'a [&'a str]),
+    OpenApi(&'a [&'a str]),
     None,
 }
 
@@ -149,6 +153,7 @@ impl<'a> Mount<'a> {
             ["site-builder", "api", "erp-config", "api", "v4", rest @ ..]
             | ["site-builder", "api", "erp-config", rest @ ..] => Self::Read(rest),
             ["api", "v4", rest @ ..] if root_mount => Self::Read(rest),
+            ["site-builder", "api", "openapi.json", rest @ ..] => Self::OpenApi(rest),
             ["site-builder", "api", rest @ ..] => Self::Admin(rest),
             ["user", rest @ ..] => Self::User(rest),
             _ => Self::None,
@@ -275,6 +280,12 @@ async fn answer(
             Routed::To(route) => login::answer(Call::new(service, head, query), route, body).await,
             Routed::Options(methods) => Ok(options(&methods)),
         },
+        Mount::OpenApi(segments) => match routed(&head.method, segments, openapi::Route::find)? {
+            Routed::To(openapi::Route::Document) => {
+                openapi::answer(Call::new(service, head, query), body).await
+            }
+            Routed::Options(methods) => Ok(options(&methods)),
+        },
         Mount::None => Err(Error::NoRoute),
     }
 }
@@ -369,6 +380,10 @@ mod tests {
             (
                 &["site-builder", "api", "projects"],
                 Mount::Admin(&["projects"]),
+            ),
+            (
+                &["site-builder", "api", "openapi.json"],
+                Mount::OpenApi(&[]),
             ),
             (&["user", "login"], Mount::User(&["login"])),
             (&["api", "v4", "projects"], Mount::None),

@@ -30,6 +30,7 @@ mod history;
 mod import;
 mod json_bodies;
 mod login;
+mod openapi;
 mod projects;
 mod ranges;
 mod read_branches;

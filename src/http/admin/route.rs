@@ -190,7 +190,7 @@ impl Route {
     }
 
     /// The query parameters it knows; others are refused.
-    pub(super) fn parameters(&self) -> &'static [&'static str] {
+    pub(in crate::http) fn parameters(&self) -> &'static [&'static str] {
         match self {
             Self::Projects => &["scope"],
             Self::Tree { .. } => &["path", "recursive"],
@@ -213,6 +213,39 @@ impl Route {
             | Self::RevokeToken { .. } => &[],
         }
     }
+}
+
+#[cfg(test)]
+crate::http::openapi::templates! {
+    Self::Projects => ["GET /projects"],
+    Self::CreateProject => ["POST /projects"],
+    Self::Project { .. } => ["GET /projects/{repo_id}"],
+    Self::DeleteProject { .. } => ["DELETE /projects/{repo_id}"],
+    Self::Branches { .. } => ["GET /projects/{repo_id}/branches"],
+    Self::CreateBranch { .. } => ["POST /projects/{repo_id}/branches"],
+    Self::DeleteBranch { .. } => ["DELETE /projects/{repo_id}/branches/{ref}"],
+    Self::Tree { state: StateAt { version: None, .. } } => [
+        "GET /projects/{repo_id}/branches/{ref}/tree",
+    ],
+    Self::Tree { state: StateAt { version: Some(_), .. } } => [
+        "GET /projects/{repo_id}/branches/{ref}/snapshots/{version}/tree",
+    ],
+    Self::File { state: StateAt { version: None, .. }, .. } => [
+        "GET /projects/{repo_id}/branches/{ref}/files/{path}",
+    ],
+    Self::File { state: StateAt { version: Some(_), .. }, .. } => [
+        "GET /projects/{repo_id}/branches/{ref}/snapshots/{version}/files/{path}",
+    ],
+    Self::SaveFile { .. } => ["PUT /projects/{repo_id}/branches/{ref}/files/{path}"],
+    Self::DeleteFile { .. } => ["DELETE /projects/{repo_id}/branches/{ref}/files/{path}"],
+    Self::Batch { .. } => ["POST /projects/{repo_id}/branches/{ref}/batch"],
+    Self::History { .. } => ["GET /projects/{repo_id}/branches/{ref}/history"],
+    Self::Diff { .. } => ["GET /projects/{repo_id}/branches/{ref}/diff"],
+    Self::Rollback { .. } => ["POST /projects/{repo_id}/branches/{ref}/rollback"],
+    Self::Tokens => ["GET /tokens"],
+    Self::CreateToken => ["POST /tokens"],
+    Self::ChangeToken { .. } => ["PATCH /tokens/{token_id}"],
+    Self::RevokeToken { .. } => ["DELETE /tokens/{token_id}"],
 }
 
 #[cfg(test)]

@@ -116,6 +116,56 @@ impl Resource {
 }
 
 #[cfg(test)]
+crate::http::openapi::templates! {
+    Self::Health => ["GET /health"],
+    Self::User => ["GET /user"],
+    Self::Version => ["GET /version", "GET /metadata"],
+    Self::Token => ["GET /personal_access_tokens/self"],
+    Self::Projects => ["GET /projects"],
+    Self::Project { .. } => ["GET /projects/{repo_id}"],
+    Self::Repository { resource: Resource::Branches, .. } => [
+        "GET /projects/{repo_id}/repository/branches",
+    ],
+    Self::Repository { resource: Resource::Branch(_), .. } => [
+        "GET /projects/{repo_id}/repository/branches/{branch}",
+    ],
+    Self::Repository { resource: Resource::Tree, .. } => [
+        "GET /projects/{repo_id}/repository/tree",
+    ],
+    Self::Repository { resource: Resource::File(_), .. } => [
+        "GET /projects/{repo_id}/repository/files/{path}",
+    ],
+    Self::Repository { resource: Resource::Raw(_), .. } => [
+        "GET /projects/{repo_id}/repository/files/{path}/raw",
+    ],
+    Self::Repository { resource: Resource::Blob(_), .. } => [
+        "GET /projects/{repo_id}/repository/blobs/{sha}",
+    ],
+    Self::Repository { resource: Resource::RawBlob(_), .. } => [
+        "GET /projects/{repo_id}/repository/blobs/{sha}/raw",
+    ],
+    Self::Repository { resource: Resource::Archive(Format::TarGz), .. } => [
+        "GET /projects/{repo_id}/repository/archive",
+        "GET /projects/{repo_id}/repository/archive.tar.gz",
+    ],
+    Self::Repository { resource: Resource::Archive(Format::Tar), .. } => [
+        "GET /projects/{repo_id}/repository/archive.tar",
+    ],
+    Self::Repository { resource: Resource::Archive(Format::Zip), .. } => [
+        "GET /projects/{repo_id}/repository/archive.zip",
+    ],
+    Self::Repository { resource: Resource::Commits, .. } => [
+        "GET /projects/{repo_id}/repository/commits",
+    ],
+    Self::Repository { resource: Resource::Commit(_), .. } => [
+        "GET /projects/{repo_id}/repository/commits/{sha}",
+    ],
+    Self::Repository { resource: Resource::Compare, .. } => [
+        "GET /projects/{repo_id}/repository/compare",
+    ],
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
 

@@ -1,0 +1,192 @@
+//! schemathesis against the daemon, by the document that the daemon serves: requests of every operation
+//! as the document allows and forbids them, and every answer held against it. What it is to find and
+//! what it may do is in `schemathesis.toml`.
+//!
+//! `install` puts schemathesis into a folder outside the checkout. On a machine without it the test
+//! says that it was left out; with `CI=true` that is a failure.
+#![cfg(test)]
+
+#[path = "../it/harness/mod.rs"]
+#[allow(dead_code, unused_imports, reason = "the other suite uses the rest")]
+mod harness;
+
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use harness::{Daemon, Project, User};
+
+const DOCUMENT: &str = "/site-builder/api/openapi.json";
+/// Where the Read API is mounted once more.
+const SECOND_MOUNT: &str = "/site-builder/api/erp-config/api/v4/";
+/// How long the run may take, in seconds, before it counts as hanging.
+const PATIENCE_S: &str = "300";
+/// The credentials that the document shows as an example.
+const OPERATOR: (&str, &str) = ("operator", "correct horse battery staple");
+/// The project that the document shows as an example, without its type.
+const PROJECT: &str = "shop";
+/// Operations after which the project is still there.
+const SMALL_REMOVALS: &str = "^(deleteFile|deleteBranch|revokeToken)$";
+/// Without requests that follow from none before them, which were made already.
+const SEQUENCES: &str = "examples,coverage,stateful";
+
+#[test]
+fn the_service_is_as_its_document_says() {
+    let schemathesis = installed("schemathesis/bin/schemathesis");
+    if !schemathesis.is_file() {
+        let told = "LEFT OUT, not on this machine: schemathesis; tests/openapi/install gets it";
+        assert_ne!(setting("CI").as_deref(), Some("true"), "{told}");
+        // Past the capture of a test's output: what was not tested must be seen.
+        writeln!(io::stderr(), "{told}").expect("standard error is open");
+        return;
+    }
+    let daemon = Daemon::start();
+    let alice = set_stage(&daemon);
+    let token = reading_token(&daemon);
+    let run = |arguments: &[&str]| {
+        let output = command(&schemathesis, &daemon, &alice, &token)
+            .args(arguments)
+            .output()
+            .expect("timeout is on the machine");
+        assert!(
+            output.status.success(),
+            "{}: {}\n{}",
+            output.status,
+            String::from_utf8_lossy(&output.stdout),
+            String::from_utf8_lossy(&output.stderr)
+        );
+    };
+    // Each takes away more of what there is to find.
+    run(&["--include-method", "GET"]);
+    run(&["--include-method-regex", "^(POST|PUT|PATCH)$"]);
+    run(&["--include-operation-id-regex", SMALL_REMOVALS]);
+    run(&["--include-tag", "Admin API", "--phases", SEQUENCES]);
+
+    let document = daemon.anonymous().get(DOCUMENT).json();
+    let unreached = unreached(&document, &daemon.log());
+    assert!(unreached.is_empty(), "never done: {unreached:#?}");
+}
+
+/// schemathesis on the daemon's own document, as alice on the Admin API.
+fn command(schemathesis: &Path, daemon: &Daemon, alice: &User, token: &str) -> Command {
+    let session = alice.credential().split_once('=').expect("name=value").1;
+    let mut command = Command::new("timeout");
+    command
+        .arg(PATIENCE_S)
+        .arg(schemathesis)
+        .arg("--config-file")
+        .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/openapi/schemathesis.toml"))
+        .args(["--no-color", "run"])
+        .arg(format!("http://{}{DOCUMENT}", daemon.address()))
+        .args(["--checks", "all"])
+        // It writes what it has learnt into the folder where it runs.
+        .current_dir(daemon.data().parent().expect("a folder of our own"))
+        .env("SITECONF_SESSION", session)
+        .env("SITECONF_TOKEN", token)
+        .env("PYTHONHASHSEED", "0")
+        .env("NO_PROXY", "127.0.0.1");
+    command
+}
+
+/// The operations of the document that no request of the log has done: a run that is only ever refused
+/// would say little.
+fn unreached(document: &Value, log: &str) -> Vec<String> {
+    let done: Vec<(String, String)> = log
+        .lines()
+        .filter_map(|line| serde_json::from_str::<Value>(line).ok())
+        .filter(|entry| matches!(entry["status"].as_u64(), Some(200..=299)))
+        .filter_map(|entry| {
+            let text = |field: &str| entry[field].as_str().map(str::to_owned);
+            Some((text("method")?, text("path")?))
+        })
+        .collect();
+    let paths = document["paths"].as_object().expect("an object").iter();
+    paths
+        .filter(|(path, _)| !path.starts_with(SECOND_MOUNT))
+        .flat_map(|(path, item)| {
+            let item = item["$ref"].as_str().map_or(item, |reference| {
+                let item = document.pointer(reference.trim_start_matches('#'));
+                item.expect("references lead somewhere")
+            });
+            let methods = item.as_object().expect("an object").keys();
+            methods.map(move |method| (method.to_uppercase(), path))
+        })
+        .filter(|(method, template)| {
+            let is_done = |(by, path): &(String, String)| by == method && matches(template, path);
+            !done.iter().any(is_done)
+        })
+        .map(|(method, template)| format!("{method} {template}"))
+        .collect()
+}
+
+/// True for a path that a template of the document names.
+fn matches(template: &str, path: &str) -> bool {
+    let (template, path) = (template.split('/'), path.split('/'));
+    template.clone().count() == path.clone().count()
+        && template
+            .zip(path)
+            .all(|(wanted, segment)| wanted.starts_with('{') || wanted == segment)
+}
+
+/// Makes what `schemathesis.toml` names, and answers whose it is.
+fn set_stage(daemon: &Daemon) -> User {
+    let (name, password) = OPERATOR;
+    daemon.run(
+        &["user", "add", name, "--password-stdin"],
+        &format!("{password}\n"),
+    );
+    let alice = daemon.user("alice", &[]);
+    let project = Project::create(&alice, PROJECT);
+    for branch in ["main", "next"] {
+        project.add_branch(branch);
+        for text in ["<settings/>", "<settings currency=\"EUR\"/>"] {
+            project.save(branch, "settings.xml", text);
+            project.save(branch, "config/prices.xml", text);
+            // Of more than a row of the database, and no text.
+            project.save(
+                branch,
+                "данные/прайс лист.bin",
+                text.as_bytes().repeat(9000),
+            );
+            project.save(branch, "данные/прайс лист.bin", b"\0".repeat(100_000));
+        }
+    }
+    for number in 1..=9 {
+        project.save("next", &format!("spare/{number}"), "");
+    }
+    for _ in 0..3 {
+        alice.issue(&json!({ "name": "spare", "repos": [project.id] }));
+    }
+    alice
+}
+
+/// A token of somebody else, whom nothing that is done as alice can touch.
+fn reading_token(daemon: &Daemon) -> String {
+    let bob = daemon.user("bob", &["ROLE_SITEBUILDER_EDITOR__READONLY"]);
+    let token = bob.issue(&json!({ "name": "reader", "repos": [format!("{PROJECT}.erp")] }));
+    token["tokenString"].as_str().expect("a token").to_owned()
+}
+
+/// A file that `install` made.
+fn installed(path: &str) -> PathBuf {
+    let folder = setting("SITECONF_CLIENTS").map_or_else(
+        || {
+            let cache = setting("XDG_CACHE_HOME").map(PathBuf::from);
+            let home = || Path::new(&setting("HOME").unwrap_or_default()).join(".cache");
+            cache.unwrap_or_else(home).join("siteconf-clients")
+        },
+        PathBuf::from,
+    );
+    folder.join(path)
+}
+
+/// A variable of the environment.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "these settings are the suite's own"
+)]
+fn setting(name: &str) -> Option<String> {
+    std::env::var(name).ok()
+}
