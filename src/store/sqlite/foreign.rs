@@ -8,7 +8,6 @@ use std::time::{Duration, Instant};
 use rusqlite::Connection;
 
 use super::schema;
-use super::writer::last_version;
 use crate::store::{Result, Version};
 
 /// How long a write of another process may go unnoticed. A process beside the daemon waits as long
@@ -38,7 +37,7 @@ impl Foreign {
     pub(super) fn new(path: &Path) -> Result<Self> {
         let db = schema::open_reader(path)?;
         let data_version = data_version(&db)?;
-        let noted = AtomicU64::new(last_version(&db)?);
+        let noted = AtomicU64::new(schema::last_version(&db)?);
         let looked = Instant::now();
         let watch = Mutex::new(Watch {
             db,
@@ -61,7 +60,7 @@ impl Foreign {
             let looked = Instant::now();
             let seen = data_version(&watch.db)?;
             if seen != watch.data_version {
-                self.note(last_version(&watch.db)?);
+                self.note(schema::last_version(&watch.db)?);
                 watch.data_version = seen;
             }
             watch.looked = looked;

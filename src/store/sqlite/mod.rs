@@ -237,7 +237,7 @@ impl Store for SqliteStore {
     }
 
     fn last_version(&self) -> Result<Version> {
-        self.read(|db| Ok(writer::last_version(db)?))
+        self.read(|db| Ok(schema::last_version(db)?))
     }
 
     fn foreign_writes(&self) -> Result<u64> {

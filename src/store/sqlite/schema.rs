@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags};
 
-use crate::store::{Result, StoreError};
+use crate::store::{Result, StoreError, Version};
 
 /// The oldest SQLite without the WAL-reset bug, which can corrupt a log that two connections use.
 const SQLITE_VERSION_MIN: i32 = 3_051_003;
@@ -100,4 +100,13 @@ fn require_sound_sqlite(path: &Path) -> Result<()> {
         path: path.to_owned(),
         reason,
     })
+}
+
+/// The version of the last write.
+pub(super) fn last_version(db: &Connection) -> rusqlite::Result<Version> {
+    db.prepare_cached(
+        "SELECT max(coalesce((SELECT max(version) FROM record), 0),
+                    coalesce((SELECT max(version) FROM tombstone), 0))",
+    )?
+    .query_one([], |row| row.get(0))
 }

@@ -175,7 +175,7 @@ fn apply_group(
     batches: &[Batch],
 ) -> rusqlite::Result<Vec<Result<Version>>> {
     let tx = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    let mut version = last_version(&tx)?;
+    let mut version = schema::last_version(&tx)?;
     foreign.note(version);
     let mut outcomes = Vec::with_capacity(batches.len());
     let mut changed = false;
@@ -193,14 +193,6 @@ fn apply_group(
         foreign.note_own(version);
     }
     Ok(outcomes)
-}
-
-pub(super) fn last_version(db: &Connection) -> rusqlite::Result<Version> {
-    db.prepare_cached(
-        "SELECT max(coalesce((SELECT max(version) FROM record), 0),
-                    coalesce((SELECT max(version) FROM tombstone), 0))",
-    )?
-    .query_one([], |row| row.get(0))
 }
 
 /// Why the batch cannot be applied, if it cannot.
