@@ -27,6 +27,8 @@ struct Report {
     files: usize,
     /// A sentence each; a fault that is met on several ways is one finding.
     findings: BTreeSet<String>,
+    /// What takes room and harms nothing.
+    remarks: BTreeSet<String>,
 }
 
 /// `debug check`.
@@ -52,6 +54,9 @@ pub(super) fn run(
     } else {
         for finding in &report.findings {
             writeln!(streams.out, "{finding}")?;
+        }
+        for remark in &report.remarks {
+            writeln!(streams.out, "remark: {remark}")?;
         }
         let read_back = if deep { ", read back whole" } else { "" };
         writeln!(
@@ -105,7 +110,8 @@ impl Check<'_> {
             // A row may have come meanwhile.
             let named = store.object(*id);
             if !matches!(named, Ok(Some(stored)) if matches!(stored.body, Body::Large(_))) {
-                self.report.findings.insert(format!(
+                // A kill may come between a file and its row; nothing that was acknowledged is lost.
+                self.report.remarks.insert(format!(
                     "blob {id} has a file that no row names: an upload under way, or left by one \
                      that a crash cut off"
                 ));
