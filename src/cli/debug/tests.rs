@@ -223,7 +223,7 @@ fn a_tree_is_shown_down_to_its_blobs() {
         object(manifest),
         json!({
             "id": manifest, "kind": "manifest", "size": 57, "root": root_id, "totals": totals,
-            "findings": [], "remarks": [],
+            "findings": [],
         })
     );
     let with = |name: &str, kind: &str, mut value: Value| {
@@ -237,7 +237,7 @@ fn a_tree_is_shown_down_to_its_blobs() {
     assert_eq!(
         object(root_id),
         json!({
-            "id": root_id, "kind": "node", "size": root["bytes"], "level": 0, "findings": [], "remarks": [],
+            "id": root_id, "kind": "node", "size": root["bytes"], "level": 0, "findings": [],
             "items": [with("c.xml", "file", file("<c/>")), with("conf", "directory", below)],
         })
     );
@@ -252,7 +252,7 @@ fn a_tree_is_shown_down_to_its_blobs() {
         object(&blob.to_string()),
         json!({
             "id": blob, "kind": "blob", "size": 4, "lies_in": "row", "sha256": sha256, "md5": md5,
-            "git": git, "findings": [], "remarks": [],
+            "git": git, "findings": [],
         })
     );
     assert_eq!(
