@@ -66,11 +66,13 @@ impl<S: Store> RecordCache<S> {
     /// Drops everything if another process has written.
     fn notice_foreign(&self) -> Result<()> {
         let found = self.store.foreign_writes()?;
-        if self.foreign.swap(found, Ordering::AcqRel) != found {
+        if self.foreign.load(Ordering::Acquire) != found {
             self.drop_kept(|| {
                 self.records.clear();
                 self.folders.clear();
             });
+            // Noted only now: who sees it noted must not find what was kept before.
+            self.foreign.store(found, Ordering::Release);
         }
         Ok(())
     }
