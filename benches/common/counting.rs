@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard};
 use bytes::Bytes;
 use siteconf::base::id::{Kind, ObjectId};
 use siteconf::store::{
-    Batch, NewBody, ObjectRow, Record, Result, Scan, Staging, Store, StoredObject, Version,
+    Batch, NewBody, Record, Result, Scan, Staging, Store, StoredObject, Version,
 };
 
 /// What passed since the last look.
@@ -64,9 +64,6 @@ impl<S: Store> Store for Counting<S> {
     }
     fn contains(&self, id: ObjectId) -> Result<bool> {
         self.store.contains(id)
-    }
-    fn object_rows(&self, after: Option<ObjectId>, limit: usize) -> Result<Vec<ObjectRow>> {
-        self.store.object_rows(after, limit)
     }
     fn ids_with_prefix(&self, prefix: &[u8], limit: usize) -> Result<Vec<ObjectId>> {
         self.store.ids_with_prefix(prefix, limit)

@@ -77,10 +77,14 @@ pub const SAVES_PER_COMMIT_MAX: usize = 64;
 pub const BATCHES_PER_TRANSACTION_MAX: usize = 256;
 /// Most batches waiting for the writer; above it the caller is told to come back.
 pub const BATCHES_WAITING_MAX: usize = 1024;
-/// Frames in the WAL above which the writer checkpoints itself: 64 MiB.
-pub const WAL_FRAMES_MAX: u64 = 16_384;
+/// Frames in the WAL above which it must start again, for which saves wait some 30 ms: 192 MiB, so that
+/// this happens to fewer than one save in a hundred, and a start after a kill reads it in 0.2 s.
+pub const WAL_FRAMES_MAX: u64 = 49_152;
 /// Frames by which the WAL grows before the helper checkpoints beside the writer: 16 MiB.
 pub const WAL_FRAMES_IDLE_MAX: u64 = 4096;
+/// Objects that a process knows by heart before they are entered into the index: the more, the fewer
+/// pages of it each costs; a start reads their ids.
+pub const OBJECTS_UNINDEXED: usize = 65_536;
 /// Tombstones kept for readers that ask what was deleted since.
 pub const TOMBSTONES_KEPT: u64 = 100_000;
 

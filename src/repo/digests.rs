@@ -23,8 +23,8 @@ use crate::store::{Batch, Expect, Store, StoreError};
 const WAITING_MAX: usize = 256;
 /// A pause between saves that is long enough to compute in.
 const CALM: Duration = Duration::from_millis(5);
-/// Longest wait for such a pause.
-const CALM_WAIT_MAX: Duration = Duration::from_millis(200);
+/// Longest wait for such a pause: among many saves the core is theirs, and a reader does not wait.
+const CALM_WAIT_MAX: Duration = Duration::from_secs(1);
 
 /// The digest of a state (specification section 9), and the ids that are cut from it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,8 +7,8 @@ use std::sync::{Mutex, MutexGuard};
 use bytes::Bytes;
 
 use super::{
-    Batch, Body, Expect, NewBody, ObjectRow, Record, Result, Scan, Staging, Store, StoreError,
-    StoredObject, Version,
+    Batch, Body, Expect, NewBody, Record, Result, Scan, Staging, Store, StoreError, StoredObject,
+    Version,
 };
 use crate::base::digest::{byte_count, object_id};
 use crate::base::id::{BlobId, Kind, ObjectId};
@@ -41,23 +41,6 @@ impl Store for MemoryStore {
 
     fn contains(&self, id: ObjectId) -> Result<bool> {
         Ok(self.state().objects.contains_key(&id))
-    }
-
-    fn object_rows(&self, after: Option<ObjectId>, limit: usize) -> Result<Vec<ObjectRow>> {
-        let state = self.state();
-        let rows = state
-            .objects
-            .iter()
-            .filter(|(id, _)| after.is_none_or(|after| **id > after));
-        Ok(rows
-            .take(limit)
-            .map(|(id, object)| ObjectRow {
-                id: *id,
-                kind: object.kind,
-                size: object.size,
-                inline: true,
-            })
-            .collect())
     }
 
     fn ids_with_prefix(&self, prefix: &[u8], limit: usize) -> Result<Vec<ObjectId>> {

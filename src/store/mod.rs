@@ -132,9 +132,6 @@ pub trait Store: Send + Sync + fmt::Debug {
     /// True if the object is there and durable.
     fn contains(&self, id: ObjectId) -> Result<bool>;
 
-    /// Rows in the order of their ids, beyond `after`; at most `limit`.
-    fn object_rows(&self, after: Option<ObjectId>, limit: usize) -> Result<Vec<ObjectRow>>;
-
     /// Ids that start with these bytes (at most 32), at most `limit`.
     fn ids_with_prefix(&self, prefix: &[u8], limit: usize) -> Result<Vec<ObjectId>>;
 

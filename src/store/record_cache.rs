@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use quick_cache::sync::Cache;
 
-use super::{Batch, ObjectRow, Record, Result, Scan, Staging, Store, StoredObject, Version};
+use super::{Batch, Record, Result, Scan, Staging, Store, StoredObject, Version};
 use crate::base::id::ObjectId;
 use crate::base::limits::RECORD_CACHE_BYTES;
 
@@ -104,10 +104,6 @@ impl<S: Store> Store for RecordCache<S> {
 
     fn contains(&self, id: ObjectId) -> Result<bool> {
         self.store.contains(id)
-    }
-
-    fn object_rows(&self, after: Option<ObjectId>, limit: usize) -> Result<Vec<ObjectRow>> {
-        self.store.object_rows(after, limit)
     }
 
     fn ids_with_prefix(&self, prefix: &[u8], limit: usize) -> Result<Vec<ObjectId>> {

@@ -52,8 +52,14 @@ impl Found {
     }
 
     fn rows(&self, kind: Kind) -> u64 {
-        let rows = self.counts.object_rows(None, usize::MAX).unwrap();
-        size(rows.iter().filter(|row| row.kind == kind).count())
+        let ids = self.counts.ids_with_prefix(&[], usize::MAX).unwrap();
+        let kinds = ids
+            .iter()
+            .map(|id| self.counts.object(*id).unwrap().unwrap().kind);
+        let rows = size(kinds.filter(|found| *found == kind).count());
+        // Looking is not what is counted.
+        self.counts.inner().take();
+        rows
     }
 }
 

@@ -5,9 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
 use siteconf::base::id::ObjectId;
-use siteconf::store::{
-    Batch, ObjectRow, Record, Result, Scan, Staging, Store, StoredObject, Version,
-};
+use siteconf::store::{Batch, Record, Result, Scan, Staging, Store, StoredObject, Version};
 
 /// How many bytes are alive.
 #[derive(Clone, Debug, Default)]
@@ -67,9 +65,6 @@ impl<S: Store> Store for Tracked<S> {
     }
     fn contains(&self, id: ObjectId) -> Result<bool> {
         self.store.contains(id)
-    }
-    fn object_rows(&self, after: Option<ObjectId>, limit: usize) -> Result<Vec<ObjectRow>> {
-        self.store.object_rows(after, limit)
     }
     fn ids_with_prefix(&self, prefix: &[u8], limit: usize) -> Result<Vec<ObjectId>> {
         self.store.ids_with_prefix(prefix, limit)

@@ -104,14 +104,15 @@ pub(crate) fn bytes_of(stored: &StoredObject) -> Vec<u8> {
 /// Everything a store holds, to compare before and after: versions, records, objects.
 pub(crate) fn contents(store: &dyn Store) -> (u64, Vec<String>, Vec<String>) {
     let records = store.scan(Scan::prefix("")).unwrap();
-    let rows = store.object_rows(None, usize::MAX).unwrap();
+    let ids = store.ids_with_prefix(&[], usize::MAX).unwrap();
     (
         store.last_version().unwrap(),
         records.iter().map(|record| format!("{record:?}")).collect(),
-        rows.iter()
-            .map(|row| {
-                let stored = store.object(row.id).unwrap().unwrap();
-                format!("{row:?} {:?}", blake3::hash(&bytes_of(&stored)))
+        ids.iter()
+            .map(|id| {
+                let stored = store.object(*id).unwrap().unwrap();
+                let (kind, size, bytes) = (stored.kind, stored.size, bytes_of(&stored));
+                format!("{id} {kind} {size} {:?}", blake3::hash(&bytes))
             })
             .collect(),
     )

@@ -37,6 +37,8 @@ mod fixture;
 #[cfg(test)]
 mod folder;
 #[cfg(test)]
+mod index;
+#[cfg(test)]
 mod objects;
 #[cfg(test)]
 mod record_cache;

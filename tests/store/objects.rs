@@ -1,7 +1,7 @@
 //! Objects: put, read, listed.
 
 use siteconf::base::id::{Kind, ObjectId};
-use siteconf::store::{ObjectRow, Store};
+use siteconf::store::Store;
 
 use crate::fixture::{blob, bytes_of, noise, object, of_objects};
 
@@ -9,7 +9,6 @@ on_every_engine!(
     an_object_reads_back_as_it_was_put,
     an_object_put_again_stays_as_it_is,
     an_absent_object_is_none,
-    rows_come_in_the_order_of_their_ids_page_by_page,
     ids_are_found_by_the_bytes_they_start_with,
 );
 
@@ -49,44 +48,17 @@ fn an_absent_object_is_none(store: &dyn Store) {
     assert!(!store.contains(absent).unwrap());
 }
 
-/// Puts 600 blobs, some two for every first byte, and gives their rows in order.
-fn many(store: &dyn Store) -> Vec<ObjectRow> {
+/// Puts 600 blobs, some two for every first byte, and gives their ids in order.
+fn many(store: &dyn Store) -> Vec<ObjectId> {
     let objects: Vec<_> = (0..600).map(|n| blob(&format!("number {n}"))).collect();
-    let mut rows: Vec<_> = objects
-        .iter()
-        .map(|new| ObjectRow {
-            id: new.id,
-            kind: new.kind,
-            size: new.size,
-            inline: true,
-        })
-        .collect();
-    rows.sort_by_key(|row| row.id);
+    let mut ids: Vec<_> = objects.iter().map(|new| new.id).collect();
+    ids.sort();
     store.commit(of_objects(objects)).unwrap();
-    rows
-}
-
-fn rows_come_in_the_order_of_their_ids_page_by_page(store: &dyn Store) {
-    assert_eq!(store.object_rows(None, 10).unwrap(), []);
-    let rows = many(store);
-    assert_eq!(store.object_rows(None, usize::MAX).unwrap(), rows);
-    assert_eq!(store.object_rows(None, 0).unwrap(), []);
-    let mut paged = Vec::new();
-    while let Some(page) = Some(
-        store
-            .object_rows(paged.last().map(|row: &ObjectRow| row.id), 7)
-            .unwrap(),
-    )
-    .filter(|page| !page.is_empty())
-    {
-        assert!(page.len() <= 7);
-        paged.extend(page);
-    }
-    assert_eq!(paged, rows);
+    ids
 }
 
 fn ids_are_found_by_the_bytes_they_start_with(store: &dyn Store) {
-    let ids: Vec<ObjectId> = many(store).iter().map(|row| row.id).collect();
+    let ids = many(store);
     let mut prefixes: Vec<Vec<u8>> = (0..=u8::MAX).map(|byte| vec![byte]).collect();
     prefixes.push(Vec::new());
     for id in [ids[0], ids[300], ids[599]] {

@@ -1,8 +1,10 @@
 //! The embedded engine: one SQLite database, and files for large blobs.
 
+mod checkpoints;
 mod files;
 mod folder;
 mod foreign;
+mod index;
 mod schema;
 mod survey;
 mod writer;
@@ -10,18 +12,18 @@ mod writer;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
 
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use rusqlite::{Connection, OptionalExtension, params};
 
 pub use folder::{Folder, write_durably};
 pub use survey::Met;
 
 use super::error::damaged;
-use super::{
-    Batch, Body, ObjectRow, Record, Result, Scan, Staging, Store, StoreError, StoredObject, Version,
-};
+use super::{Batch, Body, Record, Result, Scan, Staging, Store, StoreError, StoredObject, Version};
 use crate::base::id::{Kind, ObjectId, Sha256};
 use foreign::Foreign;
+use index::Index;
 use writer::Writer;
 
 /// A store in a folder. One process, the daemon, holds the folder's lock; others may read and write
@@ -35,6 +37,7 @@ pub struct SqliteStore {
     /// `None` when opened for reading only: then nothing is kept that a write could make wrong.
     /// Before the writer, too.
     foreign: Option<Arc<Foreign>>,
+    index: Arc<Index>,
     /// `None` when opened for reading only. Before the lock, so that it has ended when the next daemon
     /// may start.
     writer: Option<Writer>,
@@ -75,6 +78,7 @@ impl SqliteStore {
             writer: None,
             readers: Mutex::default(),
             foreign: None,
+            index: Arc::default(),
             wrote: AtomicBool::new(false),
             lock: None,
         })
@@ -82,12 +86,14 @@ impl SqliteStore {
 
     fn with_writer(folder: Folder, lock: Option<folder::Lock>) -> Result<Self> {
         // The writer first: it makes the tables.
-        let (writer, foreign) = Writer::start(&folder)?;
+        let index = Arc::new(Index::default());
+        let (writer, foreign) = Writer::start(&folder, &index)?;
         Ok(Self {
             folder,
             writer: Some(writer),
             readers: Mutex::default(),
             foreign: Some(foreign),
+            index,
             wrote: AtomicBool::new(false),
             lock,
         })
@@ -114,9 +120,13 @@ impl SqliteStore {
 impl Store for SqliteStore {
     fn object(&self, id: ObjectId) -> Result<Option<StoredObject>> {
         let row = self.read(|db| {
-            let mut find =
-                db.prepare_cached("SELECT kind, size, sha256, bytes FROM object WHERE id = ?1")?;
-            let row = find.query_one([id.as_bytes()], |row| {
+            let Some(seq) = self.index.find(db, id)? else {
+                return Ok(None);
+            };
+            let mut get = db.prepare_cached(
+                "SELECT kind, size, sha256, bytes FROM object WHERE seq = ?1 AND id = ?2",
+            )?;
+            let row = get.query_one(params![seq, id.as_bytes()], |row| {
                 let sha256: Option<Vec<u8>> = row.get(2)?;
                 let bytes: Option<Vec<u8>> = row.get(3)?;
                 Ok((row.get(0)?, row.get(1)?, sha256, bytes))
@@ -147,47 +157,11 @@ impl Store for SqliteStore {
     }
 
     fn contains(&self, id: ObjectId) -> Result<bool> {
-        self.read(|db| {
-            Ok(db
-                .prepare_cached("SELECT 1 FROM object WHERE id = ?1")?
-                .exists([id.as_bytes()])?)
-        })
-    }
-
-    fn object_rows(&self, after: Option<ObjectId>, limit: usize) -> Result<Vec<ObjectRow>> {
-        let rows: Vec<(ObjectId, i64, i64, bool)> = self.read(|db| {
-            let mut list = db.prepare_cached(
-                "SELECT id, kind, size, bytes IS NOT NULL FROM object WHERE id > ?1 ORDER BY id LIMIT ?2",
-            )?;
-            let after: &[u8] = after.as_ref().map_or(&[], |id| id.as_bytes());
-            let rows = list.query_map(params![after, limit_of(limit)], |row| {
-                Ok((id_of(row)?, row.get(1)?, row.get(2)?, row.get(3)?))
-            })?;
-            Ok(rows.collect::<rusqlite::Result<_>>()?)
-        })?;
-        rows.into_iter()
-            .map(|(id, kind, size, inline)| {
-                let kind = kind_of(kind, id)?;
-                Ok(ObjectRow {
-                    id,
-                    kind,
-                    size: size_of(size, kind, id)?,
-                    inline,
-                })
-            })
-            .collect()
+        self.read(|db| Ok(self.index.find(db, id)?.is_some()))
     }
 
     fn ids_with_prefix(&self, prefix: &[u8], limit: usize) -> Result<Vec<ObjectId>> {
-        self.read(|db| {
-            let mut list = db.prepare_cached(
-                "SELECT id FROM object WHERE id >= ?1 AND id <= ?2 ORDER BY id LIMIT ?3",
-            )?;
-            let mut last = prefix.to_vec();
-            last.resize(ObjectId::BYTES, 0xff);
-            let rows = list.query_map(params![prefix, last, limit_of(limit)], id_of)?;
-            Ok(rows.collect::<rusqlite::Result<_>>()?)
-        })
+        self.read(|db| Ok(self.index.with_prefix(db, prefix, limit)?))
     }
 
     fn record(&self, key: &str) -> Result<Option<Record>> {
@@ -271,10 +245,6 @@ impl Store for SqliteStore {
     }
 }
 
-fn id_of(row: &Row<'_>) -> rusqlite::Result<ObjectId> {
-    Ok(ObjectId::from_bytes(row.get(0)?))
-}
-
 fn kind_of(code: i64, id: ObjectId) -> Result<Kind> {
     let kind = u8::try_from(code).ok().and_then(Kind::from_code);
     kind.ok_or_else(|| {
@@ -289,4 +259,11 @@ fn size_of(size: i64, kind: Kind, id: ObjectId) -> Result<u64> {
 
 fn limit_of(limit: usize) -> i64 {
     i64::try_from(limit).unwrap_or(i64::MAX)
+}
+
+fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>> {
+    let thread = std::thread::Builder::new()
+        .name(name.to_owned())
+        .spawn(work);
+    thread.map_err(|e| StoreError::io("starting a thread", e))
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags};
 
+use crate::base::limits::WAL_FRAMES_MAX;
 use crate::store::{Result, StoreError, Version};
 
 /// The oldest SQLite without the WAL-reset bug, which can corrupt a log that two connections use.
@@ -15,12 +16,20 @@ const BUSY_WAIT: Duration = Duration::from_secs(10);
 const TABLES: &str = "
 CREATE TABLE IF NOT EXISTS object (
     seq    INTEGER PRIMARY KEY,
-    id     BLOB    NOT NULL UNIQUE,
+    id     BLOB    NOT NULL,
     kind   INTEGER NOT NULL,
     size   INTEGER NOT NULL,
     sha256 BLOB,
     bytes  BLOB
 ) STRICT;
+CREATE TABLE IF NOT EXISTS object_index (
+    id  BLOB    PRIMARY KEY,
+    seq INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS indexed (
+    seq INTEGER NOT NULL
+) STRICT;
+INSERT INTO indexed (seq) SELECT 0 WHERE NOT EXISTS (SELECT 1 FROM indexed);
 CREATE TABLE IF NOT EXISTS record (
     version INTEGER PRIMARY KEY,
     key     TEXT    NOT NULL UNIQUE,
@@ -54,7 +63,7 @@ pub(super) fn open_writer(path: &Path) -> Result<Connection> {
     // FULL syncs the log at every commit; NORMAL would lose acknowledged saves at a power cut.
     db.pragma_update(None, "synchronous", "FULL")?;
     db.pragma_update(None, "wal_autocheckpoint", 0)?;
-    db.pragma_update(None, "journal_size_limit", 64 << 20)?;
+    db.pragma_update(None, "journal_size_limit", WAL_FRAMES_MAX * 4096)?;
     db.pragma_update(None, "cache_size", -32_768)?;
     db.pragma_update(None, "mmap_size", 0)?;
     db.execute_batch(TABLES)?;

@@ -17,7 +17,7 @@ use crate::store::{ObjectRow, Record, Result};
 pub type Met<T> = std::result::Result<T, String>;
 
 /// Rows read at once: between two pages the log may be copied into the database.
-const PAGE_ROWS: i64 = 1000;
+pub(super) const PAGE_ROWS: i64 = 1000;
 /// So many row numbers are tried one by one for the next row that can be read, more than the rows of
 /// any page of the database; then they are tried ever farther apart.
 const TRIED_SINGLY: u32 = 10_000;
@@ -25,9 +25,9 @@ const TRIED_SINGLY: u32 = 10_000;
 const FAULTS_MAX: i64 = 100;
 
 /// A table, by what it holds, and the statement that reads its rows from a number on.
-struct Table {
-    holds: &'static str,
-    rows: &'static str,
+pub(super) struct Table {
+    pub(super) holds: &'static str,
+    pub(super) rows: &'static str,
 }
 
 const OBJECTS: Table = Table {
@@ -39,6 +39,19 @@ const RECORDS: Table = Table {
     holds: "records",
     rows: "SELECT version, key, value FROM record WHERE version >= ?1 ORDER BY version LIMIT ?2",
 };
+
+/// Objects that the index should know and does not; at most as many as [`FAULTS_MAX`].
+const UNENTERED: &str = "
+    SELECT 'object ' || lower(hex(object.id)) || ' is not in the index' FROM object
+    WHERE object.seq <= (SELECT seq FROM indexed)
+        AND NOT EXISTS (SELECT 1 FROM object_index WHERE object_index.id = object.id)
+    LIMIT 100";
+/// Entries of the index that lead to another object or to none; at most as many.
+const MISLED: &str = "
+    SELECT 'object ' || lower(hex(object_index.id)) || ' is not where the index says'
+    FROM object_index LEFT JOIN object ON object.seq = object_index.seq
+    WHERE object.id IS NOT object_index.id
+    LIMIT 100";
 
 impl SqliteStore {
     /// Calls with the row of every object that was there when it began. Rows that are not as they
@@ -64,15 +77,21 @@ impl SqliteStore {
         });
     }
 
-    /// What SQLite finds wrong with the database when it examines all of it, a sentence each.
+    /// What is wrong with the database itself, a sentence each: what SQLite finds when it examines all
+    /// of it, and where the index of the objects does not agree with them.
     pub fn examine(&self) -> Result<Vec<String>> {
         self.read(|db| {
-            let mut examine = db.prepare(&format!("PRAGMA integrity_check({FAULTS_MAX})"))?;
-            let faults = examine.query_map([], |row| row.get::<_, String>(0))?;
-            let faults = faults.collect::<rusqlite::Result<Vec<_>>>();
-            let faults = faults.unwrap_or_else(|e| vec![e.to_string()]);
-            let found = faults.into_iter().filter(|fault| fault != "ok");
-            Ok(found.map(|fault| format!("database: {fault}")).collect())
+            let found = |sql: &str| {
+                let mut examine = db.prepare(sql)?;
+                let faults = examine.query_map([], |row| row.get::<_, String>(0))?;
+                faults.collect::<rusqlite::Result<Vec<_>>>()
+            };
+            let whole = format!("PRAGMA integrity_check({FAULTS_MAX})");
+            let faults = [&whole, UNENTERED, MISLED]
+                .into_iter()
+                .flat_map(|sql| found(sql).unwrap_or_else(|e| vec![e.to_string()]))
+                .filter(|fault| fault != "ok");
+            Ok(faults.map(|fault| format!("database: {fault}")).collect())
         })
     }
 
@@ -117,7 +136,7 @@ impl SqliteStore {
 }
 
 /// Reads rows from a number on, each with its own, until the page is full or one cannot be read.
-fn read_page<T>(
+pub(super) fn read_page<T>(
     db: &Connection,
     table: &Table,
     from: i64,
@@ -138,7 +157,7 @@ fn read_page<T>(
 }
 
 /// The first row number behind `from` at which the table can be read again.
-fn next_readable(db: &Connection, table: &Table, from: i64) -> Option<i64> {
+pub(super) fn next_readable(db: &Connection, table: &Table, from: i64) -> Option<i64> {
     let mut list = db.prepare_cached(table.rows).ok()?;
     let (mut number, mut step, mut tried) = (from, 1_i64, 0);
     loop {

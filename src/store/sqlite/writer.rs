@@ -1,19 +1,22 @@
 //! The one thread that writes: it takes every batch that waits, commits them in one transaction and
 //! answers all of them after its one sync.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, TrySendError, sync_channel};
 use std::thread::JoinHandle;
 
-use rusqlite::wal::CheckpointMode;
 use rusqlite::{
     Connection, ErrorCode, OptionalExtension, Transaction, TransactionBehavior, params,
 };
 
+use super::checkpoints::{self, Checkpoints};
 use super::folder::Folder;
 use super::foreign::Foreign;
-use super::schema;
+use super::index::{Entering, Index};
+use super::{schema, spawn};
+use crate::base::id::ObjectId;
 use crate::base::limits::{
     BATCHES_PER_TRANSACTION_MAX, BATCHES_WAITING_MAX, TOMBSTONES_KEPT, WAL_FRAMES_IDLE_MAX,
     WAL_FRAMES_MAX,
@@ -35,7 +38,7 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    pub(super) fn start(folder: &Folder) -> Result<(Self, Arc<Foreign>)> {
+    pub(super) fn start(folder: &Folder, index: &Arc<Index>) -> Result<(Self, Arc<Foreign>)> {
         let database = folder.database();
         let mut db = schema::open_writer(&database)?;
         let frames = Arc::new(AtomicU64::new(0));
@@ -51,6 +54,8 @@ impl Writer {
         let work = Work {
             db,
             foreign: Arc::clone(&foreign),
+            index: Arc::clone(index),
+            entering: None,
             waiting,
             stopped: Arc::clone(&stopped),
             frames,
@@ -97,6 +102,9 @@ struct Work {
     /// Before the writing connection, which must close last.
     foreign: Arc<Foreign>,
     db: Connection,
+    index: Arc<Index>,
+    /// Objects that are being entered into the index, between the groups.
+    entering: Option<Entering>,
     waiting: Receiver<Request>,
     stopped: Arc<AtomicBool>,
     frames: Arc<AtomicU64>,
@@ -107,24 +115,43 @@ struct Work {
 
 impl Work {
     fn run(mut self) {
-        while let Ok(first) = self.waiting.recv() {
-            let mut group = vec![first];
-            group.extend(
-                self.waiting
-                    .try_iter()
-                    .take(BATCHES_PER_TRANSACTION_MAX - 1),
-            );
-            let (batches, answers): (Vec<_>, Vec<_>) = group
-                .into_iter()
-                .map(|request| (request.batch, request.answer))
-                .unzip();
-            let outcomes = self.commit_all(&batches);
-            for (answer, outcome) in answers.into_iter().zip(outcomes) {
-                // Who no longer waits for the answer does not need it.
-                drop(answer.send(outcome));
+        while let Some(group) = self.next_group() {
+            let alone = group.len() <= 1;
+            if !group.is_empty() {
+                let (batches, answers): (Vec<_>, Vec<_>) = group
+                    .into_iter()
+                    .map(|request| (request.batch, request.answer))
+                    .unzip();
+                let outcomes = self.commit_all(&batches);
+                for (answer, outcome) in answers.into_iter().zip(outcomes) {
+                    // Who no longer waits for the answer does not need it.
+                    drop(answer.send(outcome));
+                }
             }
-            self.checkpoint();
+            self.enter_objects();
+            self.checkpoint(alone);
         }
+    }
+
+    /// Waits for batches and takes all that wait; takes none where there is other work. `None` when
+    /// nobody can send any more.
+    fn next_group(&mut self) -> Option<Vec<Request>> {
+        let first = if self.entering.is_none() {
+            self.waiting.recv().ok()?
+        } else {
+            match self.waiting.try_recv() {
+                Ok(first) => first,
+                Err(TryRecvError::Empty) => return Some(Vec::new()),
+                Err(TryRecvError::Disconnected) => return None,
+            }
+        };
+        let mut group = vec![first];
+        group.extend(
+            self.waiting
+                .try_iter()
+                .take(BATCHES_PER_TRANSACTION_MAX - 1),
+        );
+        Some(group)
     }
 
     /// Commits what can be committed of the group, and says what became of each.
@@ -132,38 +159,65 @@ impl Work {
         if self.stopped.load(Ordering::SeqCst) {
             return batches.iter().map(|_| Err(StoreError::Stopped)).collect();
         }
-        match apply_group(&mut self.db, &self.foreign, batches) {
+        match apply_group(&mut self.db, &self.foreign, &self.index, batches) {
             Ok(outcomes) => outcomes,
             Err(failure) => {
-                let refusal = refusal_of(&failure);
-                if !matches!(refusal, Refusal::Full | Refusal::Busy) {
-                    // A failed write or sync may have left pages that only look written: never go on.
-                    self.stopped.store(true, Ordering::SeqCst);
-                    tracing::error!(error = %failure, "a write failed; the store refuses writes from now on");
-                }
+                let refusal = self.note_failure(&failure);
                 batches.iter().map(|_| Err(refusal.to_error())).collect()
             }
         }
     }
 
-    /// Keeps the log short: the helper copies it beside the saves; where it cannot keep up, the
-    /// writer does it itself, after it has answered, so that the log can start again.
-    fn checkpoint(&mut self) {
+    /// Enters objects into the index where many are due: a step after each group, and on as long as
+    /// nobody waits.
+    fn enter_objects(&mut self) {
+        if self.stopped.load(Ordering::SeqCst) {
+            self.entering = None;
+            return;
+        }
+        let due = self.entering.take().or_else(|| self.index.entering());
+        if let Some(mut entering) = due {
+            match entering.step(&self.index, &mut self.db) {
+                Ok(true) => {}
+                Ok(false) => self.entering = Some(entering),
+                // It begins anew after the next group.
+                Err(failure) => drop(self.note_failure(&failure)),
+            }
+        }
+    }
+
+    /// Stops the store after a failure that it cannot outlive.
+    fn note_failure(&self, failure: &rusqlite::Error) -> Refusal {
+        let refusal = refusal_of(failure);
+        if !matches!(refusal, Refusal::Full | Refusal::Busy) {
+            // A failed write or sync may have left pages that only look written: never go on.
+            self.stopped.store(true, Ordering::SeqCst);
+            tracing::error!(error = %failure, "a write failed; the store refuses writes from now on");
+        }
+        refusal
+    }
+
+    /// Keeps the log short: the helper copies it beside the saves. To start again, which keeps it in
+    /// blocks that the disk has given already, it needs a moment at which all of it is copied: then
+    /// the writer copies, after it has answered, the little that came while the helper did. Where
+    /// batches come one by one nobody waits meanwhile; among many that happens seldom.
+    fn checkpoint(&mut self, alone: bool) {
         let frames = self.frames.load(Ordering::Relaxed);
         if frames < self.copied {
             // The log has started again.
             self.copied = 0;
         }
-        if frames > WAL_FRAMES_MAX {
-            if let Err(e) = self
-                .db
-                .wal_checkpoint_v2(None::<&str>, CheckpointMode::PASSIVE)
-            {
-                tracing::warn!(error = %e, "a checkpoint failed");
-            }
-        } else if frames - self.copied > WAL_FRAMES_IDLE_MAX {
+        let most = if alone {
+            WAL_FRAMES_IDLE_MAX
+        } else {
+            WAL_FRAMES_MAX
+        };
+        let long = frames > most;
+        let due = frames - self.copied > WAL_FRAMES_IDLE_MAX || long && self.copied <= most;
+        if due && self.checkpoints.begin() {
             self.copied = frames;
-            self.checkpoints.wish();
+        } else if long && !due && !self.checkpoints.is_copying() {
+            checkpoints::copy(&self.db);
         }
     }
 }
@@ -172,94 +226,125 @@ impl Work {
 fn apply_group(
     db: &mut Connection,
     foreign: &Foreign,
+    index: &Index,
     batches: &[Batch],
 ) -> rusqlite::Result<Vec<Result<Version>>> {
     let tx = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    let mut version = schema::last_version(&tx)?;
+    let version = schema::last_version(&tx)?;
     foreign.note(version);
-    let mut outcomes = Vec::with_capacity(batches.len());
-    let mut changed = false;
-    for batch in batches {
-        if let Some(refused) = check(&tx, batch)? {
-            outcomes.push(Err(refused));
-        } else {
-            apply(&tx, batch, &mut version)?;
-            changed = true;
-            outcomes.push(Ok(version));
-        }
+    let names_objects = |batch: &Batch| !(batch.objects.is_empty() && batch.required.is_empty());
+    if batches.iter().any(names_objects) {
+        index.catch_up(&tx)?;
     }
-    if changed {
+    let mut group = Group {
+        tx: &tx,
+        index,
+        put: HashMap::new(),
+        version,
+    };
+    let mut outcomes = Vec::with_capacity(batches.len());
+    for batch in batches {
+        outcomes.push(match group.check(batch)? {
+            Some(refused) => Err(refused),
+            None => group.apply(batch).map(Ok)?,
+        });
+    }
+    let Group { put, version, .. } = group;
+    if outcomes.iter().any(Result::is_ok) {
         tx.commit()?;
+        index.add(put);
         foreign.note_own(version);
     }
     Ok(outcomes)
 }
 
-/// Why the batch cannot be applied, if it cannot.
-fn check(tx: &Transaction<'_>, batch: &Batch) -> rusqlite::Result<Option<StoreError>> {
-    let mut find = tx.prepare_cached("SELECT version FROM record WHERE key = ?1")?;
-    for write in &batch.writes {
-        if write.expect == Expect::Anything {
-            continue;
-        }
-        let found: Option<Version> = find.query_one([&write.key], |row| row.get(0)).optional()?;
-        let fine = match write.expect {
-            Expect::Anything => true,
-            Expect::Absent => found.is_none(),
-            Expect::Version(version) => found == Some(version),
-        };
-        if !fine {
-            return Ok(Some(StoreError::Conflict {
-                key: write.key.clone(),
-            }));
-        }
-    }
-    let mut exists = tx.prepare_cached("SELECT 1 FROM object WHERE id = ?1")?;
-    for id in &batch.required {
-        if !batch.objects.iter().any(|new| new.id == *id) && !exists.exists([id.as_bytes()])? {
-            return Ok(Some(StoreError::Missing { id: *id }));
-        }
-    }
-    Ok(None)
+/// A transaction of several batches.
+struct Group<'a> {
+    tx: &'a Transaction<'a>,
+    index: &'a Index,
+    /// Rows that it has put.
+    put: HashMap<ObjectId, i64>,
+    /// The last write's.
+    version: Version,
 }
 
-fn apply(tx: &Transaction<'_>, batch: &Batch, version: &mut Version) -> rusqlite::Result<()> {
-    let mut put = tx.prepare_cached(
-        "INSERT INTO object (id, kind, size, sha256, bytes) VALUES (?1, ?2, ?3, ?4, ?5)
-         ON CONFLICT (id) DO NOTHING",
-    )?;
-    for new in &batch.objects {
-        let bytes = match &new.body {
-            NewBody::Inline(bytes) => Some(bytes.as_ref()),
-            NewBody::Published => None,
-        };
-        let sha256 = new.sha256.as_ref().map(|id| id.as_bytes().as_slice());
-        put.execute(params![
-            new.id.as_bytes(),
-            new.kind.code(),
-            new.size,
-            sha256,
-            bytes
-        ])?;
+impl Group<'_> {
+    fn contains(&self, id: ObjectId) -> rusqlite::Result<bool> {
+        Ok(self.put.contains_key(&id) || self.index.find_known(self.tx, id)?.is_some())
     }
-    let mut write = tx.prepare_cached(
-        "INSERT INTO record (version, key, value) VALUES (?1, ?2, ?3)
-         ON CONFLICT (key) DO UPDATE SET version = excluded.version, value = excluded.value",
-    )?;
-    let mut delete = tx.prepare_cached("DELETE FROM record WHERE key = ?1")?;
-    let mut bury = tx.prepare_cached("INSERT INTO tombstone (version, key) VALUES (?1, ?2)")?;
-    let mut forget = tx.prepare_cached("DELETE FROM tombstone WHERE version < ?1")?;
-    for record in &batch.writes {
-        if let Some(value) = &record.value {
-            *version += 1;
-            write.execute(params![*version, record.key, value.as_ref()])?;
-        } else if delete.execute([&record.key])? > 0 {
-            *version += 1;
-            bury.execute(params![*version, record.key])?;
-            forget.execute([version.saturating_sub(TOMBSTONES_KEPT)])?;
+
+    /// Why the batch cannot be applied, if it cannot.
+    fn check(&self, batch: &Batch) -> rusqlite::Result<Option<StoreError>> {
+        let mut find = self
+            .tx
+            .prepare_cached("SELECT version FROM record WHERE key = ?1")?;
+        for write in &batch.writes {
+            if write.expect == Expect::Anything {
+                continue;
+            }
+            let found: Option<Version> =
+                find.query_one([&write.key], |row| row.get(0)).optional()?;
+            let fine = match write.expect {
+                Expect::Anything => true,
+                Expect::Absent => found.is_none(),
+                Expect::Version(version) => found == Some(version),
+            };
+            if !fine {
+                return Ok(Some(StoreError::Conflict {
+                    key: write.key.clone(),
+                }));
+            }
         }
+        for id in &batch.required {
+            if !batch.objects.iter().any(|new| new.id == *id) && !self.contains(*id)? {
+                return Ok(Some(StoreError::Missing { id: *id }));
+            }
+        }
+        Ok(None)
     }
-    Ok(())
+
+    fn apply(&mut self, batch: &Batch) -> rusqlite::Result<Version> {
+        let tx = self.tx;
+        let mut put = tx.prepare_cached(
+            "INSERT INTO object (id, kind, size, sha256, bytes) VALUES (?1, ?2, ?3, ?4, ?5)",
+        )?;
+        for new in &batch.objects {
+            if self.contains(new.id)? {
+                continue;
+            }
+            let bytes = match &new.body {
+                NewBody::Inline(bytes) => Some(bytes.as_ref()),
+                NewBody::Published => None,
+            };
+            let sha256 = new.sha256.as_ref().map(|id| id.as_bytes().as_slice());
+            let row = put.insert(params![
+                new.id.as_bytes(),
+                new.kind.code(),
+                new.size,
+                sha256,
+                bytes
+            ])?;
+            self.put.insert(new.id, row);
+        }
+        let mut write = tx.prepare_cached(
+            "INSERT INTO record (version, key, value) VALUES (?1, ?2, ?3)
+             ON CONFLICT (key) DO UPDATE SET version = excluded.version, value = excluded.value",
+        )?;
+        let mut delete = tx.prepare_cached("DELETE FROM record WHERE key = ?1")?;
+        let mut bury = tx.prepare_cached("INSERT INTO tombstone (version, key) VALUES (?1, ?2)")?;
+        let mut forget = tx.prepare_cached("DELETE FROM tombstone WHERE version < ?1")?;
+        for record in &batch.writes {
+            if let Some(value) = &record.value {
+                self.version += 1;
+                write.execute(params![self.version, record.key, value.as_ref()])?;
+            } else if delete.execute([&record.key])? > 0 {
+                self.version += 1;
+                bury.execute(params![self.version, record.key])?;
+                forget.execute([self.version.saturating_sub(TOMBSTONES_KEPT)])?;
+            }
+        }
+        Ok(self.version)
+    }
 }
 
 /// A failure of a whole group, as each of its callers is told.
@@ -285,53 +370,4 @@ fn refusal_of(failure: &rusqlite::Error) -> Refusal {
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Refusal::Busy,
         _ => Refusal::Stopped,
     }
-}
-
-/// The way to the thread that copies the log into the database beside the writer. Dropped, it waits
-/// for the thread to end.
-struct Checkpoints {
-    wishes: Option<SyncSender<()>>,
-    thread: Option<JoinHandle<()>>,
-}
-
-impl Checkpoints {
-    fn start(db: Connection) -> Result<Self> {
-        let (wishes, wished) = sync_channel::<()>(1);
-        let thread = spawn("store-checkpoint", move || {
-            while wished.recv().is_ok() {
-                if let Err(e) = db.wal_checkpoint_v2(None::<&str>, CheckpointMode::PASSIVE) {
-                    tracing::warn!(error = %e, "a checkpoint failed");
-                }
-            }
-        })?;
-        Ok(Self {
-            wishes: Some(wishes),
-            thread: Some(thread),
-        })
-    }
-
-    fn wish(&self) {
-        if let Some(wishes) = &self.wishes {
-            // Full means that the thread has been told already.
-            let _told = wishes.try_send(());
-        }
-    }
-}
-
-impl Drop for Checkpoints {
-    fn drop(&mut self) {
-        drop(self.wishes.take());
-        if let Some(thread) = self.thread.take()
-            && thread.join().is_err()
-        {
-            tracing::error!("the store's checkpoints ended in a panic");
-        }
-    }
-}
-
-fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>> {
-    let thread = std::thread::Builder::new()
-        .name(name.to_owned())
-        .spawn(work);
-    thread.map_err(|e| StoreError::io("starting a thread", e))
 }
