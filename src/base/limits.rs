@@ -71,6 +71,17 @@ pub const COMPRESS_BYTES_MIN: usize = 1024;
 /// Most snapshots on a page of the history.
 pub const HISTORY_PAGE_MAX: usize = 100;
 
+/// Objects of a large change after which they are committed ahead of it.
+pub const SPILL_OBJECTS: usize = 1000;
+/// Bytes of them after which they are.
+pub const SPILL_BYTES: usize = 8 << 20;
+/// Entries of one directory that are laid into it at once.
+pub const ENTRIES_LAID_AT_ONCE: usize = 1000;
+/// Names of a folder that an import has in memory; of a larger folder it reads the names again.
+pub const NAMES_AT_ONCE: usize = 50_000;
+/// Files that may have changed in a branch between the overlay of an import and its commit; after
+/// more the import is laid over the branch once more.
+pub const CHANGES_FOLLOWED_MAX: usize = 10_000;
 /// Most saves of one branch that share a commit.
 pub const SAVES_PER_COMMIT_MAX: usize = 64;
 /// Most batches that share a transaction and its sync.
