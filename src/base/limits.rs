@@ -60,6 +60,8 @@ pub const BLOB_SEARCH_NODES_MAX: usize = 250_000;
 pub const PAGE_ENTRIES_MAX: u64 = 100;
 /// Entries on a page of a list unless the client asks for another number.
 pub const PAGE_ENTRIES_USUAL: u64 = 20;
+/// Entries of a listing above which it is made while it is sent, and not held in memory: a few MiB.
+pub const LISTED_ENTRIES_WHOLE_MAX: u64 = 10_000;
 /// Longest expression that filters branches, in bytes.
 pub const REGEX_BYTES_MAX: usize = 1024;
 /// Largest program that is made of such an expression, in bytes.
