@@ -103,6 +103,8 @@ pub const RECORD_CACHE_BYTES: u64 = 16 << 20;
 pub const NODE_CACHE_BYTES: u64 = 64 << 20;
 /// Memory for small blobs, in bytes.
 pub const BLOB_CACHE_BYTES: u64 = 32 << 20;
+/// Large blobs kept in mind as read whole and found right, entries; another is read whole once more.
+pub const SOUND_BLOBS_KEPT: usize = 100_000;
 /// Memory for answers that are asked for again, in bytes.
 pub const WARM_BYTES: u64 = 32 << 20;
 /// Longest answer that is kept, in bytes.

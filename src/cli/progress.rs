@@ -39,6 +39,7 @@ impl<'a> Progress<'a> {
     /// Says something that stays, on a line of its own.
     pub(super) fn tell(&mut self, text: &str) {
         self.wipe();
+        // As with progress, nobody who cannot be told must stop the work.
         let _told = writeln!(self.err, "{text}");
     }
 
