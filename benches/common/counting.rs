@@ -16,6 +16,9 @@ pub struct Passed {
     pub objects: u64,
     /// Bytes committed: of objects in rows, and of records with their keys.
     pub bytes: u64,
+    /// The most objects of one commit, and of the last.
+    pub objects_at_most: u64,
+    pub objects_at_last: u64,
     pub blob_reads: u64,
     pub node_reads: u64,
     pub manifest_reads: u64,
@@ -95,7 +98,10 @@ impl<S: Store> Store for Counting<S> {
         {
             let mut passed = self.passed();
             passed.commits += 1;
-            passed.objects += u64::try_from(batch.objects.len()).unwrap();
+            let objects = u64::try_from(batch.objects.len()).unwrap();
+            passed.objects += objects;
+            passed.objects_at_most = passed.objects_at_most.max(objects);
+            passed.objects_at_last = objects;
             passed.bytes += u64::try_from(bytes).unwrap();
         }
         self.store.commit(batch)

@@ -16,7 +16,7 @@ use siteconf::base::branch_name::BranchName;
 use siteconf::base::clock::SystemClock;
 use siteconf::base::file_path::FilePath;
 use siteconf::base::repo_id::RepoId;
-use siteconf::repo::{Action, Condition, NewFile, ProjectWriter, Repository, Saved};
+use siteconf::repo::{Action, Condition, NewFile, Project, ProjectWriter, Repository, Saved};
 use siteconf::store::Store;
 use siteconf::store::record_cache::RecordCache;
 use siteconf::store::sqlite::SqliteStore;
@@ -85,18 +85,37 @@ impl Bench {
     pub fn new() -> Self {
         // Beside the build: /tmp may be in memory, where a sync costs nothing.
         let root = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        let id = RepoId::parse("bench/shop.erp").unwrap();
+        Self::on(root, |repository| {
+            repository.create_project(&id, 1).unwrap()
+        })
+    }
+
+    fn on(root: tempfile::TempDir, project: impl FnOnce(&Repository) -> Project) -> Self {
         let store = SqliteStore::open_locked(root.path()).unwrap();
         let counts = Arc::new(RecordCache::new(Counting::new(store)));
         let repository =
             Repository::new(Arc::clone(&counts) as Arc<dyn Store>, Arc::new(SystemClock));
-        let id = RepoId::parse("bench/shop.erp").unwrap();
-        let project = ProjectWriter::new(repository.create_project(&id, 1).unwrap(), "bench");
+        let project = ProjectWriter::new(project(&repository), "bench");
         Self {
             counts,
             repository,
             project,
             root,
         }
+    }
+
+    /// The same store, with nothing of it in memory. This one must not be used any more.
+    pub fn reopened(self) -> Self {
+        let Self {
+            counts,
+            repository,
+            project,
+            root,
+        } = self;
+        let id = project.repo_id().clone();
+        drop((counts, repository, project));
+        Self::on(root, |repository| repository.project(&id).unwrap())
     }
 
     /// Makes a branch of so many files that all have the same few bytes.

@@ -1,5 +1,6 @@
 //! The path of a file or folder inside a branch.
 
+use std::borrow::Borrow;
 use std::fmt;
 
 use super::limits::{PATH_BYTES_MAX, PATH_SEGMENTS_MAX, SEGMENT_BYTES_MAX};
@@ -97,6 +98,12 @@ fn refuse(reason: &'static str) -> NameError {
     NameError {
         what: "path",
         reason,
+    }
+}
+
+impl Borrow<str> for FilePath {
+    fn borrow(&self) -> &str {
+        &self.0
     }
 }
 

@@ -60,6 +60,8 @@ pub const BLOB_SEARCH_NODES_MAX: usize = 250_000;
 pub const PAGE_ENTRIES_MAX: u64 = 100;
 /// Entries on a page of a list unless the client asks for another number.
 pub const PAGE_ENTRIES_USUAL: u64 = 20;
+/// Entries of a listing above which it is made while it is sent, and not held in memory: a few MiB.
+pub const LISTED_ENTRIES_WHOLE_MAX: u64 = 10_000;
 /// Longest expression that filters branches, in bytes.
 pub const REGEX_BYTES_MAX: usize = 1024;
 /// Largest program that is made of such an expression, in bytes.
@@ -71,6 +73,17 @@ pub const COMPRESS_BYTES_MIN: usize = 1024;
 /// Most snapshots on a page of the history.
 pub const HISTORY_PAGE_MAX: usize = 100;
 
+/// Objects of a large change after which they are committed ahead of it.
+pub const SPILL_OBJECTS: usize = 1000;
+/// Bytes of them after which they are.
+pub const SPILL_BYTES: usize = 8 << 20;
+/// Entries of one directory that are laid into it at once.
+pub const ENTRIES_LAID_AT_ONCE: usize = 1000;
+/// Names of a folder that an import has in memory; of a larger folder it reads the names again.
+pub const NAMES_AT_ONCE: usize = 50_000;
+/// Files that may have changed in a branch between the overlay of an import and its commit; after
+/// more the import is laid over the branch once more.
+pub const CHANGES_FOLLOWED_MAX: usize = 10_000;
 /// Most saves of one branch that share a commit.
 pub const SAVES_PER_COMMIT_MAX: usize = 64;
 /// Most batches that share a transaction and its sync.
@@ -94,6 +107,8 @@ pub const RECORD_CACHE_BYTES: u64 = 16 << 20;
 pub const NODE_CACHE_BYTES: u64 = 64 << 20;
 /// Memory for small blobs, in bytes.
 pub const BLOB_CACHE_BYTES: u64 = 32 << 20;
+/// Large blobs kept in mind as read whole and found right, entries; another is read whole once more.
+pub const SOUND_BLOBS_KEPT: usize = 100_000;
 /// Memory for answers that are asked for again, in bytes.
 pub const WARM_BYTES: u64 = 32 << 20;
 /// Longest answer that is kept, in bytes.

@@ -10,8 +10,9 @@ const INTERVAL: Duration = Duration::from_millis(100);
 
 /// The line. Dropped, it is wiped.
 pub(super) struct Progress<'a> {
-    /// `None` where nobody looks.
-    err: Option<&'a mut dyn Write>,
+    err: &'a mut dyn Write,
+    /// False where nobody looks.
+    shows: bool,
     shown_at: Option<Instant>,
 }
 
@@ -19,27 +20,38 @@ impl<'a> Progress<'a> {
     /// Shows on standard error, if that is a terminal.
     pub(super) fn new(streams: &'a mut Streams<'_>) -> Self {
         Self {
-            err: streams.err_is_terminal.then_some(&mut *streams.err),
+            err: &mut *streams.err,
+            shows: streams.err_is_terminal,
             shown_at: None,
         }
     }
 
     /// Says how far the work is; the text is made only when it is shown.
     pub(super) fn say(&mut self, text: impl FnOnce() -> String) {
-        let Some(err) = &mut self.err else { return };
-        if self.shown_at.is_some_and(|at| at.elapsed() < INTERVAL) {
+        if !self.shows || self.shown_at.is_some_and(|at| at.elapsed() < INTERVAL) {
             return;
         }
         self.shown_at = Some(Instant::now());
         // Progress that cannot be shown must not stop the work.
-        let _shown = write!(err, "\r\x1b[K{}", text()).and_then(|()| err.flush());
+        let _shown = write!(self.err, "\r\x1b[K{}", text()).and_then(|()| self.err.flush());
+    }
+
+    /// Says something that stays, on a line of its own.
+    pub(super) fn tell(&mut self, text: &str) {
+        self.wipe();
+        // As with progress, nobody who cannot be told must stop the work.
+        let _told = writeln!(self.err, "{text}");
+    }
+
+    fn wipe(&mut self) {
+        if self.shown_at.take().is_some() {
+            let _wiped = write!(self.err, "\r\x1b[K").and_then(|()| self.err.flush());
+        }
     }
 }
 
 impl Drop for Progress<'_> {
     fn drop(&mut self) {
-        if let (Some(err), Some(_)) = (&mut self.err, self.shown_at) {
-            let _wiped = write!(err, "\r\x1b[K").and_then(|()| err.flush());
-        }
+        self.wipe();
     }
 }

@@ -13,7 +13,7 @@ use super::progress::Progress;
 use super::{Error, Result, Streams};
 use crate::base::branch_name::BranchName;
 use crate::base::repo_id::RepoId;
-use crate::repo::{self, Missing, Project, ProjectWriter};
+use crate::repo::{self, ImportStep, Missing, Project, ProjectWriter};
 
 /// Who a change is recorded under that the command line made.
 const ACTOR: &str = "command line";
@@ -85,16 +85,18 @@ pub(super) fn import(wish: &Import, opened: &Opened, streams: &mut Streams<'_>) 
 
     let mut progress = Progress::new(streams);
     let (mut files, mut bytes): (u64, u64) = (0, 0);
-    let report = writer.import(&branch, &wish.dir, wish.mirror, |file| {
-        files += 1;
-        bytes = bytes.saturating_add(file.size);
-        progress.say(|| format!("{files} files, {bytes} bytes read"));
+    let report = writer.import(&branch, &wish.dir, wish.mirror, |step| match step {
+        ImportStep::Taken { size, .. } => {
+            files += 1;
+            bytes = bytes.saturating_add(size);
+            progress.say(|| format!("{files} files, {bytes} bytes read"));
+        }
+        ImportStep::Skipped { path, reason } => {
+            progress.tell(&format!("skipped {}: {reason}", shown(path)));
+        }
     })?;
     drop(progress);
 
-    for (path, reason) in &report.skipped {
-        writeln!(streams.err, "skipped {}: {reason}", shown(path))?;
-    }
     let digest = report.revision.digest()?;
     writeln!(
         streams.out,
@@ -102,7 +104,7 @@ pub(super) fn import(wish: &Import, opened: &Opened, streams: &mut Streams<'_>) 
          the branch is now {}",
         report.files,
         report.bytes,
-        report.skipped.len(),
+        report.skipped,
         report.snapshot,
         digest.short_id()
     )?;

@@ -37,10 +37,15 @@ fn is_zero(weight: &str) -> bool {
     value.is_some_and(|value| value.parse::<f32>().is_ok_and(|value| value <= 0.0))
 }
 
+/// What compresses bytes into a buffer.
+pub(super) fn encoder(into: Vec<u8>) -> GzEncoder<Vec<u8>> {
+    // Listings are ids and paths: a higher level costs several times as much for a few per cent.
+    GzEncoder::new(into, Compression::new(3))
+}
+
 /// Compresses bytes. The same bytes always give the same.
 pub(super) fn compressed(bytes: &[u8]) -> Vec<u8> {
-    // Listings are ids and paths: a higher level costs several times as much for a few per cent.
-    let mut encoder = GzEncoder::new(Vec::with_capacity(bytes.len() / 3), Compression::new(3));
+    let mut encoder = encoder(Vec::with_capacity(bytes.len() / 3));
     encoder
         .write_all(bytes)
         .and_then(|()| encoder.finish())

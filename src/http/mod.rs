@@ -31,6 +31,7 @@ mod json;
 mod large_body;
 mod links;
 mod login;
+mod long_list;
 mod names;
 mod openapi;
 mod origin;

@@ -8,9 +8,10 @@ use bytes::Bytes;
 use super::load::{NodeSource, Nodes};
 use crate::base::digest::{byte_count, manifest_id, node_id};
 use crate::base::id::{Kind, ManifestId, NodeId};
+use crate::base::limits::{SPILL_BYTES, SPILL_OBJECTS};
 use crate::object::manifest::Manifest;
 use crate::object::node::Node;
-use crate::store::{NewBody, NewObject, Result};
+use crate::store::{Batch, NewBody, NewObject, Result, StoreError};
 
 /// Collects the objects that edits make. Later edits of the same draft see them.
 #[derive(Debug)]
@@ -18,6 +19,8 @@ pub struct Draft<'a> {
     nodes: &'a Nodes,
     new: HashMap<NodeId, Arc<Node>>,
     objects: Vec<NewObject>,
+    /// Of the objects that are in memory.
+    bytes: usize,
 }
 
 impl<'a> Draft<'a> {
@@ -27,6 +30,7 @@ impl<'a> Draft<'a> {
             nodes,
             new: HashMap::new(),
             objects: Vec::new(),
+            bytes: 0,
         }
     }
 
@@ -48,9 +52,52 @@ impl<'a> Draft<'a> {
         id
     }
 
+    /// Adds an object that nodes will name, a file's blob.
+    pub fn put_object(&mut self, object: NewObject) {
+        if let NewBody::Inline(bytes) = &object.body {
+            self.bytes += bytes.len();
+        }
+        self.objects.push(object);
+    }
+
     /// The objects to commit. The draft stays readable.
     pub fn take_objects(&mut self) -> Vec<NewObject> {
+        self.bytes = 0;
         std::mem::take(&mut self.objects)
+    }
+
+    /// Commits the objects so far if they are many, so that memory does not grow with a large change.
+    /// They stay unreferenced if the change is not made in the end.
+    ///
+    /// # Limits
+    /// [`SPILL_OBJECTS`] or [`SPILL_BYTES`] are many.
+    pub fn spill(&mut self) -> Result<()> {
+        if self.objects.len() >= SPILL_OBJECTS || self.bytes >= SPILL_BYTES {
+            self.spill_all()?;
+        }
+        Ok(())
+    }
+
+    /// Commits all objects so far, ahead of what names them.
+    pub fn spill_all(&mut self) -> Result<()> {
+        let objects = self.take_objects();
+        if objects.is_empty() {
+            return Ok(());
+        }
+        let batch = Batch {
+            objects,
+            ..Batch::default()
+        };
+        loop {
+            match self.nodes.objects().store().commit(batch.clone()) {
+                Ok(_) => break,
+                // Nothing is lost by waiting our turn: the store bounds its queue, not us.
+                Err(StoreError::Busy) => std::thread::yield_now(),
+                Err(error) => return Err(error),
+            }
+        }
+        self.settle();
+        Ok(())
     }
 
     /// Forgets the nodes, once they are in the store.
@@ -68,7 +115,7 @@ impl<'a> Draft<'a> {
     fn put(&mut self, kind: Kind, id: crate::base::id::ObjectId, bytes: Vec<u8>) {
         let size = byte_count(&bytes);
         let body = NewBody::Inline(Bytes::from(bytes));
-        self.objects.push(NewObject {
+        self.put_object(NewObject {
             id,
             kind,
             size,

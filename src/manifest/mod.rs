@@ -4,6 +4,7 @@
 //! equal content has equal nodes whatever its history. Who changes a tree, and why, is not known
 //! here.
 
+pub mod build;
 pub mod check;
 pub mod diff;
 pub mod digest;
@@ -11,12 +12,14 @@ pub mod draft;
 pub mod edit;
 pub mod git;
 pub mod load;
+pub mod overlay;
 pub mod page;
 pub mod rewrite;
 pub mod seek;
 pub mod split;
 pub mod walk;
 
+pub use build::Builder;
 pub use draft::Draft;
 pub use edit::{EditError, Editor};
 pub use load::{NodeSource, Nodes};

@@ -1,5 +1,6 @@
 //! Changes of a branch: what each does to the head, and the one commit that makes them.
 
+use super::import::Landing;
 use super::lane::Lanes;
 use super::records;
 use super::upload::NewFile;
@@ -106,20 +107,7 @@ pub(super) enum Change {
         to: SnapshotVersion,
         path: Option<FilePath>,
     },
-    /// Lays files whose blobs are committed already over what is to stay of the branch.
-    Import {
-        files: Vec<(FilePath, FileEntry)>,
-        base: Base,
-    },
-}
-
-/// What an import leaves of a branch.
-#[derive(Clone, Debug)]
-pub(super) enum Base {
-    /// Everything.
-    Head,
-    /// What is at these paths, files and folders.
-    Spared(Vec<FilePath>),
+    Import(Landing),
 }
 
 /// A change and who makes it.
@@ -292,14 +280,12 @@ impl<'a> Head<'a> {
                 }
                 (Operation::Batch, None, message.clone())
             }
-            Change::Import { files, base } => {
-                if let Base::Spared(paths) = base {
-                    editor = self.only(paths)?;
-                }
-                for (path, entry) in files {
-                    editor.put_file(&self.draft, path, *entry)?;
-                }
-                (Operation::Import, None, None)
+            Change::Import(landing) => {
+                let landed =
+                    landing.followed(&mut self.draft, self.record.manifest, &self.manifest)?;
+                let landed = landed.ok_or_else(|| self.conflict())?;
+                self.batch.required.push(landed.0.into());
+                return Ok(self.replace(job, landed, Operation::Import, None, None, false));
             }
             Change::Rollback { to, path } => {
                 let restored = self.rolled_back(*to, path.as_ref())?;
@@ -393,19 +379,10 @@ impl<'a> Head<'a> {
         Ok(editor.finish(&mut self.draft)?)
     }
 
-    /// The head without all but what is at these paths.
-    fn only(&self, paths: &[FilePath]) -> Result<Editor> {
-        let mut editor = Editor::empty();
-        for path in paths {
-            match seek::path(&self.draft, self.manifest.root, path)? {
-                Some(Found::File(file)) => editor.put_file(&self.draft, path, file)?,
-                Some(Found::Directory(directory)) => {
-                    editor.put_directory(&self.draft, path, directory)?;
-                }
-                None => {}
-            }
-        }
-        Ok(editor)
+    /// The head is too far from the state that a change was prepared for.
+    fn conflict(&self) -> Error {
+        let key = key::branch(self.branch.project.number(), self.branch.number);
+        StoreError::Conflict { key }.into()
     }
 
     /// Applies one action of a batch and gives the object it needs.

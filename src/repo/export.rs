@@ -5,11 +5,13 @@ use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-use super::{Body, EntryKind, Error, FileView, Result, Revision};
+use super::{Body, Error, FileView, Result, Revision};
 use crate::base::digest::byte_count;
-use crate::base::file_path::FilePath;
 use crate::base::limits::READ_CHUNK_BYTES;
 use crate::store::StoreError;
+
+/// Entries of the tree looked up at once.
+const ENTRIES_AT_ONCE: u64 = 1000;
 
 /// Lays a state out in a folder, which is made if it is missing and must be empty if not. Gives the
 /// number of files.
@@ -25,20 +27,25 @@ pub fn export(revision: &Revision, dir: &Path, mut progress: impl FnMut(&str)) -
             dir.display()
         )));
     }
-    let mut files = 0;
-    for entry in revision.list(None, true)? {
-        let target = dir.join(&entry.path);
-        match entry.kind {
-            EntryKind::Folder => fs::create_dir(&target).map_err(io)?,
-            EntryKind::File { .. } => {
-                let file = revision.file(&FilePath::parse(&entry.path)?)?;
-                write_file(&file, &target)?;
-                files += 1;
-                progress(&entry.path);
-            }
+    let listing = revision.listing(None, true)?;
+    let (mut files, mut laid) = (0, 0);
+    loop {
+        let entries = listing.opened_part(laid, ENTRIES_AT_ONCE)?;
+        if entries.is_empty() {
+            return Ok(files);
+        }
+        laid += ENTRIES_AT_ONCE;
+        for (path, file) in entries {
+            let target = dir.join(&path);
+            let Some(file) = file else {
+                fs::create_dir(&target).map_err(io)?;
+                continue;
+            };
+            write_file(&file, &target)?;
+            files += 1;
+            progress(&path);
         }
     }
-    Ok(files)
 }
 
 fn write_file(file: &FileView, target: &Path) -> Result<()> {

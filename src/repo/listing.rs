@@ -52,6 +52,16 @@ impl Listing {
         self.total
     }
 
+    /// How many folders come first; none in a recursive one, where they lie between the files.
+    pub fn folders(&self) -> u64 {
+        self.folders
+    }
+
+    /// Names what it lists, and how: of equal texts the entries are equal.
+    pub fn content(&self) -> String {
+        format!("{}\n{}\n{}", self.root, self.recursive, self.prefix)
+    }
+
     /// What is below the folder, at any depth, itself not counted.
     pub fn totals(&self) -> Result<Totals> {
         let nodes = self.revision.nodes();

@@ -33,7 +33,7 @@ pub use digests::BranchDigest;
 pub use error::{Error, Missing, Result};
 pub use export::export;
 pub use history::Snapshot;
-pub use import::{ImportReport, ImportedFile};
+pub use import::{ImportReport, ImportStep};
 pub use listing::Listing;
 pub use patch::{Patch, patch, text_diff};
 pub use project::Project;

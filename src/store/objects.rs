@@ -1,7 +1,6 @@
 //! Objects as the layers above see them: held against their ids, small ones kept in memory.
 
 use std::sync::Arc;
-use std::sync::Mutex;
 
 use bytes::Bytes;
 use quick_cache::sync::Cache;
@@ -10,7 +9,7 @@ use super::error::damaged;
 use super::{Body, Result, Store, StoreError, StoredObject};
 use crate::base::digest::{byte_count, object_id};
 use crate::base::id::{BlobId, Kind, ObjectId, Sha256};
-use crate::base::limits::{BLOB_CACHE_BYTES, INLINE_BYTES_MAX, READ_CHUNK_BYTES};
+use crate::base::limits::{BLOB_CACHE_BYTES, INLINE_BYTES_MAX, READ_CHUNK_BYTES, SOUND_BLOBS_KEPT};
 
 /// A blob that was held against its id.
 #[derive(Clone, Debug)]
@@ -28,8 +27,8 @@ pub struct Blob {
 pub struct Objects {
     store: Arc<dyn Store>,
     blobs: Cache<BlobId, Blob, ByBytes>,
-    /// Large blobs that were read whole and found right since the start.
-    sound: Mutex<std::collections::HashSet<BlobId>>,
+    /// Large blobs that were read whole and found right since the start, as many as are kept.
+    sound: Cache<BlobId, ()>,
 }
 
 #[derive(Clone, Debug)]
@@ -53,7 +52,7 @@ impl Objects {
         Self {
             store,
             blobs: Cache::with_weighter(items, BLOB_CACHE_BYTES, ByBytes),
-            sound: Mutex::default(),
+            sound: Cache::new(SOUND_BLOBS_KEPT),
         }
     }
 
@@ -131,11 +130,11 @@ impl Objects {
         Ok(stored)
     }
 
-    /// Reads a large blob once since the start and holds it against its id. Its file is never
-    /// written in place, so what was right stays right as far as the disk keeps it.
+    /// Reads a large blob whole, once since the start as long as that is kept in mind, and holds it
+    /// against its id. Its file is never written in place, so what was right stays right as far as the
+    /// disk keeps it.
     fn check_large(&self, id: BlobId, stored: &StoredObject) -> Result<()> {
-        let sound = || self.sound.lock().expect("no panic while held");
-        if sound().contains(&id) {
+        if self.sound.get(&id).is_some() {
             return Ok(());
         }
         if large_body_id(stored)
@@ -144,7 +143,7 @@ impl Objects {
         {
             return Err(damaged(Kind::Blob, id.into(), "its file holds other bytes"));
         }
-        sound().insert(id);
+        self.sound.insert(id, ());
         Ok(())
     }
 }

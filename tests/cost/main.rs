@@ -5,6 +5,7 @@
 mod common;
 
 mod caches;
+mod imports;
 mod reads;
 mod saves;
 mod tracked;

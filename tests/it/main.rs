@@ -30,6 +30,7 @@ mod history;
 mod import;
 mod json_bodies;
 mod login;
+mod long_lists;
 mod openapi;
 mod projects;
 mod ranges;

@@ -12,6 +12,8 @@ mod large;
 #[cfg(test)]
 mod model;
 #[cfg(test)]
+mod overlays;
+#[cfg(test)]
 mod pages;
 #[cfg(test)]
 mod shape;

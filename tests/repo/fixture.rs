@@ -32,8 +32,12 @@ pub(crate) fn version(number: u64) -> SnapshotVersion {
 
 impl Scene {
     pub(crate) fn on(store: impl Store + 'static) -> Self {
+        Self::over(Arc::new(store))
+    }
+
+    pub(crate) fn over(store: Arc<dyn Store>) -> Self {
         let clock = Arc::new(ManualClock::new(Timestamp::parse("2026-11-21").unwrap()));
-        let repository = Repository::new(Arc::new(store), Arc::clone(&clock) as Arc<_>);
+        let repository = Repository::new(store, Arc::clone(&clock) as Arc<_>);
         let project = repository
             .create_project(&RepoId::parse("acme/shop.erp").unwrap(), 1)
             .unwrap();

@@ -5,7 +5,13 @@ mod branches;
 #[cfg(test)]
 mod fixture;
 #[cfg(test)]
+mod import_races;
+#[cfg(test)]
+mod imports;
+#[cfg(test)]
 mod many_writers;
+#[cfg(test)]
+mod meddling;
 #[cfg(test)]
 mod revisions;
 #[cfg(test)]

@@ -14,6 +14,7 @@ use crate::http::call::Call;
 use crate::http::disposition::Disposition;
 use crate::http::error::Error;
 use crate::http::etag::{ETag, IfMatch, if_match, only_if_absent};
+use crate::http::long_list::{self, Form};
 use crate::http::read::EntryJson;
 use crate::http::reply::{Freshness, Reply};
 use crate::http::{cross_site, names, raw};
@@ -41,7 +42,19 @@ struct DeletedJson<'a> {
 pub(super) fn tree(call: &Call, caller: &Caller, state: &StateAt) -> Result<Reply, Error> {
     let folder = names::folder(call.query.text("path")?)?;
     let recursive = call.query.flag("recursive")?;
-    let entries = revision(call, caller, state)?.list(folder.as_ref(), recursive)?;
+    let revision = revision(call, caller, state)?;
+    let listing = revision.listing(folder.as_ref(), recursive)?;
+    if long_list::is_long(&listing) {
+        let freshness = Freshness::Moving;
+        return Ok(long_list::answer(
+            call,
+            listing,
+            Form::Admin,
+            freshness,
+            &[],
+        ));
+    }
+    let entries = listing.part(0, listing.total())?;
     let shown: Vec<_> = entries.iter().map(EntryJson::with_content).collect();
     Ok(Reply::list(&shown, Freshness::Moving, call.headers()))
 }

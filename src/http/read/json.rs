@@ -88,7 +88,7 @@ pub(in crate::http) struct EntryJson<'a> {
 
 impl<'a> EntryJson<'a> {
     /// An entry as GitLab shows it.
-    pub(super) fn new(entry: &'a TreeEntry) -> Self {
+    pub(in crate::http) fn new(entry: &'a TreeEntry) -> Self {
         let (kind, mode) = match entry.kind {
             EntryKind::File { executable, .. } => ("blob", file_mode(executable)),
             EntryKind::Folder => ("tree", "040000"),

@@ -7,6 +7,7 @@ use crate::base::file_path::FilePath;
 use crate::base::id::ManifestId;
 use crate::http::call::Call;
 use crate::http::error::Error;
+use crate::http::long_list::{self, Form};
 use crate::http::pages::{PageHeaders, Paging};
 use crate::http::reply::{Freshness, Reply};
 use crate::http::{names, page_token, rendered};
@@ -44,6 +45,21 @@ pub(super) fn list(call: &Call, project: &Project) -> Result<Reply, Error> {
         revision.map_err(|error| Error::from(error).revision_as("404 Tree Not Found"))?;
     let listing = revision.listing(folder.as_ref(), recursive)?;
     let total = listing.total();
+    let freshness = Freshness::of_reference(reference);
+    if matches!(paging, Paging::Whole | Paging::Plain) && long_list::is_long(&listing) {
+        let headers = match paging {
+            Paging::Whole => PageHeaders::whole(total),
+            _ => PageHeaders::default(),
+        };
+        let lines = headers.lines();
+        return Ok(long_list::answer(
+            call,
+            listing,
+            Form::Read,
+            freshness,
+            lines,
+        ));
+    }
     let (entries, headers) = match paging {
         Paging::Whole => (listing.part(0, total)?, PageHeaders::whole(total)),
         Paging::Plain => (listing.part(0, total)?, PageHeaders::default()),
@@ -64,7 +80,6 @@ pub(super) fn list(call: &Call, project: &Project) -> Result<Reply, Error> {
         }
     };
     let shown: Vec<_> = entries.iter().map(EntryJson::new).collect();
-    let freshness = Freshness::of_reference(reference);
     Ok(rendered::list(call, &shown, freshness, &headers))
 }
 

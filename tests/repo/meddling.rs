@@ -1,0 +1,90 @@
+//! A store in which somebody else acts at a chosen moment.
+
+use std::fmt;
+use std::sync::{Arc, Mutex};
+
+use siteconf::base::id::{Kind, ObjectId};
+use siteconf::store::{
+    Batch, ObjectRow, Record, Result, Scan, Staging, Store, StoredObject, Version,
+};
+
+type Act = Box<dyn FnOnce() + Send>;
+
+/// What is to be done.
+#[derive(Clone, Default)]
+pub(crate) struct Meddler(Arc<Mutex<Vec<Act>>>);
+
+impl Meddler {
+    /// Acts once, right after an import was laid over the branch and before it is brought there: its
+    /// manifest is committed ahead of any record. Later acts wait for later such moments.
+    pub(crate) fn act(&self, act: impl FnOnce() + Send + 'static) {
+        self.0.lock().unwrap().insert(0, Box::new(act));
+    }
+
+    /// True if nothing is left to be done.
+    pub(crate) fn is_done(&self) -> bool {
+        self.0.lock().unwrap().is_empty()
+    }
+}
+
+impl fmt::Debug for Meddler {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Meddler")
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct Meddled<S> {
+    pub(crate) store: S,
+    pub(crate) meddler: Meddler,
+}
+
+impl<S: Store> Store for Meddled<S> {
+    fn object(&self, id: ObjectId) -> Result<Option<StoredObject>> {
+        self.store.object(id)
+    }
+    fn contains(&self, id: ObjectId) -> Result<bool> {
+        self.store.contains(id)
+    }
+    fn object_rows(&self, after: Option<ObjectId>, limit: usize) -> Result<Vec<ObjectRow>> {
+        self.store.object_rows(after, limit)
+    }
+    fn ids_with_prefix(&self, prefix: &[u8], limit: usize) -> Result<Vec<ObjectId>> {
+        self.store.ids_with_prefix(prefix, limit)
+    }
+    fn record(&self, key: &str) -> Result<Option<Record>> {
+        self.store.record(key)
+    }
+    fn scan(&self, scan: Scan<'_>) -> Result<Vec<Record>> {
+        self.store.scan(scan)
+    }
+    fn last_version(&self) -> Result<Version> {
+        self.store.last_version()
+    }
+    fn foreign_writes(&self) -> Result<u64> {
+        self.store.foreign_writes()
+    }
+    fn commit(&self, batch: Batch) -> Result<Version> {
+        let ahead = batch.writes.is_empty()
+            && batch
+                .objects
+                .iter()
+                .any(|object| object.kind == Kind::Manifest);
+        let outcome = self.store.commit(batch);
+        let act = if ahead {
+            self.meddler.0.lock().unwrap().pop()
+        } else {
+            None
+        };
+        if let Some(act) = act {
+            act();
+        }
+        outcome
+    }
+    fn stage(&self) -> Result<Box<dyn Staging>> {
+        self.store.stage()
+    }
+    fn is_writable(&self) -> bool {
+        self.store.is_writable()
+    }
+}
