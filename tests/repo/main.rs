@@ -12,6 +12,7 @@ mod revisions;
 mod saves;
 #[cfg(test)]
 mod snapshots;
+#[cfg(test)]
 mod uploads;
 
 /// Makes a test of each named check on each engine. A check takes a `&Scene`: an empty project.
