@@ -1,6 +1,5 @@
 //! Hashing: every digest of a body in one pass, and the ids of structured objects.
 
-use md5::Md5 as Md5Hasher;
 use sha1::Sha1;
 use sha2::Digest as _;
 
@@ -10,9 +9,6 @@ use super::id::{BlobId, GitId, Kind, ManifestId, Md5, NodeId, ObjectId, Sha256};
 pub const NODE_CONTEXT: &str = "siteconf 2026-11 node v1";
 /// The key-derivation context of manifest ids (`objects-layout.md`, "Ids").
 pub const MANIFEST_CONTEXT: &str = "siteconf 2026-11 manifest v1";
-
-/// From so many bytes on, a thread costs less than the hashing that it takes over.
-const PARALLEL_BYTES_MIN: usize = 64 << 10;
 
 /// Everything that is known of a body once it was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,77 +34,114 @@ impl BodyDigests {
     }
 }
 
-/// Computes every digest of a body in one streaming pass.
+/// A hash that is given a body in pieces.
+pub trait StreamHasher {
+    /// Takes the next bytes.
+    fn update(&mut self, bytes: &[u8]);
+}
+
+/// Computes the MD5 of a body: as long as everything else together.
+#[derive(Clone, Debug, Default)]
+pub struct Md5Hasher(md5::Md5);
+
+impl Md5Hasher {
+    /// Ends the pass.
+    pub fn finish(self) -> Md5 {
+        Md5::from_bytes(self.0.finalize().into())
+    }
+}
+
+impl StreamHasher for Md5Hasher {
+    fn update(&mut self, bytes: &[u8]) {
+        self.0.update(bytes);
+    }
+}
+
+/// Computes what a blob is known by here: its id and its SHA-256.
+#[derive(Clone, Debug, Default)]
+pub struct ContentHasher {
+    blake3: blake3::Hasher,
+    sha256: sha2::Sha256,
+}
+
+impl ContentHasher {
+    /// Ends the pass.
+    pub fn finish(self) -> (BlobId, Sha256) {
+        (
+            BlobId::from_bytes(*self.blake3.finalize().as_bytes()),
+            Sha256::from_bytes(self.sha256.finalize().into()),
+        )
+    }
+}
+
+impl StreamHasher for ContentHasher {
+    fn update(&mut self, bytes: &[u8]) {
+        self.blake3.update(bytes);
+        self.sha256.update(bytes);
+    }
+}
+
+/// Computes the id that git gives a blob.
+#[derive(Clone, Debug)]
+pub struct GitHasher(Sha1);
+
+impl GitHasher {
+    /// Starts on a body of `size` bytes. Git hashes the length first, so it must be known.
+    pub fn new(size: u64) -> Self {
+        let mut sha1 = Sha1::new();
+        sha1.update(format!("blob {size}\0"));
+        Self(sha1)
+    }
+
+    /// Ends the pass. The id is right only if the size announced to [`GitHasher::new`] came.
+    pub fn finish(self) -> GitId {
+        GitId::from_bytes(self.0.finalize().into())
+    }
+}
+
+impl StreamHasher for GitHasher {
+    fn update(&mut self, bytes: &[u8]) {
+        self.0.update(bytes);
+    }
+}
+
+/// Computes every digest of a body of known size in one streaming pass.
 #[derive(Clone, Debug)]
 pub struct BodyHasher {
-    blake3: blake3::Hasher,
+    content: ContentHasher,
     md5: Md5Hasher,
-    git: Sha1,
-    sha256: sha2::Sha256,
+    git: GitHasher,
     size: u64,
 }
 
 impl BodyHasher {
-    /// Starts on a body of `size` bytes. Git hashes the length first, so it must be known: a caller
-    /// that reads a body of unknown length spools it and hashes what it spooled.
+    /// Starts on a body of `size` bytes.
     pub fn new(size: u64) -> Self {
-        let mut git = Sha1::new();
-        git.update(format!("blob {size}\0"));
         Self {
-            blake3: blake3::Hasher::new(),
-            md5: Md5Hasher::new(),
-            git,
-            sha256: sha2::Sha256::new(),
+            content: ContentHasher::default(),
+            md5: Md5Hasher::default(),
+            git: GitHasher::new(size),
             size: 0,
         }
     }
 
     /// Takes the next bytes.
     pub fn update(&mut self, bytes: &[u8]) {
-        self.blake3.update(bytes);
+        self.content.update(bytes);
         self.md5.update(bytes);
         self.git.update(bytes);
-        self.sha256.update(bytes);
         self.size += byte_count(bytes);
-    }
-
-    /// Takes the next bytes while `work` is done with them: MD5, the slowest, on a thread of its own,
-    /// everything else on this one. Gives what the work gives.
-    pub fn update_beside<T>(&mut self, bytes: &[u8], work: impl FnOnce() -> T) -> T {
-        if bytes.len() < PARALLEL_BYTES_MIN {
-            self.update(bytes);
-            return work();
-        }
-        let Self {
-            blake3,
-            md5,
-            git,
-            sha256,
-            size,
-        } = self;
-        std::thread::scope(|scope| {
-            scope.spawn(|| md5.update(bytes));
-            blake3.update(bytes);
-            git.update(bytes);
-            sha256.update(bytes);
-            *size += byte_count(bytes);
-            work()
-        })
-    }
-
-    /// How many bytes it was given so far.
-    pub fn size(&self) -> u64 {
-        self.size
     }
 
     /// Ends the pass. The git id is right only if the size announced to [`BodyHasher::new`] came.
     pub fn finish(self) -> BodyDigests {
+        let (blob, sha256) = self.content.finish();
         BodyDigests {
-            blob: BlobId::from_bytes(*self.blake3.finalize().as_bytes()),
+            blob,
             size: self.size,
-            md5: Md5::from_bytes(self.md5.finalize().into()),
-            git: GitId::from_bytes(self.git.finalize().into()),
-            sha256: Sha256::from_bytes(self.sha256.finalize().into()),
+            md5: self.md5.finish(),
+            git: self.git.finish(),
+            sha256,
         }
     }
 }

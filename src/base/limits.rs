@@ -142,3 +142,12 @@ pub const LOGINS_AT_ONCE_MAX: usize = 2;
 pub const LOGINS_WAITING_MAX: usize = 64;
 /// Bytes of a large blob read at once.
 pub const READ_CHUNK_BYTES: usize = 256 << 10;
+/// Bytes of a body on its way in that are hashed and written at once.
+pub const BLOCK_BYTES: usize = 1 << 20;
+/// Most blocks of one body in memory at once: 8 MiB. Only a body that is hashed on threads comes to
+/// more than two.
+pub const BLOCKS_PER_UPLOAD_MAX: usize = 8;
+/// Most bodies that are hashed on threads of their own at once; more are hashed by who brings them.
+pub const HASH_SEATS: usize = 8;
+/// From so many bytes on, threads of its own cost a body less than the hashing that they take over.
+pub const HASH_THREADS_BYTES_MIN: u64 = 512 << 10;

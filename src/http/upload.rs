@@ -6,13 +6,13 @@ use super::blocking;
 use super::body::RequestBody;
 use super::call::Call;
 use super::error::Error;
-use crate::base::limits::{INLINE_BYTES_MAX, READ_CHUNK_BYTES};
+use crate::base::block::Block;
+use crate::base::limits::INLINE_BYTES_MAX;
 use crate::repo::{NewFile, Upload};
 
 /// Takes a body as a file that a save can name. A small one is collected, a larger one or one of
-/// unknown length goes to the disk in pieces while it comes, so memory does not grow with it. No
-/// thread waits for the client: each piece is a short visit to the blocking pool, while the next one
-/// comes.
+/// unknown length goes to the disk in blocks while it comes, so memory does not grow with it. No thread
+/// waits for the client: each block is a short visit to the blocking pool, while the next one is filled.
 ///
 /// # Errors
 /// A body that ends early, makes no progress, or exceeds the limit stores nothing.
@@ -25,8 +25,10 @@ pub(super) async fn receive(call: &Call, body: &mut RequestBody) -> Result<NewFi
         let bytes = body.collect(INLINE_BYTES_MAX).await?;
         return blocking::run(move || Ok(uploads.new_file(bytes)?)).await;
     }
-    let mut upload = Writing::Done(Box::new(uploads.upload(announced)), Vec::new());
-    let received = fill(&mut upload, body, limit_bytes).await;
+    let mut upload = Box::new(uploads.upload(announced));
+    let (first, second) = (upload.block(), upload.block());
+    let mut upload = Writing::Done(upload, second);
+    let received = fill(&mut upload, first, body, limit_bytes).await;
     let ended = upload.finished().await;
     // Of an upload that is given up nothing is left when the client is told.
     let upload = blocking::run(move || received.and(ended).map(|(upload, _)| upload)).await?;
@@ -34,50 +36,55 @@ pub(super) async fn receive(call: &Call, body: &mut RequestBody) -> Result<NewFi
 }
 
 /// Brings a body to its end.
-async fn fill(upload: &mut Writing, body: &mut RequestBody, limit_bytes: u64) -> Result<(), Error> {
-    let mut piece = Vec::with_capacity(READ_CHUNK_BYTES);
+async fn fill(
+    upload: &mut Writing,
+    mut block: Block,
+    body: &mut RequestBody,
+    limit_bytes: u64,
+) -> Result<(), Error> {
     let mut received = 0;
     while let Some(bytes) = body.next().await? {
         received += bytes.len() as u64;
         if received > limit_bytes {
             return Err(Error::TooLarge { limit_bytes });
         }
-        piece.extend_from_slice(&bytes);
-        if piece.len() >= READ_CHUNK_BYTES {
-            piece = upload.write(piece).await?;
+        let mut rest = block.fill(&bytes);
+        while block.is_full() {
+            block = upload.write(block).await?;
+            rest = block.fill(rest);
         }
     }
-    upload.write(piece).await.map(drop)
+    upload.write(block).await.map(drop)
 }
 
-/// An upload that is ready for its next piece, and memory for one.
-type Written = (Box<Upload>, Vec<u8>);
+/// An upload that is ready for its next block, and an empty one.
+type Written = (Box<Upload>, Block);
 
-/// An upload whose last piece is being written while the next one comes.
+/// An upload whose last block is being written while the next one is filled.
 enum Writing {
-    /// Nothing is being written; the memory is for the next piece.
-    Done(Box<Upload>, Vec<u8>),
-    Piece(JoinHandle<Result<Written, Error>>),
-    /// A piece could not be written, and its error was given.
+    /// Nothing is being written; the block is the next to be filled.
+    Done(Box<Upload>, Block),
+    Block(JoinHandle<Result<Written, Error>>),
+    /// A block could not be written, and its error was given.
     Failed,
 }
 
 impl Writing {
-    /// Begins to write a piece as soon as the one before is written, and gives memory for the next.
-    async fn write(&mut self, mut piece: Vec<u8>) -> Result<Vec<u8>, Error> {
+    /// Begins to write a block as soon as the one before is written, and gives the next.
+    async fn write(&mut self, block: Block) -> Result<Block, Error> {
         let (mut upload, empty) = std::mem::replace(self, Self::Failed).finished().await?;
-        *self = Self::Piece(blocking::start(move || {
-            upload.write(&piece)?;
-            piece.clear();
-            Ok((upload, piece))
+        *self = Self::Block(blocking::start(move || {
+            upload.write_block(block)?;
+            let next = upload.block();
+            Ok((upload, next))
         }));
         Ok(empty)
     }
 
     async fn finished(self) -> Result<Written, Error> {
         match self {
-            Self::Done(upload, piece) => Ok((upload, piece)),
-            Self::Piece(written) => written.await.unwrap_or(Err(Error::Crashed)),
+            Self::Done(upload, block) => Ok((upload, block)),
+            Self::Block(written) => written.await.unwrap_or(Err(Error::Crashed)),
             Self::Failed => Err(Error::Crashed),
         }
     }

@@ -13,6 +13,7 @@ mod error;
 mod export;
 mod history;
 mod import;
+mod ingest;
 mod lane;
 mod listing;
 mod patch;
@@ -46,12 +47,14 @@ pub use crate::object::record::Operation;
 pub use crate::store::{Body, LargeBody, StoreError};
 
 use crate::base::clock::Clock;
+use crate::base::limits::HASH_SEATS;
 use crate::manifest::Nodes;
 use crate::manifest::git::TreeIds;
 use crate::store::Store;
 use crate::store::objects::Objects;
 use change::JobLanes;
 use digests::Digests;
+use ingest::Seats;
 
 /// All projects of a store. A cheap handle: clones share everything.
 #[derive(Clone, Debug)]
@@ -67,6 +70,7 @@ struct Shared {
     tree_ids: TreeIds,
     digests: Digests,
     lanes: JobLanes,
+    seats: Seats,
 }
 
 impl Repository {
@@ -85,6 +89,7 @@ impl Repository {
                 tree_ids,
                 digests,
                 lanes,
+                seats: Seats::new(HASH_SEATS),
             }),
         }
     }

@@ -1,13 +1,17 @@
 //! A file's bytes on their way in: hashed while they come, in memory only while they are few.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 
+use super::ingest::{Ingest, Seats};
 use super::{Error, Repository, Result};
-use crate::base::digest::{BodyDigests, BodyHasher, byte_count};
+use crate::base::block::{Block, Blocks};
+use crate::base::digest::{BodyDigests, byte_count};
 use crate::base::id::{BlobId, Kind};
-use crate::base::limits::{INLINE_BYTES_MAX, READ_CHUNK_BYTES};
+use crate::base::limits::{BLOCKS_PER_UPLOAD_MAX, INLINE_BYTES_MAX};
 use crate::object::node::FileEntry;
-use crate::store::{NewBody, NewObject, Staging, Store, StoreError};
+use crate::store::{NewBody, NewObject, Store};
 
 /// A file's bytes, complete and digested, to be given to a save.
 #[derive(Clone, Debug)]
@@ -58,76 +62,127 @@ impl NewFile {
 /// A body that is coming in. Dropped before [`Upload::finish`], it leaves nothing.
 #[derive(Debug)]
 pub struct Upload {
-    store: std::sync::Arc<dyn Store>,
+    store: Arc<dyn Store>,
+    seats: Seats,
     announced: Option<u64>,
-    /// Digests a large body while it comes, where its length is known.
-    hasher: Option<BodyHasher>,
+    received: u64,
     /// The whole body so far, while it is small.
     small: Vec<u8>,
     /// Where it goes from then on.
-    large: Option<Box<dyn Staging>>,
-    received: u64,
+    large: Option<Ingest>,
+    blocks: Blocks,
+    /// Bytes for the next block.
+    block: Option<Block>,
 }
 
 impl Repository {
     /// Takes a body that is in memory already.
     pub fn new_file(&self, bytes: Bytes) -> Result<NewFile> {
-        let mut upload = self.upload(Some(byte_count(&bytes)));
         if bytes.len() <= INLINE_BYTES_MAX {
-            return Ok(NewFile {
-                digests: BodyDigests::of(&bytes),
-                body: NewBody::Inline(bytes),
-            });
+            return Ok(inline(bytes));
         }
-        for piece in bytes.chunks(READ_CHUNK_BYTES) {
-            upload.write(piece)?;
-        }
+        let mut upload = self.upload(Some(byte_count(&bytes)));
+        upload.write(&bytes)?;
         upload.finish()
     }
 
     /// Begins a body of `announced` bytes, or of a length that only its end will tell.
     pub fn upload(&self, announced: Option<u64>) -> Upload {
         Upload {
-            store: std::sync::Arc::clone(self.store()),
+            store: Arc::clone(self.store()),
+            seats: self.shared.seats.clone(),
             announced,
-            hasher: announced.map(BodyHasher::new),
+            received: 0,
             small: Vec::new(),
             large: None,
-            received: 0,
+            blocks: Blocks::new(BLOCKS_PER_UPLOAD_MAX),
+            block: None,
         }
+    }
+}
+
+fn inline(bytes: Bytes) -> NewFile {
+    NewFile {
+        digests: BodyDigests::of(&bytes),
+        body: NewBody::Inline(bytes),
     }
 }
 
 impl Upload {
     /// Takes the next bytes.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] when more came than announced.
     pub fn write(&mut self, bytes: &[u8]) -> Result<()> {
-        self.received += byte_count(bytes);
-        if self
-            .announced
-            .is_some_and(|announced| self.received > announced)
-        {
-            return Err(Error::invalid("the body is longer than announced"));
+        self.count(bytes)?;
+        self.collect(bytes)
+    }
+
+    /// An empty block, to be filled with the next bytes and given to [`Upload::write_block`]. Waits
+    /// until one is free, which the first two always are.
+    pub fn block(&mut self) -> Block {
+        self.blocks.take()
+    }
+
+    /// Takes the next bytes without a copy, if all blocks but the last come full. It returns when they
+    /// are written, which may be before they are hashed.
+    ///
+    /// # Errors
+    /// As [`Upload::write`].
+    pub fn write_block(&mut self, block: Block) -> Result<()> {
+        self.count(&block)?;
+        let first = self.received == byte_count(&block) && block.len() > INLINE_BYTES_MAX;
+        let next = self.large.is_some() && self.block.is_none() && !block.is_empty();
+        if first || next {
+            return self.pass_on(block);
         }
-        if self.large.is_none() && self.small.len() + bytes.len() <= INLINE_BYTES_MAX {
+        self.collect(&block)
+    }
+
+    fn count(&mut self, bytes: &[u8]) -> Result<()> {
+        self.received += byte_count(bytes);
+        match self.announced {
+            Some(announced) if self.received > announced => {
+                Err(Error::invalid("the body is longer than announced"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn collect(&mut self, mut bytes: &[u8]) -> Result<()> {
+        let fits = self.small.len() + bytes.len() <= INLINE_BYTES_MAX;
+        if fits && self.large.is_none() && self.block.is_none() {
             self.small.extend_from_slice(bytes);
             return Ok(());
         }
-        let large = if let Some(large) = &mut self.large {
-            large
-        } else {
-            let large = self.large.insert(self.store.stage()?);
-            let first = std::mem::take(&mut self.small);
-            large.write(&first)?;
-            if let Some(hasher) = &mut self.hasher {
-                hasher.update(&first);
+        let small = std::mem::take(&mut self.small);
+        if !small.is_empty() {
+            self.block
+                .get_or_insert_with(|| self.blocks.take())
+                .fill(&small);
+        }
+        while !bytes.is_empty() {
+            let block = self.block.get_or_insert_with(|| self.blocks.take());
+            bytes = block.fill(bytes);
+            if block.is_full()
+                && let Some(full) = self.block.take()
+            {
+                self.pass_on(full)?;
             }
-            large
-        };
-        match &mut self.hasher {
-            Some(hasher) => hasher.update_beside(bytes, || large.write(bytes))?,
-            None => large.write(bytes)?,
         }
         Ok(())
+    }
+
+    fn pass_on(&mut self, block: Block) -> Result<()> {
+        let large = match &mut self.large {
+            Some(large) => large,
+            None => self.large.insert(Ingest::new(
+                self.store.stage()?,
+                self.announced,
+                self.seats.clone(),
+            )),
+        };
+        large.take(block, self.announced.unwrap_or(self.received))
     }
 
     /// Bytes received so far.
@@ -146,37 +201,15 @@ impl Upload {
         {
             return Err(Error::invalid("the body is shorter than announced"));
         }
-        let Some(mut large) = self.large.take() else {
-            let bytes = Bytes::from(self.small);
-            return Ok(NewFile {
-                digests: BodyDigests::of(&bytes),
-                body: NewBody::Inline(bytes),
-            });
-        };
-        let digests = match self.hasher {
-            Some(hasher) => hasher.finish(),
-            // Git hashes the length first, so a body of unknown length is read once more.
-            None => digest_spooled(large.as_mut(), self.received)?,
-        };
-        large.publish(digests.blob)?;
-        Ok(NewFile {
-            digests,
-            body: NewBody::Published,
-        })
-    }
-}
-
-fn digest_spooled(spooled: &mut dyn Staging, size: u64) -> Result<BodyDigests> {
-    let mut hasher = BodyHasher::new(size);
-    let mut chunk = vec![0; READ_CHUNK_BYTES];
-    let mut spooled = spooled.reread()?;
-    loop {
-        let count = spooled
-            .read(&mut chunk)
-            .map_err(|e| StoreError::io("reading an upload back", e))?;
-        if count == 0 {
-            return Ok(hasher.finish());
+        if let Some(last) = self.block.take() {
+            self.pass_on(last)?;
         }
-        hasher.update_beside(&chunk[..count], || ());
+        match self.large {
+            Some(large) => Ok(NewFile {
+                digests: large.finish(self.received)?,
+                body: NewBody::Published,
+            }),
+            None => Ok(inline(self.small.into())),
+        }
     }
 }

@@ -18,6 +18,8 @@ mod revisions;
 mod saves;
 #[cfg(test)]
 mod snapshots;
+#[cfg(test)]
+mod uploads;
 
 /// Makes a test of each named check on each engine. A check takes a `&Scene`: an empty project.
 #[cfg(test)]
