@@ -92,8 +92,14 @@ pub const NODE_CACHE_BYTES: u64 = 64 << 20;
 pub const BLOB_CACHE_BYTES: u64 = 32 << 20;
 /// Memory for answers that are asked for again, in bytes.
 pub const WARM_BYTES: u64 = 32 << 20;
-/// Longest answer that is kept, in bytes.
+/// Longest answer that is kept in memory, in bytes.
 pub const WARM_ANSWER_BYTES_MAX: u64 = 1 << 20;
+/// Longest answer that is kept as the open file which holds its body, in bytes.
+pub const WARM_FILE_BYTES_MAX: u64 = 8 << 20;
+/// What an open file counts in [`WARM_BYTES`], in bytes: some 500 are open at most.
+pub const WARM_FILE_WEIGHT_BYTES: u64 = 64 << 10;
+/// Longest request head whose answer is kept, in bytes.
+pub const WARM_HEAD_BYTES_MAX: usize = 2048;
 /// Memory for states of the hash from which digests go on, in bytes.
 pub const DIGEST_STATES_BYTES: u64 = 16 << 20;
 /// Branch digests and git tree ids kept in memory, entries each.
