@@ -100,6 +100,8 @@ pub const WARM_FILE_BYTES_MAX: u64 = 8 << 20;
 pub const WARM_FILE_WEIGHT_BYTES: u64 = 64 << 10;
 /// Longest request head whose answer is kept, in bytes.
 pub const WARM_HEAD_BYTES_MAX: usize = 2048;
+/// Memory for rendered listings of trees, in bytes.
+pub const LISTING_BYTES: u64 = 16 << 20;
 /// Memory for states of the hash from which digests go on, in bytes.
 pub const DIGEST_STATES_BYTES: u64 = 16 << 20;
 /// Branch digests and git tree ids kept in memory, entries each.

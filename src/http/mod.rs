@@ -34,6 +34,7 @@ mod json;
 mod kept_body;
 mod large_body;
 mod links;
+mod listings;
 mod login;
 mod names;
 mod openapi;
@@ -78,6 +79,7 @@ use cookie::SessionCookie;
 use date::DateText;
 use error::{Error, Surface};
 use exchange::{Exchange, Lasting, WatchedBody};
+use listings::Listings;
 use origin::Peer;
 pub use origin::{Network, NetworkError};
 use query::{Query, keys_for_log};
@@ -131,6 +133,7 @@ struct Service {
     cookie: SessionCookie,
     ids: RequestIds,
     warm: Warm,
+    listings: Listings,
 }
 
 impl Service {
@@ -140,6 +143,7 @@ impl Service {
             cookie: SessionCookie::new(external_url.is_some_and(|url| url.starts_with("https://"))),
             ids: RequestIds::new(),
             warm: Warm::new(),
+            listings: Listings::new(),
             gate,
             clock,
             settings,
