@@ -88,6 +88,8 @@ pub const TOMBSTONES_KEPT: u64 = 100_000;
 pub const RECORD_CACHE_BYTES: u64 = 16 << 20;
 /// Memory for decoded nodes, in bytes.
 pub const NODE_CACHE_BYTES: u64 = 64 << 20;
+/// Decoded manifests kept in memory, entries of some hundred bytes.
+pub const MANIFEST_CACHE_ENTRIES: usize = 4096;
 /// Memory for small blobs, in bytes.
 pub const BLOB_CACHE_BYTES: u64 = 32 << 20;
 /// Memory for answers that are asked for again, in bytes.

@@ -3,6 +3,9 @@
 use super::date::DATE_BYTES;
 use super::request_id::RequestId;
 
+/// What the line of the date begins with.
+const DATE: &[u8] = b"Date: ";
+
 /// The head of an answer that leaves its connection open. Two of its values are another's each time:
 /// the request's id and the date.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,24 +19,27 @@ impl AnswerHead {
     /// Takes what was written for the request with this id; `None` if it is no whole head of HTTP/1.1,
     /// or says something about the connection, which is no matter of the answer.
     pub(super) fn new(written: &[u8], id: RequestId) -> Option<Self> {
-        let end_of = |line: &[u8]| {
-            let at = written.windows(line.len()).position(|part| part == line);
-            at.map(|at| at + line.len())
-        };
-        if !written.starts_with(b"HTTP/1.1 ")
-            || end_of(b"\r\n\r\n") != Some(written.len())
-            || end_of(b"\r\nConnection: ").is_some()
-        {
-            return None;
+        let (mut id_at, mut date_at) = (None, None);
+        let mut start = 0;
+        for line in written.split_inclusive(|&b| b == b'\n') {
+            let text = line.strip_suffix(b"\r\n")?;
+            let end = start + text.len();
+            if text.is_empty() {
+                break;
+            } else if text.starts_with(b"Connection: ") {
+                return None;
+            } else if text.strip_prefix(b"X-Request-Id: ") == Some(&id.digits()) {
+                id_at = Some(end - RequestId::DIGITS);
+            } else if text.starts_with(DATE) && text.len() == DATE.len() + DATE_BYTES {
+                date_at = Some(end - DATE_BYTES);
+            }
+            start += line.len();
         }
-        let id_at =
-            end_of(format!("\r\nX-Request-Id: {id}\r\n").as_bytes())? - 2 - RequestId::DIGITS;
-        let date_at = end_of(b"\r\nDate: ")?;
-        let date_ends = written[date_at..].iter().position(|&b| b == b'\r');
-        (date_ends == Some(DATE_BYTES)).then(|| Self {
-            bytes: written.into(),
-            id_at,
-            date_at,
+        let whole = written.starts_with(b"HTTP/1.1 ") && &written[start..] == b"\r\n";
+        Some(Self {
+            bytes: whole.then(|| written.into())?,
+            id_at: id_at?,
+            date_at: date_at?,
         })
     }
 
