@@ -214,3 +214,106 @@ impl Body for WatchedBody {
         self.body.size_hint()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::clock::Timestamp;
+    use crate::http::reply::Reply;
+    use crate::http::request_id::RequestIds;
+
+    const HEAD: &[u8] = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n";
+
+    /// Answers a request whose bytes were given; what the flush after it tells.
+    fn answered(exchange: &Exchange, body: Option<u64>) -> Progress {
+        exchange.begin(body);
+        assert!(!exchange.is_at_rest());
+        assert!(matches!(exchange.flushed(), Progress::Answering));
+        let id = RequestIds::new().next();
+        let response = Reply::empty(StatusCode::OK).into_response(id, false, false);
+        drop(response.map(|body| exchange.watched(body)));
+        exchange.flushed()
+    }
+
+    #[test]
+    fn a_connection_rests_after_whole_requests() {
+        let exchange = Exchange::default();
+        assert!(exchange.is_at_rest());
+        for (pieces, body) in [
+            (&[HEAD][..], 0),
+            (&[&HEAD[..5], &HEAD[5..]], 0),
+            (&[HEAD, b"abc"], 3),
+            (&[HEAD, &[b'x'; 5000], &[b'y'; 5000]], 10_000),
+        ] {
+            for piece in pieces {
+                exchange.give(piece);
+                assert!(!exchange.is_at_rest());
+                assert!(matches!(exchange.flushed(), Progress::Waiting));
+            }
+            assert!(matches!(
+                answered(&exchange, Some(body)),
+                Progress::Answered(None)
+            ));
+            assert!(exchange.is_at_rest(), "{body}");
+        }
+    }
+
+    #[test]
+    fn it_never_rests_again_after_anything_else() {
+        let long = [&b"GET / HTTP/1.1\r\nA: "[..], &[b'a'; 4000], b"\r\n\r\n"].concat();
+        for (given, body) in [
+            ([HEAD, HEAD].concat(), Some(0)),
+            ([HEAD, b"abcd"].concat(), Some(3)),
+            ([HEAD, b"0\r\n\r\n"].concat(), None),
+            (long, Some(0)),
+        ] {
+            let exchange = Exchange::default();
+            exchange.give(&given);
+            for _ in 0..2 {
+                assert!(matches!(
+                    answered(&exchange, body),
+                    Progress::Answered(None)
+                ));
+                assert!(!exchange.is_at_rest());
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_kept_is_what_came_and_what_went() {
+        let exchange = Exchange::default();
+        let id = RequestIds::new().next();
+        let written = format!(
+            "HTTP/1.1 200 OK\r\nX-Request-Id: {id}\r\nDate: Sun, 06 Nov 1994 08:49:37 GMT\r\n\r\n"
+        );
+        let answer = |offered: bool, written: &[u8]| {
+            exchange.give(HEAD);
+            exchange.begin(Some(0));
+            if offered {
+                exchange.offer(Lasting {
+                    id,
+                    standing: Standing {
+                        generation: 1,
+                        until: Timestamp::from_ms(1),
+                        trusted: false,
+                    },
+                    status: StatusCode::OK,
+                    body: KeptBody::Bytes(Bytes::from_static(b"body")),
+                });
+            }
+            exchange.written(written);
+            exchange.written(b"body");
+            exchange.state().asked.as_mut().unwrap().answered = true;
+            match exchange.flushed() {
+                Progress::Answered(answer) => answer,
+                other => panic!("{other:?}"),
+            }
+        };
+        let (head, kept) = answer(true, written.as_bytes()).unwrap();
+        assert_eq!(head, RequestHead::new(HEAD.to_vec()));
+        assert_eq!(Some(kept.head), AnswerHead::new(written.as_bytes(), id));
+        assert_eq!(kept.body.len(), 4);
+        assert!(answer(false, written.as_bytes()).is_none());
+        assert!(answer(true, &written.as_bytes()[1..]).is_none());
+    }
+}

@@ -98,3 +98,32 @@ impl LargeBody for Sealed {
         Some(self.0.as_fd())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_bytes_move_to_memory_that_nobody_changes() {
+        let short = Bytes::from(vec![1; INLINE_BYTES_MAX]);
+        let kept = KeptBody::of_bytes(&short).unwrap();
+        assert!(matches!(&kept, KeptBody::Bytes(bytes) if *bytes == short));
+        assert_eq!(kept.weight(), kept.len());
+
+        let long: Vec<u8> = (0..=255).cycle().take(INLINE_BYTES_MAX + 1).collect();
+        let Some(KeptBody::File { file, length }) = KeptBody::of_bytes(&long.clone().into()) else {
+            panic!("it is not in a file");
+        };
+        let mut read = vec![0; long.len()];
+        file.read_exact_at(&mut read, 0).unwrap();
+        assert!(read == long && length == long.len() as u64);
+        let descriptor = file.file().unwrap().try_clone_to_owned().unwrap();
+        let mut writer = File::from(descriptor);
+        assert!(writer.write_all(b"x").is_err());
+        assert!(writer.set_len(0).is_err());
+
+        let most = usize::try_from(WARM_ANSWER_BYTES_MAX).unwrap();
+        assert!(KeptBody::of_bytes(&vec![0; most].into()).is_some());
+        assert!(KeptBody::of_bytes(&vec![0; most + 1].into()).is_none());
+    }
+}

@@ -153,23 +153,17 @@ impl Service {
     /// The answer to a request that came before with exactly these bytes, if it is still right.
     /// `trusted` is whether the client is believed what it tells of another's request.
     fn known(&self, head: &[u8], trusted: bool, date: &mut DateText) -> Option<Sending> {
-        let started = Instant::now();
+        let log_from = tracing::enabled!(tracing::Level::INFO).then(Instant::now);
         let generation = self.gate.generation().ok()?;
         let now = self.clock.now();
         let kept = self.warm.answer(head, generation, now, trusted)?;
         let id = self.ids.next();
-        if tracing::enabled!(tracing::Level::INFO)
+        if let Some(started) = log_from
             && let Some(uri) = request_head::target(head)
         {
+            let (status, bytes) = (kept.status, kept.body.len());
             // Only answers to this method are kept.
-            log_request(
-                id,
-                &Method::GET,
-                &uri,
-                kept.status,
-                kept.body.len(),
-                started,
-            );
+            log_request(id, &Method::GET, &uri, status, bytes, started);
         }
         let head = kept.head.with(id, date.at(now));
         Some(Sending::new(kept, head))

@@ -127,3 +127,110 @@ fn poll_io(
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::os::fd::{AsFd, BorrowedFd};
+
+    use bytes::Bytes;
+    use hyper::StatusCode;
+    use tokio::io::AsyncReadExt;
+    use tokio::net::TcpListener;
+
+    use super::*;
+    use crate::base::clock::Timestamp;
+    use crate::http::answer_head::AnswerHead;
+    use crate::http::request_id::RequestIds;
+    use crate::http::warm::Standing;
+
+    /// A body whose file the kernel cannot send from.
+    #[derive(Debug)]
+    struct Unsendable {
+        bytes: Vec<u8>,
+        pipe: io::PipeReader,
+    }
+
+    impl LargeBody for Unsendable {
+        fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+            let from = usize::try_from(offset).unwrap();
+            buffer.copy_from_slice(&self.bytes[from..][..buffer.len()]);
+            Ok(())
+        }
+
+        fn file(&self) -> Option<BorrowedFd<'_>> {
+            Some(self.pipe.as_fd())
+        }
+    }
+
+    /// What a client gets that begins to read when nothing more can be sent.
+    async fn received(body: KeptBody) -> io::Result<Vec<u8>> {
+        let listener = TcpListener::bind("127.0.0.1:0").await?;
+        let mut client = TcpStream::connect(listener.local_addr()?).await?;
+        let (mut stream, _) = listener.accept().await?;
+        let id = RequestIds::new().next();
+        let head = format!(
+            "HTTP/1.1 200 OK\r\nX-Request-Id: {id}\r\nDate: Sun, 06 Nov 1994 08:49:37 GMT\r\n\r\n"
+        );
+        let kept = Kept {
+            standing: Standing {
+                generation: 0,
+                until: Timestamp::default(),
+                trusted: false,
+            },
+            status: StatusCode::OK,
+            head: AnswerHead::new(head.as_bytes(), id).unwrap(),
+            body,
+        };
+        let mut sending = Sending::new(Arc::new(kept), b"head ".to_vec());
+        let mut got = Vec::new();
+        while !sending.is_done() {
+            let some = std::future::poll_fn(|cx| {
+                let some = sending.poll_some(&mut stream, cx);
+                Poll::Ready(some)
+            });
+            match some.await {
+                Poll::Ready(some) => drop(some?),
+                Poll::Pending => {
+                    client.read_buf(&mut got).await?;
+                }
+            }
+        }
+        drop(stream);
+        client.read_to_end(&mut got).await?;
+        Ok(got)
+    }
+
+    #[tokio::test]
+    async fn every_kind_of_body_comes_whole() {
+        let bytes: Vec<u8> = (0..=255).cycle().take(1 << 20).collect();
+        let expected = [b"head ", &bytes[..]].concat();
+        let unsendable = Unsendable {
+            bytes: bytes.clone(),
+            pipe: io::pipe().unwrap().0,
+        };
+        let bytes = Bytes::from(bytes);
+        for body in [
+            KeptBody::Bytes(bytes.clone()),
+            KeptBody::of_bytes(&bytes).unwrap(),
+            KeptBody::File {
+                file: Arc::new(unsendable),
+                length: bytes.len() as u64,
+            },
+        ] {
+            assert!(received(body).await.unwrap() == expected, "other bytes");
+        }
+        let nothing = received(KeptBody::Bytes(Bytes::new())).await.unwrap();
+        assert_eq!(nothing, b"head ");
+    }
+
+    #[tokio::test]
+    async fn a_file_that_ends_early_is_an_error() {
+        let Some(KeptBody::File { file, length }) = KeptBody::of_bytes(&vec![1; 100_000].into())
+        else {
+            panic!("it is not in a file");
+        };
+        let length = length + 1;
+        let cut = received(KeptBody::File { file, length }).await;
+        assert_eq!(cut.unwrap_err().kind(), io::ErrorKind::WriteZero);
+    }
+}

@@ -84,3 +84,55 @@ impl Warm {
         self.answers.insert(head, Arc::new(kept));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+
+    use super::*;
+    use crate::http::request_id::RequestIds;
+
+    fn kept(generation: u64, until: i64, trusted: bool) -> Kept {
+        let id = RequestIds::new().next();
+        let written = format!(
+            "HTTP/1.1 200 OK\r\nX-Request-Id: {id}\r\nDate: Sun, 06 Nov 1994 08:49:37 GMT\r\n\r\n"
+        );
+        Kept {
+            standing: Standing {
+                generation,
+                until: Timestamp::from_ms(until),
+                trusted,
+            },
+            status: StatusCode::OK,
+            head: AnswerHead::new(written.as_bytes(), id).unwrap(),
+            body: KeptBody::Bytes(Bytes::from(vec![0; 1000])),
+        }
+    }
+
+    #[test]
+    fn an_answer_stands_until_something_changes() {
+        let warm = Warm::new();
+        warm.keep(RequestHead::new(b"a".to_vec()), kept(7, 1000, true));
+        let stands = |head: &[u8], generation, now, trusted| {
+            let now = Timestamp::from_ms(now);
+            warm.answer(head, generation, now, trusted).is_some()
+        };
+        assert!(stands(b"a", 7, 999, true));
+        assert!(!stands(b"a", 7, 1000, true));
+        assert!(!stands(b"a", 8, 999, true));
+        assert!(!stands(b"a", 7, 999, false));
+        assert!(!stands(b"b", 7, 999, true));
+        assert!(!stands(b"", 7, 999, true));
+    }
+
+    #[test]
+    fn the_table_is_bounded() {
+        let warm = Warm::new();
+        for number in 0..100_000_u32 {
+            let head = RequestHead::new(number.to_le_bytes().to_vec());
+            warm.keep(head, kept(1, 1, false));
+        }
+        assert!(warm.answers.weight() <= WARM_BYTES);
+        assert!(warm.answers.len() > 10_000);
+    }
+}

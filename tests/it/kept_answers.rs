@@ -364,21 +364,20 @@ fn who_wants_to_end_is_let_go() {
     let daemon = Daemon::start();
     let (project, reader) = stage(&daemon);
     let request = reader.request("GET", &project.raw("a.xml"));
-    let last = request.clone().header("Connection", "close");
-    for _ in 0..3 {
-        let mut connection = daemon.connect();
-        ask_again(&mut connection, &request).assert_bytes(200, b"<a/>");
-        let answer = ask(&mut connection, &last);
-        answer.assert_bytes(200, b"<a/>");
-        assert_eq!(answer.header("Connection"), Some("close"));
-        assert!(connection.is_closed());
-    }
+    let last = request.clone().header("Connection", "close").to_bytes();
     let old = String::from_utf8(request.to_bytes()).unwrap();
-    let old = old.replace("HTTP/1.1", "HTTP/1.0");
-    for _ in 0..3 {
-        let mut connection = daemon.connect();
-        connection.send(old.as_bytes());
-        connection.answer().assert_bytes(200, b"<a/>");
-        assert!(connection.is_closed());
+    let old = old.replace("HTTP/1.1", "HTTP/1.0").into_bytes();
+    for (bytes, told) in [(last, Some("close")), (old, None)] {
+        for _ in 0..3 {
+            let mut connection = daemon.connect();
+            ask_again(&mut connection, &request).assert_bytes(200, b"<a/>");
+            connection.send(&bytes);
+            let answer = connection.answer();
+            answer.assert_bytes(200, b"<a/>");
+            assert_eq!(answer.header("Connection"), told);
+            // On a connection that stays there would be an answer.
+            connection.send(&request.to_bytes());
+            assert!(connection.is_closed());
+        }
     }
 }
