@@ -223,6 +223,38 @@ fn what_follows_a_known_head_is_the_next_request() {
 }
 
 #[test]
+fn what_looks_like_a_known_head_may_be_part_of_another_request() {
+    let daemon = Daemon::start();
+    let (project, reader) = stage(&daemon);
+    let a = reader.request("GET", &project.raw("a.xml"));
+    let mut connection = daemon.connect();
+    ask_again(&mut connection, &a).assert_bytes(200, b"<a/>");
+    // The other's answer shows that the daemon has gone on.
+    let wait = || reader.get(&project.raw("b.xml")).assert_bytes(200, b"<b/>");
+
+    let target = project.raw("b.xml");
+    connection.send(format!("GET {target} HTTP/1.1\r\nX-Note: ").as_bytes());
+    wait();
+    connection.send(&a.to_bytes());
+    connection.answer().assert_bytes(200, b"<b/>");
+    ask_again(&mut connection, &a).assert_bytes(200, b"<a/>");
+
+    let put = project
+        .user
+        .request("PUT", &project.file("main", "c.xml"))
+        .header("Content-Type", "application/octet-stream")
+        .body(&a.to_bytes())
+        .to_bytes();
+    let (head, body) = put.split_at(put.len() - a.to_bytes().len());
+    connection.send(head);
+    wait();
+    connection.send(body);
+    connection.answer().expect_status(201);
+    let saved = reader.request("GET", &project.raw("c.xml"));
+    ask_again(&mut connection, &saved).assert_bytes(200, body);
+}
+
+#[test]
 fn two_heads_never_pass_for_one() {
     let daemon = Daemon::start();
     let (project, reader) = stage(&daemon);
