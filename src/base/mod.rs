@@ -3,6 +3,7 @@
 //! Nothing here does input or output, and nothing here knows another layer.
 
 pub mod account_name;
+pub mod at_hand;
 pub mod block;
 pub mod branch_name;
 pub mod clock;

@@ -47,12 +47,6 @@ impl ETag {
     }
 }
 
-/// True if an `If-None-Match` of the request names the tag that an answer carries.
-pub(super) fn is_known(tag: &HeaderValue, headers: &HeaderMap) -> bool {
-    let tag = tag.to_str().ok().and_then(unquoted);
-    tag.is_some_and(|tag| names(headers, tag))
-}
-
 /// True if an `If-None-Match` of the request names this unquoted tag.
 fn names(headers: &HeaderMap, tag: &str) -> bool {
     members(headers, IF_NONE_MATCH).any(|member| {

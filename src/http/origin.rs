@@ -63,9 +63,26 @@ impl FromStr for Network {
     }
 }
 
-/// Who is at the other end of a request's connection.
+/// Who is at the other end of a connection.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Peer(pub(super) IpAddr);
+pub(super) struct Peer {
+    trusted: bool,
+}
+
+impl Peer {
+    /// Whoever has this address.
+    pub(super) fn new(address: IpAddr, settings: &HttpSettings) -> Self {
+        let mut trusted = settings.trusted_proxies.iter();
+        Self {
+            trusted: trusted.any(|network| network.contains(address)),
+        }
+    }
+
+    /// True if it is believed what it tells of another's request.
+    pub(super) fn is_trusted(self) -> bool {
+        self.trusted
+    }
+}
 
 /// The scheme and authority of the service for this request, and a prefix if a proxy puts one before
 /// the path; without a slash at its end.
@@ -74,11 +91,7 @@ pub(super) fn base_url(head: &Parts, settings: &HttpSettings) -> String {
         return url.trim_end_matches('/').to_owned();
     }
     let peer = head.extensions.get::<Peer>();
-    let trusted = peer.is_some_and(|Peer(address)| {
-        let mut trusted = settings.trusted_proxies.iter();
-        trusted.any(|network| network.contains(*address))
-    });
-    let told = if trusted {
+    let told = if peer.is_some_and(|peer| peer.is_trusted()) {
         Told::by(&head.headers)
     } else {
         Told::default()
@@ -173,8 +186,10 @@ mod tests {
             request = request.header(*name, *value);
         }
         let (mut head, ()) = request.body(()).unwrap().into_parts();
-        head.extensions.insert(Peer(peer.parse().unwrap()));
-        base_url(&head, &settings(external_url))
+        let settings = settings(external_url);
+        let peer = Peer::new(peer.parse().unwrap(), &settings);
+        head.extensions.insert(peer);
+        base_url(&head, &settings)
     }
 
     #[test]

@@ -1,6 +1,9 @@
 //! JSON answers that a client may keep: with a tag, sent again only when they changed, compressed for
 //! whoever takes it.
 
+use std::sync::OnceLock;
+
+use bytes::Bytes;
 use hyper::StatusCode;
 use hyper::header::{CONTENT_ENCODING, HeaderName, HeaderValue, VARY};
 use serde::Serialize;
@@ -12,6 +15,55 @@ use super::pages::PageHeaders;
 use super::reply::{Freshness, Reply};
 use crate::base::limits::COMPRESS_BYTES_MIN;
 
+/// A JSON text, with what its answers are made of.
+#[derive(Debug)]
+pub(super) struct Text {
+    plain: Bytes,
+    /// A digest of the plain text.
+    digest: [u8; 32],
+    /// Made when somebody takes it.
+    compressed: OnceLock<Bytes>,
+}
+
+impl Text {
+    /// Takes a text that is there.
+    pub(super) fn new(bytes: Vec<u8>) -> Self {
+        Self {
+            digest: blake3::hash(&bytes).into(),
+            plain: bytes.into(),
+            compressed: OnceLock::new(),
+        }
+    }
+
+    /// The text of a value.
+    pub(super) fn of(value: &impl Serialize) -> Self {
+        Self::new(serde_json::to_vec(value).expect("answers have text keys and finite numbers"))
+    }
+
+    /// Length of the plain text in bytes.
+    pub(super) fn len(&self) -> usize {
+        self.plain.len()
+    }
+
+    fn compressed(&self) -> Bytes {
+        let compressed = || gzip::compressed(&self.plain).into();
+        self.compressed.get_or_init(compressed).clone()
+    }
+
+    /// A tag of all that makes the answer: a page may stay as it is while the list grows behind it,
+    /// and then its headers do not.
+    fn tag(&self, lines: &[(HeaderName, HeaderValue)], compressed: bool) -> ETag {
+        let mut parts = vec![&self.digest[..]];
+        for (name, value) in lines {
+            parts.extend([name.as_str().as_bytes(), value.as_bytes()]);
+        }
+        if compressed {
+            parts.push(b"gzip");
+        }
+        ETag::of_parts(&parts)
+    }
+}
+
 /// Answers with this value; `page` says what part of a list it is.
 pub(super) fn list(
     call: &Call,
@@ -19,27 +71,23 @@ pub(super) fn list(
     freshness: Freshness,
     page: &PageHeaders,
 ) -> Reply {
-    json(call, bytes_of(value), freshness, page.lines())
+    text(call, &Text::of(value), freshness, page.lines())
 }
 
 /// Answers with this value.
 pub(super) fn object(call: &Call, value: &impl Serialize, freshness: Freshness) -> Reply {
-    json(call, bytes_of(value), freshness, &[])
+    text(call, &Text::of(value), freshness, &[])
 }
 
-fn bytes_of(value: &impl Serialize) -> Vec<u8> {
-    serde_json::to_vec(value).expect("answers have text keys and finite numbers")
-}
-
-/// Answers with this JSON text and these header lines.
-pub(super) fn json(
+/// Answers with this text and these header lines.
+pub(super) fn text(
     call: &Call,
-    bytes: Vec<u8>,
+    text: &Text,
     freshness: Freshness,
     lines: &[(HeaderName, HeaderValue)],
 ) -> Reply {
-    let compress = bytes.len() >= COMPRESS_BYTES_MIN && gzip::is_accepted(call.headers());
-    let tag = tag_of(&bytes, lines, compress);
+    let compress = text.len() >= COMPRESS_BYTES_MIN && gzip::is_accepted(call.headers());
+    let tag = text.tag(lines, compress);
     let kept = |reply: Reply| {
         reply.validated(&tag, freshness).with(
             VARY,
@@ -50,27 +98,13 @@ pub(super) fn json(
         return kept(Reply::empty(StatusCode::NOT_MODIFIED));
     }
     let mut reply = if compress {
-        let compressed = gzip::compressed(&bytes).into();
-        Reply::bytes(StatusCode::OK, "application/json", compressed)
+        Reply::bytes(StatusCode::OK, "application/json", text.compressed())
             .with(CONTENT_ENCODING, HeaderValue::from_static("gzip"))
     } else {
-        Reply::bytes(StatusCode::OK, "application/json", bytes.into())
+        Reply::bytes(StatusCode::OK, "application/json", text.plain.clone())
     };
     for (name, value) in lines {
         reply = reply.with(name.clone(), value.clone());
     }
     kept(reply)
-}
-
-/// A tag of all that makes the answer: a page may stay as it is while the list grows behind it, and
-/// then its headers do not.
-fn tag_of(bytes: &[u8], lines: &[(HeaderName, HeaderValue)], compressed: bool) -> ETag {
-    let mut parts = vec![bytes];
-    for (name, value) in lines {
-        parts.extend([name.as_str().as_bytes(), value.as_bytes()]);
-    }
-    if compressed {
-        parts.push(b"gzip");
-    }
-    ETag::of_parts(&parts)
 }

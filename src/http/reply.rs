@@ -13,6 +13,7 @@ use hyper::{HeaderMap, Response, StatusCode};
 use serde::Serialize;
 
 use super::etag::ETag;
+use super::kept_body::KeptBody;
 use super::large_body::LargeReader;
 use super::pieces::PieceReader;
 use super::request_id::RequestId;
@@ -26,8 +27,6 @@ pub(super) struct Reply {
     headers: HeaderMap,
     body: ReplyBody,
     keep_until: Option<Timestamp>,
-    /// True when the headers that every answer carries are there.
-    sealed: bool,
 }
 
 /// How long a client may use an answer again.
@@ -64,7 +63,6 @@ impl Reply {
             headers: HeaderMap::with_capacity(32),
             body: ReplyBody::Whole(None),
             keep_until: None,
-            sealed: false,
         }
     }
 
@@ -143,43 +141,18 @@ impl Reply {
         self.keep_until
     }
 
-    /// The value of a header.
-    pub(super) fn header(&self, name: &HeaderName) -> Option<&HeaderValue> {
-        self.headers.get(name)
-    }
-
-    /// The same answer once more, `None` for one that is read while it is sent.
-    pub(super) fn duplicate(&self) -> Option<Self> {
-        let ReplyBody::Whole(bytes) = &self.body else {
-            return None;
-        };
-        let copy = Self {
-            status: self.status,
-            headers: self.headers.clone(),
-            body: ReplyBody::Whole(bytes.clone()),
-            keep_until: self.keep_until,
-            sealed: self.sealed,
-        };
-        Some(copy.sealed())
-    }
-
-    /// The answer to a client that has the bytes, `None` for one without a tag.
-    pub(super) fn unchanged(&self) -> Option<Self> {
-        let mut reply = Self::empty(StatusCode::NOT_MODIFIED);
-        reply.headers.insert(ETAG, self.headers.get(ETAG)?.clone());
-        for name in [CACHE_CONTROL, VARY] {
-            if let Some(value) = self.headers.get(&name) {
-                reply.headers.insert(name, value.clone());
-            }
+    /// The whole body as it can be kept, if it can.
+    pub(super) fn kept_body(&self) -> Option<KeptBody> {
+        match &self.body {
+            ReplyBody::Whole(None) => Some(KeptBody::Bytes(Bytes::new())),
+            ReplyBody::Whole(Some(bytes)) => KeptBody::of_bytes(bytes),
+            ReplyBody::Large(reader) => KeptBody::of_file(reader.body(), self.body_bytes()),
+            ReplyBody::Pieces(_) => None,
         }
-        Some(reply.sealed())
     }
 
     /// The answer with the headers that every answer carries.
     fn sealed(mut self) -> Self {
-        if self.sealed {
-            return self;
-        }
         self.headers
             .entry(CACHE_CONTROL)
             .or_insert(HeaderValue::from_static("no-store"));
@@ -194,7 +167,6 @@ impl Reply {
         ] {
             self.headers.insert(name, HeaderValue::from_static(value));
         }
-        self.sealed = true;
         self
     }
 

@@ -33,11 +33,19 @@ impl RequestIds {
 }
 
 impl RequestId {
+    /// Length of its text.
+    pub(super) const DIGITS: usize = 16;
+
+    /// Its text.
+    pub(super) fn digits(self) -> [u8; Self::DIGITS] {
+        let mut digits = [0; Self::DIGITS];
+        hex::encode_to_slice(self.0.to_be_bytes(), &mut digits).expect("16 digits for 8 bytes");
+        digits
+    }
+
     /// The value of `X-Request-Id`.
     pub(super) fn header(self) -> HeaderValue {
-        let mut digits = [0; 16];
-        hex::encode_to_slice(self.0.to_be_bytes(), &mut digits).expect("16 digits for 8 bytes");
-        HeaderValue::from_bytes(&digits).expect("hexadecimal digits are visible")
+        HeaderValue::from_bytes(&self.digits()).expect("hexadecimal digits are visible")
     }
 }
 

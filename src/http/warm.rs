@@ -1,154 +1,138 @@
 //! Answers kept for requests that come again. An answer of the Read API depends on the request, on
 //! the service's records and on objects that never change: as long as no record was written, the
-//! same request has the same answer, and it needs neither the store nor a thread that may block.
+//! same request has the same answer, and it needs neither hyper nor the store nor a thread that may
+//! block.
 
 use std::sync::Arc;
 
-use hyper::header::{
-    ACCEPT_ENCODING, AUTHORIZATION, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, ETAG, EXPECT,
-    FORWARDED, HOST, HeaderName, IF_MATCH, IF_RANGE, RANGE, TRANSFER_ENCODING,
-};
-use hyper::{HeaderMap, Method, Request, StatusCode, Version};
+use hyper::StatusCode;
 use quick_cache::sync::Cache;
 
-use super::etag::is_known;
-use super::reply::Reply;
+use super::answer_head::AnswerHead;
+use super::kept_body::KeptBody;
+use super::request_head::RequestHead;
 use crate::base::clock::Timestamp;
-use crate::base::limits::{WARM_ANSWER_BYTES_MAX, WARM_BYTES};
+use crate::base::limits::WARM_BYTES;
 
-/// Headers that an answer depends on.
-const ASKED: [HeaderName; 5] = [
-    HOST,
-    HeaderName::from_static("private-token"),
-    AUTHORIZATION,
-    HeaderName::from_static("x-instance-id"),
-    ACCEPT_ENCODING,
-];
-/// Headers that ask for more than an answer as it is kept.
-const UNUSUAL: [HeaderName; 12] = [
-    RANGE,
-    IF_RANGE,
-    IF_MATCH,
-    EXPECT,
-    CONTENT_LENGTH,
-    TRANSFER_ENCODING,
-    CONTENT_ENCODING,
-    CONTENT_TYPE,
-    FORWARDED,
-    HeaderName::from_static("x-forwarded-host"),
-    HeaderName::from_static("x-forwarded-proto"),
-    HeaderName::from_static("x-forwarded-prefix"),
-];
+/// What an entry of the table takes beside the bytes it holds, roughly.
+const ENTRY_BYTES: u64 = 256;
 
-/// Room for the parts of a usual question, in bytes.
-const PARTS_BYTES: usize = 512;
-
-/// All of a request that its answer depends on, as a digest.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Question([u8; 32]);
-
-impl Question {
-    /// The question of a request, `None` for one whose answer is not kept.
-    pub(super) fn of<B>(request: &Request<B>) -> Option<Self> {
-        let (uri, headers) = (request.uri(), request.headers());
-        let plain = request.method() == Method::GET
-            && uri.authority().is_none()
-            && !headers.keys().any(|name| UNUSUAL.contains(name));
-        if !plain {
-            return None;
-        }
-        let mut parts = Vec::with_capacity(PARTS_BYTES);
-        let mut part = |tag: usize, bytes: &[u8]| {
-            // The length keeps parts apart.
-            parts.push(u8::try_from(tag).unwrap_or(u8::MAX));
-            parts.extend_from_slice(&bytes.len().to_le_bytes());
-            parts.extend_from_slice(bytes);
-        };
-        part(usize::from(request.version() == Version::HTTP_11), &[]);
-        part(ASKED.len(), uri.path().as_bytes());
-        part(ASKED.len(), uri.query().unwrap_or_default().as_bytes());
-        for (tag, name) in ASKED.iter().enumerate() {
-            for value in headers.get_all(name) {
-                part(tag, value.as_bytes());
-            }
-        }
-        Some(Self(*blake3::hash(&parts).as_bytes()))
-    }
+/// An answer as it goes over the wire, and how long it is right.
+#[derive(Debug)]
+pub(super) struct Kept {
+    pub(super) standing: Standing,
+    /// The status, for the log.
+    pub(super) status: StatusCode,
+    pub(super) head: AnswerHead,
+    pub(super) body: KeptBody,
 }
 
-/// An answer, and how long it is right.
-#[derive(Debug)]
-struct Kept {
+/// What an answer depends on beside the request's head.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Standing {
     /// The store's generation before the answer was made.
-    generation: u64,
-    until: Timestamp,
-    /// `None` where only clients that have the bytes have asked.
-    whole: Option<Reply>,
-    /// For a client that has the bytes.
-    unchanged: Reply,
+    pub(super) generation: u64,
+    /// The first moment at which it may be wrong though nothing was written.
+    pub(super) until: Timestamp,
+    /// True if the client was believed what it tells of another's request.
+    pub(super) trusted: bool,
 }
 
 #[derive(Clone, Debug)]
 struct ByBytes;
 
-impl quick_cache::Weighter<Question, Arc<Kept>> for ByBytes {
-    fn weight(&self, _: &Question, kept: &Arc<Kept>) -> u64 {
-        // The headers of both forms take about as much as this.
-        4096 + kept.whole.as_ref().map_or(0, Reply::body_bytes)
+impl quick_cache::Weighter<RequestHead, Arc<Kept>> for ByBytes {
+    fn weight(&self, asked: &RequestHead, kept: &Arc<Kept>) -> u64 {
+        let heads = (asked.len() + kept.head.len()) as u64;
+        ENTRY_BYTES + heads + kept.body.weight()
     }
 }
 
-/// Answers by question, within a bound of bytes.
+/// Answers by request, within a bound of bytes.
 #[derive(Debug)]
 pub(super) struct Warm {
-    answers: Cache<Question, Arc<Kept>, ByBytes>,
+    answers: Cache<RequestHead, Arc<Kept>, ByBytes>,
 }
 
 impl Warm {
     pub(super) fn new() -> Self {
-        let items = usize::try_from(WARM_BYTES / 8192).unwrap_or(1024);
+        let items = usize::try_from(WARM_BYTES / 4096).unwrap_or(1024);
         Self {
             answers: Cache::with_weighter(items, WARM_BYTES, ByBytes),
         }
     }
 
-    /// The answer to a request that came before, if it is still right.
+    /// The answer to a request that came before, if it is still right at `now` for a client that is
+    /// trusted or not.
     pub(super) fn answer(
         &self,
-        question: Question,
-        headers: &HeaderMap,
+        head: &[u8],
         generation: u64,
         now: Timestamp,
-    ) -> Option<Reply> {
-        let kept = self.answers.get(&question)?;
-        if kept.generation != generation || now >= kept.until {
-            return None;
-        }
-        let tag = kept.unchanged.header(&ETAG);
-        if tag.is_some_and(|tag| is_known(tag, headers)) {
-            return kept.unchanged.duplicate();
-        }
-        kept.whole.as_ref()?.duplicate()
+        trusted: bool,
+    ) -> Option<Arc<Kept>> {
+        let kept = self.answers.get(head)?;
+        let standing = kept.standing;
+        let stands = standing.generation == generation
+            && now < standing.until
+            && standing.trusted == trusted;
+        stands.then_some(kept)
     }
 
-    /// Keeps an answer that may be kept. `generation` is the store's from before it was made.
-    pub(super) fn keep(&self, question: Question, reply: &Reply, generation: u64) {
-        let Some(until) = reply.keep_until() else {
-            return;
-        };
-        let whole = match reply.status {
-            StatusCode::OK if reply.body_bytes() <= WARM_ANSWER_BYTES_MAX => reply.duplicate(),
-            StatusCode::NOT_MODIFIED => None,
-            _ => return,
-        };
-        if let Some(unchanged) = reply.unchanged() {
-            let kept = Kept {
+    /// Keeps an answer.
+    pub(super) fn keep(&self, head: RequestHead, kept: Kept) {
+        self.answers.insert(head, Arc::new(kept));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+
+    use super::*;
+    use crate::http::request_id::RequestIds;
+
+    fn kept(generation: u64, until: i64, trusted: bool) -> Kept {
+        let id = RequestIds::new().next();
+        let written = format!(
+            "HTTP/1.1 200 OK\r\nX-Request-Id: {id}\r\nDate: Sun, 06 Nov 1994 08:49:37 GMT\r\n\r\n"
+        );
+        Kept {
+            standing: Standing {
                 generation,
-                until,
-                whole,
-                unchanged,
-            };
-            self.answers.insert(question, Arc::new(kept));
+                until: Timestamp::from_ms(until),
+                trusted,
+            },
+            status: StatusCode::OK,
+            head: AnswerHead::new(written.as_bytes(), id).unwrap(),
+            body: KeptBody::Bytes(Bytes::from(vec![0; 1000])),
         }
+    }
+
+    #[test]
+    fn an_answer_stands_until_something_changes() {
+        let warm = Warm::new();
+        warm.keep(RequestHead::new(b"a".to_vec()), kept(7, 1000, true));
+        let stands = |head: &[u8], generation, now, trusted| {
+            let now = Timestamp::from_ms(now);
+            warm.answer(head, generation, now, trusted).is_some()
+        };
+        assert!(stands(b"a", 7, 999, true));
+        assert!(!stands(b"a", 7, 1000, true));
+        assert!(!stands(b"a", 8, 999, true));
+        assert!(!stands(b"a", 7, 999, false));
+        assert!(!stands(b"b", 7, 999, true));
+        assert!(!stands(b"", 7, 999, true));
+    }
+
+    #[test]
+    fn the_table_is_bounded() {
+        let warm = Warm::new();
+        for number in 0..100_000_u32 {
+            let head = RequestHead::new(number.to_le_bytes().to_vec());
+            warm.keep(head, kept(1, 1, false));
+        }
+        assert!(warm.answers.weight() <= WARM_BYTES);
+        assert!(warm.answers.len() > 10_000);
     }
 }

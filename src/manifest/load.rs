@@ -5,7 +5,7 @@ use std::sync::Arc;
 use quick_cache::sync::Cache;
 
 use crate::base::id::{Kind, ManifestId, NodeId, ObjectId};
-use crate::base::limits::NODE_CACHE_BYTES;
+use crate::base::limits::{MANIFEST_CACHE_ENTRIES, NODE_CACHE_BYTES};
 use crate::object::DecodeError;
 use crate::object::manifest::Manifest;
 use crate::object::node::Node;
@@ -27,6 +27,7 @@ pub trait NodeSource {
 pub struct Nodes {
     objects: Arc<Objects>,
     cache: Cache<NodeId, Arc<Node>, ByMemory>,
+    manifests: Cache<ManifestId, Manifest>,
 }
 
 #[derive(Clone, Debug)]
@@ -47,6 +48,7 @@ impl Nodes {
         Self {
             objects,
             cache: Cache::with_weighter(items, NODE_CACHE_BYTES, ByMemory),
+            manifests: Cache::new(MANIFEST_CACHE_ENTRIES),
         }
     }
 
@@ -60,8 +62,14 @@ impl Nodes {
     /// # Errors
     /// As [`NodeSource::node`].
     pub fn manifest(&self, id: ManifestId) -> Result<Manifest> {
+        if let Some(manifest) = self.manifests.get(&id) {
+            return Ok(manifest);
+        }
         let bytes = self.objects.structure(Kind::Manifest, id.into())?;
-        Manifest::decode(&bytes).map_err(|e| undecodable(Kind::Manifest, id.into(), e))
+        let manifest =
+            Manifest::decode(&bytes).map_err(|e| undecodable(Kind::Manifest, id.into(), e))?;
+        self.manifests.insert(id, manifest);
+        Ok(manifest)
     }
 
     /// Keeps a node that was just made at hand.

@@ -11,6 +11,7 @@ use quick_cache::sync::Cache;
 
 use super::Result;
 use super::records;
+use crate::base::at_hand;
 use crate::base::id::{ManifestId, Sha256};
 use crate::base::limits::{DIGEST_CACHE_ENTRIES, DIGEST_STATES_BYTES};
 use crate::manifest::Nodes;
@@ -183,6 +184,12 @@ impl Computed {
     }
 
     fn digest(&self, branch: u64, id: ManifestId) -> std::result::Result<Sha256, StoreError> {
+        if let Some(sha256) = self.known.get(&id) {
+            return Ok(sha256);
+        }
+        if !at_hand::may_wait() {
+            return Err(StoreError::NotAtHand);
+        }
         // Of many who ask at once, one computes and the others wait for it.
         self.known.get_or_insert_with(&id, || match self.kept(id)? {
             Some(sha256) => Ok(sha256),

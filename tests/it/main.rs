@@ -29,6 +29,7 @@ mod health;
 mod history;
 mod import;
 mod json_bodies;
+mod kept_answers;
 mod login;
 mod long_lists;
 mod openapi;

@@ -4,9 +4,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex};
 
 use siteconf::base::id::{Kind, ObjectId};
-use siteconf::store::{
-    Batch, ObjectRow, Record, Result, Scan, Staging, Store, StoredObject, Version,
-};
+use siteconf::store::{Batch, Record, Result, Scan, Staging, Store, StoredObject, Version};
 
 type Act = Box<dyn FnOnce() + Send>;
 
@@ -45,9 +43,6 @@ impl<S: Store> Store for Meddled<S> {
     }
     fn contains(&self, id: ObjectId) -> Result<bool> {
         self.store.contains(id)
-    }
-    fn object_rows(&self, after: Option<ObjectId>, limit: usize) -> Result<Vec<ObjectRow>> {
-        self.store.object_rows(after, limit)
     }
     fn ids_with_prefix(&self, prefix: &[u8], limit: usize) -> Result<Vec<ObjectId>> {
         self.store.ids_with_prefix(prefix, limit)

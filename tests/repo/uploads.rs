@@ -12,7 +12,7 @@ use siteconf::base::limits::{BLOCK_BYTES, BLOCKS_PER_UPLOAD_MAX, HASH_SEATS, INL
 use siteconf::repo::{Condition, Error, NewFile, Repository, Upload};
 use siteconf::store::sqlite::SqliteStore;
 use siteconf::store::{
-    Batch, ObjectRow, Record, Result, Scan, Staging, Store, StoreError, StoredObject, Version,
+    Batch, Record, Result, Scan, Staging, Store, StoreError, StoredObject, Version,
 };
 
 use crate::fixture::{Scene, branch, path};
@@ -265,9 +265,6 @@ impl<S: Store> Store for Failing<S> {
     }
     fn contains(&self, id: ObjectId) -> Result<bool> {
         self.store.contains(id)
-    }
-    fn object_rows(&self, after: Option<ObjectId>, limit: usize) -> Result<Vec<ObjectRow>> {
-        self.store.object_rows(after, limit)
     }
     fn ids_with_prefix(&self, prefix: &[u8], limit: usize) -> Result<Vec<ObjectId>> {
         self.store.ids_with_prefix(prefix, limit)

@@ -13,6 +13,7 @@ use serde_json::Value;
 use super::body::RequestBody;
 use super::call::Call;
 use super::error::Error;
+use super::rendered::Text;
 use super::reply::{Freshness, Reply};
 use super::{blocking, rendered};
 
@@ -26,8 +27,7 @@ const PARTS: [&str; 5] = [
 ];
 
 /// The document as it is sent.
-static DOCUMENT: LazyLock<Vec<u8>> =
-    LazyLock::new(|| serde_json::to_vec(&document()).expect("what was read can be written"));
+static DOCUMENT: LazyLock<Text> = LazyLock::new(|| Text::of(&document()));
 
 /// The one route of this module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,7 +46,7 @@ impl Route {
 pub(super) async fn answer(call: Call, body: &RequestBody) -> Result<Reply, Error> {
     body.refuse()?;
     blocking::run(move || {
-        let reply = rendered::json(&call, DOCUMENT.clone(), Freshness::Moving, &[]);
+        let reply = rendered::text(&call, &DOCUMENT, Freshness::Moving, &[]);
         Ok(reply
             .with(CACHE_CONTROL, HeaderValue::from_static("no-cache"))
             .with(VARY, HeaderValue::from_static("Accept-Encoding")))

@@ -13,7 +13,7 @@ use crate::base::limits::READ_CHUNK_BYTES;
 use crate::http::call::Call;
 use crate::http::etag::ETag;
 use crate::http::pieces::{PieceReader, Pieces};
-use crate::http::rendered;
+use crate::http::rendered::{self, Text};
 use crate::http::reply::{Freshness, Reply};
 use crate::repo::{Body, Content};
 
@@ -35,7 +35,8 @@ pub(super) fn answer(
         let mut whole = String::from_utf8(head).expect("JSON is UTF-8");
         BASE64_STANDARD.encode_string(bytes, &mut whole);
         whole.push_str("\"}");
-        return rendered::json(call, whole.into_bytes(), freshness, &[]);
+        let text = Text::new(whole.into_bytes());
+        return rendered::text(call, &text, freshness, &[]);
     }
     let tag = ETag::of_parts(&[&head]);
     if tag.is_known_to(call.headers()) {

@@ -32,6 +32,7 @@ use super::error::Error;
 use super::names;
 use super::reply::Reply;
 use crate::access::TokenHolder;
+use crate::base::at_hand;
 use crate::base::clock::Timestamp;
 use crate::base::limits::REQUEST_TARGET_BYTES_MAX;
 use crate::repo::Project;
@@ -61,8 +62,28 @@ pub(super) async fn answer(
             };
             Ok(Reply::json(StatusCode::OK, &health))
         }
-        route => blocking::run(move || act(&call, &route)).await,
+        route => {
+            // Moving to another thread and back costs several times what a short answer does.
+            if is_short(&route)
+                && let Some(reply) = at_hand::only(|| act(&call, &route))
+            {
+                return reply;
+            }
+            blocking::run(move || act(&call, &route)).await
+        }
     }
+}
+
+/// True for an answer that costs about the same however large the branch is, so that it holds nobody
+/// up when it can be made of what is in memory.
+fn is_short(route: &Route) -> bool {
+    let Route::Repository { resource, .. } = route else {
+        return false;
+    };
+    matches!(
+        resource,
+        Resource::Raw(_) | Resource::File(_) | Resource::Branch(_)
+    )
 }
 
 /// Authenticates, opens the project, acts.

@@ -7,8 +7,10 @@ use crate::base::file_path::FilePath;
 use crate::base::id::ManifestId;
 use crate::http::call::Call;
 use crate::http::error::Error;
+use crate::http::listings::Part;
 use crate::http::long_list::{self, Form};
 use crate::http::pages::{PageHeaders, Paging};
+use crate::http::rendered::Text;
 use crate::http::reply::{Freshness, Reply};
 use crate::http::{names, page_token, rendered};
 use crate::repo::{Project, Revision};
@@ -45,12 +47,27 @@ pub(super) fn list(call: &Call, project: &Project) -> Result<Reply, Error> {
         revision.map_err(|error| Error::from(error).revision_as("404 Tree Not Found"))?;
     let listing = revision.listing(folder.as_ref(), recursive)?;
     let total = listing.total();
+    let whole = matches!(paging, Paging::Whole | Paging::Plain);
+    let (skip, take, headers) = match paging {
+        Paging::Whole => (0, total, PageHeaders::whole(total)),
+        Paging::Plain => (0, total, PageHeaders::default()),
+        Paging::Numbered { page, per_page } => {
+            let skip = (page - 1).saturating_mul(per_page);
+            let headers = PageHeaders::numbered(call, page, per_page, total);
+            (skip, per_page, headers)
+        }
+        Paging::From { per_page, .. } => {
+            let end = shown.saturating_add(per_page);
+            let next = (end < total).then(|| {
+                let place = place_in(&revision, end);
+                page_token::make(call, &list, &place)
+            });
+            let headers = PageHeaders::from_place(call, per_page, next.as_deref());
+            (shown, per_page, headers)
+        }
+    };
     let freshness = Freshness::of_reference(reference);
-    if matches!(paging, Paging::Whole | Paging::Plain) && long_list::is_long(&listing) {
-        let headers = match paging {
-            Paging::Whole => PageHeaders::whole(total),
-            _ => PageHeaders::default(),
-        };
+    if whole && long_list::is_long(&listing) {
         let lines = headers.lines();
         return Ok(long_list::answer(
             call,
@@ -60,27 +77,19 @@ pub(super) fn list(call: &Call, project: &Project) -> Result<Reply, Error> {
             lines,
         ));
     }
-    let (entries, headers) = match paging {
-        Paging::Whole => (listing.part(0, total)?, PageHeaders::whole(total)),
-        Paging::Plain => (listing.part(0, total)?, PageHeaders::default()),
-        Paging::Numbered { page, per_page } => {
-            let skip = (page - 1).saturating_mul(per_page);
-            let headers = PageHeaders::numbered(call, page, per_page, total);
-            (listing.part(skip, per_page)?, headers)
-        }
-        Paging::From { per_page, .. } => {
-            let entries = listing.part(shown, per_page)?;
-            let end = shown + entries.len() as u64;
-            let next = (end < total).then(|| {
-                let place = place_in(&revision, end);
-                page_token::make(call, &list, &place)
-            });
-            let headers = PageHeaders::from_place(call, per_page, next.as_deref());
-            (entries, headers)
-        }
+    let part = Part {
+        revision: revision.id(),
+        folder,
+        recursive,
+        skip,
+        take,
     };
-    let shown: Vec<_> = entries.iter().map(EntryJson::new).collect();
-    Ok(rendered::list(call, &shown, freshness, &headers))
+    let text = call.service.listings.text(&part, || {
+        let entries = listing.part(skip, take)?;
+        let shown: Vec<_> = entries.iter().map(EntryJson::new).collect();
+        Ok(Text::of(&shown))
+    })?;
+    Ok(rendered::text(call, &text, freshness, headers.lines()))
 }
 
 fn place_in(revision: &Revision, shown: u64) -> Place {

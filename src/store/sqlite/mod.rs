@@ -21,6 +21,7 @@ pub use survey::Met;
 
 use super::error::damaged;
 use super::{Batch, Body, Record, Result, Scan, Staging, Store, StoreError, StoredObject, Version};
+use crate::base::at_hand;
 use crate::base::id::{Kind, ObjectId, Sha256};
 use foreign::Foreign;
 use index::Index;
@@ -106,6 +107,9 @@ impl SqliteStore {
 
     /// Lends a reading connection; one that met an error is not kept.
     fn read<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
+        if !at_hand::may_wait() {
+            return Err(StoreError::NotAtHand);
+        }
         let idle = self.readers.lock().expect("no panic while held").pop();
         let db = match idle {
             Some(db) => db,
@@ -221,6 +225,9 @@ impl Store for SqliteStore {
     }
 
     fn commit(&self, batch: Batch) -> Result<Version> {
+        if !at_hand::may_wait() {
+            return Err(StoreError::NotAtHand);
+        }
         let writer = self.writer.as_ref().ok_or(StoreError::ReadOnly)?;
         self.wrote.store(true, Ordering::Relaxed);
         writer.commit(batch)
@@ -228,6 +235,7 @@ impl Store for SqliteStore {
 
     fn stage(&self) -> Result<Box<dyn Staging>> {
         match &self.writer {
+            _ if !at_hand::may_wait() => return Err(StoreError::NotAtHand),
             None => return Err(StoreError::ReadOnly),
             Some(writer) if writer.is_stopped() => return Err(StoreError::Stopped),
             Some(_) => {}

@@ -59,6 +59,22 @@ impl Connection {
         }
     }
 
+    /// Takes the next bytes as they come, and leaves the rest where it is.
+    #[track_caller]
+    pub(crate) fn bytes(&mut self, count: usize) -> Vec<u8> {
+        let mut bytes = vec![0; count];
+        self.stream.read_exact(&mut bytes).expect("bytes come");
+        bytes
+    }
+
+    /// Takes everything up to the end of the connection.
+    #[track_caller]
+    pub(crate) fn rest(&mut self) -> Vec<u8> {
+        let mut rest = Vec::new();
+        self.stream.read_to_end(&mut rest).expect("it ends well");
+        rest
+    }
+
     fn read_answer(&mut self, to_head: bool) -> io::Result<Answer> {
         let start = self.line()?;
         let status = start
