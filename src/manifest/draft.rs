@@ -18,6 +18,7 @@ use crate::store::{Batch, NewBody, NewObject, Result, StoreError};
 pub struct Draft<'a> {
     nodes: &'a Nodes,
     new: HashMap<NodeId, Arc<Node>>,
+    manifests: Vec<(ManifestId, Manifest)>,
     objects: Vec<NewObject>,
     /// Of the objects that are in memory.
     bytes: usize,
@@ -29,6 +30,7 @@ impl<'a> Draft<'a> {
         Self {
             nodes,
             new: HashMap::new(),
+            manifests: Vec::new(),
             objects: Vec::new(),
             bytes: 0,
         }
@@ -49,6 +51,7 @@ impl<'a> Draft<'a> {
         let bytes = manifest.encode();
         let id = manifest_id(&bytes);
         self.put(Kind::Manifest, id.into(), bytes);
+        self.manifests.push((id, *manifest));
         id
     }
 
@@ -105,10 +108,13 @@ impl<'a> Draft<'a> {
         self.new.clear();
     }
 
-    /// Hands the nodes to the cache of the store's, once they are in the store.
+    /// Hands nodes and manifests to the cache of the store's, once they are in the store.
     pub fn publish(self) {
         for (id, node) in &self.new {
             self.nodes.remember(*id, node);
+        }
+        for (id, manifest) in &self.manifests {
+            self.nodes.remember_manifest(*id, *manifest);
         }
     }
 

@@ -72,6 +72,11 @@ impl Nodes {
         Ok(manifest)
     }
 
+    /// Keeps a manifest that was just made at hand.
+    pub fn remember_manifest(&self, id: ManifestId, manifest: Manifest) {
+        self.manifests.insert(id, manifest);
+    }
+
     /// Keeps a node that was just made at hand.
     pub fn remember(&self, id: NodeId, node: &Arc<Node>) {
         self.cache.insert(id, Arc::clone(node));
