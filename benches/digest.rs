@@ -15,7 +15,7 @@ mod common;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use common::{Bench, Layout, body};
+use common::{Bench, Layout, at_most, body, median};
 use criterion::{Criterion, criterion_group, criterion_main};
 use siteconf::base::clock::SystemClock;
 use siteconf::manifest::{Nodes, digest};
@@ -56,6 +56,18 @@ fn digest_of_a_branch(criterion: &mut Criterion) {
         group.bench_function(format!("{FILES} files {name}/nodes in memory"), |bencher| {
             bencher.iter(|| assert_eq!(digest::digest(&nodes, root).unwrap(), expected));
         });
+        let ms = |time: Duration| time.as_secs_f64() * 1e3;
+        let what = |case: &str| format!("digest of {FILES} files {name}, {case}, in ms");
+        let in_memory = median(21, || {
+            digest::digest(&nodes, root).unwrap();
+        });
+        at_most(&what("nodes in memory"), 25.0, ms(in_memory));
+        let cold = median(21, || {
+            let nodes = fresh();
+            let root = nodes.manifest(head().manifest()).unwrap().root;
+            digest::digest(&nodes, root).unwrap();
+        });
+        at_most(&what("nothing cached"), 75.0, ms(cold));
         let mut turn = 0_u64;
         group.bench_function(format!("{FILES} files {name}/after one save"), |bencher| {
             bencher.iter_custom(|rounds| {
@@ -71,6 +83,16 @@ fn digest_of_a_branch(criterion: &mut Criterion) {
                     .sum()
             });
         });
+        let mut spent = Duration::ZERO;
+        for _ in 0..200 {
+            turn += 1;
+            let path = layout.path(turn.wrapping_mul(2_654_435_761) % FILES);
+            let saved = bench.save(&branch, &path, body(turn, 64));
+            let start = Instant::now();
+            saved.revision.digest().unwrap();
+            spent += start.elapsed();
+        }
+        at_most(&what("after one save, on average"), 12.0, ms(spent / 200));
         let revision = head();
         revision.digest().unwrap();
         group.bench_function(format!("{FILES} files {name}/unchanged"), |bencher| {

@@ -14,7 +14,7 @@ mod common;
 
 use std::time::Instant;
 
-use common::{Bench, body};
+use common::{Bench, at_least, at_most, body};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use md5::Digest;
 
@@ -67,12 +67,20 @@ fn stream_a_gibibyte(bench: &Bench) {
     }
     reached.sort_by(f64::total_cmp);
     println!(
-        "bar: upload of 1 GiB >= 0.80 of the speed of MD5, reached {:.2}, {:.2} to {:.2}",
-        reached[ROUNDS / 2],
+        "ingest/1 GiB: {:.2} to {:.2} of the speed of MD5",
         reached[0],
         reached[ROUNDS - 1]
     );
-    println!("bar: resident memory grows <= 65536 KiB, reached {grown_kib} KiB");
+    at_least(
+        "upload of 1 GiB, in the speed of MD5 on one core",
+        0.8,
+        reached[ROUNDS / 2],
+    );
+    at_most(
+        "growth of resident memory meanwhile, in KiB",
+        65_536.0,
+        grown_kib as f64,
+    );
 }
 
 /// Begins anew with the peak of resident memory, and gives what is resident, in KiB.

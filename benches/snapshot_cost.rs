@@ -12,8 +12,13 @@
 
 mod common;
 
-use common::{Bench, Layout, body};
+use std::time::Duration;
+
+use common::{Bench, Layout, at_most, body, median, ratio};
 use criterion::{Criterion, criterion_group, criterion_main};
+
+/// Runs of which a bar takes the median.
+const RUNS: usize = 201;
 
 const SIZES: [u64; 4] = [10, 1000, 100_000, 1_000_000];
 
@@ -21,8 +26,9 @@ fn snapshot_cost(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("snapshot_cost");
     group
         .sample_size(20)
-        .measurement_time(std::time::Duration::from_secs(3));
+        .measurement_time(Duration::from_secs(3));
     for layout in [Layout::Spread, Layout::Flat] {
+        let mut of_few = Duration::ZERO;
         for files in SIZES {
             let bench = Bench::new();
             let branch = bench.fill("main", files, layout);
@@ -41,24 +47,17 @@ fn snapshot_cost(criterion: &mut Criterion) {
                     bench.save(&branch, &path, bytes)
                 });
             });
-            let mut worst = (0, 0);
-            let mut sum = (0, 0);
-            for _ in 0..200 {
+            let most = most_bytes(&bench, &place, || {
                 let (path, bytes) = next();
-                bench.counts.inner().take();
-                let saved = bench.save(&branch, &path, bytes);
-                assert!(!saved.created);
-                let written = bench.counts.inner().take();
-                worst = (worst.0.max(written.objects), worst.1.max(written.bytes));
-                sum = (sum.0 + written.objects, sum.1 + written.bytes);
+                assert!(!bench.save(&branch, &path, bytes).created);
+            });
+            let save = median(RUNS, || {
+                let (path, bytes) = next();
+                bench.save(&branch, &path, bytes);
+            });
+            if files == SIZES[0] {
+                of_few = save;
             }
-            println!(
-                "save/{place}: {:.1} objects, {} bytes on average, blob of 1024 included; at most {} objects, {} bytes",
-                sum.0 as f64 / 200.0,
-                sum.1 / 200,
-                worst.0,
-                worst.1
-            );
             let versions = bench.project.branch(&branch).unwrap().snapshots();
             group.bench_function(format!("rollback/{place}"), |bencher| {
                 let mut version = 0;
@@ -68,7 +67,35 @@ fn snapshot_cost(criterion: &mut Criterion) {
                     bench.project.rollback(&branch, to, None).unwrap()
                 });
             });
+            let mut version = 0;
+            let rollback = median(RUNS, || {
+                version = version % versions + 1;
+                let to = siteconf::base::snapshot_version::SnapshotVersion::new(version);
+                bench.project.rollback(&branch, to, None).unwrap();
+            });
             let mut copies = 0;
+            let copy = median(RUNS, || {
+                copies += 1;
+                let name = common::branch(&format!("early-{copies}"));
+                bench.project.create_branch(&name, Some("main")).unwrap();
+            });
+            let in_saves = |time| ratio(time, save);
+            at_most(&format!("{place}: bytes of a save"), 25_600.0, most as f64);
+            at_most(
+                &format!("{place}: a save, in saves of {} files", SIZES[0]),
+                2.0,
+                ratio(save, of_few),
+            );
+            at_most(
+                &format!("{place}: a rollback, in saves"),
+                1.0,
+                in_saves(rollback),
+            );
+            at_most(
+                &format!("{place}: a branch from a revision, in saves"),
+                1.0,
+                in_saves(copy),
+            );
             group.bench_function(format!("branch from a revision/{place}"), |bencher| {
                 bencher.iter(|| {
                     copies += 1;
@@ -79,6 +106,27 @@ fn snapshot_cost(criterion: &mut Criterion) {
         }
     }
     group.finish();
+}
+
+/// The most bytes that one of some saves writes; tells the objects too.
+fn most_bytes(bench: &Bench, place: &str, mut save: impl FnMut()) -> u64 {
+    let mut worst = (0, 0);
+    let mut sum = (0, 0);
+    for _ in 0..RUNS {
+        bench.counts.inner().take();
+        save();
+        let written = bench.counts.inner().take();
+        worst = (worst.0.max(written.objects), worst.1.max(written.bytes));
+        sum = (sum.0 + written.objects, sum.1 + written.bytes);
+    }
+    println!(
+        "save/{place}: {:.1} objects, {} bytes on average, blob of 1024 included; at most {} objects, {} bytes",
+        sum.0 as f64 / RUNS as f64,
+        sum.1 / RUNS as u64,
+        worst.0,
+        worst.1
+    );
+    worst.1
 }
 
 criterion_group!(benches, snapshot_cost);

@@ -5,11 +5,16 @@
     missing_docs,
     reason = "each benchmark uses its part"
 )]
-#![allow(clippy::unwrap_used, reason = "a benchmark that fails shall fail")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a benchmark that fails shall fail, and it prints"
+)]
 
 pub mod counting;
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use siteconf::base::branch_name::BranchName;
@@ -67,6 +72,36 @@ pub fn body(seed: u64, length: usize) -> Bytes {
     hasher.update(&seed.to_le_bytes());
     hasher.finalize_xof().fill(&mut bytes);
     bytes.into()
+}
+
+/// The median of the times that some runs take.
+pub fn median(runs: usize, mut run: impl FnMut()) -> Duration {
+    let mut times: Vec<_> = (0..runs)
+        .map(|_| {
+            let start = Instant::now();
+            run();
+            start.elapsed()
+        })
+        .collect();
+    times.sort();
+    times[runs / 2]
+}
+
+/// One over the other.
+pub fn ratio(one: Duration, other: Duration) -> f64 {
+    one.as_secs_f64() / other.as_secs_f64()
+}
+
+/// Says whether something stayed at or below its bar.
+pub fn at_most(what: &str, most: f64, reached: f64) {
+    let said = if reached <= most { "held" } else { "MISSED" };
+    println!("bar: {what} <= {most}, reached {reached:.2}: {said}");
+}
+
+/// Says whether something came up to its bar.
+pub fn at_least(what: &str, least: f64, reached: f64) {
+    let said = if reached >= least { "held" } else { "MISSED" };
+    println!("bar: {what} >= {least}, reached {reached:.2}: {said}");
 }
 
 /// A project in a store of its own.
