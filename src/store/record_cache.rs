@@ -1,5 +1,6 @@
 //! Records kept in memory over any store: those that were read, until they are written.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -9,16 +10,22 @@ use super::{Batch, Record, Result, Scan, Staging, Store, StoredObject, Version};
 use crate::base::id::ObjectId;
 use crate::base::limits::RECORD_CACHE_BYTES;
 
+/// Counts of changes to single records.
+const SHARES: usize = 256;
+
 /// Keeps what was read of a store's records: single ones, also their absence, and whole folders (a
-/// scan of a prefix that ends in a slash). What this process commits is dropped before the commit is
-/// answered; what another process writes, within the bound of [`Store::foreign_writes`].
+/// scan of a prefix that ends in a slash). What this process commits is renewed or dropped before the
+/// commit is answered; what another process writes is dropped within the bound of
+/// [`Store::foreign_writes`].
 #[derive(Debug)]
 pub struct RecordCache<S> {
     store: S,
     records: Cache<String, Option<Record>, ByBytes>,
     folders: Cache<String, Vec<Record>, ByBytes>,
-    /// Counts what makes kept records doubtful: a value read before is not kept after.
+    /// Counts what makes anything kept doubtful: a folder read before is not kept after.
     changes: AtomicU64,
+    /// The same for single records, several of which share a count.
+    changes_by_key: [AtomicU64; SHARES],
     /// Held to keep a value and to drop values, so that no old value is kept after its drop.
     gate: Mutex<()>,
     /// The foreign writes that were taken note of.
@@ -53,6 +60,7 @@ impl<S: Store> RecordCache<S> {
             records: Cache::with_weighter(items, RECORD_CACHE_BYTES, ByBytes),
             folders: Cache::with_weighter(items / 16, RECORD_CACHE_BYTES, ByBytes),
             changes: AtomicU64::new(0),
+            changes_by_key: [const { AtomicU64::new(0) }; SHARES],
             gate: Mutex::default(),
             foreign: AtomicU64::new(0),
         }
@@ -67,29 +75,66 @@ impl<S: Store> RecordCache<S> {
     fn notice_foreign(&self) -> Result<()> {
         let found = self.store.foreign_writes()?;
         if self.foreign.load(Ordering::Acquire) != found {
-            self.drop_kept(|| {
-                self.records.clear();
-                self.folders.clear();
-            });
+            let _gate = self.gate.lock().expect("no panic while held");
+            self.changes.fetch_add(1, Ordering::AcqRel);
+            for changes in &self.changes_by_key {
+                changes.fetch_add(1, Ordering::AcqRel);
+            }
+            self.records.clear();
+            self.folders.clear();
             // Noted only now: who sees it noted must not find what was kept before.
             self.foreign.store(found, Ordering::Release);
         }
         Ok(())
     }
 
-    fn drop_kept(&self, drop: impl FnOnce()) {
+    /// Keeps a value unless what `count` counts has changed since it was `before`.
+    fn keep(&self, count: &AtomicU64, before: u64, keep: impl FnOnce()) {
         let _gate = self.gate.lock().expect("no panic while held");
-        self.changes.fetch_add(1, Ordering::AcqRel);
-        drop();
-    }
-
-    /// Keeps a value unless something was dropped since `changes`.
-    fn keep(&self, changes: u64, keep: impl FnOnce()) {
-        let _gate = self.gate.lock().expect("no panic while held");
-        if self.changes.load(Ordering::Acquire) == changes {
+        if count.load(Ordering::Acquire) == before {
             keep();
         }
     }
+
+    fn changes_of(&self, key: &str) -> &AtomicU64 {
+        let mut hasher = DefaultHasher::new();
+        key.hash(&mut hasher);
+        let share = usize::try_from(hasher.finish() % SHARES as u64).unwrap_or(0);
+        &self.changes_by_key[share]
+    }
+
+    /// Takes note of writes that were committed, or may have been: renews what is kept of them where
+    /// the new record is known and nothing else has changed since the commit began, drops the rest.
+    fn note(&self, writes: &[Noted<'_>]) {
+        let _gate = self.gate.lock().expect("no panic while held");
+        self.changes.fetch_add(1, Ordering::AcqRel);
+        let alone: Vec<bool> = writes
+            .iter()
+            .map(|write| write.changes.load(Ordering::Acquire) == write.before)
+            .collect();
+        for (write, alone) in writes.iter().zip(alone) {
+            write.changes.fetch_add(1, Ordering::AcqRel);
+            match &write.record {
+                Some(record) if alone && self.records.contains_key(&write.key) => {
+                    self.records.insert(write.key.clone(), Some(record.clone()));
+                }
+                _ => drop(self.records.remove(&write.key)),
+            }
+            for folder in folders_of(&write.key) {
+                self.folders.remove(folder);
+            }
+        }
+    }
+}
+
+/// A write on its way.
+struct Noted<'a> {
+    key: String,
+    /// The count of changes that the key shares in, and where it stood before the commit.
+    changes: &'a AtomicU64,
+    before: u64,
+    /// The record as it is then, where that is known.
+    record: Option<Record>,
 }
 
 /// The folders that a key lies in, each with its slash.
@@ -115,9 +160,10 @@ impl<S: Store> Store for RecordCache<S> {
         if let Some(kept) = self.records.get(key) {
             return Ok(kept);
         }
-        let changes = self.changes.load(Ordering::Acquire);
+        let changes = self.changes_of(key);
+        let before = changes.load(Ordering::Acquire);
         let record = self.store.record(key)?;
-        self.keep(changes, || {
+        self.keep(changes, before, || {
             self.records.insert(key.to_owned(), record.clone());
         });
         Ok(record)
@@ -135,10 +181,10 @@ impl<S: Store> Store for RecordCache<S> {
         if let Some(kept) = self.folders.get(scan.prefix) {
             return Ok(kept);
         }
-        let changes = self.changes.load(Ordering::Acquire);
+        let before = self.changes.load(Ordering::Acquire);
         let prefix = scan.prefix;
         let records = self.store.scan(scan)?;
-        self.keep(changes, || {
+        self.keep(&self.changes, before, || {
             self.folders.insert(prefix.to_owned(), records.clone());
         });
         Ok(records)
@@ -158,18 +204,40 @@ impl<S: Store> Store for RecordCache<S> {
     }
 
     fn commit(&self, batch: Batch) -> Result<Version> {
-        let keys: Vec<String> = batch.writes.iter().map(|write| write.key.clone()).collect();
+        let mut noted: Vec<_> = batch
+            .writes
+            .iter()
+            .map(|write| {
+                let changes = self.changes_of(&write.key);
+                Noted {
+                    key: write.key.clone(),
+                    changes,
+                    before: changes.load(Ordering::Acquire),
+                    record: write.value.as_ref().map(|value| Record {
+                        key: write.key.clone(),
+                        version: 0,
+                        value: value.clone(),
+                    }),
+                }
+            })
+            .collect();
         let outcome = self.store.commit(batch);
-        // Dropped whatever the outcome: after a failure too what is kept may be doubtful.
-        if !keys.is_empty() {
-            self.drop_kept(|| {
-                for key in &keys {
-                    self.records.remove(key);
-                    for folder in folders_of(key) {
-                        self.folders.remove(folder);
+        // A deletion may have been none, and then it took no version: the others' are not known.
+        let known = noted.iter().all(|write| write.record.is_some());
+        match &outcome {
+            // The last write's version; each has its own, in their order.
+            Ok(last) if known => {
+                for (version, write) in (0..=*last).rev().zip(noted.iter_mut().rev()) {
+                    if let Some(record) = &mut write.record {
+                        record.version = version;
                     }
                 }
-            });
+            }
+            // After a failure too what is kept may be doubtful.
+            _ => noted.iter_mut().for_each(|write| write.record = None),
+        }
+        if !noted.is_empty() {
+            self.note(&noted);
         }
         outcome
     }

@@ -75,3 +75,83 @@ fn readers_beside_a_writer_never_go_back() {
         }
     });
 }
+
+#[test]
+fn what_is_kept_is_what_the_store_has_after_any_batch() {
+    let root = tempfile::tempdir().unwrap();
+    let store = RecordCache::new(SqliteStore::open_locked(root.path()).unwrap());
+    let keys = ["a/b", "a/c", "a/d"];
+    let agrees = |what: &str| {
+        for key in keys {
+            let (kept, stored) = (
+                store.record(key).unwrap(),
+                store.inner().record(key).unwrap(),
+            );
+            assert_eq!(kept, stored, "{key} after {what}");
+        }
+    };
+    agrees("nothing");
+    let values = |batch: &mut Batch, from: u64| {
+        for (value, key) in (from..).zip(keys) {
+            batch.write(key.to_owned(), Expect::Anything, &value);
+        }
+    };
+    let mut batch = Batch::default();
+    values(&mut batch, 1);
+    store.commit(batch).unwrap();
+    agrees("three values");
+    let mut batch = Batch::default();
+    values(&mut batch, 11);
+    batch.write("a/b".to_owned(), Expect::Anything, &99);
+    store.commit(batch).unwrap();
+    agrees("two values for one key");
+    let mut batch = Batch::default();
+    values(&mut batch, 21);
+    batch.delete("a/none".to_owned(), Expect::Anything);
+    store.commit(batch).unwrap();
+    agrees("a deletion of nothing");
+    let mut batch = Batch::default();
+    batch.delete("a/c".to_owned(), Expect::Anything);
+    batch.write("a/d".to_owned(), Expect::Anything, &31);
+    store.commit(batch).unwrap();
+    agrees("a deletion");
+    let mut batch = Batch::default();
+    values(&mut batch, 41);
+    batch.write("a/e".to_owned(), Expect::Version(77), &1);
+    assert!(store.commit(batch).is_err());
+    agrees("a refusal");
+}
+
+#[test]
+fn writers_of_one_record_and_their_readers_never_go_back() {
+    let root = tempfile::tempdir().unwrap();
+    let store = RecordCache::new(SqliteStore::open_locked(root.path()).unwrap());
+    write(&store, "a/b", 0);
+    std::thread::scope(|scope| {
+        let writers: Vec<_> = (0..4)
+            .map(|_| {
+                scope.spawn(|| {
+                    for value in 0..100 {
+                        let mut batch = Batch::default();
+                        batch.write("a/b".to_owned(), Expect::Anything, &value);
+                        let version = store.commit(batch).unwrap();
+                        assert!(store.record("a/b").unwrap().unwrap().version >= version);
+                    }
+                })
+            })
+            .collect();
+        let mut last = 0;
+        while !writers
+            .iter()
+            .all(std::thread::ScopedJoinHandle::is_finished)
+        {
+            let version = store.record("a/b").unwrap().unwrap().version;
+            assert!(version >= last, "{version} after {last}");
+            last = version;
+        }
+    });
+    assert_eq!(
+        store.record("a/b").unwrap(),
+        store.inner().record("a/b").unwrap()
+    );
+}
