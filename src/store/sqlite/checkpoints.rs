@@ -13,6 +13,7 @@ use crate::store::Result;
 
 /// The way to the thread that copies the log into the database beside the writer. Dropped, it waits
 /// for the thread to end.
+#[derive(Debug)]
 pub(super) struct Checkpoints {
     wishes: Option<SyncSender<()>>,
     thread: Option<JoinHandle<()>>,

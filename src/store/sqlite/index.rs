@@ -137,13 +137,18 @@ impl Index {
         newest.rows.extend(rows);
     }
 
+    /// True when objects are to be entered into the table.
+    pub(super) fn is_due(&self) -> bool {
+        self.newest().rows.len() >= OBJECTS_UNINDEXED
+    }
+
     /// Enters what is due into the table, a step at a time; `None` while it is little.
     pub(super) fn entering(&self) -> Option<Entering> {
-        let newest = self.newest();
-        let upto = newest.upto?;
-        if newest.rows.len() < OBJECTS_UNINDEXED {
+        if !self.is_due() {
             return None;
         }
+        let newest = self.newest();
+        let upto = newest.upto?;
         let mut rows: Vec<_> = newest.rows.iter().map(|(id, row)| (*id, *row)).collect();
         drop(newest);
         rows.sort_unstable();

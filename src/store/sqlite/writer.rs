@@ -1,10 +1,11 @@
-//! The one thread that writes: it takes every batch that waits, commits them in one transaction and
-//! answers all of them after its one sync.
+//! The one connection that writes. A batch that finds nobody writing is committed by the thread that
+//! brings it; those that come meanwhile wait for the writer's thread, which commits all that wait in
+//! one transaction and answers them after its one sync.
 
 use std::collections::HashMap;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, TrySendError, sync_channel};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
 use rusqlite::{
@@ -29,11 +30,15 @@ struct Request {
     answer: SyncSender<Result<Version>>,
 }
 
-/// The way to the writer's thread. Dropped, it lets the thread finish what waits.
+/// The way to the connection that writes. Dropped, it lets the thread finish what waits.
 #[derive(Debug)]
 pub(super) struct Writer {
-    requests: Option<SyncSender<Request>>,
+    /// `None` stands for work that is due beside batches.
+    requests: Option<SyncSender<Option<Request>>>,
+    /// Batches that wait for the thread.
+    waiting: Arc<AtomicUsize>,
     thread: Option<JoinHandle<()>>,
+    work: Arc<Mutex<Work>>,
     stopped: Arc<AtomicBool>,
 }
 
@@ -51,33 +56,57 @@ impl Writer {
         let stopped = Arc::new(AtomicBool::new(false));
         let checkpoints = Checkpoints::start(schema::open_checkpointer(&database)?)?;
         let foreign = Arc::new(Foreign::new(&database)?);
-        let work = Work {
+        let work = Arc::new(Mutex::new(Work {
             db,
             foreign: Arc::clone(&foreign),
             index: Arc::clone(index),
             entering: None,
-            waiting,
             stopped: Arc::clone(&stopped),
             frames,
             copied: 0,
             checkpoints,
+        }));
+        let queue = Queue {
+            requests: waiting,
+            waiting: Arc::default(),
         };
-        let thread = spawn("store-writer", move || work.run())?;
+        let waiting = Arc::clone(&queue.waiting);
+        let worked_on = Arc::clone(&work);
+        let thread = spawn("store-writer", move || run(&queue, &worked_on))?;
         let writer = Self {
             requests: Some(requests),
+            waiting,
             thread: Some(thread),
+            work,
             stopped,
         };
         Ok((writer, foreign))
     }
 
     pub(super) fn commit(&self, batch: Batch) -> Result<Version> {
-        let (answer, answered) = sync_channel(1);
         let requests = self.requests.as_ref().ok_or(StoreError::Stopped)?;
-        match requests.try_send(Request { batch, answer }) {
+        // Where somebody waits already, one more shares their sync.
+        if self.waiting.load(Ordering::Acquire) == 0
+            && let Ok(mut work) = self.work.try_lock()
+        {
+            let mut outcomes = work.commit_all(std::slice::from_ref(&batch));
+            if work.is_due() {
+                // Full means that the thread will come to it anyway.
+                let _told = requests.try_send(None);
+            }
+            return outcomes.pop().unwrap_or(Err(StoreError::Stopped));
+        }
+        let (answer, answered) = sync_channel(1);
+        self.waiting.fetch_add(1, Ordering::AcqRel);
+        match requests.try_send(Some(Request { batch, answer })) {
             Ok(()) => answered.recv().unwrap_or(Err(StoreError::Stopped)),
-            Err(TrySendError::Full(_)) => Err(StoreError::Busy),
-            Err(TrySendError::Disconnected(_)) => Err(StoreError::Stopped),
+            Err(refused) => {
+                self.waiting.fetch_sub(1, Ordering::AcqRel);
+                Err(match refused {
+                    TrySendError::Full(_) => StoreError::Busy,
+                    TrySendError::Disconnected(_) => StoreError::Stopped,
+                })
+            }
         }
     }
 
@@ -97,7 +126,61 @@ impl Drop for Writer {
     }
 }
 
-/// What the writer's thread owns.
+/// What the writer's thread takes its work from.
+struct Queue {
+    requests: Receiver<Option<Request>>,
+    waiting: Arc<AtomicUsize>,
+}
+
+/// Commits groups until nobody can send any more.
+fn run(queue: &Queue, work: &Mutex<Work>) {
+    let mut unfinished = false;
+    while let Some(group) = queue.next_group(unfinished) {
+        // One that panicked may have left a transaction half done.
+        let Ok(mut work) = work.lock() else { return };
+        let alone = group.len() <= 1;
+        if !group.is_empty() {
+            let (batches, answers): (Vec<_>, Vec<_>) = group
+                .into_iter()
+                .map(|request| (request.batch, request.answer))
+                .unzip();
+            let outcomes = work.commit_all(&batches);
+            for (answer, outcome) in answers.into_iter().zip(outcomes) {
+                // Who no longer waits for the answer does not need it.
+                drop(answer.send(outcome));
+            }
+        }
+        work.enter_objects();
+        work.checkpoint(alone);
+        unfinished = work.entering.is_some();
+    }
+}
+
+impl Queue {
+    /// Waits for batches and takes all that wait; takes none where there is other work, which may be
+    /// `unfinished`. `None` when nobody can send any more.
+    fn next_group(&self, unfinished: bool) -> Option<Vec<Request>> {
+        let first = if unfinished {
+            match self.requests.try_recv() {
+                Ok(first) => first,
+                Err(TryRecvError::Empty) => None,
+                Err(TryRecvError::Disconnected) => return None,
+            }
+        } else {
+            self.requests.recv().ok()?
+        };
+        let rest = self
+            .requests
+            .try_iter()
+            .take(BATCHES_PER_TRANSACTION_MAX - 1);
+        let group: Vec<_> = std::iter::once(first).chain(rest).flatten().collect();
+        self.waiting.fetch_sub(group.len(), Ordering::AcqRel);
+        Some(group)
+    }
+}
+
+/// The connection that writes, and what it keeps in order beside.
+#[derive(Debug)]
 struct Work {
     /// Before the writing connection, which must close last.
     foreign: Arc<Foreign>,
@@ -105,7 +188,6 @@ struct Work {
     index: Arc<Index>,
     /// Objects that are being entered into the index, between the groups.
     entering: Option<Entering>,
-    waiting: Receiver<Request>,
     stopped: Arc<AtomicBool>,
     frames: Arc<AtomicU64>,
     /// The log's length when the helper was last told to copy it.
@@ -114,44 +196,9 @@ struct Work {
 }
 
 impl Work {
-    fn run(mut self) {
-        while let Some(group) = self.next_group() {
-            let alone = group.len() <= 1;
-            if !group.is_empty() {
-                let (batches, answers): (Vec<_>, Vec<_>) = group
-                    .into_iter()
-                    .map(|request| (request.batch, request.answer))
-                    .unzip();
-                let outcomes = self.commit_all(&batches);
-                for (answer, outcome) in answers.into_iter().zip(outcomes) {
-                    // Who no longer waits for the answer does not need it.
-                    drop(answer.send(outcome));
-                }
-            }
-            self.enter_objects();
-            self.checkpoint(alone);
-        }
-    }
-
-    /// Waits for batches and takes all that wait; takes none where there is other work. `None` when
-    /// nobody can send any more.
-    fn next_group(&mut self) -> Option<Vec<Request>> {
-        let first = if self.entering.is_none() {
-            self.waiting.recv().ok()?
-        } else {
-            match self.waiting.try_recv() {
-                Ok(first) => first,
-                Err(TryRecvError::Empty) => return Some(Vec::new()),
-                Err(TryRecvError::Disconnected) => return None,
-            }
-        };
-        let mut group = vec![first];
-        group.extend(
-            self.waiting
-                .try_iter()
-                .take(BATCHES_PER_TRANSACTION_MAX - 1),
-        );
-        Some(group)
+    /// True if the thread has something to do beside batches.
+    fn is_due(&self) -> bool {
+        self.frames.load(Ordering::Relaxed) > WAL_FRAMES_IDLE_MAX || self.index.is_due()
     }
 
     /// Commits what can be committed of the group, and says what became of each.
