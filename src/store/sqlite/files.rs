@@ -216,6 +216,8 @@ impl io::Read for FromStart<'_> {
 
 impl Drop for StagedFile {
     fn drop(&mut self) {
+        // The room is free only when nobody holds the file any more; that it failed is no news here.
+        drop(self.finish_write_back());
         // After publishing the name is gone; otherwise the upload was given up and leaves nothing.
         if let Err(e) = fs::remove_file(&self.path)
             && e.kind() != io::ErrorKind::NotFound

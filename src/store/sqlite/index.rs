@@ -14,8 +14,10 @@ use super::survey::{PAGE_ROWS, Table, next_readable, read_page};
 use crate::base::id::ObjectId;
 use crate::base::limits::OBJECTS_UNINDEXED;
 
-/// Objects that one step enters into the table.
+/// Objects that one step enters into the table, at least.
 const ENTERED_AT_ONCE: usize = 2048;
+/// Most steps until all are entered, so that those which come meanwhile stay few.
+const STEPS_MAX: usize = 32;
 
 const NEWEST: Table = Table {
     holds: "objects",
@@ -42,7 +44,8 @@ impl Index {
             return Ok(Some(row));
         }
         self.catch_up(db)?;
-        Ok(self.newest().rows.get(&id).copied())
+        // Both again: another thread or process may have entered it meanwhile.
+        self.find_known(db, id)
     }
 
     /// The row number of an object that was there when [`Index::catch_up`] was called.
@@ -90,7 +93,7 @@ impl Index {
     /// Reads the ids of rows not met before. What cannot be read for damage is passed over: it is
     /// missing then, and the next save of the same bytes puts it again.
     pub(super) fn catch_up(&self, db: &Connection) -> rusqlite::Result<()> {
-        let last = last_row(db)?;
+        let last = last_row(db)?.min(i64::MAX - 1);
         if self.newest().upto.is_some_and(|upto| upto >= last) {
             return Ok(());
         }
@@ -99,12 +102,17 @@ impl Index {
             Some(upto) => upto + 1,
             None => entered_upto(db)? + 1,
         };
-        loop {
+        while from <= last {
+            let began = from;
             let mut met = Vec::new();
             let id = |row: &rusqlite::Row<'_>| Ok(Ok(ObjectId::from_bytes(row.get(1)?)));
             let page = read_page(db, &NEWEST, from, id, &mut met);
             let count = met.len();
             for (row, id) in met {
+                // A damaged number must neither lead back nor far ahead.
+                if !(from..=last).contains(&row) {
+                    continue;
+                }
                 from = row + 1;
                 match id {
                     Ok(id) => drop(newest.rows.insert(id, row)),
@@ -113,11 +121,11 @@ impl Index {
             }
             match page {
                 Ok(()) if i64::try_from(count).is_ok_and(|count| count < PAGE_ROWS) => break,
+                Ok(()) if from == began => break,
                 Ok(()) => {}
                 Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseCorrupt) => {
                     tracing::error!(%error, from, "objects cannot be read");
                     let Some(next) = next_readable(db, &NEWEST, from) else {
-                        from = from.max(last + 1);
                         break;
                     };
                     from = next;
@@ -125,7 +133,7 @@ impl Index {
                 Err(error) => return Err(error),
             }
         }
-        newest.upto = Some(from - 1);
+        newest.upto = newest.upto.max(Some(last));
         Ok(())
     }
 
@@ -187,7 +195,8 @@ impl Entering {
     /// Enters some more in a transaction of its own. True when that was the last.
     pub(super) fn step(&mut self, index: &Index, db: &mut Connection) -> rusqlite::Result<bool> {
         let tx = db.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
-        let end = (self.entered + ENTERED_AT_ONCE).min(self.rows.len());
+        let some = self.rows.len().div_ceil(STEPS_MAX).max(ENTERED_AT_ONCE);
+        let end = (self.entered + some).min(self.rows.len());
         self.enter(&tx, end)?;
         let last = end == self.rows.len();
         if last {

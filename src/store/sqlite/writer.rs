@@ -35,7 +35,7 @@ struct Request {
 pub(super) struct Writer {
     /// `None` stands for work that is due beside batches.
     requests: Option<SyncSender<Option<Request>>>,
-    /// Batches that wait for the thread.
+    /// What waits for the thread, until it has the connection: nobody overtakes it.
     waiting: Arc<AtomicUsize>,
     thread: Option<JoinHandle<()>>,
     work: Arc<Mutex<Work>>,
@@ -91,8 +91,11 @@ impl Writer {
         {
             let mut outcomes = work.commit_all(std::slice::from_ref(&batch));
             if work.is_due() {
+                self.waiting.fetch_add(1, Ordering::AcqRel);
                 // Full means that the thread will come to it anyway.
-                let _told = requests.try_send(None);
+                if requests.try_send(None).is_err() {
+                    self.waiting.fetch_sub(1, Ordering::AcqRel);
+                }
             }
             return outcomes.pop().unwrap_or(Err(StoreError::Stopped));
         }
@@ -111,7 +114,7 @@ impl Writer {
     }
 
     pub(super) fn is_stopped(&self) -> bool {
-        self.stopped.load(Ordering::SeqCst)
+        self.stopped.load(Ordering::SeqCst) || self.work.is_poisoned()
     }
 }
 
@@ -136,8 +139,12 @@ struct Queue {
 fn run(queue: &Queue, work: &Mutex<Work>) {
     let mut unfinished = false;
     while let Some(group) = queue.next_group(unfinished) {
-        // One that panicked may have left a transaction half done.
-        let Ok(mut work) = work.lock() else { return };
+        let Ok(mut work) = work.lock() else {
+            tracing::error!("a write ended in a panic; the store refuses writes from now on");
+            return;
+        };
+        queue.waiting.fetch_sub(group.len(), Ordering::AcqRel);
+        let group: Vec<_> = group.into_iter().flatten().collect();
         let alone = group.len() <= 1;
         if !group.is_empty() {
             let (batches, answers): (Vec<_>, Vec<_>) = group
@@ -159,11 +166,11 @@ fn run(queue: &Queue, work: &Mutex<Work>) {
 impl Queue {
     /// Waits for batches and takes all that wait; takes none where there is other work, which may be
     /// `unfinished`. `None` when nobody can send any more.
-    fn next_group(&self, unfinished: bool) -> Option<Vec<Request>> {
+    fn next_group(&self, unfinished: bool) -> Option<Vec<Option<Request>>> {
         let first = if unfinished {
             match self.requests.try_recv() {
                 Ok(first) => first,
-                Err(TryRecvError::Empty) => None,
+                Err(TryRecvError::Empty) => return Some(Vec::new()),
                 Err(TryRecvError::Disconnected) => return None,
             }
         } else {
@@ -173,9 +180,7 @@ impl Queue {
             .requests
             .try_iter()
             .take(BATCHES_PER_TRANSACTION_MAX - 1);
-        let group: Vec<_> = std::iter::once(first).chain(rest).flatten().collect();
-        self.waiting.fetch_sub(group.len(), Ordering::AcqRel);
-        Some(group)
+        Some(std::iter::once(first).chain(rest).collect())
     }
 }
 
@@ -261,9 +266,11 @@ impl Work {
         };
         let long = frames > most;
         let due = frames - self.copied > WAL_FRAMES_IDLE_MAX || long && self.copied <= most;
-        if due && self.checkpoints.begin() {
+        // Where the log grows faster than the helper copies, saves have to wait for it.
+        let overdue = frames > 2 * WAL_FRAMES_MAX;
+        if due && !overdue && self.checkpoints.begin() {
             self.copied = frames;
-        } else if long && !due && !self.checkpoints.is_copying() {
+        } else if long && (overdue || !due) && !self.checkpoints.is_copying() {
             checkpoints::copy(&self.db);
         }
     }
