@@ -99,13 +99,9 @@ impl<'a> Draft<'a> {
                 Err(error) => return Err(error),
             }
         }
-        self.settle();
-        Ok(())
-    }
-
-    /// Forgets the nodes, once they are in the store.
-    pub fn settle(&mut self) {
+        // They are read from the store from now on.
         self.new.clear();
+        Ok(())
     }
 
     /// Hands nodes and manifests to the cache of the store's, once they are in the store.

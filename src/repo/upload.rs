@@ -185,11 +185,6 @@ impl Upload {
         large.take(block, self.announced.unwrap_or(self.received))
     }
 
-    /// Bytes received so far.
-    pub fn received(&self) -> u64 {
-        self.received
-    }
-
     /// Ends the body. A large one is durable under its name when this returns.
     ///
     /// # Errors
