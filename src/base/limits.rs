@@ -111,16 +111,6 @@ pub const MANIFEST_CACHE_ENTRIES: usize = 4096;
 pub const BLOB_CACHE_BYTES: u64 = 32 << 20;
 /// Large blobs kept in mind as read whole and found right, entries; another is read whole once more.
 pub const SOUND_BLOBS_KEPT: usize = 100_000;
-/// Memory for answers that are asked for again, in bytes.
-pub const WARM_BYTES: u64 = 32 << 20;
-/// Longest answer that is kept in memory, in bytes.
-pub const WARM_ANSWER_BYTES_MAX: u64 = 1 << 20;
-/// Longest answer that is kept as the open file which holds its body, in bytes.
-pub const WARM_FILE_BYTES_MAX: u64 = 8 << 20;
-/// What an open file counts in [`WARM_BYTES`], in bytes: some 500 are open at most.
-pub const WARM_FILE_WEIGHT_BYTES: u64 = 64 << 10;
-/// Longest request head whose answer is kept, in bytes.
-pub const WARM_HEAD_BYTES_MAX: usize = 2048;
 /// Memory for rendered listings of trees, in bytes.
 pub const LISTING_BYTES: u64 = 16 << 20;
 /// Memory for states of the hash from which digests go on, in bytes.

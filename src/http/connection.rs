@@ -9,17 +9,16 @@ use hyper::Request;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper_util::rt::TokioIo;
+use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep};
 
-use super::exchange::Exchange;
 use super::origin::Peer;
-use super::socket::Socket;
+use super::socket::ClientStream;
 use super::{Service, handle};
-use crate::base::limits::{REFUSED_BODY_BYTES_MAX, REQUEST_HEAD_BYTES_MAX};
+use crate::base::limits::{HEAD_WAIT_S_MAX, REFUSED_BODY_BYTES_MAX, REQUEST_HEAD_BYTES_MAX};
 
 /// How long a connection stays after a refused upload.
 const LINGER: Duration = Duration::from_secs(2);
@@ -41,25 +40,24 @@ pub(super) async fn serve(
     };
     let unread = Arc::new(AtomicBool::new(false));
     let unread_seen = Arc::clone(&unread);
-    let exchange = Exchange::default();
     let peer = Peer::new(peer.ip(), &service.settings);
-    let socket = Socket::new(
-        stream,
-        Arc::clone(&service),
-        exchange.clone(),
-        peer.is_trusted(),
-    );
     let answer = service_fn(move |request: Request<Incoming>| {
-        handle(&service, request, peer, &exchange, &unread)
+        // `poll_without_shutdown` wants a future that can be moved.
+        Box::pin(handle(
+            Arc::clone(&service),
+            request,
+            peer,
+            Arc::clone(&unread),
+        ))
     });
     let mut connection = http1::Builder::new()
-        // The socket counts the time.
-        .header_read_timeout(None)
+        .timer(TokioTimer::new())
+        .header_read_timeout(Duration::from_secs(HEAD_WAIT_S_MAX))
         // Who says that nothing more will come still gets the answer.
         .half_close(true)
         .max_buf_size(REQUEST_HEAD_BYTES_MAX)
         .title_case_headers(true)
-        .serve_connection(TokioIo::new(socket), answer);
+        .serve_connection(TokioIo::new(ClientStream::new(stream)), answer);
     let mut stopping = false;
     let end = loop {
         tokio::select! {
@@ -74,10 +72,7 @@ pub(super) async fn serve(
     if let Err(error) = end {
         tracing::debug!(%error, "connection ended");
     }
-    let socket = connection.into_parts().io.into_inner();
-    let Ok(mut stream) = socket.finish().await else {
-        return;
-    };
+    let mut stream = connection.into_parts().io.into_inner().into_inner();
     // Failing to say goodbye to a client that has left is no event.
     if stream.shutdown().await.is_ok() && unread_seen.load(Ordering::Relaxed) {
         linger(&mut stream).await;

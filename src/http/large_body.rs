@@ -37,11 +37,6 @@ impl LargeReader {
         }
     }
 
-    /// What it reads.
-    pub(super) fn body(&self) -> &Arc<dyn LargeBody> {
-        &self.body
-    }
-
     /// How many bytes are still to come.
     pub(super) fn left(&self) -> u64 {
         self.left

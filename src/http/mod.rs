@@ -15,7 +15,6 @@
 //! request exists (a malformed head) is answered by hyper with a bare status.
 
 mod admin;
-mod answer_head;
 mod archive;
 mod blocking;
 mod body;
@@ -23,15 +22,12 @@ mod call;
 mod connection;
 mod cookie;
 mod cross_site;
-mod date;
 mod disposition;
 mod error;
 mod etag;
-mod exchange;
 mod gzip;
 mod head;
 mod json;
-mod kept_body;
 mod large_body;
 mod links;
 mod listings;
@@ -50,20 +46,16 @@ mod raw;
 mod read;
 mod rendered;
 mod reply;
-mod request_head;
 mod request_id;
 mod search;
-mod sending;
 mod server;
 mod socket;
 mod upload;
-mod warm;
 
 use std::convert::Infallible;
 use std::error::Error as _;
 use std::fmt::Write as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::Poll;
@@ -77,18 +69,14 @@ use hyper::{Method, Request, Response, StatusCode, Uri};
 use body::RequestBody;
 use call::Call;
 use cookie::SessionCookie;
-use date::DateText;
 use error::{Error, Surface};
-use exchange::{Exchange, Lasting, WatchedBody};
 use listings::Listings;
 use origin::Peer;
 pub use origin::{Network, NetworkError};
 use query::{Query, keys_for_log};
-use reply::Reply;
+use reply::{Reply, ReplyBody};
 use request_id::{RequestId, RequestIds};
-use sending::Sending;
 pub use server::Server;
-use warm::{Standing, Warm};
 
 use crate::access::Gate;
 use crate::base::clock::Clock;
@@ -133,7 +121,6 @@ struct Service {
     settings: HttpSettings,
     cookie: SessionCookie,
     ids: RequestIds,
-    warm: Warm,
     listings: Listings,
 }
 
@@ -143,31 +130,11 @@ impl Service {
         Self {
             cookie: SessionCookie::new(external_url.is_some_and(|url| url.starts_with("https://"))),
             ids: RequestIds::new(),
-            warm: Warm::new(),
             listings: Listings::new(),
             gate,
             clock,
             settings,
         }
-    }
-
-    /// The answer to a request that came before with exactly these bytes, if it is still right.
-    /// `trusted` is whether the client is believed what it tells of another's request.
-    fn known(&self, head: &[u8], trusted: bool, date: &mut DateText) -> Option<Sending> {
-        let log_from = tracing::enabled!(tracing::Level::INFO).then(Instant::now);
-        let generation = self.gate.generation().ok()?;
-        let now = self.clock.now();
-        let kept = self.warm.answer(head, generation, now, trusted)?;
-        let id = self.ids.next();
-        if let Some(started) = log_from
-            && let Some(uri) = request_head::target(head)
-        {
-            let (status, bytes) = (kept.status, kept.body.len());
-            // Only answers to this method are kept.
-            log_request(id, &Method::GET, &uri, status, bytes, started);
-        }
-        let head = kept.head.with(id, date.at(now));
-        Some(Sending::new(kept, head))
     }
 }
 
@@ -195,61 +162,26 @@ impl<'a> Mount<'a> {
     }
 }
 
-/// The answer to a request that the service has seen.
-type Answering = Pin<Box<dyn Future<Output = Result<Response<WatchedBody>, Infallible>> + Send>>;
-
 /// Answers a request, whatever happens. `unread` is set when a rest of its body was left in the
 /// connection, which then cannot carry another request.
-fn handle(
-    service: &Arc<Service>,
+async fn handle(
+    service: Arc<Service>,
     mut request: Request<Incoming>,
     peer: Peer,
-    exchange: &Exchange,
-    unread: &Arc<AtomicBool>,
-) -> Answering {
+    unread: Arc<AtomicBool>,
+) -> Result<Response<ReplyBody>, Infallible> {
     let started = Instant::now();
     request.extensions_mut().insert(peer);
-    let (service, exchange) = (Arc::clone(service), exchange.clone());
-    let unread = Arc::clone(unread);
-    Box::pin(async move {
-        let id = service.ids.next();
-        let generation = service.gate.generation().ok();
-        let (head, incoming) = request.into_parts();
-        let mut body = RequestBody::new(incoming, &head);
-        exchange.begin(body.announced());
-        let (method, uri) = (head.method.clone(), head.uri.clone());
-        let reply = made(Arc::clone(&service), head, &mut body, id).await;
-        if let Some(generation) = generation
-            && method == Method::GET
-            && let Some(lasting) = lasting(&reply, id, generation, peer)
-        {
-            exchange.offer(lasting);
-        }
-        let close = body.settle().await;
-        unread.fetch_or(close, Ordering::Relaxed);
-        log_request(id, &method, &uri, reply.status, reply.body_bytes(), started);
-        let close = close || method == Method::CONNECT;
-        let response = reply.into_response(id, method == Method::HEAD, close);
-        Ok(response.map(|body| exchange.watched(body)))
-    })
-}
-
-/// What is needed to keep an answer, if it may be kept. `generation` is the store's from before it was
-/// made.
-fn lasting(reply: &Reply, id: RequestId, generation: u64, peer: Peer) -> Option<Lasting> {
-    let lasts = [StatusCode::OK, StatusCode::NOT_MODIFIED].contains(&reply.status);
-    let until = reply.keep_until().filter(|_| lasts)?;
-    let trusted = peer.is_trusted();
-    Some(Lasting {
-        id,
-        standing: Standing {
-            generation,
-            until,
-            trusted,
-        },
-        status: reply.status,
-        body: reply.kept_body()?,
-    })
+    let id = service.ids.next();
+    let (head, incoming) = request.into_parts();
+    let mut body = RequestBody::new(incoming, &head);
+    let (method, uri) = (head.method.clone(), head.uri.clone());
+    let reply = made(service, head, &mut body, id).await;
+    let close = body.settle().await;
+    unread.fetch_or(close, Ordering::Relaxed);
+    log_request(id, &method, &uri, reply.status, reply.body_bytes(), started);
+    let close = close || method == Method::CONNECT;
+    Ok(reply.into_response(id, method == Method::HEAD, close))
 }
 
 /// One line a request; of its query only the keys.

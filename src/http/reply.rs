@@ -13,11 +13,9 @@ use hyper::{HeaderMap, Response, StatusCode};
 use serde::Serialize;
 
 use super::etag::ETag;
-use super::kept_body::KeptBody;
 use super::large_body::LargeReader;
 use super::pieces::PieceReader;
 use super::request_id::RequestId;
-use crate::base::clock::Timestamp;
 
 /// An answer.
 #[derive(Debug)]
@@ -26,7 +24,6 @@ pub(super) struct Reply {
     pub(super) status: StatusCode,
     headers: HeaderMap,
     body: ReplyBody,
-    keep_until: Option<Timestamp>,
 }
 
 /// How long a client may use an answer again.
@@ -62,7 +59,6 @@ impl Reply {
             status,
             headers: HeaderMap::with_capacity(32),
             body: ReplyBody::Whole(None),
-            keep_until: None,
         }
     }
 
@@ -128,27 +124,6 @@ impl Reply {
             return Self::empty(StatusCode::NOT_MODIFIED).validated(&tag, freshness);
         }
         reply.validated(&tag, freshness)
-    }
-
-    /// The answer, marked as right for the same request until this time or a write of a record.
-    pub(super) fn kept_until(mut self, until: Timestamp) -> Self {
-        self.keep_until = Some(until);
-        self
-    }
-
-    /// Until when the same request has this answer, if it may be kept.
-    pub(super) fn keep_until(&self) -> Option<Timestamp> {
-        self.keep_until
-    }
-
-    /// The whole body as it can be kept, if it can.
-    pub(super) fn kept_body(&self) -> Option<KeptBody> {
-        match &self.body {
-            ReplyBody::Whole(None) => Some(KeptBody::Bytes(Bytes::new())),
-            ReplyBody::Whole(Some(bytes)) => KeptBody::of_bytes(bytes),
-            ReplyBody::Large(reader) => KeptBody::of_file(reader.body(), self.body_bytes()),
-            ReplyBody::Pieces(_) => None,
-        }
     }
 
     /// The answer with the headers that every answer carries.

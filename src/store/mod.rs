@@ -12,7 +12,6 @@ pub mod sqlite;
 
 use std::fmt;
 use std::io;
-use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -90,9 +89,6 @@ pub trait LargeBody: Send + Sync + fmt::Debug {
     /// # Errors
     /// `UnexpectedEof` when the body is shorter.
     fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()>;
-
-    /// The open file that holds the body and nothing else, if one does, for the kernel to send from.
-    fn file(&self) -> Option<BorrowedFd<'_>>;
 }
 
 /// A large body on its way in. Dropped without [`Staging::publish`], it leaves nothing.

@@ -31,14 +31,9 @@ use super::call::Call;
 use super::error::Error;
 use super::names;
 use super::reply::Reply;
-use crate::access::TokenHolder;
 use crate::base::at_hand;
-use crate::base::clock::Timestamp;
 use crate::base::limits::REQUEST_TARGET_BYTES_MAX;
 use crate::repo::Project;
-
-/// Longest time that an answer is kept though nothing was written, in seconds.
-const KEPT_S_MAX: u64 = 5;
 
 /// The answer of the health check.
 #[derive(Debug, Serialize)]
@@ -94,7 +89,7 @@ fn act(call: &Call, route: &Route) -> Result<Reply, Error> {
             .gate()
             .open_by_token(&holder, &names::selector(project)?)?)
     };
-    let reply = match route {
+    match route {
         Route::Health => Err(Error::NoRoute),
         Route::User => Ok(account::user(call, &holder)),
         Route::Token => Ok(account::token(call, &holder)),
@@ -102,8 +97,7 @@ fn act(call: &Call, route: &Route) -> Result<Reply, Error> {
         Route::Projects => projects::list(call, &holder),
         Route::Project { project } => projects::show(call, &open(project)?),
         Route::Repository { project, resource } => show(call, &open(project)?, resource),
-    }?;
-    Ok(reply.kept_until(kept_until(call, &holder)))
+    }
 }
 
 /// Answers with something of a project's repository.
@@ -121,14 +115,6 @@ fn show(call: &Call, project: &Project, resource: &Resource) -> Result<Reply, Er
         Resource::Commit(reference) => commits::show(call, project, reference),
         Resource::Compare => compare::show(call, project),
     }
-}
-
-/// How long an answer may be kept: the token must not outlive itself, and its use is noted now and
-/// then.
-fn kept_until(call: &Call, holder: &TokenHolder) -> Timestamp {
-    let soon = call.service.clock.now().plus_s(KEPT_S_MAX);
-    let expiry = holder.token().expires_at;
-    expiry.map_or(soon, |expiry| expiry.min(soon))
 }
 
 /// Takes the parameters that some clients put into the body of a `GET`.
