@@ -19,7 +19,7 @@ use common::{Bench, Layout, at_most, body, median};
 use criterion::{Criterion, criterion_group, criterion_main};
 use siteconf::base::clock::SystemClock;
 use siteconf::manifest::{Nodes, digest};
-use siteconf::repo::Repository;
+use siteconf::repo::Projects;
 use siteconf::store::Store;
 use siteconf::store::objects::Objects;
 
@@ -98,7 +98,7 @@ fn digest_of_a_branch(criterion: &mut Criterion) {
         group.bench_function(format!("{FILES} files {name}/unchanged"), |bencher| {
             bencher.iter(|| revision.digest().unwrap());
         });
-        let reopened = Repository::new(Arc::clone(&store), Arc::new(SystemClock));
+        let reopened = Projects::new(Arc::clone(&store), Arc::new(SystemClock));
         let project = reopened.project(bench.project.repo_id()).unwrap();
         bench.counts.inner().take();
         assert_eq!(

@@ -21,7 +21,7 @@ use siteconf::base::branch_name::BranchName;
 use siteconf::base::clock::SystemClock;
 use siteconf::base::file_path::FilePath;
 use siteconf::base::repo_id::RepoId;
-use siteconf::repo::{Action, Condition, NewFile, Project, ProjectWriter, Repository, Saved};
+use siteconf::repo::{BatchAction, Condition, NewFile, Project, ProjectWriter, Projects, Saved};
 use siteconf::store::Store;
 use siteconf::store::record_cache::RecordCache;
 use siteconf::store::sqlite::SqliteStore;
@@ -107,7 +107,7 @@ pub fn at_least(what: &str, least: f64, reached: f64) {
 /// A project in a store of its own.
 pub struct Bench {
     pub counts: Arc<RecordCache<Counting<SqliteStore>>>,
-    pub repository: Repository,
+    pub repository: Projects,
     pub project: ProjectWriter,
     pub root: tempfile::TempDir,
 }
@@ -126,11 +126,11 @@ impl Bench {
         })
     }
 
-    fn on(root: tempfile::TempDir, project: impl FnOnce(&Repository) -> Project) -> Self {
+    fn on(root: tempfile::TempDir, project: impl FnOnce(&Projects) -> Project) -> Self {
         let store = SqliteStore::open_locked(root.path()).unwrap();
         let counts = Arc::new(RecordCache::new(Counting::new(store)));
         let repository =
-            Repository::new(Arc::clone(&counts) as Arc<dyn Store>, Arc::new(SystemClock));
+            Projects::new(Arc::clone(&counts) as Arc<dyn Store>, Arc::new(SystemClock));
         let project = ProjectWriter::new(project(&repository), "bench");
         Self {
             counts,
@@ -160,7 +160,7 @@ impl Bench {
         let file = self.file(b"<config/>");
         for start in (0..files).step_by(usize::try_from(FILES_A_BATCH).unwrap()) {
             let end = files.min(start + FILES_A_BATCH);
-            let put = |number| Action::Put(layout.path(number), file.clone(), None);
+            let put = |number| BatchAction::Put(layout.path(number), file.clone(), None);
             self.project
                 .batch(&name, (start..end).map(put).collect(), None)
                 .unwrap();

@@ -2,11 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::grant::{Grant, decide};
 use super::password::PasswordHash;
-use super::permission::Permissions;
-use super::role::{Role, grants};
-use super::virtual_path::VirtualPath;
+use super::rights::grant::{Grant, decide};
+use super::rights::permission::Permissions;
+use super::rights::role::{Role, grants};
+use super::rights::virtual_path::VirtualPath;
 use crate::base::clock::Timestamp;
 use crate::repo::Project;
 

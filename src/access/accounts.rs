@@ -7,11 +7,11 @@ use super::error::{Error, Result};
 use super::keys;
 use super::password::PasswordHash;
 use super::records::{Kept, Records, until_won};
-use super::role::Role;
-use super::session;
+use super::rights::role::Role;
+use super::sessions;
 use crate::base::account_name::AccountName;
 use crate::base::clock::Clock;
-use crate::repo::Repository;
+use crate::repo::Projects;
 use crate::store::{Batch, Expect};
 
 /// All accounts of the service. Each change is durable when its function returns, and counts from
@@ -24,7 +24,7 @@ pub struct Accounts {
 
 impl Accounts {
     /// The accounts that lie beside a repository's projects.
-    pub fn new(repository: &Repository) -> Self {
+    pub fn new(repository: &Projects) -> Self {
         Self {
             records: Records::new(repository.store()),
             clock: Arc::clone(repository.clock()),
@@ -141,7 +141,7 @@ impl Accounts {
             change(&mut account);
             let mut batch = Batch::default();
             if account.generation != kept.value.generation {
-                session::forget_all(&self.records, account.number, &mut batch)?;
+                sessions::forget_all(&self.records, account.number, &mut batch)?;
             }
             batch.write(keys::account(account.number), kept.expect(), &account);
             self.records.commit(batch)

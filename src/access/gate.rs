@@ -8,18 +8,19 @@ use bytes::Bytes;
 use super::account::Account;
 use super::accounts::Accounts;
 use super::error::{Error, Result, WRONG_LOGIN};
-use super::grant::decide;
 use super::password::PasswordHash;
-use super::permission::{Action, Permissions};
-use super::session::{SessionLifetimes, Sessions};
+use super::rights::grant::decide;
+use super::rights::permission::{Permissions, Right};
+use super::rights::virtual_path::VirtualPath;
+use super::sessions::{SessionLifetimes, Sessions};
 use super::token_scope::{ProjectSelector, find};
 use super::tokens::Tokens;
 use super::turnstile::Turnstile;
-use super::virtual_path::VirtualPath;
 use crate::base::limits::{LOGINS_AT_ONCE_MAX, LOGINS_WAITING_MAX};
 use crate::base::repo_id::RepoId;
 use crate::base::secret::{Seal, Secret, ServerKey};
-use crate::repo::{self, NewFile, Project, ProjectWriter, Repository, Upload};
+use crate::repo;
+use crate::repo::{NewFile, Project, ProjectWriter, Projects, Upload};
 
 /// Turns a credential into a caller, and a caller with a wish into an opened project, or refuses.
 /// Cheap to clone. Every function may block on the store; [`Gate::login`] takes some 25 ms of a core.
@@ -27,7 +28,7 @@ use crate::repo::{self, NewFile, Project, ProjectWriter, Repository, Upload};
 pub struct Gate {
     pub(super) tokens: Tokens,
     pub(super) key: Arc<ServerKey>,
-    pub(super) repository: Repository,
+    pub(super) repository: Projects,
     accounts: Accounts,
     sessions: Sessions,
     logins: Arc<Turnstile>,
@@ -48,7 +49,7 @@ impl Caller {
 
 /// The place for bodies that become files only by a later save.
 #[derive(Clone, Debug)]
-pub struct Uploads(Repository);
+pub struct Uploads(Projects);
 
 impl Uploads {
     /// Begins a body that comes in pieces, of this many bytes when that is known.
@@ -64,7 +65,7 @@ impl Uploads {
 
 impl Gate {
     /// The gate before a repository's projects. The key is what instances are remembered under.
-    pub fn new(repository: Repository, key: ServerKey, lifetimes: SessionLifetimes) -> Self {
+    pub fn new(repository: Projects, key: ServerKey, lifetimes: SessionLifetimes) -> Self {
         Self {
             accounts: Accounts::new(&repository),
             sessions: Sessions::new(&repository, lifetimes),
@@ -127,7 +128,7 @@ impl Gate {
         &self,
         caller: &Caller,
         id: &RepoId,
-        action: Action,
+        action: Right,
     ) -> Result<ProjectWriter> {
         let project = self.open_for(caller, id, action.needs())?;
         Ok(ProjectWriter::new(project, &caller.account.name))

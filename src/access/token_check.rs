@@ -3,8 +3,8 @@
 use super::account::Account;
 use super::error::{Error, Result, UNAUTHORIZED};
 use super::keys;
-use super::permission::Permissions;
 use super::records::{Kept, until_won};
+use super::rights::permission::Permissions;
 use super::token::{Token, TokenOfDigest, TokenView};
 use super::tokens::Tokens;
 use crate::base::clock::Timestamp;

@@ -4,10 +4,11 @@ use serde::{Deserialize, Serialize};
 
 use super::account::Account;
 use super::error::{Error, Result};
-use super::permission::Permissions;
+use super::rights::permission::Permissions;
 use crate::base::limits::TOKEN_REPOS_MAX;
 use crate::base::repo_id::RepoId;
-use crate::repo::{self, Project, Repository};
+use crate::repo;
+use crate::repo::{Project, Projects};
 
 /// The text of the wildcard in a token's `repos`.
 const WILDCARD: &str = "*";
@@ -50,7 +51,7 @@ impl Scope {
     pub(super) fn parse(
         repos: &[String],
         account: &Account,
-        repository: &Repository,
+        repository: &Projects,
     ) -> Result<Self> {
         if repos.iter().any(|repo| repo == WILDCARD) {
             if repos.len() == 1 {
@@ -120,7 +121,7 @@ impl Scope {
 }
 
 /// The project, `None` if there is none.
-pub(super) fn find(repository: &Repository, selector: &ProjectSelector) -> Result<Option<Project>> {
+pub(super) fn find(repository: &Projects, selector: &ProjectSelector) -> Result<Option<Project>> {
     let found = match selector {
         ProjectSelector::Id(id) => repository.project(id),
         ProjectSelector::Number(number) => repository.project_by_number(*number),

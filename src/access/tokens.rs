@@ -12,7 +12,7 @@ use super::token_scope::Scope;
 use crate::base::clock::Clock;
 use crate::base::limits::TOKENS_PER_ACCOUNT_MAX;
 use crate::base::secret::Secret;
-use crate::repo::Repository;
+use crate::repo::Projects;
 use crate::store::{Batch, Expect};
 
 /// All read tokens of the service. Each change is durable when its function returns, and counts from
@@ -22,12 +22,12 @@ pub struct Tokens {
     pub(super) records: Records,
     pub(super) accounts: Accounts,
     pub(super) clock: Arc<dyn Clock>,
-    repository: Repository,
+    repository: Projects,
 }
 
 impl Tokens {
     /// The tokens for a repository's projects.
-    pub fn new(repository: &Repository) -> Self {
+    pub fn new(repository: &Projects) -> Self {
         Self {
             records: Records::new(repository.store()),
             accounts: Accounts::new(repository),

@@ -4,7 +4,6 @@
 
 pub mod account_name;
 pub mod at_hand;
-pub mod block;
 pub mod branch_name;
 pub mod clock;
 pub mod digest;

@@ -6,7 +6,7 @@ use super::Result;
 use super::settings::Settings;
 use crate::access::Accounts;
 use crate::base::clock::SystemClock;
-use crate::repo::Repository;
+use crate::repo::Projects;
 use crate::store::Store;
 use crate::store::sqlite::SqliteStore;
 
@@ -15,7 +15,7 @@ pub(super) struct Opened {
     /// The store itself.
     pub(super) store: Arc<SqliteStore>,
     /// Its projects.
-    pub(super) repository: Repository,
+    pub(super) repository: Projects,
     /// Its accounts.
     pub(super) accounts: Accounts,
 }
@@ -35,7 +35,7 @@ impl Opened {
     pub(super) fn of(store: SqliteStore) -> Self {
         let store = Arc::new(store);
         let shared = Arc::clone(&store) as Arc<dyn Store>;
-        let repository = Repository::new(shared, Arc::new(SystemClock));
+        let repository = Projects::new(shared, Arc::new(SystemClock));
         let accounts = Accounts::new(&repository);
         Self {
             store,

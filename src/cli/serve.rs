@@ -15,7 +15,7 @@ use super::{Error, Result, Streams, first_start, log};
 use crate::access::{Accounts, Gate};
 use crate::base::clock::{Clock, SystemClock};
 use crate::http::{HttpSettings, Server};
-use crate::repo::Repository;
+use crate::repo::Projects;
 use crate::store::Store;
 use crate::store::record_cache::RecordCache;
 use crate::store::sqlite::SqliteStore;
@@ -33,7 +33,7 @@ pub(super) fn serve(settings: &Settings, streams: &mut Streams<'_>) -> Result<()
     let folder = store.folder().clone();
     let store: Arc<dyn Store> = Arc::new(RecordCache::new(store));
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-    let repository = Repository::new(store, Arc::clone(&clock));
+    let repository = Projects::new(store, Arc::clone(&clock));
     let key = first_start::server_key(&folder)?;
     first_start::first_account(&folder, &Accounts::new(&repository), streams)?;
     let gate = Gate::new(repository, key, settings.sessions);

@@ -4,7 +4,8 @@ use serde::Serialize;
 
 use super::args::{TokenCommand, TokenCreate};
 use super::opened::Opened;
-use super::output::{self, Listed};
+use super::output;
+use super::output::Listed;
 use super::{Error, Result, Streams};
 use crate::access::{Account, NewToken, TokenView, Tokens};
 use crate::base::clock::Timestamp;

@@ -8,12 +8,14 @@ use serde::Serialize;
 
 use super::args::{Export, Import};
 use super::opened::Opened;
-use super::output::{self, Listed, visible};
+use super::output;
+use super::output::{Listed, visible};
 use super::progress::Progress;
 use super::{Error, Result, Streams};
 use crate::base::branch_name::BranchName;
 use crate::base::repo_id::RepoId;
-use crate::repo::{self, ImportStep, Missing, Project, ProjectWriter};
+use crate::repo;
+use crate::repo::{ImportStep, Missing, Project, ProjectWriter};
 
 /// Who a change is recorded under that the command line made.
 const ACTOR: &str = "command line";

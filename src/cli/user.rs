@@ -4,7 +4,8 @@ use serde::Serialize;
 
 use super::args::{RoleCommand, UserCommand};
 use super::opened::Opened;
-use super::output::{self, Listed};
+use super::output;
+use super::output::Listed;
 use super::password::NewPassword;
 use super::{Result, Streams};
 use crate::access::{Account, Role};

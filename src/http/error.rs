@@ -7,14 +7,15 @@ use hyper::{Method, StatusCode};
 
 use super::reply::Reply;
 use crate::access;
-use crate::repo::{self, Missing, StoreError};
+use crate::repo;
+use crate::repo::{Missing, StoreError};
 
 /// Seconds after which a client may try again what was refused for want of room.
 const RETRY_AFTER_S: &str = "1";
 
 /// Whose words an error speaks: GitLab's texts on the Read API, plain ones elsewhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Surface {
+pub(super) enum ApiFlavor {
     /// The Read API.
     Read,
     /// The Admin API and the login.
@@ -37,7 +38,7 @@ pub(super) enum Error {
     /// No such route.
     #[error("no such route")]
     NoRoute,
-    /// What a route names is not there; the text says what, in the words of its surface.
+    /// What a route names is not there; the text says what, in the words of its flavor.
     #[error("{0}")]
     NotThere(&'static str),
     /// The route exists and has other methods.
@@ -150,10 +151,10 @@ impl Error {
     }
 
     /// What the client reads.
-    fn message(&self, surface: Surface) -> Cow<'static, str> {
-        let either = |read: &'static str, admin: &'static str| match surface {
-            Surface::Read => read.into(),
-            Surface::Admin => admin.into(),
+    fn message(&self, flavor: ApiFlavor) -> Cow<'static, str> {
+        let either = |read: &'static str, admin: &'static str| match flavor {
+            ApiFlavor::Read => read.into(),
+            ApiFlavor::Admin => admin.into(),
         };
         match self {
             Self::CrossSite => "requests of other sites are refused".into(),
@@ -167,20 +168,20 @@ impl Error {
             Self::Expectation => "only «Expect: 100-continue» is understood".into(),
             Self::UnknownMethod => "this method is not implemented".into(),
             Self::TransferCoding => "only the transfer coding «chunked» is implemented".into(),
-            Self::Access(access::Error::Unauthenticated(text)) => match (surface, *text) {
-                (Surface::Admin, access::UNAUTHORIZED) => "Not logged in".into(),
+            Self::Access(access::Error::Unauthenticated(text)) => match (flavor, *text) {
+                (ApiFlavor::Admin, access::UNAUTHORIZED) => "Not logged in".into(),
                 (_, text) => text.into(),
             },
             Self::Access(access::Error::Forbidden) => {
                 either("403 Forbidden", "your roles do not allow this")
             }
-            Self::Access(access::Error::NotFound) => missing(surface, Missing::Project).into(),
+            Self::Access(access::Error::NotFound) => missing(flavor, Missing::Project).into(),
             Self::Access(access::Error::NoSuchToken) => {
                 either("404 Token Not Found", "Token not found")
             }
             Self::Repo(repo::Error::NotFound { what })
             | Self::Access(access::Error::Repo(repo::Error::NotFound { what })) => {
-                missing(surface, *what).into()
+                missing(flavor, *what).into()
             }
             other => match other.status() {
                 StatusCode::INTERNAL_SERVER_ERROR => either(
@@ -197,12 +198,12 @@ impl Error {
     }
 
     /// The whole answer.
-    pub(super) fn into_reply(self, surface: Surface) -> Reply {
+    pub(super) fn into_reply(self, flavor: ApiFlavor) -> Reply {
         let status = self.status();
         let mut reply = Reply::json(
             status,
             &Message {
-                message: &self.message(surface),
+                message: &self.message(flavor),
             },
         );
         match &self {
@@ -220,7 +221,7 @@ impl Error {
             StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE => {
                 reply.with(RETRY_AFTER, HeaderValue::from_static(RETRY_AFTER_S))
             }
-            StatusCode::UNAUTHORIZED if surface == Surface::Read => {
+            StatusCode::UNAUTHORIZED if flavor == ApiFlavor::Read => {
                 reply.with(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"))
             }
             StatusCode::REQUEST_TIMEOUT => {
@@ -294,19 +295,19 @@ fn of_store(error: &StoreError) -> StatusCode {
     }
 }
 
-fn missing(surface: Surface, what: Missing) -> &'static str {
-    match (surface, what) {
-        (Surface::Read, Missing::Project) => "404 Project Not Found",
-        (Surface::Read, Missing::Branch) => "404 Branch Not Found",
-        (Surface::Read, Missing::Revision | Missing::Snapshot) => "404 Commit Not Found",
-        (Surface::Read, Missing::File) => "404 File Not Found",
-        (Surface::Read, Missing::Folder) => "404 invalid revision or path Not Found",
-        (Surface::Admin, Missing::Project) => "Project not found",
-        (Surface::Admin, Missing::Branch) => "Branch not found",
-        (Surface::Admin, Missing::Revision) => "Revision not found",
-        (Surface::Admin, Missing::Snapshot) => "Snapshot not found",
-        (Surface::Admin, Missing::File) => "File not found",
-        (Surface::Admin, Missing::Folder) => "Folder not found",
+fn missing(flavor: ApiFlavor, what: Missing) -> &'static str {
+    match (flavor, what) {
+        (ApiFlavor::Read, Missing::Project) => "404 Project Not Found",
+        (ApiFlavor::Read, Missing::Branch) => "404 Branch Not Found",
+        (ApiFlavor::Read, Missing::Revision | Missing::Snapshot) => "404 Commit Not Found",
+        (ApiFlavor::Read, Missing::File) => "404 File Not Found",
+        (ApiFlavor::Read, Missing::Folder) => "404 invalid revision or path Not Found",
+        (ApiFlavor::Admin, Missing::Project) => "Project not found",
+        (ApiFlavor::Admin, Missing::Branch) => "Branch not found",
+        (ApiFlavor::Admin, Missing::Revision) => "Revision not found",
+        (ApiFlavor::Admin, Missing::Snapshot) => "Snapshot not found",
+        (ApiFlavor::Admin, Missing::File) => "File not found",
+        (ApiFlavor::Admin, Missing::Folder) => "Folder not found",
     }
 }
 
@@ -323,8 +324,8 @@ mod tests {
     fn assert_answers(errors: Vec<(Error, u16, &str, &str)>) {
         for (error, status, read, admin) in errors {
             assert_eq!(error.status().as_u16(), status, "{error:?}");
-            assert_eq!(error.message(Surface::Read), read, "{error:?}");
-            assert_eq!(error.message(Surface::Admin), admin, "{error:?}");
+            assert_eq!(error.message(ApiFlavor::Read), read, "{error:?}");
+            assert_eq!(error.message(ApiFlavor::Admin), admin, "{error:?}");
         }
     }
 

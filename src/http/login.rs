@@ -6,48 +6,23 @@
 //! | `POST /user/logout` | ends the session |
 //! | `GET /user/session` | says who is logged in |
 
+use hyper::StatusCode;
 use hyper::header::SET_COOKIE;
-use hyper::{Method, StatusCode};
 use serde::{Deserialize, Serialize};
 
-use super::body::{RequestBody, check_json, has_type};
-use super::call::Call;
+use super::blocking;
 use super::error::Error;
-use super::query::Query;
 use super::reply::Reply;
-use super::{blocking, cross_site, json};
+use super::request::body::{RequestBody, check_json, has_type};
+use super::request::context::RequestContext;
+use super::request::query::Query;
+use super::request::{cross_site, json_body};
+use super::route::user::Route;
 use crate::access::Account;
 use crate::base::limits::JSON_BYTES_MAX;
 
 /// The type of a form's body.
 const FORM: &str = "application/x-www-form-urlencoded";
-
-/// A route of this module.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Route {
-    Login,
-    Logout,
-    Session,
-}
-
-impl Route {
-    /// The route with this method and path below `/user`.
-    pub(super) fn find(method: &Method, segments: &[&str]) -> Option<Self> {
-        match (method.as_str(), segments) {
-            ("POST", ["login"]) => Some(Self::Login),
-            ("POST", ["logout"]) => Some(Self::Logout),
-            ("GET", ["session"]) => Some(Self::Session),
-            _ => None,
-        }
-    }
-}
-
-#[cfg(test)]
-super::openapi::templates! {
-    Self::Login => ["POST /login"],
-    Self::Logout => ["POST /logout"],
-    Self::Session => ["GET /session"],
-}
 
 /// What a login sends.
 #[derive(Deserialize)]
@@ -65,34 +40,40 @@ struct SessionJson<'a> {
 }
 
 /// Answers a request below `/user`.
-pub(super) async fn answer(
-    call: Call,
+pub(in crate::http) async fn respond(
+    context: RequestContext,
     route: Route,
     body: &mut RequestBody,
 ) -> Result<Reply, Error> {
-    cross_site::check(call.headers(), call.settings().external_url.as_deref())?;
+    cross_site::check(
+        context.headers(),
+        context.settings().external_url.as_deref(),
+    )?;
     match route {
         Route::Login => {
-            let credentials = credentials(&call, body).await?;
-            blocking::run(move || login(&call, &credentials)).await
+            let credentials = credentials(&context, body).await?;
+            blocking::run(move || login(&context, &credentials)).await
         }
-        Route::Logout => blocking::run(move || logout(&call)).await,
+        Route::Logout => blocking::run(move || logout(&context)).await,
         Route::Session => {
             body.refuse()?;
-            blocking::run(move || session(&call)).await
+            blocking::run(move || session(&context)).await
         }
     }
 }
 
 /// Reads the credentials: JSON, or a form.
-async fn credentials(call: &Call, body: &mut RequestBody) -> Result<Credentials, Error> {
-    let is_form = has_type(&call.head, FORM);
+async fn credentials(
+    context: &RequestContext,
+    body: &mut RequestBody,
+) -> Result<Credentials, Error> {
+    let is_form = has_type(&context.head, FORM);
     if !is_form {
-        check_json(&call.head)?;
+        check_json(&context.head)?;
     }
     let bytes = body.collect(JSON_BYTES_MAX).await?;
     if !is_form {
-        return json::read(&bytes);
+        return json_body::read(&bytes);
     }
     let text =
         std::str::from_utf8(&bytes).map_err(|_| Error::malformed("the form is not UTF-8"))?;
@@ -104,28 +85,28 @@ async fn credentials(call: &Call, body: &mut RequestBody) -> Result<Credentials,
     })
 }
 
-fn login(call: &Call, credentials: &Credentials) -> Result<Reply, Error> {
-    let gate = call.gate();
+fn login(context: &RequestContext, credentials: &Credentials) -> Result<Reply, Error> {
+    let gate = context.gate();
     let (secret, account) = gate.login(&credentials.username, &credentials.password)?;
     // The session that the browser had before is of no more use to anybody honest.
-    if let Some(old) = call.service.cookie.read(call.headers()) {
+    if let Some(old) = context.service.cookie.read(context.headers()) {
         gate.logout(&old)?;
     }
-    Ok(shown(&account).with(SET_COOKIE, call.service.cookie.set(&secret)))
+    Ok(shown(&account).with(SET_COOKIE, context.service.cookie.set(&secret)))
 }
 
-fn logout(call: &Call) -> Result<Reply, Error> {
-    if let Some(secret) = call.service.cookie.read(call.headers()) {
-        call.gate().logout(&secret)?;
+fn logout(context: &RequestContext) -> Result<Reply, Error> {
+    if let Some(secret) = context.service.cookie.read(context.headers()) {
+        context.gate().logout(&secret)?;
     }
-    let removed = call.service.cookie.remove();
+    let removed = context.service.cookie.remove();
     Ok(Reply::empty(StatusCode::NO_CONTENT).with(SET_COOKIE, removed))
 }
 
-fn session(call: &Call) -> Result<Reply, Error> {
-    let cookie = call.service.cookie.read(call.headers());
+fn session(context: &RequestContext) -> Result<Reply, Error> {
+    let cookie = context.service.cookie.read(context.headers());
     let cookie = cookie.ok_or_else(Error::no_credential)?;
-    let caller = call.gate().session(&cookie)?;
+    let caller = context.gate().session(&cookie)?;
     Ok(shown(caller.account()))
 }
 
@@ -138,27 +119,4 @@ fn shown(account: &Account) -> Reply {
             roles,
         },
     )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_routes_are_those_of_the_contract() {
-        for (method, segments, expected) in [
-            (Method::POST, &["login"][..], Some(Route::Login)),
-            (Method::POST, &["logout"], Some(Route::Logout)),
-            (Method::GET, &["session"], Some(Route::Session)),
-            (Method::GET, &["login"], None),
-            (Method::POST, &["login", "x"], None),
-            (Method::GET, &[], None),
-        ] {
-            assert_eq!(
-                Route::find(&method, segments),
-                expected,
-                "{method} {segments:?}"
-            );
-        }
-    }
 }

@@ -4,8 +4,8 @@ use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use super::load::{NodeSource, Nodes};
-use super::split::Run;
+use super::boundary::Run;
+use super::nodes::{NodeSource, Nodes};
 use super::walk;
 use crate::base::id::{BlobId, Kind, ManifestId, NodeId, ObjectId};
 use crate::object::node::{DirectoryEntry, FileEntry, Key, Node, Subtree, Totals, Value};

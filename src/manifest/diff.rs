@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use super::load::NodeSource;
+use super::nodes::NodeSource;
 use crate::base::id::NodeId;
 use crate::object::node::{FileEntry, Item, Value};
 use crate::store::Result;

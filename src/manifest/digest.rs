@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use sha2::Digest as _;
 
-use super::load::NodeSource;
+use super::nodes::NodeSource;
 use super::{diff, walk};
 use crate::base::id::{NodeId, Sha256};
 use crate::object::node::{FileEntry, Value};

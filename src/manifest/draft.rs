@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::load::{NodeSource, Nodes};
+use super::nodes::{NodeSource, Nodes};
 use crate::base::digest::{byte_count, manifest_id, node_id};
 use crate::base::id::{Kind, ManifestId, NodeId};
 use crate::base::limits::{SPILL_BYTES, SPILL_OBJECTS};

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use super::draft::Draft;
-use super::load::NodeSource;
+use super::lookup;
+use super::lookup::Found;
+use super::nodes::NodeSource;
 use super::rewrite::{Edits, rewrite};
-use super::seek::{self, Found};
 use crate::base::file_path::FilePath;
 use crate::base::id::{ManifestId, NodeId};
 use crate::object::manifest::Manifest;
@@ -319,7 +320,7 @@ fn stored_entry(
     root: Option<NodeId>,
     name: &str,
 ) -> Result<Option<Found>, StoreError> {
-    root.map_or(Ok(None), |root| seek::entry(source, root, name))
+    root.map_or(Ok(None), |root| lookup::entry(source, root, name))
 }
 
 /// Follows the rest of a path from its segment `depth` on.
@@ -337,7 +338,7 @@ fn stored_find(
         let Found::Directory(directory) = found else {
             return Ok(None);
         };
-        let Some(next) = seek::entry(source, directory.root, name)? else {
+        let Some(next) = lookup::entry(source, directory.root, name)? else {
             return Ok(None);
         };
         found = next;

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use quick_cache::sync::Cache;
 use sha1::{Digest, Sha1};
 
-use super::load::NodeSource;
+use super::nodes::NodeSource;
 use super::walk;
 use crate::base::id::{GitId, NodeId};
 use crate::base::limits::DIGEST_CACHE_ENTRIES;

@@ -4,22 +4,22 @@
 //! equal content has equal nodes whatever its history. Who changes a tree, and why, is not known
 //! here.
 
-pub mod build;
+pub mod boundary;
 pub mod check;
 pub mod diff;
 pub mod digest;
+pub mod directory_builder;
 pub mod draft;
 pub mod edit;
 pub mod git;
-pub mod load;
+pub mod lookup;
+pub mod nodes;
 pub mod overlay;
 pub mod page;
 pub mod rewrite;
-pub mod seek;
-pub mod split;
 pub mod walk;
 
-pub use build::Builder;
+pub use directory_builder::DirectoryBuilder;
 pub use draft::Draft;
 pub use edit::{EditError, Editor};
-pub use load::{NodeSource, Nodes};
+pub use nodes::{NodeSource, Nodes};

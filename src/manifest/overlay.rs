@@ -1,10 +1,11 @@
 //! Laying one tree over another: what only one has is taken over unread, and so is what both share.
 
-use super::build::Builder;
+use super::directory_builder::DirectoryBuilder;
 use super::draft::Draft;
 use super::edit::EditError;
-use super::load::NodeSource;
-use super::seek::{self, Found};
+use super::lookup;
+use super::lookup::Found;
+use super::nodes::NodeSource;
 use crate::base::id::NodeId;
 use crate::object::node::{DirectoryEntry, Item, Key, Totals, Value};
 use crate::store::Result;
@@ -17,7 +18,7 @@ use crate::store::Result;
 /// directory. The draft may have spilled nodes then that nothing refers to.
 ///
 /// # Limits
-/// Memory as of [`Builder::put`], for each directory on the way to one.
+/// Memory as of [`DirectoryBuilder::put`], for each directory on the way to one.
 pub fn overlay(
     draft: &mut Draft<'_>,
     under: NodeId,
@@ -44,7 +45,7 @@ fn directory(
             }),
         );
     }
-    let mut builder = Builder::new(Some(under));
+    let mut builder = DirectoryBuilder::new(Some(under));
     node(draft, under, over, &mut builder, prefix)?;
     Ok(builder.finish(draft)?)
 }
@@ -54,7 +55,7 @@ fn node(
     draft: &mut Draft<'_>,
     under: NodeId,
     over: NodeId,
-    builder: &mut Builder,
+    builder: &mut DirectoryBuilder,
     prefix: &mut String,
 ) -> std::result::Result<(), EditError> {
     let upper = draft.node(over)?;
@@ -84,7 +85,7 @@ fn entry(
     value: Value,
     path: &mut String,
 ) -> std::result::Result<Option<Value>, EditError> {
-    let there = seek::entry(draft, under, &key.name)?;
+    let there = lookup::entry(draft, under, &key.name)?;
     Ok(match (there, value) {
         (None, value) => Some(value),
         (Some(Found::File(old)), Value::File(new)) => (old != new).then_some(value),

@@ -1,7 +1,7 @@
 //! A part of a listing. What comes before it is skipped unread: inner nodes and directories carry
 //! totals, so reaching any place costs a node a level.
 
-use super::load::NodeSource;
+use super::nodes::NodeSource;
 use crate::base::id::NodeId;
 use crate::object::node::{Item, Key, Subtree, Value};
 use crate::store::Result;

@@ -4,9 +4,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::boundary::Run;
 use super::draft::Draft;
-use super::load::NodeSource;
-use super::split::Run;
+use super::nodes::NodeSource;
 use crate::base::id::NodeId;
 use crate::object::node::{Item, Key, Node, Value};
 use crate::store::Result;

@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use super::load::NodeSource;
+use super::nodes::NodeSource;
 use crate::base::id::NodeId;
 use crate::object::node::{Key, Value};
 use crate::store::Result;

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use super::records::{self, commit_prepared, next_number, number_in};
+use super::records;
+use super::records::{commit_prepared, next_number, number_in};
 use super::{Error, Missing, Project, ProjectWriter, Result, Revision};
 use crate::base::branch_name::BranchName;
 use crate::base::clock::Timestamp;

@@ -11,7 +11,7 @@ use crate::base::clock::Timestamp;
 use crate::base::file_path::FilePath;
 use crate::base::id::ManifestId;
 use crate::base::snapshot_version::SnapshotVersion;
-use crate::manifest::seek;
+use crate::manifest::lookup;
 
 /// Snapshots read at once, at most. It begins with one: most callers want only the newest commit.
 const READ_AT_ONCE_MAX: usize = 256;
@@ -58,9 +58,9 @@ impl Commit {
     /// True if what lies at this path, a file or a folder, is not what lay there before.
     pub fn touches(&self, path: &FilePath) -> Result<bool> {
         let nodes = self.revision.nodes();
-        let now = seek::path(nodes, self.revision.root()?, path)?;
+        let now = lookup::path(nodes, self.revision.root()?, path)?;
         let before = match &self.parent {
-            Some(parent) => seek::path(nodes, parent.root()?, path)?,
+            Some(parent) => lookup::path(nodes, parent.root()?, path)?,
             None => None,
         };
         Ok(now != before)

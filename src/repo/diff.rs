@@ -5,7 +5,8 @@ use std::fmt;
 use super::{FileView, Project, Result, Revision};
 use crate::base::id::NodeId;
 use crate::manifest::NodeSource;
-use crate::manifest::diff::{self as manifest, FileChange};
+use crate::manifest::diff as manifest;
+use crate::manifest::diff::FileChange;
 
 /// How a file differs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -16,7 +16,8 @@ use crate::base::id::{ManifestId, Sha256};
 use crate::base::limits::{DIGEST_CACHE_ENTRIES, DIGEST_STATES_BYTES};
 use crate::manifest::Nodes;
 use crate::manifest::digest::Digested;
-use crate::object::key::{self, COMMIT_DIGITS};
+use crate::object::key;
+use crate::object::key::COMMIT_DIGITS;
 use crate::object::record::{CommitRecord, DigestRecord};
 use crate::store::{Batch, Expect, Store, StoreError};
 

@@ -1,6 +1,7 @@
 //! The history of a branch: its snapshots.
 
-use super::records::{self, number_in};
+use super::records;
+use super::records::number_in;
 use super::{Branch, Result, Revision};
 use crate::base::clock::Timestamp;
 use crate::base::snapshot_version::SnapshotVersion;

@@ -3,7 +3,8 @@
 use super::{FileView, Result, Revision, TreeEntry};
 use crate::base::file_path::FilePath;
 use crate::base::id::NodeId;
-use crate::manifest::page::{self, Window};
+use crate::manifest::page;
+use crate::manifest::page::Window;
 use crate::object::node::{Totals, Value};
 
 /// The entries of a folder in the order of contract section 5: not recursive, folders first;

@@ -3,31 +3,28 @@
 //! This layer never asks who is calling. An owner is a number and an actor is a text to it; who may
 //! hold a [`Project`] or a [`ProjectWriter`] is decided above.
 
-mod blobs;
 mod branch;
-mod change;
 mod commits;
 mod diff;
 mod digests;
 mod error;
 mod export;
+mod find_blob;
 mod history;
 mod import;
-mod ingest;
-mod lane;
 mod listing;
 mod patch;
 mod project;
 mod records;
 mod resolve;
 mod revision;
+mod save;
 mod upload;
 mod writer;
 
 use std::sync::Arc;
 
 pub use branch::Branch;
-pub use change::{Action, Condition, Deleted, RolledBack, Saved};
 pub use commits::{Commit, Commits};
 pub use diff::{ChangeKind, FileDifference, diff, diff_at_most};
 pub use digests::BranchDigest;
@@ -39,11 +36,13 @@ pub use listing::Listing;
 pub use patch::{Patch, patch, text_diff};
 pub use project::Project;
 pub use revision::{Content, EntryKind, FileView, Revision, RevisionId, TreeEntry};
+pub use save::{Applied, BatchAction, Condition, RolledBack, Saved};
 pub use upload::{NewFile, Upload};
 pub use writer::ProjectWriter;
 
 pub use crate::object::node::Totals;
 pub use crate::object::record::Operation;
+pub use crate::store::buffer::Block;
 pub use crate::store::{Body, LargeBody, StoreError};
 
 use crate::base::clock::Clock;
@@ -52,13 +51,13 @@ use crate::manifest::Nodes;
 use crate::manifest::git::TreeIds;
 use crate::store::Store;
 use crate::store::objects::Objects;
-use change::JobLanes;
 use digests::Digests;
-use ingest::Seats;
+use save::JobLanes;
+use upload::hashing::Seats;
 
 /// All projects of a store. A cheap handle: clones share everything.
 #[derive(Clone, Debug)]
-pub struct Repository {
+pub struct Projects {
     shared: Arc<Shared>,
 }
 
@@ -73,7 +72,7 @@ struct Shared {
     seats: Seats,
 }
 
-impl Repository {
+impl Projects {
     /// Opens the projects of a store.
     pub fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>) -> Self {
         let objects = Arc::new(Objects::new(Arc::clone(&store)));

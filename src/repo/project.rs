@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use super::records::{self, commit_prepared, next_number, number_in};
-use super::{Error, Missing, Repository, Result};
+use super::records;
+use super::records::{commit_prepared, next_number, number_in};
+use super::{Error, Missing, Projects, Result};
 use crate::base::clock::Timestamp;
 use crate::base::repo_id::RepoId;
 use crate::object::key;
@@ -13,13 +14,13 @@ use crate::store::{Expect, Scan, StoreError};
 /// An opened project, for reading. A cheap handle.
 #[derive(Clone, Debug)]
 pub struct Project {
-    pub(super) repository: Repository,
+    pub(super) repository: Projects,
     number: u64,
     repo_id: Arc<RepoId>,
     record: Arc<ProjectRecord>,
 }
 
-impl Repository {
+impl Projects {
     /// Makes a project.
     ///
     /// # Errors

@@ -6,7 +6,8 @@ use super::records;
 use super::{Error, Missing, Project, Result, Revision};
 use crate::base::branch_name::BranchName;
 use crate::base::id::ManifestId;
-use crate::object::key::{self, COMMIT_DIGITS};
+use crate::object::key;
+use crate::object::key::COMMIT_DIGITS;
 use crate::object::record::CommitRecord;
 use crate::store::Scan;
 

@@ -5,7 +5,8 @@ use std::fmt;
 use super::{BranchDigest, Error, Missing, Project, Result};
 use crate::base::file_path::FilePath;
 use crate::base::id::{BlobId, GitId, ManifestId, Md5, NodeId, Sha256};
-use crate::manifest::seek::{self, Found};
+use crate::manifest::lookup;
+use crate::manifest::lookup::Found;
 use crate::object::node::{FileEntry, Totals, Value};
 use crate::store::Body;
 
@@ -147,7 +148,7 @@ impl Revision {
     /// # Errors
     /// [`Missing::File`] when nothing or a folder is there.
     pub fn file(&self, path: &FilePath) -> Result<FileView> {
-        match seek::path(self.nodes(), self.root()?, path)? {
+        match lookup::path(self.nodes(), self.root()?, path)? {
             Some(Found::File(entry)) => Ok(FileView {
                 project: self.project.clone(),
                 entry,
@@ -168,7 +169,7 @@ impl Revision {
     pub(super) fn folder(&self, folder: Option<&FilePath>) -> Result<NodeId> {
         let root = self.root()?;
         let Some(path) = folder else { return Ok(root) };
-        match seek::path(self.nodes(), root, path)? {
+        match lookup::path(self.nodes(), root, path)? {
             Some(Found::Directory(entry)) => Ok(entry.root),
             _ => Err(Error::missing(Missing::Folder)),
         }

@@ -2,7 +2,8 @@
 
 use std::ops::Deref;
 
-use super::change::{self, Action, Applied, Change, Condition, Deleted, Job, RolledBack, Saved};
+use super::save;
+use super::save::{Applied, BatchAction, Change, Condition, Job, Outcome, RolledBack, Saved};
 use super::upload::NewFile;
 use super::{FileDifference, Project, Result};
 use crate::base::branch_name::BranchName;
@@ -48,7 +49,7 @@ impl ProjectWriter {
         path: &FilePath,
         condition: &Condition,
     ) -> Result<()> {
-        change::check_put(&self.branch(branch)?, path, condition)
+        save::check_put(&self.branch(branch)?, path, condition)
     }
 
     /// Saves a file. A snapshot is taken first; the last of several writers wins and none is lost.
@@ -94,7 +95,7 @@ impl ProjectWriter {
         branch: &BranchName,
         path: &FilePath,
         condition: Condition,
-    ) -> Result<Deleted> {
+    ) -> Result<Applied> {
         self.submit(
             branch,
             Change::Delete {
@@ -102,7 +103,7 @@ impl ProjectWriter {
                 condition,
             },
         )
-        .map(to_deleted)
+        .map(to_applied)
     }
 
     /// Makes several changes as one, with one snapshot: all or none.
@@ -112,11 +113,11 @@ impl ProjectWriter {
     pub fn batch(
         &self,
         branch: &BranchName,
-        actions: Vec<Action>,
+        actions: Vec<BatchAction>,
         message: Option<String>,
-    ) -> Result<Deleted> {
+    ) -> Result<Applied> {
         self.submit(branch, Change::Batch { actions, message })
-            .map(to_deleted)
+            .map(to_applied)
     }
 
     /// Restores a snapshot, whole or only what is at `path`. A pre-rollback snapshot is taken first.
@@ -154,25 +155,23 @@ impl ProjectWriter {
         to: SnapshotVersion,
         path: Option<&FilePath>,
     ) -> Result<Vec<FileDifference>> {
-        change::preview_rollback(&self.branch(branch)?, to, path)
+        save::preview_rollback(&self.branch(branch)?, to, path)
     }
 
     /// Brings a change to a branch, together with others that wait for the same branch.
-    pub(super) fn submit(&self, branch: &BranchName, change: Change) -> Result<Applied> {
+    pub(super) fn submit(&self, branch: &BranchName, change: Change) -> Result<Outcome> {
         let branch = self.branch(branch)?.number;
         let job = Job {
             actor: self.actor.clone(),
             change,
         };
         let lanes = &self.repository.shared.lanes;
-        lanes.submit(branch, job, |jobs| {
-            change::run(&self.project, branch, &jobs)
-        })
+        lanes.submit(branch, job, |jobs| save::run(&self.project, branch, &jobs))
     }
 }
 
-fn to_deleted(done: Applied) -> Deleted {
-    Deleted {
+fn to_applied(done: Outcome) -> Applied {
+    Applied {
         snapshot: done.snapshot,
         revision: done.revision,
     }

@@ -4,6 +4,7 @@
 //! `object`: an engine cannot come to depend on a format, nor a format on an engine.
 
 pub mod batch;
+pub mod buffer;
 pub mod error;
 pub mod memory;
 pub mod objects;

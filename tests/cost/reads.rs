@@ -9,7 +9,7 @@ use siteconf::base::clock::SystemClock;
 use siteconf::base::id::Kind;
 use siteconf::base::repo_id::RepoId;
 use siteconf::base::snapshot_version::SnapshotVersion;
-use siteconf::repo::{Branch, Project, Repository, diff};
+use siteconf::repo::{Branch, Project, Projects, diff};
 use siteconf::store::Store;
 use siteconf::store::record_cache::RecordCache;
 use siteconf::store::sqlite::SqliteStore;
@@ -66,7 +66,7 @@ impl Found {
 fn open(counts: &Counts) -> Project {
     let store = Arc::clone(counts) as Arc<dyn Store>;
     let id = RepoId::parse("bench/shop.erp").unwrap();
-    let repository = Repository::new(store, Arc::new(SystemClock));
+    let repository = Projects::new(store, Arc::new(SystemClock));
     repository.project(&id).unwrap()
 }
 

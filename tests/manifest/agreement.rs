@@ -9,7 +9,8 @@ use siteconf::base::id::Sha256;
 use siteconf::manifest::check::Checker;
 use siteconf::manifest::diff::{FileChange, diff};
 use siteconf::manifest::digest::digest;
-use siteconf::manifest::seek::{self, Found};
+use siteconf::manifest::lookup;
+use siteconf::manifest::lookup::Found;
 use siteconf::manifest::walk;
 use siteconf::object::manifest::Manifest;
 use siteconf::object::node::Value;
@@ -70,7 +71,7 @@ fn assert_walk(tree: &Tree, files: &Files) {
 /// Asserts what each folder lists, and that each path leads to what it names and to nothing else.
 fn assert_listings(tree: &Tree, files: &Files) {
     let root = tree.manifest.root;
-    let find = |path: &str| seek::path(&tree.nodes, root, &parse(path)).unwrap();
+    let find = |path: &str| lookup::path(&tree.nodes, root, &parse(path)).unwrap();
     for (path, file) in files {
         assert_eq!(find(path), Some(Found::File(*file)), "{path}");
     }

@@ -3,7 +3,8 @@
 use proptest::prelude::*;
 
 use siteconf::base::file_path::FilePath;
-use siteconf::manifest::seek::{self, Found};
+use siteconf::manifest::lookup;
+use siteconf::manifest::lookup::Found;
 use siteconf::manifest::{Draft, Editor};
 
 use crate::agreement::{assert_agrees, assert_diff};
@@ -97,7 +98,7 @@ fn save(tree: &mut Tree, files: &mut Files, changes: &[Change]) {
                 Change::Put(path, number) => put(editor, draft, files, path, *number),
                 Change::Remove(path) => remove(editor, draft, files, path),
                 Change::Graft { from, to } => {
-                    let found = seek::path(draft, root, &parse(from)).unwrap();
+                    let found = lookup::path(draft, root, &parse(from)).unwrap();
                     let content = model::below(&before, from);
                     let Some(Found::Directory(entry)) = found else {
                         assert_eq!(content, Files::new());

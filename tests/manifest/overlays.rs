@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use siteconf::manifest::build::Builder;
+use siteconf::manifest::directory_builder::DirectoryBuilder;
 use siteconf::manifest::overlay::overlay;
 use siteconf::manifest::{Draft, EditError};
 use siteconf::object::manifest::Manifest;
@@ -152,13 +152,13 @@ fn a_directory_filled_in_any_order_is_the_directory_of_its_entries() {
     for order in orders {
         let tree = Tree::new();
         let mut draft = Draft::new(&tree.nodes);
-        let mut folder = Builder::new(None);
+        let mut folder = DirectoryBuilder::new(None);
         for (path, file) in order {
             let name = path.strip_prefix("large/").unwrap();
             folder.put(&mut draft, name, Value::File(*file)).unwrap();
         }
         let folder = folder.finish(&mut draft).unwrap().unwrap();
-        let mut root = Builder::new(None);
+        let mut root = DirectoryBuilder::new(None);
         root.put(&mut draft, "large", Value::File(file(1))).unwrap();
         root.put(&mut draft, "large", Value::Directory(folder))
             .unwrap();
@@ -172,7 +172,10 @@ fn a_directory_filled_in_any_order_is_the_directory_of_its_entries() {
     }
     let tree = Tree::new();
     let mut draft = Draft::new(&tree.nodes);
-    assert_eq!(Builder::new(None).finish(&mut draft).unwrap(), None);
+    assert_eq!(
+        DirectoryBuilder::new(None).finish(&mut draft).unwrap(),
+        None
+    );
     assert_eq!(tree.manifest.totals, Totals::default());
 }
 
@@ -184,7 +187,7 @@ fn a_large_change_is_committed_ahead_in_parts() {
         store.ids_with_prefix(&[], usize::MAX).unwrap().len()
     };
     let mut draft = Draft::new(&tree.nodes);
-    let mut folder = Builder::new(None);
+    let mut folder = DirectoryBuilder::new(None);
     for (path, file) in flat(0..100_000, 0) {
         folder
             .put(&mut draft, &path[6..], Value::File(file))

@@ -5,7 +5,8 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use siteconf::base::id::NodeId;
-use siteconf::manifest::page::{self, Window};
+use siteconf::manifest::page;
+use siteconf::manifest::page::Window;
 use siteconf::manifest::walk;
 use siteconf::manifest::{NodeSource, Nodes};
 use siteconf::object::node::{Key, Node, Value};

@@ -8,12 +8,12 @@ use siteconf::base::file_path::FilePath;
 use siteconf::base::repo_id::RepoId;
 use siteconf::base::snapshot_version::SnapshotVersion;
 use siteconf::repo::{
-    Body, Condition, Deleted, NewFile, ProjectWriter, Repository, Result, Revision, Saved,
+    Applied, Body, Condition, NewFile, ProjectWriter, Projects, Result, Revision, Saved,
 };
 use siteconf::store::Store;
 
 pub(crate) struct Scene {
-    pub(crate) repository: Repository,
+    pub(crate) repository: Projects,
     pub(crate) project: ProjectWriter,
     pub(crate) clock: Arc<ManualClock>,
 }
@@ -37,7 +37,7 @@ impl Scene {
 
     pub(crate) fn over(store: Arc<dyn Store>) -> Self {
         let clock = Arc::new(ManualClock::new(Timestamp::parse("2026-11-21").unwrap()));
-        let repository = Repository::new(store, Arc::clone(&clock) as Arc<_>);
+        let repository = Projects::new(store, Arc::clone(&clock) as Arc<_>);
         let project = repository
             .create_project(&RepoId::parse("acme/shop.erp").unwrap(), 1)
             .unwrap();
@@ -63,7 +63,7 @@ impl Scene {
         self.try_save("main", at, text).unwrap()
     }
 
-    pub(crate) fn delete(&self, at: &str) -> Result<Deleted> {
+    pub(crate) fn delete(&self, at: &str) -> Result<Applied> {
         self.project
             .delete(&branch("main"), &path(at), Condition::None)
     }

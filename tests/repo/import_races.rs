@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use siteconf::base::limits::CHANGES_FOLLOWED_MAX;
-use siteconf::repo::{Action, Condition, Error, ProjectWriter, Repository};
+use siteconf::repo::{BatchAction, Condition, Error, ProjectWriter, Projects};
 use siteconf::store::Store;
 use siteconf::store::memory::MemoryStore;
 use siteconf::store::record_cache::RecordCache;
@@ -16,7 +16,7 @@ use crate::meddling::{Meddled, Meddler};
 /// What somebody else does to `main`.
 #[derive(Clone)]
 struct Other {
-    repository: Repository,
+    repository: Projects,
     project: ProjectWriter,
 }
 
@@ -195,7 +195,7 @@ fn an_import_is_laid_over_again_when_the_branch_has_changed_by_much() {
         meddler.act(move || {
             let put = |number| {
                 let at = format!("many/{}/{number}", number % 100);
-                Action::Put(path(&at), file.clone(), None)
+                BatchAction::Put(path(&at), file.clone(), None)
             };
             let actions = (0..=CHANGES_FOLLOWED_MAX).map(put).collect();
             acting

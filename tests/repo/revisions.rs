@@ -108,7 +108,7 @@ fn digests_go_on_where_trees_differ(scene: &Scene) {
     // Enough lines for several kept states of the hash.
     let actions = (0..3000).map(|number| {
         let at = path(&format!("folder-{:02}/file-{number:05}.xml", number / 100));
-        siteconf::repo::Action::Create(at, scene.file("x"))
+        siteconf::repo::BatchAction::Create(at, scene.file("x"))
     });
     scene
         .project

@@ -1,4 +1,4 @@
-use siteconf::repo::{Action, Condition, Error, Missing};
+use siteconf::repo::{BatchAction, Condition, Error, Missing};
 
 use crate::fixture::{Scene, branch, path};
 use crate::on_every_engine;
@@ -77,9 +77,9 @@ fn a_batch_is_all_or_nothing_and_names_the_first_action_that_fails(scene: &Scene
     scene.save("old", "moved");
     let actions = || {
         vec![
-            Action::Create(path("new/a"), scene.file("a")),
-            Action::Update(path("keep"), scene.file("updated")),
-            Action::Move {
+            BatchAction::Create(path("new/a"), scene.file("a")),
+            BatchAction::Update(path("keep"), scene.file("updated")),
+            BatchAction::Move {
                 from: path("old"),
                 to: path("new/b"),
                 file: None,
@@ -87,7 +87,7 @@ fn a_batch_is_all_or_nothing_and_names_the_first_action_that_fails(scene: &Scene
         ]
     };
     let mut failing = actions();
-    failing.push(Action::Delete(path("old")));
+    failing.push(BatchAction::Delete(path("old")));
     let refused = scene
         .project
         .batch(&branch("main"), failing, None)

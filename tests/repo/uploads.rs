@@ -9,7 +9,7 @@ use md5::Digest as _;
 use siteconf::base::clock::SystemClock;
 use siteconf::base::id::{BlobId, ObjectId};
 use siteconf::base::limits::{BLOCK_BYTES, BLOCKS_PER_UPLOAD_MAX, HASH_SEATS, INLINE_BYTES_MAX};
-use siteconf::repo::{Condition, Error, NewFile, Repository, Upload};
+use siteconf::repo::{Condition, Error, NewFile, Projects, Upload};
 use siteconf::store::sqlite::SqliteStore;
 use siteconf::store::{
     Batch, Record, Result, Scan, Staging, Store, StoreError, StoredObject, Version,
@@ -191,8 +191,7 @@ fn a_failing_disk_is_told_to_who_brings_the_body() {
             store: siteconf::store::memory::MemoryStore::default(),
             fails_at,
         });
-        let repository =
-            Repository::new(Arc::clone(&store) as Arc<dyn Store>, Arc::new(SystemClock));
+        let repository = Projects::new(Arc::clone(&store) as Arc<dyn Store>, Arc::new(SystemClock));
         let bytes = noise(4 * BLOCK_BYTES);
         let mut upload = repository.upload(None);
         let written = in_blocks(&mut upload, &bytes);

@@ -2,7 +2,7 @@
 //! gate.
 
 use super::{World, by_id, id};
-use crate::access::{Action, Error, Permissions, Role, VirtualPath, decide, grants};
+use crate::access::{Error, Permissions, Right, Role, VirtualPath, decide, grants};
 use crate::base::repo_id::RepoId;
 
 const NONE: &[&str] = &[];
@@ -99,9 +99,9 @@ fn every_cell_is_decided_as_the_specification_says() {
         let decided = cell([
             may(Permissions::READ),
             may(Permissions::LIST),
-            may(Action::Write.needs()),
-            may(Action::Delete.needs()),
-            may(Action::Rollback.needs()),
+            may(Right::Write.needs()),
+            may(Right::Delete.needs()),
+            may(Right::Rollback.needs()),
             may(Permissions::METADATA),
         ]);
         assert_eq!(decided, *expected, "{roles:?} on {path}");
@@ -132,9 +132,9 @@ fn the_gate_opens_what_the_table_says_and_a_token_reads_no_more_than_its_owner()
         let allowed = [
             reads,
             reads,
-            may_change(Action::Write),
-            may_change(Action::Delete),
-            may_change(Action::Rollback),
+            may_change(Right::Write),
+            may_change(Right::Delete),
+            may_change(Right::Rollback),
             metadata,
         ];
         assert_eq!(cell(allowed), *expected, "{what}");
@@ -164,9 +164,7 @@ fn what_does_not_exist_is_not_found_whatever_the_role() {
         for absent in ["absent.erp", "public/absent.erp"] {
             let opened = world.gate.open(caller, &id(absent));
             assert!(matches!(opened, Err(Error::NotFound)), "{opened:?}");
-            let opened = world
-                .gate
-                .open_to_change(caller, &id(absent), Action::Write);
+            let opened = world.gate.open_to_change(caller, &id(absent), Right::Write);
             assert!(matches!(opened, Err(Error::NotFound)), "{absent}");
         }
     }

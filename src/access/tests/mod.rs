@@ -18,7 +18,7 @@ use super::{
 use crate::base::clock::{ManualClock, Timestamp};
 use crate::base::repo_id::RepoId;
 use crate::base::secret::{Secret, ServerKey};
-use crate::repo::{Project, Repository};
+use crate::repo::{Project, Projects};
 use crate::store::Store;
 use crate::store::memory::MemoryStore;
 
@@ -27,7 +27,7 @@ const PASSWORD: &str = "correct horse";
 /// A service with nobody in it.
 struct World {
     clock: Arc<ManualClock>,
-    repository: Repository,
+    repository: Projects,
     accounts: Accounts,
     gate: Gate,
 }
@@ -40,7 +40,7 @@ impl World {
     /// What a store holds, served under a key.
     fn over(store: Arc<dyn Store>, key: ServerKey) -> Self {
         let clock = Arc::new(ManualClock::new(Timestamp::parse("2026-11-01").unwrap()));
-        let repository = Repository::new(store, clock.clone());
+        let repository = Projects::new(store, clock.clone());
         Self {
             clock,
             accounts: Accounts::new(&repository),

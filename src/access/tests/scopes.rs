@@ -1,13 +1,11 @@
 //! What a token opens, and what its holder is told (contract section 5, the order of checks).
 
 use super::{World, by_id, id};
-use crate::access::{Action, ProjectSelector, TokenHolder};
+use crate::access::{ProjectSelector, Right, TokenHolder};
 
 impl World {
     fn delete(&self, owner: &crate::access::Caller, repo_id: &str) {
-        let writer = self
-            .gate
-            .open_to_change(owner, &id(repo_id), Action::Delete);
+        let writer = self.gate.open_to_change(owner, &id(repo_id), Right::Delete);
         writer.unwrap().delete_project().unwrap();
     }
 

@@ -166,7 +166,7 @@ fn a_login_that_the_new_password_overtook_opens_nothing() {
         .accounts
         .set_password("eve", "battery staple")
         .unwrap();
-    let sessions = crate::access::session::Sessions::new(
+    let sessions = crate::access::sessions::Sessions::new(
         &world.repository,
         crate::access::SessionLifetimes::default(),
     );

@@ -4,15 +4,15 @@ use std::collections::{BTreeSet, HashSet};
 
 use serde::Serialize;
 
-use super::super::opened::Opened;
-use super::super::output;
-use super::super::progress::Progress;
-use super::super::{Outcome, Result, Streams};
 use super::outcome;
 use super::refs::Refs;
 use super::shown::{digests_of, fault_of};
 use crate::base::digest::object_id;
 use crate::base::id::{BlobId, Kind, ObjectId};
+use crate::cli::opened::Opened;
+use crate::cli::output;
+use crate::cli::progress::Progress;
+use crate::cli::{Outcome, Result, Streams};
 use crate::manifest::check::{Checker, unreadable};
 use crate::object::node::FileEntry;
 use crate::store::sqlite::Met;

@@ -2,12 +2,13 @@
 
 use serde::Serialize;
 
-use super::super::opened::Opened;
-use super::super::output::{self, Listed};
-use super::super::{Outcome, Result, Streams};
 use super::report;
 use super::shown::File;
 use super::tolerant::Tolerant;
+use crate::cli::opened::Opened;
+use crate::cli::output;
+use crate::cli::output::Listed;
+use crate::cli::{Outcome, Result, Streams};
 use crate::manifest::diff::diff;
 use crate::repo::Revision;
 

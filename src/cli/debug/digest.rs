@@ -4,11 +4,11 @@ use std::io::{self, Write};
 
 use sha2::{Digest, Sha256 as Hasher};
 
-use super::super::opened::Opened;
-use super::super::{Outcome, Result, Streams};
 use super::report;
 use super::tolerant::Tolerant;
 use crate::base::id::Sha256;
+use crate::cli::opened::Opened;
+use crate::cli::{Outcome, Result, Streams};
 use crate::manifest::digest;
 use crate::repo::Revision;
 

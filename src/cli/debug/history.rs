@@ -2,14 +2,15 @@
 
 use serde::Serialize;
 
-use super::super::opened::Opened;
-use super::super::output::{self, Listed};
-use super::super::{Error, Outcome, Result, Streams};
 use super::refs::Refs;
 use super::{parts, report};
 use crate::base::branch_name::BranchName;
 use crate::base::id::ManifestId;
 use crate::base::snapshot_version::SnapshotVersion;
+use crate::cli::opened::Opened;
+use crate::cli::output;
+use crate::cli::output::Listed;
+use crate::cli::{Error, Outcome, Result, Streams};
 use crate::object::node::Totals;
 use crate::object::record::{Operation, SnapshotRecord};
 

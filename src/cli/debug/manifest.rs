@@ -2,13 +2,14 @@
 
 use serde::Serialize;
 
-use super::super::opened::Opened;
-use super::super::output::{self, visible};
-use super::super::{Outcome, Result, Streams};
 use super::report;
 use super::shown::TotalsShown;
 use crate::base::digest::byte_count;
 use crate::base::id::{Kind, ManifestId, NodeId};
+use crate::cli::opened::Opened;
+use crate::cli::output;
+use crate::cli::output::visible;
+use crate::cli::{Outcome, Result, Streams};
 use crate::manifest::check::unreadable;
 use crate::manifest::{NodeSource, Nodes};
 use crate::object::node::{Node, Value};

@@ -4,12 +4,13 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
-use super::super::opened::Opened;
-use super::super::output::{self, visible};
-use super::super::{Error, Outcome, Result, Streams};
 use super::report;
 use super::shown::{Says, each_piece, read};
 use crate::base::id::ObjectId;
+use crate::cli::opened::Opened;
+use crate::cli::output;
+use crate::cli::output::visible;
+use crate::cli::{Error, Outcome, Result, Streams};
 use crate::store::{Store, StoreError, StoredObject};
 
 /// The shortest start of an id that is taken for one, in digits.

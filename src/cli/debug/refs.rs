@@ -3,13 +3,14 @@
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::super::opened::Opened;
-use super::super::output::{self, Listed};
-use super::super::{Outcome, Result, Streams};
 use super::report;
 use crate::base::branch_name::BranchName;
 use crate::base::id::ManifestId;
 use crate::base::repo_id::RepoId;
+use crate::cli::opened::Opened;
+use crate::cli::output;
+use crate::cli::output::Listed;
+use crate::cli::{Outcome, Result, Streams};
 use crate::object::key;
 use crate::object::node::Totals;
 use crate::object::record::{BranchRecord, ProjectRecord, SnapshotRecord};

@@ -4,10 +4,10 @@ use std::io;
 
 use serde::Serialize;
 
-use super::super::output::visible;
 use crate::base::digest::{BodyDigests, BodyHasher, byte_count, object_id};
 use crate::base::id::{BlobId, GitId, Kind, Md5, NodeId, ObjectId, Sha256};
 use crate::base::limits::READ_CHUNK_BYTES;
+use crate::cli::output::visible;
 use crate::object::manifest::Manifest;
 use crate::object::node::{FileEntry, Item, Node, Totals, Value};
 use crate::store::{Body, StoredObject};

@@ -4,10 +4,6 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::super::opened::Opened;
-use super::super::output;
-use super::super::progress::Progress;
-use super::super::{Outcome, Result, Streams};
 use super::measure::{Measure, Shape, Sizes};
 use super::refs::Refs;
 use super::report;
@@ -15,6 +11,10 @@ use crate::base::id::Kind;
 use crate::base::limits::{
     BLOB_CACHE_BYTES, DIGEST_STATES_BYTES, NODE_CACHE_BYTES, RECORD_CACHE_BYTES,
 };
+use crate::cli::opened::Opened;
+use crate::cli::output;
+use crate::cli::progress::Progress;
+use crate::cli::{Outcome, Result, Streams};
 
 /// The counts.
 #[derive(Debug, Default, Serialize)]

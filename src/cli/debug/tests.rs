@@ -5,8 +5,8 @@ use std::process::ExitCode;
 
 use serde_json::{Value, json};
 
-use super::super::tests::{Desk, lay};
 use crate::base::digest::{BodyDigests, sha256};
+use crate::cli::tests::{Desk, lay};
 
 #[test]
 fn debug_shows_what_is_stored() {

@@ -11,16 +11,18 @@ use serde::{Deserialize, Serialize};
 use tar::EntryType;
 
 use super::{BranchAt, writer};
-use crate::access::{self, Caller, Uploads};
+use crate::access;
+use crate::access::{Caller, Uploads};
 use crate::base::file_path::FilePath;
 use crate::base::limits::{BATCH_ACTIONS_MAX, MESSAGE_BYTES_MAX};
 use crate::base::snapshot_version::SnapshotVersion;
-use crate::http::call::Call;
 use crate::http::error::Error;
-use crate::http::json::{self, Object};
-use crate::http::names;
 use crate::http::reply::Reply;
-use crate::repo::{Action, NewFile};
+use crate::http::request::context::RequestContext;
+use crate::http::request::json_body;
+use crate::http::request::json_body::Object;
+use crate::http::request::params;
+use crate::repo::{BatchAction, NewFile};
 
 /// A batch as JSON.
 #[derive(Debug, Deserialize)]
@@ -69,26 +71,26 @@ struct BatchJson {
 }
 
 /// Refuses a batch before its body.
-pub(super) fn admit(call: &Call, caller: &Caller, at: &BranchAt) -> Result<(), Error> {
-    let branch = names::branch(&at.branch)?;
-    names::folder(call.query.text("path")?)?;
-    writer(call, caller, &at.project, access::Action::Write)?.branch(&branch)?;
+pub(super) fn admit(context: &RequestContext, caller: &Caller, at: &BranchAt) -> Result<(), Error> {
+    let branch = params::branch(&at.branch)?;
+    params::folder(context.query.text("path")?)?;
+    writer(context, caller, &at.project, access::Right::Write)?.branch(&branch)?;
     Ok(())
 }
 
 /// Saves a batch of JSON actions.
 pub(super) fn json(
-    call: &Call,
+    context: &RequestContext,
     caller: &Caller,
     at: &BranchAt,
     body: &[u8],
 ) -> Result<Reply, Error> {
-    if call.query.text("path")?.is_some() {
+    if context.query.text("path")?.is_some() {
         return Err(Error::malformed(
             "query parameter «path» is only for an archive",
         ));
     }
-    let Batch { message, actions } = json::read(body)?;
+    let Batch { message, actions } = json_body::read(body)?;
     if message
         .as_ref()
         .is_some_and(|message| message.len() > MESSAGE_BYTES_MAX)
@@ -96,7 +98,7 @@ pub(super) fn json(
         return Err(Error::malformed("message is longer than 4096 bytes"));
     }
     check_count(actions.len())?;
-    let uploads = call.gate().uploads();
+    let uploads = context.gate().uploads();
     let actions: Vec<_> = actions
         .into_iter()
         .enumerate()
@@ -107,46 +109,46 @@ pub(super) fn json(
                 .map_err(|error| in_action(index, &path, error))
         })
         .collect::<Result<_, _>>()?;
-    save(call, caller, at, actions, message)
+    save(context, caller, at, actions, message)
 }
 
 /// Saves the files of an archive, laid under the folder of `?path=`. Folders need no entry.
 pub(super) fn tar(
-    call: &Call,
+    context: &RequestContext,
     caller: &Caller,
     at: &BranchAt,
     body: &[u8],
 ) -> Result<Reply, Error> {
-    let under = names::folder(call.query.text("path")?)?;
-    let uploads = call.gate().uploads();
+    let under = params::folder(context.query.text("path")?)?;
+    let uploads = context.gate().uploads();
     let actions: Vec<_> = files_of(body, under.as_ref())?
         .into_iter()
         .map(|(path, executable, bytes)| {
-            Ok(Action::Put(
+            Ok(BatchAction::Put(
                 path,
                 uploads.new_file(bytes)?,
                 Some(executable),
             ))
         })
         .collect::<Result<_, Error>>()?;
-    save(call, caller, at, actions, None)
+    save(context, caller, at, actions, None)
 }
 
 fn save(
-    call: &Call,
+    context: &RequestContext,
     caller: &Caller,
     at: &BranchAt,
-    actions: Vec<Action>,
+    actions: Vec<BatchAction>,
     message: Option<String>,
 ) -> Result<Reply, Error> {
-    let branch = names::branch(&at.branch)?;
-    let project = writer(call, caller, &at.project, access::Action::Write)?;
+    let branch = params::branch(&at.branch)?;
+    let project = writer(context, caller, &at.project, access::Right::Write)?;
     // A batch that removes needs the right to remove, too.
     if actions
         .iter()
-        .any(|action| matches!(action, Action::Delete(_) | Action::Move { .. }))
+        .any(|action| matches!(action, BatchAction::Delete(_) | BatchAction::Move { .. }))
     {
-        writer(call, caller, &at.project, access::Action::Delete)?;
+        writer(context, caller, &at.project, access::Right::Delete)?;
     }
     let count = actions.len();
     let saved = project.batch(&branch, actions, message)?;
@@ -161,7 +163,7 @@ fn save(
 
 impl ActionJson {
     /// Checks an action by itself and takes its content.
-    fn read(self, uploads: &Uploads) -> Result<Action, Error> {
+    fn read(self, uploads: &Uploads) -> Result<BatchAction, Error> {
         let path = FilePath::parse(&self.file_path)?;
         let file = |content: Option<String>| -> Result<Option<NewFile>, Error> {
             let bytes = match (content, self.encoding) {
@@ -184,17 +186,17 @@ impl ActionJson {
             (Verb::Delete, _) if self.content.is_some() => {
                 Err(Error::malformed("a delete has no content"))
             }
-            (Verb::Delete, _) => Ok(Action::Delete(path)),
-            (Verb::Update, _) => Ok(Action::Update(
+            (Verb::Delete, _) => Ok(BatchAction::Delete(path)),
+            (Verb::Update, _) => Ok(BatchAction::Update(
                 path,
                 file(self.content)?.ok_or_else(wanted)?,
             )),
-            (Verb::Move, Some(previous)) => Ok(Action::Move {
+            (Verb::Move, Some(previous)) => Ok(BatchAction::Move {
                 from: FilePath::parse(&previous)?,
                 to: path,
                 file: file(self.content)?,
             }),
-            (Verb::Create | Verb::Move, _) => Ok(Action::Create(
+            (Verb::Create | Verb::Move, _) => Ok(BatchAction::Create(
                 path,
                 file(self.content)?.ok_or_else(wanted)?,
             )),

@@ -4,12 +4,12 @@ use hyper::StatusCode;
 use serde::{Deserialize, Serialize};
 
 use super::{BranchAt, open, writer};
-use crate::access::{Action, Caller};
-use crate::http::call::Call;
+use crate::access::{Caller, Right};
 use crate::http::error::Error;
-use crate::http::read::BranchJson;
 use crate::http::reply::{Freshness, Reply};
-use crate::http::{json, names};
+use crate::http::request::context::RequestContext;
+use crate::http::request::{json_body, params};
+use crate::http::shape::branch::BranchJson;
 use crate::repo::{Branch, Project};
 
 /// A branch: the Read API's, and what it holds.
@@ -25,7 +25,7 @@ struct AdminBranchJson {
 
 impl AdminBranchJson {
     fn new(
-        call: &Call,
+        context: &RequestContext,
         project: &Project,
         branch: &Branch,
         default: Option<&Branch>,
@@ -33,7 +33,7 @@ impl AdminBranchJson {
         let is_default = default.is_some_and(|default| default.name() == branch.name());
         let totals = branch.totals();
         Ok(Self {
-            branch: BranchJson::new(call, project, branch, is_default)?,
+            branch: BranchJson::new(context, project, branch, is_default)?,
             files: totals.files,
             bytes: totals.bytes,
             snapshots: branch.snapshots(),
@@ -53,37 +53,45 @@ struct NewBranch {
 }
 
 /// `GET /projects/<project>/branches`
-pub(super) fn list(call: &Call, caller: &Caller, project: &str) -> Result<Reply, Error> {
-    let project = open(call, caller, project)?;
+pub(super) fn list(
+    context: &RequestContext,
+    caller: &Caller,
+    project: &str,
+) -> Result<Reply, Error> {
+    let project = open(context, caller, project)?;
     let default = project.default_branch()?;
     let branches = project.branches()?;
     let shown: Vec<_> = branches
         .iter()
-        .map(|branch| AdminBranchJson::new(call, &project, branch, default.as_ref()))
+        .map(|branch| AdminBranchJson::new(context, &project, branch, default.as_ref()))
         .collect::<Result<_, _>>()?;
-    Ok(Reply::list(&shown, Freshness::Moving, call.headers()))
+    Ok(Reply::list(&shown, Freshness::Moving, context.headers()))
 }
 
 /// `POST /projects/<project>/branches`
 pub(super) fn create(
-    call: &Call,
+    context: &RequestContext,
     caller: &Caller,
     project: &str,
     body: &[u8],
 ) -> Result<Reply, Error> {
-    let NewBranch { name, from } = json::read(body)?;
-    let name = names::branch(&name)?;
-    let from = names::reference(from.as_deref())?;
-    let project = writer(call, caller, project, Action::Write)?;
+    let NewBranch { name, from } = json_body::read(body)?;
+    let name = params::branch(&name)?;
+    let from = params::reference(from.as_deref())?;
+    let project = writer(context, caller, project, Right::Write)?;
     let branch = project.create_branch(&name, from)?;
     let default = project.default_branch()?;
-    let shown = AdminBranchJson::new(call, &project, &branch, default.as_ref())?;
+    let shown = AdminBranchJson::new(context, &project, &branch, default.as_ref())?;
     Ok(Reply::json(StatusCode::CREATED, &shown))
 }
 
 /// `DELETE /projects/<project>/branches/<ref>`
-pub(super) fn delete(call: &Call, caller: &Caller, at: &BranchAt) -> Result<Reply, Error> {
-    let name = names::branch(&at.branch)?;
-    writer(call, caller, &at.project, Action::Delete)?.delete_branch(&name)?;
+pub(super) fn delete(
+    context: &RequestContext,
+    caller: &Caller,
+    at: &BranchAt,
+) -> Result<Reply, Error> {
+    let name = params::branch(&at.branch)?;
+    writer(context, caller, &at.project, Right::Delete)?.delete_branch(&name)?;
     Ok(Reply::empty(StatusCode::NO_CONTENT))
 }

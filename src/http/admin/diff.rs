@@ -7,12 +7,14 @@ use super::{BranchAt, open_branch};
 use crate::access::Caller;
 use crate::base::id::{GitId, Md5};
 use crate::base::snapshot_version::SnapshotVersion;
-use crate::http::call::Call;
 use crate::http::error::Error;
-use crate::http::read::file_mode;
 use crate::http::reply::Reply;
-use crate::http::{names, raw};
-use crate::repo::{self, Branch, FileDifference, FileView, Project, Revision};
+use crate::http::reply::file;
+use crate::http::request::context::RequestContext;
+use crate::http::request::params;
+use crate::http::shape::entry::file_mode;
+use crate::repo;
+use crate::repo::{Branch, FileDifference, FileView, Project, Revision};
 
 /// A path that differs.
 #[derive(Debug, Serialize)]
@@ -52,19 +54,23 @@ impl<'a> DifferenceJson<'a> {
 
 /// Shows what differs between two revisions or versions of the branch; with `unified`, in one file,
 /// as a text diff.
-pub(super) fn show(call: &Call, caller: &Caller, at: &BranchAt) -> Result<Reply, Error> {
-    let from = call.query.required("from")?;
-    let to = call.query.required("to")?;
-    let unified = call.query.flag("unified")?;
-    let path = call.query.text("path")?.map(names::file).transpose()?;
-    let (project, branch) = open_branch(call, caller, at)?;
+pub(super) fn show(
+    context: &RequestContext,
+    caller: &Caller,
+    at: &BranchAt,
+) -> Result<Reply, Error> {
+    let from = context.query.required("from")?;
+    let to = context.query.required("to")?;
+    let unified = context.query.flag("unified")?;
+    let path = context.query.text("path")?.map(params::file).transpose()?;
+    let (project, branch) = open_branch(context, caller, at)?;
     let old = side(&project, &branch, from)?;
     let new = side(&project, &branch, to)?;
     if unified {
         let path = path.ok_or_else(|| {
             Error::malformed("query parameter «path» is missing: a text diff is of one file")
         })?;
-        return Ok(raw::text(repo::text_diff(&old, &new, &path)?));
+        return Ok(file::text(repo::text_diff(&old, &new, &path)?));
     }
     let mut differences = repo::diff(&old, &new)?;
     if let Some(path) = path {
@@ -82,5 +88,5 @@ fn side(project: &Project, branch: &Branch, text: &str) -> Result<Revision, Erro
     if let Ok(version) = SnapshotVersion::parse(text) {
         return Ok(branch.snapshot(version)?);
     }
-    Ok(project.resolve(names::reference(Some(text))?)?)
+    Ok(project.resolve(params::reference(Some(text))?)?)
 }

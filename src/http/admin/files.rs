@@ -5,19 +5,21 @@ use hyper::StatusCode;
 use hyper::header::ETAG;
 use serde::Serialize;
 
-use super::route::StateAt;
 use super::{BranchAt, open_branch, writer};
-use crate::access::{Action, Caller};
+use crate::access::{Caller, Right};
 use crate::base::id::{GitId, Md5};
 use crate::base::snapshot_version::SnapshotVersion;
-use crate::http::call::Call;
-use crate::http::disposition::Disposition;
 use crate::http::error::Error;
-use crate::http::etag::{ETag, IfMatch, if_match, only_if_absent};
-use crate::http::long_list::{self, Form};
-use crate::http::read::EntryJson;
+use crate::http::list::stream;
+use crate::http::list::stream::Form;
+use crate::http::reply::disposition::Disposition;
+use crate::http::reply::file;
 use crate::http::reply::{Freshness, Reply};
-use crate::http::{cross_site, names, raw};
+use crate::http::request::conditions::{ETag, IfMatch, if_match, only_if_absent};
+use crate::http::request::context::RequestContext;
+use crate::http::request::{cross_site, params};
+use crate::http::route::admin::StateAt;
+use crate::http::shape::entry::EntryJson;
 use crate::repo::{Condition, NewFile, Revision};
 
 /// A save that was made.
@@ -39,15 +41,19 @@ struct DeletedJson<'a> {
 }
 
 /// `GET …/tree`
-pub(super) fn tree(call: &Call, caller: &Caller, state: &StateAt) -> Result<Reply, Error> {
-    let folder = names::folder(call.query.text("path")?)?;
-    let recursive = call.query.flag("recursive")?;
-    let revision = revision(call, caller, state)?;
+pub(super) fn tree(
+    context: &RequestContext,
+    caller: &Caller,
+    state: &StateAt,
+) -> Result<Reply, Error> {
+    let folder = params::folder(context.query.text("path")?)?;
+    let recursive = context.query.flag("recursive")?;
+    let revision = revision(context, caller, state)?;
     let listing = revision.listing(folder.as_ref(), recursive)?;
-    if long_list::is_long(&listing) {
+    if stream::is_long(&listing) {
         let freshness = Freshness::Moving;
-        return Ok(long_list::answer(
-            call,
+        return Ok(stream::answer(
+            context,
             listing,
             Form::Admin,
             freshness,
@@ -56,25 +62,25 @@ pub(super) fn tree(call: &Call, caller: &Caller, state: &StateAt) -> Result<Repl
     }
     let entries = listing.part(0, listing.total())?;
     let shown: Vec<_> = entries.iter().map(EntryJson::with_content).collect();
-    Ok(Reply::list(&shown, Freshness::Moving, call.headers()))
+    Ok(Reply::list(&shown, Freshness::Moving, context.headers()))
 }
 
 /// `GET …/files/<path>`
 pub(super) fn raw(
-    call: &Call,
+    context: &RequestContext,
     caller: &Caller,
     state: &StateAt,
     path: &str,
 ) -> Result<Reply, Error> {
-    cross_site::check_file_use(call.headers())?;
-    let path = names::file(path)?;
-    let file = revision(call, caller, state)?.file(&path)?;
-    if let Some(reply) = raw::unchanged(call, &file, Freshness::Moving)? {
+    cross_site::check_file_use(context.headers())?;
+    let path = params::file(path)?;
+    let file = revision(context, caller, state)?.file(&path)?;
+    if let Some(reply) = file::unchanged(context, &file, Freshness::Moving)? {
         return Ok(reply);
     }
     let content = file.content()?;
-    raw::answer(
-        call,
+    file::answer(
+        context,
         &path,
         &file,
         content,
@@ -84,24 +90,29 @@ pub(super) fn raw(
 }
 
 /// Refuses a save before its body.
-pub(super) fn admit(call: &Call, caller: &Caller, at: &BranchAt, path: &str) -> Result<(), Error> {
-    let (branch, path) = (names::branch(&at.branch)?, names::file(path)?);
-    let condition = condition(call.headers())?;
-    let project = writer(call, caller, &at.project, Action::Write)?;
+pub(super) fn admit(
+    context: &RequestContext,
+    caller: &Caller,
+    at: &BranchAt,
+    path: &str,
+) -> Result<(), Error> {
+    let (branch, path) = (params::branch(&at.branch)?, params::file(path)?);
+    let condition = condition(context.headers())?;
+    let project = writer(context, caller, &at.project, Right::Write)?;
     Ok(project.check_save(&branch, &path, &condition)?)
 }
 
 /// `PUT …/files/<path>`
 pub(super) fn save(
-    call: &Call,
+    context: &RequestContext,
     caller: &Caller,
     at: &BranchAt,
     path: &str,
     file: NewFile,
 ) -> Result<Reply, Error> {
-    let (branch, path) = (names::branch(&at.branch)?, names::file(path)?);
-    let condition = condition(call.headers())?;
-    let project = writer(call, caller, &at.project, Action::Write)?;
+    let (branch, path) = (params::branch(&at.branch)?, params::file(path)?);
+    let condition = condition(context.headers())?;
+    let project = writer(context, caller, &at.project, Right::Write)?;
     let saved = project.save(&branch, &path, file, condition)?;
     let status = if saved.created {
         StatusCode::CREATED
@@ -128,14 +139,14 @@ pub(super) fn save(
 
 /// `DELETE …/files/<path>`
 pub(super) fn delete(
-    call: &Call,
+    context: &RequestContext,
     caller: &Caller,
     at: &BranchAt,
     path: &str,
 ) -> Result<Reply, Error> {
-    let (branch, path) = (names::branch(&at.branch)?, names::file(path)?);
-    let condition = condition(call.headers())?;
-    let project = writer(call, caller, &at.project, Action::Delete)?;
+    let (branch, path) = (params::branch(&at.branch)?, params::file(path)?);
+    let condition = condition(context.headers())?;
+    let project = writer(context, caller, &at.project, Right::Delete)?;
     let deleted = project.delete(&branch, &path, condition)?;
     Ok(Reply::json(
         StatusCode::OK,
@@ -147,9 +158,9 @@ pub(super) fn delete(
 }
 
 /// The state that a path of the Admin API names.
-fn revision(call: &Call, caller: &Caller, state: &StateAt) -> Result<Revision, Error> {
-    let version = state.version.as_deref().map(names::version).transpose()?;
-    let (_, branch) = open_branch(call, caller, &state.at)?;
+fn revision(context: &RequestContext, caller: &Caller, state: &StateAt) -> Result<Revision, Error> {
+    let version = state.version.as_deref().map(params::version).transpose()?;
+    let (_, branch) = open_branch(context, caller, &state.at)?;
     Ok(match version {
         Some(version) => branch.snapshot(version)?,
         None => branch.head(),

@@ -7,10 +7,10 @@ use super::{BranchAt, open_branch};
 use crate::access::Caller;
 use crate::base::limits::HISTORY_PAGE_MAX;
 use crate::base::snapshot_version::SnapshotVersion;
-use crate::http::call::Call;
 use crate::http::error::Error;
-use crate::http::names;
 use crate::http::reply::Reply;
+use crate::http::request::context::RequestContext;
+use crate::http::request::params;
 use crate::repo::Snapshot;
 
 /// A snapshot. `operation` and `path` say what replaced the state it holds.
@@ -54,12 +54,20 @@ impl SnapshotJson {
 }
 
 /// Lists snapshots, newest first: all, or with `limit` or `before` a page.
-pub(super) fn list(call: &Call, caller: &Caller, at: &BranchAt) -> Result<Reply, Error> {
-    let before = call.query.text("before")?.map(names::version).transpose()?;
-    let limit = call.query.text("limit")?.map(page).transpose()?;
+pub(super) fn list(
+    context: &RequestContext,
+    caller: &Caller,
+    at: &BranchAt,
+) -> Result<Reply, Error> {
+    let before = context
+        .query
+        .text("before")?
+        .map(params::version)
+        .transpose()?;
+    let limit = context.query.text("limit")?.map(page).transpose()?;
     let paged = before.is_some() || limit.is_some();
     let limit = limit.or(paged.then_some(HISTORY_PAGE_MAX));
-    let (_, branch) = open_branch(call, caller, at)?;
+    let (_, branch) = open_branch(context, caller, at)?;
     let shown: Vec<_> = branch
         .history(before, limit)?
         .into_iter()

@@ -12,22 +12,22 @@ mod files;
 mod history;
 mod projects;
 mod rollback;
-mod route;
 mod tokens;
 
 use std::sync::Arc;
 
 use bytes::Bytes;
 
-pub(super) use route::Route;
-use route::{BranchAt, Takes};
+use super::route::admin::Route;
+use super::route::admin::{BranchAt, Takes};
 
-use super::body::{RequestBody, check_encoding, check_json, has_type};
-use super::call::Call;
+use super::blocking;
 use super::error::Error;
 use super::reply::Reply;
-use super::{blocking, cross_site, names, upload};
-use crate::access::{Action, Caller};
+use super::request::body::{RequestBody, check_encoding, check_json, has_type};
+use super::request::context::RequestContext;
+use super::request::{cross_site, params, upload};
+use crate::access::{Caller, Right};
 use crate::base::at_hand;
 use crate::base::limits::{BATCH_BYTES_MAX, JSON_BYTES_MAX};
 use crate::repo::{Branch, NewFile, Project, ProjectWriter};
@@ -42,30 +42,33 @@ enum Payload {
 }
 
 /// Answers a request of the Admin API.
-pub(super) async fn answer(
-    call: Call,
+pub(in crate::http) async fn respond(
+    context: RequestContext,
     route: Route,
     body: &mut RequestBody,
 ) -> Result<Reply, Error> {
-    cross_site::check(call.headers(), call.settings().external_url.as_deref())?;
-    call.query.only(route.parameters())?;
-    let (call, route) = (Arc::new(call), Arc::new(route));
-    let payload = payload(&call, &route, body).await?;
-    blocking::run(move || act(&call, &route, payload)).await
+    cross_site::check(
+        context.headers(),
+        context.settings().external_url.as_deref(),
+    )?;
+    context.query.only(route.parameters())?;
+    let (context, route) = (Arc::new(context), Arc::new(route));
+    let payload = payload(&context, &route, body).await?;
+    blocking::run(move || act(&context, &route, payload)).await
 }
 
 /// Reads the body that the route takes, if the caller may do there what the route does.
 async fn payload(
-    call: &Arc<Call>,
+    context: &Arc<RequestContext>,
     route: &Arc<Route>,
     body: &mut RequestBody,
 ) -> Result<Payload, Error> {
     let admitted = async || {
-        if let Some(admitted) = at_hand::only(|| admit(call, route)) {
+        if let Some(admitted) = at_hand::only(|| admit(context, route)) {
             return admitted;
         }
-        let (call, route) = (Arc::clone(call), Arc::clone(route));
-        blocking::run(move || admit(&call, &route)).await
+        let (context, route) = (Arc::clone(context), Arc::clone(route));
+        blocking::run(move || admit(&context, &route)).await
     };
     match route.takes() {
         Takes::NothingOfInterest => Ok(Payload::None),
@@ -75,21 +78,21 @@ async fn payload(
         }
         Takes::Json => {
             admitted().await?;
-            check_json(&call.head)?;
-            check_encoding(&call.head)?;
+            check_json(&context.head)?;
+            check_encoding(&context.head)?;
             Ok(Payload::Json(body.collect(JSON_BYTES_MAX).await?))
         }
         Takes::File => {
             admitted().await?;
-            check_encoding(&call.head)?;
-            Ok(Payload::File(upload::receive(call, body).await?))
+            check_encoding(&context.head)?;
+            Ok(Payload::File(upload::receive(context, body).await?))
         }
         Takes::Batch => {
             admitted().await?;
-            check_encoding(&call.head)?;
-            let is_tar = has_type(&call.head, "application/x-tar");
+            check_encoding(&context.head)?;
+            let is_tar = has_type(&context.head, "application/x-tar");
             if !is_tar {
-                check_json(&call.head).map_err(|_| {
+                check_json(&context.head).map_err(|_| {
                     Error::MediaType("the body must be application/json or application/x-tar")
                 })?;
             }
@@ -104,47 +107,49 @@ async fn payload(
 }
 
 /// Refuses what would be refused after the body, too.
-fn admit(call: &Call, route: &Route) -> Result<(), Error> {
-    let caller = caller(call)?;
+fn admit(context: &RequestContext, route: &Route) -> Result<(), Error> {
+    let caller = caller(context)?;
     match route {
         Route::CreateBranch { project } => {
-            writer(call, &caller, project, Action::Write)?;
+            writer(context, &caller, project, Right::Write)?;
         }
-        Route::SaveFile { at, path } => files::admit(call, &caller, at, path)?,
-        Route::Batch { at } => batch::admit(call, &caller, at)?,
+        Route::SaveFile { at, path } => files::admit(context, &caller, at, path)?,
+        Route::Batch { at } => batch::admit(context, &caller, at)?,
         _ => {}
     }
     Ok(())
 }
 
 /// Authenticates, opens, acts.
-fn act(call: &Call, route: &Route, payload: Payload) -> Result<Reply, Error> {
-    let caller = &caller(call)?;
+fn act(context: &RequestContext, route: &Route, payload: Payload) -> Result<Reply, Error> {
+    let caller = &caller(context)?;
     match (route, payload) {
-        (Route::Projects, _) => projects::list(call, caller),
-        (Route::CreateProject, Payload::Json(json)) => projects::create(call, caller, &json),
-        (Route::Project { project }, _) => projects::show(call, caller, project),
-        (Route::DeleteProject { project }, _) => projects::delete(call, caller, project),
-        (Route::Branches { project }, _) => branches::list(call, caller, project),
+        (Route::Projects, _) => projects::list(context, caller),
+        (Route::CreateProject, Payload::Json(json)) => projects::create(context, caller, &json),
+        (Route::Project { project }, _) => projects::show(context, caller, project),
+        (Route::DeleteProject { project }, _) => projects::delete(context, caller, project),
+        (Route::Branches { project }, _) => branches::list(context, caller, project),
         (Route::CreateBranch { project }, Payload::Json(json)) => {
-            branches::create(call, caller, project, &json)
+            branches::create(context, caller, project, &json)
         }
-        (Route::DeleteBranch { at }, _) => branches::delete(call, caller, at),
-        (Route::Tree { state }, _) => files::tree(call, caller, state),
-        (Route::File { state, path }, _) => files::raw(call, caller, state, path),
+        (Route::DeleteBranch { at }, _) => branches::delete(context, caller, at),
+        (Route::Tree { state }, _) => files::tree(context, caller, state),
+        (Route::File { state, path }, _) => files::raw(context, caller, state, path),
         (Route::SaveFile { at, path }, Payload::File(file)) => {
-            files::save(call, caller, at, path, file)
+            files::save(context, caller, at, path, file)
         }
-        (Route::DeleteFile { at, path }, _) => files::delete(call, caller, at, path),
-        (Route::Batch { at }, Payload::Json(json)) => batch::json(call, caller, at, &json),
-        (Route::Batch { at }, Payload::Tar(tar)) => batch::tar(call, caller, at, &tar),
-        (Route::History { at }, _) => history::list(call, caller, at),
-        (Route::Diff { at }, _) => diff::show(call, caller, at),
-        (Route::Rollback { at }, _) => rollback::restore(call, caller, at),
-        (Route::Tokens, _) => tokens::list(call, caller),
-        (Route::CreateToken, Payload::Json(json)) => tokens::create(call, caller, &json),
-        (Route::ChangeToken { id }, Payload::Json(json)) => tokens::change(call, caller, id, &json),
-        (Route::RevokeToken { id }, _) => tokens::revoke(call, caller, id),
+        (Route::DeleteFile { at, path }, _) => files::delete(context, caller, at, path),
+        (Route::Batch { at }, Payload::Json(json)) => batch::json(context, caller, at, &json),
+        (Route::Batch { at }, Payload::Tar(tar)) => batch::tar(context, caller, at, &tar),
+        (Route::History { at }, _) => history::list(context, caller, at),
+        (Route::Diff { at }, _) => diff::show(context, caller, at),
+        (Route::Rollback { at }, _) => rollback::restore(context, caller, at),
+        (Route::Tokens, _) => tokens::list(context, caller),
+        (Route::CreateToken, Payload::Json(json)) => tokens::create(context, caller, &json),
+        (Route::ChangeToken { id }, Payload::Json(json)) => {
+            tokens::change(context, caller, id, &json)
+        }
+        (Route::RevokeToken { id }, _) => tokens::revoke(context, caller, id),
         (
             Route::CreateProject
             | Route::CreateBranch { .. }
@@ -158,33 +163,37 @@ fn act(call: &Call, route: &Route, payload: Payload) -> Result<Reply, Error> {
 }
 
 /// Who is logged in.
-fn caller(call: &Call) -> Result<Caller, Error> {
-    let cookie = call.service.cookie.read(call.headers());
+fn caller(context: &RequestContext) -> Result<Caller, Error> {
+    let cookie = context.service.cookie.read(context.headers());
     let cookie = cookie.ok_or_else(Error::no_credential)?;
-    Ok(call.gate().session(&cookie)?)
+    Ok(context.gate().session(&cookie)?)
 }
 
 /// Opens a project for reading.
-fn open(call: &Call, caller: &Caller, project: &str) -> Result<Project, Error> {
-    Ok(call.gate().open(caller, &names::repo_id(project)?)?)
+fn open(context: &RequestContext, caller: &Caller, project: &str) -> Result<Project, Error> {
+    Ok(context.gate().open(caller, &params::repo_id(project)?)?)
 }
 
 /// Opens the branch of a project for reading.
-fn open_branch(call: &Call, caller: &Caller, at: &BranchAt) -> Result<(Project, Branch), Error> {
-    let name = names::branch(&at.branch)?;
-    let project = open(call, caller, &at.project)?;
+fn open_branch(
+    context: &RequestContext,
+    caller: &Caller,
+    at: &BranchAt,
+) -> Result<(Project, Branch), Error> {
+    let name = params::branch(&at.branch)?;
+    let project = open(context, caller, &at.project)?;
     let branch = project.branch(&name)?;
     Ok((project, branch))
 }
 
 /// Opens a project for a change.
 fn writer(
-    call: &Call,
+    context: &RequestContext,
     caller: &Caller,
     project: &str,
-    action: Action,
+    action: Right,
 ) -> Result<ProjectWriter, Error> {
-    Ok(call
+    Ok(context
         .gate()
-        .open_to_change(caller, &names::repo_id(project)?, action)?)
+        .open_to_change(caller, &params::repo_id(project)?, action)?)
 }

@@ -4,12 +4,12 @@ use hyper::StatusCode;
 use serde::{Deserialize, Serialize};
 
 use super::{open, writer};
-use crate::access::{Action, Caller};
+use crate::access::{Caller, Right};
 use crate::base::repo_id::RepoId;
-use crate::http::call::Call;
 use crate::http::error::Error;
-use crate::http::json;
 use crate::http::reply::Reply;
+use crate::http::request::context::RequestContext;
+use crate::http::request::json_body;
 use crate::repo::Project;
 
 /// A project.
@@ -53,13 +53,13 @@ struct NewProject {
 }
 
 /// `GET /projects`
-pub(super) fn list(call: &Call, caller: &Caller) -> Result<Reply, Error> {
-    let accessible = match call.query.text("scope")? {
+pub(super) fn list(context: &RequestContext, caller: &Caller) -> Result<Reply, Error> {
+    let accessible = match context.query.text("scope")? {
         None => false,
         Some("accessible") => true,
         Some(_) => return Err(Error::malformed("scope is invalid: it can be «accessible»")),
     };
-    let projects = call.gate().projects(caller, accessible)?;
+    let projects = context.gate().projects(caller, accessible)?;
     let shown: Vec<_> = projects
         .iter()
         .map(|(project, owner)| ProjectJson::new(project, owner.clone()))
@@ -68,26 +68,38 @@ pub(super) fn list(call: &Call, caller: &Caller) -> Result<Reply, Error> {
 }
 
 /// `POST /projects`
-pub(super) fn create(call: &Call, caller: &Caller, body: &[u8]) -> Result<Reply, Error> {
-    let NewProject { name, kind } = json::read(body)?;
-    let project = call
+pub(super) fn create(
+    context: &RequestContext,
+    caller: &Caller,
+    body: &[u8],
+) -> Result<Reply, Error> {
+    let NewProject { name, kind } = json_body::read(body)?;
+    let project = context
         .gate()
         .create_project(caller, &RepoId::new(&name, &kind)?)?;
-    shown(call, StatusCode::CREATED, &project)
+    shown(context, StatusCode::CREATED, &project)
 }
 
 /// `GET /projects/<project>`
-pub(super) fn show(call: &Call, caller: &Caller, project: &str) -> Result<Reply, Error> {
-    shown(call, StatusCode::OK, &open(call, caller, project)?)
+pub(super) fn show(
+    context: &RequestContext,
+    caller: &Caller,
+    project: &str,
+) -> Result<Reply, Error> {
+    shown(context, StatusCode::OK, &open(context, caller, project)?)
 }
 
 /// `DELETE /projects/<project>`
-pub(super) fn delete(call: &Call, caller: &Caller, project: &str) -> Result<Reply, Error> {
-    writer(call, caller, project, Action::Delete)?.delete_project()?;
+pub(super) fn delete(
+    context: &RequestContext,
+    caller: &Caller,
+    project: &str,
+) -> Result<Reply, Error> {
+    writer(context, caller, project, Right::Delete)?.delete_project()?;
     Ok(Reply::empty(StatusCode::NO_CONTENT))
 }
 
-fn shown(call: &Call, status: StatusCode, project: &Project) -> Result<Reply, Error> {
-    let owner = call.gate().owner_name(project)?;
+fn shown(context: &RequestContext, status: StatusCode, project: &Project) -> Result<Reply, Error> {
+    let owner = context.gate().owner_name(project)?;
     Ok(Reply::json(status, &ProjectJson::new(project, owner)?))
 }

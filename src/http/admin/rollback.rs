@@ -5,12 +5,12 @@ use serde::Serialize;
 
 use super::diff::DifferenceJson;
 use super::{BranchAt, writer};
-use crate::access::{Action, Caller};
+use crate::access::{Caller, Right};
 use crate::base::snapshot_version::SnapshotVersion;
-use crate::http::call::Call;
 use crate::http::error::Error;
-use crate::http::names;
 use crate::http::reply::Reply;
+use crate::http::request::context::RequestContext;
+use crate::http::request::params;
 
 /// A rollback that was made.
 #[derive(Debug, Serialize)]
@@ -22,12 +22,16 @@ struct RolledBackJson {
 }
 
 /// Restores a snapshot, whole or only what is at `path`; with `dry_run` it shows what would change.
-pub(super) fn restore(call: &Call, caller: &Caller, at: &BranchAt) -> Result<Reply, Error> {
-    let name = names::branch(&at.branch)?;
-    let to = names::version(call.query.required("to")?)?;
-    let path = names::folder(call.query.text("path")?)?;
-    let dry_run = call.query.flag("dry_run")?;
-    let project = writer(call, caller, &at.project, Action::Rollback)?;
+pub(super) fn restore(
+    context: &RequestContext,
+    caller: &Caller,
+    at: &BranchAt,
+) -> Result<Reply, Error> {
+    let name = params::branch(&at.branch)?;
+    let to = params::version(context.query.required("to")?)?;
+    let path = params::folder(context.query.text("path")?)?;
+    let dry_run = context.query.flag("dry_run")?;
+    let project = writer(context, caller, &at.project, Right::Rollback)?;
     if dry_run {
         let differences = project.preview_rollback(&name, to, path.as_ref())?;
         let shown: Vec<_> = differences.iter().map(DifferenceJson::new).collect();

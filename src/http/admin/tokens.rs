@@ -4,10 +4,11 @@ use hyper::StatusCode;
 use serde::{Deserialize, Serialize};
 
 use crate::access::{Caller, Expiry, NewToken, TokenChange, TokenView};
-use crate::http::call::Call;
 use crate::http::error::Error;
-use crate::http::json::{self, ExpiresAt};
 use crate::http::reply::Reply;
+use crate::http::request::context::RequestContext;
+use crate::http::request::json_body;
+use crate::http::request::json_body::ExpiresAt;
 
 /// A token as its owner sees it.
 #[derive(Debug, Serialize)]
@@ -59,7 +60,7 @@ struct CreatedJson<'a> {
 struct Wanted {
     name: String,
     repos: Vec<String>,
-    #[serde(default, deserialize_with = "json::given")]
+    #[serde(default, deserialize_with = "json_body::given")]
     expires_at: Option<ExpiresAt>,
     #[serde(default)]
     fingerprint_required: bool,
@@ -69,28 +70,32 @@ struct Wanted {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Changes {
-    #[serde(default, deserialize_with = "json::given")]
+    #[serde(default, deserialize_with = "json_body::given")]
     name: Option<String>,
-    #[serde(default, deserialize_with = "json::given")]
+    #[serde(default, deserialize_with = "json_body::given")]
     repos: Option<Vec<String>>,
-    #[serde(default, deserialize_with = "json::given")]
+    #[serde(default, deserialize_with = "json_body::given")]
     expires_at: Option<ExpiresAt>,
-    #[serde(default, deserialize_with = "json::given")]
+    #[serde(default, deserialize_with = "json_body::given")]
     fingerprint_required: Option<bool>,
     #[serde(default)]
     reset_fingerprint: bool,
 }
 
 /// `GET /tokens`
-pub(super) fn list(call: &Call, caller: &Caller) -> Result<Reply, Error> {
-    let tokens = call.gate().tokens(caller)?;
+pub(super) fn list(context: &RequestContext, caller: &Caller) -> Result<Reply, Error> {
+    let tokens = context.gate().tokens(caller)?;
     let shown: Vec<_> = tokens.into_iter().map(TokenJson::from).collect();
     Ok(Reply::json(StatusCode::OK, &shown))
 }
 
 /// `POST /tokens`
-pub(super) fn create(call: &Call, caller: &Caller, body: &[u8]) -> Result<Reply, Error> {
-    let wanted: Wanted = json::read(body)?;
+pub(super) fn create(
+    context: &RequestContext,
+    caller: &Caller,
+    body: &[u8],
+) -> Result<Reply, Error> {
+    let wanted: Wanted = json_body::read(body)?;
     let new = NewToken {
         name: wanted.name,
         repos: wanted.repos,
@@ -100,7 +105,7 @@ pub(super) fn create(call: &Call, caller: &Caller, body: &[u8]) -> Result<Reply,
         },
         fingerprint_required: wanted.fingerprint_required,
     };
-    let (secret, token) = call.gate().create_token(caller, new)?;
+    let (secret, token) = context.gate().create_token(caller, new)?;
     Ok(Reply::json(
         StatusCode::CREATED,
         &CreatedJson {
@@ -111,8 +116,13 @@ pub(super) fn create(call: &Call, caller: &Caller, body: &[u8]) -> Result<Reply,
 }
 
 /// `PATCH /tokens/<id>`
-pub(super) fn change(call: &Call, caller: &Caller, id: &str, body: &[u8]) -> Result<Reply, Error> {
-    let changes: Changes = json::read(body)?;
+pub(super) fn change(
+    context: &RequestContext,
+    caller: &Caller,
+    id: &str,
+    body: &[u8],
+) -> Result<Reply, Error> {
+    let changes: Changes = json_body::read(body)?;
     let change = TokenChange {
         name: changes.name,
         repos: changes.repos,
@@ -120,12 +130,12 @@ pub(super) fn change(call: &Call, caller: &Caller, id: &str, body: &[u8]) -> Res
         fingerprint_required: changes.fingerprint_required,
         reset_fingerprint: changes.reset_fingerprint,
     };
-    let token = call.gate().change_token(caller, id, &change)?;
+    let token = context.gate().change_token(caller, id, &change)?;
     Ok(Reply::json(StatusCode::OK, &TokenJson::from(token)))
 }
 
 /// `DELETE /tokens/<id>`
-pub(super) fn revoke(call: &Call, caller: &Caller, id: &str) -> Result<Reply, Error> {
-    call.gate().revoke_token(caller, id)?;
+pub(super) fn revoke(context: &RequestContext, caller: &Caller, id: &str) -> Result<Reply, Error> {
+    context.gate().revoke_token(caller, id)?;
     Ok(Reply::empty(StatusCode::NO_CONTENT))
 }

@@ -15,9 +15,10 @@ use bytes::Bytes;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
-use super::pieces::Pieces;
+use super::reply::stream::Pieces;
 use crate::base::limits::READ_CHUNK_BYTES;
-use crate::repo::{self, Body, Content, FileView, Listing};
+use crate::repo;
+use crate::repo::{Body, Content, FileView, Listing};
 use tarball::Tar;
 use zipfile::Zip;
 

@@ -6,16 +6,16 @@
 
 use std::sync::LazyLock;
 
-use hyper::Method;
 use hyper::header::{CACHE_CONTROL, HeaderValue, VARY};
 use serde_json::Value;
 
-use super::body::RequestBody;
-use super::call::Call;
+use super::blocking;
 use super::error::Error;
-use super::rendered::Text;
+use super::reply::json;
+use super::reply::json::JsonBody;
 use super::reply::{Freshness, Reply};
-use super::{blocking, rendered};
+use super::request::body::RequestBody;
+use super::request::context::RequestContext;
 
 /// General things, the schemas, and the paths of each API.
 const PARTS: [&str; 5] = [
@@ -27,26 +27,16 @@ const PARTS: [&str; 5] = [
 ];
 
 /// The document as it is sent.
-static DOCUMENT: LazyLock<Text> = LazyLock::new(|| Text::of(&document()));
-
-/// The one route of this module.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Route {
-    Document,
-}
-
-impl Route {
-    /// The route with this method and path below the document's own.
-    pub(super) fn find(method: &Method, segments: &[&str]) -> Option<Self> {
-        (method == Method::GET && segments.is_empty()).then_some(Self::Document)
-    }
-}
+static DOCUMENT: LazyLock<JsonBody> = LazyLock::new(|| JsonBody::of(&document()));
 
 /// Answers with the document, or 304 to a client that has it. It says the same to everybody.
-pub(super) async fn answer(call: Call, body: &RequestBody) -> Result<Reply, Error> {
+pub(in crate::http) async fn respond(
+    context: RequestContext,
+    body: &RequestBody,
+) -> Result<Reply, Error> {
     body.refuse()?;
     blocking::run(move || {
-        let reply = rendered::text(&call, &DOCUMENT, Freshness::Moving, &[]);
+        let reply = json::text(&context, &DOCUMENT, Freshness::Moving, &[]);
         Ok(reply
             .with(CACHE_CONTROL, HeaderValue::from_static("no-cache"))
             .with(VARY, HeaderValue::from_static("Accept-Encoding")))
@@ -96,11 +86,6 @@ macro_rules! templates {
 }
 #[cfg(test)]
 pub(super) use templates;
-
-#[cfg(test)]
-templates! {
-    Self::Document => ["GET "],
-}
 
 #[cfg(test)]
 mod tests;

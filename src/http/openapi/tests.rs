@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 use hyper::Method;
 use serde_json::Value;
 
-use super::{Route, document};
-use crate::http::{Mount, admin, login, read};
+use super::document;
+use crate::http::route::openapi::Route;
+use crate::http::route::{Mount, admin, read, user};
 
 /// Where each table is mounted; the Read API also where a setting puts it, which no document can know.
 const READ: [&str; 2] = [
@@ -53,7 +54,7 @@ fn the_document_and_the_router_are_equal() {
         READ.map(|mount| mounted(mount, read::Route::TEMPLATES))
             .concat(),
     );
-    routes.extend(mounted(USER, login::Route::TEMPLATES));
+    routes.extend(mounted(USER, user::Route::TEMPLATES));
     routes.extend(mounted(DOCUMENT, Route::TEMPLATES));
     let document = document();
     let documented = operations(&document).into_iter().map(|(name, _)| name);
@@ -89,7 +90,7 @@ fn every_documented_path_leads_to_its_route() {
             ),
             Mount::User(rest) => (
                 USER,
-                login::Route::find(&method, rest).map(|r| r.templates()),
+                user::Route::find(&method, rest).map(|r| r.templates()),
             ),
             Mount::OpenApi(rest) => (DOCUMENT, Route::find(&method, rest).map(|r| r.templates())),
             Mount::None => panic!("{name} is below no mount"),

@@ -4,9 +4,9 @@
 use serde::Serialize;
 
 use crate::access::{TokenHolder, TokenState};
-use crate::http::call::Call;
-use crate::http::rendered;
+use crate::http::reply::json;
 use crate::http::reply::{Freshness, Reply};
+use crate::http::request::context::RequestContext;
 
 /// The version of GitLab whose answers these are. Clients compare it.
 const GITLAB_VERSION: &str = "17.11.0-siteconf";
@@ -29,7 +29,7 @@ struct UserJson<'a> {
 }
 
 /// The owner of the token.
-pub(super) fn user(call: &Call, holder: &TokenHolder) -> Reply {
+pub(super) fn user(context: &RequestContext, holder: &TokenHolder) -> Reply {
     let owner = holder.owner();
     let user = UserJson {
         id: owner.number(),
@@ -38,7 +38,7 @@ pub(super) fn user(call: &Call, holder: &TokenHolder) -> Reply {
         state: "active",
         locked: false,
         avatar_url: None,
-        web_url: format!("{}/user", call.mount_url()),
+        web_url: format!("{}/user", context.mount_url()),
         created_at: owner.created_at().to_string(),
         bio: "",
         public_email: "",
@@ -46,7 +46,7 @@ pub(super) fn user(call: &Call, holder: &TokenHolder) -> Reply {
         bot: false,
         external: false,
     };
-    rendered::object(call, &user, Freshness::Moving)
+    json::object(context, &user, Freshness::Moving)
 }
 
 #[derive(Debug, Serialize)]
@@ -65,7 +65,7 @@ struct TokenJson<'a> {
 }
 
 /// The token itself.
-pub(super) fn token(call: &Call, holder: &TokenHolder) -> Reply {
+pub(super) fn token(context: &RequestContext, holder: &TokenHolder) -> Reply {
     let token = holder.token();
     let day = |at: crate::base::clock::Timestamp| at.to_string()[..10].to_owned();
     let shown = TokenJson {
@@ -80,7 +80,7 @@ pub(super) fn token(call: &Call, holder: &TokenHolder) -> Reply {
         active: token.state == TokenState::Active,
         expires_at: token.expires_at.map(day),
     };
-    rendered::object(call, &shown, Freshness::Moving)
+    json::object(context, &shown, Freshness::Moving)
 }
 
 #[derive(Debug, Serialize)]
@@ -101,7 +101,7 @@ struct KasJson {
 }
 
 /// The version of GitLab that this service speaks like, and its own as the revision.
-pub(super) fn version(call: &Call) -> Reply {
+pub(super) fn version(context: &RequestContext) -> Reply {
     let version = VersionJson {
         version: GITLAB_VERSION,
         revision: env!("CARGO_PKG_VERSION"),
@@ -112,5 +112,5 @@ pub(super) fn version(call: &Call) -> Reply {
         },
         enterprise: false,
     };
-    rendered::object(call, &version, Freshness::Moving)
+    json::object(context, &version, Freshness::Moving)
 }

@@ -4,14 +4,15 @@ use hyper::StatusCode;
 use hyper::header::CONTENT_DISPOSITION;
 
 use crate::http::archive::{Archive, Format, Selection};
-use crate::http::call::Call;
-use crate::http::disposition::Disposition;
 use crate::http::error::Error;
-use crate::http::etag::ETag;
-use crate::http::names;
-use crate::http::pieces::PieceReader;
+use crate::http::reply::disposition::Disposition;
+use crate::http::reply::stream::ChunkStream;
 use crate::http::reply::{Freshness, Reply};
-use crate::repo::{self, Missing, Project};
+use crate::http::request::conditions::ETag;
+use crate::http::request::context::RequestContext;
+use crate::http::request::params;
+use crate::repo;
+use crate::repo::{Missing, Project};
 
 const ABSENT: &str = "404 File Not Found";
 
@@ -20,9 +21,13 @@ const ABSENT: &str = "404 File Not Found";
 ///
 /// # Errors
 /// [`Error::LargeArchive`], before a byte is sent.
-pub(super) fn send(call: &Call, project: &Project, format: Format) -> Result<Reply, Error> {
-    let reference = names::reference(call.query.text("sha")?)?;
-    let path = names::folder(call.query.text("path")?)?;
+pub(super) fn send(
+    context: &RequestContext,
+    project: &Project,
+    format: Format,
+) -> Result<Reply, Error> {
+    let reference = params::reference(context.query.text("sha")?)?;
+    let path = params::folder(context.query.text("path")?)?;
     let revision = project
         .resolve(reference)
         .map_err(|error| Error::from(error).revision_as(ABSENT))?;
@@ -43,7 +48,7 @@ pub(super) fn send(call: &Call, project: &Project, format: Format) -> Result<Rep
         }
         (Err(failed), _) => return Err(failed.into()),
     };
-    let limit_bytes = call.settings().archive_bytes_max;
+    let limit_bytes = context.settings().archive_bytes_max;
     if bytes > limit_bytes {
         return Err(Error::LargeArchive { bytes, limit_bytes });
     }
@@ -60,7 +65,7 @@ pub(super) fn send(call: &Call, project: &Project, format: Format) -> Result<Rep
     let parts = [&folder, shown_path, extension].map(str::as_bytes);
     let tag = ETag::of_parts(&parts);
     let freshness = Freshness::of_reference(reference);
-    if tag.is_known_to(call.headers()) {
+    if tag.is_known_to(context.headers()) {
         return Ok(Reply::empty(StatusCode::NOT_MODIFIED).validated(&tag, freshness));
     }
     let mut name = folder.clone();
@@ -70,7 +75,7 @@ pub(super) fn send(call: &Call, project: &Project, format: Format) -> Result<Rep
     }
     let name = format!("{name}.{extension}");
     let archive = Archive::new(format, &folder, digest.commit_id(), selection);
-    let body = PieceReader::new(archive, None);
+    let body = ChunkStream::new(archive, None);
     Ok(Reply::pieces(StatusCode::OK, format.media_type(), body)
         .validated(&tag, freshness)
         .with(CONTENT_DISPOSITION, Disposition::Attachment.header(&name)))

@@ -10,11 +10,12 @@ use hyper::StatusCode;
 use serde::Serialize;
 
 use crate::base::limits::READ_CHUNK_BYTES;
-use crate::http::call::Call;
-use crate::http::etag::ETag;
-use crate::http::pieces::{PieceReader, Pieces};
-use crate::http::rendered::{self, Text};
+use crate::http::reply::json;
+use crate::http::reply::json::JsonBody;
+use crate::http::reply::stream::{ChunkStream, Pieces};
 use crate::http::reply::{Freshness, Reply};
+use crate::http::request::conditions::ETag;
+use crate::http::request::context::RequestContext;
 use crate::repo::{Body, Content};
 
 /// Bytes of a large file encoded at once: a multiple of three, so that no padding comes before the end.
@@ -23,7 +24,7 @@ const CHUNK_BYTES: usize = READ_CHUNK_BYTES / 3 * 3;
 /// Answers with `object`, which serialises to an object with at least one field and tells the file's
 /// SHA-256, and the bytes of the file as its field `content`.
 pub(super) fn answer(
-    call: &Call,
+    context: &RequestContext,
     object: &impl Serialize,
     content: Content,
     freshness: Freshness,
@@ -35,11 +36,11 @@ pub(super) fn answer(
         let mut whole = String::from_utf8(head).expect("JSON is UTF-8");
         BASE64_STANDARD.encode_string(bytes, &mut whole);
         whole.push_str("\"}");
-        let text = Text::new(whole.into_bytes());
-        return rendered::text(call, &text, freshness, &[]);
+        let text = JsonBody::new(whole.into_bytes());
+        return json::text(context, &text, freshness, &[]);
     }
     let tag = ETag::of_parts(&[&head]);
-    if tag.is_known_to(call.headers()) {
+    if tag.is_known_to(context.headers()) {
         return Reply::empty(StatusCode::NOT_MODIFIED).validated(&tag, freshness);
     }
     let length = head.len() as u64 + content.size.div_ceil(3) * 4 + 2;
@@ -49,7 +50,7 @@ pub(super) fn answer(
         offset: 0,
         at_end: false,
     };
-    let body = PieceReader::new(pieces, Some(length));
+    let body = ChunkStream::new(pieces, Some(length));
     Reply::pieces(StatusCode::OK, "application/json", body).validated(&tag, freshness)
 }
 

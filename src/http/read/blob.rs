@@ -5,11 +5,11 @@ use serde::Serialize;
 use super::base64_json;
 use crate::base::file_path::FilePath;
 use crate::base::id::GitId;
-use crate::http::call::Call;
-use crate::http::disposition::Disposition;
 use crate::http::error::Error;
-use crate::http::raw;
+use crate::http::reply::disposition::Disposition;
+use crate::http::reply::file;
 use crate::http::reply::{Freshness, Reply};
+use crate::http::request::context::RequestContext;
 use crate::repo::{FileView, Project};
 
 /// A blob as GitLab's object.
@@ -21,7 +21,7 @@ struct BlobJson {
 }
 
 /// A blob as a JSON object.
-pub(super) fn show(call: &Call, project: &Project, sha: &str) -> Result<Reply, Error> {
+pub(super) fn show(context: &RequestContext, project: &Project, sha: &str) -> Result<Reply, Error> {
     let (id, file) = find(project, sha)?;
     let blob = BlobJson {
         size: file.size(),
@@ -29,19 +29,24 @@ pub(super) fn show(call: &Call, project: &Project, sha: &str) -> Result<Reply, E
         sha: id,
     };
     let content = file.content()?;
-    Ok(base64_json::answer(call, &blob, content, Freshness::Fixed))
+    Ok(base64_json::answer(
+        context,
+        &blob,
+        content,
+        Freshness::Fixed,
+    ))
 }
 
 /// The bytes of a blob.
-pub(super) fn raw(call: &Call, project: &Project, sha: &str) -> Result<Reply, Error> {
+pub(super) fn raw(context: &RequestContext, project: &Project, sha: &str) -> Result<Reply, Error> {
     let (id, file) = find(project, sha)?;
-    if let Some(reply) = raw::unchanged(call, &file, Freshness::Fixed)? {
+    if let Some(reply) = file::unchanged(context, &file, Freshness::Fixed)? {
         return Ok(reply);
     }
     let name = FilePath::parse(&id.to_string())?;
     let content = file.content()?;
-    raw::answer(
-        call,
+    file::answer(
+        context,
         &name,
         &file,
         content,

@@ -2,15 +2,16 @@
 
 use regex::RegexBuilder;
 
-use super::json::BranchJson;
 use crate::base::branch_name::BranchName;
 use crate::base::limits::{REGEX_BYTES_MAX, REGEX_PROGRAM_BYTES_MAX};
-use crate::http::call::Call;
 use crate::http::error::Error;
-use crate::http::pages::{self, Paging};
-use crate::http::rendered;
+use crate::http::list::pagination;
+use crate::http::list::pagination::Paging;
+use crate::http::list::search::Search;
+use crate::http::reply::json;
 use crate::http::reply::{Freshness, Reply};
-use crate::http::search::Search;
+use crate::http::request::context::RequestContext;
+use crate::http::shape::branch::BranchJson;
 use crate::repo::{Branch, Project};
 
 /// The order of a list of branches.
@@ -34,8 +35,8 @@ impl Sort {
 
 /// Lists branches by name or by when they changed; with `search` and `regex` those that match. An
 /// exact match of `search` comes first.
-pub(super) fn list(call: &Call, project: &Project) -> Result<Reply, Error> {
-    let query = &call.query;
+pub(super) fn list(context: &RequestContext, project: &Project) -> Result<Reply, Error> {
+    let query = &context.query;
     let paging = Paging::of(query)?;
     let sort = Sort::parse(query.text("sort")?)?;
     let search = query.text("search")?.map(Search::parse);
@@ -63,25 +64,29 @@ pub(super) fn list(call: &Call, project: &Project) -> Result<Reply, Error> {
         (!exact, rank, name.to_owned())
     };
     let list = format!("branches/{}/{sort:?}", project.number());
-    let (part, headers) = pages::cut(call, &paging, &list, branches, place)?;
+    let (part, headers) = pagination::cut(context, &paging, &list, branches, place)?;
     let shown: Vec<_> = part
         .iter()
         .map(|branch| {
             let is_default = default.as_deref() == Some(branch.name().as_str());
-            BranchJson::new(call, project, branch, is_default)
+            BranchJson::new(context, project, branch, is_default)
         })
         .collect::<Result<_, _>>()?;
-    Ok(rendered::list(call, &shown, Freshness::Moving, &headers))
+    Ok(json::list(context, &shown, Freshness::Moving, &headers))
 }
 
 /// Shows one branch.
-pub(super) fn show(call: &Call, project: &Project, name: &str) -> Result<Reply, Error> {
+pub(super) fn show(
+    context: &RequestContext,
+    project: &Project,
+    name: &str,
+) -> Result<Reply, Error> {
     let name =
         BranchName::parse(name).map_err(|_| Error::malformed("The branch refname is invalid"))?;
     let branch = project.branch(&name)?;
     let is_default = default_name(project)?.as_deref() == Some(name.as_str());
-    let shown = BranchJson::alone(call, project, &branch, is_default)?;
-    Ok(rendered::object(call, &shown, Freshness::Moving))
+    let shown = BranchJson::alone(context, project, &branch, is_default)?;
+    Ok(json::object(context, &shown, Freshness::Moving))
 }
 
 /// Reads a regular expression. It is matched in linear time, and its program is bounded.

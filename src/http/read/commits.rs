@@ -2,18 +2,20 @@
 
 use serde::Serialize;
 
-use super::commit_json::CommitJson;
 use super::compare::stats;
 use crate::base::clock::Timestamp;
 use crate::base::file_path::FilePath;
 use crate::base::limits::PAGE_ENTRIES_USUAL;
-use crate::http::call::Call;
 use crate::http::error::Error;
-use crate::http::pages::{PageHeaders, Paging};
-use crate::http::query::Query;
+use crate::http::list::pagination::{PageHeaders, Paging};
+use crate::http::reply::json;
 use crate::http::reply::{Freshness, Reply};
-use crate::http::{names, rendered};
-use crate::repo::{self, Commit, Missing, Project};
+use crate::http::request::context::RequestContext;
+use crate::http::request::params;
+use crate::http::request::query::Query;
+use crate::http::shape::commit::CommitJson;
+use crate::repo;
+use crate::repo::{Commit, Missing, Project};
 
 /// Which commits are listed.
 #[derive(Debug)]
@@ -36,7 +38,7 @@ impl Filter {
             since: time("since")?,
             until: time("until")?,
             author: query.text("author")?.map(str::to_lowercase),
-            path: names::folder(query.text("path")?)?,
+            path: params::folder(query.text("path")?)?,
         })
     }
 
@@ -56,10 +58,10 @@ impl Filter {
 
 /// Lists the states of a branch as commits, newest first. It is always paged: each commit's id is a
 /// digest, which may have to be computed first.
-pub(super) fn list(call: &Call, project: &Project) -> Result<Reply, Error> {
-    let reference = names::reference(call.query.text("ref_name")?)?;
-    let filter = Filter::read(&call.query)?;
-    let (page, per_page) = match Paging::of(&call.query)? {
+pub(super) fn list(context: &RequestContext, project: &Project) -> Result<Reply, Error> {
+    let reference = params::reference(context.query.text("ref_name")?)?;
+    let filter = Filter::read(&context.query)?;
+    let (page, per_page) = match Paging::of(&context.query)? {
         Paging::Numbered { page, per_page } => (page, per_page),
         Paging::Whole => (1, PAGE_ENTRIES_USUAL),
         Paging::Plain | Paging::From { .. } => {
@@ -94,14 +96,14 @@ pub(super) fn list(call: &Call, project: &Project) -> Result<Reply, Error> {
             part.push(commit);
         }
     }
-    let shown = shown(call, project, &part)?;
-    let headers = PageHeaders::numbered_open(call, page, per_page, more);
-    Ok(rendered::list(call, &shown, Freshness::Moving, &headers))
+    let shown = shown(context, project, &part)?;
+    let headers = PageHeaders::numbered_open(context, page, per_page, more);
+    Ok(json::list(context, &shown, Freshness::Moving, &headers))
 }
 
 /// Commits with their parents' ids.
 pub(super) fn shown(
-    call: &Call,
+    context: &RequestContext,
     project: &Project,
     commits: &[Commit],
 ) -> Result<Vec<CommitJson>, Error> {
@@ -109,7 +111,7 @@ pub(super) fn shown(
     project.tell_digests(commits.iter().map(|commit| &commit.revision).chain(parents))?;
     commits
         .iter()
-        .map(|commit| CommitJson::new(call, project, commit))
+        .map(|commit| CommitJson::new(context, project, commit))
         .collect()
 }
 
@@ -135,19 +137,23 @@ pub(super) struct StatsJson {
 
 /// Shows the commit that a commit id, a branch or a snapshot names, with how many lines it changed
 /// unless `stats` says no.
-pub(super) fn show(call: &Call, project: &Project, reference: &str) -> Result<Reply, Error> {
-    let reference = names::reference(Some(reference))?;
-    let with_stats = call.query.text("stats")?.is_none() || call.query.flag("stats")?;
+pub(super) fn show(
+    context: &RequestContext,
+    project: &Project,
+    reference: &str,
+) -> Result<Reply, Error> {
+    let reference = params::reference(Some(reference))?;
+    let with_stats = context.query.text("stats")?.is_none() || context.query.flag("stats")?;
     let commit = project
         .commit(reference)
         .map_err(|error| Error::from(error).revision_as("404 Commit Not Found"))?;
     let shown = LoneCommitJson {
-        commit: CommitJson::new(call, project, &commit)?,
+        commit: CommitJson::new(context, project, &commit)?,
         stats: with_stats.then(|| stats(&commit)).transpose()?,
         status: None,
         project_id: project.number(),
         last_pipeline: None,
     };
     // The same id can be reached again by another commit, so even a full one is no name of this answer.
-    Ok(rendered::object(call, &shown, Freshness::Moving))
+    Ok(json::object(context, &shown, Freshness::Moving))
 }

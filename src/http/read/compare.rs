@@ -4,17 +4,21 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
-use super::commit_json::CommitJson;
-use super::commits::{self, StatsJson};
-use super::json::{file_mode, project_url};
+use super::commits;
+use super::commits::StatsJson;
 use crate::base::limits::{
     COMPARE_COMMITS_MAX, COMPARE_DIFF_BYTES_MAX, COMPARE_FILES_MAX, COMPARE_MS_MAX,
 };
-use crate::http::call::Call;
 use crate::http::error::Error;
+use crate::http::list::links::project_url;
+use crate::http::reply::json;
 use crate::http::reply::{Freshness, Reply};
-use crate::http::{names, rendered};
-use crate::repo::{self, Commit, FileDifference, Patch, Project, Revision};
+use crate::http::request::context::RequestContext;
+use crate::http::request::params;
+use crate::http::shape::commit::CommitJson;
+use crate::http::shape::entry::file_mode;
+use crate::repo;
+use crate::repo::{Commit, FileDifference, Patch, Project, Revision};
 
 /// What differs between two revisions.
 #[derive(Debug, Serialize)]
@@ -83,16 +87,16 @@ impl Budget {
 /// The first 1,000 files and the newest 100 commits; diffs of files up to 1 MiB, 4 MiB of them, 5
 /// seconds. A file beyond that is shown without its diff, as `too_large` or `collapsed`;
 /// `compare_timeout` says that files are missing.
-pub(super) fn show(call: &Call, project: &Project) -> Result<Reply, Error> {
-    let from = names::reference(Some(required(call, "from")?))?;
-    let to = names::reference(Some(required(call, "to")?))?;
-    let unidiff = call.query.flag("unidiff")?;
-    call.query.flag("straight")?;
+pub(super) fn show(context: &RequestContext, project: &Project) -> Result<Reply, Error> {
+    let from = params::reference(Some(required(context, "from")?))?;
+    let to = params::reference(Some(required(context, "to")?))?;
+    let unidiff = context.query.flag("unidiff")?;
+    context.query.flag("straight")?;
     let not_found = |error| Error::from(error).revision_as("404 Ref Not Found");
     let old = project.resolve(from).map_err(not_found)?;
     let new = project.resolve(to).map_err(not_found)?;
 
-    let commits = commits::shown(call, project, &commits_between(project, &old, to)?)?;
+    let commits = commits::shown(context, project, &commits_between(project, &old, to)?)?;
     let mut differences = repo::diff_at_most(&old, &new, COMPARE_FILES_MAX + 1)?;
     let cut = differences.len() > COMPARE_FILES_MAX;
     differences.truncate(COMPARE_FILES_MAX);
@@ -111,14 +115,14 @@ pub(super) fn show(call: &Call, project: &Project) -> Result<Reply, Error> {
         diffs,
         compare_timeout: cut,
         compare_same_ref: old.id() == new.id(),
-        web_url: format!("{}/repository/compare", project_url(call, project)),
+        web_url: format!("{}/repository/compare", project_url(context, project)),
     };
-    Ok(rendered::object(call, &comparison, Freshness::Moving))
+    Ok(json::object(context, &comparison, Freshness::Moving))
 }
 
-fn required<'a>(call: &'a Call, key: &str) -> Result<&'a str, Error> {
+fn required<'a>(context: &'a RequestContext, key: &str) -> Result<&'a str, Error> {
     let missing = || Error::Malformed(format!("{key} is missing"));
-    call.query.text(key)?.ok_or_else(missing)
+    context.query.text(key)?.ok_or_else(missing)
 }
 
 /// The commits from a reference back to a state, that one left out, newest first.

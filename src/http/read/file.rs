@@ -7,11 +7,12 @@ use serde::Serialize;
 use super::base64_json;
 use crate::base::file_path::FilePath;
 use crate::base::id::{GitId, Sha256};
-use crate::http::call::Call;
-use crate::http::disposition::Disposition;
 use crate::http::error::Error;
+use crate::http::reply::disposition::Disposition;
+use crate::http::reply::file;
 use crate::http::reply::{Freshness, Reply};
-use crate::http::{names, raw};
+use crate::http::request::context::RequestContext;
+use crate::http::request::params;
 use crate::repo::{FileView, Project, Revision};
 
 /// A file of a revision, as a request names it.
@@ -23,9 +24,9 @@ struct Opened<'a> {
 }
 
 impl<'a> Opened<'a> {
-    fn open(call: &'a Call, project: &Project, path: &str) -> Result<Self, Error> {
-        let path = names::file(path)?;
-        let reference = names::reference(call.query.text("ref")?)?;
+    fn open(context: &'a RequestContext, project: &Project, path: &str) -> Result<Self, Error> {
+        let path = params::file(path)?;
+        let reference = params::reference(context.query.text("ref")?)?;
         let revision = project
             .resolve(reference)
             .map_err(|error| Error::from(error).revision_as("404 Commit Not Found"))?;
@@ -73,16 +74,16 @@ impl<'a> Opened<'a> {
 }
 
 /// The bytes of a file, with what GitLab tells about it in headers.
-pub(super) fn raw(call: &Call, project: &Project, path: &str) -> Result<Reply, Error> {
-    let opened = Opened::open(call, project, path)?;
+pub(super) fn raw(context: &RequestContext, project: &Project, path: &str) -> Result<Reply, Error> {
+    let opened = Opened::open(context, project, path)?;
     let (file, freshness) = (&opened.file, opened.freshness());
-    if let Some(reply) = raw::unchanged(call, file, freshness)? {
+    if let Some(reply) = file::unchanged(context, file, freshness)? {
         return Ok(reply);
     }
     let content = file.content()?;
     let sha256 = content.sha256;
-    let reply = raw::answer(
-        call,
+    let reply = file::answer(
+        context,
         &opened.path,
         file,
         content,
@@ -110,8 +111,12 @@ struct FileJson<'a> {
 }
 
 /// A file as a JSON object. GitLab wants a `ref`; here it is the default branch when there is none.
-pub(super) fn show(call: &Call, project: &Project, path: &str) -> Result<Reply, Error> {
-    let opened = Opened::open(call, project, path)?;
+pub(super) fn show(
+    context: &RequestContext,
+    project: &Project,
+    path: &str,
+) -> Result<Reply, Error> {
+    let opened = Opened::open(context, project, path)?;
     let content = opened.file.content()?;
     let sha256 = content.sha256;
     let digest = opened.revision.digest()?;
@@ -127,7 +132,7 @@ pub(super) fn show(call: &Call, project: &Project, path: &str) -> Result<Reply, 
         last_commit_id: digest.commit_id(),
         execute_filemode: opened.file.is_executable(),
     };
-    let reply = base64_json::answer(call, &object, content, opened.freshness());
+    let reply = base64_json::answer(context, &object, content, opened.freshness());
     opened.described(reply, sha256)
 }
 

@@ -4,13 +4,14 @@ use std::cmp::Reverse;
 
 use serde::Serialize;
 
-use super::json::project_url;
 use crate::access::TokenHolder;
-use crate::http::call::Call;
 use crate::http::error::Error;
-use crate::http::pages::{self, Paging};
-use crate::http::rendered;
+use crate::http::list::links::project_url;
+use crate::http::list::pagination;
+use crate::http::list::pagination::Paging;
+use crate::http::reply::json;
 use crate::http::reply::{Freshness, Reply};
+use crate::http::request::context::RequestContext;
 use crate::repo::Project;
 
 /// A project, with the fields of GitLab's that clients read.
@@ -54,7 +55,7 @@ struct NamespaceJson<'a> {
 }
 
 impl<'a> ProjectJson<'a> {
-    fn new(call: &Call, project: &'a Project, owner: &'a str) -> Result<Self, Error> {
+    fn new(context: &RequestContext, project: &'a Project, owner: &'a str) -> Result<Self, Error> {
         let id = project.repo_id();
         let default = project.default_branch()?;
         // What stands before the last slash of the name is GitLab's group; without one the project is
@@ -65,7 +66,7 @@ impl<'a> ProjectJson<'a> {
         };
         let name = id.name().rsplit('/').next().unwrap_or(id.name());
         let namespace = group.unwrap_or(owner);
-        let url = project_url(call, project);
+        let url = project_url(context, project);
         Ok(Self {
             id: project.number(),
             description: None,
@@ -96,7 +97,7 @@ impl<'a> ProjectJson<'a> {
                 full_path: namespace,
                 parent_id: None,
                 avatar_url: None,
-                web_url: call.mount_url(),
+                web_url: context.mount_url(),
             },
             archived: false,
             visibility: if id.is_public() {
@@ -110,10 +111,10 @@ impl<'a> ProjectJson<'a> {
 }
 
 /// Shows a project.
-pub(super) fn show(call: &Call, project: &Project) -> Result<Reply, Error> {
-    let owner = call.gate().owner_name(project)?;
-    let shown = ProjectJson::new(call, project, &owner)?;
-    Ok(rendered::object(call, &shown, Freshness::Moving))
+pub(super) fn show(context: &RequestContext, project: &Project) -> Result<Reply, Error> {
+    let owner = context.gate().owner_name(project)?;
+    let shown = ProjectJson::new(context, project, &owner)?;
+    Ok(json::object(context, &shown, Freshness::Moving))
 }
 
 /// A place in the list: what it is ordered by, a text or a number, then the project's number.
@@ -123,8 +124,8 @@ type Place = (String, i64, u64);
 /// whatever its case. As at GitLab the newest comes first, unless `order_by` and `sort` say otherwise.
 /// `membership`, `owned` and `simple` make no difference: all of them are the holder's, and the short
 /// form is a part of the long one.
-pub(super) fn list(call: &Call, holder: &TokenHolder) -> Result<Reply, Error> {
-    let query = &call.query;
+pub(super) fn list(context: &RequestContext, holder: &TokenHolder) -> Result<Reply, Error> {
+    let query = &context.query;
     let paging = Paging::of(query)?;
     let search = query.text("search")?.map(str::to_lowercase);
     let order = query.text("order_by")?.unwrap_or("created_at");
@@ -147,7 +148,7 @@ pub(super) fn list(call: &Call, holder: &TokenHolder) -> Result<Reply, Error> {
         Ok((text, rank, number))
     };
     let mut projects = Vec::new();
-    for project in call.gate().projects_by_token(holder)? {
+    for project in context.gate().projects_by_token(holder)? {
         let id = project.repo_id().as_str().to_lowercase();
         if search.as_ref().is_none_or(|search| id.contains(search)) {
             projects.push((place_of(&project)?, project));
@@ -156,18 +157,20 @@ pub(super) fn list(call: &Call, holder: &TokenHolder) -> Result<Reply, Error> {
     let list = format!("projects/{order}/{falling}");
     let (part, headers) = if falling {
         let place = |(place, _): &(Place, Project)| Reverse(place.clone());
-        pages::cut(call, &paging, &list, projects, place)?
+        pagination::cut(context, &paging, &list, projects, place)?
     } else {
-        pages::cut(call, &paging, &list, projects, |(place, _)| place.clone())?
+        pagination::cut(context, &paging, &list, projects, |(place, _)| {
+            place.clone()
+        })?
     };
     let mut owners = Vec::with_capacity(part.len());
     for (_, project) in &part {
-        owners.push(call.gate().owner_name(project)?);
+        owners.push(context.gate().owner_name(project)?);
     }
     let shown: Vec<_> = part
         .iter()
         .zip(&owners)
-        .map(|((_, project), owner)| ProjectJson::new(call, project, owner))
+        .map(|((_, project), owner)| ProjectJson::new(context, project, owner))
         .collect::<Result<_, _>>()?;
-    Ok(rendered::list(call, &shown, Freshness::Moving, &headers))
+    Ok(json::list(context, &shown, Freshness::Moving, &headers))
 }

@@ -3,10 +3,11 @@
 use hyper::HeaderMap;
 use hyper::header::{AUTHORIZATION, HeaderName, HeaderValue};
 
-use crate::access::{self, TokenHolder};
+use crate::access;
+use crate::access::TokenHolder;
 use crate::base::secret::Secret;
-use crate::http::call::Call;
 use crate::http::error::Error;
+use crate::http::request::context::RequestContext;
 
 const PRIVATE_TOKEN: HeaderName = HeaderName::from_static("private-token");
 const INSTANCE_ID: HeaderName = HeaderName::from_static("x-instance-id");
@@ -15,11 +16,11 @@ const INSTANCE_ID: HeaderName = HeaderName::from_static("x-instance-id");
 ///
 /// # Errors
 /// No token, two different ones, one that is not in its form, and what the gate refuses.
-pub(super) fn holder(call: &Call) -> Result<TokenHolder, Error> {
-    let headers = call.headers();
+pub(super) fn holder(context: &RequestContext) -> Result<TokenHolder, Error> {
+    let headers = context.headers();
     let token = shown(headers).ok_or_else(Error::no_credential)?;
     let instance_id = headers.get(INSTANCE_ID).map(HeaderValue::as_bytes);
-    match call.gate().token(&token, instance_id) {
+    match context.gate().token(&token, instance_id) {
         // What is no instance id is not the one that the token is bound to.
         Err(access::Error::Invalid { .. }) => Err(access::Error::FingerprintMismatch.into()),
         other => Ok(other?),

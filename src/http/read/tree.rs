@@ -2,17 +2,20 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::json::EntryJson;
 use crate::base::file_path::FilePath;
 use crate::base::id::ManifestId;
-use crate::http::call::Call;
 use crate::http::error::Error;
-use crate::http::listings::Part;
-use crate::http::long_list::{self, Form};
-use crate::http::pages::{PageHeaders, Paging};
-use crate::http::rendered::Text;
+use crate::http::list::cache::ListingKey;
+use crate::http::list::page_token;
+use crate::http::list::pagination::{PageHeaders, Paging};
+use crate::http::list::stream;
+use crate::http::list::stream::Form;
+use crate::http::reply::json;
+use crate::http::reply::json::JsonBody;
 use crate::http::reply::{Freshness, Reply};
-use crate::http::{names, page_token, rendered};
+use crate::http::request::context::RequestContext;
+use crate::http::request::params;
+use crate::http::shape::entry::EntryJson;
 use crate::repo::{Project, Revision};
 
 /// A place in a tree: the state that the first page showed, and how much of it was shown. Saves that
@@ -25,11 +28,11 @@ struct Place {
 }
 
 /// Lists a folder of a revision, or everything below it.
-pub(super) fn list(call: &Call, project: &Project) -> Result<Reply, Error> {
-    let reference = names::reference(call.query.text("ref")?)?;
-    let folder = names::folder(call.query.text("path")?)?;
-    let recursive = call.query.flag("recursive")?;
-    let paging = Paging::of_tree(&call.query, recursive)?;
+pub(super) fn list(context: &RequestContext, project: &Project) -> Result<Reply, Error> {
+    let reference = params::reference(context.query.text("ref")?)?;
+    let folder = params::folder(context.query.text("path")?)?;
+    let recursive = context.query.flag("recursive")?;
+    let paging = Paging::of_tree(&context.query, recursive)?;
     let list = list_name(project, reference, folder.as_ref(), recursive);
 
     let mut shown = 0;
@@ -37,7 +40,7 @@ pub(super) fn list(call: &Call, project: &Project) -> Result<Reply, Error> {
         Paging::From {
             token: Some(token), ..
         } => {
-            let place: Place = page_token::read(call, &list, token)?;
+            let place: Place = page_token::read(context, &list, token)?;
             shown = place.shown;
             project.reopen(place.branch, place.manifest)
         }
@@ -53,43 +56,43 @@ pub(super) fn list(call: &Call, project: &Project) -> Result<Reply, Error> {
         Paging::Plain => (0, total, PageHeaders::default()),
         Paging::Numbered { page, per_page } => {
             let skip = (page - 1).saturating_mul(per_page);
-            let headers = PageHeaders::numbered(call, page, per_page, total);
+            let headers = PageHeaders::numbered(context, page, per_page, total);
             (skip, per_page, headers)
         }
         Paging::From { per_page, .. } => {
             let end = shown.saturating_add(per_page);
             let next = (end < total).then(|| {
                 let place = place_in(&revision, end);
-                page_token::make(call, &list, &place)
+                page_token::make(context, &list, &place)
             });
-            let headers = PageHeaders::from_place(call, per_page, next.as_deref());
+            let headers = PageHeaders::from_place(context, per_page, next.as_deref());
             (shown, per_page, headers)
         }
     };
     let freshness = Freshness::of_reference(reference);
-    if whole && long_list::is_long(&listing) {
+    if whole && stream::is_long(&listing) {
         let lines = headers.lines();
-        return Ok(long_list::answer(
-            call,
+        return Ok(stream::answer(
+            context,
             listing,
             Form::Read,
             freshness,
             lines,
         ));
     }
-    let part = Part {
+    let part = ListingKey {
         revision: revision.id(),
         folder,
         recursive,
         skip,
         take,
     };
-    let text = call.service.listings.text(&part, || {
+    let text = context.service.listings.text(&part, || {
         let entries = listing.part(skip, take)?;
         let shown: Vec<_> = entries.iter().map(EntryJson::new).collect();
-        Ok(Text::of(&shown))
+        Ok(JsonBody::of(&shown))
     })?;
-    Ok(rendered::text(call, &text, freshness, headers.lines()))
+    Ok(json::text(context, &text, freshness, headers.lines()))
 }
 
 fn place_in(revision: &Revision, shown: u64) -> Place {

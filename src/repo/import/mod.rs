@@ -2,21 +2,19 @@
 //! folder ahead of the save, laid over the branch outside of the branch's lane, and only what changed
 //! meanwhile is brought over inside.
 
-mod intake;
-mod landing;
 mod names;
+mod tree;
 
 use std::path::Path;
 
-pub(super) use landing::Landing;
-
-use super::change::Change;
+use super::save::Change;
+use super::save::rebase::Landing;
 use super::{Error, ProjectWriter, Result, Revision};
 use crate::base::branch_name::BranchName;
 use crate::base::file_path::FilePath;
 use crate::base::snapshot_version::SnapshotVersion;
 use crate::store::StoreError;
-use intake::Intake;
+use tree::Intake;
 
 /// What became of something in the folder.
 #[derive(Clone, Copy, Debug)]

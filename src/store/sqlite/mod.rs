@@ -1,12 +1,12 @@
 //! The embedded engine: one SQLite database, and files for large blobs.
 
-mod checkpoints;
-mod files;
-mod folder;
-mod foreign;
-mod index;
+mod blob_files;
+mod checkpointer;
+mod data_folder;
+mod external_writes;
+mod object_index;
+mod salvage;
 mod schema;
-mod survey;
 mod writer;
 
 use std::path::Path;
@@ -16,15 +16,15 @@ use std::thread::JoinHandle;
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-pub use folder::{Folder, write_durably};
-pub use survey::Met;
+pub use data_folder::{Folder, write_durably};
+pub use salvage::Met;
 
 use super::error::damaged;
 use super::{Batch, Body, Record, Result, Scan, Staging, Store, StoreError, StoredObject, Version};
 use crate::base::at_hand;
 use crate::base::id::{Kind, ObjectId, Sha256};
-use foreign::Foreign;
-use index::Index;
+use external_writes::Foreign;
+use object_index::Index;
 use writer::Writer;
 
 /// A store in a folder. One process, the daemon, holds the folder's lock; others may read and write
@@ -45,14 +45,14 @@ pub struct SqliteStore {
     /// True once it has written.
     wrote: AtomicBool,
     /// Held by the daemon.
-    lock: Option<folder::Lock>,
+    lock: Option<data_folder::Lock>,
 }
 
 impl Drop for SqliteStore {
     fn drop(&mut self) {
         if self.lock.is_none() && self.wrote.load(Ordering::Relaxed) {
             // When we have ended, a daemon has noticed what we wrote.
-            std::thread::sleep(foreign::UNNOTICED_MAX);
+            std::thread::sleep(external_writes::UNNOTICED_MAX);
         }
     }
 }
@@ -61,7 +61,7 @@ impl SqliteStore {
     /// Opens or makes the store as the daemon: takes its lock and sweeps what a crash left.
     pub fn open_locked(root: &Path) -> Result<Self> {
         let (folder, lock) = Folder::open_or_create(root)?;
-        let swept = files::sweep_incoming(&folder);
+        let swept = blob_files::sweep_incoming(&folder);
         swept.map_err(|e| StoreError::io("sweeping abandoned uploads", e))?;
         Self::with_writer(folder, Some(lock))
     }
@@ -85,7 +85,7 @@ impl SqliteStore {
         })
     }
 
-    fn with_writer(folder: Folder, lock: Option<folder::Lock>) -> Result<Self> {
+    fn with_writer(folder: Folder, lock: Option<data_folder::Lock>) -> Result<Self> {
         // The writer first: it makes the tables.
         let index = Arc::new(Index::default());
         let (writer, foreign) = Writer::start(&folder, &index)?;
@@ -148,9 +148,10 @@ impl Store for SqliteStore {
             .map_err(|_| damaged(kind, id, "its row's SHA-256 has another length"))?;
         let body = match bytes {
             Some(bytes) => Body::Inline(bytes.into()),
-            None => Body::Large(Arc::new(files::open_blob(&self.folder, id, size).map_err(
-                |e| damaged(kind, id, &format!("its file cannot be opened: {e}")),
-            )?)),
+            None => Body::Large(Arc::new(
+                blob_files::open_blob(&self.folder, id, size)
+                    .map_err(|e| damaged(kind, id, &format!("its file cannot be opened: {e}")))?,
+            )),
         };
         Ok(Some(StoredObject {
             kind,
@@ -240,7 +241,7 @@ impl Store for SqliteStore {
             Some(writer) if writer.is_stopped() => return Err(StoreError::Stopped),
             Some(_) => {}
         }
-        let staged = files::StagedFile::create(&self.folder);
+        let staged = blob_files::StagedFile::create(&self.folder);
         Ok(Box::new(
             staged.map_err(|e| StoreError::io("beginning an upload", e))?,
         ))

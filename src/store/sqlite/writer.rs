@@ -12,10 +12,11 @@ use rusqlite::{
     Connection, ErrorCode, OptionalExtension, Transaction, TransactionBehavior, params,
 };
 
-use super::checkpoints::{self, Checkpoints};
-use super::folder::Folder;
-use super::foreign::Foreign;
-use super::index::{Entering, Index};
+use super::checkpointer;
+use super::checkpointer::Checkpoints;
+use super::data_folder::Folder;
+use super::external_writes::Foreign;
+use super::object_index::{Entering, Index};
 use super::{schema, spawn};
 use crate::base::id::ObjectId;
 use crate::base::limits::{
@@ -271,7 +272,7 @@ impl Work {
         if due && !overdue && self.checkpoints.begin() {
             self.copied = frames;
         } else if long && (overdue || !due) && !self.checkpoints.is_copying() {
-            checkpoints::copy(&self.db);
+            checkpointer::copy(&self.db);
         }
     }
 }

@@ -1,0 +1,222 @@
+//! Sessions: a login's secret, kept as a digest, and how long it counts.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::account::Account;
+use super::accounts::Accounts;
+use super::error::{Error, Result, UNAUTHORIZED};
+use super::keys;
+use super::records::{Kept, Records};
+use crate::base::clock::{Clock, Timestamp};
+use crate::base::id::Sha256;
+use crate::base::limits::SESSIONS_PER_ACCOUNT_MAX;
+use crate::base::secret::Secret;
+use crate::repo::Projects;
+use crate::store::{Batch, Expect};
+
+/// Longest time, in seconds, by which the record of a session's last use may be behind.
+const LAST_SEEN_BEHIND_S_MAX: u64 = 60;
+
+/// How long a session counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SessionLifetimes {
+    /// From the login, in seconds.
+    pub absolute_s: u64,
+    /// From the last request, in seconds. The last request is recorded once a minute at most, so a
+    /// session may end a minute early.
+    pub idle_s: u64,
+}
+
+impl Default for SessionLifetimes {
+    /// 12 hours, and one hour.
+    fn default() -> Self {
+        Self {
+            absolute_s: 12 * 3600,
+            idle_s: 3600,
+        }
+    }
+}
+
+impl SessionLifetimes {
+    fn have_passed(self, session: &Session, now: Timestamp) -> bool {
+        session.created_at.plus_s(self.absolute_s) <= now
+            || session.last_seen.plus_s(self.idle_s) <= now
+    }
+
+    /// How old the record of the last use must be to be written again: for a very short idle time
+    /// sooner than in a minute, or a busy session would end.
+    fn touch_after_s(self) -> u64 {
+        LAST_SEEN_BEHIND_S_MAX.min(self.idle_s / 2)
+    }
+}
+
+/// A session, as its record.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Session {
+    digest: Sha256,
+    account: u64,
+    /// The account's at the login; see [`Account`].
+    generation: u64,
+    created_at: Timestamp,
+    last_seen: Timestamp,
+}
+
+/// What is kept for an account about one of its sessions.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+struct SessionOfAccount {
+    digest: Sha256,
+    created_at: Timestamp,
+}
+
+/// All sessions of the service.
+#[derive(Clone, Debug)]
+pub(super) struct Sessions {
+    records: Records,
+    accounts: Accounts,
+    clock: Arc<dyn Clock>,
+    lifetimes: SessionLifetimes,
+}
+
+impl Sessions {
+    pub(super) fn new(repository: &Projects, lifetimes: SessionLifetimes) -> Self {
+        Self {
+            records: Records::new(repository.store()),
+            accounts: Accounts::new(repository),
+            clock: Arc::clone(repository.clock()),
+            lifetimes,
+        }
+    }
+
+    /// Opens a session with a new secret. The account's oldest sessions give way to it when there are
+    /// [`SESSIONS_PER_ACCOUNT_MAX`].
+    ///
+    /// # Durability
+    /// When it returns, the session outlives a crash.
+    pub(super) fn open(&self, account: &Account) -> Result<Secret> {
+        let secret = Secret::generate();
+        let (digest, now) = (secret.digest(), self.clock.now());
+        let session = Session {
+            digest,
+            account: account.number,
+            generation: account.generation,
+            created_at: now,
+            last_seen: now,
+        };
+        let mut batch = Batch::default();
+        let mut others = sessions_of(&self.records, account.number)?;
+        others.sort_by_key(|other| (other.created_at, other.digest));
+        let too_many = (others.len() + 1).saturating_sub(SESSIONS_PER_ACCOUNT_MAX);
+        for oldest in &others[..too_many] {
+            forget(account.number, oldest.digest, &mut batch);
+        }
+        let of_account = SessionOfAccount {
+            digest,
+            created_at: now,
+        };
+        let key = keys::account_session(account.number, digest);
+        batch.write(key, Expect::Absent, &of_account);
+        batch.write(keys::session(digest), Expect::Absent, &session);
+        self.records.commit(batch)?;
+        Ok(secret)
+    }
+
+    /// The account that is logged in by this secret, as it is now.
+    ///
+    /// # Errors
+    /// [`Error::Unauthenticated`] when the session is unknown, has passed, or was ended by a logout, a
+    /// change of the password or the disabling of the account.
+    pub(super) fn account(&self, secret: &Secret) -> Result<Account> {
+        let refused = Error::Unauthenticated(UNAUTHORIZED);
+        let Some(kept) = self.kept(secret.digest())? else {
+            return Err(refused);
+        };
+        let (session, now) = (&kept.value, self.clock.now());
+        let account = self.accounts.by_number(session.account)?;
+        let account = account.filter(|a| a.enabled && a.generation == session.generation);
+        match account {
+            Some(account) if !self.lifetimes.have_passed(session, now) => {
+                self.touch(&kept, now);
+                Ok(account)
+            }
+            // It is removed so that a clock set back does not revive it.
+            _ => {
+                let mut batch = Batch::default();
+                forget(session.account, session.digest, &mut batch);
+                self.records
+                    .commit_if_possible(batch, "the end of a session");
+                Err(refused)
+            }
+        }
+    }
+
+    /// Ends a session; an unknown one has ended already.
+    pub(super) fn close(&self, secret: &Secret) -> Result<()> {
+        let Some(kept) = self.kept(secret.digest())? else {
+            return Ok(());
+        };
+        let mut batch = Batch::default();
+        forget(kept.value.account, kept.value.digest, &mut batch);
+        self.records.commit(batch)
+    }
+
+    /// Records the use, expecting the version read: a logout meanwhile must not be undone.
+    fn touch(&self, kept: &Kept<Session>, now: Timestamp) {
+        if kept.value.last_seen.plus_s(self.lifetimes.touch_after_s()) > now {
+            return;
+        }
+        let session = Session {
+            last_seen: now,
+            ..kept.value.clone()
+        };
+        let mut batch = Batch::default();
+        batch.write(keys::session(session.digest), kept.expect(), &session);
+        self.records
+            .commit_if_possible(batch, "the last use of a session");
+    }
+
+    fn kept(&self, digest: Sha256) -> Result<Option<Kept<Session>>> {
+        self.records.get(&keys::session(digest))
+    }
+}
+
+/// Adds the deletion of all sessions of an account to a batch.
+pub(super) fn forget_all(records: &Records, account: u64, batch: &mut Batch) -> Result<()> {
+    for session in sessions_of(records, account)? {
+        forget(account, session.digest, batch);
+    }
+    Ok(())
+}
+
+fn forget(account: u64, digest: Sha256, batch: &mut Batch) {
+    batch.delete(keys::session(digest), Expect::Anything);
+    batch.delete(keys::account_session(account, digest), Expect::Anything);
+}
+
+fn sessions_of(records: &Records, account: u64) -> Result<Vec<SessionOfAccount>> {
+    let kept = records.under(&keys::account_sessions(account))?;
+    Ok(kept.into_iter().map(|kept| kept.value).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::clock::ManualClock;
+    use crate::store::memory::MemoryStore;
+
+    #[test]
+    fn a_request_under_way_does_not_undo_a_logout() {
+        let clock = Arc::new(ManualClock::new(Timestamp::from_ms(0)));
+        let repository = Projects::new(Arc::new(MemoryStore::default()), clock.clone());
+        let accounts = Accounts::new(&repository);
+        let sessions = Sessions::new(&repository, SessionLifetimes::default());
+        let eve = accounts.create("eve", "correct horse", &[]).unwrap();
+        let secret = sessions.open(&eve).unwrap();
+        let read = sessions.kept(secret.digest()).unwrap().unwrap();
+        sessions.close(&secret).unwrap();
+        clock.advance_s(120);
+        sessions.touch(&read, clock.now());
+        assert!(sessions.account(&secret).is_err());
+    }
+}

@@ -1,0 +1,141 @@
+//! A request from top to bottom: limits, route, the API that answers, reply, log.
+
+use std::convert::Infallible;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::Poll;
+use std::time::Instant;
+
+use hyper::body::Incoming;
+use hyper::header::{ALLOW, HeaderValue};
+use hyper::http::request::Parts;
+use hyper::{Method, Request, Response, StatusCode};
+
+use super::error::{self, ApiFlavor, Error};
+use super::reply::{Reply, ReplyBody};
+use super::request::base_url::Peer;
+use super::request::body::RequestBody;
+use super::request::context::RequestContext;
+use super::request::id::RequestId;
+use super::request::query::Query;
+use super::request::{head_rules, path};
+use super::route::{self, Mount, Routed, routed};
+use super::service::Service;
+use super::{admin, log, login, openapi, read};
+
+/// Answers a request, whatever happens. `unread` is set when a rest of its body was left in the
+/// connection, which then cannot carry another request.
+pub(in crate::http) async fn handle(
+    service: Arc<Service>,
+    mut request: Request<Incoming>,
+    peer: Peer,
+    unread: Arc<AtomicBool>,
+) -> Result<Response<ReplyBody>, Infallible> {
+    let started = Instant::now();
+    request.extensions_mut().insert(peer);
+    let id = service.ids.next();
+    let (head, incoming) = request.into_parts();
+    let mut body = RequestBody::new(incoming, &head);
+    let (method, uri) = (head.method.clone(), head.uri.clone());
+    let reply = respond(service, head, &mut body, id).await;
+    let close = body.drain().await;
+    unread.fetch_or(close, Ordering::Relaxed);
+    log::request(id, &method, &uri, reply.status, reply.body_bytes(), started);
+    let close = close || method == Method::CONNECT;
+    Ok(reply.into_response(id, method == Method::HEAD, close))
+}
+
+/// Makes an answer, or one out of the error that prevents it.
+async fn respond(
+    service: Arc<Service>,
+    head: Parts,
+    body: &mut RequestBody,
+    id: RequestId,
+) -> Reply {
+    let mut flavor = ApiFlavor::Admin;
+    let outcome = dispatch(service, head, body, &mut flavor);
+    catch_panic(outcome).await.unwrap_or_else(|error| {
+        log::failure(id, &error);
+        error.into_reply(flavor)
+    })
+}
+
+/// Limits, route, and the API that answers. `flavor` is set as soon as it is known whose words an
+/// error speaks.
+async fn dispatch(
+    service: Arc<Service>,
+    head: Parts,
+    body: &mut RequestBody,
+    flavor: &mut ApiFlavor,
+) -> Result<Reply, Error> {
+    head_rules::check(&head)?;
+    if head.uri.path() == "*" {
+        return Ok(options(&head_rules::METHODS));
+    }
+    let uri = head.uri.clone();
+    let segments = path::segments(uri.path())?;
+    let segments: Vec<&str> = segments.iter().map(AsRef::as_ref).collect();
+    let mount = Mount::of(&segments, service.settings.root_mount);
+    if matches!(mount, Mount::Read(_)) {
+        *flavor = ApiFlavor::Read;
+    }
+    let query = Query::parse(head.uri.query().unwrap_or_default())?;
+    match mount {
+        Mount::Read(segments) => match routed(&head.method, segments, route::read::Route::find)? {
+            Routed::To(route) => {
+                read::respond(RequestContext::new(service, head, query), route, body).await
+            }
+            Routed::Options(methods) => Ok(options(&methods)),
+        },
+        Mount::Admin(segments) => {
+            match routed(&head.method, segments, route::admin::Route::find)? {
+                Routed::To(route) => {
+                    admin::respond(RequestContext::new(service, head, query), route, body).await
+                }
+                Routed::Options(methods) => Ok(options(&methods)),
+            }
+        }
+        Mount::User(segments) => match routed(&head.method, segments, route::user::Route::find)? {
+            Routed::To(route) => {
+                login::respond(RequestContext::new(service, head, query), route, body).await
+            }
+            Routed::Options(methods) => Ok(options(&methods)),
+        },
+        Mount::OpenApi(segments) => {
+            match routed(&head.method, segments, route::openapi::Route::find)? {
+                Routed::To(route::openapi::Route::Document) => {
+                    openapi::respond(RequestContext::new(service, head, query), body).await
+                }
+                Routed::Options(methods) => Ok(options(&methods)),
+            }
+        }
+        Mount::None => Err(Error::NoRoute),
+    }
+}
+
+fn options(methods: &[Method]) -> Reply {
+    let allow = HeaderValue::try_from(error::allow(methods)).expect("methods are visible ASCII");
+    Reply::empty(StatusCode::NO_CONTENT).with(ALLOW, allow)
+}
+
+/// Runs a handler and makes an error of its panic, so that one request's defect is one 500.
+async fn catch_panic(outcome: impl Future<Output = Result<Reply, Error>>) -> Result<Reply, Error> {
+    let mut outcome = std::pin::pin!(outcome);
+    std::future::poll_fn(move |cx| {
+        catch_unwind(AssertUnwindSafe(|| outcome.as_mut().poll(cx)))
+            .unwrap_or(Poll::Ready(Err(Error::Crashed)))
+    })
+    .await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_panic_is_an_error_of_one_request() {
+        let crashed = catch_panic(async { panic!("a defect") }).await;
+        assert!(matches!(crashed, Err(Error::Crashed)));
+    }
+}

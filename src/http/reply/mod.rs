@@ -1,0 +1,290 @@
+//! An answer before it is sent, and the headers that every answer carries.
+
+pub(in crate::http) mod disposition;
+pub(in crate::http) mod file;
+pub(in crate::http) mod file_chunks;
+pub(in crate::http) mod gzip;
+pub(in crate::http) mod json;
+pub(in crate::http) mod stream;
+
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use hyper::body::{Body, Frame, SizeHint};
+use hyper::header::{
+    CACHE_CONTROL, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, ETAG, HeaderName, HeaderValue,
+    REFERRER_POLICY, VARY, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
+};
+use hyper::{HeaderMap, Response, StatusCode};
+use serde::Serialize;
+
+use super::request::conditions::ETag;
+use super::request::id::RequestId;
+use file_chunks::FileChunks;
+use stream::ChunkStream;
+
+/// An answer.
+#[derive(Debug)]
+pub(super) struct Reply {
+    /// The status.
+    pub(super) status: StatusCode,
+    headers: HeaderMap,
+    body: ReplyBody,
+}
+
+/// How long a client may use an answer again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Freshness {
+    /// After asking whether it has changed.
+    Moving,
+    /// For ever: the request names the content.
+    Fixed,
+}
+
+impl Freshness {
+    /// The freshness of what a reference names: only a full commit id names content.
+    pub(super) fn of_reference(reference: Option<&str>) -> Self {
+        match reference {
+            Some(id) if id.len() == 40 && id.bytes().all(|b| b.is_ascii_hexdigit()) => Self::Fixed,
+            _ => Self::Moving,
+        }
+    }
+
+    const fn header(self) -> HeaderValue {
+        HeaderValue::from_static(match self {
+            Self::Moving => "private, no-cache",
+            Self::Fixed => "private, max-age=31536000, immutable",
+        })
+    }
+}
+
+impl Reply {
+    /// An answer without a body.
+    pub(super) fn empty(status: StatusCode) -> Self {
+        Self {
+            status,
+            headers: HeaderMap::with_capacity(32),
+            body: ReplyBody::Whole(None),
+        }
+    }
+
+    /// An answer with these bytes.
+    pub(super) fn bytes(status: StatusCode, content_type: &'static str, bytes: Bytes) -> Self {
+        let mut reply = Self::empty(status).with(CONTENT_LENGTH, bytes.len().into());
+        reply.body = ReplyBody::Whole(Some(bytes));
+        reply.with(CONTENT_TYPE, HeaderValue::from_static(content_type))
+    }
+
+    /// An answer with this value as JSON.
+    pub(super) fn json(status: StatusCode, value: &impl Serialize) -> Self {
+        let bytes = serde_json::to_vec(value).expect("answers have text keys and finite numbers");
+        Self::bytes(status, "application/json", bytes.into())
+    }
+
+    /// An answer with a body that is read while it is sent.
+    pub(super) fn large(status: StatusCode, content_type: &'static str, body: FileChunks) -> Self {
+        let mut reply = Self::empty(status).with(CONTENT_LENGTH, body.left().into());
+        reply.body = ReplyBody::Large(body);
+        reply.with(CONTENT_TYPE, HeaderValue::from_static(content_type))
+    }
+
+    /// An answer with a body that is made while it is sent.
+    pub(super) fn pieces(
+        status: StatusCode,
+        content_type: &'static str,
+        body: ChunkStream,
+    ) -> Self {
+        let mut reply = Self::empty(status);
+        if let Some(length) = body.left() {
+            reply = reply.with(CONTENT_LENGTH, length.into());
+        }
+        reply.body = ReplyBody::Pieces(body);
+        reply.with(CONTENT_TYPE, HeaderValue::from_static(content_type))
+    }
+
+    /// The answer with a header line more.
+    pub(super) fn with(mut self, name: HeaderName, value: HeaderValue) -> Self {
+        self.headers.insert(name, value);
+        self
+    }
+
+    /// The answer with its tag and how long it may be used again.
+    pub(super) fn validated(self, tag: &ETag, freshness: Freshness) -> Self {
+        // A client's cache may serve several users: who asks is part of the key.
+        self.with(ETAG, tag.header())
+            .with(CACHE_CONTROL, freshness.header())
+            .with(
+                VARY,
+                HeaderValue::from_static("Authorization, Cookie, Private-Token"),
+            )
+    }
+
+    /// A rendered list with a tag of its bytes, or 304 when the client has it.
+    pub(super) fn list(value: &impl Serialize, freshness: Freshness, request: &HeaderMap) -> Self {
+        let reply = Self::json(StatusCode::OK, value);
+        let ReplyBody::Whole(Some(bytes)) = &reply.body else {
+            return reply;
+        };
+        let tag = ETag::of_bytes(bytes);
+        if tag.is_known_to(request) {
+            return Self::empty(StatusCode::NOT_MODIFIED).validated(&tag, freshness);
+        }
+        reply.validated(&tag, freshness)
+    }
+
+    /// The answer with the headers that every answer carries.
+    fn sealed(mut self) -> Self {
+        self.headers
+            .entry(CACHE_CONTROL)
+            .or_insert(HeaderValue::from_static("no-store"));
+        for (name, value) in [
+            (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+            (REFERRER_POLICY, "no-referrer"),
+            (X_FRAME_OPTIONS, "DENY"),
+            (
+                HeaderName::from_static("cross-origin-resource-policy"),
+                "same-origin",
+            ),
+        ] {
+            self.headers.insert(name, HeaderValue::from_static(value));
+        }
+        self
+    }
+
+    /// Length of the body in bytes, as the headers say.
+    pub(super) fn body_bytes(&self) -> u64 {
+        let length = self.headers.get(CONTENT_LENGTH);
+        length
+            .and_then(|length| length.to_str().ok()?.parse().ok())
+            .unwrap_or(0)
+    }
+
+    /// The answer as hyper sends it. A `HEAD` gets the headers alone; `close` ends the connection.
+    pub(super) fn into_response(
+        self,
+        id: RequestId,
+        head_only: bool,
+        close: bool,
+    ) -> Response<ReplyBody> {
+        let Self {
+            status,
+            mut headers,
+            body,
+            ..
+        } = self.sealed();
+        let body = if head_only {
+            ReplyBody::Whole(None)
+        } else {
+            body
+        };
+        let mut response = Response::new(body);
+        *response.status_mut() = status;
+        if close {
+            headers.insert(CONNECTION, HeaderValue::from_static("close"));
+        }
+        headers.insert(HeaderName::from_static("x-request-id"), id.header());
+        *response.headers_mut() = headers;
+        response
+    }
+}
+
+/// The body of an answer.
+#[derive(Debug)]
+pub(super) enum ReplyBody {
+    /// In memory, sent with the headers in one write.
+    Whole(Option<Bytes>),
+    /// Read in pieces.
+    Large(FileChunks),
+    /// Made in pieces.
+    Pieces(ChunkStream),
+}
+
+impl Body for ReplyBody {
+    type Data = Bytes;
+    type Error = std::io::Error;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<std::io::Result<Frame<Bytes>>>> {
+        match self.get_mut() {
+            Self::Whole(bytes) => Poll::Ready(bytes.take().map(|bytes| Ok(Frame::data(bytes)))),
+            Self::Large(reader) => reader
+                .poll_piece(cx)
+                .map(|piece| piece.map(|bytes| bytes.map(Frame::data))),
+            Self::Pieces(reader) => reader
+                .poll_piece(cx)
+                .map(|piece| piece.map(|bytes| bytes.map(Frame::data))),
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        match self {
+            Self::Whole(bytes) => bytes.as_ref().is_none_or(Bytes::is_empty),
+            Self::Large(reader) => reader.left() == 0,
+            Self::Pieces(reader) => reader.is_at_end(),
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        let left = match self {
+            Self::Whole(bytes) => Some(bytes.as_ref().map_or(0, |bytes| bytes.len() as u64)),
+            Self::Large(reader) => Some(reader.left()),
+            Self::Pieces(reader) => reader.left(),
+        };
+        left.map_or_else(SizeHint::default, SizeHint::with_exact)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::http::request::id::RequestIds;
+
+    #[test]
+    fn every_answer_carries_what_protects_it_and_head_keeps_the_length() {
+        let id = RequestIds::new().next();
+        let reply = Reply::json(StatusCode::OK, &"x");
+        let response = reply.into_response(id, true, true);
+        for (name, expected) in [
+            ("content-length", "3"),
+            ("content-type", "application/json"),
+            ("cache-control", "no-store"),
+            ("connection", "close"),
+            ("x-content-type-options", "nosniff"),
+            ("referrer-policy", "no-referrer"),
+            ("x-frame-options", "DENY"),
+            ("cross-origin-resource-policy", "same-origin"),
+            ("x-request-id", &id.to_string()),
+        ] {
+            assert_eq!(response.headers()[name], expected, "{name}");
+        }
+        assert_eq!(response.headers().len(), 9);
+        assert!(response.body().is_end_stream());
+    }
+
+    #[test]
+    fn a_list_is_sent_once() {
+        let mut request = HeaderMap::new();
+        let first = Reply::list(&["a"], Freshness::Moving, &request);
+        let tag = first.headers[ETAG].clone();
+        request.insert(hyper::header::IF_NONE_MATCH, tag.clone());
+        let again = Reply::list(&["a"], Freshness::Moving, &request);
+        assert_eq!((first.status.as_u16(), first.body_bytes()), (200, 5));
+        assert_eq!((again.status.as_u16(), again.body_bytes()), (304, 0));
+        assert_eq!(again.headers[ETAG], tag);
+        let changed = Reply::list(&["b"], Freshness::Moving, &request);
+        assert_eq!(changed.status.as_u16(), 200);
+    }
+
+    #[test]
+    fn only_a_full_commit_id_is_fresh_for_ever() {
+        let id = "0a".repeat(20);
+        let of = Freshness::of_reference;
+        assert_eq!(of(Some(&id)), Freshness::Fixed);
+        for moving in [None, Some("main"), Some("main@v0001"), Some(&id[..12])] {
+            assert_eq!(of(moving), Freshness::Moving, "{moving:?}");
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! A body that is made while it is sent: on the blocking pool, one piece ahead of the client.
+
+use std::fmt;
+use std::io;
+use std::task::{Context, Poll, ready};
+
+use bytes::Bytes;
+use tokio::task::JoinHandle;
+
+use crate::http::blocking;
+
+/// Makes a body piece by piece.
+pub(in crate::http) trait Pieces: Send + Sync {
+    /// The next piece, never empty; `None` at the end. May block.
+    ///
+    /// # Errors
+    /// The rest cannot be made. The client sees the answer cut short.
+    fn next_piece(&mut self) -> io::Result<Option<Bytes>>;
+}
+
+type Made = (Box<dyn Pieces>, io::Result<Option<Bytes>>);
+
+/// Sends what [`Pieces`] make. No thread waits for the client: the next piece is made when the one
+/// before it is taken, and memory stays at two pieces.
+pub(in crate::http) struct ChunkStream {
+    /// At rest: not begun, or at its end.
+    pieces: Option<Box<dyn Pieces>>,
+    making: Option<JoinHandle<Made>>,
+    /// Bytes not yet handed over, when the length is known.
+    left: Option<u64>,
+}
+
+impl ChunkStream {
+    /// Sends these pieces; `length` in bytes, when it is known before they are made.
+    pub(in crate::http) fn new(pieces: impl Pieces + 'static, length: Option<u64>) -> Self {
+        Self {
+            pieces: Some(Box::new(pieces)),
+            making: None,
+            left: length,
+        }
+    }
+
+    /// How many bytes are still to come, when that is known.
+    pub(in crate::http) fn left(&self) -> Option<u64> {
+        self.left
+    }
+
+    /// True if nothing is to come.
+    pub(in crate::http) fn is_at_end(&self) -> bool {
+        self.pieces.is_none() && self.making.is_none()
+    }
+
+    /// The next piece, `None` at the end.
+    pub(in crate::http) fn poll_piece(
+        &mut self,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<io::Result<Bytes>>> {
+        if let Some(pieces) = self.pieces.take() {
+            self.make_ahead(pieces);
+        }
+        let Some(making) = &mut self.making else {
+            return Poll::Ready(None);
+        };
+        let made = ready!(std::pin::Pin::new(making).poll(cx));
+        self.making = None;
+        let piece = match made {
+            Ok((pieces, Ok(Some(piece)))) => {
+                self.make_ahead(pieces);
+                Ok(piece)
+            }
+            Ok((_, Ok(None))) => return Poll::Ready(None),
+            Ok((_, Err(error))) => Err(error),
+            Err(_) => Err(io::Error::other("the maker of a body panicked")),
+        };
+        match &piece {
+            Ok(bytes) => {
+                let left = self.left;
+                self.left = left.map(|left| left.saturating_sub(bytes.len() as u64));
+            }
+            Err(error) => tracing::error!(%error, "an answer was cut short"),
+        }
+        Poll::Ready(Some(piece))
+    }
+
+    fn make_ahead(&mut self, mut pieces: Box<dyn Pieces>) {
+        self.making = Some(blocking::start(move || {
+            let piece = pieces.next_piece();
+            (pieces, piece)
+        }));
+    }
+}
+
+impl fmt::Debug for ChunkStream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ChunkStream")
+            .field("left", &self.left)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,274 @@
+//! The address under which a client knows the service: configured, told by a trusted proxy, or the
+//! `Host` it sent (contract section 5).
+
+use std::net::IpAddr;
+use std::str::FromStr;
+
+use hyper::HeaderMap;
+use hyper::header::{FORWARDED, HOST, HeaderName};
+use hyper::http::request::Parts;
+
+use super::head_rules::is_host;
+use crate::http::settings::HttpSettings;
+
+const X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
+const X_FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
+const X_FORWARDED_PREFIX: HeaderName = HeaderName::from_static("x-forwarded-prefix");
+
+/// A range of addresses: one, or all with a common beginning (`10.0.0.0/8`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Network {
+    address: IpAddr,
+    bits: u8,
+}
+
+/// Says why a text is no [`Network`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("it must be an address, or an address, a slash and a number of bits, as in 10.0.0.0/8")]
+pub struct NetworkError;
+
+impl Network {
+    /// True if the address is in the range. An IPv4 address in an IPv6 one is that IPv4 address.
+    pub fn contains(&self, address: IpAddr) -> bool {
+        let shared = |a: u128, b: u128, width: u32| {
+            let free = width - u32::from(self.bits);
+            a.checked_shr(free).unwrap_or(0) == b.checked_shr(free).unwrap_or(0)
+        };
+        match (self.address, address.to_canonical()) {
+            (IpAddr::V4(a), IpAddr::V4(b)) => shared(a.to_bits().into(), b.to_bits().into(), 32),
+            (IpAddr::V6(a), IpAddr::V6(b)) => shared(a.to_bits(), b.to_bits(), 128),
+            _ => false,
+        }
+    }
+}
+
+impl FromStr for Network {
+    type Err = NetworkError;
+
+    fn from_str(text: &str) -> Result<Self, NetworkError> {
+        let (address, bits) = match text.split_once('/') {
+            Some((address, bits)) => (address, Some(bits)),
+            None => (text, None),
+        };
+        let address: IpAddr = address.parse().map_err(|_| NetworkError)?;
+        let width = if address.is_ipv4() { 32 } else { 128 };
+        let bits = match bits {
+            Some(bits) => bits.parse().map_err(|_| NetworkError)?,
+            None => width,
+        };
+        if bits > width {
+            return Err(NetworkError);
+        }
+        Ok(Self { address, bits })
+    }
+}
+
+/// Who is at the other end of a connection.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::http) struct Peer {
+    trusted: bool,
+}
+
+impl Peer {
+    /// Whoever has this address.
+    pub(in crate::http) fn new(address: IpAddr, settings: &HttpSettings) -> Self {
+        let mut trusted = settings.trusted_proxies.iter();
+        Self {
+            trusted: trusted.any(|network| network.contains(address)),
+        }
+    }
+
+    /// True if it is believed what it tells of another's request.
+    pub(in crate::http) fn is_trusted(self) -> bool {
+        self.trusted
+    }
+}
+
+/// The scheme and authority of the service for this request, and a prefix if a proxy puts one before
+/// the path; without a slash at its end.
+pub(in crate::http) fn base_url(head: &Parts, settings: &HttpSettings) -> String {
+    if let Some(url) = &settings.external_url {
+        return url.trim_end_matches('/').to_owned();
+    }
+    let peer = head.extensions.get::<Peer>();
+    let told = if peer.is_some_and(|peer| peer.is_trusted()) {
+        Told::by(&head.headers)
+    } else {
+        Told::default()
+    };
+    let own = head.headers.get(HOST).and_then(|host| host.to_str().ok());
+    format!(
+        "{}://{}{}",
+        told.proto.as_deref().unwrap_or("http"),
+        told.host.as_deref().or(own).unwrap_or("localhost"),
+        told.prefix.as_deref().unwrap_or_default()
+    )
+}
+
+/// What a proxy tells about the request that it was sent. Of a chain of proxies the first counts, the
+/// one that the client spoke to.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Told {
+    proto: Option<String>,
+    host: Option<String>,
+    prefix: Option<String>,
+}
+
+impl Told {
+    /// Reads `Forwarded` (RFC 7239) where there is one, else the `X-Forwarded-*` headers. What is
+    /// malformed was not told.
+    fn by(headers: &HeaderMap) -> Self {
+        let mut told = Self {
+            prefix: first(headers, &X_FORWARDED_PREFIX).filter(|prefix| is_prefix(prefix)),
+            ..Self::default()
+        };
+        if let Some(element) = first(headers, &FORWARDED) {
+            for pair in element.split(';') {
+                let Some((name, value)) = pair.split_once('=') else {
+                    continue;
+                };
+                let value = value.trim().trim_matches('"').to_owned();
+                match name.trim().to_ascii_lowercase().as_str() {
+                    "proto" => told.proto = Some(value),
+                    "host" => told.host = Some(value),
+                    _ => {}
+                }
+            }
+        } else {
+            told.proto = first(headers, &X_FORWARDED_PROTO);
+            told.host = first(headers, &X_FORWARDED_HOST);
+        }
+        told.proto = told
+            .proto
+            .map(|proto| proto.to_ascii_lowercase())
+            .filter(|proto| proto == "http" || proto == "https");
+        told.host = told.host.filter(|host| is_host(host.as_bytes()));
+        told.prefix = told
+            .prefix
+            .map(|prefix| prefix.trim_end_matches('/').to_owned());
+        told
+    }
+}
+
+/// The first element of a list that may be spread over several lines.
+fn first(headers: &HeaderMap, name: &HeaderName) -> Option<String> {
+    let line = headers.get(name)?.to_str().ok()?;
+    let element = line.split(',').next()?.trim();
+    (!element.is_empty()).then(|| element.to_owned())
+}
+
+/// True for a path that can stand in a link as it is.
+fn is_prefix(text: &str) -> bool {
+    text.starts_with('/')
+        && !text.starts_with("//")
+        && text
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || b"/-._~%".contains(&b))
+}
+
+#[cfg(test)]
+mod tests {
+    use hyper::Request;
+
+    use super::*;
+
+    fn settings(external_url: Option<&str>) -> HttpSettings {
+        HttpSettings {
+            external_url: external_url.map(str::to_owned),
+            trusted_proxies: vec!["10.0.0.0/8".parse().unwrap(), "::1".parse().unwrap()],
+            ..HttpSettings::default()
+        }
+    }
+
+    fn base(peer: &str, lines: &[(&str, &str)], external_url: Option<&str>) -> String {
+        let mut request = Request::builder().header("host", "own:8080");
+        for (name, value) in lines {
+            request = request.header(*name, *value);
+        }
+        let (mut head, ()) = request.body(()).unwrap().into_parts();
+        let settings = settings(external_url);
+        let peer = Peer::new(peer.parse().unwrap(), &settings);
+        head.extensions.insert(peer);
+        base_url(&head, &settings)
+    }
+
+    #[test]
+    fn a_network_is_an_address_or_a_range() {
+        for (network, address, expected) in [
+            ("10.0.0.0/8", "10.255.0.1", true),
+            ("10.0.0.0/8", "11.0.0.1", false),
+            ("10.0.0.0/8", "::ffff:10.1.2.3", true),
+            ("10.1.2.3", "10.1.2.3", true),
+            ("10.1.2.3", "10.1.2.4", false),
+            ("0.0.0.0/0", "1.2.3.4", true),
+            ("0.0.0.0/0", "::1", false),
+            ("::/0", "fe80::1", true),
+            ("fd00::/8", "fdff::1", true),
+            ("fd00::/8", "fe00::1", false),
+        ] {
+            let network: Network = network.parse().unwrap();
+            assert_eq!(
+                network.contains(address.parse().unwrap()),
+                expected,
+                "{network:?} {address}"
+            );
+        }
+        for text in [
+            "",
+            "host",
+            "10.0.0.0/33",
+            "::/129",
+            "10.0.0.0/",
+            "10.0/8",
+            "10.0.0.0/-1",
+        ] {
+            assert!(text.parse::<Network>().is_err(), "{text} was accepted");
+        }
+    }
+
+    #[test]
+    fn a_trusted_proxy_tells_the_address() {
+        for (lines, expected) in [
+            (&[][..], "http://own:8080"),
+            (
+                &[(
+                    "forwarded",
+                    "for=1.2.3.4;proto=https;host=\"conf.example:444\", host=inner",
+                )],
+                "https://conf.example:444",
+            ),
+            (&[("x-forwarded-proto", "https")], "https://own:8080"),
+            (
+                &[
+                    ("x-forwarded-proto", "HTTPS, http"),
+                    ("x-forwarded-host", "conf.example, inner"),
+                    ("x-forwarded-prefix", "/conf/"),
+                ],
+                "https://conf.example/conf",
+            ),
+            (
+                &[
+                    ("x-forwarded-proto", "gopher"),
+                    ("x-forwarded-host", "a/b@c"),
+                    ("x-forwarded-prefix", "//evil"),
+                ],
+                "http://own:8080",
+            ),
+        ] {
+            assert_eq!(base("10.1.1.1", lines, None), expected, "{lines:?}");
+        }
+    }
+
+    #[test]
+    fn nobody_else_does_and_the_setting_wins() {
+        let lines = [
+            ("x-forwarded-host", "evil.example"),
+            ("forwarded", "host=evil.example"),
+        ];
+        assert_eq!(base("192.0.2.1", &lines, None), "http://own:8080");
+        assert_eq!(
+            base("10.1.1.1", &lines, Some("https://conf.example/")),
+            "https://conf.example"
+        );
+    }
+}

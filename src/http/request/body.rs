@@ -1,0 +1,239 @@
+//! The body of a request: read with a bound and a patience, or refused unread.
+
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use http_body_util::BodyExt;
+use hyper::body::{Body as _, Incoming};
+use hyper::header::{CONTENT_ENCODING, CONTENT_TYPE, EXPECT};
+use hyper::http::request::Parts;
+use tokio::time::timeout;
+
+use crate::base::limits::{BODY_WAIT_S_MAX, REFUSED_BODY_BYTES_MAX};
+use crate::http::error::Error;
+
+/// How long a refused body that is small enough is waited for, so that the connection can go on.
+const REFUSED_BODY_WAIT: Duration = Duration::from_secs(1);
+
+/// A body on its way in. hyper asks a client that waits for `100 Continue` to go on with the first
+/// read, so whatever can refuse a request comes before it.
+#[derive(Debug)]
+pub(in crate::http) struct RequestBody {
+    incoming: Incoming,
+    client_waits: bool,
+    state: State,
+}
+
+/// How far a body was read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Coming,
+    Ended,
+    Failed,
+}
+
+impl RequestBody {
+    /// Takes the body of a request with this head.
+    pub(in crate::http) fn new(incoming: Incoming, head: &Parts) -> Self {
+        Self {
+            incoming,
+            client_waits: head.headers.contains_key(EXPECT),
+            state: State::Coming,
+        }
+    }
+
+    /// How many bytes it announces; `None` when it is sent in chunks.
+    pub(in crate::http) fn announced(&self) -> Option<u64> {
+        self.incoming.size_hint().exact()
+    }
+
+    /// Refuses a body where none belongs.
+    pub(in crate::http) fn refuse(&self) -> Result<(), Error> {
+        if self.announced() == Some(0) {
+            return Ok(());
+        }
+        Err(Error::malformed("this request must not have a body"))
+    }
+
+    /// Refuses a body that announces more than this many bytes.
+    pub(in crate::http) fn refuse_above(&self, limit_bytes: u64) -> Result<(), Error> {
+        match self.announced() {
+            Some(bytes) if bytes > limit_bytes => Err(Error::TooLarge { limit_bytes }),
+            _ => Ok(()),
+        }
+    }
+
+    /// The next bytes, `None` at the end.
+    ///
+    /// # Errors
+    /// [`Error::SlowBody`] when none come in time, [`Error::BrokenBody`] when it ends early.
+    pub(in crate::http) async fn next(&mut self) -> Result<Option<Bytes>, Error> {
+        let next = self.next_frame().await;
+        match next {
+            Ok(Some(_)) => {}
+            Ok(None) => self.state = State::Ended,
+            Err(_) => self.state = State::Failed,
+        }
+        next
+    }
+
+    async fn next_frame(&mut self) -> Result<Option<Bytes>, Error> {
+        loop {
+            let frame = timeout(Duration::from_secs(BODY_WAIT_S_MAX), self.incoming.frame())
+                .await
+                .map_err(|_| Error::SlowBody)?;
+            let Some(frame) = frame else {
+                return Ok(None);
+            };
+            let frame = frame.map_err(|_| Error::BrokenBody)?;
+            // Trailers say nothing to this service.
+            if let Ok(bytes) = frame.into_data() {
+                return Ok(Some(bytes));
+            }
+        }
+    }
+
+    /// The whole body.
+    ///
+    /// # Errors
+    /// As [`RequestBody::next`], and [`Error::TooLarge`] above this many bytes.
+    pub(in crate::http) async fn collect(&mut self, limit_bytes: usize) -> Result<Bytes, Error> {
+        let limit = limit_bytes as u64;
+        self.refuse_above(limit)?;
+        let Some(first) = self.next().await? else {
+            return Ok(Bytes::new());
+        };
+        let mut whole = BytesMut::new();
+        let mut piece = Some(first);
+        while let Some(bytes) = piece {
+            if whole.is_empty() && self.incoming.is_end_stream() && bytes.len() <= limit_bytes {
+                return Ok(bytes);
+            }
+            if whole.len() + bytes.len() > limit_bytes {
+                return Err(Error::TooLarge { limit_bytes: limit });
+            }
+            whole.extend_from_slice(&bytes);
+            piece = self.next().await?;
+        }
+        Ok(whole.freeze())
+    }
+
+    /// Finishes with a body that may not have been read: a short rest is read and dropped.
+    ///
+    /// Returns true when a rest stays unread, so that the connection cannot carry another request.
+    pub(in crate::http) async fn drain(&mut self) -> bool {
+        if self.state == State::Ended || self.incoming.is_end_stream() {
+            return false;
+        }
+        let short = self
+            .announced()
+            .is_some_and(|bytes| bytes <= REFUSED_BODY_BYTES_MAX as u64);
+        if self.state == State::Failed || self.client_waits || !short {
+            return true;
+        }
+        let rest = async { while let Ok(Some(_)) = self.next().await {} };
+        let in_time = timeout(REFUSED_BODY_WAIT, rest).await.is_ok();
+        !in_time || self.state != State::Ended
+    }
+}
+
+/// Wants a body of JSON in UTF-8, as it stands.
+///
+/// # Errors
+/// [`Error::MediaType`].
+pub(in crate::http) fn check_json(head: &Parts) -> Result<(), Error> {
+    if has_type(head, "application/json") {
+        return Ok(());
+    }
+    Err(Error::MediaType(
+        "the body must be JSON, sent as Content-Type: application/json",
+    ))
+}
+
+/// Refuses a compressed body: it is stored as it comes.
+///
+/// # Errors
+/// [`Error::MediaType`].
+pub(in crate::http) fn check_encoding(head: &Parts) -> Result<(), Error> {
+    let plain = head
+        .headers
+        .get_all(CONTENT_ENCODING)
+        .iter()
+        .all(|coding| coding.as_bytes().eq_ignore_ascii_case(b"identity"));
+    if plain {
+        return Ok(());
+    }
+    Err(Error::MediaType(
+        "Content-Encoding is not supported on a request",
+    ))
+}
+
+/// True if the body is announced as this type, in UTF-8 where a charset is named.
+pub(in crate::http) fn has_type(head: &Parts, wanted: &str) -> bool {
+    let mut lines = head.headers.get_all(CONTENT_TYPE).iter();
+    let (Some(line), None) = (lines.next(), lines.next()) else {
+        return false;
+    };
+    let Ok(line) = line.to_str() else {
+        return false;
+    };
+    let mut parts = line.split(';').map(str::trim);
+    parts
+        .next()
+        .is_some_and(|kind| kind.eq_ignore_ascii_case(wanted))
+        && parts.all(|parameter| match parameter.split_once('=') {
+            Some((name, value)) if name.eq_ignore_ascii_case("charset") => {
+                value.trim_matches('"').eq_ignore_ascii_case("utf-8")
+            }
+            _ => true,
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use hyper::Request;
+
+    use super::*;
+
+    fn head(lines: &[(&str, &str)]) -> Parts {
+        let mut request = Request::builder();
+        for (name, value) in lines {
+            request = request.header(*name, *value);
+        }
+        request.body(()).unwrap().into_parts().0
+    }
+
+    #[test]
+    fn json_is_json_in_utf_8() {
+        for kind in [
+            "application/json",
+            "Application/JSON; charset=utf-8",
+            "application/json;charset=\"UTF-8\"",
+        ] {
+            assert!(
+                check_json(&head(&[("content-type", kind)])).is_ok(),
+                "{kind}"
+            );
+        }
+        for kind in [
+            "application/json; charset=utf-16",
+            "text/plain",
+            "text/json",
+            "application/x-www-form-urlencoded",
+            "",
+        ] {
+            assert!(
+                check_json(&head(&[("content-type", kind)])).is_err(),
+                "{kind}"
+            );
+        }
+        assert!(check_json(&head(&[])).is_err());
+    }
+
+    #[test]
+    fn a_compressed_body_is_refused() {
+        assert!(check_encoding(&head(&[])).is_ok());
+        assert!(check_encoding(&head(&[("content-encoding", "identity")])).is_ok());
+        assert!(check_encoding(&head(&[("content-encoding", "gzip")])).is_err());
+    }
+}

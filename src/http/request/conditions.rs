@@ -1,0 +1,160 @@
+//! Entity tags and the conditions that name them (RFC 9110 section 13).
+
+use hyper::HeaderMap;
+use hyper::header::{HeaderValue, IF_MATCH, IF_NONE_MATCH};
+
+use crate::base::id::BlobId;
+use crate::http::error::Error;
+
+/// A strong tag. Its text has only hexadecimal digits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::http) struct ETag(String);
+
+impl ETag {
+    /// The tag of a file: its blob's id.
+    pub(in crate::http) fn of_blob(id: BlobId) -> Self {
+        Self(id.to_string())
+    }
+
+    /// The tag of a rendered answer: a digest of its bytes.
+    pub(in crate::http) fn of_bytes(bytes: &[u8]) -> Self {
+        Self(hex::encode(&blake3::hash(bytes).as_bytes()[..16]))
+    }
+
+    /// The tag of an answer that all these parts make, each told apart from its neighbours.
+    pub(in crate::http) fn of_parts(parts: &[&[u8]]) -> Self {
+        let mut hasher = blake3::Hasher::new();
+        for part in parts {
+            hasher.update(&part.len().to_le_bytes());
+            hasher.update(part);
+        }
+        Self(hex::encode(&hasher.finalize().as_bytes()[..16]))
+    }
+
+    /// The header's value.
+    pub(in crate::http) fn header(&self) -> HeaderValue {
+        HeaderValue::try_from(format!("\"{}\"", self.0)).expect("hexadecimal digits are visible")
+    }
+
+    /// True if an `If-None-Match` of the request names this tag, so that the client has the answer.
+    pub(in crate::http) fn is_known_to(&self, headers: &HeaderMap) -> bool {
+        names(headers, &self.0)
+    }
+
+    /// True if the validator of an `If-Range` is this tag.
+    pub(in crate::http) fn is_in_if_range(&self, value: &HeaderValue) -> bool {
+        value.to_str().ok().and_then(unquoted) == Some(&self.0)
+    }
+}
+
+/// True if an `If-None-Match` of the request names this unquoted tag.
+fn names(headers: &HeaderMap, tag: &str) -> bool {
+    members(headers, IF_NONE_MATCH).any(|member| {
+        let member = member.strip_prefix("W/").unwrap_or(member);
+        member == "*" || unquoted(member) == Some(tag)
+    })
+}
+
+/// What an `If-Match` asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::http) enum IfMatch {
+    /// `*`: that there is something.
+    Any,
+    /// One of these tags, unquoted. Weak ones never match, so they are left out.
+    OneOf(Vec<String>),
+}
+
+/// Reads `If-Match`, `None` when the request has none.
+pub(in crate::http) fn if_match(headers: &HeaderMap) -> Option<IfMatch> {
+    headers.get(IF_MATCH)?;
+    if members(headers, IF_MATCH).any(|member| member == "*") {
+        return Some(IfMatch::Any);
+    }
+    let tags = members(headers, IF_MATCH).filter_map(unquoted);
+    Some(IfMatch::OneOf(tags.map(str::to_owned).collect()))
+}
+
+/// True if a change is asked for only where nothing is yet: `If-None-Match: *`.
+///
+/// # Errors
+/// A tag in place of the `*`, which says nothing about a change.
+pub(in crate::http) fn only_if_absent(headers: &HeaderMap) -> Result<bool, Error> {
+    if !headers.contains_key(IF_NONE_MATCH) {
+        return Ok(false);
+    }
+    if members(headers, IF_NONE_MATCH).eq(["*"]) {
+        return Ok(true);
+    }
+    Err(Error::malformed(
+        "If-None-Match: only «*» is understood on a change",
+    ))
+}
+
+/// The members of a list that may be spread over several lines. A tag of ours holds no comma.
+fn members(headers: &HeaderMap, name: hyper::header::HeaderName) -> impl Iterator<Item = &str> {
+    headers
+        .get_all(name)
+        .into_iter()
+        .filter_map(|line| line.to_str().ok())
+        .flat_map(|line| line.split(','))
+        .map(str::trim)
+        .filter(|member| !member.is_empty())
+}
+
+fn unquoted(member: &str) -> Option<&str> {
+    member.strip_prefix('"')?.strip_suffix('"')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn headers(name: &hyper::header::HeaderName, lines: &[&'static str]) -> HeaderMap {
+        lines
+            .iter()
+            .map(|line| (name.clone(), HeaderValue::from_static(line)))
+            .collect()
+    }
+
+    #[test]
+    fn a_client_that_has_the_answer_is_recognised() {
+        let tag = ETag("abc".into());
+        for (lines, expected) in [
+            (&["\"abc\""][..], true),
+            (&["W/\"abc\""], true),
+            (&["\"x\", \"abc\""], true),
+            (&["\"x\"", "\"abc\""], true),
+            (&["*"], true),
+            (&["\"abcd\""], false),
+            (&["abc"], false),
+            (&[""], false),
+            (&[], false),
+        ] {
+            assert_eq!(
+                tag.is_known_to(&headers(&IF_NONE_MATCH, lines)),
+                expected,
+                "{lines:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn weak_tags_never_allow_a_change() {
+        let read = |lines| if_match(&headers(&IF_MATCH, lines));
+        assert_eq!(read(&[]), None);
+        assert_eq!(read(&["*"]), Some(IfMatch::Any));
+        assert_eq!(
+            read(&["\"a\", W/\"b\"", "\"c\""]),
+            Some(IfMatch::OneOf(vec!["a".into(), "c".into()]))
+        );
+        assert_eq!(read(&["junk"]), Some(IfMatch::OneOf(vec![])));
+    }
+
+    #[test]
+    fn a_change_knows_only_the_star() {
+        let read = |lines| only_if_absent(&headers(&IF_NONE_MATCH, lines)).ok();
+        assert_eq!(read(&[]), Some(false));
+        assert_eq!(read(&["*"]), Some(true));
+        assert_eq!(read(&["\"a\""]), None);
+    }
+}

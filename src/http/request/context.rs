@@ -1,0 +1,63 @@
+//! A routed request, as handlers see it.
+
+use std::sync::Arc;
+
+use hyper::HeaderMap;
+use hyper::http::request::Parts;
+
+use super::base_url;
+use super::query::Query;
+use crate::access::Gate;
+use crate::http::service::Service;
+use crate::http::settings::HttpSettings;
+
+/// What a handler may look at: everything of the request but its body.
+#[derive(Debug)]
+pub(in crate::http) struct RequestContext {
+    pub(in crate::http) service: Arc<Service>,
+    pub(in crate::http) head: Parts,
+    pub(in crate::http) query: Query,
+}
+
+impl RequestContext {
+    /// Puts a request's parts together.
+    pub(in crate::http) fn new(service: Arc<Service>, head: Parts, query: Query) -> Self {
+        Self {
+            service,
+            head,
+            query,
+        }
+    }
+
+    /// The gate.
+    pub(in crate::http) fn gate(&self) -> &Gate {
+        &self.service.gate
+    }
+
+    /// The operator's settings.
+    pub(in crate::http) fn settings(&self) -> &HttpSettings {
+        &self.service.settings
+    }
+
+    /// The request's headers.
+    pub(in crate::http) fn headers(&self) -> &HeaderMap {
+        &self.head.headers
+    }
+
+    /// The address of the service as this client knows it, without a slash at its end.
+    pub(in crate::http) fn base_url(&self) -> String {
+        base_url::base_url(&self.head, self.settings())
+    }
+
+    /// The address of the Read API as this client knows it, without a slash at its end: what a client
+    /// of GitLab takes for the address of the whole service.
+    pub(in crate::http) fn mount_url(&self) -> String {
+        let mut base = self.base_url();
+        let path = self.head.uri.path().trim_start_matches('/');
+        base.push_str(match path.split('/').next() {
+            Some("api") => "/api/v4",
+            _ => "/site-builder/api/erp-config",
+        });
+        base
+    }
+}

@@ -1,0 +1,112 @@
+//! Names in a request: what is malformed is refused, what is well-formed may be absent.
+
+use crate::access::ProjectSelector;
+use crate::base::branch_name::BranchName;
+use crate::base::file_path::FilePath;
+use crate::base::name_error::NameError;
+use crate::base::repo_id::{RepoId, check_name};
+use crate::base::snapshot_version::SnapshotVersion;
+use crate::http::error::Error;
+
+impl From<NameError> for Error {
+    fn from(refused: NameError) -> Self {
+        Self::Malformed(refused.to_string())
+    }
+}
+
+/// The project that a segment of the Read API names: a repo id, or a number as GitLab clients send
+/// it. A text that could be a project of some other service is one that does not exist.
+pub(in crate::http) fn selector(text: &str) -> Result<ProjectSelector, Error> {
+    if !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit()) {
+        return Ok(text
+            .parse()
+            .map_or(ProjectSelector::Unknown, ProjectSelector::Number));
+    }
+    match RepoId::parse(text) {
+        Ok(id) => Ok(ProjectSelector::Id(id)),
+        Err(refused) => match check_name(text) {
+            Ok(()) => Ok(ProjectSelector::Unknown),
+            Err(_) => Err(refused.into()),
+        },
+    }
+}
+
+/// The project that a segment of the Admin API names.
+pub(in crate::http) fn repo_id(text: &str) -> Result<RepoId, Error> {
+    Ok(RepoId::parse(text)?)
+}
+
+/// A branch's name.
+pub(in crate::http) fn branch(text: &str) -> Result<BranchName, Error> {
+    Ok(BranchName::parse(text)?)
+}
+
+/// A file's path.
+pub(in crate::http) fn file(text: &str) -> Result<FilePath, Error> {
+    Ok(FilePath::parse(text)?)
+}
+
+/// A folder's path from a query; `None` is the root.
+pub(in crate::http) fn folder(text: Option<&str>) -> Result<Option<FilePath>, Error> {
+    Ok(FilePath::parse_folder(text.unwrap_or_default())?)
+}
+
+/// A snapshot's version.
+pub(in crate::http) fn version(text: &str) -> Result<SnapshotVersion, Error> {
+    Ok(SnapshotVersion::parse(text)?)
+}
+
+/// A reference to a revision, unchanged, if it has one of the forms of contract section 4.
+pub(in crate::http) fn reference(text: Option<&str>) -> Result<Option<&str>, Error> {
+    let Some(reference) = text else {
+        return Ok(None);
+    };
+    let could_be_commit =
+        (8..=64).contains(&reference.len()) && reference.bytes().all(|b| b.is_ascii_hexdigit());
+    if reference == "HEAD" || could_be_commit || BranchName::split_snapshot(reference).is_some() {
+        return Ok(text);
+    }
+    BranchName::parse(reference)?;
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_project_is_a_repo_id_a_number_or_unknown() {
+        assert_eq!(selector("42").unwrap(), ProjectSelector::Number(42));
+        assert_eq!(
+            selector("acme/shop.erp").unwrap(),
+            ProjectSelector::Id(RepoId::parse("acme/shop.erp").unwrap())
+        );
+        for text in [
+            "acme",
+            "acme/shop",
+            "1e3",
+            "99999999999999999999",
+            "a.ERP",
+            "v1",
+        ] {
+            assert_eq!(selector(text).unwrap(), ProjectSelector::Unknown, "{text}");
+        }
+        for text in [
+            "", "..", "../x", "a/../b", "a\\b", "a\0b", "-1", "+1", "a b", "a//b", ".",
+        ] {
+            assert!(selector(text).is_err(), "{text:?} was accepted");
+        }
+    }
+
+    #[test]
+    fn references_have_the_forms_of_the_contract() {
+        let hex = "0".repeat(40);
+        for text in ["main", "feature/x", "main@v0007", "HEAD", "0123abcd", &hex] {
+            assert_eq!(reference(Some(text)).unwrap(), Some(text));
+        }
+        assert_eq!(reference(None).unwrap(), None);
+        for text in ["a..b", "main@v7", "refs/heads/main", "a b", "x~1", "-x"] {
+            assert!(reference(Some(text)).is_err(), "{text} was accepted");
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! The query of a request, and a form, which has the same syntax.
+
+use std::borrow::Cow;
+
+use super::path::decode;
+use crate::http::error::Error;
+
+/// Decoded pairs in the order they came. A value is looked at only when a route asks for its key.
+#[derive(Debug, Default)]
+pub(in crate::http) struct Query {
+    pairs: Vec<(String, String)>,
+    /// Pairs of a form in the body of a `GET`; the query wins over them.
+    form: Vec<(String, String)>,
+}
+
+impl Query {
+    /// Reads `a=b&c=d`; `+` is a space.
+    ///
+    /// # Errors
+    /// A bad escape, or bytes that are not UTF-8.
+    pub(in crate::http) fn parse(text: &str) -> Result<Self, Error> {
+        Ok(Self {
+            pairs: pairs(text)?,
+            form: Vec::new(),
+        })
+    }
+
+    /// Adds the pairs of a form that came as the body of a `GET` (contract section 1).
+    pub(in crate::http) fn merge_form(&mut self, text: &str) -> Result<(), Error> {
+        self.form = pairs(text)?;
+        Ok(())
+    }
+
+    /// The value of a key; `None` when it is absent or empty.
+    ///
+    /// # Errors
+    /// The key was given twice.
+    pub(in crate::http) fn text(&self, key: &str) -> Result<Option<&str>, Error> {
+        Ok(self.value(key)?.filter(|value| !value.is_empty()))
+    }
+
+    /// The value of a key that must be given.
+    ///
+    /// # Errors
+    /// The key is absent, empty, or was given twice.
+    pub(in crate::http) fn required(&self, key: &str) -> Result<&str, Error> {
+        self.text(key)?
+            .ok_or_else(|| Error::Malformed(format!("query parameter «{key}» is missing")))
+    }
+
+    /// A yes or no; no when it is absent (contract section 1).
+    ///
+    /// # Errors
+    /// The value is none of the spellings, or the key was given twice.
+    pub(in crate::http) fn flag(&self, key: &str) -> Result<bool, Error> {
+        let Some(value) = self.value(key)? else {
+            return Ok(false);
+        };
+        match value {
+            "1" | "true" | "True" | "TRUE" | "t" | "T" | "yes" | "Yes" | "YES" | "y" | "Y"
+            | "on" | "On" | "ON" => Ok(true),
+            "0" | "false" | "False" | "FALSE" | "f" | "F" | "no" | "No" | "NO" | "n" | "N"
+            | "off" | "Off" | "OFF" => Ok(false),
+            _ => Err(Error::Malformed(format!("{key} is invalid"))),
+        }
+    }
+
+    /// All pairs that count: those of the query, and of the form those whose keys it does not have.
+    pub(in crate::http) fn merged(&self) -> impl Iterator<Item = (&str, &str)> {
+        let in_query = |key: &str| self.pairs.iter().any(|(name, _)| name == key);
+        let form = self.form.iter().filter(move |(key, _)| !in_query(key));
+        self.pairs
+            .iter()
+            .chain(form)
+            .map(|(key, value)| (key.as_str(), value.as_str()))
+    }
+
+    /// Refuses keys that a route of the Admin API does not know.
+    pub(in crate::http) fn only(&self, known: &[&str]) -> Result<(), Error> {
+        match self
+            .pairs
+            .iter()
+            .find(|(key, _)| !known.contains(&key.as_str()))
+        {
+            Some((key, _)) => Err(Error::Malformed(format!("unknown query parameter «{key}»"))),
+            None => Ok(()),
+        }
+    }
+
+    fn value(&self, key: &str) -> Result<Option<&str>, Error> {
+        for pairs in [&self.pairs, &self.form] {
+            let mut found = pairs.iter().filter(|(name, _)| name == key);
+            if let Some((_, value)) = found.next() {
+                if found.next().is_some() {
+                    return Err(Error::Malformed(format!(
+                        "parameter «{key}» is given twice"
+                    )));
+                }
+                return Ok(Some(value));
+            }
+        }
+        Ok(None)
+    }
+}
+
+fn pairs(text: &str) -> Result<Vec<(String, String)>, Error> {
+    text.split('&')
+        .filter(|pair| !pair.is_empty())
+        .map(|pair| {
+            let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
+            Ok((form_text(key)?, form_text(value)?))
+        })
+        .collect()
+}
+
+fn form_text(text: &str) -> Result<String, Error> {
+    if !text.contains('+') {
+        return decode(text).map(Cow::into_owned);
+    }
+    decode(&text.replace('+', " ")).map(Cow::into_owned)
+}
+
+/// The keys of an undecoded query for the log, without any value. What does not look like a key of
+/// ours is left out, for it may be a secret that was put there by mistake.
+pub(in crate::http) fn keys_for_log(query: &str) -> String {
+    let harmless = |key: &&str| {
+        (1..=24).contains(&key.len()) && key.bytes().all(|b| b.is_ascii_lowercase() || b == b'_')
+    };
+    let keys: Vec<_> = query
+        .split('&')
+        .map(|pair| pair.split('=').next().unwrap_or(pair))
+        .filter(|key| !key.is_empty())
+        .map(|key| if harmless(&key) { key } else { "…" })
+        .take(16)
+        .collect();
+    keys.join("&")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_decoded_and_empty_ones_are_absent() {
+        let query = Query::parse("ref=feature%2Fa+b%2Bc&path=&search&x;y=1&REF=no").unwrap();
+        assert_eq!(query.text("ref").unwrap(), Some("feature/a b+c"));
+        assert_eq!(query.text("path").unwrap(), None);
+        assert_eq!(query.text("search").unwrap(), None);
+        assert_eq!(query.text("x;y").unwrap(), Some("1"));
+        assert_eq!(query.text("absent").unwrap(), None);
+        assert!(query.required("path").is_err());
+    }
+
+    #[test]
+    fn a_known_key_given_twice_is_refused_and_an_unknown_one_is_not_looked_at() {
+        let query = Query::parse("ref=a&x=1&x=2&ref=a").unwrap();
+        assert!(query.text("ref").is_err());
+        assert!(query.only(&["ref"]).is_err());
+        assert!(query.only(&["ref", "x"]).is_ok());
+    }
+
+    #[test]
+    fn booleans_have_the_spellings_of_the_contract() {
+        let flag = |value: &str| Query::parse(&format!("r={value}")).unwrap().flag("r");
+        for yes in [
+            "1", "true", "True", "TRUE", "t", "T", "yes", "Y", "on", "ON",
+        ] {
+            assert!(flag(yes).unwrap(), "{yes}");
+        }
+        for no in [
+            "0", "false", "False", "FALSE", "f", "F", "no", "N", "off", "OFF",
+        ] {
+            assert!(!flag(no).unwrap(), "{no}");
+        }
+        for wrong in ["2", "tRue", "yep", "-1", "", "null"] {
+            assert!(flag(wrong).is_err(), "{wrong:?} was accepted");
+        }
+        assert!(!Query::default().flag("r").unwrap());
+    }
+
+    #[test]
+    fn the_query_wins_over_a_form_in_the_body() {
+        let mut query = Query::parse("ref=a").unwrap();
+        query.merge_form("ref=b&path=x%2Fy&recursive=true").unwrap();
+        assert_eq!(query.text("ref").unwrap(), Some("a"));
+        assert_eq!(query.text("path").unwrap(), Some("x/y"));
+        assert!(query.flag("recursive").unwrap());
+    }
+
+    #[test]
+    fn the_log_sees_keys_only() {
+        let token = "a".repeat(64);
+        assert_eq!(
+            keys_for_log(&format!("ref=main&private_token={token}&{token}&X=1&&")),
+            "ref&private_token&…&…"
+        );
+    }
+}

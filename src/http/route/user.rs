@@ -1,0 +1,53 @@
+//! The routes of logging in and out (contract section 7).
+
+use hyper::Method;
+
+/// A route below `/user`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::http) enum Route {
+    Login,
+    Logout,
+    Session,
+}
+
+impl Route {
+    /// The route with this method and path below `/user`.
+    pub(in crate::http) fn find(method: &Method, segments: &[&str]) -> Option<Self> {
+        match (method.as_str(), segments) {
+            ("POST", ["login"]) => Some(Self::Login),
+            ("POST", ["logout"]) => Some(Self::Logout),
+            ("GET", ["session"]) => Some(Self::Session),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+crate::http::openapi::templates! {
+    Self::Login => ["POST /login"],
+    Self::Logout => ["POST /logout"],
+    Self::Session => ["GET /session"],
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_routes_are_those_of_the_contract() {
+        for (method, segments, expected) in [
+            (Method::POST, &["login"][..], Some(Route::Login)),
+            (Method::POST, &["logout"], Some(Route::Logout)),
+            (Method::GET, &["session"], Some(Route::Session)),
+            (Method::GET, &["login"], None),
+            (Method::POST, &["login", "x"], None),
+            (Method::GET, &[], None),
+        ] {
+            assert_eq!(
+                Route::find(&method, segments),
+                expected,
+                "{method} {segments:?}"
+            );
+        }
+    }
+}

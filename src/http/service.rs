@@ -1,0 +1,36 @@
+//! What all requests share.
+
+use std::sync::Arc;
+
+use super::list::cache::Listings;
+use super::request::cookie::SessionCookie;
+use super::request::id::RequestIds;
+use super::settings::HttpSettings;
+use crate::access::Gate;
+use crate::base::clock::Clock;
+
+/// What all requests share.
+#[derive(Debug)]
+pub(in crate::http) struct Service {
+    pub(in crate::http) gate: Gate,
+    pub(in crate::http) clock: Arc<dyn Clock>,
+    pub(in crate::http) settings: HttpSettings,
+    pub(in crate::http) cookie: SessionCookie,
+    pub(in crate::http) ids: RequestIds,
+    pub(in crate::http) listings: Listings,
+}
+
+impl Service {
+    /// Serves what the gate opens.
+    pub(in crate::http) fn new(gate: Gate, clock: Arc<dyn Clock>, settings: HttpSettings) -> Self {
+        let external_url = settings.external_url.as_deref();
+        Self {
+            cookie: SessionCookie::new(external_url.is_some_and(|url| url.starts_with("https://"))),
+            ids: RequestIds::new(),
+            listings: Listings::new(),
+            gate,
+            clock,
+            settings,
+        }
+    }
+}

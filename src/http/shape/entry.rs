@@ -1,0 +1,60 @@
+//! An entry of a tree as GitLab's object.
+
+use serde::Serialize;
+
+use crate::base::id::{GitId, Md5};
+use crate::repo::{EntryKind, TreeEntry};
+
+/// An entry of a tree.
+#[derive(Debug, Serialize)]
+pub(in crate::http) struct EntryJson<'a> {
+    id: GitId,
+    name: &'a str,
+    #[serde(rename = "type")]
+    kind: &'static str,
+    path: &'a str,
+    mode: &'static str,
+    /// Of files on the Admin API.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    size: Option<u64>,
+    /// Of files on the Admin API.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    md5: Option<Md5>,
+}
+
+impl<'a> EntryJson<'a> {
+    /// An entry as GitLab shows it.
+    pub(in crate::http) fn new(entry: &'a TreeEntry) -> Self {
+        let (kind, mode) = match entry.kind {
+            EntryKind::File { executable, .. } => ("blob", file_mode(executable)),
+            EntryKind::Folder => ("tree", "040000"),
+        };
+        Self {
+            id: entry.git_id,
+            name: entry.name(),
+            kind,
+            path: &entry.path,
+            mode,
+            size: None,
+            md5: None,
+        }
+    }
+
+    /// An entry with what the Admin API tells besides.
+    pub(in crate::http) fn with_content(entry: &'a TreeEntry) -> Self {
+        let (size, md5) = match entry.kind {
+            EntryKind::File { size, md5, .. } => (Some(size), Some(md5)),
+            EntryKind::Folder => (None, None),
+        };
+        Self {
+            size,
+            md5,
+            ..Self::new(entry)
+        }
+    }
+}
+
+/// The mode of a file as git writes it.
+pub(in crate::http) const fn file_mode(executable: bool) -> &'static str {
+    if executable { "100755" } else { "100644" }
+}

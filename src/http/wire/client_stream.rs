@@ -1,0 +1,128 @@
+//! A client's connection as hyper sees it: one that gives up on a client which takes no bytes.
+
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::time::{Instant, Sleep, sleep_until};
+
+use crate::base::limits::WRITE_WAIT_S_MAX;
+
+/// A stream whose writes end with [`io::ErrorKind::TimedOut`] when the client takes nothing for
+/// [`WRITE_WAIT_S_MAX`] seconds. hyper has a clock for heads and none for answers.
+#[derive(Debug)]
+pub(in crate::http) struct ClientStream<S> {
+    stream: S,
+    /// When the client is given up. Set while a write waits.
+    deadline: Option<Pin<Box<Sleep>>>,
+}
+
+impl<S> ClientStream<S> {
+    /// Watches the writes to this stream.
+    pub(in crate::http) fn new(stream: S) -> Self {
+        Self {
+            stream,
+            deadline: None,
+        }
+    }
+
+    /// The stream alone.
+    pub(in crate::http) fn into_inner(self) -> S {
+        self.stream
+    }
+
+    /// Passes the outcome of a write on, and starts or stops the clock.
+    fn watch<T>(
+        &mut self,
+        cx: &mut Context<'_>,
+        outcome: Poll<io::Result<T>>,
+    ) -> Poll<io::Result<T>> {
+        if outcome.is_ready() {
+            self.deadline = None;
+            return outcome;
+        }
+        let deadline = self.deadline.get_or_insert_with(|| {
+            let end = Instant::now() + Duration::from_secs(WRITE_WAIT_S_MAX);
+            Box::pin(sleep_until(end))
+        });
+        ready!(deadline.as_mut().poll(cx));
+        Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for ClientStream<S> {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.get_mut().stream).poll_read(cx, buffer)
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for ClientStream<S> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let outcome = Pin::new(&mut self.stream).poll_write(cx, bytes);
+        self.watch(cx, outcome)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        slices: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let outcome = Pin::new(&mut self.stream).poll_write_vectored(cx, slices);
+        self.watch(cx, outcome)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let outcome = Pin::new(&mut self.stream).poll_flush(cx);
+        self.watch(cx, outcome)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(cx)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_client_that_takes_nothing_is_given_up() {
+        let (_client, server) = tokio::io::duplex(4);
+        let mut stream = ClientStream::new(server);
+        let refused = stream.write_all(b"an answer").await.unwrap_err();
+        assert_eq!(refused.kind(), io::ErrorKind::TimedOut);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_client_that_takes_a_little_now_and_then_is_not() {
+        let (mut client, server) = tokio::io::duplex(1);
+        let reader = tokio::spawn(async move {
+            let mut read = Vec::new();
+            for _ in 0..3 {
+                tokio::time::sleep(Duration::from_secs(WRITE_WAIT_S_MAX - 1)).await;
+                read.push(client.read_u8().await.unwrap());
+            }
+            read
+        });
+        let mut stream = ClientStream::new(server);
+        stream.write_all(b"abc").await.unwrap();
+        drop(stream.into_inner());
+        assert_eq!(reader.await.unwrap(), b"abc");
+    }
+}

@@ -1,0 +1,198 @@
+//! Taking the files of a folder into the store, and the tree that they make.
+
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::sync::Arc;
+
+use super::ImportStep;
+use super::names;
+use super::names::What;
+use crate::base::file_path::FilePath;
+use crate::base::limits::{NAMES_AT_ONCE, READ_CHUNK_BYTES};
+use crate::manifest::{DirectoryBuilder, Draft};
+use crate::object::node::{DirectoryEntry, FileEntry, Value};
+use crate::repo::save::rebase::{Content, Stays};
+use crate::repo::upload::NewFile;
+use crate::repo::{Error, Projects, Result};
+
+/// A folder that was taken.
+#[derive(Debug)]
+pub(super) struct Taken {
+    pub(super) content: Content,
+    pub(super) files: u64,
+    pub(super) bytes: u64,
+    pub(super) skipped: u64,
+}
+
+/// A folder that is being taken. Blobs and nodes go into the store ahead of the save that names them.
+pub(super) struct Intake<'a, S> {
+    repository: &'a Projects,
+    dir: &'a Path,
+    draft: Draft<'a>,
+    step: S,
+    files: u64,
+    bytes: u64,
+    skipped: u64,
+    /// What a mirror must not remove.
+    spared: Option<Vec<FilePath>>,
+}
+
+impl<'a, S: FnMut(ImportStep<'_>)> Intake<'a, S> {
+    pub(super) fn new(repository: &'a Projects, dir: &'a Path, mirror: bool, step: S) -> Self {
+        Self {
+            repository,
+            dir,
+            draft: Draft::new(repository.nodes()),
+            step,
+            files: 0,
+            bytes: 0,
+            skipped: 0,
+            spared: mirror.then(Vec::new),
+        }
+    }
+
+    /// Takes everything. When this returns it is durable.
+    pub(super) fn take_all(mut self) -> Result<Taken> {
+        let root = self.folder(self.dir)?;
+        self.draft.spill_all()?;
+        let stays = match self.spared {
+            None => Stays::All,
+            Some(paths) => Stays::Spared(Arc::new(paths.into_iter().collect())),
+        };
+        Ok(Taken {
+            content: Content {
+                root: root.map(|entry| entry.root),
+                stays,
+            },
+            files: self.files,
+            bytes: self.bytes,
+            skipped: self.skipped,
+        })
+    }
+
+    /// Takes a folder; `None` if nothing of it was taken.
+    fn folder(&mut self, folder: &Path) -> Result<Option<DirectoryEntry>> {
+        let mut builder = DirectoryBuilder::new(None);
+        let mut last = None;
+        loop {
+            let entries = match fs::read_dir(folder) {
+                Ok(entries) => entries,
+                Err(error) if last.is_none() && folder != self.dir => {
+                    self.skip(folder, &error.to_string());
+                    return Ok(None);
+                }
+                Err(error) => return Err(unreadable(&error)),
+            };
+            // Where something is missing that has no name, nothing can be spared.
+            let names = names::beyond(entries, last.as_ref(), NAMES_AT_ONCE)
+                .map_err(|error| unreadable(&error))?;
+            for name in &names {
+                let path = folder.join(name.name());
+                let value = match &name.what {
+                    What::Folder => self.folder(&path)?.map(Value::Directory),
+                    What::File => self.file(&path)?.map(Value::File),
+                    What::Other => {
+                        self.skip(&path, "it is no regular file");
+                        None
+                    }
+                    What::Unknown(error) => {
+                        self.skip(&path, &error.to_string());
+                        None
+                    }
+                };
+                if let Some(value) = value {
+                    let name = name.name().to_str().expect("a branch takes only UTF-8");
+                    builder.put(&mut self.draft, name, value)?;
+                }
+            }
+            let ended = names.len() < NAMES_AT_ONCE;
+            last = names.into_iter().next_back();
+            if ended {
+                return Ok(builder.finish(&mut self.draft)?);
+            }
+        }
+    }
+
+    /// Takes a file; `None` if it was skipped.
+    fn file(&mut self, path: &Path) -> Result<Option<FileEntry>> {
+        let inside = match path_in(self.dir, path) {
+            Ok(inside) => inside,
+            Err(reason) => {
+                self.skip_as(path, None, &reason);
+                return Ok(None);
+            }
+        };
+        let (file, executable) = match self.read(path)? {
+            Ok(read) => read,
+            Err(error) => {
+                self.skip_as(path, Some(inside), &error.to_string());
+                return Ok(None);
+            }
+        };
+        let entry = file.entry(executable);
+        self.draft.put_object(file.object());
+        self.draft.spill()?;
+        self.files += 1;
+        self.bytes += entry.size;
+        (self.step)(ImportStep::Taken {
+            path: &inside,
+            size: entry.size,
+        });
+        Ok(Some(entry))
+    }
+
+    /// Reads a file. The inner error is of the file, the outer one of the store.
+    fn read(&self, path: &Path) -> Result<io::Result<(NewFile, bool)>> {
+        let opened = File::open(path).and_then(|file| Ok((file.metadata()?, file)));
+        let (metadata, mut file) = match opened {
+            Ok(opened) => opened,
+            Err(error) => return Ok(Err(error)),
+        };
+        // The length is not announced: a file that grows meanwhile is taken as it is read.
+        let mut upload = self.repository.upload(None);
+        let mut chunk =
+            vec![0; READ_CHUNK_BYTES.min(usize::try_from(metadata.len()).unwrap_or(0) + 1)];
+        loop {
+            match file.read(&mut chunk) {
+                Ok(0) => break,
+                Ok(count) => upload.write(&chunk[..count])?,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Ok(Err(error)),
+            }
+        }
+        Ok(Ok((
+            upload.finish()?,
+            metadata.permissions().mode() & 0o111 != 0,
+        )))
+    }
+
+    /// Leaves something out; a name that no branch takes is the reason that counts.
+    fn skip(&mut self, path: &Path, reason: &str) {
+        match path_in(self.dir, path) {
+            Ok(inside) => self.skip_as(path, Some(inside), reason),
+            Err(reason) => self.skip_as(path, None, &reason),
+        }
+    }
+
+    /// `inside` is its path in the branch; a name that no branch takes has nothing there to keep.
+    fn skip_as(&mut self, path: &Path, inside: Option<FilePath>, reason: &str) {
+        self.skipped += 1;
+        if let Some(spared) = &mut self.spared {
+            spared.extend(inside);
+        }
+        (self.step)(ImportStep::Skipped { path, reason });
+    }
+}
+
+fn unreadable(error: &io::Error) -> Error {
+    Error::invalid(format!("the folder cannot be read: {error}"))
+}
+
+/// A path below the folder as a path of a branch.
+fn path_in(dir: &Path, path: &Path) -> std::result::Result<FilePath, String> {
+    let relative = path.strip_prefix(dir).unwrap_or(path);
+    let text = relative.to_str().ok_or("its name is not UTF-8")?;
+    FilePath::parse(text).map_err(|e| e.to_string())
+}
