@@ -36,7 +36,7 @@ mod tests {
             };
             let body: Vec<_> = lines.by_ref().take_while(|line| *line != "```").collect();
             let twice = blocks.insert(name.to_owned(), body.join("\n"));
-            assert_eq!(twice, None, "two blocks «{name}»");
+            assert_eq!(twice, None, "two blocks \"{name}\"");
         }
         blocks
     }
@@ -45,7 +45,7 @@ mod tests {
         let mut blocks = blocks();
         blocks
             .remove(name)
-            .unwrap_or_else(|| panic!("no block «{name}»"))
+            .unwrap_or_else(|| panic!("no block \"{name}\""))
     }
 
     /// The bytes of a block of hexadecimal digits: on each line what stands before two spaces.

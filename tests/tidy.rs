@@ -159,7 +159,7 @@ fn faults_of(layer: &str, path: &str, text: &str) -> Vec<String> {
             if name.is_empty() {
                 fault("groups imports across layers; write one `use` a layer".into());
             } else if name != layer && !allowed.contains(&name) {
-                fault(format!("{layer} imports «{name}»"));
+                fault(format!("{layer} imports \"{name}\""));
             }
         }
         for after in uses(line, "super::") {
@@ -173,7 +173,7 @@ fn faults_of(layer: &str, path: &str, text: &str) -> Vec<String> {
         }
         for (name, layers) in ONLY_IN {
             if !layers.contains(&layer) && uses(line, name).next().is_some() {
-                fault(format!("«{name}» belongs to {}", layers.join(", ")));
+                fault(format!("\"{name}\" belongs to {}", layers.join(", ")));
             }
         }
     }

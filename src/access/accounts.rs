@@ -49,7 +49,7 @@ impl Accounts {
         }
         until_won(|| {
             if self.number_of(name.as_str())?.is_some() {
-                return Err(Error::invalid(format!("the user name «{name}» is taken")));
+                return Err(Error::invalid(format!("the user name \"{name}\" is taken")));
             }
             let mut batch = Batch::default();
             let number = self

@@ -29,7 +29,7 @@ pub enum Error {
     #[error("404 Token Not Found")]
     NoSuchToken,
     /// There is no such account; only the command line names one.
-    #[error("there is no user «{name}»")]
+    #[error("there is no user \"{name}\"")]
     NoSuchAccount {
         /// The name asked for.
         name: String,

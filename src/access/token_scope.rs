@@ -58,7 +58,7 @@ impl Scope {
                 return Ok(Self::Wildcard);
             }
             return Err(Error::invalid(
-                "malformed repos: «*» covers all your projects and must stand alone",
+                "malformed repos: \"*\" covers all your projects and must stand alone",
             ));
         }
         if repos.len() > TOKEN_REPOS_MAX {
@@ -73,7 +73,7 @@ impl Scope {
             })?;
             let Some(project) = find(repository, &ProjectSelector::Id(id))? else {
                 return Err(Error::invalid(format!(
-                    "malformed repos: there is no project «{text}»"
+                    "malformed repos: there is no project \"{text}\""
                 )));
             };
             if !account.may(Permissions::VIEW, &project) {

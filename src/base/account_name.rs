@@ -26,7 +26,7 @@ impl AccountName {
         }
         Err(NameError {
             what: "user name",
-            reason: "it must be 1 to 64 letters, digits, «.», «_», «-», «@» and start with a letter or digit",
+            reason: "it must be 1 to 64 letters, digits, \".\", \"_\", \"-\", \"@\" and start with a letter or digit",
         })
     }
 

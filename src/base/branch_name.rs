@@ -29,17 +29,17 @@ impl BranchName {
             ));
         }
         if text.starts_with('-') {
-            return Err(refuse("it starts with «-»"));
+            return Err(refuse("it starts with \"-\""));
         }
         if text.contains("..") || text.contains("@{") || text.ends_with('.') {
-            return Err(refuse("it holds «..» or «@{», or ends with «.»"));
+            return Err(refuse("it holds \"..\" or \"@{\", or ends with \".\""));
         }
         for part in text.split('/') {
             if part.is_empty() {
                 return Err(refuse("a part between slashes is empty"));
             }
             if part.starts_with('.') || part.strip_suffix(".lock").is_some() {
-                return Err(refuse("a part starts with «.» or ends with «.lock»"));
+                return Err(refuse("a part starts with \".\" or ends with \".lock\""));
             }
         }
         if matches!(text, "HEAD" | "@" | "refs") || text.starts_with("refs/") {
@@ -49,7 +49,7 @@ impl BranchName {
             return Err(refuse("it looks like a commit id"));
         }
         if ends_like_a_snapshot(text) {
-            return Err(refuse("it ends like a snapshot, in «@v» and digits"));
+            return Err(refuse("it ends like a snapshot, in \"@v\" and digits"));
         }
         Ok(Self(text.to_owned()))
     }

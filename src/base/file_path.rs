@@ -67,7 +67,7 @@ fn check_segment(segment: &str) -> Result<(), NameError> {
         return Err(refuse("a segment is empty"));
     }
     if segment == "." || segment == ".." {
-        return Err(refuse("a segment is «.» or «..»"));
+        return Err(refuse("a segment is \".\" or \"..\""));
     }
     if segment.len() > SEGMENT_BYTES_MAX {
         return Err(refuse("a segment is longer than 255 bytes"));

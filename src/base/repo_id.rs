@@ -76,20 +76,20 @@ pub fn check_name(name: &str) -> Result<(), NameError> {
         return refuse("it must have 1 to 100 bytes");
     }
     if name.ends_with('.') {
-        return refuse("it ends in «.»");
+        return refuse("it ends in \".\"");
     }
     for segment in name.split('/') {
         if matches!(segment, "" | "." | "..") {
-            return refuse("a segment is empty, «.» or «..»");
+            return refuse("a segment is empty, \".\" or \"..\"");
         }
         if segment.starts_with('-') {
-            return refuse("a segment starts with «-»");
+            return refuse("a segment starts with \"-\"");
         }
         if !segment
             .chars()
             .all(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '.'))
         {
-            return refuse("only letters, digits, «_», «-», «.» and «/» are allowed");
+            return refuse("only letters, digits, \"_\", \"-\", \".\" and \"/\" are allowed");
         }
     }
     Ok(())
@@ -107,7 +107,7 @@ fn check_type(kind: &str) -> Result<(), NameError> {
     }
     Err(NameError {
         what: "type",
-        reason: "it must be 1 to 32 of a-z, 0-9, «_», «-» and start with a letter or digit",
+        reason: "it must be 1 to 32 of a-z, 0-9, \"_\", \"-\" and start with a letter or digit",
     })
 }
 

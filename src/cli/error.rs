@@ -24,7 +24,7 @@ pub enum Error {
     /// A file or folder of the user's failed.
     #[error("{action} {}: {source}", path.display())]
     File {
-        /// What was being done, as in «reading».
+        /// What was being done, as in "reading".
         action: &'static str,
         /// With which.
         path: PathBuf,

@@ -18,7 +18,7 @@ pub(super) const QUIET: &str = "warn";
 pub(super) fn start(filter: &str) -> Result<()> {
     let filter = EnvFilter::builder()
         .parse(filter)
-        .map_err(|e| Error::Usage(format!("log filter «{filter}»: {e}")))?;
+        .map_err(|e| Error::Usage(format!("log filter \"{filter}\": {e}")))?;
     let log = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(io::stderr);

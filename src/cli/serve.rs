@@ -84,7 +84,7 @@ fn runtime() -> Result<Runtime> {
 fn resolve(listen: &str) -> Result<SocketAddr> {
     let malformed = || {
         Error::Usage(format!(
-            "listen «{listen}» must be an address and a port, as in 127.0.0.1:8080"
+            "listen \"{listen}\" must be an address and a port, as in 127.0.0.1:8080"
         ))
     };
     let mut found = listen.to_socket_addrs().map_err(|_| malformed())?;

@@ -137,7 +137,7 @@ impl Written {
 
 fn networks(written: &[String]) -> Result<Vec<Network>> {
     let network = |text: &String| {
-        let malformed = |e| Error::Usage(format!("trusted_proxies: «{text}»: {e}"));
+        let malformed = |e| Error::Usage(format!("trusted_proxies: \"{text}\": {e}"));
         text.parse().map_err(malformed)
     };
     written.iter().map(network).collect()
@@ -263,7 +263,7 @@ mod tests {
         }
         assert_eq!(
             refusal("trusted_proxies = [\"::1\", \"proxy\"]"),
-            "trusted_proxies: «proxy»: it must be an address, or an address, a slash and a number of \
+            "trusted_proxies: \"proxy\": it must be an address, or an address, a slash and a number of \
              bits, as in 10.0.0.0/8"
         );
         assert_eq!(

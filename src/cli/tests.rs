@@ -133,7 +133,7 @@ fn help_is_a_result_and_a_wrong_line_is_a_refusal() {
         (&["serv"][..], "serv"),
         (
             &["user", "add", "x", "--role", "ROLE_ADMIN"],
-            "unknown role «ROLE_ADMIN»",
+            "unknown role \"ROLE_ADMIN\"",
         ),
         (&["token", "create", "--user", "a", "--name", "b"], "--repo"),
         (
@@ -147,10 +147,10 @@ fn help_is_a_result_and_a_wrong_line_is_a_refusal() {
             &["debug", "digest", "acme/shop.erp"],
             "must be REPO_ID:REVISION",
         ),
-        (&["debug", "object", "abc"], "«abc» must be 4 to 64"),
+        (&["debug", "object", "abc"], "\"abc\" must be 4 to 64"),
         (
             &["serve", "--listen", "8080"],
-            "listen «8080» must be an address and a port",
+            "listen \"8080\" must be an address and a port",
         ),
         (
             &["serve", "--external-url", "conf"],
@@ -171,7 +171,7 @@ fn a_folder_without_a_store_is_refused_and_left_alone() {
     assert_eq!(
         said,
         format!(
-            "siteconf: {empty}: no store here; «siteconf serve» makes one on its first start\n"
+            "siteconf: {empty}: no store here; \"siteconf serve\" makes one on its first start\n"
         )
     );
     assert_eq!(fs::read_dir(&empty).unwrap().count(), 0);
@@ -228,11 +228,11 @@ fn accounts_are_made_listed_and_changed() {
     assert_ne!(desk.done(&["user", "passwd", "ann"]), password);
     assert_eq!(
         desk.refused(1, &["user", "add", "ann"]),
-        "siteconf: the user name «ann» is taken\n"
+        "siteconf: the user name \"ann\" is taken\n"
     );
     assert_eq!(
         desk.refused(1, &["user", "disable", "bob"]),
-        "siteconf: there is no user «bob»\n"
+        "siteconf: there is no user \"bob\"\n"
     );
 }
 
@@ -294,14 +294,14 @@ fn tokens_are_made_listed_and_revoked() {
     assert_eq!(left.as_array().unwrap().len(), 1);
     assert_eq!(
         desk.refused(1, &["token", "revoke", "1"]),
-        "siteconf: there is no token «1»\n"
+        "siteconf: there is no token \"1\"\n"
     );
     let said = desk.refused(
         2,
         &[&create[..], &["x", "--all", "--expires", "soon"]].concat(),
     );
     assert!(
-        said.contains("--expires «soon» must be YYYY-MM-DD"),
+        said.contains("--expires \"soon\" must be YYYY-MM-DD"),
         "{said}"
     );
 }

@@ -132,7 +132,7 @@ fn create(wish: TokenCreate, opened: &Opened, streams: &mut Streams<'_>) -> Resu
 fn parse_time(text: &str) -> Result<Timestamp> {
     Timestamp::parse(text).ok_or_else(|| {
         Error::Usage(format!(
-            "--expires «{text}» must be YYYY-MM-DD, midnight UTC, or RFC 3339, as in 2027-01-31T10:00:00Z"
+            "--expires \"{text}\" must be YYYY-MM-DD, midnight UTC, or RFC 3339, as in 2027-01-31T10:00:00Z"
         ))
     })
 }
@@ -144,5 +144,5 @@ fn owner_of(tokens: &Tokens, opened: &Opened, id: &str) -> Result<Account> {
             return Ok(account);
         }
     }
-    Err(Error::Failed(format!("there is no token «{id}»")))
+    Err(Error::Failed(format!("there is no token \"{id}\"")))
 }

@@ -58,7 +58,7 @@ pub(super) enum Error {
     },
     /// The files of an archive are too large together.
     #[error(
-        "the files are {bytes} bytes together, an archive holds at most {limit_bytes}; ask for a folder with «path»"
+        "the files are {bytes} bytes together, an archive holds at most {limit_bytes}; ask for a folder with \"path\""
     )]
     LargeArchive {
         /// What they are.
@@ -165,9 +165,9 @@ impl Error {
             ),
             Self::SlowBody => "the body made no progress; send it again".into(),
             Self::Range { size } => format!("the range begins behind the end, {size} bytes").into(),
-            Self::Expectation => "only «Expect: 100-continue» is understood".into(),
+            Self::Expectation => "only \"Expect: 100-continue\" is understood".into(),
             Self::UnknownMethod => "this method is not implemented".into(),
-            Self::TransferCoding => "only the transfer coding «chunked» is implemented".into(),
+            Self::TransferCoding => "only the transfer coding \"chunked\" is implemented".into(),
             Self::Access(access::Error::Unauthenticated(text)) => match (flavor, *text) {
                 (ApiFlavor::Admin, access::UNAUTHORIZED) => "Not logged in".into(),
                 (_, text) => text.into(),

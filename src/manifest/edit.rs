@@ -17,13 +17,13 @@ use crate::store::StoreError;
 #[derive(Debug, thiserror::Error)]
 pub enum EditError {
     /// A file stands where the path needs a directory.
-    #[error("«{path}» is a file, not a folder")]
+    #[error("\"{path}\" is a file, not a folder")]
     NotDirectory {
         /// The file.
         path: String,
     },
     /// A directory stands where the path needs a file.
-    #[error("«{path}» is a folder, not a file")]
+    #[error("\"{path}\" is a folder, not a file")]
     IsDirectory {
         /// The directory.
         path: String,

@@ -9,7 +9,7 @@ use crate::base::id::{Kind, ObjectId};
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// A record was written by somebody else since it was read: read again and repeat.
-    #[error("record «{key}» has changed meanwhile")]
+    #[error("record \"{key}\" has changed meanwhile")]
     Conflict {
         /// The record's key.
         key: String,
@@ -31,7 +31,7 @@ pub enum StoreError {
         reason: String,
     },
     /// A record cannot be read.
-    #[error("record «{key}» is damaged: {source}")]
+    #[error("record \"{key}\" is damaged: {source}")]
     DamagedRecord {
         /// The record's key.
         key: String,

@@ -56,7 +56,7 @@ pub(crate) fn totals(files: &Files) -> Totals {
 /// Why a change of this path must be refused: a file among the folders it lies in.
 fn blocked(files: &Files, path: &str) -> Result<(), String> {
     match above(path).find(|folder| files.contains_key(*folder)) {
-        Some(file) => Err(format!("«{file}» is a file, not a folder")),
+        Some(file) => Err(format!("\"{file}\" is a file, not a folder")),
         None => Ok(()),
     }
 }
@@ -64,7 +64,7 @@ fn blocked(files: &Files, path: &str) -> Result<(), String> {
 /// Puts a file, or says why that cannot be.
 pub(crate) fn put(files: &mut Files, path: &str, file: FileEntry) -> Result<(), String> {
     if !below(files, path).is_empty() {
-        return Err(format!("«{path}» is a folder, not a file"));
+        return Err(format!("\"{path}\" is a folder, not a file"));
     }
     blocked(files, path)?;
     files.insert(path.to_owned(), file);
@@ -74,7 +74,7 @@ pub(crate) fn put(files: &mut Files, path: &str, file: FileEntry) -> Result<(), 
 /// Puts a whole folder in the place of what may be there, or says why that cannot be.
 pub(crate) fn graft(files: &mut Files, path: &str, content: &Files) -> Result<(), String> {
     if files.contains_key(path) {
-        return Err(format!("«{path}» is a file, not a folder"));
+        return Err(format!("\"{path}\" is a file, not a folder"));
     }
     blocked(files, path)?;
     remove(files, path);

@@ -165,10 +165,10 @@ fn a_mirror_is_not_disturbed_by_files_that_others_save_in_a_folders_place() {
 #[test]
 fn a_file_saved_meanwhile_in_a_folders_place_refuses_the_import() {
     for (theirs, reason) in [
-        ("a/b", "«a/b» is a file, not a folder"),
-        ("a", "«a» is a file, not a folder"),
-        ("a/b/c/d", "«a/b/c» is a folder, not a file"),
-        ("a/b/c/d/e", "«a/b/c» is a folder, not a file"),
+        ("a/b", "\"a/b\" is a file, not a folder"),
+        ("a", "\"a\" is a file, not a folder"),
+        ("a/b/c/d", "\"a/b/c\" is a folder, not a file"),
+        ("a/b/c/d/e", "\"a/b/c\" is a folder, not a file"),
     ] {
         on_every_engine(|scene, meddler, other| {
             scene.save("z", "x");

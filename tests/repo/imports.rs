@@ -198,12 +198,12 @@ fn a_mirror_keeps_what_is_in_the_place_of_what_was_skipped(scene: &Scene) {
 fn a_file_in_a_folders_place_changes_nothing(scene: &Scene) {
     scene.save("a/b/c/file", "x");
     scene.save("a/b/c/d/file", "x");
-    let deep = "«a/b/c/file» is a file, not a folder";
+    let deep = "\"a/b/c/file\" is a file, not a folder";
     assert_refused(scene, &[("0", "x"), ("a/b/c/file/below", "x")], deep);
     assert_refused(scene, &[("a/b/c/file/e/below", "x"), ("z", "x")], deep);
-    let deep = "«a/b/c/d» is a folder, not a file";
+    let deep = "\"a/b/c/d\" is a folder, not a file";
     assert_refused(scene, &[("a/a", "x"), ("a/b/c/d", "x")], deep);
-    assert_refused(scene, &[("a", "x")], "«a» is a folder, not a file");
+    assert_refused(scene, &[("a", "x")], "\"a\" is a folder, not a file");
     assert_eq!(scene.files(), ["a/b/c/d/file=x", "a/b/c/file=x"]);
 }
 

@@ -65,7 +65,7 @@ fn a_reference_names_a_branch_a_snapshot_or_a_commit(scene: &Scene) {
 fn an_id_that_nobody_was_told_is_found(scene: &Scene) {
     scene.save("a", "1");
     scene.save("a", "2");
-    // SHA-256 of the line of «a» with the one byte «1».
+    // SHA-256 of the line of "a" with the one byte "1".
     let line = "a|1|c4ca4238a0b923820dcc509a6f75849b\n";
     let id = siteconf::base::digest::sha256(line.as_bytes()).to_string();
     assert_eq!(

@@ -33,8 +33,8 @@ fn a_file_and_a_folder_cannot_share_a_path(scene: &Scene) {
     scene.save("a/b", "file");
     let before = scene.head().id();
     for (at, text) in [
-        ("a", "«a» is a folder, not a file"),
-        ("a/b/c", "«a/b» is a file, not a folder"),
+        ("a", "\"a\" is a folder, not a file"),
+        ("a/b/c", "\"a/b\" is a file, not a folder"),
     ] {
         let refused = scene.try_save("main", at, "x").unwrap_err();
         assert!(
@@ -92,7 +92,7 @@ fn a_batch_is_all_or_nothing_and_names_the_first_action_that_fails(scene: &Scene
         .project
         .batch(&branch("main"), failing, None)
         .unwrap_err();
-    let text = "action 4 (delete «old»): the file does not exist";
+    let text = "action 4 (delete \"old\"): the file does not exist";
     assert!(
         matches!(&refused, Error::Invalid { reason } if reason == text),
         "{refused}"

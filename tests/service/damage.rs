@@ -244,7 +244,7 @@ fn a_damaged_row_is_named_and_all_others_are_checked() {
 fn a_damaged_record_is_named_and_all_others_are_read() {
     let store = Store::new();
     store.sql("UPDATE record SET value = x'7b' WHERE key = 'snapshot/00000001/00000002'");
-    let named = "record «snapshot/00000001/00000002» is damaged: ";
+    let named = "record \"snapshot/00000001/00000002\" is damaged: ";
     let findings = store.check(false).findings;
     assert_eq!(findings.len(), 2, "{findings:?}");
     assert_eq!(

@@ -23,7 +23,7 @@ fn section(heading: &str) -> String {
     let mut sections = text.split("\n## ");
     let found = sections.find_map(|section| section.strip_prefix(heading)?.strip_prefix('\n'));
     found
-        .unwrap_or_else(|| panic!("the README has no section «{heading}»"))
+        .unwrap_or_else(|| panic!("the README has no section \"{heading}\""))
         .to_owned()
 }
 
@@ -42,7 +42,7 @@ fn require(tools: &[&str]) {
         let found = command.arg("--version").stdout(Stdio::null()).status();
         assert!(
             found.is_ok_and(|status| status.success()),
-            "«{tool}» is needed to run the README and is not on this machine"
+            "\"{tool}\" is needed to run the README and is not on this machine"
         );
     }
 }
@@ -253,14 +253,14 @@ fn the_commands_of_the_readme_are_those_of_the_program() {
             let help = help(&whole);
             assert!(
                 !help.contains("\nCommands:\n"),
-                "«{}» is no whole command",
+                "\"{}\" is no whole command",
                 whole.join(" ")
             );
             let flags = text.split(|c: char| !c.is_ascii_lowercase() && c != '-');
             for flag in flags.filter(|flag| flag.starts_with("--")) {
                 let known =
                     help.contains(&format!("{flag} ")) || help.contains(&format!("{flag}\n"));
-                assert!(known, "«{}» has no {flag}", whole.join(" "));
+                assert!(known, "\"{}\" has no {flag}", whole.join(" "));
             }
             named.insert(whole.join(" "));
             group = whole;
@@ -296,14 +296,14 @@ fn what_the_readme_points_to_is_there() {
         let (file, anchor) = target.split_once('#').unwrap_or((target, ""));
         assert!(
             file.is_empty() || root.join(file).exists(),
-            "«{target}» is not there"
+            "\"{target}\" is not there"
         );
         if file.is_empty() {
             let headings = text.lines().filter_map(|line| line.strip_prefix("## "));
             let mut anchors = headings.map(|h| h.to_lowercase().replace(' ', "-"));
             assert!(
                 anchors.any(|known| known == anchor),
-                "no heading «{anchor}»"
+                "no heading \"{anchor}\""
             );
         }
         count += 1;

@@ -88,7 +88,7 @@ fn a_folder_with_something_else_in_it_is_refused_and_left_alone() {
     fs::create_dir(root.path().join("blobs")).unwrap();
     assert_eq!(
         refusal(SqliteStore::open_locked(root.path())),
-        "the folder is not empty and holds no store («thesis.tex» is in it); name an empty folder"
+        "the folder is not empty and holds no store (\"thesis.tex\" is in it); name an empty folder"
     );
     assert_eq!(names(root.path()), ["blobs", "thesis.tex"]);
 }
@@ -105,11 +105,11 @@ fn a_folder_of_another_format_is_refused_and_left_alone() {
     for (format, reason) in [
         (
             "siteconf 2\n",
-            "the folder has format «siteconf 2», this version reads «siteconf 1»; use the version that wrote it",
+            "the folder has format \"siteconf 2\", this version reads \"siteconf 1\"; use the version that wrote it",
         ),
         (
             "siteconf 1.5",
-            "the folder has format «siteconf 1.5», this version reads «siteconf 1»; use the version that wrote it",
+            "the folder has format \"siteconf 1.5\", this version reads \"siteconf 1\"; use the version that wrote it",
         ),
         ("", "FORMAT does not name a format of siteconf"),
         (
@@ -136,7 +136,7 @@ fn only_a_daemon_makes_a_store() {
         for open in [SqliteStore::open_beside, SqliteStore::open_read_only] {
             assert_eq!(
                 refusal(open(dir)),
-                "no store here; «siteconf serve» makes one on its first start"
+                "no store here; \"siteconf serve\" makes one on its first start"
             );
         }
     }

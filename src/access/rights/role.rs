@@ -34,8 +34,8 @@ pub enum Role {
 /// Says that a text names no role.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "unknown role «{text}»: it must be {USER}, {USER}__<prefix> with a project's name, the start of \
-     one up to a «/», or a repo id, {PUBLIC_EDITOR}, {AUDITOR} or {ROOT}"
+    "unknown role \"{text}\": it must be {USER}, {USER}__<prefix> with a project's name, the start of \
+     one up to a \"/\", or a repo id, {PUBLIC_EDITOR}, {AUDITOR} or {ROOT}"
 )]
 pub struct RoleError {
     text: String,
@@ -158,7 +158,7 @@ mod tests {
             "ROLE_SITEBUILDER_EDITOR__ROOT ",
         ] {
             let refused = name.parse::<Role>().unwrap_err().to_string();
-            let begins = format!("unknown role «{name}»: ");
+            let begins = format!("unknown role \"{name}\": ");
             assert!(refused.starts_with(&begins), "{refused}");
         }
     }

@@ -23,14 +23,14 @@ fn accounts_are_made_once_and_listed_in_order() {
     world.accounts.create("adam", PASSWORD, &[]).unwrap();
 
     let taken = world.accounts.create("zoe", PASSWORD, &[]);
-    assert_eq!(refusal(taken), "the user name «zoe» is taken");
+    assert_eq!(refusal(taken), "the user name \"zoe\" is taken");
     assert_eq!(
         names(&world.accounts),
         [(1, "zoe".to_owned()), (2, "adam".to_owned())]
     );
     assert_eq!(
         refusal(world.accounts.by_name("eve")),
-        "there is no user «eve»"
+        "there is no user \"eve\""
     );
     for malformed in ["", "a b", "../a", "-a", "é", &"x".repeat(65)] {
         assert!(is_invalid(&world.accounts.create(malformed, PASSWORD, &[])));
@@ -74,6 +74,6 @@ fn roles_come_and_go_one_by_one() {
     assert_eq!(roles(), [Role::PublicEditor]);
     assert_eq!(
         refusal(world.accounts.add_role("adam", &Role::Root)),
-        "there is no user «adam»"
+        "there is no user \"adam\""
     );
 }

@@ -98,7 +98,7 @@ fn what_breaks_a_rule_is_refused_and_makes_nothing() {
     assert_eq!(world.gate.tokens(&eve).unwrap(), []);
     assert_eq!(
         refusal(world.make_token(&eve, &["absent.erp"])),
-        "malformed repos: there is no project «absent.erp»"
+        "malformed repos: there is no project \"absent.erp\""
     );
 }
 

@@ -54,7 +54,7 @@ fn parts<'t>(target: &'t str, second: &str) -> Result<(RepoId, &'t str)> {
     match target.split_once(':') {
         Some((repo_id, rest)) if !rest.is_empty() => Ok((RepoId::parse(repo_id)?, rest)),
         _ => Err(Error::Usage(format!(
-            "«{target}» must be REPO_ID:{second}, as in acme/shop.erp:main"
+            "\"{target}\" must be REPO_ID:{second}, as in acme/shop.erp:main"
         ))),
     }
 }

@@ -82,7 +82,7 @@ fn whole_id(opened: &Opened, text: &str) -> Result<ObjectId> {
     let is_digit = |b: u8| b.is_ascii_digit() || (b'a'..=b'f').contains(&b);
     if !(PREFIX_DIGITS_MIN..=ID_DIGITS).contains(&text.len()) || !text.bytes().all(is_digit) {
         let reason = format!(
-            "«{}» must be {PREFIX_DIGITS_MIN} to {ID_DIGITS} lower-case hexadecimal digits",
+            "\"{}\" must be {PREFIX_DIGITS_MIN} to {ID_DIGITS} lower-case hexadecimal digits",
             visible(text)
         );
         return Err(Error::Usage(reason));

@@ -192,7 +192,8 @@ impl Refs {
             Err(error @ StoreError::Database(_)) => error,
             records => return Ok(records?),
         };
-        self.findings.push(format!("records «{prefix}…»: {error}"));
+        self.findings
+            .push(format!("records \"{prefix}…\": {error}"));
         let mut met = Vec::new();
         store.survey_records(&mut |record| match record {
             Ok(record) if record.key.starts_with(prefix) => met.push(record),
@@ -219,7 +220,7 @@ impl Refs {
         let number = number_in(&record.key);
         if number.is_none() {
             self.findings.push(format!(
-                "record «{}»: its key ends in no number",
+                "record \"{}\": its key ends in no number",
                 record.key
             ));
         }

@@ -313,13 +313,13 @@ fn bad_input_is_a_clear_refusal() {
     for (words, said) in [
         (
             &["object", "abc"][..],
-            "«abc» must be 4 to 64 lower-case hexadecimal digits",
+            "\"abc\" must be 4 to 64 lower-case hexadecimal digits",
         ),
         (
             &["object", "ABCD"],
-            "«ABCD» must be 4 to 64 lower-case hexadecimal digits",
+            "\"ABCD\" must be 4 to 64 lower-case hexadecimal digits",
         ),
-        (&["object", "xyz9"], "«xyz9» must be"),
+        (&["object", "xyz9"], "\"xyz9\" must be"),
         (&["object", &odd], "must be 4 to 64"),
         (&["object", "abcd", "--raw", "--json"], "--json"),
         (&["manifest", "acme/shop.erp"], "must be REPO_ID:REVISION"),
@@ -330,7 +330,7 @@ fn bad_input_is_a_clear_refusal() {
         (&["diff", "acme/shop.erp:main"], "REPO_ID:REVISION"),
         (
             &["diff", "acme/shop.erp:main", "x"],
-            "«x» must be REPO_ID:REVISION",
+            "\"x\" must be REPO_ID:REVISION",
         ),
         (&["check", "--fast"], "--fast"),
     ] {

@@ -87,7 +87,7 @@ pub(super) fn json(
 ) -> Result<Reply, Error> {
     if context.query.text("path")?.is_some() {
         return Err(Error::malformed(
-            "query parameter «path» is only for an archive",
+            "query parameter \"path\" is only for an archive",
         ));
     }
     let Batch { message, actions } = json_body::read(body)?;
@@ -208,7 +208,7 @@ impl ActionJson {
 fn in_action(index: usize, path: &str, error: Error) -> Error {
     match error {
         Error::Malformed(reason) => {
-            Error::Malformed(format!("action {} («{path}»): {reason}", index + 1))
+            Error::Malformed(format!("action {} (\"{path}\"): {reason}", index + 1))
         }
         other => other,
     }
@@ -244,7 +244,7 @@ fn files_of(
             EntryType::Regular => {}
             _ => {
                 return Err(Error::Malformed(format!(
-                    "archive entry «{name}»: only files and folders can be stored"
+                    "archive entry \"{name}\": only files and folders can be stored"
                 )));
             }
         }
@@ -255,7 +255,7 @@ fn files_of(
             return Err(Error::malformed("malformed archive: it is cut short"));
         }
         let path = path_in_archive(&name, under)
-            .map_err(|error| Error::Malformed(format!("archive entry «{name}»: {error}")))?;
+            .map_err(|error| Error::Malformed(format!("archive entry \"{name}\": {error}")))?;
         files.push((path, mode & 0o111 != 0, bytes.into()));
         check_count(files.len())?;
     }

@@ -68,7 +68,7 @@ pub(super) fn show(
     let new = side(&project, &branch, to)?;
     if unified {
         let path = path.ok_or_else(|| {
-            Error::malformed("query parameter «path» is missing: a text diff is of one file")
+            Error::malformed("query parameter \"path\" is missing: a text diff is of one file")
         })?;
         return Ok(file::text(repo::text_diff(&old, &new, &path)?));
     }

@@ -57,7 +57,11 @@ pub(super) fn list(context: &RequestContext, caller: &Caller) -> Result<Reply, E
     let accessible = match context.query.text("scope")? {
         None => false,
         Some("accessible") => true,
-        Some(_) => return Err(Error::malformed("scope is invalid: it can be «accessible»")),
+        Some(_) => {
+            return Err(Error::malformed(
+                "scope is invalid: it can be \"accessible\"",
+            ));
+        }
     };
     let projects = context.gate().projects(caller, accessible)?;
     let shown: Vec<_> = projects

@@ -86,7 +86,7 @@ pub(in crate::http) fn only_if_absent(headers: &HeaderMap) -> Result<bool, Error
         return Ok(true);
     }
     Err(Error::malformed(
-        "If-None-Match: only «*» is understood on a change",
+        "If-None-Match: only \"*\" is understood on a change",
     ))
 }
 

@@ -53,7 +53,7 @@ pub(in crate::http) fn check(head: &Parts) -> Result<(), Error> {
     check_expect(&head.headers)?;
     check_coding(&head.headers)?;
     if head.uri.path() == "*" && head.method != Method::OPTIONS {
-        return Err(Error::malformed("the target «*» is only for OPTIONS"));
+        return Err(Error::malformed("the target \"*\" is only for OPTIONS"));
     }
     Ok(())
 }

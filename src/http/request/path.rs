@@ -32,7 +32,7 @@ pub(in crate::http) fn decode(text: &str) -> Result<Cow<'_, str>, Error> {
         .all(|rest| rest.len() >= 2 && rest.as_bytes()[..2].iter().all(u8::is_ascii_hexdigit));
     if !escapes_fine {
         return Err(Error::malformed(
-            "malformed percent escape: «%» must be followed by two hexadecimal digits",
+            "malformed percent escape: \"%\" must be followed by two hexadecimal digits",
         ));
     }
     percent_decode_str(text)

@@ -45,7 +45,7 @@ impl Query {
     /// The key is absent, empty, or was given twice.
     pub(in crate::http) fn required(&self, key: &str) -> Result<&str, Error> {
         self.text(key)?
-            .ok_or_else(|| Error::Malformed(format!("query parameter «{key}» is missing")))
+            .ok_or_else(|| Error::Malformed(format!("query parameter \"{key}\" is missing")))
     }
 
     /// A yes or no; no when it is absent (contract section 1).
@@ -82,7 +82,9 @@ impl Query {
             .iter()
             .find(|(key, _)| !known.contains(&key.as_str()))
         {
-            Some((key, _)) => Err(Error::Malformed(format!("unknown query parameter «{key}»"))),
+            Some((key, _)) => Err(Error::Malformed(format!(
+                "unknown query parameter \"{key}\""
+            ))),
             None => Ok(()),
         }
     }
@@ -93,7 +95,7 @@ impl Query {
             if let Some((_, value)) = found.next() {
                 if found.next().is_some() {
                     return Err(Error::Malformed(format!(
-                        "parameter «{key}» is given twice"
+                        "parameter \"{key}\" is given twice"
                     )));
                 }
                 return Ok(Some(value));

@@ -453,11 +453,11 @@ fn require(condition: &Condition, file: Option<&FileEntry>) -> Result<()> {
 /// Says which action of a batch could not be done.
 fn name_action(index: usize, action: &BatchAction, error: Error) -> Error {
     let what = match action {
-        BatchAction::Create(path, _) => format!("create «{path}»"),
-        BatchAction::Update(path, _) => format!("update «{path}»"),
-        BatchAction::Put(path, ..) => format!("put «{path}»"),
-        BatchAction::Delete(path) => format!("delete «{path}»"),
-        BatchAction::Move { from, to, .. } => format!("move «{from}» to «{to}»"),
+        BatchAction::Create(path, _) => format!("create \"{path}\""),
+        BatchAction::Update(path, _) => format!("update \"{path}\""),
+        BatchAction::Put(path, ..) => format!("put \"{path}\""),
+        BatchAction::Delete(path) => format!("delete \"{path}\""),
+        BatchAction::Move { from, to, .. } => format!("move \"{from}\" to \"{to}\""),
     };
     match error {
         Error::Invalid { reason } => {

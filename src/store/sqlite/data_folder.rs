@@ -65,13 +65,13 @@ impl Folder {
                 }
             }
             Ok(text) if text.starts_with("siteconf ") => refuse(format!(
-                "the folder has format «{}», this version reads «{}»; use the version that wrote it",
+                "the folder has format \"{}\", this version reads \"{}\"; use the version that wrote it",
                 text.trim_end(),
                 FORMAT.trim_end()
             )),
             Ok(_) => refuse("FORMAT does not name a format of siteconf".to_owned()),
             Err(e) if e.kind() == io::ErrorKind::NotFound => {
-                refuse("no store here; «siteconf serve» makes one on its first start".to_owned())
+                refuse("no store here; \"siteconf serve\" makes one on its first start".to_owned())
             }
             Err(e) => Err(StoreError::io("reading FORMAT", e)),
         }
@@ -235,7 +235,7 @@ fn refuse_foreign(root: &Path) -> Result<()> {
             .file_name();
         if !OWN_NAMES.iter().any(|own| name == *own) {
             let reason = format!(
-                "the folder is not empty and holds no store («{}» is in it); name an empty folder",
+                "the folder is not empty and holds no store (\"{}\" is in it); name an empty folder",
                 name.to_string_lossy()
             );
             return Err(StoreError::Folder {

@@ -54,7 +54,7 @@ pub(super) fn open_writer(path: &Path) -> Result<Connection> {
     let mode: String = db.pragma_update_and_check(None, "journal_mode", "wal", |row| row.get(0))?;
     if mode != "wal" {
         let reason =
-            format!("the database cannot use a write-ahead log here (it is in mode «{mode}»)");
+            format!("the database cannot use a write-ahead log here (it is in mode \"{mode}\")");
         return Err(StoreError::Folder {
             path: path.to_owned(),
             reason,
