@@ -1,5 +1,6 @@
 //! A store that counts.
 
+use std::sync::Arc;
 use std::sync::{Mutex, MutexGuard};
 
 use bytes::Bytes;
@@ -71,11 +72,11 @@ impl<S: Store> Store for Counting<S> {
     fn ids_with_prefix(&self, prefix: &[u8], limit: usize) -> Result<Vec<ObjectId>> {
         self.store.ids_with_prefix(prefix, limit)
     }
-    fn record(&self, key: &str) -> Result<Option<Record>> {
+    fn record(&self, key: &str) -> Result<Option<Arc<Record>>> {
         self.passed().record_reads += 1;
         self.store.record(key)
     }
-    fn scan(&self, scan: Scan<'_>) -> Result<Vec<Record>> {
+    fn scan(&self, scan: Scan<'_>) -> Result<Vec<Arc<Record>>> {
         self.passed().record_reads += 1;
         self.store.scan(scan)
     }

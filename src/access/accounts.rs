@@ -6,12 +6,13 @@ use super::account::Account;
 use super::error::{Error, Result};
 use super::keys;
 use super::password::PasswordHash;
-use super::records::{Kept, Records, until_won};
+use super::records::{Records, until_won};
 use super::rights::role::Role;
 use super::sessions;
 use crate::base::account_name::AccountName;
 use crate::base::clock::Clock;
 use crate::repo::Projects;
+use crate::store::Versioned;
 use crate::store::{Batch, Expect};
 
 /// All accounts of the service. Each change is durable when its function returns, and counts from
@@ -72,7 +73,7 @@ impl Accounts {
     }
 
     /// All accounts, in the order in which they were made.
-    pub fn list(&self) -> Result<Vec<Account>> {
+    pub fn list(&self) -> Result<Vec<Arc<Account>>> {
         let all = self.records.under(keys::ACCOUNTS)?;
         Ok(all.into_iter().map(|kept| kept.value).collect())
     }
@@ -81,12 +82,12 @@ impl Accounts {
     ///
     /// # Errors
     /// [`Error::NoSuchAccount`].
-    pub fn by_name(&self, name: &str) -> Result<Account> {
+    pub fn by_name(&self, name: &str) -> Result<Arc<Account>> {
         Ok(self.kept_by_name(name)?.value)
     }
 
     /// The account with this number, `None` if there is none.
-    pub fn by_number(&self, number: u64) -> Result<Option<Account>> {
+    pub fn by_number(&self, number: u64) -> Result<Option<Arc<Account>>> {
         Ok(self.kept(number)?.map(|kept| kept.value))
     }
 
@@ -137,7 +138,7 @@ impl Accounts {
     fn change(&self, name: &str, change: impl Fn(&mut Account)) -> Result<()> {
         until_won(|| {
             let kept = self.kept_by_name(name)?;
-            let mut account = kept.value.clone();
+            let mut account = Account::clone(&kept.value);
             change(&mut account);
             let mut batch = Batch::default();
             if account.generation != kept.value.generation {
@@ -148,7 +149,7 @@ impl Accounts {
         })
     }
 
-    fn kept_by_name(&self, name: &str) -> Result<Kept<Account>> {
+    fn kept_by_name(&self, name: &str) -> Result<Versioned<Account>> {
         let number = self.number_of(name)?;
         let kept = number.map(|number| self.kept(number)).transpose()?;
         kept.flatten().ok_or_else(|| Error::NoSuchAccount {
@@ -158,10 +159,10 @@ impl Accounts {
 
     fn number_of(&self, name: &str) -> Result<Option<u64>> {
         let number = self.records.get(&keys::account_name(name))?;
-        Ok(number.map(|kept| kept.value))
+        Ok(number.map(|kept| *kept.value))
     }
 
-    fn kept(&self, number: u64) -> Result<Option<Kept<Account>>> {
+    fn kept(&self, number: u64) -> Result<Option<Versioned<Account>>> {
         self.records.get(&keys::account(number))
     }
 }

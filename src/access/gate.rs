@@ -37,7 +37,7 @@ pub struct Gate {
 /// Somebody logged in, as read at the start of a request. Only [`Gate::session`] makes one.
 #[derive(Clone, Debug)]
 pub struct Caller {
-    pub(super) account: Account,
+    pub(super) account: Arc<Account>,
 }
 
 impl Caller {
@@ -82,7 +82,7 @@ impl Gate {
     /// # Errors
     /// [`Error::Unauthenticated`], in the same time and with the same text, for an unknown name, a
     /// wrong password and a disabled account; [`Error::TooManyLogins`].
-    pub fn login(&self, name: &str, password: &str) -> Result<(Secret, Account)> {
+    pub fn login(&self, name: &str, password: &str) -> Result<(Secret, Arc<Account>)> {
         let _pass = self.logins.enter()?;
         let known = match self.accounts.by_name(name) {
             Ok(account) => Some(account),
@@ -167,7 +167,7 @@ impl Gate {
     /// The name of a project's owner, empty when that account is gone.
     pub fn owner_name(&self, project: &Project) -> Result<String> {
         let owner = self.accounts.by_number(project.owner())?;
-        Ok(owner.map_or_else(String::new, |owner| owner.name))
+        Ok(owner.map_or_else(String::new, |owner| owner.name.clone()))
     }
 
     /// Makes a project that belongs to the caller.
@@ -182,11 +182,6 @@ impl Gate {
             return Err(Error::Forbidden);
         }
         Ok(self.repository.create_project(id, account.number)?)
-    }
-
-    /// A number that changes whenever a record may have changed, and with it what anybody may read.
-    pub fn generation(&self) -> Result<u64> {
-        Ok(self.repository.store().generation()?)
     }
 
     /// Seals what a client keeps for the service, as [`ServerKey::seal`].

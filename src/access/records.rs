@@ -6,23 +6,7 @@ use std::sync::Arc;
 use serde::de::DeserializeOwned;
 
 use super::error::{Error, Result};
-use crate::store::{Batch, Expect, Record, Scan, Store, StoreError, Version};
-
-/// A value as it was read, with the version that a change of it expects.
-#[derive(Clone, Debug)]
-pub(super) struct Kept<T> {
-    /// The value.
-    pub(super) value: T,
-    /// The write that made it.
-    pub(super) version: Version,
-}
-
-impl<T> Kept<T> {
-    /// What a change of this value expects to find.
-    pub(super) fn expect(&self) -> Expect {
-        Expect::Version(self.version)
-    }
-}
+use crate::store::{Batch, Store, StoreError, Versioned};
 
 /// The records of this layer.
 #[derive(Clone, Debug)]
@@ -38,36 +22,29 @@ impl Records {
     }
 
     /// The value under this key, `None` if there is none.
-    pub(super) fn get<T: DeserializeOwned>(&self, key: &str) -> Result<Option<Kept<T>>> {
-        Ok(self.store.record(key)?.map(decode).transpose()?)
+    pub(super) fn get<T>(&self, key: &str) -> Result<Option<Versioned<T>>>
+    where
+        T: DeserializeOwned + Send + Sync + 'static,
+    {
+        Ok(self.store.value(key)?)
     }
 
     /// The values under a prefix, in the order of their keys.
-    pub(super) fn under<T: DeserializeOwned>(&self, prefix: &str) -> Result<Vec<Kept<T>>> {
-        let records = self.store.scan(Scan::prefix(prefix))?;
-        Ok(records
-            .into_iter()
-            .map(decode)
-            .collect::<std::result::Result<_, _>>()?)
+    pub(super) fn under<T>(&self, prefix: &str) -> Result<Vec<Versioned<T>>>
+    where
+        T: DeserializeOwned + Send + Sync + 'static,
+    {
+        Ok(self.store.values(prefix)?)
     }
 
     /// True if there is nothing under a prefix.
     pub(super) fn is_empty(&self, prefix: &str) -> Result<bool> {
-        let first = Scan {
-            limit: 1,
-            ..Scan::prefix(prefix)
-        };
-        Ok(self.store.scan(first)?.is_empty())
+        Ok(self.store.is_empty_under(prefix)?)
     }
 
-    /// Takes the next number of a counter, as part of the batch: of two batches that took the same
-    /// number, one is refused with [`StoreError::Conflict`]. Numbers start at 1 and are never reused.
+    /// Takes the next number of a counter, as `Store::next_number`.
     pub(super) fn next_number(&self, counter: &str, batch: &mut Batch) -> Result<u64> {
-        let last = self.get::<u64>(counter)?;
-        let expect = last.as_ref().map_or(Expect::Absent, Kept::expect);
-        let number = last.map_or(0, |kept| kept.value) + 1;
-        batch.write(counter.to_owned(), expect, &number);
-        Ok(number)
+        Ok(self.store.next_number(counter, batch)?)
     }
 
     /// Makes the batch durable and visible.
@@ -91,16 +68,5 @@ pub(super) fn until_won<T>(mut attempt: impl FnMut() -> Result<T>) -> Result<T> 
             Err(Error::Store(StoreError::Conflict { .. })) => {}
             outcome => return outcome,
         }
-    }
-}
-
-fn decode<T: DeserializeOwned>(record: Record) -> std::result::Result<Kept<T>, StoreError> {
-    let version = record.version;
-    match serde_json::from_slice(&record.value) {
-        Ok(value) => Ok(Kept { value, version }),
-        Err(source) => Err(StoreError::DamagedRecord {
-            key: record.key,
-            source,
-        }),
     }
 }

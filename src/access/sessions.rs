@@ -8,12 +8,13 @@ use super::account::Account;
 use super::accounts::Accounts;
 use super::error::{Error, Result, UNAUTHORIZED};
 use super::keys;
-use super::records::{Kept, Records};
+use super::records::Records;
 use crate::base::clock::{Clock, Timestamp};
 use crate::base::id::Sha256;
 use crate::base::limits::SESSIONS_PER_ACCOUNT_MAX;
 use crate::base::secret::Secret;
 use crate::repo::Projects;
+use crate::store::Versioned;
 use crate::store::{Batch, Expect};
 
 /// Longest time, in seconds, by which the record of a session's last use may be behind.
@@ -127,7 +128,7 @@ impl Sessions {
     /// # Errors
     /// [`Error::Unauthenticated`] when the session is unknown, has passed, or was ended by a logout, a
     /// change of the password or the disabling of the account.
-    pub(super) fn account(&self, secret: &Secret) -> Result<Account> {
+    pub(super) fn account(&self, secret: &Secret) -> Result<Arc<Account>> {
         let refused = Error::Unauthenticated(UNAUTHORIZED);
         let Some(kept) = self.kept(secret.digest())? else {
             return Err(refused);
@@ -162,13 +163,13 @@ impl Sessions {
     }
 
     /// Records the use, expecting the version read: a logout meanwhile must not be undone.
-    fn touch(&self, kept: &Kept<Session>, now: Timestamp) {
+    fn touch(&self, kept: &Versioned<Session>, now: Timestamp) {
         if kept.value.last_seen.plus_s(self.lifetimes.touch_after_s()) > now {
             return;
         }
         let session = Session {
             last_seen: now,
-            ..kept.value.clone()
+            ..Session::clone(&kept.value)
         };
         let mut batch = Batch::default();
         batch.write(keys::session(session.digest), kept.expect(), &session);
@@ -176,7 +177,7 @@ impl Sessions {
             .commit_if_possible(batch, "the last use of a session");
     }
 
-    fn kept(&self, digest: Sha256) -> Result<Option<Kept<Session>>> {
+    fn kept(&self, digest: Sha256) -> Result<Option<Versioned<Session>>> {
         self.records.get(&keys::session(digest))
     }
 }
@@ -194,7 +195,7 @@ fn forget(account: u64, digest: Sha256, batch: &mut Batch) {
     batch.delete(keys::account_session(account, digest), Expect::Anything);
 }
 
-fn sessions_of(records: &Records, account: u64) -> Result<Vec<SessionOfAccount>> {
+fn sessions_of(records: &Records, account: u64) -> Result<Vec<Arc<SessionOfAccount>>> {
     let kept = records.under(&keys::account_sessions(account))?;
     Ok(kept.into_iter().map(|kept| kept.value).collect())
 }

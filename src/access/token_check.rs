@@ -1,9 +1,11 @@
 //! Whether a token counts for a request, and the binding to its first instance.
 
+use std::sync::Arc;
+
 use super::account::Account;
 use super::error::{Error, Result, UNAUTHORIZED};
 use super::keys;
-use super::records::{Kept, until_won};
+use super::records::until_won;
 use super::rights::permission::Permissions;
 use super::token::{Token, TokenOfDigest, TokenView};
 use super::tokens::Tokens;
@@ -12,6 +14,7 @@ use crate::base::limits::INSTANCE_ID_BYTES_MAX;
 use crate::base::secret::{Fingerprint, Secret, ServerKey};
 use crate::repo::Project;
 use crate::store::Batch;
+use crate::store::Versioned;
 
 /// Longest time, in seconds, by which the record of a token's last use may be behind.
 const LAST_USED_BEHIND_S_MAX: u64 = 60;
@@ -19,8 +22,8 @@ const LAST_USED_BEHIND_S_MAX: u64 = 60;
 /// Somebody who showed a token that counts, and the token's owner, as read at one moment.
 #[derive(Clone, Debug)]
 pub struct TokenHolder {
-    pub(super) owner: Account,
-    pub(super) token: Token,
+    pub(super) owner: Arc<Account>,
+    pub(super) token: Arc<Token>,
     at: Timestamp,
 }
 
@@ -60,14 +63,25 @@ impl Tokens {
         until_won(|| {
             let now = self.clock.now();
             let (kept, owner) = self.known(secret, now)?;
-            let mut token = kept.value.clone();
-            if token.fingerprint_required && bind(&mut token, key, instance)? {
-                token.last_used_at = Some(now);
-                self.records.commit(change_of(&kept, &token))?;
-            } else if is_behind(token.last_used_at, now) {
-                token.last_used_at = Some(now);
-                self.records
-                    .commit_if_possible(change_of(&kept, &token), "the last use of a token");
+            let mut token = Arc::clone(&kept.value);
+            let bound = match token.fingerprint_required {
+                true => bind(&token, key, instance)?,
+                false => None,
+            };
+            if bound.is_some() || is_behind(token.last_used_at, now) {
+                let used = Token {
+                    last_used_at: Some(now),
+                    fingerprint: bound.clone().or_else(|| token.fingerprint.clone()),
+                    ..Token::clone(&token)
+                };
+                let change = change_of(&kept, &used);
+                if bound.is_some() {
+                    self.records.commit(change)?;
+                } else {
+                    self.records
+                        .commit_if_possible(change, "the last use of a token");
+                }
+                token = Arc::new(used);
             }
             Ok(TokenHolder {
                 owner,
@@ -78,12 +92,12 @@ impl Tokens {
     }
 
     /// The token and its owner, if it counts.
-    fn known(&self, secret: &Secret, now: Timestamp) -> Result<(Kept<Token>, Account)> {
+    fn known(&self, secret: &Secret, now: Timestamp) -> Result<(Versioned<Token>, Arc<Account>)> {
         let refused = || Error::Unauthenticated(UNAUTHORIZED);
         let lead = self.records.get(&keys::token_digest(secret.digest()))?;
-        let lead: TokenOfDigest = lead.ok_or_else(refused)?.value;
+        let lead: Arc<TokenOfDigest> = lead.ok_or_else(refused)?.value;
         let kept = self.records.get(&keys::token(lead.account, lead.token))?;
-        let kept: Kept<Token> = kept.ok_or_else(refused)?;
+        let kept: Versioned<Token> = kept.ok_or_else(refused)?;
         if kept.value.has_expired(now) {
             self.note_expired(&kept);
             return Err(refused());
@@ -93,11 +107,11 @@ impl Tokens {
         Ok((kept, owner))
     }
 
-    fn note_expired(&self, kept: &Kept<Token>) {
+    fn note_expired(&self, kept: &Versioned<Token>) {
         if !kept.value.found_expired {
             let token = Token {
                 found_expired: true,
-                ..kept.value.clone()
+                ..Token::clone(&kept.value)
             };
             self.records
                 .commit_if_possible(change_of(kept, &token), "the expiry of a token");
@@ -105,24 +119,23 @@ impl Tokens {
     }
 }
 
-/// Compares the instance with the one that the token is bound to. True when it was bound to none,
-/// and now is to this one, in the value: the caller makes it durable.
-fn bind(token: &mut Token, key: &ServerKey, instance: Option<&[u8]>) -> Result<bool> {
+/// Compares the instance with the one that the token is bound to. Gives the instance's fingerprint
+/// when the token is bound to none: the caller binds it, durably.
+fn bind(token: &Token, key: &ServerKey, instance: Option<&[u8]>) -> Result<Option<String>> {
     let instance = instance.filter(|id| is_instance_id(id));
     let shown = key.fingerprint(token.number, instance.ok_or(Error::FingerprintMismatch)?);
     let Some(bound) = &token.fingerprint else {
-        token.fingerprint = Some(shown.to_hex());
-        return Ok(true);
+        return Ok(Some(shown.to_hex()));
     };
     let bound = Fingerprint::parse(bound);
     if bound.is_some_and(|bound| bound.matches(&shown)) {
-        return Ok(false);
+        return Ok(None);
     }
     tracing::warn!(token = token.number, "a token was used by another instance");
     Err(Error::FingerprintMismatch)
 }
 
-fn change_of(kept: &Kept<Token>, token: &Token) -> Batch {
+fn change_of(kept: &Versioned<Token>, token: &Token) -> Batch {
     let mut batch = Batch::default();
     let key = keys::token(token.account, token.number);
     batch.write(key, kept.expect(), token);

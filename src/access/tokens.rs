@@ -6,13 +6,14 @@ use super::account::Account;
 use super::accounts::Accounts;
 use super::error::{Error, Result};
 use super::keys;
-use super::records::{Kept, Records, until_won};
+use super::records::{Records, until_won};
 use super::token::{NewToken, Token, TokenChange, TokenOfDigest, TokenView, check_token_name};
 use super::token_scope::Scope;
 use crate::base::clock::Clock;
 use crate::base::limits::TOKENS_PER_ACCOUNT_MAX;
 use crate::base::secret::Secret;
 use crate::repo::Projects;
+use crate::store::Versioned;
 use crate::store::{Batch, Expect};
 
 /// All read tokens of the service. Each change is durable when its function returns, and counts from
@@ -106,7 +107,7 @@ impl Tokens {
         let scope = scope.transpose()?;
         until_won(|| {
             let kept = self.kept(account, id)?.ok_or(Error::NoSuchToken)?;
-            let mut token = kept.value.clone();
+            let mut token = Token::clone(&kept.value);
             token.apply(change, scope.as_ref());
             let mut batch = Batch::default();
             let key = keys::token(account.number, token.number);
@@ -135,12 +136,12 @@ impl Tokens {
         token.view(&account.name, self.clock.now())
     }
 
-    fn kept_of(&self, account: &Account) -> Result<Vec<Kept<Token>>> {
+    fn kept_of(&self, account: &Account) -> Result<Vec<Versioned<Token>>> {
         self.records.under(&keys::tokens(account.number))
     }
 
     /// A token of an account by its id: a decimal number in its one spelling.
-    fn kept(&self, account: &Account, id: &str) -> Result<Option<Kept<Token>>> {
+    fn kept(&self, account: &Account, id: &str) -> Result<Option<Versioned<Token>>> {
         let number = id.parse::<u64>().ok();
         let Some(number) = number.filter(|number| number.to_string() == id) else {
             return Ok(None);

@@ -3,13 +3,24 @@
 use std::fmt;
 
 use super::limits::BRANCH_BYTES_MAX;
+use serde::{Deserialize, Serialize};
+
 use super::name_error::{NameError, is_deceptive};
 use super::snapshot_version::SnapshotVersion;
 
 /// A branch name: git's rules for references, and nothing that a revision could be mistaken for
 /// (contract section 3). Slashes are allowed.
-#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String")]
 pub struct BranchName(String);
+
+impl TryFrom<String> for BranchName {
+    type Error = NameError;
+
+    fn try_from(text: String) -> Result<Self, NameError> {
+        Self::parse(&text)
+    }
+}
 
 impl BranchName {
     /// Checks a decoded name.

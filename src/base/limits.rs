@@ -101,8 +101,12 @@ pub const OBJECTS_UNINDEXED: usize = 65_536;
 /// Tombstones kept for readers that ask what was deleted since.
 pub const TOMBSTONES_KEPT: u64 = 100_000;
 
-/// Memory for records and for folders of records, in bytes each.
-pub const RECORD_CACHE_BYTES: u64 = 16 << 20;
+/// Memory for single records, in bytes: some 40,000 clients, each with its token.
+pub const RECORD_CACHE_BYTES: u64 = 48 << 20;
+/// Memory for folders of records, in bytes.
+pub const FOLDER_CACHE_BYTES: u64 = 16 << 20;
+/// Folders of records whose state is known, entries of some hundred bytes.
+pub const FOLDER_STATES_KEPT: usize = 16_384;
 /// Memory for decoded nodes, in bytes.
 pub const NODE_CACHE_BYTES: u64 = 64 << 20;
 /// Decoded manifests kept in memory, entries of some hundred bytes.

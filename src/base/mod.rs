@@ -3,14 +3,16 @@
 //! Nothing here does input or output, and nothing here knows another layer.
 
 pub mod account_name;
-pub mod at_hand;
 pub mod branch_name;
 pub mod clock;
 pub mod digest;
 pub mod file_path;
 pub mod id;
 pub mod limits;
+mod may_block;
 pub mod name_error;
 pub mod repo_id;
 pub mod secret;
 pub mod snapshot_version;
+
+pub use may_block::may_block;

@@ -3,6 +3,8 @@
 use std::fmt;
 
 use super::limits::{PROJECT_NAME_BYTES_MAX, PROJECT_TYPE_BYTES_MAX};
+use serde::{Deserialize, Serialize};
+
 use super::name_error::NameError;
 
 /// The part of the name under which public projects live.
@@ -12,8 +14,17 @@ const PUBLIC_PREFIX: &str = "public/";
 ///
 /// # Invariants
 /// The last dot separates the name from the type; both passed their rules.
-#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String")]
 pub struct RepoId(String);
+
+impl TryFrom<String> for RepoId {
+    type Error = NameError;
+
+    fn try_from(text: String) -> Result<Self, NameError> {
+        Self::parse(&text)
+    }
+}
 
 impl RepoId {
     /// Checks a name and a type and joins them.

@@ -30,7 +30,7 @@ pub(super) fn serve(settings: &Settings, streams: &mut Streams<'_>) -> Result<()
     raise_open_files();
 
     let store = SqliteStore::open_locked(&settings.data)?;
-    let folder = store.folder().clone();
+    let folder = store.data_folder().clone();
     let store: Arc<dyn Store> = Arc::new(RecordCache::new(store));
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let repository = Projects::new(store, Arc::clone(&clock));

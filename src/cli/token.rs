@@ -1,5 +1,7 @@
 //! Read tokens from the command line.
 
+use std::sync::Arc;
+
 use serde::Serialize;
 
 use super::args::{TokenCommand, TokenCreate};
@@ -138,7 +140,7 @@ fn parse_time(text: &str) -> Result<Timestamp> {
 }
 
 /// The account that has this token. Ids are unique in the service.
-fn owner_of(tokens: &Tokens, opened: &Opened, id: &str) -> Result<Account> {
+fn owner_of(tokens: &Tokens, opened: &Opened, id: &str) -> Result<Arc<Account>> {
     for account in opened.accounts.list()? {
         if tokens.list(&account)?.iter().any(|token| token.id == id) {
             return Ok(account);

@@ -59,7 +59,11 @@ pub(super) fn run(command: UserCommand, opened: &Opened, streams: &mut Streams<'
             show(&password, streams)
         }
         UserCommand::List { json } => {
-            let rows: Vec<_> = accounts.list()?.iter().map(Row::from).collect();
+            let rows: Vec<_> = accounts
+                .list()?
+                .iter()
+                .map(|account| Row::from(account.as_ref()))
+                .collect();
             output::list(streams.out, json, &rows)
         }
         UserCommand::Passwd {

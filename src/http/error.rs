@@ -281,7 +281,6 @@ fn of_store(error: &StoreError) -> StatusCode {
     match error {
         StoreError::Full => StatusCode::INSUFFICIENT_STORAGE,
         StoreError::Busy
-        | StoreError::NotAtHand
         | StoreError::Stopped
         | StoreError::ReadOnly
         | StoreError::Conflict { .. } => StatusCode::SERVICE_UNAVAILABLE,

@@ -6,14 +6,16 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::node::Totals;
+use crate::base::branch_name::BranchName;
 use crate::base::clock::Timestamp;
 use crate::base::id::{ManifestId, Sha256};
+use crate::base::repo_id::RepoId;
 
 /// A project.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProjectRecord {
     /// Its identifier, `<name>.<type>`.
-    pub repo_id: String,
+    pub repo_id: RepoId,
     /// The account that owns it, by number.
     pub owner: u64,
     /// When it was made.
@@ -24,7 +26,7 @@ pub struct ProjectRecord {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BranchRecord {
     /// Its name.
-    pub name: String,
+    pub name: BranchName,
     /// The state it is in.
     pub manifest: ManifestId,
     /// The state's totals.

@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use super::records;
-use super::records::{commit_prepared, next_number, number_in};
+use super::records::commit_prepared;
 use super::{Error, Missing, Project, ProjectWriter, Result, Revision};
 use crate::base::branch_name::BranchName;
 use crate::base::clock::Timestamp;
@@ -12,7 +11,7 @@ use crate::manifest::{Draft, Editor};
 use crate::object::key;
 use crate::object::node::Totals;
 use crate::object::record::{BranchRecord, SnapshotRecord};
-use crate::store::{Batch, Expect, Scan, Store, StoreError, Version};
+use crate::store::{Batch, Expect, Scan, Store, StoreError, Version, Versioned};
 
 /// Records that are deleted with one commit after their branch is gone.
 const SWEEP_RECORDS: usize = 1000;
@@ -23,7 +22,6 @@ pub struct Branch {
     pub(super) project: Project,
     pub(super) number: u64,
     pub(super) version: Version,
-    pub(super) name: Arc<BranchName>,
     pub(super) record: Arc<BranchRecord>,
 }
 
@@ -32,11 +30,10 @@ impl Project {
     pub fn branches(&self) -> Result<Vec<Branch>> {
         let prefix = key::branches(self.number());
         let mut branches = Vec::new();
-        for record in self.repository.store().scan(Scan::prefix(&prefix))? {
-            let number = number_in(&record.key).unwrap_or_default();
-            branches.push(self.branch_of(number, records::decode(&record)?)?);
+        for record in self.repository.store().folder(&prefix)?.iter() {
+            branches.push(self.branch_of(record.number(), record.decode()?));
         }
-        branches.sort_by(|a, b| a.name.cmp(&b.name));
+        branches.sort_by(|a, b| a.name().cmp(b.name()));
         Ok(branches)
     }
 
@@ -45,10 +42,10 @@ impl Project {
     /// # Errors
     /// [`Missing::Branch`].
     pub fn branch(&self, name: &BranchName) -> Result<Branch> {
-        let store = self.repository.store().as_ref();
-        let number = records::read::<u64>(store, &key::branch_name(self.number(), name.as_str()))?;
+        let name_key = key::branch_name(self.number(), name.as_str());
+        let number = self.repository.store().value::<u64>(&name_key)?;
         let number = number.ok_or(Error::missing(Missing::Branch))?.value;
-        self.branch_by_number(number)?
+        self.branch_by_number(*number)?
             .ok_or(Error::missing(Missing::Branch))
     }
 
@@ -56,31 +53,23 @@ impl Project {
     /// first by name.
     pub fn default_branch(&self) -> Result<Option<Branch>> {
         let mut branches = self.branches()?;
-        let at = default_of(&branches.iter().map(|branch| branch.name.as_str()));
+        let at = default_of(&branches.iter().map(|branch| branch.name().as_str()));
         Ok(at.map(|at| branches.swap_remove(at)))
     }
 
     pub(super) fn branch_by_number(&self, number: u64) -> Result<Option<Branch>> {
-        let store = self.repository.store().as_ref();
-        let record = records::read(store, &key::branch(self.number(), number))?;
-        record
-            .map(|record| self.branch_of(number, record))
-            .transpose()
+        let store = self.repository.store();
+        let record = store.value(&key::branch(self.number(), number))?;
+        Ok(record.map(|record| self.branch_of(number, record)))
     }
 
-    fn branch_of(&self, number: u64, record: records::Versioned<BranchRecord>) -> Result<Branch> {
-        let name =
-            BranchName::parse(&record.value.name).map_err(|e| StoreError::DamagedRecord {
-                key: key::branch(self.number(), number),
-                source: serde::de::Error::custom(e),
-            })?;
-        Ok(Branch {
+    fn branch_of(&self, number: u64, record: Versioned<BranchRecord>) -> Branch {
+        Branch {
             project: self.clone(),
             number,
             version: record.version,
-            name: Arc::new(name),
-            record: Arc::new(record.value),
-        })
+            record: record.value,
+        }
     }
 }
 
@@ -95,7 +84,7 @@ fn default_of<'a>(names: &(impl Iterator<Item = &'a str> + Clone)) -> Option<usi
 impl Branch {
     /// Its name.
     pub fn name(&self) -> &BranchName {
-        &self.name
+        &self.record.name
     }
 
     /// What its head holds.
@@ -139,9 +128,9 @@ impl Branch {
     /// # Errors
     /// [`Missing::Snapshot`].
     pub fn snapshot(&self, version: SnapshotVersion) -> Result<Revision> {
-        let store = self.project.repository.store().as_ref();
+        let store = self.project.repository.store();
         let record =
-            records::read::<SnapshotRecord>(store, &key::snapshot(self.number, version.number()))?;
+            store.value::<SnapshotRecord>(&key::snapshot(self.number, version.number()))?;
         let record = record.ok_or(Error::missing(Missing::Snapshot))?.value;
         Ok(Revision::new(
             &self.project,
@@ -172,7 +161,7 @@ impl ProjectWriter {
         let objects = draft.take_objects();
         let now = repository.clock().now();
         let record = BranchRecord {
-            name: name.to_string(),
+            name: name.clone(),
             manifest,
             totals: totals.into(),
             snapshots: 0,
@@ -188,7 +177,7 @@ impl ProjectWriter {
             if store.record(&name_key)?.is_some() {
                 return Err(Error::Exists { what: "branch" });
             }
-            let number = next_number(store, key::BRANCH_COUNTER, batch)?;
+            let number = store.next_number(key::BRANCH_COUNTER, batch)?;
             batch.objects.clone_from(&objects);
             batch.required.push(manifest.into());
             batch.write(name_key.clone(), Expect::Absent, &number);
@@ -255,7 +244,7 @@ fn sweep(store: &dyn Store, prefix: &str) -> std::result::Result<(), StoreError>
         }
         let mut batch = Batch::default();
         for record in records {
-            batch.delete(record.key, Expect::Anything);
+            batch.delete(record.key.clone(), Expect::Anything);
         }
         store.commit(batch)?;
     }

@@ -10,10 +10,9 @@ use std::time::{Duration, Instant};
 use quick_cache::sync::Cache;
 
 use super::Result;
-use super::records;
-use crate::base::at_hand;
 use crate::base::id::{ManifestId, Sha256};
 use crate::base::limits::{DIGEST_CACHE_ENTRIES, DIGEST_STATES_BYTES};
+use crate::base::may_block;
 use crate::manifest::Nodes;
 use crate::manifest::digest::Digested;
 use crate::object::key;
@@ -188,13 +187,12 @@ impl Computed {
         if let Some(sha256) = self.known.get(&id) {
             return Ok(sha256);
         }
-        if !at_hand::may_wait() {
-            return Err(StoreError::NotAtHand);
-        }
         // Of many who ask at once, one computes and the others wait for it.
-        self.known.get_or_insert_with(&id, || match self.kept(id)? {
-            Some(sha256) => Ok(sha256),
-            None => self.compute(branch, id),
+        may_block(|| {
+            self.known.get_or_insert_with(&id, || match self.kept(id)? {
+                Some(sha256) => Ok(sha256),
+                None => self.compute(branch, id),
+            })
         })
     }
 
@@ -215,7 +213,7 @@ impl Computed {
     }
 
     fn kept(&self, id: ManifestId) -> std::result::Result<Option<Sha256>, StoreError> {
-        let record = records::read::<DigestRecord>(self.store().as_ref(), &key::digest(id))?;
+        let record = self.store().value::<DigestRecord>(&key::digest(id))?;
         Ok(record.map(|record| record.value.sha256))
     }
 }

@@ -1,7 +1,5 @@
 //! The history of a branch: its snapshots.
 
-use super::records;
-use super::records::number_in;
 use super::{Branch, Result, Revision};
 use crate::base::clock::Timestamp;
 use crate::base::snapshot_version::SnapshotVersion;
@@ -55,27 +53,23 @@ impl Branch {
     }
 
     fn snapshot_of(&self, record: &crate::store::Record) -> Result<Snapshot> {
-        let SnapshotRecord {
-            manifest,
-            totals,
-            reached_at,
-            reached_by,
-            created_at,
-            created_by,
-            operation,
-            path,
-            message,
-        } = records::decode(record)?.value;
+        let snapshot = record.decode::<SnapshotRecord>()?.value;
         Ok(Snapshot {
-            version: SnapshotVersion::new(number_in(&record.key).unwrap_or_default()),
-            revision: Revision::new(&self.project, self.number, manifest, totals.into(), true),
-            reached_at,
-            reached_by,
-            created_at,
-            created_by,
-            operation,
-            path,
-            message,
+            version: SnapshotVersion::new(record.number()),
+            revision: Revision::new(
+                &self.project,
+                self.number,
+                snapshot.manifest,
+                snapshot.totals.into(),
+                true,
+            ),
+            reached_at: snapshot.reached_at,
+            reached_by: snapshot.reached_by.clone(),
+            created_at: snapshot.created_at,
+            created_by: snapshot.created_by.clone(),
+            operation: snapshot.operation,
+            path: snapshot.path.clone(),
+            message: snapshot.message.clone(),
         })
     }
 }

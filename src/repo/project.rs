@@ -2,21 +2,19 @@
 
 use std::sync::Arc;
 
-use super::records;
-use super::records::{commit_prepared, next_number, number_in};
+use super::records::commit_prepared;
 use super::{Error, Missing, Projects, Result};
 use crate::base::clock::Timestamp;
 use crate::base::repo_id::RepoId;
 use crate::object::key;
 use crate::object::record::ProjectRecord;
-use crate::store::{Expect, Scan, StoreError};
+use crate::store::Expect;
 
 /// An opened project, for reading. A cheap handle.
 #[derive(Clone, Debug)]
 pub struct Project {
     pub(super) repository: Projects,
     number: u64,
-    repo_id: Arc<RepoId>,
     record: Arc<ProjectRecord>,
 }
 
@@ -29,7 +27,7 @@ impl Projects {
         let store = self.store().as_ref();
         let created_at = self.clock().now();
         let record = ProjectRecord {
-            repo_id: repo_id.to_string(),
+            repo_id: repo_id.clone(),
             owner,
             created_at,
         };
@@ -38,12 +36,12 @@ impl Projects {
             if store.record(&id_key)?.is_some() {
                 return Err(Error::Exists { what: "project" });
             }
-            let number = next_number(store, key::PROJECT_COUNTER, batch)?;
+            let number = store.next_number(key::PROJECT_COUNTER, batch)?;
             batch.write(id_key.clone(), Expect::Absent, &number);
             batch.write(key::project(number), Expect::Absent, &record);
             Ok(number)
         })?;
-        Ok(self.opened(number, repo_id.clone(), record))
+        Ok(self.opened(number, Arc::new(record)))
     }
 
     /// The project of this identifier.
@@ -51,10 +49,11 @@ impl Projects {
     /// # Errors
     /// [`Missing::Project`].
     pub fn project(&self, repo_id: &RepoId) -> Result<Project> {
-        let number =
-            records::read::<u64>(self.store().as_ref(), &key::project_id(repo_id.as_str()))?;
+        let number = self
+            .store()
+            .value::<u64>(&key::project_id(repo_id.as_str()))?;
         let number = number.ok_or(Error::missing(Missing::Project))?.value;
-        self.project_by_number(number)
+        self.project_by_number(*number)
     }
 
     /// The project of this number.
@@ -62,38 +61,26 @@ impl Projects {
     /// # Errors
     /// [`Missing::Project`].
     pub fn project_by_number(&self, number: u64) -> Result<Project> {
-        let record = records::read::<ProjectRecord>(self.store().as_ref(), &key::project(number))?;
-        self.project_of(
-            number,
-            record.ok_or(Error::missing(Missing::Project))?.value,
-        )
+        let record = self.store().value(&key::project(number))?;
+        let record = record.ok_or(Error::missing(Missing::Project))?;
+        Ok(self.opened(number, record.value))
     }
 
     /// All projects, in the byte order of their identifiers.
     pub fn projects(&self) -> Result<Vec<Project>> {
         let mut projects = Vec::new();
-        for record in self.store().scan(Scan::prefix(key::PROJECTS))? {
-            let number = number_in(&record.key).unwrap_or_default();
-            projects.push(self.project_of(number, records::decode(&record)?.value)?);
+        for record in self.store().folder(key::PROJECTS)?.iter() {
+            projects.push(self.opened(record.number(), record.decode()?.value));
         }
         projects.sort_by(|a, b| a.repo_id().cmp(b.repo_id()));
         Ok(projects)
     }
 
-    fn project_of(&self, number: u64, record: ProjectRecord) -> Result<Project> {
-        let repo_id = RepoId::parse(&record.repo_id).map_err(|e| StoreError::DamagedRecord {
-            key: key::project(number),
-            source: serde::de::Error::custom(e),
-        })?;
-        Ok(self.opened(number, repo_id, record))
-    }
-
-    fn opened(&self, number: u64, repo_id: RepoId, record: ProjectRecord) -> Project {
+    fn opened(&self, number: u64, record: Arc<ProjectRecord>) -> Project {
         Project {
             repository: self.clone(),
             number,
-            repo_id: Arc::new(repo_id),
-            record: Arc::new(record),
+            record,
         }
     }
 }
@@ -106,7 +93,7 @@ impl Project {
 
     /// Its identifier.
     pub fn repo_id(&self) -> &RepoId {
-        &self.repo_id
+        &self.record.repo_id
     }
 
     /// The number of the account that owns it.

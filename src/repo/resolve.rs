@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use super::records;
 use super::{Error, Missing, Project, Result, Revision};
 use crate::base::branch_name::BranchName;
 use crate::base::id::ManifestId;
@@ -104,7 +103,7 @@ impl Project {
             let branch = u64::from_str_radix(branch, 16).unwrap_or_default();
             // What was deleted with its branch is no longer a state of the project.
             if self.branch_by_number(branch)?.is_some() {
-                let commit: CommitRecord = records::decode(&record)?.value;
+                let commit = record.decode::<CommitRecord>()?.value;
                 found.insert(id.to_owned(), (branch, commit.manifest));
             }
         }

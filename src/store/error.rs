@@ -45,10 +45,6 @@ pub enum StoreError {
     /// Too much is waiting to be written: come back in a moment.
     #[error("too many changes are waiting to be written")]
     Busy,
-    /// It takes more than what is in memory, where nothing may be waited for
-    /// ([`crate::base::at_hand`]).
-    #[error("not in memory")]
-    NotAtHand,
     /// An earlier write failed, so nothing more is written until a restart.
     #[error("the store has stopped writing after a failed write; restart the service")]
     Stopped,

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::io;
-use std::sync::{Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use bytes::Bytes;
 
@@ -17,7 +17,7 @@ use crate::base::id::{BlobId, Kind, ObjectId};
 /// bytes of each object put have the id they are put under.
 #[derive(Debug, Default)]
 pub struct MemoryStore {
-    state: std::sync::Arc<Mutex<State>>,
+    state: Arc<Mutex<State>>,
 }
 
 #[derive(Debug, Default)]
@@ -52,11 +52,11 @@ impl Store for MemoryStore {
         Ok(ids.take(limit).copied().collect())
     }
 
-    fn record(&self, key: &str) -> Result<Option<Record>> {
+    fn record(&self, key: &str) -> Result<Option<Arc<Record>>> {
         Ok(self.state().records.get_key_value(key).map(to_record))
     }
 
-    fn scan(&self, scan: Scan<'_>) -> Result<Vec<Record>> {
+    fn scan(&self, scan: Scan<'_>) -> Result<Vec<Arc<Record>>> {
         let state = self.state();
         let from = scan.prefix.to_owned();
         let under = state
@@ -154,7 +154,7 @@ impl Store for MemoryStore {
     }
 
     fn stage(&self) -> Result<Box<dyn Staging>> {
-        let state = std::sync::Arc::clone(&self.state);
+        let state = Arc::clone(&self.state);
         Ok(Box::new(MemoryStaging {
             state,
             bytes: Vec::new(),
@@ -166,17 +166,13 @@ impl Store for MemoryStore {
     }
 }
 
-fn to_record((key, (version, value)): (&String, &(Version, Bytes))) -> Record {
-    Record {
-        key: key.clone(),
-        version: *version,
-        value: value.clone(),
-    }
+fn to_record((key, (version, value)): (&String, &(Version, Bytes))) -> Arc<Record> {
+    Arc::new(Record::new(key.clone(), *version, value.clone()))
 }
 
 #[derive(Debug)]
 struct MemoryStaging {
-    state: std::sync::Arc<Mutex<State>>,
+    state: Arc<Mutex<State>>,
     bytes: Vec<u8>,
 }
 

@@ -9,6 +9,7 @@ pub mod error;
 pub mod memory;
 pub mod objects;
 pub mod record_cache;
+pub mod records;
 pub mod sqlite;
 
 use std::fmt;
@@ -21,20 +22,10 @@ use crate::base::id::{BlobId, Kind, ObjectId, Sha256};
 
 pub use batch::{Batch, Expect, NewBody, NewObject, RecordWrite};
 pub use error::{Result, StoreError};
+pub use records::{Folder, Record, Versioned};
 
 /// A record's version: the number of the write that made it, rising through the whole store.
 pub type Version = u64;
-
-/// A mutable value under an ordered key.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Record {
-    /// The key.
-    pub key: String,
-    /// The write that made this value.
-    pub version: Version,
-    /// JSON.
-    pub value: Bytes,
-}
 
 /// Which records a scan wants.
 #[derive(Clone, Debug)]
@@ -137,10 +128,22 @@ pub trait Store: Send + Sync + fmt::Debug {
     fn ids_with_prefix(&self, prefix: &[u8], limit: usize) -> Result<Vec<ObjectId>>;
 
     /// The record under this key, `None` if there is none.
-    fn record(&self, key: &str) -> Result<Option<Record>>;
+    fn record(&self, key: &str) -> Result<Option<Arc<Record>>>;
 
     /// Records in the order of their keys.
-    fn scan(&self, scan: Scan<'_>) -> Result<Vec<Record>>;
+    fn scan(&self, scan: Scan<'_>) -> Result<Vec<Arc<Record>>>;
+
+    /// All records under a prefix that ends in a slash, in the order of their keys.
+    fn folder(&self, prefix: &str) -> Result<Folder> {
+        Ok(Arc::new(self.scan(Scan::prefix(prefix))?))
+    }
+
+    /// A number for what lies under a prefix that ends in a slash: as long as it stays the same, nothing
+    /// there has changed. It changes before a commit of this process is answered, and within the bound
+    /// of [`Store::foreign_writes`] of another's; it may change without a cause.
+    fn folder_state(&self, _prefix: &str) -> Result<u64> {
+        Ok(self.last_version()?.wrapping_add(self.foreign_writes()?))
+    }
 
     /// The version of the last write.
     fn last_version(&self) -> Result<Version>;
@@ -149,15 +152,10 @@ pub trait Store: Send + Sync + fmt::Debug {
     /// nobody else has, up to a bound of 20 ms. A process beside the daemon ends only after it.
     fn foreign_writes(&self) -> Result<u64>;
 
-    /// A number that changes whenever a record may have changed: before a commit of this process is
-    /// answered, and within the bound of [`Store::foreign_writes`] of another's.
-    fn generation(&self) -> Result<u64> {
-        Ok(self.last_version()?.wrapping_add(self.foreign_writes()?))
-    }
-
     /// Makes the whole batch durable and visible, or none of it. Batches of many callers share a
-    /// sync; one that is refused does not touch the others. Gives the version of the batch's last
-    /// write, or of the store's when it writes nothing; deleting what is not there is no write.
+    /// sync; one that is refused does not touch the others. Its writes get versions one after another,
+    /// in their order; it gives the last, or the store's when it writes nothing. Deleting what is not
+    /// there is no write.
     ///
     /// # Errors
     /// [`StoreError::Conflict`] when a record has not the version expected, [`StoreError::Missing`]

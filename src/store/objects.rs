@@ -10,6 +10,7 @@ use super::{Body, Result, Store, StoreError, StoredObject};
 use crate::base::digest::{byte_count, object_id};
 use crate::base::id::{BlobId, Kind, ObjectId, Sha256};
 use crate::base::limits::{BLOB_CACHE_BYTES, INLINE_BYTES_MAX, READ_CHUNK_BYTES, SOUND_BLOBS_KEPT};
+use crate::base::may_block;
 
 /// A blob that was held against its id.
 #[derive(Clone, Debug)]
@@ -137,7 +138,7 @@ impl Objects {
         if self.sound.get(&id).is_some() {
             return Ok(());
         }
-        if large_body_id(stored)
+        if may_block(|| large_body_id(stored))
             .map_err(|_| damaged(Kind::Blob, id.into(), "its file cannot be read whole"))?
             != id
         {

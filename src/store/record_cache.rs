@@ -1,54 +1,73 @@
 //! Records kept in memory over any store: those that were read, until they are written.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
 use quick_cache::sync::Cache;
 
+use super::records::Folder;
 use super::{Batch, Record, Result, Scan, Staging, Store, StoredObject, Version};
 use crate::base::id::ObjectId;
-use crate::base::limits::RECORD_CACHE_BYTES;
+use crate::base::limits::{FOLDER_CACHE_BYTES, FOLDER_STATES_KEPT, RECORD_CACHE_BYTES};
 
 /// Counts of changes to single records.
 const SHARES: usize = 256;
 
-/// Keeps what was read of a store's records: single ones, also their absence, and whole folders (a
-/// scan of a prefix that ends in a slash). What this process commits is renewed or dropped before the
-/// commit is answered; what another process writes is dropped within the bound of
-/// [`Store::foreign_writes`].
+/// Keeps what was read of a store's records: single ones, also their absence, and whole folders. What
+/// this process commits is renewed or dropped before the commit is answered; what another process
+/// writes is dropped within the bound of [`Store::foreign_writes`].
 #[derive(Debug)]
 pub struct RecordCache<S> {
     store: S,
-    records: Cache<String, Option<Record>, ByBytes>,
-    folders: Cache<String, Vec<Record>, ByBytes>,
-    /// Counts what makes anything kept doubtful: a folder read before is not kept after.
-    changes: AtomicU64,
-    /// The same for single records, several of which share a count.
-    changes_by_key: [AtomicU64; SHARES],
+    records: Cache<String, Option<Arc<Record>>, ByBytes>,
+    folders: Cache<String, Folder, ByBytes>,
+    /// See [`Store::folder_state`]. An entry goes when anything in its folder changes.
+    states: Cache<String, u64>,
+    last_state: AtomicU64,
+    /// Counts what makes single records that are kept doubtful; several share a count.
+    changes: [AtomicU64; SHARES],
     /// Held to keep a value and to drop values, so that no old value is kept after its drop.
     gate: Mutex<()>,
-    /// The foreign writes that were taken note of.
+    /// The foreign writes that were observed.
     foreign: AtomicU64,
 }
 
 #[derive(Clone, Debug)]
 struct ByBytes;
 
+/// What a record takes in memory: its value counts twice, for it is kept decoded, too.
 fn weight_of(record: &Record) -> u64 {
-    u64::try_from(96 + record.key.len() + record.value.len()).unwrap_or(u64::MAX)
+    u64::try_from(200 + record.key.len() + 2 * record.value.len()).unwrap_or(u64::MAX)
 }
 
-impl quick_cache::Weighter<String, Option<Record>> for ByBytes {
-    fn weight(&self, key: &String, record: &Option<Record>) -> u64 {
-        96 + u64::try_from(key.len()).unwrap_or(0) + record.as_ref().map_or(0, weight_of)
+impl quick_cache::Weighter<String, Option<Arc<Record>>> for ByBytes {
+    fn weight(&self, key: &String, record: &Option<Arc<Record>>) -> u64 {
+        let record = record.as_ref().map_or(0, |record| weight_of(record));
+        96 + u64::try_from(key.len()).unwrap_or(0) + record
     }
 }
 
-impl quick_cache::Weighter<String, Vec<Record>> for ByBytes {
-    fn weight(&self, key: &String, records: &Vec<Record>) -> u64 {
-        96 + u64::try_from(key.len()).unwrap_or(0) + records.iter().map(weight_of).sum::<u64>()
+impl quick_cache::Weighter<String, Folder> for ByBytes {
+    fn weight(&self, key: &String, folder: &Folder) -> u64 {
+        let records: u64 = folder.iter().map(|record| weight_of(record)).sum();
+        96 + u64::try_from(key.len()).unwrap_or(0) + records
     }
+}
+
+/// A write that was committed, or may have been.
+struct Write<'a> {
+    key: String,
+    /// The count of changes that the key shares in, and where it stood before the commit.
+    changes: &'a AtomicU64,
+    before: u64,
+    /// The record as it is then, where that is known.
+    record: Option<Arc<Record>>,
+}
+
+/// The folders that a key lies in, each with its slash.
+fn folders_of(key: &str) -> impl Iterator<Item = &str> {
+    key.match_indices('/').map(|(slash, _)| &key[..=slash])
 }
 
 impl<S: Store> RecordCache<S> {
@@ -58,9 +77,10 @@ impl<S: Store> RecordCache<S> {
         Self {
             store,
             records: Cache::with_weighter(items, RECORD_CACHE_BYTES, ByBytes),
-            folders: Cache::with_weighter(items / 16, RECORD_CACHE_BYTES, ByBytes),
-            changes: AtomicU64::new(0),
-            changes_by_key: [const { AtomicU64::new(0) }; SHARES],
+            folders: Cache::with_weighter(items / 16, FOLDER_CACHE_BYTES, ByBytes),
+            states: Cache::new(FOLDER_STATES_KEPT),
+            last_state: AtomicU64::new(0),
+            changes: [const { AtomicU64::new(0) }; SHARES],
             gate: Mutex::default(),
             foreign: AtomicU64::new(0),
         }
@@ -72,26 +92,26 @@ impl<S: Store> RecordCache<S> {
     }
 
     /// Drops everything if another process has written.
-    fn notice_foreign(&self) -> Result<()> {
+    fn observe_foreign(&self) -> Result<()> {
         let found = self.store.foreign_writes()?;
         if self.foreign.load(Ordering::Acquire) != found {
             let _gate = self.gate.lock().expect("no panic while held");
-            self.changes.fetch_add(1, Ordering::AcqRel);
-            for changes in &self.changes_by_key {
+            for changes in &self.changes {
                 changes.fetch_add(1, Ordering::AcqRel);
             }
             self.records.clear();
             self.folders.clear();
-            // Noted only now: who sees it noted must not find what was kept before.
+            self.states.clear();
+            // Stored only now: who sees it must not find what was kept before.
             self.foreign.store(found, Ordering::Release);
         }
         Ok(())
     }
 
-    /// Keeps a value unless what `count` counts has changed since it was `before`.
-    fn keep(&self, count: &AtomicU64, before: u64, keep: impl FnOnce()) {
+    /// Keeps a value while `still` holds.
+    fn keep(&self, still: impl FnOnce() -> bool, keep: impl FnOnce()) {
         let _gate = self.gate.lock().expect("no panic while held");
-        if count.load(Ordering::Acquire) == before {
+        if still() {
             keep();
         }
     }
@@ -100,46 +120,61 @@ impl<S: Store> RecordCache<S> {
         let mut hasher = DefaultHasher::new();
         key.hash(&mut hasher);
         let share = usize::try_from(hasher.finish() % SHARES as u64).unwrap_or(0);
-        &self.changes_by_key[share]
+        &self.changes[share]
     }
 
-    /// Takes note of writes that were committed, or may have been: renews what is kept of them where
-    /// the new record is known and nothing else has changed since the commit began, drops the rest.
-    fn note(&self, writes: &[Noted<'_>]) {
+    /// The state of a folder, known since `observe_foreign`.
+    fn state(&self, folder: &str) -> u64 {
+        if let Some(state) = self.states.get(folder) {
+            return state;
+        }
         let _gate = self.gate.lock().expect("no panic while held");
-        self.changes.fetch_add(1, Ordering::AcqRel);
+        // Another may have been first.
+        self.states.get(folder).unwrap_or_else(|| {
+            let state = self.last_state.fetch_add(1, Ordering::Relaxed) + 1;
+            self.states.insert(folder.to_owned(), state);
+            state
+        })
+    }
+
+    /// Renews what is kept of these writes where the new record is known and nothing else has changed
+    /// since the commit began, and drops the rest.
+    fn observe_own(&self, writes: &[Write<'_>]) {
+        let _gate = self.gate.lock().expect("no panic while held");
         let alone: Vec<bool> = writes
             .iter()
             .map(|write| write.changes.load(Ordering::Acquire) == write.before)
             .collect();
         for (write, alone) in writes.iter().zip(alone) {
             write.changes.fetch_add(1, Ordering::AcqRel);
-            match &write.record {
-                Some(record) if alone && self.records.contains_key(&write.key) => {
-                    self.records.insert(write.key.clone(), Some(record.clone()));
+            let known = write.record.as_ref().filter(|_| alone);
+            match known {
+                Some(record) if self.records.contains_key(&write.key) => {
+                    self.records
+                        .insert(write.key.clone(), Some(Arc::clone(record)));
                 }
                 _ => drop(self.records.remove(&write.key)),
             }
             for folder in folders_of(&write.key) {
-                self.folders.remove(folder);
+                if let Some((name, mut kept)) = self.folders.remove(folder)
+                    && let Some(record) = known
+                {
+                    put_into(Arc::make_mut(&mut kept), record);
+                    self.folders.insert(name, kept);
+                }
+                // Last: who reads the next state finds only what was renewed.
+                self.states.remove(folder);
             }
         }
     }
 }
 
-/// A write on its way.
-struct Noted<'a> {
-    key: String,
-    /// The count of changes that the key shares in, and where it stood before the commit.
-    changes: &'a AtomicU64,
-    before: u64,
-    /// The record as it is then, where that is known.
-    record: Option<Record>,
-}
-
-/// The folders that a key lies in, each with its slash.
-fn folders_of(key: &str) -> impl Iterator<Item = &str> {
-    key.match_indices('/').map(|(slash, _)| &key[..=slash])
+/// Puts a record into a folder in place of its older version.
+fn put_into(folder: &mut Vec<Arc<Record>>, record: &Arc<Record>) {
+    match folder.binary_search_by(|kept| kept.key.cmp(&record.key)) {
+        Ok(at) => folder[at] = Arc::clone(record),
+        Err(at) => folder.insert(at, Arc::clone(record)),
+    }
 }
 
 impl<S: Store> Store for RecordCache<S> {
@@ -155,48 +190,46 @@ impl<S: Store> Store for RecordCache<S> {
         self.store.ids_with_prefix(prefix, limit)
     }
 
-    fn record(&self, key: &str) -> Result<Option<Record>> {
-        self.notice_foreign()?;
+    fn record(&self, key: &str) -> Result<Option<Arc<Record>>> {
+        self.observe_foreign()?;
         if let Some(kept) = self.records.get(key) {
             return Ok(kept);
         }
         let changes = self.changes_of(key);
         let before = changes.load(Ordering::Acquire);
         let record = self.store.record(key)?;
-        self.keep(changes, before, || {
-            self.records.insert(key.to_owned(), record.clone());
-        });
+        self.keep(
+            || changes.load(Ordering::Acquire) == before,
+            || self.records.insert(key.to_owned(), record.clone()),
+        );
         Ok(record)
     }
 
-    fn scan(&self, scan: Scan<'_>) -> Result<Vec<Record>> {
-        let whole = scan.prefix.ends_with('/')
-            && scan.after.is_none()
-            && !scan.descending
-            && scan.limit == usize::MAX;
-        if !whole {
-            return self.store.scan(scan);
-        }
-        self.notice_foreign()?;
-        if let Some(kept) = self.folders.get(scan.prefix) {
+    fn scan(&self, scan: Scan<'_>) -> Result<Vec<Arc<Record>>> {
+        self.store.scan(scan)
+    }
+
+    fn folder(&self, prefix: &str) -> Result<Folder> {
+        self.observe_foreign()?;
+        if let Some(kept) = self.folders.get(prefix) {
             return Ok(kept);
         }
-        let before = self.changes.load(Ordering::Acquire);
-        let prefix = scan.prefix;
-        let records = self.store.scan(scan)?;
-        self.keep(&self.changes, before, || {
-            self.folders.insert(prefix.to_owned(), records.clone());
-        });
-        Ok(records)
+        let state = self.state(prefix);
+        let folder = self.store.folder(prefix)?;
+        self.keep(
+            || self.states.get(prefix) == Some(state),
+            || self.folders.insert(prefix.to_owned(), Arc::clone(&folder)),
+        );
+        Ok(folder)
+    }
+
+    fn folder_state(&self, prefix: &str) -> Result<u64> {
+        self.observe_foreign()?;
+        Ok(self.state(prefix))
     }
 
     fn last_version(&self) -> Result<Version> {
         self.store.last_version()
-    }
-
-    fn generation(&self) -> Result<u64> {
-        self.notice_foreign()?;
-        Ok(self.changes.load(Ordering::Acquire))
     }
 
     fn foreign_writes(&self) -> Result<u64> {
@@ -204,40 +237,33 @@ impl<S: Store> Store for RecordCache<S> {
     }
 
     fn commit(&self, batch: Batch) -> Result<Version> {
-        let mut noted: Vec<_> = batch
-            .writes
-            .iter()
-            .map(|write| {
-                let changes = self.changes_of(&write.key);
-                Noted {
+        let of_write = |write: &super::RecordWrite| {
+            let changes = self.changes_of(&write.key);
+            (
+                Write {
                     key: write.key.clone(),
                     changes,
                     before: changes.load(Ordering::Acquire),
-                    record: write.value.as_ref().map(|value| Record {
-                        key: write.key.clone(),
-                        version: 0,
-                        value: value.clone(),
-                    }),
-                }
-            })
-            .collect();
+                    record: None,
+                },
+                write.value.clone(),
+            )
+        };
+        let (mut writes, values): (Vec<_>, Vec<_>) = batch.writes.iter().map(of_write).unzip();
         let outcome = self.store.commit(batch);
-        // A deletion may have been none, and then it took no version: the others' are not known.
-        let known = noted.iter().all(|write| write.record.is_some());
-        match &outcome {
-            // The last write's version; each has its own, in their order.
-            Ok(last) if known => {
-                for (version, write) in (0..=*last).rev().zip(noted.iter_mut().rev()) {
-                    if let Some(record) = &mut write.record {
-                        record.version = version;
-                    }
-                }
+        // A deletion may have been none, and then it took no version: the others' are not known. After
+        // a failure nothing is.
+        if let Ok(last) = outcome
+            && values.iter().all(Option::is_some)
+        {
+            let versions = (0..=last).rev();
+            for ((write, value), version) in writes.iter_mut().zip(values).rev().zip(versions) {
+                write.record =
+                    value.map(|value| Arc::new(Record::new(write.key.clone(), version, value)));
             }
-            // After a failure too what is kept may be doubtful.
-            _ => noted.iter_mut().for_each(|write| write.record = None),
         }
-        if !noted.is_empty() {
-            self.note(&noted);
+        if !writes.is_empty() {
+            self.observe_own(&writes);
         }
         outcome
     }

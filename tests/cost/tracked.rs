@@ -53,9 +53,9 @@ pub(crate) struct Tracked<S> {
 }
 
 impl<S: Store> Tracked<S> {
-    fn track(&self, mut record: Record) -> Record {
-        record.value = self.alive.count(record.value);
-        record
+    fn track(&self, record: &Record) -> Arc<Record> {
+        let value = self.alive.count(record.value.clone());
+        Arc::new(Record::new(record.key.clone(), record.version, value))
     }
 }
 
@@ -69,13 +69,16 @@ impl<S: Store> Store for Tracked<S> {
     fn ids_with_prefix(&self, prefix: &[u8], limit: usize) -> Result<Vec<ObjectId>> {
         self.store.ids_with_prefix(prefix, limit)
     }
-    fn record(&self, key: &str) -> Result<Option<Record>> {
+    fn record(&self, key: &str) -> Result<Option<Arc<Record>>> {
         let found = self.store.record(key)?;
-        Ok(found.map(|record| self.track(record)))
+        Ok(found.map(|record| self.track(&record)))
     }
-    fn scan(&self, scan: Scan<'_>) -> Result<Vec<Record>> {
+    fn scan(&self, scan: Scan<'_>) -> Result<Vec<Arc<Record>>> {
         let found = self.store.scan(scan)?;
-        Ok(found.into_iter().map(|record| self.track(record)).collect())
+        Ok(found
+            .into_iter()
+            .map(|record| self.track(&record))
+            .collect())
     }
     fn last_version(&self) -> Result<Version> {
         self.store.last_version()

@@ -268,10 +268,10 @@ impl<S: Store> Store for Failing<S> {
     fn ids_with_prefix(&self, prefix: &[u8], limit: usize) -> Result<Vec<ObjectId>> {
         self.store.ids_with_prefix(prefix, limit)
     }
-    fn record(&self, key: &str) -> Result<Option<Record>> {
+    fn record(&self, key: &str) -> Result<Option<Arc<Record>>> {
         self.store.record(key)
     }
-    fn scan(&self, scan: Scan<'_>) -> Result<Vec<Record>> {
+    fn scan(&self, scan: Scan<'_>) -> Result<Vec<Arc<Record>>> {
         self.store.scan(scan)
     }
     fn last_version(&self) -> Result<Version> {

@@ -2,7 +2,7 @@
 
 use siteconf::store::record_cache::RecordCache;
 use siteconf::store::sqlite::SqliteStore;
-use siteconf::store::{Batch, Expect, Scan, Store};
+use siteconf::store::{Batch, Expect, Store};
 
 fn write(store: &dyn Store, key: &str, value: u64) {
     let mut batch = Batch::default();
@@ -11,7 +11,7 @@ fn write(store: &dyn Store, key: &str, value: u64) {
 }
 
 fn values(store: &dyn Store, prefix: &str) -> Vec<String> {
-    let records = store.scan(Scan::prefix(prefix)).unwrap();
+    let records = store.folder(prefix).unwrap();
     records
         .iter()
         .map(|record| String::from_utf8(record.value.to_vec()).unwrap())
@@ -154,4 +154,53 @@ fn writers_of_one_record_and_their_readers_never_go_back() {
         store.record("a/b").unwrap(),
         store.inner().record("a/b").unwrap()
     );
+}
+
+#[test]
+fn a_folder_is_renewed_by_each_kind_of_write_and_its_state_tells_of_it() {
+    let root = tempfile::tempdir().unwrap();
+    let store = RecordCache::new(SqliteStore::open_locked(root.path()).unwrap());
+    let mut last = store.folder_state("a/").unwrap();
+    let mut changed = |what: &str| {
+        let state = store.folder_state("a/").unwrap();
+        assert_ne!(state, last, "{what}");
+        last = state;
+    };
+    for (key, value, expected) in [
+        ("a/m", 1, &["1"][..]),
+        ("a/z", 2, &["1", "2"]),
+        ("a/b", 3, &["3", "1", "2"]),
+        ("a/m", 4, &["3", "4", "2"]),
+    ] {
+        write(&store, key, value);
+        changed(key);
+        assert_eq!(values(&store, "a/"), expected);
+        assert_eq!(
+            store.folder("a/").unwrap(),
+            store.inner().folder("a/").unwrap()
+        );
+    }
+    let mut batch = Batch::default();
+    batch.delete("a/m".to_owned(), Expect::Anything);
+    store.commit(batch).unwrap();
+    changed("a deletion");
+    assert_eq!(values(&store, "a/"), ["3", "2"]);
+}
+
+#[test]
+fn what_is_written_elsewhere_leaves_a_folder_in_its_state() {
+    let root = tempfile::tempdir().unwrap();
+    let store = RecordCache::new(SqliteStore::open_locked(root.path()).unwrap());
+    write(&store, "a/b", 1);
+    let (state, folder) = (
+        store.folder_state("a/").unwrap(),
+        store.folder("a/").unwrap(),
+    );
+    write(&store, "ab/c", 2);
+    write(&store, "b/a/c", 2);
+    assert_eq!(store.folder_state("a/").unwrap(), state);
+    assert!(std::sync::Arc::ptr_eq(
+        &store.folder("a/").unwrap(),
+        &folder
+    ));
 }

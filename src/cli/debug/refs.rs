@@ -1,5 +1,7 @@
 //! Every project, branch and head, read record by record, so that a damaged one hides no other.
 
+use std::sync::Arc;
+
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -93,7 +95,7 @@ impl Refs {
                 continue;
             };
             refs.projects += 1;
-            refs.read_branches(store, number, &project.repo_id)?;
+            refs.read_branches(store, number, project.repo_id.as_str())?;
         }
         refs.references
             .sort_by(|a, b| (&a.repo_id, &a.branch).cmp(&(&b.repo_id, &b.branch)));
@@ -111,7 +113,7 @@ impl Refs {
             self.references.push(Reference {
                 project,
                 repo_id: repo_id.to_owned(),
-                branch: Some(branch.name),
+                branch: Some(branch.name.to_string()),
                 number,
                 manifest: Some(branch.manifest),
                 snapshots: branch.snapshots,
@@ -187,7 +189,7 @@ impl Refs {
 
     /// The records under a prefix. Where the way to them is damaged, those that a walk over all
     /// records meets.
-    fn records(&mut self, store: &SqliteStore, prefix: &str) -> Result<Vec<Record>> {
+    fn records(&mut self, store: &SqliteStore, prefix: &str) -> Result<Vec<Arc<Record>>> {
         let error = match store.scan(Scan::prefix(prefix)) {
             Err(error @ StoreError::Database(_)) => error,
             records => return Ok(records?),
@@ -196,7 +198,7 @@ impl Refs {
             .push(format!("records \"{prefix}…\": {error}"));
         let mut met = Vec::new();
         store.survey_records(&mut |record| match record {
-            Ok(record) if record.key.starts_with(prefix) => met.push(record),
+            Ok(record) if record.key.starts_with(prefix) => met.push(Arc::new(record)),
             Ok(_) => {}
             Err(fault) => self.findings.push(fault),
         })?;

@@ -9,7 +9,7 @@ use super::refs::Refs;
 use super::report;
 use crate::base::id::Kind;
 use crate::base::limits::{
-    BLOB_CACHE_BYTES, DIGEST_STATES_BYTES, NODE_CACHE_BYTES, RECORD_CACHE_BYTES,
+    BLOB_CACHE_BYTES, DIGEST_STATES_BYTES, FOLDER_CACHE_BYTES, NODE_CACHE_BYTES, RECORD_CACHE_BYTES,
 };
 use crate::cli::opened::Opened;
 use crate::cli::output;
@@ -42,7 +42,7 @@ struct Stats {
 /// What a daemon keeps in memory at most, each cache in bytes.
 const CACHES: [(&str, u64); 5] = [
     ("records", RECORD_CACHE_BYTES),
-    ("folders of records", RECORD_CACHE_BYTES),
+    ("folders of records", FOLDER_CACHE_BYTES),
     ("nodes", NODE_CACHE_BYTES),
     ("blobs", BLOB_CACHE_BYTES),
     ("digest states", DIGEST_STATES_BYTES),

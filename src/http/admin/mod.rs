@@ -14,8 +14,6 @@ mod projects;
 mod rollback;
 mod tokens;
 
-use std::sync::Arc;
-
 use bytes::Bytes;
 
 use super::route::admin::Route;
@@ -28,7 +26,6 @@ use super::request::body::{RequestBody, check_encoding, check_json, has_type};
 use super::request::context::RequestContext;
 use super::request::{cross_site, params, upload};
 use crate::access::{Caller, Right};
-use crate::base::at_hand;
 use crate::base::limits::{BATCH_BYTES_MAX, JSON_BYTES_MAX};
 use crate::repo::{Branch, NewFile, Project, ProjectWriter};
 
@@ -52,24 +49,16 @@ pub(in crate::http) async fn respond(
         context.settings().external_url.as_deref(),
     )?;
     context.query.only(route.parameters())?;
-    let (context, route) = (Arc::new(context), Arc::new(route));
     let payload = payload(&context, &route, body).await?;
     blocking::run(move || act(&context, &route, payload)).await
 }
 
 /// Reads the body that the route takes, if the caller may do there what the route does.
 async fn payload(
-    context: &Arc<RequestContext>,
-    route: &Arc<Route>,
+    context: &RequestContext,
+    route: &Route,
     body: &mut RequestBody,
 ) -> Result<Payload, Error> {
-    let admitted = async || {
-        if let Some(admitted) = at_hand::only(|| admit(context, route)) {
-            return admitted;
-        }
-        let (context, route) = (Arc::clone(context), Arc::clone(route));
-        blocking::run(move || admit(&context, &route)).await
-    };
     match route.takes() {
         Takes::NothingOfInterest => Ok(Payload::None),
         Takes::Nothing => {
@@ -77,18 +66,18 @@ async fn payload(
             Ok(Payload::None)
         }
         Takes::Json => {
-            admitted().await?;
+            admit(context, route)?;
             check_json(&context.head)?;
             check_encoding(&context.head)?;
             Ok(Payload::Json(body.collect(JSON_BYTES_MAX).await?))
         }
         Takes::File => {
-            admitted().await?;
+            admit(context, route)?;
             check_encoding(&context.head)?;
             Ok(Payload::File(upload::receive(context, body).await?))
         }
         Takes::Batch => {
-            admitted().await?;
+            admit(context, route)?;
             check_encoding(&context.head)?;
             let is_tar = has_type(&context.head, "application/x-tar");
             if !is_tar {

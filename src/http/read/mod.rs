@@ -27,7 +27,6 @@ use super::reply::Reply;
 use super::request::body::{RequestBody, has_type};
 use super::request::context::RequestContext;
 use super::request::params;
-use crate::base::at_hand;
 use crate::base::limits::REQUEST_TARGET_BYTES_MAX;
 use crate::repo::Project;
 
@@ -54,26 +53,28 @@ pub(in crate::http) async fn respond(
             Ok(Reply::json(StatusCode::OK, &health))
         }
         route => {
-            // Moving to another thread and back costs several times what a short answer does.
-            if is_short(&route)
-                && let Some(reply) = at_hand::only(|| act(&context, &route))
-            {
-                return reply;
+            // Moving to another thread and back costs several times what a short answer does, and
+            // what is not in memory leaves this thread by itself.
+            if is_short(&route) {
+                return act(&context, &route);
             }
             blocking::run(move || act(&context, &route)).await
         }
     }
 }
 
-/// True for an answer that costs about the same however large the branch is, so that it holds nobody
-/// up when it can be made of what is in memory.
+/// True for an answer that takes microseconds when what it needs is in memory.
 fn is_short(route: &Route) -> bool {
     let Route::Repository { resource, .. } = route else {
         return false;
     };
     matches!(
         resource,
-        Resource::Raw(_) | Resource::File(_) | Resource::Branch(_)
+        Resource::Raw(_)
+            | Resource::File(_)
+            | Resource::Branch(_)
+            | Resource::Branches
+            | Resource::Tree
     )
 }
 

@@ -12,6 +12,7 @@ use super::file_chunks::FileChunks;
 use super::{Freshness, Reply};
 use crate::base::file_path::FilePath;
 use crate::base::limits::INLINE_BYTES_MAX;
+use crate::base::may_block;
 use crate::http::error::Error;
 use crate::http::request::conditions::{ETag, IfMatch, if_match};
 use crate::http::request::context::RequestContext;
@@ -126,8 +127,7 @@ fn content_type(size: u64, body: &Body) -> Result<&'static str, Error> {
 
 fn head_of(large: &dyn LargeBody, length: usize) -> Result<Vec<u8>, Error> {
     let mut head = vec![0; length];
-    large
-        .read_exact_at(&mut head, 0)
+    may_block(|| large.read_exact_at(&mut head, 0))
         .map_err(|error| repo::StoreError::io("reading a large file", error))
         .map_err(repo::Error::from)?;
     Ok(head)

@@ -3,7 +3,6 @@
 mod queue;
 pub(super) mod rebase;
 
-use super::records;
 use super::upload::NewFile;
 use super::{Branch, Error, Missing, Project, Result, Revision};
 use crate::base::digest::BodyDigests;
@@ -360,8 +359,8 @@ impl<'a> Head<'a> {
     ) -> Result<(ManifestId, Manifest)> {
         let project = &self.branch.project;
         let snapshot_key = key::snapshot(self.branch.number, to.number());
-        let record =
-            records::read::<SnapshotRecord>(project.repository.store().as_ref(), &snapshot_key)?;
+        let store = project.repository.store();
+        let record = store.value::<SnapshotRecord>(&snapshot_key)?;
         let record = record.ok_or(Error::missing(Missing::Snapshot))?;
         let id = record.value.manifest;
         let old = project.repository.nodes().manifest(id)?;

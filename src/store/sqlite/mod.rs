@@ -21,8 +21,8 @@ pub use salvage::Met;
 
 use super::error::damaged;
 use super::{Batch, Body, Record, Result, Scan, Staging, Store, StoreError, StoredObject, Version};
-use crate::base::at_hand;
 use crate::base::id::{Kind, ObjectId, Sha256};
+use crate::base::may_block;
 use external_writes::Foreign;
 use object_index::Index;
 use writer::Writer;
@@ -101,23 +101,22 @@ impl SqliteStore {
     }
 
     /// The folder it lies in.
-    pub fn folder(&self) -> &Folder {
+    pub fn data_folder(&self) -> &Folder {
         &self.folder
     }
 
     /// Lends a reading connection; one that met an error is not kept.
     fn read<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
-        if !at_hand::may_wait() {
-            return Err(StoreError::NotAtHand);
-        }
-        let idle = self.readers.lock().expect("no panic while held").pop();
-        let db = match idle {
-            Some(db) => db,
-            None => schema::open_reader(&self.folder.database())?,
-        };
-        let outcome = work(&db)?;
-        self.readers.lock().expect("no panic while held").push(db);
-        Ok(outcome)
+        may_block(|| {
+            let idle = self.readers.lock().expect("no panic while held").pop();
+            let db = match idle {
+                Some(db) => db,
+                None => schema::open_reader(&self.folder.database())?,
+            };
+            let outcome = work(&db)?;
+            self.readers.lock().expect("no panic while held").push(db);
+            Ok(outcome)
+        })
     }
 }
 
@@ -169,22 +168,19 @@ impl Store for SqliteStore {
         self.read(|db| Ok(self.index.with_prefix(db, prefix, limit)?))
     }
 
-    fn record(&self, key: &str) -> Result<Option<Record>> {
+    fn record(&self, key: &str) -> Result<Option<Arc<Record>>> {
         self.read(|db| {
             let mut find = db.prepare_cached("SELECT version, value FROM record WHERE key = ?1")?;
             let found = find.query_one([key], |row| {
                 let value: Vec<u8> = row.get(1)?;
-                Ok(Record {
-                    key: key.to_owned(),
-                    version: row.get(0)?,
-                    value: value.into(),
-                })
+                let record = Record::new(key.to_owned(), row.get(0)?, value.into());
+                Ok(Arc::new(record))
             });
             Ok(found.optional()?)
         })
     }
 
-    fn scan(&self, scan: Scan<'_>) -> Result<Vec<Record>> {
+    fn scan(&self, scan: Scan<'_>) -> Result<Vec<Arc<Record>>> {
         // Texts compare by their bytes, and no text holds the byte 0xff: it ends what the prefix covers.
         let mut from = scan.prefix.as_bytes().to_vec();
         let mut to = [scan.prefix.as_bytes(), &[0xff]].concat();
@@ -205,11 +201,8 @@ impl Store for SqliteStore {
             let mut list = db.prepare_cached(sql)?;
             let rows = list.query_map(params![from, to, limit_of(scan.limit)], |row| {
                 let value: Vec<u8> = row.get(2)?;
-                Ok(Record {
-                    key: row.get(0)?,
-                    version: row.get(1)?,
-                    value: value.into(),
-                })
+                let record = Record::new(row.get(0)?, row.get(1)?, value.into());
+                Ok(Arc::new(record))
             })?;
             Ok(rows.collect::<rusqlite::Result<_>>()?)
         })
@@ -226,22 +219,18 @@ impl Store for SqliteStore {
     }
 
     fn commit(&self, batch: Batch) -> Result<Version> {
-        if !at_hand::may_wait() {
-            return Err(StoreError::NotAtHand);
-        }
         let writer = self.writer.as_ref().ok_or(StoreError::ReadOnly)?;
         self.wrote.store(true, Ordering::Relaxed);
-        writer.commit(batch)
+        may_block(|| writer.commit(batch))
     }
 
     fn stage(&self) -> Result<Box<dyn Staging>> {
         match &self.writer {
-            _ if !at_hand::may_wait() => return Err(StoreError::NotAtHand),
             None => return Err(StoreError::ReadOnly),
             Some(writer) if writer.is_stopped() => return Err(StoreError::Stopped),
             Some(_) => {}
         }
-        let staged = blob_files::StagedFile::create(&self.folder);
+        let staged = may_block(|| blob_files::StagedFile::create(&self.folder));
         Ok(Box::new(
             staged.map_err(|e| StoreError::io("beginning an upload", e))?,
         ))

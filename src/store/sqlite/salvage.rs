@@ -212,12 +212,9 @@ fn sound_row(
 fn record(row: &Row<'_>) -> rusqlite::Result<Record> {
     let value: Vec<u8> = row.get(2)?;
     let version: i64 = row.get(0)?;
-    Ok(Record {
-        version: u64::try_from(version)
-            .map_err(|_| rusqlite::Error::InvalidColumnType(0, "version".into(), Type::Integer))?,
-        key: row.get(1)?,
-        value: value.into(),
-    })
+    let version = u64::try_from(version)
+        .map_err(|_| rusqlite::Error::InvalidColumnType(0, "version".into(), Type::Integer))?;
+    Ok(Record::new(row.get(1)?, version, value.into()))
 }
 
 /// Calls with the path of every entry of a folder.

@@ -1,0 +1,178 @@
+//! Records as typed values: JSON that is decoded once, however often it is read.
+
+use std::any::Any;
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+
+use bytes::Bytes;
+use serde::de::DeserializeOwned;
+
+use super::{Batch, Expect, Result, Scan, Store, StoreError, Version};
+
+/// A mutable value under an ordered key.
+#[derive(Clone)]
+pub struct Record {
+    /// The key.
+    pub key: String,
+    /// The write that made this value.
+    pub version: Version,
+    /// JSON.
+    pub value: Bytes,
+    decoded: OnceLock<Arc<dyn Any + Send + Sync>>,
+}
+
+/// Records in the order of their keys, shared by all who read them.
+pub type Folder = Arc<Vec<Arc<Record>>>;
+
+/// A decoded value and the write that made it.
+#[derive(Debug)]
+pub struct Versioned<T> {
+    /// The write that made it.
+    pub version: Version,
+    /// The value.
+    pub value: Arc<T>,
+}
+
+impl Record {
+    /// The record of this key, version and JSON value.
+    pub fn new(key: String, version: Version, value: Bytes) -> Self {
+        Self {
+            key,
+            version,
+            value,
+            decoded: OnceLock::new(),
+        }
+    }
+
+    /// The value as this type. It is decoded when it is first asked for.
+    ///
+    /// # Errors
+    /// [`StoreError::DamagedRecord`] when the JSON is not of the type.
+    pub fn decode<T: DeserializeOwned + Send + Sync + 'static>(&self) -> Result<Versioned<T>> {
+        let known = self.decoded.get().cloned();
+        if let Some(Ok(value)) = known.map(Arc::downcast::<T>) {
+            return Ok(self.versioned(value));
+        }
+        let decoded =
+            serde_json::from_slice::<T>(&self.value).map_err(|source| self.damaged(source));
+        let value = Arc::new(decoded?);
+        // A record has one type; if it is read as another, that one is decoded each time.
+        let _first = self.decoded.set(Arc::<T>::clone(&value));
+        Ok(self.versioned(value))
+    }
+
+    /// The error for a value that is JSON of its type and still makes no sense.
+    pub fn damaged(&self, source: serde_json::Error) -> StoreError {
+        StoreError::DamagedRecord {
+            key: self.key.clone(),
+            source,
+        }
+    }
+
+    /// The last part of the key as the number that it is written as, 0 where there is none.
+    pub fn number(&self) -> u64 {
+        let last = self.key.rsplit('/').next().unwrap_or_default();
+        u64::from_str_radix(last, 16).unwrap_or_default()
+    }
+
+    fn versioned<T>(&self, value: Arc<T>) -> Versioned<T> {
+        Versioned {
+            version: self.version,
+            value,
+        }
+    }
+}
+
+impl PartialEq for Record {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.key, self.version, &self.value) == (&other.key, other.version, &other.value)
+    }
+}
+
+impl Eq for Record {}
+
+impl fmt::Debug for Record {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Record")
+            .field("key", &self.key)
+            .field("version", &self.version)
+            .field("value", &self.value)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<T> Versioned<T> {
+    /// What a change of this value expects to find.
+    pub fn expect(&self) -> Expect {
+        Expect::Version(self.version)
+    }
+}
+
+impl<T> Clone for Versioned<T> {
+    fn clone(&self) -> Self {
+        Self {
+            version: self.version,
+            value: Arc::clone(&self.value),
+        }
+    }
+}
+
+impl dyn Store + '_ {
+    /// The value under a key, `None` if there is none.
+    pub fn value<T>(&self, key: &str) -> Result<Option<Versioned<T>>>
+    where
+        T: DeserializeOwned + Send + Sync + 'static,
+    {
+        self.record(key)?.map(|record| record.decode()).transpose()
+    }
+
+    /// The values under a prefix that ends in a slash, in the order of their keys.
+    pub fn values<T>(&self, prefix: &str) -> Result<Vec<Versioned<T>>>
+    where
+        T: DeserializeOwned + Send + Sync + 'static,
+    {
+        let folder = self.folder(prefix)?;
+        folder.iter().map(|record| record.decode()).collect()
+    }
+
+    /// True if no key starts with this prefix.
+    pub fn is_empty_under(&self, prefix: &str) -> Result<bool> {
+        let first = Scan {
+            limit: 1,
+            ..Scan::prefix(prefix)
+        };
+        Ok(self.scan(first)?.is_empty())
+    }
+
+    /// Takes the next number of a counter as part of the batch: of two batches that took the same
+    /// number, one is refused with [`StoreError::Conflict`]. Numbers start at 1 and are never reused.
+    pub fn next_number(&self, counter: &str, batch: &mut Batch) -> Result<u64> {
+        let last = self.value::<u64>(counter)?;
+        let expect = last.as_ref().map_or(Expect::Absent, Versioned::expect);
+        let number = last.map_or(0, |last| *last.value) + 1;
+        batch.write(counter.to_owned(), expect, &number);
+        Ok(number)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_is_decoded_once_and_damage_names_the_key() {
+        let record = Record::new("a/0000002a".to_owned(), 7, Bytes::from_static(b"[1,2]"));
+        let first = record.decode::<Vec<u64>>().unwrap();
+        let again = record.decode::<Vec<u64>>().unwrap();
+        assert_eq!((*first.value).clone(), [1, 2]);
+        assert_eq!(first.expect(), Expect::Version(7));
+        assert!(Arc::ptr_eq(&first.value, &again.value));
+        assert_eq!(*record.decode::<(u8, u8)>().unwrap().value, (1, 2));
+        let refused = record.decode::<String>().unwrap_err().to_string();
+        assert!(
+            refused.starts_with("record \"a/0000002a\" is damaged"),
+            "{refused}"
+        );
+        assert_eq!(record.number(), 42);
+    }
+}
