@@ -64,9 +64,10 @@ impl Tokens {
             let now = self.clock.now();
             let (kept, owner) = self.known(secret, now)?;
             let mut token = Arc::clone(&kept.value);
-            let bound = match token.fingerprint_required {
-                true => bind(&token, key, instance)?,
-                false => None,
+            let bound = if token.fingerprint_required {
+                bind(&token, key, instance)?
+            } else {
+                None
             };
             if bound.is_some() || is_behind(token.last_used_at, now) {
                 let used = Token {
