@@ -283,6 +283,8 @@ mod tests {
         reads_and_writes!(
             ProjectRecord: "project",
             BranchRecord: "branch",
+            BranchRecord: "new-branch",
+            BranchRecord: "branch-without-last",
             SnapshotRecord: "snapshot",
             DigestRecord: "digest",
             CommitRecord: "commit",

@@ -39,6 +39,40 @@ pub struct BranchRecord {
     pub updated_at: Timestamp,
     /// Who brought it there.
     pub updated_by: String,
+    /// What last changed what it holds, so that nobody has to look for it among the snapshots;
+    /// `None` in a record that was written before this field existed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last: Option<LastChange>,
+}
+
+/// What last changed what a branch holds. A save of the bytes that are there already is no change.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LastChange {
+    /// When.
+    pub at: Timestamp,
+    /// Who changed it.
+    pub by: String,
+    /// What was done, `None` when the branch was made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub operation: Option<Operation>,
+    /// The path that was saved, deleted or restored, where it was one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// The message of a batch.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+    /// The state that was replaced, `None` when the branch was made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<ParentRecord>,
+}
+
+/// The state that a change replaced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ParentRecord {
+    /// The state.
+    pub manifest: ManifestId,
+    /// The state's totals.
+    pub totals: TotalsRecord,
 }
 
 /// A snapshot: a state of a branch and what replaced it.

@@ -10,7 +10,7 @@ use crate::base::snapshot_version::SnapshotVersion;
 use crate::manifest::{Draft, Editor};
 use crate::object::key;
 use crate::object::node::Totals;
-use crate::object::record::{BranchRecord, SnapshotRecord};
+use crate::object::record::{BranchRecord, LastChange, SnapshotRecord};
 use crate::store::{Batch, Expect, Scan, Store, StoreError, Version, Versioned};
 
 /// Records that are deleted with one commit after their branch is gone.
@@ -168,6 +168,14 @@ impl ProjectWriter {
             created_at: now,
             updated_at: now,
             updated_by: self.actor().to_owned(),
+            last: Some(LastChange {
+                at: now,
+                by: self.actor().to_owned(),
+                operation: None,
+                path: None,
+                message: None,
+                parent: None,
+            }),
         };
         let name_key = key::branch_name(self.number(), name.as_str());
         let number = commit_prepared(store, |batch| {

@@ -12,6 +12,7 @@ use crate::base::file_path::FilePath;
 use crate::base::id::ManifestId;
 use crate::base::snapshot_version::SnapshotVersion;
 use crate::manifest::lookup;
+use crate::object::record::ParentRecord;
 
 /// Snapshots read at once, at most. It begins with one: most callers want only the newest commit.
 const READ_AT_ONCE_MAX: usize = 256;
@@ -103,10 +104,25 @@ impl Branch {
         }
     }
 
-    /// The commit of the head.
+    /// The commit of the head, the first of [`Branch::commits`]. Reads no snapshot, but where the
+    /// branch's record was last written before it kept its last change.
     pub fn last_commit(&self) -> Result<Commit> {
-        let first = self.commits().next();
-        first.unwrap_or(Err(Error::missing(Missing::Revision)))
+        let Some(last) = &self.record.last else {
+            let first = self.commits().next();
+            return first.unwrap_or(Err(Error::missing(Missing::Revision)));
+        };
+        let parent = last.parent.map(|ParentRecord { manifest, totals }| {
+            Revision::new(&self.project, self.number, manifest, totals.into(), true)
+        });
+        Ok(Commit {
+            revision: self.head(),
+            parent,
+            at: last.at,
+            by: last.by.clone(),
+            operation: last.operation,
+            path: last.path.clone(),
+            message: last.message.clone(),
+        })
     }
 }
 

@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod branches;
 #[cfg(test)]
+mod commits;
+#[cfg(test)]
 mod fixture;
 #[cfg(test)]
 mod import_races;

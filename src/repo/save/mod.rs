@@ -15,7 +15,7 @@ use crate::manifest::{Draft, Editor};
 use crate::object::key;
 use crate::object::manifest::Manifest;
 use crate::object::node::FileEntry;
-use crate::object::record::{BranchRecord, Operation, SnapshotRecord};
+use crate::object::record::{BranchRecord, LastChange, Operation, ParentRecord, SnapshotRecord};
 use crate::store::{Batch, Expect, StoreError};
 use queue::Lanes;
 use rebase::Landing;
@@ -338,6 +338,19 @@ impl<'a> Head<'a> {
             Expect::Absent,
             &snapshot,
         );
+        if id != self.record.manifest {
+            self.record.last = Some(LastChange {
+                at: now,
+                by: snapshot.created_by,
+                operation: Some(operation),
+                path: snapshot.path,
+                message: snapshot.message,
+                parent: Some(ParentRecord {
+                    manifest: self.record.manifest,
+                    totals: self.record.totals,
+                }),
+            });
+        }
         self.record.snapshots = number;
         self.record.manifest = id;
         self.record.totals = manifest.totals.into();
