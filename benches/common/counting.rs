@@ -25,6 +25,8 @@ pub struct Passed {
     pub manifest_reads: u64,
     /// Records read and scans.
     pub record_reads: u64,
+    /// Records that they gave.
+    pub records: u64,
 }
 
 /// A store that counts what passes.
@@ -73,12 +75,18 @@ impl<S: Store> Store for Counting<S> {
         self.store.ids_with_prefix(prefix, limit)
     }
     fn record(&self, key: &str) -> Result<Option<Arc<Record>>> {
-        self.passed().record_reads += 1;
-        self.store.record(key)
+        let found = self.store.record(key)?;
+        let mut passed = self.passed();
+        passed.record_reads += 1;
+        passed.records += u64::from(found.is_some());
+        Ok(found)
     }
     fn scan(&self, scan: Scan<'_>) -> Result<Vec<Arc<Record>>> {
-        self.passed().record_reads += 1;
-        self.store.scan(scan)
+        let found = self.store.scan(scan)?;
+        let mut passed = self.passed();
+        passed.record_reads += 1;
+        passed.records += u64::try_from(found.len()).unwrap();
+        Ok(found)
     }
     fn last_version(&self) -> Result<Version> {
         self.store.last_version()

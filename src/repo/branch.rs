@@ -11,7 +11,7 @@ use crate::manifest::{Draft, Editor};
 use crate::object::key;
 use crate::object::node::Totals;
 use crate::object::record::{BranchRecord, LastChange, SnapshotRecord};
-use crate::store::{Batch, Expect, Scan, Store, StoreError, Version, Versioned};
+use crate::store::{Batch, Expect, Folder, Scan, Store, StoreError, Version, Versioned};
 
 /// Records that are deleted with one commit after their branch is gone.
 const SWEEP_RECORDS: usize = 1000;
@@ -49,12 +49,55 @@ impl Project {
             .ok_or(Error::missing(Missing::Branch))
     }
 
+    /// The names of all branches. No branch is read.
+    pub fn branch_names(&self) -> Result<BranchNames> {
+        let prefix = key::branch_names(self.number());
+        Ok(BranchNames {
+            folder: self.repository.store().folder(&prefix)?,
+            prefix_bytes: prefix.len(),
+        })
+    }
+
+    /// The branches of these names, by their places among `names`, in the given order; one that was
+    /// deleted meanwhile is left out.
+    pub fn open_branches(
+        &self,
+        names: &BranchNames,
+        places: impl IntoIterator<Item = usize>,
+    ) -> Result<Vec<Branch>> {
+        let opened = places.into_iter().map(|place| {
+            let number = names.folder[place].decode::<u64>()?.value;
+            self.branch_by_number(*number)
+        });
+        opened.filter_map(Result::transpose).collect()
+    }
+
     /// The default branch by the rule of specification section 2: `master`, else `main`, else the
     /// first by name.
     pub fn default_branch(&self) -> Result<Option<Branch>> {
-        let mut branches = self.branches()?;
-        let at = default_of(&branches.iter().map(|branch| branch.name().as_str()));
-        Ok(at.map(|at| branches.swap_remove(at)))
+        let names = self.branch_names()?;
+        let place = |wanted: &str| names.place_of(wanted);
+        let places = place("master").or_else(|| place("main")).into_iter();
+        for place in places.chain(0..names.len()) {
+            // One that was deleted since its name was read is not it.
+            if let Some(branch) = self.open_branches(&names, [place])?.pop() {
+                return Ok(Some(branch));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The name of the default branch.
+    pub fn default_branch_name(&self) -> Result<Option<String>> {
+        Ok(self
+            .default_branch()?
+            .map(|branch| branch.name().to_string()))
+    }
+
+    /// A number that stays the same as long as no branch of the project changes, is made or deleted.
+    pub fn branches_state(&self) -> Result<u64> {
+        let prefix = key::branches(self.number());
+        Ok(self.repository.store().folder_state(&prefix)?)
     }
 
     pub(super) fn branch_by_number(&self, number: u64) -> Result<Option<Branch>> {
@@ -73,12 +116,37 @@ impl Project {
     }
 }
 
-/// Which of these names, which rise, is the default branch's.
-fn default_of<'a>(names: &(impl Iterator<Item = &'a str> + Clone)) -> Option<usize> {
-    let place = |wanted: &str| names.clone().position(|name| name == wanted);
-    place("master")
-        .or_else(|| place("main"))
-        .or_else(|| names.clone().next().map(|_| 0))
+/// The names of a project's branches in their byte order, as the index of names has them.
+#[derive(Clone, Debug)]
+pub struct BranchNames {
+    folder: Folder,
+    prefix_bytes: usize,
+}
+
+impl BranchNames {
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.folder.len()
+    }
+
+    /// True when there is none.
+    pub fn is_empty(&self) -> bool {
+        self.folder.is_empty()
+    }
+
+    /// The names.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &str> {
+        self.folder
+            .iter()
+            .map(|record| &record.key[self.prefix_bytes..])
+    }
+
+    fn place_of(&self, name: &str) -> Option<usize> {
+        let found = self
+            .folder
+            .binary_search_by(|record| record.key[self.prefix_bytes..].cmp(name));
+        found.ok()
+    }
 }
 
 impl Branch {

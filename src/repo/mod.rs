@@ -24,7 +24,7 @@ mod writer;
 
 use std::sync::Arc;
 
-pub use branch::Branch;
+pub use branch::{Branch, BranchNames};
 pub use commits::{Commit, Commits};
 pub use diff::{ChangeKind, FileDifference, diff, diff_at_most};
 pub use digests::BranchDigest;

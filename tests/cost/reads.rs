@@ -176,3 +176,36 @@ fn the_digest_of_a_state_that_comes_back_is_not_computed_again() {
         (0, 0, 0)
     );
 }
+
+#[test]
+fn branches_cost_what_is_asked_for_however_many_there_are() {
+    let bench = Bench::new();
+    let make = |name: String| {
+        let made = bench.project.create_branch(&branch(&name), None).unwrap();
+        made.last_commit().unwrap();
+    };
+    let counts = bench.counts.inner();
+    let measured = |with: usize| {
+        // The index of names is read once, and renewed by each new branch.
+        bench.project.branch_names().unwrap();
+        counts.take();
+        make(format!("new-{with}"));
+        let created = counts.take().records;
+        bench.project.default_branch().unwrap().unwrap();
+        let default = counts.take().records;
+        let names = bench.project.branch_names().unwrap();
+        assert_eq!(names.len(), with + 1);
+        counts.take();
+        let page = bench.project.open_branches(&names, 6..16).unwrap();
+        let shown: Vec<_> = page.iter().map(|b| b.name().to_string()).collect();
+        let expected: Vec<_> = (6..16).map(|number| format!("b-{number:04}")).collect();
+        assert_eq!(shown, expected);
+        (created, default, counts.take().records)
+    };
+    (0..20).for_each(|number| make(format!("b-{number:04}")));
+    let few = measured(20);
+    (20..500).for_each(|number| make(format!("b-{number:04}")));
+    let many = measured(501);
+    assert_eq!(few, many);
+    assert!(many.0 + many.1 <= 8 && many.2 <= 10, "{many:?}");
+}
