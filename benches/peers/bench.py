@@ -1,0 +1,147 @@
+"""One run: the servers, the population, the measuring with wrk, and the lines of the table."""
+
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import time
+
+import population
+import servers
+
+HERE = os.path.dirname(os.path.realpath(__file__))
+CONNECTIONS = 32
+
+
+class Measured:
+    """What wrk found in one run."""
+
+    def __init__(self, answers, seconds, size, client_cpu, server_cpu):
+        self.rate = answers / seconds
+        self.size = size / answers
+        self.client_cpu = client_cpu / seconds
+        self.server_cpu = server_cpu / seconds
+
+
+class Run:
+    def __init__(self, work, binary):
+        self.work = work
+        self.rounds = int(os.environ.get("ROUNDS", "5"))
+        self.seconds = int(os.environ.get("SECONDS_A_RUN", "3"))
+        self.quiet_rows = os.environ.get("QUIET", "1") != "0"
+        self.binary = binary
+        self.service = servers.Service(work, binary)
+        self.nginx = servers.Nginx(work)
+        self.people = population.Population(self.service, work)
+        self.logging = True
+        self.compared = set()
+        self.processes = []
+        self.runs = 0
+        # The greatest rate of each kind of request with logs, as far as measured.
+        self.rates = {}
+
+    def say(self, text):
+        """Tells on the side how it goes."""
+        print(text, file=sys.stderr, flush=True)
+
+    def set_up(self):
+        self.service.start("warn")
+        self.people.make()
+        self.nginx.start(logging=True)
+        self.people.lay_out(self.nginx)
+        self.service.end()
+        self.service.start("info")
+        self.warm_up()
+
+    def set_logging(self, logging):
+        """Both with their logs, or both without."""
+        if self.logging == logging:
+            return
+        self.service.end()
+        self.nginx.end()
+        self.service.start("info" if logging else "off")
+        self.nginx.start(logging)
+        self.logging = logging
+        self.warm_up()
+
+    def warm_up(self):
+        """Every instance asks both once."""
+        kind = population.KINDS["branches"]
+        for server in (self.service, self.nginx):
+            self.wrk(server, self.people.heads(kind, server), seconds=2)
+
+    def end(self):
+        for process in self.processes:
+            if process.poll() is None:
+                process.kill()
+                process.wait()
+        for server in (self.service, self.nginx):
+            server.end()
+
+    def begin(self, arguments, **others):
+        """Starts a process that ends with the run at the latest."""
+        process = subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True, **others)
+        self.processes.append(process)
+        return process
+
+    def finish(self, process):
+        """What it printed; it must have succeeded."""
+        said = process.communicate()[0]
+        self.processes.remove(process)
+        if process.returncode != 0:
+            raise SystemExit(f"{process.args}: ended with {process.returncode}\n{said}")
+        return said
+
+    def compare(self, kind):
+        """Checks once that both answer the same."""
+        if kind.name not in self.compared:
+            self.people.compare(kind, self.nginx)
+            self.compared.add(kind.name)
+
+    def wrk(self, server, heads, seconds=None):
+        """One run of wrk; a failed request ends everything."""
+        self.runs += 1
+        server.forget_log()
+        before, own = server.cpu_s(), children_cpu_s()
+        process = self.begin([
+            "wrk", "-t1", f"-c{CONNECTIONS}", f"-d{seconds or self.seconds}s",
+            "-s", os.path.join(HERE, "population.lua"), f"http://{server.address}",
+            heads, str(self.runs)])
+        said = self.finish(process)
+        after = server.cpu_s()
+        server.forget_log()
+        line = [line for line in said.splitlines() if line.startswith("result ")]
+        answers, microseconds, size, failed = (int(word) for word in line[0].split()[1:])
+        if failed or not answers:
+            raise SystemExit(f"errors of {server.name}:\n{said}")
+        return Measured(answers, microseconds / 1e6, size, children_cpu_s() - own, after - before)
+
+    def print_title(self):
+        cores = len(os.sched_getaffinity(0))
+        print(f"| {time.strftime('%Y-%m-%d')}, {cores} cores shared by client and server, "
+              f"{CONNECTIONS} connections | siteconf | beside it | ratio | spread | bar | |")
+        print("|---|---|---|---|---|---|---|", flush=True)
+
+    def line(self, title, ours, theirs, ratios, bar, most=False, unit="/s"):
+        """A line of the table: medians, and whether the bar holds, at least or at most."""
+        ratio = statistics.median(ratios)
+        if bar is None:
+            shown, verdict = "", ""
+        else:
+            shown = f"at {'most' if most else 'least'} {bar:g}"
+            held = round(ratio, 2) <= bar if most else round(ratio, 2) >= bar
+            verdict = "held" if held else "missed"
+        print(f"| {title} | {figure(ours, unit)} | {figure(theirs, unit)} | {ratio:.2f} | "
+              f"{min(ratios):.2f} to {max(ratios):.2f} | {shown} | {verdict} |", flush=True)
+
+
+def figure(values, unit):
+    middle = statistics.median(values)
+    return f"{middle:,.0f}{unit}" if middle >= 100 else f"{middle:.3g}{unit}"
+
+
+def children_cpu_s():
+    """Seconds of processor time of the children that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
