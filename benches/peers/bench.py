@@ -34,12 +34,14 @@ class Run:
         self.service = servers.Service(work, binary)
         self.nginx = servers.Nginx(work)
         self.people = population.Population(self.service, work)
+        self.servers = [self.service, self.nginx]
         self.logging = True
         self.compared = set()
         self.processes = []
         self.runs = 0
-        # The greatest rate of each kind of request with logs, as far as measured.
+        # The service's rate of each kind of request with logs, as far as measured.
         self.rates = {}
+        self.client_binary = None
 
     def say(self, text):
         """Tells on the side how it goes."""
@@ -76,7 +78,7 @@ class Run:
             if process.poll() is None:
                 process.kill()
                 process.wait()
-        for server in (self.service, self.nginx):
+        for server in self.servers:
             server.end()
 
     def begin(self, arguments, **others):
@@ -99,16 +101,34 @@ class Run:
             self.people.compare(kind, self.nginx)
             self.compared.add(kind.name)
 
-    def wrk(self, server, heads, seconds=None):
+    def client(self, *arguments):
+        """Starts the client that wrk cannot be."""
+        if not self.client_binary:
+            self.client_binary = os.path.join(self.work, "client")
+            subprocess.run(["rustc", "--edition", "2024", "-O", "-o", self.client_binary,
+                            os.path.join(HERE, "client.rs")], check=True)
+        return self.begin([self.client_binary, *map(str, arguments)])
+
+    def numbers(self, process):
+        """The numbers that the client printed."""
+        return [int(word) for word in self.finish(process).split()]
+
+    def wrk(self, server, heads, seconds=None, connections=CONNECTIONS):
         """One run of wrk; a failed request ends everything."""
+        return self.wrk_result(server, self.begin_wrk(server, heads, seconds, connections))
+
+    def begin_wrk(self, server, heads, seconds, connections):
         self.runs += 1
         server.forget_log()
-        before, own = server.cpu_s(), children_cpu_s()
-        process = self.begin([
-            "wrk", "-t1", f"-c{CONNECTIONS}", f"-d{seconds or self.seconds}s",
+        self.before = server.cpu_s(), children_cpu_s()
+        return self.begin([
+            "wrk", "-t1", f"-c{connections}", f"-d{seconds or self.seconds}s",
             "-s", os.path.join(HERE, "population.lua"), f"http://{server.address}",
             heads, str(self.runs)])
+
+    def wrk_result(self, server, process):
         said = self.finish(process)
+        before, own = self.before
         after = server.cpu_s()
         server.forget_log()
         line = [line for line in said.splitlines() if line.startswith("result ")]
@@ -123,22 +143,26 @@ class Run:
               f"{CONNECTIONS} connections | siteconf | beside it | ratio | spread | bar | |")
         print("|---|---|---|---|---|---|---|", flush=True)
 
-    def line(self, title, ours, theirs, ratios, bar, most=False, unit="/s"):
-        """A line of the table: medians, and whether the bar holds, at least or at most."""
-        ratio = statistics.median(ratios)
+    def line(self, title, ours, theirs, judged, bar, most=False, judged_in=""):
+        """A line of the table. What is judged, a ratio unless it has a unit, is the median of the
+        rounds; the bar says how much it is at least, or at most."""
+        ratio = statistics.median(judged)
         if bar is None:
             shown, verdict = "", ""
         else:
-            shown = f"at {'most' if most else 'least'} {bar:g}"
+            shown = f"at {'most' if most else 'least'} {bar:g}{judged_in}"
             held = round(ratio, 2) <= bar if most else round(ratio, 2) >= bar
             verdict = "held" if held else "missed"
-        print(f"| {title} | {figure(ours, unit)} | {figure(theirs, unit)} | {ratio:.2f} | "
-              f"{min(ratios):.2f} to {max(ratios):.2f} | {shown} | {verdict} |", flush=True)
+        print(f"| {title} | {ours} | {theirs} | {ratio:.2f}{judged_in} | "
+              f"{min(judged):.2f} to {max(judged):.2f} | {shown} | {verdict} |", flush=True)
 
 
-def figure(values, unit):
-    middle = statistics.median(values)
-    return f"{middle:,.0f}{unit}" if middle >= 100 else f"{middle:.3g}{unit}"
+def rate(values):
+    return f"{statistics.median(values):,.0f}/s"
+
+
+def milliseconds(microseconds):
+    return f"{statistics.median(microseconds) / 1000:.2f} ms"
 
 
 def children_cpu_s():

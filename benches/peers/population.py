@@ -49,6 +49,13 @@ def side_by_side(work, items):
             done.result()
 
 
+def head(target, headers):
+    """A request head that lacks its last line, ended by NUL."""
+    headers = {"User-Agent": "erp-client/8.3", "Accept": "*/*", **headers}
+    lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
+    return f"GET {target} HTTP/1.1\r\n{lines}\0".encode()
+
+
 class Project:
     """A project with its thousand files, ten of which no other project has."""
 
@@ -142,6 +149,7 @@ class Population:
                       for number in range(SAVED)]
         self.instances = [None] * TOKENS
         self.tags = {}
+        self.body_bytes = {}
 
     def make(self):
         for name in self.accounts:
@@ -165,6 +173,15 @@ class Population:
                 "name": f"instance {number}", "repos": [project.repo_id],
                 "fingerprint_required": True})
             self.instances[number] = Instance(number, project, answer.json()["tokenString"])
+
+    def saving(self, projects):
+        """A file that says where the client saves: into the main branches of these projects."""
+        path = os.path.join(self.work, "saving")
+        with open(path, "w", encoding="utf-8") as file:
+            for project in projects:
+                cookie = self.login(project.account).headers["Cookie"]
+                file.write(f"{cookie}\t{project.admin}/branches/main/files\n")
+        return path
 
     def bind(self):
         """Each token's first request, which binds it to its instance."""
@@ -195,8 +212,9 @@ class Population:
                         file.write(gzip.compress(body, 6))
 
     def compare(self, kind, nginx):
-        """Both must answer the same bytes. Takes note of the tags on the way."""
+        """Both must answer the same bytes. Takes note of the tags and the lengths on the way."""
         ours, theirs = self.service.client(), nginx.client()
+        lengths = {self.service.name: [], nginx.name: []}
         for target, instance in self.askers(kind).items():
             headers = {**instance.headers(), **kind.headers}
             bodies = []
@@ -208,9 +226,13 @@ class Population:
                 bodies.append(gzip.decompress(answer.body) if packed else answer.body)
                 if kind.conditional:
                     self.tags[server.name, target] = tag = answer.headers["ETag"]
-                    client.get(target, headers={**headers, "If-None-Match": tag}, expected=(304,))
+                    answer = client.get(target, headers={**headers, "If-None-Match": tag},
+                                        expected=(304,))
+                lengths[server.name].append(len(answer.body))
             if bodies[0] != bodies[1]:
                 raise SystemExit(f"{target}: nginx serves other bytes than the service")
+        for name, each in lengths.items():
+            self.body_bytes[kind.name, name] = sum(each) / len(each)
 
     def heads(self, kind, server):
         """A file of the request heads of all instances. Both servers are sent the same, but for the
@@ -219,10 +241,8 @@ class Population:
         with open(path, "wb") as file:
             for instance in self.instances:
                 target = kind.target(instance)
-                headers = {**instance.headers(), "User-Agent": "erp-client/8.3", "Accept": "*/*",
-                           **kind.headers}
+                headers = dict(kind.headers)
                 if kind.conditional:
                     headers["If-None-Match"] = self.tags[server.name, target]
-                lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
-                file.write(f"GET {target} HTTP/1.1\r\n{lines}\0".encode())
+                file.write(head(target, {**instance.headers(), **headers}))
         return path

@@ -1,44 +1,16 @@
-"""The rows of the table."""
+"""The rows of the table, by name. Each is called with the run that it measures in."""
 
 import fnmatch
 import os
 import statistics
 import sys
+import time
 
 import population
+import single
+from bench import rate
 
-
-def beside_nginx(title, kind, bar, quiet=False):
-    """The service and nginx in turns, asked the same by the population."""
-    def row(run):
-        if quiet and not run.quiet_rows:
-            return
-        run.set_logging(not quiet)
-        asked = population.KINDS[kind]
-        run.compare(asked)
-        heads = {server: run.people.heads(asked, server) for server in (run.service, run.nginx)}
-        taken = {run.service: [], run.nginx: []}
-        for _ in range(run.rounds):
-            for server, path in heads.items():
-                taken[server].append(run.wrk(server, path))
-        ours, theirs = ([m.rate for m in taken[server]] for server in (run.service, run.nginx))
-        run.line(title + (", no logs" if quiet else ""), ours, theirs,
-                 [a / b for a, b in zip(ours, theirs)], None if quiet else bar)
-        for server, measured in taken.items():
-            check_sizes(server, measured)
-            run.say(f"  cores: wrk {statistics.median(m.client_cpu for m in measured):.2f}, "
-                    f"{server.name} {statistics.median(m.server_cpu for m in measured):.2f}; "
-                    f"{measured[0].size:.0f} bytes an answer")
-    return row
-
-
-def check_sizes(server, measured):
-    """Answers of one kind are about as long in every round."""
-    sizes = [m.size for m in measured]
-    if max(sizes) > 1.02 * min(sizes):
-        raise SystemExit(f"{server.name}: answers of {min(sizes):.0f} to {max(sizes):.0f} bytes")
-
-
+# Name, title, and the least that the service answers for one answer of nginx.
 BESIDE_NGINX = [
     ("branches", "branch listing, gzip", 1.0),
     ("branches-plain", "branch listing, not compressed", 0.9),
@@ -47,12 +19,91 @@ BESIDE_NGINX = [
     ("tree", "recursive tree of 1,000 files, gzip", 0.9),
     ("raw-256k", "raw read of 256 KiB", None),
 ]
+# Saves a second in other projects, and the least share of the answers without them.
+WITH_SAVES = [(20, 0.9), (200, 0.7)]
+# How long paced saves run before wrk begins, and after it should have ended.
+AROUND_S = 0.3
 
-ROWS = {}
-for name, title, bar in BESIDE_NGINX:
-    ROWS[name] = beside_nginx(title, name, bar)
-for name, title, bar in BESIDE_NGINX[:-1]:
-    ROWS[f"{name}-quiet"] = beside_nginx(title, name, bar, quiet=True)
+
+def beside_nginx(kind, title, bar, quiet=False):
+    """The service and nginx in turns, asked the same by the population."""
+    def row(run):
+        if quiet and not run.quiet_rows:
+            return
+        run.set_logging(not quiet)
+        asked = population.KINDS[kind]
+        run.compare(asked)
+        heads = {server: run.people.heads(asked, server) for server in (run.service, run.nginx)}
+        taken = {server: [] for server in heads}
+        for _ in range(run.rounds):
+            for server, path in heads.items():
+                taken[server].append(run.wrk(server, path))
+        for server, measured in taken.items():
+            check_sizes(run, asked, server, measured)
+            tell_cores(run, server, measured)
+        ours, theirs = ([one.rate for one in measured] for measured in taken.values())
+        if not quiet:
+            run.rates[kind] = statistics.median(ours)
+        run.line(f"{title}, no logs" if quiet else title, rate(ours), f"nginx {rate(theirs)}",
+                 [a / b for a, b in zip(ours, theirs)], None if quiet else bar)
+    return row
+
+
+def check_sizes(run, kind, server, measured):
+    """Every round's answers must have been as long as those that were compared, and a head."""
+    body = run.people.body_bytes[kind.name, server.name]
+    for one in measured:
+        if not 0.98 * body < one.size < 1.02 * body + 1000:
+            raise SystemExit(f"{kind.name}: {server.name} sent {one.size:.0f} bytes an answer")
+
+
+def tell_cores(run, server, measured):
+    """Where the time went: wrk must not be what limits the rate."""
+    client, own = (statistics.median(getattr(one, field) for one in measured)
+                   for field in ("client_cpu", "server_cpu"))
+    run.say(f"  {server.name}: {own:.2f} cores, wrk {client:.2f}")
+
+
+def with_saves(kind, title):
+    """The service without saves and with saves in other projects, in turns."""
+    def row(run):
+        run.set_logging(True)
+        asked = population.KINDS[kind]
+        run.compare(asked)
+        heads = run.people.heads(asked, run.service)
+        targets = run.people.saving(run.people.saved)
+        taken = {saves: [] for saves in (0, *(saves for saves, _ in WITH_SAVES))}
+        for _ in range(run.rounds):
+            for saves, measured in taken.items():
+                measured.append(run_with_saves(run, heads, targets, saves))
+        alone = taken[0]
+        for saves, bar in WITH_SAVES:
+            measured = taken[saves]
+            check_sizes(run, asked, run.service, measured)
+            tell_cores(run, run.service, measured)
+            run.line(f"{title}, {saves} saves a second", rate([one.rate for one in measured]),
+                     f"without {rate([one.rate for one in alone])}",
+                     [a.rate / b.rate for a, b in zip(measured, alone)], bar)
+    return row
+
+
+def run_with_saves(run, heads, targets, saves):
+    if not saves:
+        return run.wrk(run.service, heads)
+    saving = run.client("saves", run.service.address, targets, saves, run.seconds + 2 * AROUND_S)
+    time.sleep(AROUND_S)
+    measured = run.wrk(run.service, heads)
+    count, middle, most, _ = run.numbers(saving)
+    run.say(f"  {count} saves: {middle / 1000:.1f} ms, p99 {most / 1000:.1f} ms")
+    return measured
+
+
+ROWS = {name: beside_nginx(name, title, bar) for name, title, bar in BESIDE_NGINX}
+ROWS |= {f"{name}-saves": with_saves(name, title) for name, title, _ in BESIDE_NGINX
+         if name in ("branches", "raw", "304", "tree")}
+ROWS |= single.ROWS
+ROWS |= {f"{name}-quiet": beside_nginx(name, title, bar, quiet=True)
+         for name, title, bar in BESIDE_NGINX[:-1]}
 
 
 def chosen(patterns):

@@ -8,6 +8,8 @@ import subprocess
 import time
 
 START_S = 20
+# The service closes a connection that rests for 20 s.
+REST_S = 10
 
 
 class Answer:
@@ -27,6 +29,7 @@ class Client:
         host, port = address.rsplit(":", 1)
         self.connection = http.client.HTTPConnection(host, int(port), timeout=120)
         self.headers = dict(headers or {})
+        self.used = time.monotonic()
 
     def ask(self, method, path, body=None, headers=None, expected=(200, 201, 204)):
         headers = {**self.headers, **(headers or {})}
@@ -35,9 +38,12 @@ class Client:
             body = json.dumps(body)
         elif body is not None:
             headers.setdefault("Content-Type", "application/octet-stream")
+        if time.monotonic() - self.used > REST_S:
+            self.connection.close()
         self.connection.request(method, path, body, headers)
         answer = self.connection.getresponse()
         content = answer.read()
+        self.used = time.monotonic()
         if answer.status not in expected:
             raise SystemExit(f"{method} {path}: {answer.status} {content[:300]!r}")
         return Answer(answer.status, answer.headers, content)
