@@ -44,9 +44,12 @@ def quoted(text):
 
 def side_by_side(work, items):
     """Does the work for each item, on a few threads, and hands on the first failure."""
-    with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
+    pool = concurrent.futures.ThreadPoolExecutor(AT_ONCE)
+    try:
         for done in [pool.submit(work, item) for item in items]:
             done.result()
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
 def head(target, headers):

@@ -8,7 +8,7 @@ import time
 
 import population
 import single
-from bench import rate
+from bench import milliseconds, rate
 
 # Name, title, and the least that the service answers for one answer of nginx.
 BESIDE_NGINX = [
@@ -76,26 +76,29 @@ def with_saves(kind, title):
         for _ in range(run.rounds):
             for saves, measured in taken.items():
                 measured.append(run_with_saves(run, heads, targets, saves))
+        # Each round: what wrk found, and the 99th percentile of the saves beside it.
+        taken, late = ({saves: [one[field] for one in measured]
+                        for saves, measured in taken.items()} for field in (0, 1))
         alone = taken[0]
         for saves, bar in WITH_SAVES:
             measured = taken[saves]
             check_sizes(run, asked, run.service, measured)
             tell_cores(run, run.service, measured)
             run.line(f"{title}, {saves} saves a second", rate([one.rate for one in measured]),
-                     f"without {rate([one.rate for one in alone])}",
+                     f"without {rate([one.rate for one in alone])}; "
+                     f"p99 of a save {milliseconds(late[saves])}",
                      [a.rate / b.rate for a, b in zip(measured, alone)], bar)
     return row
 
 
 def run_with_saves(run, heads, targets, saves):
+    """What wrk found, and the 99th percentile of the saves from when they were due."""
     if not saves:
-        return run.wrk(run.service, heads)
+        return run.wrk(run.service, heads), 0
     saving = run.client("saves", run.service.address, targets, saves, run.seconds + 2 * AROUND_S)
     time.sleep(AROUND_S)
     measured = run.wrk(run.service, heads)
-    count, middle, most, _ = run.numbers(saving)
-    run.say(f"  {count} saves: {middle / 1000:.1f} ms, p99 {most / 1000:.1f} ms")
-    return measured
+    return measured, run.numbers(saving)[2]
 
 
 ROWS = {name: beside_nginx(name, title, bar) for name, title, bar in BESIDE_NGINX}
