@@ -115,8 +115,10 @@ pub const MANIFEST_CACHE_ENTRIES: usize = 4096;
 pub const BLOB_CACHE_BYTES: u64 = 32 << 20;
 /// Large blobs kept in mind as read whole and found right, entries; another is read whole once more.
 pub const SOUND_BLOBS_KEPT: usize = 100_000;
-/// Memory for rendered listings of trees, in bytes.
-pub const LISTING_BYTES: u64 = 16 << 20;
+/// Memory for rendered answers, in bytes.
+pub const RENDERED_BYTES: u64 = 48 << 20;
+/// What a rendered answer usually takes, in bytes: the table is laid out by it.
+pub const RENDERED_USUAL_BYTES: u64 = 64 << 10;
 /// Memory for states of the hash from which digests go on, in bytes.
 pub const DIGEST_STATES_BYTES: u64 = 16 << 20;
 /// Branch digests and git tree ids kept in memory, entries each.

@@ -2,16 +2,11 @@
 
 use std::borrow::Cow;
 
-use hyper::header::{ALLOW, CONNECTION, CONTENT_RANGE, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
 use hyper::{Method, StatusCode};
 
-use super::reply::Reply;
 use crate::access;
 use crate::repo;
 use crate::repo::{Missing, StoreError};
-
-/// Seconds after which a client may try again what was refused for want of room.
-const RETRY_AFTER_S: &str = "1";
 
 /// Whose words an error speaks: GitLab's texts on the Read API, plain ones elsewhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -151,7 +146,7 @@ impl Error {
     }
 
     /// What the client reads.
-    fn message(&self, flavor: ApiFlavor) -> Cow<'static, str> {
+    pub(in crate::http) fn message(&self, flavor: ApiFlavor) -> Cow<'static, str> {
         let either = |read: &'static str, admin: &'static str| match flavor {
             ApiFlavor::Read => read.into(),
             ApiFlavor::Admin => admin.into(),
@@ -196,46 +191,6 @@ impl Error {
             },
         }
     }
-
-    /// The whole answer.
-    pub(super) fn into_reply(self, flavor: ApiFlavor) -> Reply {
-        let status = self.status();
-        let mut reply = Reply::json(
-            status,
-            &Message {
-                message: &self.message(flavor),
-            },
-        );
-        match &self {
-            Self::Method { allow } => {
-                let allow = HeaderValue::try_from(allow).expect("methods are visible ASCII");
-                reply = reply.with(ALLOW, allow);
-            }
-            Self::Range { size } => {
-                let range = HeaderValue::try_from(format!("bytes */{size}"));
-                reply = reply.with(CONTENT_RANGE, range.expect("digits are visible ASCII"));
-            }
-            _ => {}
-        }
-        match status {
-            StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE => {
-                reply.with(RETRY_AFTER, HeaderValue::from_static(RETRY_AFTER_S))
-            }
-            StatusCode::UNAUTHORIZED if flavor == ApiFlavor::Read => {
-                reply.with(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"))
-            }
-            StatusCode::REQUEST_TIMEOUT => {
-                reply.with(CONNECTION, HeaderValue::from_static("close"))
-            }
-            _ => reply,
-        }
-    }
-}
-
-/// The body of every error (contract section 2).
-#[derive(Debug, serde::Serialize)]
-struct Message<'a> {
-    message: &'a str,
 }
 
 /// The value of `Allow` for a route with these methods: `HEAD` comes with `GET`, `OPTIONS` always.

@@ -13,6 +13,7 @@ use hyper::http::request::Parts;
 use hyper::{Method, Request, Response, StatusCode};
 
 use super::error::{self, ApiFlavor, Error};
+use super::reply::of_error::of_error;
 use super::reply::{Reply, ReplyBody};
 use super::request::base_url::Peer;
 use super::request::body::RequestBody;
@@ -20,7 +21,7 @@ use super::request::context::RequestContext;
 use super::request::id::RequestId;
 use super::request::query::Query;
 use super::request::{head_rules, path};
-use super::route::{self, Mount, Routed, routed};
+use super::route::{self, Mount, Target};
 use super::service::Service;
 use super::{admin, log, login, openapi, read};
 
@@ -28,17 +29,16 @@ use super::{admin, log, login, openapi, read};
 /// connection, which then cannot carry another request.
 pub(in crate::http) async fn handle(
     service: Arc<Service>,
-    mut request: Request<Incoming>,
+    request: Request<Incoming>,
     peer: Peer,
     unread: Arc<AtomicBool>,
 ) -> Result<Response<ReplyBody>, Infallible> {
     let started = Instant::now();
-    request.extensions_mut().insert(peer);
     let id = service.ids.next();
     let (head, incoming) = request.into_parts();
     let mut body = RequestBody::new(incoming, &head);
     let (method, uri) = (head.method.clone(), head.uri.clone());
-    let reply = respond(service, head, &mut body, id).await;
+    let reply = respond(service, head, peer, &mut body, id).await;
     let close = body.drain().await;
     unread.fetch_or(close, Ordering::Relaxed);
     log::request(id, &method, &uri, reply.status, reply.body_bytes(), started);
@@ -50,14 +50,15 @@ pub(in crate::http) async fn handle(
 async fn respond(
     service: Arc<Service>,
     head: Parts,
+    peer: Peer,
     body: &mut RequestBody,
     id: RequestId,
 ) -> Reply {
     let mut flavor = ApiFlavor::Admin;
-    let outcome = dispatch(service, head, body, &mut flavor);
+    let outcome = dispatch(service, head, peer, body, &mut flavor);
     catch_panic(outcome).await.unwrap_or_else(|error| {
         log::failure(id, &error);
-        error.into_reply(flavor)
+        of_error(&error, flavor)
     })
 }
 
@@ -66,6 +67,7 @@ async fn respond(
 async fn dispatch(
     service: Arc<Service>,
     head: Parts,
+    peer: Peer,
     body: &mut RequestBody,
     flavor: &mut ApiFlavor,
 ) -> Result<Reply, Error> {
@@ -80,37 +82,20 @@ async fn dispatch(
     if matches!(mount, Mount::Read(_)) {
         *flavor = ApiFlavor::Read;
     }
-    let query = Query::parse(head.uri.query().unwrap_or_default())?;
-    match mount {
-        Mount::Read(segments) => match routed(&head.method, segments, route::read::Route::find)? {
-            Routed::To(route) => {
-                read::respond(RequestContext::new(service, head, query), route, body).await
-            }
-            Routed::Options(methods) => Ok(options(&methods)),
-        },
-        Mount::Admin(segments) => {
-            match routed(&head.method, segments, route::admin::Route::find)? {
-                Routed::To(route) => {
-                    admin::respond(RequestContext::new(service, head, query), route, body).await
-                }
-                Routed::Options(methods) => Ok(options(&methods)),
-            }
-        }
-        Mount::User(segments) => match routed(&head.method, segments, route::user::Route::find)? {
-            Routed::To(route) => {
-                login::respond(RequestContext::new(service, head, query), route, body).await
-            }
-            Routed::Options(methods) => Ok(options(&methods)),
-        },
-        Mount::OpenApi(segments) => {
-            match routed(&head.method, segments, route::openapi::Route::find)? {
-                Routed::To(route::openapi::Route::Document) => {
-                    openapi::respond(RequestContext::new(service, head, query), body).await
-                }
-                Routed::Options(methods) => Ok(options(&methods)),
-            }
-        }
-        Mount::None => Err(Error::NoRoute),
+    let query = Query::parse(uri.query().unwrap_or_default())?;
+    let target = route::find(&head.method, mount)?;
+    let context = RequestContext {
+        service,
+        head,
+        query,
+        peer,
+    };
+    match target {
+        Target::Read(route) => read::respond(context, route, body).await,
+        Target::Admin(route) => admin::respond(context, route, body).await,
+        Target::User(route) => login::respond(context, route, body).await,
+        Target::OpenApi(_) => openapi::respond(context, body).await,
+        Target::Options(methods) => Ok(options(&methods)),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::list::cache::Listings;
+use super::list::cache::RenderedCache;
 use super::request::cookie::SessionCookie;
 use super::request::id::RequestIds;
 use super::settings::HttpSettings;
@@ -17,7 +17,7 @@ pub(in crate::http) struct Service {
     pub(in crate::http) settings: HttpSettings,
     pub(in crate::http) cookie: SessionCookie,
     pub(in crate::http) ids: RequestIds,
-    pub(in crate::http) listings: Listings,
+    pub(in crate::http) rendered: RenderedCache,
 }
 
 impl Service {
@@ -27,7 +27,7 @@ impl Service {
         Self {
             cookie: SessionCookie::new(external_url.is_some_and(|url| url.starts_with("https://"))),
             ids: RequestIds::new(),
-            listings: Listings::new(),
+            rendered: RenderedCache::new(),
             gate,
             clock,
             settings,

@@ -52,7 +52,7 @@ pub(super) fn tree(
     let listing = revision.listing(folder.as_ref(), recursive)?;
     if stream::is_long(&listing) {
         let freshness = Freshness::Moving;
-        return Ok(stream::answer(
+        return Ok(stream::respond(
             context,
             listing,
             Form::Admin,
@@ -79,7 +79,7 @@ pub(super) fn raw(
         return Ok(reply);
     }
     let content = file.content()?;
-    file::answer(
+    file::respond(
         context,
         &path,
         &file,

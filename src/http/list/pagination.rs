@@ -216,8 +216,8 @@ impl PageHeaders {
     }
 }
 
-/// Cuts the page that is asked for out of a list that is in memory, in the order of `place`, a place
-/// in the list; no two entries are at the same. `list` names the list to its tokens.
+/// Cuts the page that is asked for out of a list that is in memory. The entries rise by `place`, a
+/// place in the list; no two are at the same. `list` names the list to its tokens.
 ///
 /// # Errors
 /// A token of another list, or none of ours.
@@ -228,7 +228,6 @@ pub(in crate::http) fn cut<T, P: Ord + Serialize + DeserializeOwned>(
     mut entries: Vec<T>,
     place: impl Fn(&T) -> P,
 ) -> Result<(Vec<T>, PageHeaders), Error> {
-    entries.sort_by_cached_key(&place);
     let total = entries.len() as u64;
     match paging {
         Paging::Whole => Ok((entries, PageHeaders::whole(total))),
@@ -247,7 +246,8 @@ pub(in crate::http) fn cut<T, P: Ord + Serialize + DeserializeOwned>(
         Paging::From { token, per_page } => {
             if let Some(token) = token {
                 let after: P = page_token::read(context, list, token)?;
-                entries.retain(|entry| place(entry) > after);
+                let shown = entries.partition_point(|entry| place(entry) <= after);
+                entries.drain(..shown);
             }
             let wanted = usize::try_from(*per_page).unwrap_or(usize::MAX);
             let more = entries.len() > wanted;

@@ -36,7 +36,7 @@ pub(in crate::http) fn is_long(listing: &Listing) -> bool {
 
 /// Answers with a whole listing and these header lines. The tag is of what is listed and how: the
 /// bytes are not known before they are sent.
-pub(in crate::http) fn answer(
+pub(in crate::http) fn respond(
     context: &RequestContext,
     listing: Listing,
     form: Form,

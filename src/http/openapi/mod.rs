@@ -11,9 +11,8 @@ use serde_json::Value;
 
 use super::blocking;
 use super::error::Error;
-use super::reply::json;
 use super::reply::json::JsonBody;
-use super::reply::{Freshness, Reply};
+use super::reply::{Freshness, Reply, gzip};
 use super::request::body::RequestBody;
 use super::request::context::RequestContext;
 
@@ -26,8 +25,9 @@ const PARTS: [&str; 5] = [
     include_str!("login.json"),
 ];
 
-/// The document as it is sent.
-static DOCUMENT: LazyLock<JsonBody> = LazyLock::new(|| JsonBody::of(&document()));
+/// The document as it is sent: plain, and compressed.
+static DOCUMENT: LazyLock<[JsonBody; 2]> =
+    LazyLock::new(|| [false, true].map(|gzip| JsonBody::of(&document(), &[], gzip)));
 
 /// Answers with the document, or 304 to a client that has it. It says the same to everybody.
 pub(in crate::http) async fn respond(
@@ -36,7 +36,8 @@ pub(in crate::http) async fn respond(
 ) -> Result<Reply, Error> {
     body.refuse()?;
     blocking::run(move || {
-        let reply = json::text(&context, &DOCUMENT, Freshness::Moving, &[]);
+        let body = &DOCUMENT[usize::from(gzip::is_accepted(context.headers()))];
+        let reply = body.reply(context.headers(), Freshness::Moving);
         Ok(reply
             .with(CACHE_CONTROL, HeaderValue::from_static("no-cache"))
             .with(VARY, HeaderValue::from_static("Accept-Encoding")))

@@ -46,7 +46,7 @@ pub(super) fn user(context: &RequestContext, holder: &TokenHolder) -> Reply {
         bot: false,
         external: false,
     };
-    json::object(context, &user, Freshness::Moving)
+    json::respond(context.headers(), &user, Freshness::Moving, &[])
 }
 
 #[derive(Debug, Serialize)]
@@ -80,7 +80,7 @@ pub(super) fn token(context: &RequestContext, holder: &TokenHolder) -> Reply {
         active: token.state == TokenState::Active,
         expires_at: token.expires_at.map(day),
     };
-    json::object(context, &shown, Freshness::Moving)
+    json::respond(context.headers(), &shown, Freshness::Moving, &[])
 }
 
 #[derive(Debug, Serialize)]
@@ -112,5 +112,5 @@ pub(super) fn version(context: &RequestContext) -> Reply {
         },
         enterprise: false,
     };
-    json::object(context, &version, Freshness::Moving)
+    json::respond(context.headers(), &version, Freshness::Moving, &[])
 }

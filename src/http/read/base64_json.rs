@@ -11,7 +11,6 @@ use serde::Serialize;
 
 use crate::base::limits::READ_CHUNK_BYTES;
 use crate::http::reply::json;
-use crate::http::reply::json::JsonBody;
 use crate::http::reply::stream::{ChunkStream, Pieces};
 use crate::http::reply::{Freshness, Reply};
 use crate::http::request::conditions::ETag;
@@ -23,7 +22,7 @@ const CHUNK_BYTES: usize = READ_CHUNK_BYTES / 3 * 3;
 
 /// Answers with `object`, which serialises to an object with at least one field and tells the file's
 /// SHA-256, and the bytes of the file as its field `content`.
-pub(super) fn answer(
+pub(super) fn respond(
     context: &RequestContext,
     object: &impl Serialize,
     content: Content,
@@ -36,8 +35,7 @@ pub(super) fn answer(
         let mut whole = String::from_utf8(head).expect("JSON is UTF-8");
         BASE64_STANDARD.encode_string(bytes, &mut whole);
         whole.push_str("\"}");
-        let text = JsonBody::new(whole.into_bytes());
-        return json::text(context, &text, freshness, &[]);
+        return json::respond_text(context.headers(), whole.into_bytes(), freshness, &[]);
     }
     let tag = ETag::of_parts(&[&head]);
     if tag.is_known_to(context.headers()) {

@@ -29,7 +29,7 @@ pub(super) fn show(context: &RequestContext, project: &Project, sha: &str) -> Re
         sha: id,
     };
     let content = file.content()?;
-    Ok(base64_json::answer(
+    Ok(base64_json::respond(
         context,
         &blob,
         content,
@@ -45,7 +45,7 @@ pub(super) fn raw(context: &RequestContext, project: &Project, sha: &str) -> Res
     }
     let name = FilePath::parse(&id.to_string())?;
     let content = file.content()?;
-    file::answer(
+    file::respond(
         context,
         &name,
         &file,

@@ -98,7 +98,12 @@ pub(super) fn list(context: &RequestContext, project: &Project) -> Result<Reply,
     }
     let shown = shown(context, project, &part)?;
     let headers = PageHeaders::numbered_open(context, page, per_page, more);
-    Ok(json::list(context, &shown, Freshness::Moving, &headers))
+    Ok(json::respond(
+        context.headers(),
+        &shown,
+        Freshness::Moving,
+        headers.lines(),
+    ))
 }
 
 /// Commits with their parents' ids.
@@ -155,5 +160,10 @@ pub(super) fn show(
         last_pipeline: None,
     };
     // The same id can be reached again by another commit, so even a full one is no name of this answer.
-    Ok(json::object(context, &shown, Freshness::Moving))
+    Ok(json::respond(
+        context.headers(),
+        &shown,
+        Freshness::Moving,
+        &[],
+    ))
 }

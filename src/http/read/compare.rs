@@ -117,7 +117,12 @@ pub(super) fn show(context: &RequestContext, project: &Project) -> Result<Reply,
         compare_same_ref: old.id() == new.id(),
         web_url: format!("{}/repository/compare", project_url(context, project)),
     };
-    Ok(json::object(context, &comparison, Freshness::Moving))
+    Ok(json::respond(
+        context.headers(),
+        &comparison,
+        Freshness::Moving,
+        &[],
+    ))
 }
 
 fn required<'a>(context: &'a RequestContext, key: &str) -> Result<&'a str, Error> {

@@ -82,7 +82,7 @@ pub(super) fn raw(context: &RequestContext, project: &Project, path: &str) -> Re
     }
     let content = file.content()?;
     let sha256 = content.sha256;
-    let reply = file::answer(
+    let reply = file::respond(
         context,
         &opened.path,
         file,
@@ -132,7 +132,7 @@ pub(super) fn show(
         last_commit_id: digest.commit_id(),
         execute_filemode: opened.file.is_executable(),
     };
-    let reply = base64_json::answer(context, &object, content, opened.freshness());
+    let reply = base64_json::respond(context, &object, content, opened.freshness());
     opened.described(reply, sha256)
 }
 

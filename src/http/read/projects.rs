@@ -114,7 +114,12 @@ impl<'a> ProjectJson<'a> {
 pub(super) fn show(context: &RequestContext, project: &Project) -> Result<Reply, Error> {
     let owner = context.gate().owner_name(project)?;
     let shown = ProjectJson::new(context, project, &owner)?;
-    Ok(json::object(context, &shown, Freshness::Moving))
+    Ok(json::respond(
+        context.headers(),
+        &shown,
+        Freshness::Moving,
+        &[],
+    ))
 }
 
 /// A place in the list: what it is ordered by, a text or a number, then the project's number.
@@ -155,6 +160,7 @@ pub(super) fn list(context: &RequestContext, holder: &TokenHolder) -> Result<Rep
         }
     }
     let list = format!("projects/{order}/{falling}");
+    projects.sort_by(|(a, _), (b, _)| if falling { b.cmp(a) } else { a.cmp(b) });
     let (part, headers) = if falling {
         let place = |(place, _): &(Place, Project)| Reverse(place.clone());
         pagination::cut(context, &paging, &list, projects, place)?
@@ -172,5 +178,10 @@ pub(super) fn list(context: &RequestContext, holder: &TokenHolder) -> Result<Rep
         .zip(&owners)
         .map(|((_, project), owner)| ProjectJson::new(context, project, owner))
         .collect::<Result<_, _>>()?;
-    Ok(json::list(context, &shown, Freshness::Moving, &headers))
+    Ok(json::respond(
+        context.headers(),
+        &shown,
+        Freshness::Moving,
+        headers.lines(),
+    ))
 }

@@ -4,15 +4,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::base::file_path::FilePath;
 use crate::base::id::ManifestId;
+use crate::base::may_block;
 use crate::http::error::Error;
-use crate::http::list::cache::ListingKey;
+use crate::http::list::cache::{RenderedKey, ShownState};
 use crate::http::list::page_token;
 use crate::http::list::pagination::{PageHeaders, Paging};
-use crate::http::list::stream;
-use crate::http::list::stream::Form;
-use crate::http::reply::json;
+use crate::http::list::stream::{self, Form};
 use crate::http::reply::json::JsonBody;
-use crate::http::reply::{Freshness, Reply};
+use crate::http::reply::{Freshness, Reply, gzip};
 use crate::http::request::context::RequestContext;
 use crate::http::request::params;
 use crate::http::shape::entry::EntryJson;
@@ -48,7 +47,18 @@ pub(super) fn list(context: &RequestContext, project: &Project) -> Result<Reply,
     };
     let revision =
         revision.map_err(|error| Error::from(error).revision_as("404 Tree Not Found"))?;
-    let listing = revision.listing(folder.as_ref(), recursive)?;
+    let freshness = Freshness::of_reference(reference);
+    let gzip = gzip::is_accepted(context.headers());
+    let key = RenderedKey {
+        state: ShownState::Revision(revision.id()),
+        url: context.url(),
+        gzip,
+    };
+    let rendered = &context.service.rendered;
+    if let Some(body) = rendered.get(&key) {
+        return Ok(body.reply(context.headers(), freshness));
+    }
+    let listing = may_block(|| revision.listing(folder.as_ref(), recursive))?;
     let total = listing.total();
     let whole = matches!(paging, Paging::Whole | Paging::Plain);
     let (skip, take, headers) = match paging {
@@ -69,10 +79,9 @@ pub(super) fn list(context: &RequestContext, project: &Project) -> Result<Reply,
             (shown, per_page, headers)
         }
     };
-    let freshness = Freshness::of_reference(reference);
+    let lines = headers.lines();
     if whole && stream::is_long(&listing) {
-        let lines = headers.lines();
-        return Ok(stream::answer(
+        return Ok(stream::respond(
             context,
             listing,
             Form::Read,
@@ -80,19 +89,12 @@ pub(super) fn list(context: &RequestContext, project: &Project) -> Result<Reply,
             lines,
         ));
     }
-    let part = ListingKey {
-        revision: revision.id(),
-        folder,
-        recursive,
-        skip,
-        take,
-    };
-    let text = context.service.listings.text(&part, || {
+    let body = rendered.get_or_render(&key, || {
         let entries = listing.part(skip, take)?;
         let shown: Vec<_> = entries.iter().map(EntryJson::new).collect();
-        Ok(JsonBody::of(&shown))
+        Ok(JsonBody::of(&shown, lines, gzip))
     })?;
-    Ok(json::text(context, &text, freshness, headers.lines()))
+    Ok(body.reply(context.headers(), freshness))
 }
 
 fn place_in(revision: &Revision, shown: u64) -> Place {

@@ -51,7 +51,7 @@ pub(in crate::http) fn unchanged(
 ///
 /// # Errors
 /// [`Error::Range`], and bytes that cannot be read.
-pub(in crate::http) fn answer(
+pub(in crate::http) fn respond(
     context: &RequestContext,
     path: &FilePath,
     file: &FileView,

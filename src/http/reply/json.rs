@@ -1,114 +1,119 @@
 //! JSON answers that a client may keep: with a tag, sent again only when they changed, compressed for
 //! whoever takes it.
 
-use std::sync::OnceLock;
-
 use bytes::Bytes;
-use hyper::StatusCode;
 use hyper::header::{CONTENT_ENCODING, HeaderName, HeaderValue, VARY};
+use hyper::{HeaderMap, StatusCode};
 use serde::Serialize;
 
-use super::gzip;
-use super::{Freshness, Reply};
+use super::{Freshness, Reply, gzip};
 use crate::base::limits::COMPRESS_BYTES_MIN;
-use crate::http::list::pagination::PageHeaders;
 use crate::http::request::conditions::ETag;
-use crate::http::request::context::RequestContext;
 
-/// A JSON text, with what its answers are made of.
-#[derive(Debug)]
+/// Header lines of an answer beside those that every answer has.
+pub(in crate::http) type HeaderLines = [(HeaderName, HeaderValue)];
+
+/// A JSON text as it is sent, with its tag and its header lines: all of an answer that is the same for
+/// every client.
+#[derive(Clone, Debug)]
 pub(in crate::http) struct JsonBody {
-    plain: Bytes,
-    /// A digest of the plain text.
-    digest: [u8; 32],
-    /// Made when somebody takes it.
-    compressed: OnceLock<Bytes>,
+    bytes: Bytes,
+    compressed: bool,
+    tag: ETag,
+    lines: Box<HeaderLines>,
 }
 
 impl JsonBody {
-    /// Takes a text that is there.
-    pub(in crate::http) fn new(bytes: Vec<u8>) -> Self {
+    /// Renders a value; compressed where `gzip` is wanted and worth it.
+    pub(in crate::http) fn of(value: &impl Serialize, lines: &HeaderLines, gzip: bool) -> Self {
+        let text = to_json(value);
+        let gzip = gzip && text.len() >= COMPRESS_BYTES_MIN;
+        let tag = tag_of(&text, lines, gzip);
+        Self::new(text, lines, gzip, tag)
+    }
+
+    fn new(text: Vec<u8>, lines: &HeaderLines, gzip: bool, tag: ETag) -> Self {
+        let bytes = if gzip { gzip::compressed(&text) } else { text };
         Self {
-            digest: blake3::hash(&bytes).into(),
-            plain: bytes.into(),
-            compressed: OnceLock::new(),
+            bytes: bytes.into(),
+            compressed: gzip,
+            tag,
+            lines: lines.into(),
         }
     }
 
-    /// The text of a value.
-    pub(in crate::http) fn of(value: &impl Serialize) -> Self {
-        Self::new(serde_json::to_vec(value).expect("answers have text keys and finite numbers"))
+    /// Length in memory, in bytes.
+    pub(in crate::http) fn memory(&self) -> usize {
+        let lines = self.lines.iter().map(|(_, value)| 64 + value.len());
+        256 + self.bytes.len() + lines.sum::<usize>()
     }
 
-    /// Length of the plain text in bytes.
-    pub(in crate::http) fn len(&self) -> usize {
-        self.plain.len()
-    }
-
-    fn compressed(&self) -> Bytes {
-        let compressed = || gzip::compressed(&self.plain).into();
-        self.compressed.get_or_init(compressed).clone()
-    }
-
-    /// A tag of all that makes the answer: a page may stay as it is while the list grows behind it,
-    /// and then its headers do not.
-    fn tag(&self, lines: &[(HeaderName, HeaderValue)], compressed: bool) -> ETag {
-        let mut parts = vec![&self.digest[..]];
-        for (name, value) in lines {
-            parts.extend([name.as_str().as_bytes(), value.as_bytes()]);
+    /// The answer to a request with these headers: 304 when the client has it.
+    pub(in crate::http) fn reply(&self, request: &HeaderMap, freshness: Freshness) -> Reply {
+        if self.tag.is_known_to(request) {
+            return unchanged(&self.tag, freshness);
         }
-        if compressed {
-            parts.push(b"gzip");
+        let mut reply = Reply::bytes(StatusCode::OK, "application/json", self.bytes.clone());
+        if self.compressed {
+            reply = reply.with(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
         }
-        ETag::of_parts(&parts)
+        for (name, value) in &self.lines {
+            reply = reply.with(name.clone(), value.clone());
+        }
+        varied(reply.validated(&self.tag, freshness))
     }
 }
 
-/// Answers with this value; `page` says what part of a list it is.
-pub(in crate::http) fn list(
-    context: &RequestContext,
+/// Answers a request with these headers with a value, made for it alone.
+pub(in crate::http) fn respond(
+    request: &HeaderMap,
     value: &impl Serialize,
     freshness: Freshness,
-    page: &PageHeaders,
+    lines: &HeaderLines,
 ) -> Reply {
-    text(context, &JsonBody::of(value), freshness, page.lines())
+    respond_text(request, to_json(value), freshness, lines)
 }
 
-/// Answers with this value.
-pub(in crate::http) fn object(
-    context: &RequestContext,
-    value: &impl Serialize,
+/// Answers a request with these headers with a JSON text, made for it alone.
+pub(in crate::http) fn respond_text(
+    request: &HeaderMap,
+    text: Vec<u8>,
     freshness: Freshness,
+    lines: &HeaderLines,
 ) -> Reply {
-    text(context, &JsonBody::of(value), freshness, &[])
-}
-
-/// Answers with this text and these header lines.
-pub(in crate::http) fn text(
-    context: &RequestContext,
-    text: &JsonBody,
-    freshness: Freshness,
-    lines: &[(HeaderName, HeaderValue)],
-) -> Reply {
-    let compress = text.len() >= COMPRESS_BYTES_MIN && gzip::is_accepted(context.headers());
-    let tag = text.tag(lines, compress);
-    let kept = |reply: Reply| {
-        reply.validated(&tag, freshness).with(
-            VARY,
-            HeaderValue::from_static("Authorization, Cookie, Private-Token, Accept-Encoding"),
-        )
-    };
-    if tag.is_known_to(context.headers()) {
-        return kept(Reply::empty(StatusCode::NOT_MODIFIED));
+    let gzip = text.len() >= COMPRESS_BYTES_MIN && gzip::is_accepted(request);
+    let tag = tag_of(&text, lines, gzip);
+    if tag.is_known_to(request) {
+        return unchanged(&tag, freshness);
     }
-    let mut reply = if compress {
-        Reply::bytes(StatusCode::OK, "application/json", text.compressed())
-            .with(CONTENT_ENCODING, HeaderValue::from_static("gzip"))
-    } else {
-        Reply::bytes(StatusCode::OK, "application/json", text.plain.clone())
-    };
+    JsonBody::new(text, lines, gzip, tag).reply(request, freshness)
+}
+
+fn to_json(value: &impl Serialize) -> Vec<u8> {
+    serde_json::to_vec(value).expect("answers have text keys and finite numbers")
+}
+
+/// A tag of all that makes the answer: a page may stay as it is while the list grows behind it, and
+/// then its headers do not.
+fn tag_of(text: &[u8], lines: &HeaderLines, gzip: bool) -> ETag {
+    let digest = blake3::hash(text);
+    let mut parts = vec![&digest.as_bytes()[..]];
     for (name, value) in lines {
-        reply = reply.with(name.clone(), value.clone());
+        parts.extend([name.as_str().as_bytes(), value.as_bytes()]);
     }
-    kept(reply)
+    if gzip {
+        parts.push(b"gzip");
+    }
+    ETag::of_parts(&parts)
+}
+
+fn unchanged(tag: &ETag, freshness: Freshness) -> Reply {
+    varied(Reply::empty(StatusCode::NOT_MODIFIED).validated(tag, freshness))
+}
+
+fn varied(reply: Reply) -> Reply {
+    reply.with(
+        VARY,
+        HeaderValue::from_static("Authorization, Cookie, Private-Token, Accept-Encoding"),
+    )
 }

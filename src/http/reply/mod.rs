@@ -5,6 +5,7 @@ pub(in crate::http) mod file;
 pub(in crate::http) mod file_chunks;
 pub(in crate::http) mod gzip;
 pub(in crate::http) mod json;
+pub(in crate::http) mod of_error;
 pub(in crate::http) mod stream;
 
 use std::pin::Pin;

@@ -6,7 +6,6 @@ use std::str::FromStr;
 
 use hyper::HeaderMap;
 use hyper::header::{FORWARDED, HOST, HeaderName};
-use hyper::http::request::Parts;
 
 use super::head_rules::is_host;
 use crate::http::settings::HttpSettings;
@@ -86,39 +85,42 @@ impl Peer {
 
 /// The scheme and authority of the service for this request, and a prefix if a proxy puts one before
 /// the path; without a slash at its end.
-pub(in crate::http) fn base_url(head: &Parts, settings: &HttpSettings) -> String {
+pub(in crate::http) fn base_url(
+    headers: &HeaderMap,
+    peer: Peer,
+    settings: &HttpSettings,
+) -> String {
     if let Some(url) = &settings.external_url {
         return url.trim_end_matches('/').to_owned();
     }
-    let peer = head.extensions.get::<Peer>();
-    let told = if peer.is_some_and(|peer| peer.is_trusted()) {
-        Told::by(&head.headers)
+    let forwarded = if peer.is_trusted() {
+        Forwarded::of(headers)
     } else {
-        Told::default()
+        Forwarded::default()
     };
-    let own = head.headers.get(HOST).and_then(|host| host.to_str().ok());
+    let own = headers.get(HOST).and_then(|host| host.to_str().ok());
     format!(
         "{}://{}{}",
-        told.proto.as_deref().unwrap_or("http"),
-        told.host.as_deref().or(own).unwrap_or("localhost"),
-        told.prefix.as_deref().unwrap_or_default()
+        forwarded.proto.as_deref().unwrap_or("http"),
+        forwarded.host.as_deref().or(own).unwrap_or("localhost"),
+        forwarded.prefix.as_deref().unwrap_or_default()
     )
 }
 
 /// What a proxy tells about the request that it was sent. Of a chain of proxies the first counts, the
 /// one that the client spoke to.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Told {
+struct Forwarded {
     proto: Option<String>,
     host: Option<String>,
     prefix: Option<String>,
 }
 
-impl Told {
+impl Forwarded {
     /// Reads `Forwarded` (RFC 7239) where there is one, else the `X-Forwarded-*` headers. What is
-    /// malformed was not told.
-    fn by(headers: &HeaderMap) -> Self {
-        let mut told = Self {
+    /// malformed was not forwarded.
+    fn of(headers: &HeaderMap) -> Self {
+        let mut forwarded = Self {
             prefix: first(headers, &X_FORWARDED_PREFIX).filter(|prefix| is_prefix(prefix)),
             ..Self::default()
         };
@@ -129,24 +131,24 @@ impl Told {
                 };
                 let value = value.trim().trim_matches('"').to_owned();
                 match name.trim().to_ascii_lowercase().as_str() {
-                    "proto" => told.proto = Some(value),
-                    "host" => told.host = Some(value),
+                    "proto" => forwarded.proto = Some(value),
+                    "host" => forwarded.host = Some(value),
                     _ => {}
                 }
             }
         } else {
-            told.proto = first(headers, &X_FORWARDED_PROTO);
-            told.host = first(headers, &X_FORWARDED_HOST);
+            forwarded.proto = first(headers, &X_FORWARDED_PROTO);
+            forwarded.host = first(headers, &X_FORWARDED_HOST);
         }
-        told.proto = told
+        forwarded.proto = forwarded
             .proto
             .map(|proto| proto.to_ascii_lowercase())
             .filter(|proto| proto == "http" || proto == "https");
-        told.host = told.host.filter(|host| is_host(host.as_bytes()));
-        told.prefix = told
+        forwarded.host = forwarded.host.filter(|host| is_host(host.as_bytes()));
+        forwarded.prefix = forwarded
             .prefix
             .map(|prefix| prefix.trim_end_matches('/').to_owned());
-        told
+        forwarded
     }
 }
 
@@ -185,11 +187,10 @@ mod tests {
         for (name, value) in lines {
             request = request.header(*name, *value);
         }
-        let (mut head, ()) = request.body(()).unwrap().into_parts();
+        let (head, ()) = request.body(()).unwrap().into_parts();
         let settings = settings(external_url);
         let peer = Peer::new(peer.parse().unwrap(), &settings);
-        head.extensions.insert(peer);
-        base_url(&head, &settings)
+        base_url(&head.headers, peer, &settings)
     }
 
     #[test]

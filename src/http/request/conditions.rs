@@ -6,19 +6,19 @@ use hyper::header::{HeaderValue, IF_MATCH, IF_NONE_MATCH};
 use crate::base::id::BlobId;
 use crate::http::error::Error;
 
-/// A strong tag. Its text has only hexadecimal digits.
+/// A strong tag: hexadecimal digits in quotes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::http) struct ETag(String);
+pub(in crate::http) struct ETag(HeaderValue);
 
 impl ETag {
     /// The tag of a file: its blob's id.
     pub(in crate::http) fn of_blob(id: BlobId) -> Self {
-        Self(id.to_string())
+        Self::of_digest(id.as_bytes())
     }
 
     /// The tag of a rendered answer: a digest of its bytes.
     pub(in crate::http) fn of_bytes(bytes: &[u8]) -> Self {
-        Self(hex::encode(&blake3::hash(bytes).as_bytes()[..16]))
+        Self::of_digest(&blake3::hash(bytes).as_bytes()[..16])
     }
 
     /// The tag of an answer that all these parts make, each told apart from its neighbours.
@@ -28,31 +28,34 @@ impl ETag {
             hasher.update(&part.len().to_le_bytes());
             hasher.update(part);
         }
-        Self(hex::encode(&hasher.finalize().as_bytes()[..16]))
+        Self::of_digest(&hasher.finalize().as_bytes()[..16])
+    }
+
+    fn of_digest(digest: &[u8]) -> Self {
+        let mut quoted = [b'"'; 66];
+        let end = 1 + 2 * digest.len();
+        hex::encode_to_slice(digest, &mut quoted[1..end]).expect("at most 32 bytes");
+        let quoted = HeaderValue::from_bytes(&quoted[..=end]);
+        Self(quoted.expect("hexadecimal digits are visible"))
     }
 
     /// The header's value.
     pub(in crate::http) fn header(&self) -> HeaderValue {
-        HeaderValue::try_from(format!("\"{}\"", self.0)).expect("hexadecimal digits are visible")
+        self.0.clone()
     }
 
     /// True if an `If-None-Match` of the request names this tag, so that the client has the answer.
     pub(in crate::http) fn is_known_to(&self, headers: &HeaderMap) -> bool {
-        names(headers, &self.0)
+        members(headers, IF_NONE_MATCH).any(|member| {
+            let member = member.strip_prefix("W/").unwrap_or(member);
+            member == "*" || self.0 == *member
+        })
     }
 
     /// True if the validator of an `If-Range` is this tag.
     pub(in crate::http) fn is_in_if_range(&self, value: &HeaderValue) -> bool {
-        value.to_str().ok().and_then(unquoted) == Some(&self.0)
+        *value == self.0
     }
-}
-
-/// True if an `If-None-Match` of the request names this unquoted tag.
-fn names(headers: &HeaderMap, tag: &str) -> bool {
-    members(headers, IF_NONE_MATCH).any(|member| {
-        let member = member.strip_prefix("W/").unwrap_or(member);
-        member == "*" || unquoted(member) == Some(tag)
-    })
 }
 
 /// What an `If-Match` asks for.
@@ -118,7 +121,7 @@ mod tests {
 
     #[test]
     fn a_client_that_has_the_answer_is_recognised() {
-        let tag = ETag("abc".into());
+        let tag = ETag(HeaderValue::from_static("\"abc\""));
         for (lines, expected) in [
             (&["\"abc\""][..], true),
             (&["W/\"abc\""], true),

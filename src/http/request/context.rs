@@ -1,11 +1,12 @@
 //! A routed request, as handlers see it.
 
+use std::fmt::Write as _;
 use std::sync::Arc;
 
 use hyper::HeaderMap;
 use hyper::http::request::Parts;
 
-use super::base_url;
+use super::base_url::{self, Peer};
 use super::query::Query;
 use crate::access::Gate;
 use crate::http::service::Service;
@@ -17,18 +18,11 @@ pub(in crate::http) struct RequestContext {
     pub(in crate::http) service: Arc<Service>,
     pub(in crate::http) head: Parts,
     pub(in crate::http) query: Query,
+    /// Who sent it.
+    pub(in crate::http) peer: Peer,
 }
 
 impl RequestContext {
-    /// Puts a request's parts together.
-    pub(in crate::http) fn new(service: Arc<Service>, head: Parts, query: Query) -> Self {
-        Self {
-            service,
-            head,
-            query,
-        }
-    }
-
     /// The gate.
     pub(in crate::http) fn gate(&self) -> &Gate {
         &self.service.gate
@@ -46,7 +40,24 @@ impl RequestContext {
 
     /// The address of the service as this client knows it, without a slash at its end.
     pub(in crate::http) fn base_url(&self) -> String {
-        base_url::base_url(&self.head, self.settings())
+        base_url::base_url(&self.head.headers, self.peer, self.settings())
+    }
+
+    /// The address that was asked for, with all parameters, those of a form too. Two requests with the
+    /// same address get the same links.
+    pub(in crate::http) fn url(&self) -> String {
+        let mut url = self.base_url();
+        url.push_str(
+            self.head
+                .uri
+                .path_and_query()
+                .map_or("/", |both| both.as_str()),
+        );
+        for (key, value) in self.query.form() {
+            // No target holds a line break.
+            let _infallible = write!(url, "\n{}\n{key}{value}", key.len());
+        }
+        url
     }
 
     /// The address of the Read API as this client knows it, without a slash at its end: what a client

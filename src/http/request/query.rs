@@ -65,6 +65,11 @@ impl Query {
         }
     }
 
+    /// The pairs of the form.
+    pub(in crate::http) fn form(&self) -> &[(String, String)] {
+        &self.form
+    }
+
     /// All pairs that count: those of the query, and of the form those whose keys it does not have.
     pub(in crate::http) fn merged(&self) -> impl Iterator<Item = (&str, &str)> {
         let in_query = |key: &str| self.pairs.iter().any(|(name, _)| name == key);

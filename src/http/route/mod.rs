@@ -38,36 +38,59 @@ impl<'a> Mount<'a> {
     }
 }
 
-/// What a request of some API asks for.
-pub(in crate::http) enum Routed<R> {
-    To(R),
-    /// Which methods there are.
+/// What a request asks for.
+#[derive(Debug)]
+pub(in crate::http) enum Target {
+    /// Something of the Read API.
+    Read(read::Route),
+    /// Something of the Admin API.
+    Admin(admin::Route),
+    /// Logging in and out.
+    User(user::Route),
+    /// The document that describes both APIs.
+    OpenApi(openapi::Route),
+    /// Which methods a path has.
     Options(Vec<Method>),
 }
 
-/// Looks a method and path up in a table of routes.
+/// What a method and the path below a mount ask for.
 ///
 /// # Errors
 /// [`Error::NoRoute`] when the path has no method at all, [`Error::Method`] when it has others.
-pub(in crate::http) fn routed<R>(
-    method: &Method,
-    segments: &[&str],
-    find: impl Fn(&Method, &[&str]) -> Option<R>,
-) -> Result<Routed<R>, Error> {
+pub(in crate::http) fn find(method: &Method, mount: Mount<'_>) -> Result<Target, Error> {
+    match mount {
+        Mount::Read(segments) => look_up(method, |method| {
+            read::Route::find(method, segments).map(Target::Read)
+        }),
+        Mount::Admin(segments) => look_up(method, |method| {
+            admin::Route::find(method, segments).map(Target::Admin)
+        }),
+        Mount::User(segments) => look_up(method, |method| {
+            user::Route::find(method, segments).map(Target::User)
+        }),
+        Mount::OpenApi(segments) => look_up(method, |method| {
+            openapi::Route::find(method, segments).map(Target::OpenApi)
+        }),
+        Mount::None => Err(Error::NoRoute),
+    }
+}
+
+/// Looks a method up among those of a path, which `find` knows.
+fn look_up(method: &Method, find: impl Fn(&Method) -> Option<Target>) -> Result<Target, Error> {
     let looked_up = if method == Method::HEAD {
         &Method::GET
     } else {
         method
     };
-    if let Some(route) = find(looked_up, segments) {
-        return Ok(Routed::To(route));
+    if let Some(target) = find(looked_up) {
+        return Ok(target);
     }
     let mut methods = head_rules::METHODS.to_vec();
-    methods.retain(|method| find(method, segments).is_some());
+    methods.retain(|method| find(method).is_some());
     if methods.is_empty() {
         Err(Error::NoRoute)
     } else if method == Method::OPTIONS {
-        Ok(Routed::Options(methods))
+        Ok(Target::Options(methods))
     } else {
         Err(Error::method(&methods))
     }
@@ -111,25 +134,23 @@ mod tests {
 
     #[test]
     fn a_known_path_tells_its_methods() {
-        let find = |method: &Method, segments: &[&str]| {
-            let known = [Method::GET, Method::PUT].contains(method) && segments == ["a"];
-            known.then_some(())
-        };
+        let branch = ["projects", "a.erp", "branches", "main"];
+        let find = |method| find(&method, Mount::Admin(&branch));
         assert!(matches!(
-            routed(&Method::HEAD, &["a"], find),
-            Ok(Routed::To(()))
+            find(Method::DELETE),
+            Ok(Target::Admin(admin::Route::DeleteBranch { .. }))
         ));
         assert!(matches!(
-            routed(&Method::OPTIONS, &["a"], find),
-            Ok(Routed::Options(methods)) if methods == [Method::GET, Method::PUT]
+            find(Method::OPTIONS),
+            Ok(Target::Options(methods)) if methods == [Method::DELETE]
         ));
         assert!(matches!(
-            routed(&Method::POST, &["a"], find),
-            Err(Error::Method { allow }) if allow == "GET, HEAD, PUT, OPTIONS"
+            find(Method::POST),
+            Err(Error::Method { allow }) if allow == "DELETE, OPTIONS"
         ));
-        assert!(matches!(
-            routed(&Method::OPTIONS, &["b"], find),
-            Err(Error::NoRoute)
-        ));
+        let session = super::find(&Method::HEAD, Mount::User(&["session"]));
+        assert!(matches!(session, Ok(Target::User(user::Route::Session))));
+        let nothing = super::find(&Method::OPTIONS, Mount::User(&["b"]));
+        assert!(matches!(nothing, Err(Error::NoRoute)));
     }
 }
