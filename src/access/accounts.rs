@@ -24,11 +24,11 @@ pub struct Accounts {
 }
 
 impl Accounts {
-    /// The accounts that lie beside a repository's projects.
-    pub fn new(repository: &Projects) -> Self {
+    /// The accounts that lie in the same store as these projects.
+    pub fn new(projects: &Projects) -> Self {
         Self {
-            records: Records::new(repository.store()),
-            clock: Arc::clone(repository.clock()),
+            records: Records::new(projects.store()),
+            clock: Arc::clone(projects.clock()),
         }
     }
 

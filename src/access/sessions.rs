@@ -81,11 +81,11 @@ pub(super) struct Sessions {
 }
 
 impl Sessions {
-    pub(super) fn new(repository: &Projects, lifetimes: SessionLifetimes) -> Self {
+    pub(super) fn new(projects: &Projects, lifetimes: SessionLifetimes) -> Self {
         Self {
-            records: Records::new(repository.store()),
-            accounts: Accounts::new(repository),
-            clock: Arc::clone(repository.clock()),
+            records: Records::new(projects.store()),
+            accounts: Accounts::new(projects),
+            clock: Arc::clone(projects.clock()),
             lifetimes,
         }
     }
@@ -209,9 +209,9 @@ mod tests {
     #[test]
     fn a_request_under_way_does_not_undo_a_logout() {
         let clock = Arc::new(ManualClock::new(Timestamp::from_ms(0)));
-        let repository = Projects::new(Arc::new(MemoryStore::default()), clock.clone());
-        let accounts = Accounts::new(&repository);
-        let sessions = Sessions::new(&repository, SessionLifetimes::default());
+        let projects = Projects::new(Arc::new(MemoryStore::default()), clock.clone());
+        let accounts = Accounts::new(&projects);
+        let sessions = Sessions::new(&projects, SessionLifetimes::default());
         let eve = accounts.create("eve", "correct horse", &[]).unwrap();
         let secret = sessions.open(&eve).unwrap();
         let read = sessions.kept(secret.digest()).unwrap().unwrap();

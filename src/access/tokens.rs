@@ -23,17 +23,17 @@ pub struct Tokens {
     pub(super) records: Records,
     pub(super) accounts: Accounts,
     pub(super) clock: Arc<dyn Clock>,
-    repository: Projects,
+    projects: Projects,
 }
 
 impl Tokens {
-    /// The tokens for a repository's projects.
-    pub fn new(repository: &Projects) -> Self {
+    /// The tokens for these projects.
+    pub fn new(projects: &Projects) -> Self {
         Self {
-            records: Records::new(repository.store()),
-            accounts: Accounts::new(repository),
-            clock: Arc::clone(repository.clock()),
-            repository: repository.clone(),
+            records: Records::new(projects.store()),
+            accounts: Accounts::new(projects),
+            clock: Arc::clone(projects.clock()),
+            projects: projects.clone(),
         }
     }
 
@@ -51,7 +51,7 @@ impl Tokens {
             name: new.name,
             digest: secret.digest(),
             suffix: secret.suffix().to_owned(),
-            scope: Scope::parse(&new.repos, account, &self.repository)?,
+            scope: Scope::parse(&new.repos, account, &self.projects)?,
             expires_at: new.expires_at,
             found_expired: false,
             fingerprint_required: new.fingerprint_required,
@@ -103,7 +103,7 @@ impl Tokens {
             check_token_name(name)?;
         }
         let repos = change.repos.as_deref();
-        let scope = repos.map(|repos| Scope::parse(repos, account, &self.repository));
+        let scope = repos.map(|repos| Scope::parse(repos, account, &self.projects));
         let scope = scope.transpose()?;
         until_won(|| {
             let kept = self.kept(account, id)?.ok_or(Error::NoSuchToken)?;

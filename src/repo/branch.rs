@@ -30,7 +30,7 @@ impl Project {
     pub fn branches(&self) -> Result<Vec<Branch>> {
         let prefix = key::branches(self.number());
         let mut branches = Vec::new();
-        for record in self.repository.store().folder(&prefix)?.iter() {
+        for record in self.projects.store().folder(&prefix)?.iter() {
             branches.push(self.branch_of(record.number(), record.decode()?));
         }
         branches.sort_by(|a, b| a.name().cmp(b.name()));
@@ -43,7 +43,7 @@ impl Project {
     /// [`Missing::Branch`].
     pub fn branch(&self, name: &BranchName) -> Result<Branch> {
         let name_key = key::branch_name(self.number(), name.as_str());
-        let number = self.repository.store().value::<u64>(&name_key)?;
+        let number = self.projects.store().value::<u64>(&name_key)?;
         let number = number.ok_or(Error::missing(Missing::Branch))?.value;
         self.branch_by_number(*number)?
             .ok_or(Error::missing(Missing::Branch))
@@ -53,7 +53,7 @@ impl Project {
     pub fn branch_names(&self) -> Result<BranchNames> {
         let prefix = key::branch_names(self.number());
         Ok(BranchNames {
-            folder: self.repository.store().folder(&prefix)?,
+            folder: self.projects.store().folder(&prefix)?,
             prefix_bytes: prefix.len(),
         })
     }
@@ -97,11 +97,11 @@ impl Project {
     /// A number that stays the same as long as no branch of the project changes, is made or deleted.
     pub fn branches_state(&self) -> Result<u64> {
         let prefix = key::branches(self.number());
-        Ok(self.repository.store().folder_state(&prefix)?)
+        Ok(self.projects.store().folder_state(&prefix)?)
     }
 
     pub(super) fn branch_by_number(&self, number: u64) -> Result<Option<Branch>> {
-        let store = self.repository.store();
+        let store = self.projects.store();
         let record = store.value(&key::branch(self.number(), number))?;
         Ok(record.map(|record| self.branch_of(number, record)))
     }
@@ -196,7 +196,7 @@ impl Branch {
     /// # Errors
     /// [`Missing::Snapshot`].
     pub fn snapshot(&self, version: SnapshotVersion) -> Result<Revision> {
-        let store = self.project.repository.store();
+        let store = self.project.projects.store();
         let record =
             store.value::<SnapshotRecord>(&key::snapshot(self.number, version.number()))?;
         let record = record.ok_or(Error::missing(Missing::Snapshot))?.value;
@@ -216,9 +216,9 @@ impl ProjectWriter {
     /// # Errors
     /// [`Error::Exists`]; [`Missing::Revision`] when `from` names nothing.
     pub fn create_branch(&self, name: &BranchName, from: Option<&str>) -> Result<Branch> {
-        let repository = &self.repository;
-        let store = repository.store().as_ref();
-        let mut draft = Draft::new(repository.nodes());
+        let projects = &self.projects;
+        let store = projects.store().as_ref();
+        let mut draft = Draft::new(projects.nodes());
         let (manifest, totals) = match from {
             Some(reference) => {
                 let revision = self.resolve(Some(reference))?;
@@ -227,7 +227,7 @@ impl ProjectWriter {
             None => (Editor::empty().finish(&mut draft)?.0, Totals::default()),
         };
         let objects = draft.take_objects();
-        let now = repository.clock().now();
+        let now = projects.clock().now();
         let record = BranchRecord {
             name: name.clone(),
             manifest,
@@ -269,7 +269,7 @@ impl ProjectWriter {
     /// # Errors
     /// [`Missing::Branch`].
     pub fn delete_branch(&self, name: &BranchName) -> Result<()> {
-        let store = self.repository.store().as_ref();
+        let store = self.projects.store().as_ref();
         let branch = commit_prepared(store, |batch| {
             let branch = self.branch(name)?;
             batch.delete(
@@ -291,7 +291,7 @@ impl ProjectWriter {
     /// # Errors
     /// [`Missing::Project`].
     pub fn delete_project(self) -> Result<()> {
-        let store = self.repository.store().as_ref();
+        let store = self.projects.store().as_ref();
         commit_prepared(store, |batch| {
             let record = store.record(&key::project(self.number()))?;
             let version = record.ok_or(Error::missing(Missing::Project))?.version;

@@ -158,7 +158,7 @@ impl Project {
             .into_iter()
             .map(|state| (state.branch_number(), state.manifest()))
             .collect();
-        let digests = &self.repository.shared.digests;
+        let digests = &self.projects.shared.digests;
         digests.tell_all(self.number(), &states)
     }
 
@@ -171,7 +171,7 @@ impl Project {
         if self.branch_by_number(branch)?.is_none() {
             return Err(Error::missing(Missing::Revision));
         }
-        let totals = self.repository.nodes().manifest(manifest)?.totals;
+        let totals = self.projects.nodes().manifest(manifest)?.totals;
         Ok(Revision::new(self, branch, manifest, totals, true))
     }
 }

@@ -13,7 +13,7 @@ use crate::store::Expect;
 /// An opened project, for reading. A cheap handle.
 #[derive(Clone, Debug)]
 pub struct Project {
-    pub(super) repository: Projects,
+    pub(super) projects: Projects,
     number: u64,
     record: Arc<ProjectRecord>,
 }
@@ -67,7 +67,7 @@ impl Projects {
     }
 
     /// All projects, in the byte order of their identifiers.
-    pub fn projects(&self) -> Result<Vec<Project>> {
+    pub fn all(&self) -> Result<Vec<Project>> {
         let mut projects = Vec::new();
         for record in self.store().folder(key::PROJECTS)?.iter() {
             projects.push(self.opened(record.number(), record.decode()?.value));
@@ -78,7 +78,7 @@ impl Projects {
 
     fn opened(&self, number: u64, record: Arc<ProjectRecord>) -> Project {
         Project {
-            repository: self.clone(),
+            projects: self.clone(),
             number,
             record,
         }

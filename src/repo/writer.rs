@@ -165,7 +165,7 @@ impl ProjectWriter {
             actor: self.actor.clone(),
             change,
         };
-        let lanes = &self.repository.shared.lanes;
+        let lanes = &self.projects.shared.lanes;
         lanes.submit(branch, job, |jobs| save::run(&self.project, branch, &jobs))
     }
 }

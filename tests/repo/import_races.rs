@@ -16,13 +16,13 @@ use crate::meddling::{Meddled, Meddler};
 /// What somebody else does to `main`.
 #[derive(Clone)]
 struct Other {
-    repository: Projects,
+    projects: Projects,
     project: ProjectWriter,
 }
 
 impl Other {
     fn save(&self, at: &str, text: &str) {
-        let file = self.repository.new_file(text.to_owned().into()).unwrap();
+        let file = self.projects.new_file(text.to_owned().into()).unwrap();
         let main = branch("main");
         self.project
             .save(&main, &path(at), file, Condition::None)
@@ -42,7 +42,7 @@ fn on_every_engine(check: impl Fn(&Scene, &Meddler, &Other)) {
     let run = |store: Arc<dyn Store>, meddler: &Meddler| {
         let scene = Scene::over(store);
         let other = Other {
-            repository: scene.repository.clone(),
+            projects: scene.projects.clone(),
             project: scene.project.clone(),
         };
         check(&scene, meddler, &other);

@@ -109,7 +109,7 @@ fn a_batch_is_all_or_nothing_and_names_the_first_action_that_fails(scene: &Scene
 fn a_large_body_is_read_back_whole(scene: &Scene) {
     let bytes: Vec<u8> = (0..300_000_u32).flat_map(u32::to_le_bytes).collect();
     for announced in [Some(bytes.len() as u64), None] {
-        let mut upload = scene.repository.upload(announced);
+        let mut upload = scene.projects.upload(announced);
         bytes
             .chunks(100_000)
             .for_each(|piece| upload.write(piece).unwrap());
@@ -126,7 +126,7 @@ fn a_large_body_is_read_back_whole(scene: &Scene) {
         assert_eq!((saved.size, found.size()), (1_200_000, 1_200_000));
         found.content().unwrap();
     }
-    let mut short = scene.repository.upload(Some(10));
+    let mut short = scene.projects.upload(Some(10));
     short.write(b"123").unwrap();
     assert!(matches!(short.finish(), Err(Error::Invalid { .. })));
 }

@@ -69,11 +69,11 @@ impl ProjectWriter {
         step: impl FnMut(ImportStep<'_>),
     ) -> Result<ImportReport> {
         self.branch(branch)?;
-        let intake = Intake::new(&self.repository, dir, mirror, step);
+        let intake = Intake::new(&self.projects, dir, mirror, step);
         let taken = intake.take_all()?;
         loop {
             let head = self.branch(branch)?.record.manifest;
-            let landing = Landing::on(self.repository.nodes(), head, &taken.content)?;
+            let landing = Landing::on(self.projects.nodes(), head, &taken.content)?;
             match self.submit(branch, Change::Import(landing)) {
                 // The branch has moved so far that following it would hold up its lane.
                 Err(Error::Store(error)) if matches!(*error, StoreError::Conflict { .. }) => {}

@@ -28,7 +28,7 @@ pub(super) struct Taken {
 
 /// A folder that is being taken. Blobs and nodes go into the store ahead of the save that names them.
 pub(super) struct Intake<'a, S> {
-    repository: &'a Projects,
+    projects: &'a Projects,
     dir: &'a Path,
     draft: Draft<'a>,
     step: S,
@@ -40,11 +40,11 @@ pub(super) struct Intake<'a, S> {
 }
 
 impl<'a, S: FnMut(ImportStep<'_>)> Intake<'a, S> {
-    pub(super) fn new(repository: &'a Projects, dir: &'a Path, mirror: bool, step: S) -> Self {
+    pub(super) fn new(projects: &'a Projects, dir: &'a Path, mirror: bool, step: S) -> Self {
         Self {
-            repository,
+            projects,
             dir,
-            draft: Draft::new(repository.nodes()),
+            draft: Draft::new(projects.nodes()),
             step,
             files: 0,
             bytes: 0,
@@ -151,7 +151,7 @@ impl<'a, S: FnMut(ImportStep<'_>)> Intake<'a, S> {
             Err(error) => return Ok(Err(error)),
         };
         // The length is not announced: a file that grows meanwhile is taken as it is read.
-        let mut upload = self.repository.upload(None);
+        let mut upload = self.projects.upload(None);
         let mut chunk =
             vec![0; READ_CHUNK_BYTES.min(usize::try_from(metadata.len()).unwrap_or(0) + 1)];
         loop {

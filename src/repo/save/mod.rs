@@ -146,7 +146,7 @@ fn attempt(project: &Project, branch: u64, jobs: &[Job]) -> Result<Vec<Result<Ou
     let branch = project
         .branch_by_number(branch)?
         .ok_or(Error::missing(Missing::Branch))?;
-    let repository = &project.repository;
+    let projects = &project.projects;
     let mut head = Head::of(&branch)?;
     let outcomes: Vec<_> = jobs.iter().map(|job| head.apply(job)).collect();
     if outcomes.iter().any(Result::is_ok) {
@@ -162,19 +162,19 @@ fn attempt(project: &Project, branch: u64, jobs: &[Job]) -> Result<Vec<Result<Ou
             Expect::Version(branch.version),
             &record,
         );
-        repository.store().commit(batch)?;
+        projects.store().commit(batch)?;
         draft.publish();
         for (job, outcome) in jobs.iter().zip(&outcomes) {
             if let (Change::Put { file, .. }, Ok(_)) = (&job.change, outcome)
                 && let Some((blob, bytes)) = file.small()
             {
-                repository
+                projects
                     .nodes()
                     .objects()
                     .remember_blob(blob, file.digests.sha256, bytes);
             }
         }
-        repository
+        projects
             .shared
             .digests
             .begin(branch.number, record.manifest);
@@ -231,7 +231,7 @@ struct Head<'a> {
 
 impl<'a> Head<'a> {
     fn of(branch: &'a Branch) -> Result<Self> {
-        let nodes = branch.project.repository.nodes();
+        let nodes = branch.project.projects.nodes();
         let record = BranchRecord::clone(&branch.record);
         let manifest = nodes.manifest(record.manifest)?;
         Ok(Self {
@@ -320,7 +320,7 @@ impl<'a> Head<'a> {
     ) -> Outcome {
         let project = &self.branch.project;
         // A clock that goes back must not reorder the history.
-        let now = project.repository.clock().now().max(self.record.updated_at);
+        let now = project.projects.clock().now().max(self.record.updated_at);
         let number = self.record.snapshots + 1;
         let snapshot = SnapshotRecord {
             manifest: self.record.manifest,
@@ -372,11 +372,11 @@ impl<'a> Head<'a> {
     ) -> Result<(ManifestId, Manifest)> {
         let project = &self.branch.project;
         let snapshot_key = key::snapshot(self.branch.number, to.number());
-        let store = project.repository.store();
+        let store = project.projects.store();
         let record = store.value::<SnapshotRecord>(&snapshot_key)?;
         let record = record.ok_or(Error::missing(Missing::Snapshot))?;
         let id = record.value.manifest;
-        let old = project.repository.nodes().manifest(id)?;
+        let old = project.projects.nodes().manifest(id)?;
         let Some(path) = path else {
             return Ok((id, old));
         };
