@@ -105,11 +105,4 @@ impl Project {
     pub fn created_at(&self) -> Timestamp {
         self.record.created_at
     }
-
-    /// When any of its branches last changed, or when it was made.
-    pub fn updated_at(&self) -> Result<Timestamp> {
-        let branches = self.branches()?;
-        let last = branches.iter().map(super::Branch::updated_at).max();
-        Ok(last.unwrap_or_default().max(self.created_at()))
-    }
 }

@@ -2,12 +2,13 @@
 
 use std::ops::Deref;
 
-use super::save;
-use super::save::{Applied, BatchAction, Change, Condition, Job, Outcome, RolledBack, Saved};
+use super::save::apply;
+use super::save::{BatchAction, Change, Condition, Job};
 use super::upload::NewFile;
-use super::{FileDifference, Project, Result};
+use super::{FileDifference, Project, Result, Revision};
 use crate::base::branch_name::BranchName;
 use crate::base::file_path::FilePath;
+use crate::base::id::{BlobId, GitId, Md5};
 use crate::base::snapshot_version::SnapshotVersion;
 
 /// An opened project that may be changed, and who changes it. Whoever holds one may use it.
@@ -15,6 +16,45 @@ use crate::base::snapshot_version::SnapshotVersion;
 pub struct ProjectWriter {
     project: Project,
     actor: String,
+}
+
+/// A save that was made.
+#[derive(Clone, Debug)]
+pub struct Saved {
+    /// Length in bytes.
+    pub size: u64,
+    /// MD5 of the bytes.
+    pub md5: Md5,
+    /// The id git gives the bytes.
+    pub git_id: GitId,
+    /// The bytes' own id: the file's entity tag.
+    pub blob: BlobId,
+    /// The snapshot taken just before.
+    pub snapshot: SnapshotVersion,
+    /// True if there was no file before.
+    pub created: bool,
+    /// The new state.
+    pub revision: Revision,
+}
+
+/// A deletion, batch or import that was made.
+#[derive(Clone, Debug)]
+pub struct Applied {
+    /// The snapshot taken just before.
+    pub snapshot: SnapshotVersion,
+    /// The new state.
+    pub revision: Revision,
+}
+
+/// A rollback that was made.
+#[derive(Clone, Debug)]
+pub struct RolledBack {
+    /// What was restored.
+    pub restored: SnapshotVersion,
+    /// The pre-rollback snapshot.
+    pub snapshot: SnapshotVersion,
+    /// The new state.
+    pub revision: Revision,
 }
 
 impl Deref for ProjectWriter {
@@ -49,7 +89,7 @@ impl ProjectWriter {
         path: &FilePath,
         condition: &Condition,
     ) -> Result<()> {
-        save::check_put(&self.branch(branch)?, path, condition)
+        apply::check_put(&self.branch(branch)?, path, condition)
     }
 
     /// Saves a file. A snapshot is taken first; the last of several writers wins and none is lost.
@@ -68,7 +108,7 @@ impl ProjectWriter {
         condition: Condition,
     ) -> Result<Saved> {
         let digests = file.digests;
-        let done = self.submit(
+        let (done, created) = self.submit_created(
             branch,
             Change::Put {
                 path: path.clone(),
@@ -80,8 +120,9 @@ impl ProjectWriter {
             size: digests.size,
             md5: digests.md5,
             git_id: digests.git,
+            blob: digests.blob,
             snapshot: done.snapshot,
-            created: done.created,
+            created,
             revision: done.revision,
         })
     }
@@ -103,7 +144,6 @@ impl ProjectWriter {
                 condition,
             },
         )
-        .map(to_applied)
     }
 
     /// Makes several changes as one, with one snapshot: all or none.
@@ -117,7 +157,6 @@ impl ProjectWriter {
         message: Option<String>,
     ) -> Result<Applied> {
         self.submit(branch, Change::Batch { actions, message })
-            .map(to_applied)
     }
 
     /// Restores a snapshot, whole or only what is at `path`. A pre-rollback snapshot is taken first.
@@ -155,24 +194,27 @@ impl ProjectWriter {
         to: SnapshotVersion,
         path: Option<&FilePath>,
     ) -> Result<Vec<FileDifference>> {
-        save::preview_rollback(&self.branch(branch)?, to, path)
+        apply::preview_rollback(&self.branch(branch)?, to, path)
     }
 
-    /// Brings a change to a branch, together with others that wait for the same branch.
-    pub(super) fn submit(&self, branch: &BranchName, change: Change) -> Result<Outcome> {
+    /// Brings a change to a branch, in one commit with others that wait for the same branch.
+    pub(super) fn submit(&self, branch: &BranchName, change: Change) -> Result<Applied> {
+        Ok(self.submit_created(branch, change)?.0)
+    }
+
+    /// As [`ProjectWriter::submit`]; true if the file that was saved was not there before.
+    fn submit_created(&self, branch: &BranchName, change: Change) -> Result<(Applied, bool)> {
         let branch = self.branch(branch)?.number;
         let job = Job {
             actor: self.actor.clone(),
             change,
         };
-        let lanes = &self.projects.shared.lanes;
-        lanes.submit(branch, job, |jobs| save::run(&self.project, branch, &jobs))
-    }
-}
-
-fn to_applied(done: Outcome) -> Applied {
-    Applied {
-        snapshot: done.snapshot,
-        revision: done.revision,
+        let saves = &self.projects.shared.saves;
+        let done = saves.submit(branch, job, |jobs| apply::run(&self.project, branch, &jobs))?;
+        let applied = Applied {
+            snapshot: done.snapshot,
+            revision: Revision::new(&self.project, branch, done.manifest, done.totals, false),
+        };
+        Ok((applied, done.created))
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use siteconf::base::limits::CHANGES_FOLLOWED_MAX;
+use siteconf::base::limits::REBASED_FILES_MAX;
 use siteconf::repo::{BatchAction, Condition, Error, ProjectWriter, Projects};
 use siteconf::store::Store;
 use siteconf::store::memory::MemoryStore;
@@ -197,7 +197,7 @@ fn an_import_is_laid_over_again_when_the_branch_has_changed_by_much() {
                 let at = format!("many/{}/{number}", number % 100);
                 BatchAction::Put(path(&at), file.clone(), None)
             };
-            let actions = (0..=CHANGES_FOLLOWED_MAX).map(put).collect();
+            let actions = (0..=REBASED_FILES_MAX).map(put).collect();
             acting
                 .project
                 .batch(&branch("main"), actions, None)
@@ -209,7 +209,7 @@ fn an_import_is_laid_over_again_when_the_branch_has_changed_by_much() {
         let folder = folder(&[("many/7/7", "ours"), ("new", "ours")]);
         try_import(scene, folder.path(), false).unwrap();
         let head = scene.head();
-        assert_eq!(head.totals().files, CHANGES_FOLLOWED_MAX as u64 + 1 + 3);
+        assert_eq!(head.totals().files, REBASED_FILES_MAX as u64 + 1 + 3);
         for (at, size) in [
             ("many/7/7", 4),
             ("many/8/8", 6),

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use md5::Digest as _;
 use siteconf::base::clock::SystemClock;
 use siteconf::base::id::{BlobId, ObjectId};
-use siteconf::base::limits::{BLOCK_BYTES, BLOCKS_PER_UPLOAD_MAX, HASH_SEATS, INLINE_BYTES_MAX};
+use siteconf::base::limits::{BLOCK_BYTES, BLOCKS_PER_UPLOAD_MAX, HASH_SLOTS, INLINE_BYTES_MAX};
 use siteconf::repo::{Condition, Error, NewFile, Projects, Upload};
 use siteconf::store::sqlite::SqliteStore;
 use siteconf::store::{
@@ -143,7 +143,7 @@ fn more_bodies_at_once_than_have_threads_are_all_taken() {
     let root = folder();
     let scene = scene_on(root.path());
     let bytes = noise(2 * BLOCK_BYTES + 7);
-    let mut uploads: Vec<_> = (0..HASH_SEATS + 2)
+    let mut uploads: Vec<_> = (0..HASH_SLOTS + 2)
         .map(|_| scene.projects.upload(Some(bytes.len() as u64)))
         .collect();
     for piece in bytes.chunks(BLOCK_BYTES) {
