@@ -89,8 +89,8 @@ impl Gate {
             Err(Error::NoSuchAccount { .. }) => None,
             Err(failed) => return Err(failed),
         };
-        let nobodys = PasswordHash::nobodys();
-        let hash = known.as_ref().map_or(&nobodys, |account| &account.password);
+        let dummy = PasswordHash::dummy();
+        let hash = known.as_ref().map_or(&dummy, |account| &account.password);
         let matches = hash.matches(password);
         match known.filter(|account| matches && account.enabled) {
             Some(account) => Ok((self.sessions.open(&account)?, account)),

@@ -34,7 +34,7 @@ impl Gate {
     ) -> Result<Project> {
         match find(&self.projects, selector)? {
             Some(project) if holder.may_read(&project) => Ok(project),
-            None if holder.token.scope.may_miss(selector) => Err(Error::NotFound),
+            None if holder.token.scope.may_learn_absence(selector) => Err(Error::NotFound),
             _ => Err(Error::Forbidden),
         }
     }

@@ -2,13 +2,12 @@
 
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
-
 use super::account::Account;
 use super::accounts::Accounts;
 use super::error::{Error, Result, UNAUTHORIZED};
 use super::keys;
 use super::records::Records;
+use super::session_records::{Session, SessionOfAccount, forget, sessions_of};
 use crate::base::clock::{Clock, Timestamp};
 use crate::base::id::Sha256;
 use crate::base::limits::SESSIONS_PER_ACCOUNT_MAX;
@@ -51,24 +50,6 @@ impl SessionLifetimes {
     fn touch_after_s(self) -> u64 {
         LAST_SEEN_BEHIND_S_MAX.min(self.idle_s / 2)
     }
-}
-
-/// A session, as its record.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-struct Session {
-    digest: Sha256,
-    account: u64,
-    /// The account's at the login; see [`Account`].
-    generation: u64,
-    created_at: Timestamp,
-    last_seen: Timestamp,
-}
-
-/// What is kept for an account about one of its sessions.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-struct SessionOfAccount {
-    digest: Sha256,
-    created_at: Timestamp,
 }
 
 /// All sessions of the service.
@@ -180,24 +161,6 @@ impl Sessions {
     fn kept(&self, digest: Sha256) -> Result<Option<Versioned<Session>>> {
         self.records.get(&keys::session(digest))
     }
-}
-
-/// Adds the deletion of all sessions of an account to a batch.
-pub(super) fn forget_all(records: &Records, account: u64, batch: &mut Batch) -> Result<()> {
-    for session in sessions_of(records, account)? {
-        forget(account, session.digest, batch);
-    }
-    Ok(())
-}
-
-fn forget(account: u64, digest: Sha256, batch: &mut Batch) {
-    batch.delete(keys::session(digest), Expect::Anything);
-    batch.delete(keys::account_session(account, digest), Expect::Anything);
-}
-
-fn sessions_of(records: &Records, account: u64) -> Result<Vec<Arc<SessionOfAccount>>> {
-    let kept = records.under(&keys::account_sessions(account))?;
-    Ok(kept.into_iter().map(|kept| kept.value).collect())
 }
 
 #[cfg(test)]

@@ -96,7 +96,7 @@ impl Scope {
 
     /// True if the token's holder may learn that what was asked for does not exist. With an allowlist
     /// that is what it names; everything else is refused alike, whether or not it exists.
-    pub(super) fn may_miss(&self, selector: &ProjectSelector) -> bool {
+    pub(super) fn may_learn_absence(&self, selector: &ProjectSelector) -> bool {
         match self {
             Self::Wildcard => true,
             Self::Allowlist(listed) => listed.iter().any(|entry| match selector {

@@ -84,8 +84,9 @@ pub const NAMES_AT_ONCE: usize = 50_000;
 /// Most files that may have changed in a branch between the preparation of an import and its commit;
 /// after more the import is prepared once more.
 pub const REBASED_FILES_MAX: usize = 10_000;
-/// Most attempts of a change of which the commit finds a record changed by another process.
-pub const COMMIT_ATTEMPTS_MAX: u32 = 1000;
+/// Most attempts at a change when each commit finds that another has changed a record of it meanwhile;
+/// then the caller is asked to come back.
+pub const COMMIT_ATTEMPTS_MAX: u32 = 100;
 /// Most saves of one branch that share a commit.
 pub const SAVES_PER_COMMIT_MAX: usize = 64;
 /// Most batches that share a transaction and its sync.

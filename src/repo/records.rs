@@ -1,13 +1,17 @@
 //! Commits that are prepared from what is there.
 
+use crate::base::limits::COMMIT_ATTEMPTS_MAX;
 use crate::store::{Batch, Store, StoreError};
 
-/// Commits what `prepare` makes, and prepares anew as long as somebody else was faster.
+/// Commits what `prepare` makes. When a record has changed since it was read, `prepare` is called again.
+///
+/// # Errors
+/// [`StoreError::Busy`] after [`COMMIT_ATTEMPTS_MAX`] such conflicts.
 pub(super) fn commit_prepared<T, E: From<StoreError>>(
     store: &dyn Store,
     mut prepare: impl FnMut(&mut Batch) -> Result<T, E>,
 ) -> Result<T, E> {
-    loop {
+    for _ in 0..COMMIT_ATTEMPTS_MAX {
         let mut batch = Batch::default();
         let outcome = prepare(&mut batch)?;
         match store.commit(batch) {
@@ -16,4 +20,5 @@ pub(super) fn commit_prepared<T, E: From<StoreError>>(
             Err(other) => return Err(other.into()),
         }
     }
+    Err(StoreError::Busy.into())
 }
