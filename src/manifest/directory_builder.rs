@@ -56,11 +56,11 @@ impl DirectoryBuilder {
         let Some(root) = self.root else {
             return Ok(None);
         };
-        let summary = draft.node(root)?.summary(root);
+        let counts = draft.node(root)?.counts();
         draft.spill()?;
-        Ok((summary.entries > 0).then_some(DirectoryEntry {
+        Ok((counts.entries > 0).then_some(DirectoryEntry {
             root,
-            totals: summary.totals,
+            totals: counts.totals,
         }))
     }
 
