@@ -163,7 +163,7 @@ impl Branch {
     }
 
     /// How many snapshots it has.
-    pub fn snapshots(&self) -> u64 {
+    pub fn snapshot_count(&self) -> u64 {
         self.record.snapshots
     }
 

@@ -78,6 +78,11 @@ impl Error {
         Self::NotFound { what }
     }
 
+    /// True if a record was not as the commit expected.
+    pub(super) fn is_conflict(&self) -> bool {
+        matches!(self, Self::Store(error) if matches!(**error, StoreError::Conflict { .. }))
+    }
+
     /// It cannot be done as asked.
     pub fn invalid(reason: impl Into<String>) -> Self {
         Self::Invalid {

@@ -64,7 +64,7 @@ impl Project {
             .iter()
             .map(|branch| (branch.number, branch.head().manifest()))
             .collect();
-        digests.tell_all(self.number(), &heads)?;
+        digests.publish_ids(self.number(), &heads)?;
         let mut found = self.indexed(text)?;
         for branch in branches.iter().filter(|_| found.is_empty()) {
             let history = branch.history(None, Some(SNAPSHOTS_SEARCHED_MAX))?;
@@ -72,7 +72,7 @@ impl Project {
                 .iter()
                 .map(|snapshot| (branch.number, snapshot.revision.manifest()))
                 .collect();
-            digests.tell_all(self.number(), &states)?;
+            digests.publish_ids(self.number(), &states)?;
         }
         if found.is_empty() {
             found = self.indexed(text)?;

@@ -130,12 +130,13 @@ impl Revision {
         self.totals
     }
 
-    /// The branch digest (specification section 9): computed once a state, and kept.
+    /// The branch digest (specification section 9): computed once per state, and kept. Its commit id
+    /// is entered in the index of the project first.
     pub fn digest(&self) -> Result<BranchDigest> {
         let shared = &self.project.projects.shared;
         shared
             .digests
-            .tell(self.project.number(), self.branch, self.manifest)
+            .publish_id(self.project.number(), self.branch, self.manifest)
     }
 
     /// The branch digest if it was computed before.

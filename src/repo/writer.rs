@@ -89,7 +89,7 @@ impl ProjectWriter {
         path: &FilePath,
         condition: &Condition,
     ) -> Result<()> {
-        apply::check_put(&self.branch(branch)?, path, condition)
+        apply::may_put_file(&self.branch(branch)?, path, condition)
     }
 
     /// Saves a file. A snapshot is taken first; the last of several writers wins and none is lost.

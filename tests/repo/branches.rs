@@ -93,7 +93,7 @@ fn a_deleted_branch_is_gone_and_its_name_free(scene: &Scene) {
     assert!(gone(scene.try_save("main", "a", "2").map(drop)));
     assert!(gone(scene.project.delete_branch(&branch("main"))));
     let again = scene.project.create_branch(&branch("main"), None).unwrap();
-    assert_eq!((again.snapshots(), again.totals().files), (0, 0));
+    assert_eq!((again.snapshot_count(), again.totals().files), (0, 0));
     assert!(again.history(None, None).unwrap().is_empty());
 }
 

@@ -67,7 +67,7 @@ fn the_last_commit_is_the_first_of_all(scene: &Scene) {
         .unwrap();
     assert_last(scene, "save a", "alice");
     let head = scene.project.branch(&main).unwrap();
-    assert_eq!((head.updated_by(), head.snapshots()), ("bob", 3));
+    assert_eq!((head.updated_by(), head.snapshot_count()), ("bob", 3));
     assert!(head.updated_at() > last(scene).at);
 
     scene.clock.set(Timestamp::parse("2020-01-01").unwrap());

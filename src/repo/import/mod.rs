@@ -9,8 +9,9 @@ use std::path::Path;
 
 use super::save::Change;
 use super::save::rebase::PreparedImport;
-use super::{Error, ProjectWriter, Result, Revision};
+use super::{ProjectWriter, Result, Revision};
 use crate::base::branch_name::BranchName;
+use crate::base::limits::COMMIT_ATTEMPTS_MAX;
 use crate::base::snapshot_version::SnapshotVersion;
 use crate::store::StoreError;
 use tree::TreeImport;
@@ -52,12 +53,12 @@ impl ProjectWriter {
     ) -> Result<ImportReport> {
         self.branch(branch)?;
         let imported = TreeImport::new(&self.projects, dir, mirror, step).run()?;
-        loop {
+        for _ in 0..COMMIT_ATTEMPTS_MAX {
             let head = self.branch(branch)?.record.manifest;
             let prepared = PreparedImport::new(self.projects.nodes(), head, &imported.content)?;
             match self.submit(branch, Change::Import(prepared)) {
                 // The branch has changed by too much to be applied while other saves wait.
-                Err(Error::Store(error)) if matches!(*error, StoreError::Conflict { .. }) => {}
+                Err(error) if error.is_conflict() => {}
                 Err(error) => return Err(error),
                 Ok(done) => {
                     return Ok(ImportReport {
@@ -70,5 +71,6 @@ impl ProjectWriter {
                 }
             }
         }
+        Err(StoreError::Busy.into())
     }
 }

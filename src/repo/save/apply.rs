@@ -1,13 +1,13 @@
 //! What each change does to a branch's head, and the one commit that makes them.
 
 use super::{BatchAction, Change, Condition, Job, Outcome};
-use crate::base::digest::BodyDigests;
 use crate::base::file_path::FilePath;
 use crate::base::id::ManifestId;
+use crate::base::limits::COMMIT_ATTEMPTS_MAX;
 use crate::base::snapshot_version::SnapshotVersion;
 use crate::manifest::lookup;
-use crate::manifest::lookup::Found;
-use crate::manifest::{Draft, Editor};
+use crate::manifest::lookup::{Found, Place};
+use crate::manifest::{Draft, EditError, Editor};
 use crate::object::key;
 use crate::object::manifest::Manifest;
 use crate::object::node::FileEntry;
@@ -18,14 +18,16 @@ use crate::store::{Batch, Expect, StoreError};
 
 /// Makes the changes that can be made, in order, in one commit, and says what became of each.
 pub(in crate::repo) fn run(project: &Project, branch: u64, jobs: &[Job]) -> Vec<Result<Outcome>> {
-    loop {
+    let refuse = |error: Error| jobs.iter().map(|_| Err(error.clone())).collect();
+    for _ in 0..COMMIT_ATTEMPTS_MAX {
         match attempt(project, branch, jobs) {
             Ok(outcomes) => return outcomes,
             // Another process moved the head: read it again and repeat.
-            Err(Error::Store(error)) if matches!(*error, StoreError::Conflict { .. }) => {}
-            Err(error) => return jobs.iter().map(|_| Err(error.clone())).collect(),
+            Err(error) if error.is_conflict() => {}
+            Err(error) => return refuse(error),
         }
     }
+    refuse(StoreError::Busy.into())
 }
 
 fn attempt(project: &Project, branch: u64, jobs: &[Job]) -> Result<Vec<Result<Outcome>>> {
@@ -63,39 +65,32 @@ fn attempt(project: &Project, branch: u64, jobs: &[Job]) -> Result<Vec<Result<Ou
         projects
             .shared
             .digests
-            .begin(branch.number, record.manifest);
+            .schedule(branch.number, record.manifest);
     }
     Ok(outcomes)
 }
 
 /// Says whether a file could be put there now, before its bytes are read.
-pub(in crate::repo) fn check_put(
+pub(in crate::repo) fn may_put_file(
     branch: &Branch,
     path: &FilePath,
     condition: &Condition,
 ) -> Result<()> {
-    let head = Head::of(branch)?;
-    let mut editor = Editor::new(&head.manifest);
-    let old = editor.file(&head.draft, path)?;
-    require(condition, old.as_ref())?;
-    let BodyDigests {
-        blob,
-        size,
-        md5,
-        git,
-        ..
-    } = BodyDigests::of(b"");
-    Ok(editor.put_file(
-        &head.draft,
-        path,
-        FileEntry {
-            executable: false,
-            size,
-            md5,
-            git,
-            blob,
-        },
-    )?)
+    let head = branch.head();
+    let place = lookup::place(head.nodes(), head.root()?, path)?;
+    let old = match &place {
+        Place::File(file) => Some(file),
+        _ => None,
+    };
+    require(condition, old)?;
+    match place {
+        Place::Free | Place::File(_) => Ok(()),
+        Place::BelowFile(path) => Err(EditError::NotDirectory { path }.into()),
+        Place::Directory => Err(EditError::IsDirectory {
+            path: path.to_string(),
+        }
+        .into()),
+    }
 }
 
 /// The state a branch would have after rolling back, without changing it.

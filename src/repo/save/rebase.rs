@@ -8,7 +8,7 @@ use crate::base::id::{ManifestId, NodeId};
 use crate::base::limits::REBASED_FILES_MAX;
 use crate::manifest::diff::{FileChange, diff_at_most};
 use crate::manifest::lookup;
-use crate::manifest::lookup::Found;
+use crate::manifest::lookup::{Found, Place};
 use crate::manifest::overlay::overlay;
 use crate::manifest::{Draft, EditError, Editor, NodeSource, Nodes};
 use crate::object::manifest::Manifest;
@@ -131,31 +131,21 @@ fn covers(paths: &BTreeSet<FilePath>, path: &FilePath) -> bool {
 /// False if the tree with this root has a file at this path.
 ///
 /// # Errors
-/// A file in place of a folder that the path needs, or a folder at the path itself.
+/// A file in place of a folder that the path needs, or a folder at the path itself: said of the
+/// import's file or folder, as where it is laid over the branch's.
 fn is_free(
     source: &impl NodeSource,
     root: NodeId,
     path: &FilePath,
 ) -> std::result::Result<bool, EditError> {
-    let text = path.as_str();
-    let mut here = root;
-    let mut end = 0;
-    for name in path.segments() {
-        end += name.len();
-        match lookup::entry(source, here, name)? {
-            None => return Ok(true),
-            Some(Found::File(_)) if end == text.len() => return Ok(false),
-            // As it is said where the import's file is laid over the branch's folder.
-            Some(Found::File(_)) => {
-                let path = text[..end].to_owned();
-                return Err(EditError::IsDirectory { path });
-            }
-            Some(Found::Directory(directory)) => here = directory.root,
-        }
-        end += 1;
+    match lookup::place(source, root, path)? {
+        Place::Free => Ok(true),
+        Place::File(_) => Ok(false),
+        Place::BelowFile(path) => Err(EditError::IsDirectory { path }),
+        Place::Directory => Err(EditError::NotDirectory {
+            path: path.to_string(),
+        }),
     }
-    let path = text.to_owned();
-    Err(EditError::NotDirectory { path })
 }
 
 fn laid_over(
@@ -181,7 +171,7 @@ fn with_kept(
 ) -> Result<(ManifestId, Manifest)> {
     let mut editor = match imported {
         Some(root) => {
-            let totals = draft.node(root)?.summary(root).totals;
+            let totals = draft.node(root)?.counts().totals;
             Editor::new(&Manifest { root, totals })
         }
         None => Editor::empty(),
