@@ -4,7 +4,6 @@
 //! hold a [`Project`] or a [`ProjectWriter`] is decided above.
 
 mod branch;
-mod branch_writes;
 mod commits;
 mod diff;
 mod digests;
@@ -17,7 +16,6 @@ mod listing;
 mod patch;
 mod project;
 mod projects;
-mod records;
 mod resolve;
 mod revision;
 mod save;

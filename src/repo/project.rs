@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use super::records::commit_prepared;
 use super::{Error, Missing, Projects, Result};
 use crate::base::clock::Timestamp;
 use crate::base::repo_id::RepoId;
@@ -32,7 +31,7 @@ impl Projects {
             created_at,
         };
         let id_key = key::project_id(repo_id.as_str());
-        let number = commit_prepared(store, |batch| {
+        let number = store.commit_prepared(|batch| {
             if store.record(&id_key)?.is_some() {
                 return Err(Error::Exists { what: "project" });
             }

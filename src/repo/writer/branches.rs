@@ -1,12 +1,12 @@
 //! Branches made and deleted, and projects deleted.
 
-use super::records::commit_prepared;
-use super::{Branch, Error, Missing, ProjectWriter, Result};
+use super::ProjectWriter;
 use crate::base::branch_name::BranchName;
 use crate::manifest::{Draft, Editor};
 use crate::object::key;
 use crate::object::node::Totals;
 use crate::object::record::{BranchRecord, LastChange};
+use crate::repo::{Branch, Error, Missing, Result};
 use crate::store::{Batch, Expect, Scan, Store, StoreError};
 
 /// Records that are deleted with one commit after their branch is gone.
@@ -48,7 +48,7 @@ impl ProjectWriter {
             }),
         };
         let name_key = key::branch_name(self.number(), name.as_str());
-        let number = commit_prepared(store, |batch| {
+        let number = store.commit_prepared(|batch| {
             if store.record(&key::project(self.number()))?.is_none() {
                 return Err(Error::missing(Missing::Project));
             }
@@ -72,7 +72,7 @@ impl ProjectWriter {
     /// [`Missing::Branch`].
     pub fn delete_branch(&self, name: &BranchName) -> Result<()> {
         let store = self.projects.store().as_ref();
-        let branch = commit_prepared(store, |batch| {
+        let branch = store.commit_prepared(|batch| {
             let branch = self.branch(name)?;
             batch.delete(
                 key::branch_name(self.number(), name.as_str()),
@@ -94,7 +94,7 @@ impl ProjectWriter {
     /// [`Missing::Project`].
     pub fn delete_project(self) -> Result<()> {
         let store = self.projects.store().as_ref();
-        commit_prepared(store, |batch| {
+        store.commit_prepared(|batch| {
             let record = store.record(&key::project(self.number()))?;
             let version = record.ok_or(Error::missing(Missing::Project))?.version;
             batch.delete(key::project_id(self.repo_id().as_str()), Expect::Anything);

@@ -1,15 +1,17 @@
 //! The authority to change a project, and every way to use it.
 
+mod branches;
+
 use std::ops::Deref;
 
-use super::save::apply;
-use super::save::{BatchAction, Change, Condition, Job};
-use super::upload::NewFile;
-use super::{FileDifference, Project, Result, Revision};
 use crate::base::branch_name::BranchName;
 use crate::base::file_path::FilePath;
 use crate::base::id::{BlobId, GitId, Md5};
 use crate::base::snapshot_version::SnapshotVersion;
+use crate::repo::save::apply;
+use crate::repo::save::{BatchAction, Change, Condition, Job};
+use crate::repo::upload::NewFile;
+use crate::repo::{FileDifference, Project, Result, Revision};
 
 /// An opened project that may be changed, and who changes it. Whoever holds one may use it.
 #[derive(Clone, Debug)]
@@ -95,7 +97,7 @@ impl ProjectWriter {
     /// Saves a file. A snapshot is taken first; the last of several writers wins and none is lost.
     ///
     /// # Errors
-    /// [`super::Missing::Branch`]; [`super::Error::Precondition`]; [`super::Error::Invalid`] when the path
+    /// [`crate::repo::Missing::Branch`]; [`crate::repo::Error::Precondition`]; [`crate::repo::Error::Invalid`] when the path
     /// needs a file as a folder or the reverse. Nothing is changed then.
     ///
     /// # Durability
@@ -130,7 +132,7 @@ impl ProjectWriter {
     /// Deletes a file. A snapshot is taken first.
     ///
     /// # Errors
-    /// [`super::Missing::Branch`], [`super::Missing::File`], [`super::Error::Precondition`].
+    /// [`crate::repo::Missing::Branch`], [`crate::repo::Missing::File`], [`crate::repo::Error::Precondition`].
     pub fn delete(
         &self,
         branch: &BranchName,
@@ -149,7 +151,7 @@ impl ProjectWriter {
     /// Makes several changes as one, with one snapshot: all or none.
     ///
     /// # Errors
-    /// [`super::Error::Invalid`] names the first action that cannot be done.
+    /// [`crate::repo::Error::Invalid`] names the first action that cannot be done.
     pub fn batch(
         &self,
         branch: &BranchName,
@@ -162,7 +164,7 @@ impl ProjectWriter {
     /// Restores a snapshot, whole or only what is at `path`. A pre-rollback snapshot is taken first.
     ///
     /// # Errors
-    /// [`super::Missing::Branch`], [`super::Missing::Snapshot`]; [`super::Missing::File`] when neither
+    /// [`crate::repo::Missing::Branch`], [`crate::repo::Missing::Snapshot`]; [`crate::repo::Missing::File`] when neither
     /// the snapshot nor the head has anything at `path`.
     pub fn rollback(
         &self,
@@ -198,7 +200,7 @@ impl ProjectWriter {
     }
 
     /// Brings a change to a branch, in one commit with others that wait for the same branch.
-    pub(super) fn submit(&self, branch: &BranchName, change: Change) -> Result<Applied> {
+    pub(in crate::repo) fn submit(&self, branch: &BranchName, change: Change) -> Result<Applied> {
         Ok(self.submit_created(branch, change)?.0)
     }
 
