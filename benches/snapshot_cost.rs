@@ -58,7 +58,7 @@ fn snapshot_cost(criterion: &mut Criterion) {
             if files == SIZES[0] {
                 of_few = save;
             }
-            let versions = bench.project.branch(&branch).unwrap().snapshots();
+            let versions = bench.project.branch(&branch).unwrap().snapshot_count();
             group.bench_function(format!("rollback/{place}"), |bencher| {
                 let mut version = 0;
                 bencher.iter(|| {

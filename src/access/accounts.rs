@@ -6,9 +6,9 @@ use super::account::Account;
 use super::error::{Error, Result};
 use super::keys;
 use super::password::PasswordHash;
-use super::records::{Records, until_won};
+use super::records::{Records, retry_on_conflict};
 use super::rights::role::Role;
-use super::sessions;
+use super::session_records;
 use crate::base::account_name::AccountName;
 use crate::base::clock::Clock;
 use crate::repo::Projects;
@@ -24,11 +24,11 @@ pub struct Accounts {
 }
 
 impl Accounts {
-    /// The accounts that lie beside a repository's projects.
-    pub fn new(repository: &Projects) -> Self {
+    /// The accounts that lie in the same store as these projects.
+    pub fn new(projects: &Projects) -> Self {
         Self {
-            records: Records::new(repository.store()),
-            clock: Arc::clone(repository.clock()),
+            records: Records::new(projects.store()),
+            clock: Arc::clone(projects.clock()),
         }
     }
 
@@ -48,7 +48,7 @@ impl Accounts {
         for role in roles {
             add(&mut given, role);
         }
-        until_won(|| {
+        retry_on_conflict(|| {
             if self.number_of(name.as_str())?.is_some() {
                 return Err(Error::invalid(format!("the user name \"{name}\" is taken")));
             }
@@ -136,13 +136,13 @@ impl Accounts {
     /// Writes an account's record after a change to it. A change of the generation takes the sessions'
     /// records with it; they would not count any more.
     fn change(&self, name: &str, change: impl Fn(&mut Account)) -> Result<()> {
-        until_won(|| {
+        retry_on_conflict(|| {
             let kept = self.kept_by_name(name)?;
             let mut account = Account::clone(&kept.value);
             change(&mut account);
             let mut batch = Batch::default();
             if account.generation != kept.value.generation {
-                sessions::forget_all(&self.records, account.number, &mut batch)?;
+                session_records::forget_all(&self.records, account.number, &mut batch)?;
             }
             batch.write(keys::account(account.number), kept.expect(), &account);
             self.records.commit(batch)

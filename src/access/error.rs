@@ -43,7 +43,7 @@ pub enum Error {
     /// Too many passwords are waiting to be checked: come back in a moment.
     #[error("Too many logins at once, try again in a moment")]
     TooManyLogins,
-    /// The repository refused or failed.
+    /// The layer of projects refused or failed.
     #[error(transparent)]
     Repo(#[from] repo::Error),
     /// This layer's own records could not be read or written.

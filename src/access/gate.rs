@@ -28,7 +28,7 @@ use crate::repo::{NewFile, Project, ProjectWriter, Projects, Upload};
 pub struct Gate {
     pub(super) tokens: Tokens,
     pub(super) key: Arc<ServerKey>,
-    pub(super) repository: Projects,
+    pub(super) projects: Projects,
     accounts: Accounts,
     sessions: Sessions,
     logins: Arc<Turnstile>,
@@ -64,15 +64,15 @@ impl Uploads {
 }
 
 impl Gate {
-    /// The gate before a repository's projects. The key is what instances are remembered under.
-    pub fn new(repository: Projects, key: ServerKey, lifetimes: SessionLifetimes) -> Self {
+    /// The gate before these projects. The key is what instances are remembered under.
+    pub fn new(projects: Projects, key: ServerKey, lifetimes: SessionLifetimes) -> Self {
         Self {
-            accounts: Accounts::new(&repository),
-            sessions: Sessions::new(&repository, lifetimes),
-            tokens: Tokens::new(&repository),
+            accounts: Accounts::new(&projects),
+            sessions: Sessions::new(&projects, lifetimes),
+            tokens: Tokens::new(&projects),
             logins: Arc::new(Turnstile::new(LOGINS_AT_ONCE_MAX, LOGINS_WAITING_MAX)),
             key: Arc::new(key),
-            repository,
+            projects,
         }
     }
 
@@ -89,8 +89,8 @@ impl Gate {
             Err(Error::NoSuchAccount { .. }) => None,
             Err(failed) => return Err(failed),
         };
-        let nobodys = PasswordHash::nobodys();
-        let hash = known.as_ref().map_or(&nobodys, |account| &account.password);
+        let dummy = PasswordHash::dummy();
+        let hash = known.as_ref().map_or(&dummy, |account| &account.password);
         let matches = hash.matches(password);
         match known.filter(|account| matches && account.enabled) {
             Some(account) => Ok((self.sessions.open(&account)?, account)),
@@ -136,7 +136,7 @@ impl Gate {
 
     fn open_for(&self, caller: &Caller, id: &RepoId, needed: Permissions) -> Result<Project> {
         let selector = ProjectSelector::Id(id.clone());
-        let project = find(&self.repository, &selector)?.ok_or(Error::NotFound)?;
+        let project = find(&self.projects, &selector)?.ok_or(Error::NotFound)?;
         if !caller.account.may(needed, &project) {
             let path = VirtualPath::new(project.owner(), id);
             tracing::debug!(account = caller.account.number, %path, ?needed, "refused");
@@ -150,7 +150,7 @@ impl Gate {
     pub fn projects(&self, caller: &Caller, accessible: bool) -> Result<Vec<(Project, String)>> {
         let mut names = HashMap::new();
         let mut listed = Vec::new();
-        for project in self.repository.projects()? {
+        for project in self.projects.all()? {
             let own = project.owner() == caller.account.number;
             if (own || accessible) && caller.account.may(Permissions::VIEW, &project) {
                 let name = match names.get(&project.owner()) {
@@ -181,7 +181,7 @@ impl Gate {
         if !decide(&account.grants(), &path, Permissions::WRITE) {
             return Err(Error::Forbidden);
         }
-        Ok(self.repository.create_project(id, account.number)?)
+        Ok(self.projects.create_project(id, account.number)?)
     }
 
     /// Seals what a client keeps for the service, as [`ServerKey::seal`].
@@ -191,6 +191,6 @@ impl Gate {
 
     /// Where a body goes before the save that gives it a name.
     pub fn uploads(&self) -> Uploads {
-        Uploads(self.repository.clone())
+        Uploads(self.projects.clone())
     }
 }

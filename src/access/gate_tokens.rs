@@ -32,16 +32,16 @@ impl Gate {
         holder: &TokenHolder,
         selector: &ProjectSelector,
     ) -> Result<Project> {
-        match find(&self.repository, selector)? {
+        match find(&self.projects, selector)? {
             Some(project) if holder.may_read(&project) => Ok(project),
-            None if holder.token.scope.may_miss(selector) => Err(Error::NotFound),
+            None if holder.token.scope.may_learn_absence(selector) => Err(Error::NotFound),
             _ => Err(Error::Forbidden),
         }
     }
 
     /// The projects that a token opens, in byte order of their repo ids.
     pub fn projects_by_token(&self, holder: &TokenHolder) -> Result<Vec<Project>> {
-        let mut projects = self.repository.projects()?;
+        let mut projects = self.projects.all()?;
         projects.retain(|project| holder.may_read(project));
         Ok(projects)
     }

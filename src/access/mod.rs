@@ -16,6 +16,7 @@ mod keys;
 mod password;
 mod records;
 mod rights;
+mod session_records;
 mod sessions;
 mod token;
 mod token_check;

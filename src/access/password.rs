@@ -22,7 +22,7 @@ const STORED_MEMORY_KIB_MAX: u32 = 262_144;
 const STORED_PASSES_MAX: u32 = 10;
 
 /// A hash with the same cost as a real one, which no password has.
-const NOBODYS: &str = "$argon2id$v=19$m=19456,t=2,p=1$c2l0ZWNvbmYtbm9ib2R5IQ$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
+const DUMMY: &str = "$argon2id$v=19$m=19456,t=2,p=1$c2l0ZWNvbmYtbm9ib2R5IQ$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
 
 /// An argon2id hash as a PHC string. It shows itself to nobody but a record.
 #[derive(Clone, Serialize, Deserialize)]
@@ -49,8 +49,8 @@ impl PasswordHash {
     }
 
     /// Takes as long as any other and matches nothing: for a name that nobody has.
-    pub(super) fn nobodys() -> Self {
-        Self(NOBODYS.to_owned())
+    pub(super) fn dummy() -> Self {
+        Self(DUMMY.to_owned())
     }
 
     /// True if this is the hash of the password, byte for byte as it was received.
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn nobodys_hash_costs_what_a_real_one_does() {
+    fn dummy_hash_costs_what_a_real_one_does() {
         let cost = |hash: &PasswordHash| {
             let phc = Phc::new(&hash.0).unwrap();
             let params = Params::try_from(&phc).unwrap();
@@ -128,8 +128,8 @@ mod tests {
             )
         };
         let real = PasswordHash::new("long enough").unwrap();
-        assert_eq!(cost(&PasswordHash::nobodys()), cost(&real));
-        assert!(!PasswordHash::nobodys().matches("long enough"));
+        assert_eq!(cost(&PasswordHash::dummy()), cost(&real));
+        assert!(!PasswordHash::dummy().matches("long enough"));
     }
 
     #[test]

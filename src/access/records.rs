@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde::de::DeserializeOwned;
 
 use super::error::{Error, Result};
+use crate::base::limits::COMMIT_ATTEMPTS_MAX;
 use crate::store::{Batch, Store, StoreError, Versioned};
 
 /// The records of this layer.
@@ -61,12 +62,16 @@ impl Records {
     }
 }
 
-/// Repeats an attempt that lost a race. It ends, because each loss is another's success.
-pub(super) fn until_won<T>(mut attempt: impl FnMut() -> Result<T>) -> Result<T> {
-    loop {
+/// Repeats an attempt whose commit found that a record had changed since it was read.
+///
+/// # Errors
+/// [`StoreError::Busy`] after [`COMMIT_ATTEMPTS_MAX`] such conflicts.
+pub(super) fn retry_on_conflict<T>(mut attempt: impl FnMut() -> Result<T>) -> Result<T> {
+    for _ in 0..COMMIT_ATTEMPTS_MAX {
         match attempt() {
             Err(Error::Store(StoreError::Conflict { .. })) => {}
             outcome => return outcome,
         }
     }
+    Err(StoreError::Busy.into())
 }

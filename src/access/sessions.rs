@@ -2,13 +2,12 @@
 
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
-
 use super::account::Account;
 use super::accounts::Accounts;
 use super::error::{Error, Result, UNAUTHORIZED};
 use super::keys;
 use super::records::Records;
+use super::session_records::{Session, SessionOfAccount, forget, sessions_of};
 use crate::base::clock::{Clock, Timestamp};
 use crate::base::id::Sha256;
 use crate::base::limits::SESSIONS_PER_ACCOUNT_MAX;
@@ -53,24 +52,6 @@ impl SessionLifetimes {
     }
 }
 
-/// A session, as its record.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-struct Session {
-    digest: Sha256,
-    account: u64,
-    /// The account's at the login; see [`Account`].
-    generation: u64,
-    created_at: Timestamp,
-    last_seen: Timestamp,
-}
-
-/// What is kept for an account about one of its sessions.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-struct SessionOfAccount {
-    digest: Sha256,
-    created_at: Timestamp,
-}
-
 /// All sessions of the service.
 #[derive(Clone, Debug)]
 pub(super) struct Sessions {
@@ -81,11 +62,11 @@ pub(super) struct Sessions {
 }
 
 impl Sessions {
-    pub(super) fn new(repository: &Projects, lifetimes: SessionLifetimes) -> Self {
+    pub(super) fn new(projects: &Projects, lifetimes: SessionLifetimes) -> Self {
         Self {
-            records: Records::new(repository.store()),
-            accounts: Accounts::new(repository),
-            clock: Arc::clone(repository.clock()),
+            records: Records::new(projects.store()),
+            accounts: Accounts::new(projects),
+            clock: Arc::clone(projects.clock()),
             lifetimes,
         }
     }
@@ -182,24 +163,6 @@ impl Sessions {
     }
 }
 
-/// Adds the deletion of all sessions of an account to a batch.
-pub(super) fn forget_all(records: &Records, account: u64, batch: &mut Batch) -> Result<()> {
-    for session in sessions_of(records, account)? {
-        forget(account, session.digest, batch);
-    }
-    Ok(())
-}
-
-fn forget(account: u64, digest: Sha256, batch: &mut Batch) {
-    batch.delete(keys::session(digest), Expect::Anything);
-    batch.delete(keys::account_session(account, digest), Expect::Anything);
-}
-
-fn sessions_of(records: &Records, account: u64) -> Result<Vec<Arc<SessionOfAccount>>> {
-    let kept = records.under(&keys::account_sessions(account))?;
-    Ok(kept.into_iter().map(|kept| kept.value).collect())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -209,9 +172,9 @@ mod tests {
     #[test]
     fn a_request_under_way_does_not_undo_a_logout() {
         let clock = Arc::new(ManualClock::new(Timestamp::from_ms(0)));
-        let repository = Projects::new(Arc::new(MemoryStore::default()), clock.clone());
-        let accounts = Accounts::new(&repository);
-        let sessions = Sessions::new(&repository, SessionLifetimes::default());
+        let projects = Projects::new(Arc::new(MemoryStore::default()), clock.clone());
+        let accounts = Accounts::new(&projects);
+        let sessions = Sessions::new(&projects, SessionLifetimes::default());
         let eve = accounts.create("eve", "correct horse", &[]).unwrap();
         let secret = sessions.open(&eve).unwrap();
         let read = sessions.kept(secret.digest()).unwrap().unwrap();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::account::Account;
 use super::error::{Error, Result, UNAUTHORIZED};
 use super::keys;
-use super::records::until_won;
+use super::records::retry_on_conflict;
 use super::rights::permission::Permissions;
 use super::token::{Token, TokenOfDigest, TokenView};
 use super::tokens::Tokens;
@@ -60,7 +60,7 @@ impl Tokens {
         secret: &Secret,
         instance: Option<&[u8]>,
     ) -> Result<TokenHolder> {
-        until_won(|| {
+        retry_on_conflict(|| {
             let now = self.clock.now();
             let (kept, owner) = self.known(secret, now)?;
             let mut token = Arc::clone(&kept.value);

@@ -48,11 +48,7 @@ impl Scope {
     /// # Errors
     /// [`Error::Invalid`] for `"*"` beside others, for more than [`TOKEN_REPOS_MAX`] entries and for
     /// a project that does not exist; [`Error::Forbidden`] for one that the account may not read.
-    pub(super) fn parse(
-        repos: &[String],
-        account: &Account,
-        repository: &Projects,
-    ) -> Result<Self> {
+    pub(super) fn parse(repos: &[String], account: &Account, projects: &Projects) -> Result<Self> {
         if repos.iter().any(|repo| repo == WILDCARD) {
             if repos.len() == 1 {
                 return Ok(Self::Wildcard);
@@ -71,7 +67,7 @@ impl Scope {
             let id = RepoId::parse(text).map_err(|refused| {
                 Error::invalid(format!("malformed repos: {}", refused.reason))
             })?;
-            let Some(project) = find(repository, &ProjectSelector::Id(id))? else {
+            let Some(project) = find(projects, &ProjectSelector::Id(id))? else {
                 return Err(Error::invalid(format!(
                     "malformed repos: there is no project \"{text}\""
                 )));
@@ -100,7 +96,7 @@ impl Scope {
 
     /// True if the token's holder may learn that what was asked for does not exist. With an allowlist
     /// that is what it names; everything else is refused alike, whether or not it exists.
-    pub(super) fn may_miss(&self, selector: &ProjectSelector) -> bool {
+    pub(super) fn may_learn_absence(&self, selector: &ProjectSelector) -> bool {
         match self {
             Self::Wildcard => true,
             Self::Allowlist(listed) => listed.iter().any(|entry| match selector {
@@ -121,10 +117,10 @@ impl Scope {
 }
 
 /// The project, `None` if there is none.
-pub(super) fn find(repository: &Projects, selector: &ProjectSelector) -> Result<Option<Project>> {
+pub(super) fn find(projects: &Projects, selector: &ProjectSelector) -> Result<Option<Project>> {
     let found = match selector {
-        ProjectSelector::Id(id) => repository.project(id),
-        ProjectSelector::Number(number) => repository.project_by_number(*number),
+        ProjectSelector::Id(id) => projects.project(id),
+        ProjectSelector::Number(number) => projects.project_by_number(*number),
         ProjectSelector::Unknown => return Ok(None),
     };
     match found {

@@ -6,7 +6,7 @@ use super::account::Account;
 use super::accounts::Accounts;
 use super::error::{Error, Result};
 use super::keys;
-use super::records::{Records, until_won};
+use super::records::{Records, retry_on_conflict};
 use super::token::{NewToken, Token, TokenChange, TokenOfDigest, TokenView, check_token_name};
 use super::token_scope::Scope;
 use crate::base::clock::Clock;
@@ -23,17 +23,17 @@ pub struct Tokens {
     pub(super) records: Records,
     pub(super) accounts: Accounts,
     pub(super) clock: Arc<dyn Clock>,
-    repository: Projects,
+    projects: Projects,
 }
 
 impl Tokens {
-    /// The tokens for a repository's projects.
-    pub fn new(repository: &Projects) -> Self {
+    /// The tokens for these projects.
+    pub fn new(projects: &Projects) -> Self {
         Self {
-            records: Records::new(repository.store()),
-            accounts: Accounts::new(repository),
-            clock: Arc::clone(repository.clock()),
-            repository: repository.clone(),
+            records: Records::new(projects.store()),
+            accounts: Accounts::new(projects),
+            clock: Arc::clone(projects.clock()),
+            projects: projects.clone(),
         }
     }
 
@@ -51,7 +51,7 @@ impl Tokens {
             name: new.name,
             digest: secret.digest(),
             suffix: secret.suffix().to_owned(),
-            scope: Scope::parse(&new.repos, account, &self.repository)?,
+            scope: Scope::parse(&new.repos, account, &self.projects)?,
             expires_at: new.expires_at,
             found_expired: false,
             fingerprint_required: new.fingerprint_required,
@@ -59,7 +59,7 @@ impl Tokens {
             created_at: self.clock.now(),
             last_used_at: None,
         };
-        until_won(|| {
+        retry_on_conflict(|| {
             let mut batch = Batch::default();
             // Read before the tokens are counted: a token made meanwhile moves it, and the commit
             // is refused.
@@ -103,9 +103,9 @@ impl Tokens {
             check_token_name(name)?;
         }
         let repos = change.repos.as_deref();
-        let scope = repos.map(|repos| Scope::parse(repos, account, &self.repository));
+        let scope = repos.map(|repos| Scope::parse(repos, account, &self.projects));
         let scope = scope.transpose()?;
-        until_won(|| {
+        retry_on_conflict(|| {
             let kept = self.kept(account, id)?.ok_or(Error::NoSuchToken)?;
             let mut token = Token::clone(&kept.value);
             token.apply(change, scope.as_ref());
@@ -122,7 +122,7 @@ impl Tokens {
     /// # Errors
     /// [`Error::NoSuchToken`].
     pub fn revoke(&self, account: &Account, id: &str) -> Result<()> {
-        until_won(|| {
+        retry_on_conflict(|| {
             let kept = self.kept(account, id)?.ok_or(Error::NoSuchToken)?;
             let mut batch = Batch::default();
             let key = keys::token(account.number, kept.value.number);

@@ -42,7 +42,7 @@ pub const JSON_BYTES_MAX: usize = 1 << 20;
 pub const BATCH_BYTES_MAX: usize = 64 << 20;
 /// Most actions of a batch.
 pub const BATCH_ACTIONS_MAX: usize = 10_000;
-/// Most files on either side that a text diff compares, in bytes each.
+/// Largest file, on either side, of which a text diff is made, in bytes.
 pub const TEXT_DIFF_BYTES_MAX: u64 = 1 << 20;
 /// Longest time spent on the text diff of one file, in milliseconds; then it is told more coarsely.
 pub const TEXT_DIFF_MS_MAX: u64 = 500;
@@ -77,13 +77,16 @@ pub const HISTORY_PAGE_MAX: usize = 100;
 pub const SPILL_OBJECTS: usize = 1000;
 /// Bytes of them after which they are.
 pub const SPILL_BYTES: usize = 8 << 20;
-/// Entries of one directory that are laid into it at once.
-pub const ENTRIES_LAID_AT_ONCE: usize = 1000;
+/// Entries of one directory after which a directory builder writes its nodes.
+pub const BUILDER_ENTRIES_MAX: usize = 1000;
 /// Names of a folder that an import has in memory; of a larger folder it reads the names again.
 pub const NAMES_AT_ONCE: usize = 50_000;
-/// Files that may have changed in a branch between the overlay of an import and its commit; after
-/// more the import is laid over the branch once more.
-pub const CHANGES_FOLLOWED_MAX: usize = 10_000;
+/// Most files that may have changed in a branch between the preparation of an import and its commit;
+/// after more the import is prepared once more.
+pub const REBASED_FILES_MAX: usize = 10_000;
+/// Most attempts at a change when each commit finds that another has changed a record of it meanwhile;
+/// then the caller is asked to come back.
+pub const COMMIT_ATTEMPTS_MAX: u32 = 100;
 /// Most saves of one branch that share a commit.
 pub const SAVES_PER_COMMIT_MAX: usize = 64;
 /// Most batches that share a transaction and its sync.
@@ -153,7 +156,7 @@ pub const BLOCK_BYTES: usize = 1 << 20;
 /// Most blocks of one body in memory at once: 8 MiB. Only a body that is hashed on threads comes to
 /// more than two.
 pub const BLOCKS_PER_UPLOAD_MAX: usize = 8;
-/// Most bodies that are hashed on threads of their own at once; more are hashed by who brings them.
-pub const HASH_SEATS: usize = 8;
+/// Most bodies that are hashed on threads of their own at once; the callers hash any others themselves.
+pub const HASH_SLOTS: usize = 8;
 /// From so many bytes on, threads of its own cost a body less than the hashing that they take over.
 pub const HASH_THREADS_BYTES_MIN: u64 = 512 << 10;

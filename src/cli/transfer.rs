@@ -58,7 +58,7 @@ pub(super) fn list_projects(opened: &Opened, json: bool, streams: &mut Streams<'
     let accounts = opened.accounts.list()?;
     let names: HashMap<u64, &str> = accounts.iter().map(|a| (a.number(), a.name())).collect();
     let mut rows = Vec::new();
-    for project in opened.repository.projects()? {
+    for project in opened.repository.all()? {
         let default = project.default_branch()?;
         rows.push(Row {
             repo_id: project.repo_id().to_string(),

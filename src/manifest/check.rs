@@ -70,7 +70,7 @@ impl<'a> Checker<'a> {
         let Some(root) = self.node(entry.root, None, false) else {
             return;
         };
-        if root.summary(entry.root).totals != entry.totals {
+        if root.counts().totals != entry.totals {
             self.wrong(
                 entry.root,
                 "its directory's totals are not the sum of its entries",
@@ -105,7 +105,7 @@ impl<'a> Checker<'a> {
             if node.level != level {
                 self.wrong(id, "its level is not the one below its parent's");
             }
-            if node.summary(id) != *subtree {
+            if node.counts() != subtree.counts {
                 self.wrong(id, "its parent's totals are not the sum of its items");
             }
             if node.items.last().map(|item| &item.key) != Some(key) {

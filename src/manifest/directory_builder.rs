@@ -5,7 +5,7 @@ use super::lookup;
 use super::nodes::NodeSource;
 use super::rewrite::{Edits, rewrite};
 use crate::base::id::NodeId;
-use crate::base::limits::ENTRIES_LAID_AT_ONCE;
+use crate::base::limits::BUILDER_ENTRIES_MAX;
 use crate::object::node::{DirectoryEntry, Key, Value};
 use crate::store::Result;
 
@@ -29,7 +29,7 @@ impl DirectoryBuilder {
     /// Puts an entry, in the place of one of the same name.
     ///
     /// # Limits
-    /// [`ENTRIES_LAID_AT_ONCE`] entries are in memory, and what the draft may hold before it spills.
+    /// [`BUILDER_ENTRIES_MAX`] entries are in memory, and what the draft may hold before it spills.
     pub fn put(&mut self, draft: &mut Draft<'_>, name: &str, value: Value) -> Result<()> {
         let (key, other) = match &value {
             Value::File(_) => (Key::file(name), Key::directory(name)),
@@ -44,27 +44,27 @@ impl DirectoryBuilder {
             self.edits.insert(other, None);
         }
         self.edits.insert(key, Some(value));
-        if self.edits.len() >= ENTRIES_LAID_AT_ONCE {
-            self.lay(draft)?;
+        if self.edits.len() >= BUILDER_ENTRIES_MAX {
+            self.flush(draft)?;
         }
         Ok(())
     }
 
     /// The directory with all entries; `None` if it has none.
     pub fn finish(mut self, draft: &mut Draft<'_>) -> Result<Option<DirectoryEntry>> {
-        self.lay(draft)?;
+        self.flush(draft)?;
         let Some(root) = self.root else {
             return Ok(None);
         };
-        let summary = draft.node(root)?.summary(root);
+        let counts = draft.node(root)?.counts();
         draft.spill()?;
-        Ok((summary.entries > 0).then_some(DirectoryEntry {
+        Ok((counts.entries > 0).then_some(DirectoryEntry {
             root,
-            totals: summary.totals,
+            totals: counts.totals,
         }))
     }
 
-    fn lay(&mut self, draft: &mut Draft<'_>) -> Result<()> {
+    fn flush(&mut self, draft: &mut Draft<'_>) -> Result<()> {
         let edits = std::mem::take(&mut self.edits);
         if !edits.is_empty() {
             self.root = rewrite(draft, self.root, edits)?;

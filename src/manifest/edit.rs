@@ -76,7 +76,7 @@ impl Editor {
 
     /// The file at this path, changes so far included.
     pub fn file(
-        &mut self,
+        &self,
         source: &impl NodeSource,
         path: &FilePath,
     ) -> Result<Option<FileEntry>, EditError> {
@@ -147,11 +147,7 @@ impl Editor {
         Ok((draft.put_manifest(&manifest), manifest))
     }
 
-    fn is_directory(
-        &mut self,
-        source: &impl NodeSource,
-        path: &FilePath,
-    ) -> Result<bool, EditError> {
+    fn is_directory(&self, source: &impl NodeSource, path: &FilePath) -> Result<bool, EditError> {
         let mut here = &self.root;
         for (depth, name) in path.segments().enumerate() {
             match here.staged.get(name) {
@@ -171,11 +167,7 @@ impl Editor {
         Ok(!is_empty(source, here)?)
     }
 
-    fn find(
-        &mut self,
-        source: &impl NodeSource,
-        path: &FilePath,
-    ) -> Result<Option<Found>, EditError> {
+    fn find(&self, source: &impl NodeSource, path: &FilePath) -> Result<Option<Found>, EditError> {
         let mut here = &self.root;
         let count = path.segments().count();
         for (depth, name) in path.segments().enumerate() {
@@ -272,7 +264,7 @@ fn is_empty(source: &impl NodeSource, directory: &Directory) -> Result<bool, Edi
     }
     match directory.stored {
         None => Ok(true),
-        Some(root) => Ok(source.node(root)?.summary(root).entries == removed),
+        Some(root) => Ok(source.node(root)?.counts().entries == removed),
     }
 }
 
@@ -308,10 +300,10 @@ fn write(
         rewrite(draft, directory.stored, edits)?
     };
     let Some(root) = root else { return Ok(None) };
-    let summary = draft.node(root)?.summary(root);
-    Ok((summary.entries > 0).then_some(DirectoryEntry {
+    let counts = draft.node(root)?.counts();
+    Ok((counts.entries > 0).then_some(DirectoryEntry {
         root,
-        totals: summary.totals,
+        totals: counts.totals,
     }))
 }
 

@@ -54,3 +54,34 @@ pub fn path(source: &impl NodeSource, root: NodeId, path: &FilePath) -> Result<O
     }
     Ok(None)
 }
+
+/// What stands at a path where a file is to be put.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// Nothing, and no file above it.
+    Free,
+    /// A file.
+    File(FileEntry),
+    /// A directory.
+    Directory,
+    /// A file stands at this shorter path, where a directory would have to be.
+    BelowFile(String),
+}
+
+/// What stands at the path in the tree with this root, when a file is to be put there.
+pub fn place(source: &impl NodeSource, root: NodeId, path: &FilePath) -> Result<Place> {
+    let text = path.as_str();
+    let mut here = root;
+    let mut end = 0;
+    for name in path.segments() {
+        end += name.len();
+        match entry(source, here, name)? {
+            None => return Ok(Place::Free),
+            Some(Found::File(file)) if end == text.len() => return Ok(Place::File(file)),
+            Some(Found::File(_)) => return Ok(Place::BelowFile(text[..end].to_owned())),
+            Some(Found::Directory(directory)) => here = directory.root,
+        }
+        end += 1;
+    }
+    Ok(Place::Directory)
+}

@@ -37,11 +37,11 @@ fn directory(
 ) -> std::result::Result<Option<DirectoryEntry>, EditError> {
     let lower = draft.node(under)?;
     if under == over || lower.items.is_empty() {
-        let summary = draft.node(over)?.summary(over);
+        let counts = draft.node(over)?.counts();
         return Ok(
-            (summary.totals != Totals::default()).then_some(DirectoryEntry {
+            (counts.totals != Totals::default()).then_some(DirectoryEntry {
                 root: over,
-                totals: summary.totals,
+                totals: counts.totals,
             }),
         );
     }

@@ -3,7 +3,7 @@
 
 use super::nodes::NodeSource;
 use crate::base::id::NodeId;
-use crate::object::node::{Item, Key, Subtree, Value};
+use crate::object::node::{Counts, Item, Key, Value};
 use crate::store::Result;
 
 /// Which entries of a listing are wanted: so many are left out, then so many taken.
@@ -29,19 +29,19 @@ impl Window {
 }
 
 /// Everything that is below a directory, counted: files and directories at any depth.
-fn deep(weight: &Subtree) -> u64 {
-    let totals = weight.totals;
+fn below(counts: &Counts) -> u64 {
+    let totals = counts.totals;
     totals.files.saturating_add(totals.directories)
 }
 
 /// How many files and directories are below this one, at any depth.
 pub fn count_recursive(source: &impl NodeSource, root: NodeId) -> Result<u64> {
-    Ok(deep(&source.node(root)?.summary(root)))
+    Ok(below(&source.node(root)?.counts()))
 }
 
 /// How many directories and how many files this directory has itself.
 pub fn count(source: &impl NodeSource, root: NodeId) -> Result<(u64, u64)> {
-    let sum = source.node(root)?.summary(root);
+    let sum = source.node(root)?.counts();
     let files = sum.entries.saturating_sub(sum.directories);
     Ok((sum.directories, files))
 }
@@ -62,7 +62,7 @@ pub fn recursive(
         if window.take == 0 {
             break;
         }
-        if window.passes(deep(&item.value.weight())) {
+        if window.passes(below(&item.value.counts())) {
             continue;
         }
         if let Value::Subtree(below) = &item.value {
@@ -90,8 +90,8 @@ pub fn files(
     window: &mut Window,
     visit: &mut dyn FnMut(&Key, &Value) -> Result<()>,
 ) -> Result<()> {
-    let own = |weight: &Subtree| weight.entries.saturating_sub(weight.directories);
-    some(source, root, &own, window, visit)
+    let own = |counts: &Counts| counts.entries.saturating_sub(counts.directories);
+    visit_counted(source, root, &own, window, visit)
 }
 
 /// Visits one directory's own directories in the order of their keys, in which a directory compares
@@ -105,20 +105,20 @@ pub fn directories(
         skip: 0,
         take: u64::MAX,
     };
-    some(source, root, &|weight| weight.directories, &mut all, visit)
+    visit_counted(source, root, &|counts| counts.directories, &mut all, visit)
 }
 
-/// Visits those entries of a directory that `counted` counts.
-fn some(
+/// Calls `visit` for each entry of a directory that `counted` counts.
+fn visit_counted(
     source: &impl NodeSource,
     root: NodeId,
-    counted: &dyn Fn(&Subtree) -> u64,
+    counted: &dyn Fn(&Counts) -> u64,
     window: &mut Window,
     visit: &mut dyn FnMut(&Key, &Value) -> Result<()>,
 ) -> Result<()> {
     let node = source.node(root)?;
     for Item { key, value } in &node.items {
-        let here = counted(&value.weight());
+        let here = counted(&value.counts());
         if window.take == 0 {
             break;
         }
@@ -126,7 +126,7 @@ fn some(
             continue;
         }
         if let Value::Subtree(below) = value {
-            some(source, below.node, counted, window, visit)?;
+            visit_counted(source, below.node, counted, window, visit)?;
         } else {
             visit(key, value)?;
             window.take -= 1;

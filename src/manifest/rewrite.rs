@@ -8,7 +8,7 @@ use super::boundary::Run;
 use super::draft::Draft;
 use super::nodes::NodeSource;
 use crate::base::id::NodeId;
-use crate::object::node::{Item, Key, Node, Value};
+use crate::object::node::{Item, Key, Node, Subtree, Value};
 use crate::store::Result;
 
 /// Changes of one level, by key: `Some` puts a value, `None` removes one that may be there.
@@ -183,11 +183,11 @@ impl Chunks {
             level: self.level,
             items,
         };
-        let mut summary = node.summary(NodeId::from_bytes([0; 32]));
-        summary.node = draft.put_node(node);
+        let counts = node.counts();
+        let node = draft.put_node(node);
         self.written.push(Item {
             key,
-            value: Value::Subtree(summary),
+            value: Value::Subtree(Subtree { node, counts }),
         });
     }
 

@@ -93,6 +93,14 @@ impl AddAssign for Totals {
     }
 }
 
+impl AddAssign for Counts {
+    fn add_assign(&mut self, other: Self) {
+        self.entries = self.entries.saturating_add(other.entries);
+        self.directories = self.directories.saturating_add(other.directories);
+        self.totals += other.totals;
+    }
+}
+
 /// A file in a directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileEntry {
@@ -122,6 +130,13 @@ pub struct DirectoryEntry {
 pub struct Subtree {
     /// The node.
     pub node: NodeId,
+    /// What is below it.
+    pub counts: Counts,
+}
+
+/// What a part of a directory holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
     /// Entries of the directory in its leaves.
     pub entries: u64,
     /// How many of them are directories.
@@ -142,8 +157,8 @@ pub enum Value {
 }
 
 impl Value {
-    /// The value as a parent of its node counts it.
-    pub fn weight(&self) -> Subtree {
+    /// What the value adds to the counts of its node.
+    pub fn counts(&self) -> Counts {
         let (entries, directories, totals) = match self {
             Self::File(file) => (
                 1,
@@ -163,10 +178,9 @@ impl Value {
                 };
                 (1, 1, totals)
             }
-            Self::Subtree(subtree) => return *subtree,
+            Self::Subtree(subtree) => return subtree.counts,
         };
-        Subtree {
-            node: NodeId::from_bytes([0; 32]),
+        Counts {
             entries,
             directories,
             totals,
@@ -204,19 +218,11 @@ impl Node {
         }
     }
 
-    /// Everything below the node, summed up; `node` is its id.
-    pub fn summary(&self, node: NodeId) -> Subtree {
-        let mut sum = Subtree {
-            node,
-            entries: 0,
-            directories: 0,
-            totals: Totals::default(),
-        };
+    /// Everything below the node, summed up.
+    pub fn counts(&self) -> Counts {
+        let mut sum = Counts::default();
         for item in &self.items {
-            let weight = item.value.weight();
-            sum.entries = sum.entries.saturating_add(weight.entries);
-            sum.directories = sum.directories.saturating_add(weight.directories);
-            sum.totals += weight.totals;
+            sum += item.value.counts();
         }
         sum
     }
@@ -295,9 +301,9 @@ fn encode_item(item: &Item, out: &mut Vec<u8>) {
         }
         Value::Subtree(subtree) => {
             out.extend_from_slice(subtree.node.as_bytes());
-            out.extend_from_slice(&subtree.entries.to_le_bytes());
-            out.extend_from_slice(&subtree.directories.to_le_bytes());
-            encode_totals(&subtree.totals, out);
+            out.extend_from_slice(&subtree.counts.entries.to_le_bytes());
+            out.extend_from_slice(&subtree.counts.directories.to_le_bytes());
+            encode_totals(&subtree.counts.totals, out);
         }
     }
 }
@@ -329,9 +335,11 @@ fn decode_item(reader: &mut Reader<'_>, level: u8) -> Result<Item, DecodeError> 
         }),
         (1.., FILE | DIRECTORY) => Value::Subtree(Subtree {
             node: NodeId::from_bytes(reader.array()?),
-            entries: reader.u64()?,
-            directories: reader.u64()?,
-            totals: decode_totals(reader)?,
+            counts: Counts {
+                entries: reader.u64()?,
+                directories: reader.u64()?,
+                totals: decode_totals(reader)?,
+            },
         }),
         _ => return reader.fail("an item is of no known kind"),
     };

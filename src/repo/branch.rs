@@ -1,20 +1,15 @@
-//! A branch: its head, found and listed; branches made and deleted.
+//! A branch: its head, found and listed.
 
 use std::sync::Arc;
 
-use super::records::commit_prepared;
-use super::{Error, Missing, Project, ProjectWriter, Result, Revision};
+use super::{Error, Missing, Project, Result, Revision};
 use crate::base::branch_name::BranchName;
 use crate::base::clock::Timestamp;
 use crate::base::snapshot_version::SnapshotVersion;
-use crate::manifest::{Draft, Editor};
 use crate::object::key;
 use crate::object::node::Totals;
-use crate::object::record::{BranchRecord, LastChange, SnapshotRecord};
-use crate::store::{Batch, Expect, Folder, Scan, Store, StoreError, Version, Versioned};
-
-/// Records that are deleted with one commit after their branch is gone.
-const SWEEP_RECORDS: usize = 1000;
+use crate::object::record::{BranchRecord, SnapshotRecord};
+use crate::store::{Folder, Version, Versioned};
 
 /// A branch with its head as it was when it was read.
 #[derive(Clone, Debug)]
@@ -30,7 +25,7 @@ impl Project {
     pub fn branches(&self) -> Result<Vec<Branch>> {
         let prefix = key::branches(self.number());
         let mut branches = Vec::new();
-        for record in self.repository.store().folder(&prefix)?.iter() {
+        for record in self.projects.store().folder(&prefix)?.iter() {
             branches.push(self.branch_of(record.number(), record.decode()?));
         }
         branches.sort_by(|a, b| a.name().cmp(b.name()));
@@ -43,7 +38,7 @@ impl Project {
     /// [`Missing::Branch`].
     pub fn branch(&self, name: &BranchName) -> Result<Branch> {
         let name_key = key::branch_name(self.number(), name.as_str());
-        let number = self.repository.store().value::<u64>(&name_key)?;
+        let number = self.projects.store().value::<u64>(&name_key)?;
         let number = number.ok_or(Error::missing(Missing::Branch))?.value;
         self.branch_by_number(*number)?
             .ok_or(Error::missing(Missing::Branch))
@@ -53,7 +48,7 @@ impl Project {
     pub fn branch_names(&self) -> Result<BranchNames> {
         let prefix = key::branch_names(self.number());
         Ok(BranchNames {
-            folder: self.repository.store().folder(&prefix)?,
+            folder: self.projects.store().folder(&prefix)?,
             prefix_bytes: prefix.len(),
         })
     }
@@ -97,11 +92,18 @@ impl Project {
     /// A number that stays the same as long as no branch of the project changes, is made or deleted.
     pub fn branches_state(&self) -> Result<u64> {
         let prefix = key::branches(self.number());
-        Ok(self.repository.store().folder_state(&prefix)?)
+        Ok(self.projects.store().folder_state(&prefix)?)
+    }
+
+    /// When any of its branches last changed, or when it was made.
+    pub fn updated_at(&self) -> Result<Timestamp> {
+        let branches = self.branches()?;
+        let last = branches.iter().map(Branch::updated_at).max();
+        Ok(last.unwrap_or_default().max(self.created_at()))
     }
 
     pub(super) fn branch_by_number(&self, number: u64) -> Result<Option<Branch>> {
-        let store = self.repository.store();
+        let store = self.projects.store();
         let record = store.value(&key::branch(self.number(), number))?;
         Ok(record.map(|record| self.branch_of(number, record)))
     }
@@ -161,7 +163,7 @@ impl Branch {
     }
 
     /// How many snapshots it has.
-    pub fn snapshots(&self) -> u64 {
+    pub fn snapshot_count(&self) -> u64 {
         self.record.snapshots
     }
 
@@ -196,7 +198,7 @@ impl Branch {
     /// # Errors
     /// [`Missing::Snapshot`].
     pub fn snapshot(&self, version: SnapshotVersion) -> Result<Revision> {
-        let store = self.project.repository.store();
+        let store = self.project.projects.store();
         let record =
             store.value::<SnapshotRecord>(&key::snapshot(self.number, version.number()))?;
         let record = record.ok_or(Error::missing(Missing::Snapshot))?.value;
@@ -207,121 +209,5 @@ impl Branch {
             record.totals.into(),
             true,
         ))
-    }
-}
-
-impl ProjectWriter {
-    /// Makes a branch: empty, or in the state that `from` names, which costs one record.
-    ///
-    /// # Errors
-    /// [`Error::Exists`]; [`Missing::Revision`] when `from` names nothing.
-    pub fn create_branch(&self, name: &BranchName, from: Option<&str>) -> Result<Branch> {
-        let repository = &self.repository;
-        let store = repository.store().as_ref();
-        let mut draft = Draft::new(repository.nodes());
-        let (manifest, totals) = match from {
-            Some(reference) => {
-                let revision = self.resolve(Some(reference))?;
-                (revision.manifest(), revision.totals())
-            }
-            None => (Editor::empty().finish(&mut draft)?.0, Totals::default()),
-        };
-        let objects = draft.take_objects();
-        let now = repository.clock().now();
-        let record = BranchRecord {
-            name: name.clone(),
-            manifest,
-            totals: totals.into(),
-            snapshots: 0,
-            created_at: now,
-            updated_at: now,
-            updated_by: self.actor().to_owned(),
-            last: Some(LastChange {
-                at: now,
-                by: self.actor().to_owned(),
-                operation: None,
-                path: None,
-                message: None,
-                parent: None,
-            }),
-        };
-        let name_key = key::branch_name(self.number(), name.as_str());
-        let number = commit_prepared(store, |batch| {
-            if store.record(&key::project(self.number()))?.is_none() {
-                return Err(Error::missing(Missing::Project));
-            }
-            if store.record(&name_key)?.is_some() {
-                return Err(Error::Exists { what: "branch" });
-            }
-            let number = store.next_number(key::BRANCH_COUNTER, batch)?;
-            batch.objects.clone_from(&objects);
-            batch.required.push(manifest.into());
-            batch.write(name_key.clone(), Expect::Absent, &number);
-            batch.write(key::branch(self.number(), number), Expect::Absent, &record);
-            Ok(number)
-        })?;
-        self.branch_by_number(number)?
-            .ok_or(Error::missing(Missing::Branch))
-    }
-
-    /// Deletes a branch with its snapshots. Its state stays where another branch shares it.
-    ///
-    /// # Errors
-    /// [`Missing::Branch`].
-    pub fn delete_branch(&self, name: &BranchName) -> Result<()> {
-        let store = self.repository.store().as_ref();
-        let branch = commit_prepared(store, |batch| {
-            let branch = self.branch(name)?;
-            batch.delete(
-                key::branch_name(self.number(), name.as_str()),
-                Expect::Anything,
-            );
-            batch.delete(
-                key::branch(self.number(), branch.number),
-                Expect::Version(branch.version),
-            );
-            Ok::<_, Error>(branch)
-        })?;
-        // The branch is gone; what only it could reach is swept now, or stays unreachable.
-        Ok(sweep(store, &key::snapshots(branch.number))?)
-    }
-
-    /// Deletes the project with its branches.
-    ///
-    /// # Errors
-    /// [`Missing::Project`].
-    pub fn delete_project(self) -> Result<()> {
-        let store = self.repository.store().as_ref();
-        commit_prepared(store, |batch| {
-            let record = store.record(&key::project(self.number()))?;
-            let version = record.ok_or(Error::missing(Missing::Project))?.version;
-            batch.delete(key::project_id(self.repo_id().as_str()), Expect::Anything);
-            batch.delete(key::project(self.number()), Expect::Version(version));
-            Ok::<_, Error>(())
-        })?;
-        for branch in self.branches()? {
-            sweep(store, &key::snapshots(branch.number))?;
-        }
-        sweep(store, &key::branches(self.number()))?;
-        sweep(store, &key::branch_names(self.number()))?;
-        Ok(sweep(store, &key::commits(self.number()))?)
-    }
-}
-
-/// Deletes every record under a prefix, a bounded number with each commit.
-fn sweep(store: &dyn Store, prefix: &str) -> std::result::Result<(), StoreError> {
-    loop {
-        let records = store.scan(Scan {
-            limit: SWEEP_RECORDS,
-            ..Scan::prefix(prefix)
-        })?;
-        if records.is_empty() {
-            return Ok(());
-        }
-        let mut batch = Batch::default();
-        for record in records {
-            batch.delete(record.key.clone(), Expect::Anything);
-        }
-        store.commit(batch)?;
     }
 }

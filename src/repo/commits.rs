@@ -151,15 +151,15 @@ impl Project {
         first.unwrap_or(Err(Error::missing(Missing::Revision)))
     }
 
-    /// Computes the digests of these states where they are not known, and enters all in the index of
-    /// commit ids with one commit.
-    pub fn tell_digests<'a>(&self, states: impl IntoIterator<Item = &'a Revision>) -> Result<()> {
+    /// Computes the digests of these states where they are not known, and enters their commit ids in
+    /// the project's index with one commit.
+    pub fn publish_ids<'a>(&self, states: impl IntoIterator<Item = &'a Revision>) -> Result<()> {
         let states: Vec<_> = states
             .into_iter()
             .map(|state| (state.branch_number(), state.manifest()))
             .collect();
-        let digests = &self.repository.shared.digests;
-        digests.tell_all(self.number(), &states)
+        let digests = &self.projects.shared.digests;
+        digests.publish_ids(self.number(), &states)
     }
 
     /// Opens a state again that was opened before, by what [`Revision::branch_number`] and
@@ -171,7 +171,7 @@ impl Project {
         if self.branch_by_number(branch)?.is_none() {
             return Err(Error::missing(Missing::Revision));
         }
-        let totals = self.repository.nodes().manifest(manifest)?.totals;
+        let totals = self.projects.nodes().manifest(manifest)?.totals;
         Ok(Revision::new(self, branch, manifest, totals, true))
     }
 }

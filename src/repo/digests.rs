@@ -1,4 +1,5 @@
-//! Branch digests: computed once a manifest however many readers wait, begun right after a save.
+//! Branch digests: computed once per manifest however many readers wait, and ahead of them after a
+//! save.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -20,12 +21,12 @@ use crate::object::key::COMMIT_DIGITS;
 use crate::object::record::{CommitRecord, DigestRecord};
 use crate::store::{Batch, Expect, Store, StoreError};
 
-/// Heads that wait for the background's attention; a reader computes what it misses.
+/// Most heads that wait to be digested in the background; a reader computes what was left out.
 const WAITING_MAX: usize = 256;
-/// A pause between saves that is long enough to compute in.
-const CALM: Duration = Duration::from_millis(5);
-/// Longest wait for such a pause: among many saves the core is theirs, and a reader does not wait.
-const CALM_WAIT_MAX: Duration = Duration::from_secs(1);
+/// The background computes after no save has come for this long.
+const QUIET: Duration = Duration::from_millis(5);
+/// Longest wait for such a pause. Readers do not wait for the background.
+const QUIET_WAIT_MAX: Duration = Duration::from_secs(1);
 
 /// The digest of a state (specification section 9), and the ids that are cut from it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,12 +63,12 @@ impl fmt::Display for BranchDigest {
     }
 }
 
-/// All digests that are known, and the way to those that are not.
+/// The digests that were computed, and the thread that computes more.
 #[derive(Debug)]
 pub(super) struct Digests {
     computed: Arc<Computed>,
-    /// States whose digest a client may have been told; what was told is durable.
-    told: Cache<(u64, ManifestId), ()>,
+    /// States whose commit id is in the index, durably.
+    published: Cache<(u64, ManifestId), ()>,
     background: Background,
 }
 
@@ -81,36 +82,36 @@ impl Digests {
         let background = Background::start(Arc::clone(&computed));
         Self {
             computed,
-            told: Cache::new(DIGEST_CACHE_ENTRIES),
+            published: Cache::new(DIGEST_CACHE_ENTRIES),
             background,
         }
     }
 
-    /// The digest of a state that somebody asks for. Before it is told it is entered in the index of
-    /// commit ids, so that whoever knows an id can use it for as long as the state is there.
-    pub(super) fn tell(
+    /// The digest of a state, for a client. Its commit id is entered in the index first, so that a
+    /// client that knows an id can use it for as long as the state exists.
+    pub(super) fn publish_id(
         &self,
         project: u64,
         branch: u64,
         manifest: ManifestId,
     ) -> Result<BranchDigest> {
         let sha256 = self.computed.digest(branch, manifest)?;
-        if self.told.get(&(branch, manifest)).is_none() {
+        if self.published.get(&(branch, manifest)).is_none() {
             self.enter(project, &[(branch, manifest, sha256)]);
         }
         Ok(BranchDigest::new(sha256))
     }
 
-    /// Enters many states in the index of commit ids, with one commit.
-    pub(super) fn tell_all(&self, project: u64, states: &[(u64, ManifestId)]) -> Result<()> {
-        let mut untold = Vec::new();
+    /// Enters the commit ids of many states in the index, with one commit.
+    pub(super) fn publish_ids(&self, project: u64, states: &[(u64, ManifestId)]) -> Result<()> {
+        let mut unpublished = Vec::new();
         for &(branch, manifest) in states {
-            if self.told.get(&(branch, manifest)).is_none() {
-                untold.push((branch, manifest, self.computed.digest(branch, manifest)?));
+            if self.published.get(&(branch, manifest)).is_none() {
+                unpublished.push((branch, manifest, self.computed.digest(branch, manifest)?));
             }
         }
-        if !untold.is_empty() {
-            self.enter(project, &untold);
+        if !unpublished.is_empty() {
+            self.enter(project, &unpublished);
         }
         Ok(())
     }
@@ -120,18 +121,18 @@ impl Digests {
         Ok(self.computed.known(manifest)?.map(BranchDigest::new))
     }
 
-    /// Begins to compute the digest of a branch's new head, unless a newer one comes first.
-    pub(super) fn begin(&self, branch: u64, manifest: ManifestId) {
-        if let Some(wishes) = &self.background.wishes {
-            // Full means that enough is to be done; a reader will compute this one.
-            let _told = wishes.try_send((branch, manifest));
+    /// Has the digest of a branch's new head computed in the background, unless a newer head comes first.
+    pub(super) fn schedule(&self, branch: u64, manifest: ManifestId) {
+        if let Some(heads) = &self.background.heads {
+            // When the queue is full, a reader will compute this one.
+            let _full = heads.try_send((branch, manifest));
         }
     }
 
     fn enter(&self, project: u64, states: &[(u64, ManifestId, Sha256)]) {
         match self.try_enter(project, states) {
             Ok(()) => states.iter().for_each(|&(branch, manifest, _)| {
-                self.told.insert((branch, manifest), ());
+                self.published.insert((branch, manifest), ());
             }),
             // The digests are right whether or not they can be kept: a full disk stops no reader.
             Err(error) => tracing::debug!(%error, "digests could not be kept"),
@@ -218,29 +219,29 @@ impl Computed {
     }
 }
 
-/// The thread that computes ahead of the readers.
+/// The thread that computes before readers ask.
 #[derive(Debug)]
 struct Background {
-    wishes: Option<SyncSender<(u64, ManifestId)>>,
+    heads: Option<SyncSender<(u64, ManifestId)>>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Background {
     fn start(computed: Arc<Computed>) -> Self {
-        let (wishes, wanted) = sync_channel(WAITING_MAX);
-        let work = move || compute_ahead(&computed, &wanted);
+        let (heads, queued) = sync_channel(WAITING_MAX);
+        let work = move || compute_ahead(&computed, &queued);
         match std::thread::Builder::new()
             .name("digests".to_owned())
             .spawn(work)
         {
             Ok(thread) => Self {
-                wishes: Some(wishes),
+                heads: Some(heads),
                 thread: Some(thread),
             },
             Err(error) => {
                 tracing::warn!(%error, "digests are computed only when asked for");
                 Self {
-                    wishes: None,
+                    heads: None,
                     thread: None,
                 }
             }
@@ -250,7 +251,7 @@ impl Background {
 
 impl Drop for Background {
     fn drop(&mut self) {
-        drop(self.wishes.take());
+        drop(self.heads.take());
         if let Some(thread) = self.thread.take()
             && thread.join().is_err()
         {
@@ -259,14 +260,14 @@ impl Drop for Background {
     }
 }
 
-fn compute_ahead(computed: &Computed, wanted: &Receiver<(u64, ManifestId)>) {
-    while let Ok(first) = wanted.recv() {
-        // Of several heads of a branch only the last is worth it: while they follow one another, the
-        // time belongs to the saves.
+fn compute_ahead(computed: &Computed, queued: &Receiver<(u64, ManifestId)>) {
+    while let Ok(first) = queued.recv() {
+        // Of several heads of a branch only the last is computed, and not while saves follow one
+        // another: they need the cores.
         let mut heads: HashMap<u64, ManifestId> = HashMap::from([first]);
         let begun = Instant::now();
-        while begun.elapsed() < CALM_WAIT_MAX
-            && let Ok((branch, manifest)) = wanted.recv_timeout(CALM)
+        while begun.elapsed() < QUIET_WAIT_MAX
+            && let Ok((branch, manifest)) = queued.recv_timeout(QUIET)
         {
             heads.insert(branch, manifest);
         }

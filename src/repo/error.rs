@@ -37,7 +37,7 @@ impl fmt::Display for Missing {
     }
 }
 
-/// An error of the repository. Texts of all variants but [`Error::Store`] are for the client.
+/// Why something cannot be done with a project. Texts of all variants but [`Error::Store`] are for the client.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum Error {
     /// It is not there.
@@ -78,6 +78,11 @@ impl Error {
         Self::NotFound { what }
     }
 
+    /// True if a record was not as the commit expected.
+    pub(super) fn is_conflict(&self) -> bool {
+        matches!(self, Self::Store(error) if matches!(**error, StoreError::Conflict { .. }))
+    }
+
     /// It cannot be done as asked.
     pub fn invalid(reason: impl Into<String>) -> Self {
         Self::Invalid {
@@ -109,5 +114,5 @@ impl From<EditError> for Error {
     }
 }
 
-/// A result of the repository.
+/// A result of this layer.
 pub type Result<T> = std::result::Result<T, Error>;

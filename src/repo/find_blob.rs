@@ -68,7 +68,7 @@ impl Search<'_> {
         if self.seen.len() >= BLOB_SEARCH_NODES_MAX || !self.seen.insert(root) {
             return Ok(None);
         }
-        let node = self.project.repository.nodes().node(root)?;
+        let node = self.project.projects.nodes().node(root)?;
         for item in &node.items {
             let found = match &item.value {
                 Value::File(file) => (file.git == self.wanted).then_some(*file),

@@ -45,7 +45,7 @@ impl Branch {
             descending: true,
             limit: limit.unwrap_or(usize::MAX),
         };
-        let records = self.project.repository.store().scan(scan)?;
+        let records = self.project.projects.store().scan(scan)?;
         records
             .iter()
             .map(|record| self.snapshot_of(record))

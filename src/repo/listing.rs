@@ -67,7 +67,7 @@ impl Listing {
     pub fn totals(&self) -> Result<Totals> {
         let nodes = self.revision.nodes();
         let node = crate::manifest::NodeSource::node(nodes, self.root)?;
-        Ok(node.summary(self.root).totals)
+        Ok(node.counts().totals)
     }
 
     /// At most `take` entries after the first `skip`.

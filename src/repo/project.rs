@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use super::records::commit_prepared;
 use super::{Error, Missing, Projects, Result};
 use crate::base::clock::Timestamp;
 use crate::base::repo_id::RepoId;
@@ -13,7 +12,7 @@ use crate::store::Expect;
 /// An opened project, for reading. A cheap handle.
 #[derive(Clone, Debug)]
 pub struct Project {
-    pub(super) repository: Projects,
+    pub(super) projects: Projects,
     number: u64,
     record: Arc<ProjectRecord>,
 }
@@ -32,7 +31,7 @@ impl Projects {
             created_at,
         };
         let id_key = key::project_id(repo_id.as_str());
-        let number = commit_prepared(store, |batch| {
+        let number = store.commit_prepared(|batch| {
             if store.record(&id_key)?.is_some() {
                 return Err(Error::Exists { what: "project" });
             }
@@ -67,7 +66,7 @@ impl Projects {
     }
 
     /// All projects, in the byte order of their identifiers.
-    pub fn projects(&self) -> Result<Vec<Project>> {
+    pub fn all(&self) -> Result<Vec<Project>> {
         let mut projects = Vec::new();
         for record in self.store().folder(key::PROJECTS)?.iter() {
             projects.push(self.opened(record.number(), record.decode()?.value));
@@ -78,7 +77,7 @@ impl Projects {
 
     fn opened(&self, number: u64, record: Arc<ProjectRecord>) -> Project {
         Project {
-            repository: self.clone(),
+            projects: self.clone(),
             number,
             record,
         }
@@ -104,12 +103,5 @@ impl Project {
     /// When it was made.
     pub fn created_at(&self) -> Timestamp {
         self.record.created_at
-    }
-
-    /// When any of its branches last changed, or when it was made.
-    pub fn updated_at(&self) -> Result<Timestamp> {
-        let branches = self.branches()?;
-        let last = branches.iter().map(super::Branch::updated_at).max();
-        Ok(last.unwrap_or_default().max(self.created_at()))
     }
 }

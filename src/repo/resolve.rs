@@ -59,12 +59,12 @@ impl Project {
         }
         // Whoever knows the id of a state may know it from its content, not from us.
         let branches = self.branches()?;
-        let digests = &self.repository.shared.digests;
+        let digests = &self.projects.shared.digests;
         let heads: Vec<_> = branches
             .iter()
             .map(|branch| (branch.number, branch.head().manifest()))
             .collect();
-        digests.tell_all(self.number(), &heads)?;
+        digests.publish_ids(self.number(), &heads)?;
         let mut found = self.indexed(text)?;
         for branch in branches.iter().filter(|_| found.is_empty()) {
             let history = branch.history(None, Some(SNAPSHOTS_SEARCHED_MAX))?;
@@ -72,7 +72,7 @@ impl Project {
                 .iter()
                 .map(|snapshot| (branch.number, snapshot.revision.manifest()))
                 .collect();
-            digests.tell_all(self.number(), &states)?;
+            digests.publish_ids(self.number(), &states)?;
         }
         if found.is_empty() {
             found = self.indexed(text)?;
@@ -80,7 +80,7 @@ impl Project {
         let mut states = found.into_values();
         match (states.next(), states.next()) {
             (Some((branch, manifest)), None) => {
-                let totals = self.repository.nodes().manifest(manifest)?.totals;
+                let totals = self.projects.nodes().manifest(manifest)?.totals;
                 Ok(Revision::new(self, branch, manifest, totals, true))
             }
             _ => Err(Error::missing(Missing::Revision)),
@@ -96,7 +96,7 @@ impl Project {
             ..Scan::prefix(&prefix)
         };
         let mut found = BTreeMap::new();
-        for record in self.repository.store().scan(scan)? {
+        for record in self.projects.store().scan(scan)? {
             let Some((id, branch)) = record.key[all.len()..].split_once('/') else {
                 continue;
             };

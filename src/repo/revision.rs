@@ -130,17 +130,18 @@ impl Revision {
         self.totals
     }
 
-    /// The branch digest (specification section 9): computed once a state, and kept.
+    /// The branch digest (specification section 9): computed once per state, and kept. Its commit id
+    /// is entered in the index of the project first.
     pub fn digest(&self) -> Result<BranchDigest> {
-        let shared = &self.project.repository.shared;
+        let shared = &self.project.projects.shared;
         shared
             .digests
-            .tell(self.project.number(), self.branch, self.manifest)
+            .publish_id(self.project.number(), self.branch, self.manifest)
     }
 
     /// The branch digest if it was computed before.
     pub fn known_digest(&self) -> Result<Option<BranchDigest>> {
-        self.project.repository.shared.digests.known(self.manifest)
+        self.project.projects.shared.digests.known(self.manifest)
     }
 
     /// The file at a path.
@@ -196,7 +197,7 @@ impl Revision {
             Value::Directory(directory) => {
                 let git_id = self
                     .project
-                    .repository
+                    .projects
                     .shared
                     .tree_ids
                     .of(self.nodes(), directory.root)?;
@@ -216,7 +217,7 @@ impl Revision {
     }
 
     pub(super) fn nodes(&self) -> &crate::manifest::Nodes {
-        self.project.repository.nodes()
+        self.project.projects.nodes()
     }
 }
 
@@ -260,7 +261,7 @@ impl FileView {
     pub fn content(&self) -> Result<Content> {
         let blob = self
             .project
-            .repository
+            .projects
             .nodes()
             .objects()
             .blob(self.entry.blob)?;

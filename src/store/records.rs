@@ -8,6 +8,7 @@ use bytes::Bytes;
 use serde::de::DeserializeOwned;
 
 use super::{Batch, Expect, Result, Scan, Store, StoreError, Version};
+use crate::base::limits::COMMIT_ATTEMPTS_MAX;
 
 /// A mutable value under an ordered key.
 #[derive(Clone)]
@@ -142,6 +143,27 @@ impl dyn Store + '_ {
             ..Scan::prefix(prefix)
         };
         Ok(self.scan(first)?.is_empty())
+    }
+
+    /// Commits what `prepare` makes. When a record has changed since it was read, `prepare` is called
+    /// again.
+    ///
+    /// # Errors
+    /// [`StoreError::Busy`] after [`COMMIT_ATTEMPTS_MAX`] such conflicts.
+    pub fn commit_prepared<T, E: From<StoreError>>(
+        &self,
+        mut prepare: impl FnMut(&mut Batch) -> std::result::Result<T, E>,
+    ) -> std::result::Result<T, E> {
+        for _ in 0..COMMIT_ATTEMPTS_MAX {
+            let mut batch = Batch::default();
+            let outcome = prepare(&mut batch)?;
+            match self.commit(batch) {
+                Ok(_) => return Ok(outcome),
+                Err(StoreError::Conflict { .. }) => {}
+                Err(other) => return Err(other.into()),
+            }
+        }
+        Err(StoreError::Busy.into())
     }
 
     /// Takes the next number of a counter as part of the batch: of two batches that took the same

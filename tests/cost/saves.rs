@@ -84,7 +84,7 @@ fn bytes_that_are_there_already_are_saved_by_records_alone() {
         let before = head();
         saved(bench, &layout.path(files / 2), 1);
         let rows = bench.counts.inner();
-        let to = SnapshotVersion::new(bench.project.branch(&main).unwrap().snapshots());
+        let to = SnapshotVersion::new(bench.project.branch(&main).unwrap().snapshot_count());
         rows.take();
 
         let done = bench.project.rollback(&main, to, None).unwrap();

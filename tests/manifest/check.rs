@@ -7,7 +7,7 @@ use siteconf::base::id::{BlobId, Kind, Md5, NodeId, ObjectId};
 use siteconf::manifest::check::Checker;
 use siteconf::manifest::{Draft, Editor, NodeSource};
 use siteconf::object::manifest::Manifest;
-use siteconf::object::node::{DirectoryEntry, FileEntry, Item, Key, Node, Totals, Value};
+use siteconf::object::node::{DirectoryEntry, FileEntry, Item, Key, Node, Subtree, Totals, Value};
 use siteconf::store::{Batch, NewBody, NewObject};
 
 use crate::tree::{Tree, parse};
@@ -78,10 +78,13 @@ impl Parts {
 
     /// The item that stands for a node.
     fn item(&self, node: &Node) -> Item {
-        let id = self.put_node(node);
+        let below = Subtree {
+            node: self.put_node(node),
+            counts: node.counts(),
+        };
         Item {
             key: node.items.last().unwrap().key.clone(),
-            value: Value::Subtree(node.summary(id)),
+            value: Value::Subtree(below),
         }
     }
 
@@ -95,7 +98,7 @@ impl Parts {
     /// What is found wrong with the tree that has this root, the ids left out.
     fn faults_of(&self, root: &Node) -> Vec<String> {
         let id = self.put_node(root);
-        self.faults_below(id, root.summary(id).totals)
+        self.faults_below(id, root.counts().totals)
     }
 
     fn faults_below(&self, root: NodeId, totals: Totals) -> Vec<String> {
@@ -132,7 +135,7 @@ fn faults_above(change: impl FnOnce(&mut Node)) -> Vec<String> {
     parts.faults_of(&root)
 }
 
-fn subtree(item: &mut Item) -> &mut siteconf::object::node::Subtree {
+fn subtree(item: &mut Item) -> &mut Subtree {
     match &mut item.value {
         Value::Subtree(below) => below,
         _ => panic!("an entry above the leaves"),
@@ -176,11 +179,11 @@ fn a_last_node_of_one_directory_is_not_one_where_others_follow() {
         item.key = Key::file(&format!("{}z", item.key.name));
     }
     wrong.items.push(parts.item(&tail));
-    let totals = sound.summary(parts.put_node(&sound)).totals;
+    let totals = sound.counts().totals;
     let mut checker = Checker::new(&parts.tree.nodes);
     for (root, totals, faults) in [
         (&sound, totals, 0),
-        (&wrong, wrong.summary(parts.put_node(&wrong)).totals, 1),
+        (&wrong, wrong.counts().totals, 1),
         (&sound, totals, 0),
     ] {
         let manifest = Manifest {
@@ -233,7 +236,7 @@ fn what_a_parent_says_otherwise_is_found() {
         ["its parent's key is not the last of its own"]
     );
     assert_eq!(
-        faults_above(|root| subtree(&mut root.items[1]).entries += 1),
+        faults_above(|root| subtree(&mut root.items[1]).counts.entries += 1),
         ["its parent's totals are not the sum of its items"]
     );
     assert_eq!(
@@ -248,7 +251,7 @@ fn what_a_parent_says_otherwise_is_found() {
 fn totals_of_a_whole_directory_are_checked() {
     let parts = Parts::new();
     let root = parts.put_node(&parts.root());
-    let mut totals = parts.root().summary(root).totals;
+    let mut totals = parts.root().counts().totals;
     totals.bytes += 1;
     assert_eq!(
         parts.faults_below(root, totals),
@@ -295,7 +298,7 @@ fn a_file_and_a_directory_of_one_name_are_found() {
     let root = parts.put_node(&inside);
     let directory = Value::Directory(DirectoryEntry {
         root,
-        totals: inside.summary(root).totals,
+        totals: inside.counts().totals,
     });
     let file = Value::File(entry("a"));
     let directory_of = |names: [(&str, Value); 4]| {
@@ -348,7 +351,7 @@ fn a_missing_node_hides_no_other() {
     let id = parts.put_node(&root);
     let manifest = Manifest {
         root: id,
-        totals: root.summary(id).totals,
+        totals: root.counts().totals,
     };
     let id = manifest_id(&manifest.encode());
     parts.put(Kind::Manifest, id, manifest.encode());

@@ -4,7 +4,7 @@
 use siteconf::base::digest::node_id;
 use siteconf::base::id::NodeId;
 use siteconf::manifest::{NodeSource, Nodes};
-use siteconf::object::node::{Key, NODE_BYTES_MAX, Node, Subtree, Totals, Value};
+use siteconf::object::node::{Counts, Key, NODE_BYTES_MAX, Node, Totals, Value};
 
 /// Asserts that the nodes of the directory with this root, and of all below it, are shaped by the
 /// rules; gives what is below it.
@@ -32,7 +32,7 @@ pub(crate) fn assert_shape(nodes: &Nodes, root: NodeId) -> Totals {
             let node = load(subtree.node);
             assert_eq!(node.level, level - 1);
             assert_eq!(node.items.last().unwrap().key, item.key);
-            assert_eq!(sums(&node, subtree.node), subtree);
+            assert_eq!(sums(&node), subtree.counts);
             below.push(node);
         }
         row = below;
@@ -62,13 +62,8 @@ pub(crate) fn assert_shape(nodes: &Nodes, root: NodeId) -> Totals {
 }
 
 /// What a node's parent must say of it.
-fn sums(node: &Node, id: NodeId) -> Subtree {
-    let mut sums = Subtree {
-        node: id,
-        entries: 0,
-        directories: 0,
-        totals: Totals::default(),
-    };
+fn sums(node: &Node) -> Counts {
+    let mut sums = Counts::default();
     for item in &node.items {
         match item.value {
             Value::File(file) => {
@@ -84,9 +79,9 @@ fn sums(node: &Node, id: NodeId) -> Subtree {
                 sums.totals.bytes += entry.totals.bytes;
             }
             Value::Subtree(below) => {
-                sums.entries += below.entries;
-                sums.directories += below.directories;
-                sums.totals += below.totals;
+                sums.entries += below.counts.entries;
+                sums.directories += below.counts.directories;
+                sums.totals += below.counts.totals;
             }
         }
     }

@@ -19,7 +19,7 @@ fn names_are_taken_once(scene: &Scene) {
         .unwrap_err();
     assert!(matches!(again, Error::Exists { what: "branch" }));
     let again = scene
-        .repository
+        .projects
         .create_project(scene.project.repo_id(), 2)
         .unwrap_err();
     assert!(matches!(again, Error::Exists { what: "project" }));
@@ -93,7 +93,7 @@ fn a_deleted_branch_is_gone_and_its_name_free(scene: &Scene) {
     assert!(gone(scene.try_save("main", "a", "2").map(drop)));
     assert!(gone(scene.project.delete_branch(&branch("main"))));
     let again = scene.project.create_branch(&branch("main"), None).unwrap();
-    assert_eq!((again.snapshots(), again.totals().files), (0, 0));
+    assert_eq!((again.snapshot_count(), again.totals().files), (0, 0));
     assert!(again.history(None, None).unwrap().is_empty());
 }
 
@@ -101,22 +101,22 @@ fn a_deleted_project_is_gone_and_its_number_never_used_again(scene: &Scene) {
     scene.save("a", "1");
     let (id, number) = (scene.project.repo_id().clone(), scene.project.number());
     scene.project.clone().delete_project().unwrap();
-    let gone = scene.repository.project(&id).unwrap_err();
+    let gone = scene.projects.project(&id).unwrap_err();
     assert!(matches!(
         gone,
         Error::NotFound {
             what: Missing::Project
         }
     ));
-    assert!(scene.repository.project_by_number(number).is_err());
+    assert!(scene.projects.project_by_number(number).is_err());
     assert!(scene.try_save("main", "a", "2").is_err());
-    let again = scene.repository.create_project(&id, 1).unwrap();
+    let again = scene.projects.create_project(&id, 1).unwrap();
     assert!(again.number() > number);
     assert!(again.branches().unwrap().is_empty());
     let ids = |scene: &Scene| -> Vec<RepoId> {
         scene
-            .repository
-            .projects()
+            .projects
+            .all()
             .unwrap()
             .iter()
             .map(|p| p.repo_id().clone())

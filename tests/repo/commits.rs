@@ -47,7 +47,7 @@ fn assert_last(scene: &Scene, title: &str, by: &str) {
 
 fn the_last_commit_is_the_first_of_all(scene: &Scene) {
     let main = branch("main");
-    let project = scene.repository.project(scene.project.repo_id()).unwrap();
+    let project = scene.projects.project(scene.project.repo_id()).unwrap();
     let bob = ProjectWriter::new(project, "bob");
     assert_last(scene, "create branch", "alice");
     bob.rollback(&main, version(1), None).unwrap_err();
@@ -67,7 +67,7 @@ fn the_last_commit_is_the_first_of_all(scene: &Scene) {
         .unwrap();
     assert_last(scene, "save a", "alice");
     let head = scene.project.branch(&main).unwrap();
-    assert_eq!((head.updated_by(), head.snapshots()), ("bob", 3));
+    assert_eq!((head.updated_by(), head.snapshot_count()), ("bob", 3));
     assert!(head.updated_at() > last(scene).at);
 
     scene.clock.set(Timestamp::parse("2020-01-01").unwrap());
@@ -91,7 +91,7 @@ fn the_last_commit_is_known_without_snapshots(scene: &Scene) {
     scene.save("a", "2");
     scene.save("a", "2");
     let expected = said(&first_of_all(scene));
-    let store = scene.repository.store();
+    let store = scene.projects.store();
     let mut batch = Batch::default();
     let number = scene.head().branch_number();
     for snapshot in 1..=3 {
@@ -103,7 +103,7 @@ fn the_last_commit_is_known_without_snapshots(scene: &Scene) {
 
 /// Takes its last change out of the branch's record, as in a folder of an earlier release.
 fn forget_last(scene: &Scene) {
-    let store = scene.repository.store();
+    let store = scene.projects.store();
     let key = key::branch(scene.project.number(), scene.head().branch_number());
     let record = store.record(&key).unwrap().unwrap();
     let mut value: Value = serde_json::from_slice(&record.value).unwrap();

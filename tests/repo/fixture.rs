@@ -13,7 +13,7 @@ use siteconf::repo::{
 use siteconf::store::Store;
 
 pub(crate) struct Scene {
-    pub(crate) repository: Projects,
+    pub(crate) projects: Projects,
     pub(crate) project: ProjectWriter,
     pub(crate) clock: Arc<ManualClock>,
 }
@@ -37,21 +37,21 @@ impl Scene {
 
     pub(crate) fn over(store: Arc<dyn Store>) -> Self {
         let clock = Arc::new(ManualClock::new(Timestamp::parse("2026-11-21").unwrap()));
-        let repository = Projects::new(store, Arc::clone(&clock) as Arc<_>);
-        let project = repository
+        let projects = Projects::new(store, Arc::clone(&clock) as Arc<_>);
+        let project = projects
             .create_project(&RepoId::parse("acme/shop.erp").unwrap(), 1)
             .unwrap();
         let project = ProjectWriter::new(project, "alice");
         project.create_branch(&branch("main"), None).unwrap();
         Self {
-            repository,
+            projects,
             project,
             clock,
         }
     }
 
     pub(crate) fn file(&self, text: &str) -> NewFile {
-        self.repository.new_file(text.to_owned().into()).unwrap()
+        self.projects.new_file(text.to_owned().into()).unwrap()
     }
 
     pub(crate) fn try_save(&self, name: &str, at: &str, text: &str) -> Result<Saved> {

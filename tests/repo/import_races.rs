@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use siteconf::base::limits::CHANGES_FOLLOWED_MAX;
+use siteconf::base::limits::REBASED_FILES_MAX;
 use siteconf::repo::{BatchAction, Condition, Error, ProjectWriter, Projects};
 use siteconf::store::Store;
 use siteconf::store::memory::MemoryStore;
@@ -16,13 +16,13 @@ use crate::meddling::{Meddled, Meddler};
 /// What somebody else does to `main`.
 #[derive(Clone)]
 struct Other {
-    repository: Projects,
+    projects: Projects,
     project: ProjectWriter,
 }
 
 impl Other {
     fn save(&self, at: &str, text: &str) {
-        let file = self.repository.new_file(text.to_owned().into()).unwrap();
+        let file = self.projects.new_file(text.to_owned().into()).unwrap();
         let main = branch("main");
         self.project
             .save(&main, &path(at), file, Condition::None)
@@ -42,7 +42,7 @@ fn on_every_engine(check: impl Fn(&Scene, &Meddler, &Other)) {
     let run = |store: Arc<dyn Store>, meddler: &Meddler| {
         let scene = Scene::over(store);
         let other = Other {
-            repository: scene.repository.clone(),
+            projects: scene.projects.clone(),
             project: scene.project.clone(),
         };
         check(&scene, meddler, &other);
@@ -197,7 +197,7 @@ fn an_import_is_laid_over_again_when_the_branch_has_changed_by_much() {
                 let at = format!("many/{}/{number}", number % 100);
                 BatchAction::Put(path(&at), file.clone(), None)
             };
-            let actions = (0..=CHANGES_FOLLOWED_MAX).map(put).collect();
+            let actions = (0..=REBASED_FILES_MAX).map(put).collect();
             acting
                 .project
                 .batch(&branch("main"), actions, None)
@@ -209,7 +209,7 @@ fn an_import_is_laid_over_again_when_the_branch_has_changed_by_much() {
         let folder = folder(&[("many/7/7", "ours"), ("new", "ours")]);
         try_import(scene, folder.path(), false).unwrap();
         let head = scene.head();
-        assert_eq!(head.totals().files, CHANGES_FOLLOWED_MAX as u64 + 1 + 3);
+        assert_eq!(head.totals().files, REBASED_FILES_MAX as u64 + 1 + 3);
         for (at, size) in [
             ("many/7/7", 4),
             ("many/8/8", 6),

@@ -47,7 +47,11 @@ fn import(scene: &Scene, files: &[(&str, &str)], mirror: bool) -> ImportReport {
 
 /// How many snapshots the branch has.
 pub(crate) fn snapshots(scene: &Scene) -> u64 {
-    scene.project.branch(&branch("main")).unwrap().snapshots()
+    scene
+        .project
+        .branch(&branch("main"))
+        .unwrap()
+        .snapshot_count()
 }
 
 /// Asserts that an import is refused with this reason, and that the branch stays as it is.

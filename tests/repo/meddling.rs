@@ -1,27 +1,38 @@
 //! A store in which somebody else acts at a chosen moment.
 
 use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use siteconf::base::id::{Kind, ObjectId};
-use siteconf::store::{Batch, Record, Result, Scan, Staging, Store, StoredObject, Version};
+use siteconf::store::{
+    Batch, Record, Result, Scan, Staging, Store, StoreError, StoredObject, Version,
+};
 
 type Act = Box<dyn FnOnce() + Send>;
 
 /// What is to be done.
 #[derive(Clone, Default)]
-pub(crate) struct Meddler(Arc<Mutex<Vec<Act>>>);
+pub(crate) struct Meddler {
+    acts: Arc<Mutex<Vec<Act>>>,
+    conflicts: Arc<AtomicBool>,
+}
 
 impl Meddler {
     /// Acts once, right after an import was laid over the branch and before it is brought there: its
     /// manifest is committed ahead of any record. Later acts wait for later such moments.
     pub(crate) fn act(&self, act: impl FnOnce() + Send + 'static) {
-        self.0.lock().unwrap().insert(0, Box::new(act));
+        self.acts.lock().unwrap().insert(0, Box::new(act));
+    }
+
+    /// From now on finds every record changed that a commit is about.
+    pub(crate) fn conflict_for_ever(&self) {
+        self.conflicts.store(true, Ordering::Relaxed);
     }
 
     /// True if nothing is left to be done.
     pub(crate) fn is_done(&self) -> bool {
-        self.0.lock().unwrap().is_empty()
+        self.acts.lock().unwrap().is_empty()
     }
 }
 
@@ -60,6 +71,12 @@ impl<S: Store> Store for Meddled<S> {
         self.store.foreign_writes()
     }
     fn commit(&self, batch: Batch) -> Result<Version> {
+        if self.meddler.conflicts.load(Ordering::Relaxed)
+            && let Some(write) = batch.writes.first()
+        {
+            let key = write.key.clone();
+            return Err(StoreError::Conflict { key });
+        }
         let ahead = batch.writes.is_empty()
             && batch
                 .objects
@@ -67,7 +84,7 @@ impl<S: Store> Store for Meddled<S> {
                 .any(|object| object.kind == Kind::Manifest);
         let outcome = self.store.commit(batch);
         let act = if ahead {
-            self.meddler.0.lock().unwrap().pop()
+            self.meddler.acts.lock().unwrap().pop()
         } else {
             None
         };

@@ -1,9 +1,13 @@
 use siteconf::repo::{BatchAction, Condition, Error, Missing};
+use siteconf::store::StoreError;
+use siteconf::store::memory::MemoryStore;
 
-use crate::fixture::{Scene, branch, path};
+use crate::fixture::{Scene, branch, path, version};
+use crate::meddling::{Meddled, Meddler};
 use crate::on_every_engine;
 
 on_every_engine!(
+    a_save_is_refused_before_its_body_as_after_it,
     a_save_takes_a_snapshot_first_and_counts_what_is_there,
     a_file_and_a_folder_cannot_share_a_path,
     conditions_hold_or_nothing_changes,
@@ -12,6 +16,45 @@ on_every_engine!(
     deleting_the_last_file_of_a_folder_removes_the_folder,
     files_saved_and_deleted_in_the_order_of_their_names_are_all_there,
 );
+
+#[test]
+fn a_change_that_always_conflicts_is_answered_as_busy() {
+    let meddler = Meddler::default();
+    let scene = Scene::on(Meddled {
+        store: MemoryStore::default(),
+        meddler: meddler.clone(),
+    });
+    meddler.conflict_for_ever();
+    let is_busy = |error: Error| match error {
+        Error::Store(error) => matches!(*error, StoreError::Busy),
+        _ => false,
+    };
+    assert!(is_busy(scene.try_save("main", "a", "1").unwrap_err()));
+    let made = scene.project.create_branch(&branch("next"), None);
+    assert!(is_busy(made.unwrap_err()));
+}
+
+/// What is refused before the body is what would be refused after it, in the same words.
+fn a_save_is_refused_before_its_body_as_after_it(scene: &Scene) {
+    scene.save("a/b", "one");
+    let main = branch("main");
+    let tag = |file: &str| Condition::IfMatch(vec![file.to_owned()]);
+    let own = scene.head().file(&path("a/b")).unwrap().blob().to_string();
+    for condition in [Condition::None, Condition::IfAbsent, tag("*"), tag(&own)] {
+        for at in ["a", "a/b", "a/b/c", "a/b/c/d", "a/new", "new/file"] {
+            let checked = scene.project.check_save(&main, &path(at), &condition);
+            let file = scene.file("two");
+            let saved = scene
+                .project
+                .save(&main, &path(at), file, condition.clone());
+            let said = |outcome: Result<(), Error>| outcome.map_err(|error| error.to_string());
+            let context = format!("{at} {condition:?}");
+            assert_eq!(said(checked), said(saved.map(drop)), "{context}");
+            scene.project.rollback(&main, version(1), None).unwrap();
+            scene.save("a/b", "one");
+        }
+    }
+}
 
 fn a_save_takes_a_snapshot_first_and_counts_what_is_there(scene: &Scene) {
     let saved = scene.save("config/a.xml", "one");
@@ -44,7 +87,11 @@ fn a_file_and_a_folder_cannot_share_a_path(scene: &Scene) {
     }
     assert_eq!(scene.head().id(), before);
     assert_eq!(
-        scene.project.branch(&branch("main")).unwrap().snapshots(),
+        scene
+            .project
+            .branch(&branch("main"))
+            .unwrap()
+            .snapshot_count(),
         1
     );
 }
@@ -67,7 +114,11 @@ fn conditions_hold_or_nothing_changes(scene: &Scene) {
     save(tag(&own)).unwrap();
     save(tag("*")).unwrap();
     assert_eq!(
-        scene.project.branch(&branch("main")).unwrap().snapshots(),
+        scene
+            .project
+            .branch(&branch("main"))
+            .unwrap()
+            .snapshot_count(),
         3
     );
 }
@@ -109,7 +160,7 @@ fn a_batch_is_all_or_nothing_and_names_the_first_action_that_fails(scene: &Scene
 fn a_large_body_is_read_back_whole(scene: &Scene) {
     let bytes: Vec<u8> = (0..300_000_u32).flat_map(u32::to_le_bytes).collect();
     for announced in [Some(bytes.len() as u64), None] {
-        let mut upload = scene.repository.upload(announced);
+        let mut upload = scene.projects.upload(announced);
         bytes
             .chunks(100_000)
             .for_each(|piece| upload.write(piece).unwrap());
@@ -126,7 +177,7 @@ fn a_large_body_is_read_back_whole(scene: &Scene) {
         assert_eq!((saved.size, found.size()), (1_200_000, 1_200_000));
         found.content().unwrap();
     }
-    let mut short = scene.repository.upload(Some(10));
+    let mut short = scene.projects.upload(Some(10));
     short.write(b"123").unwrap();
     assert!(matches!(short.finish(), Err(Error::Invalid { .. })));
 }

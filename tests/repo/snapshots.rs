@@ -125,7 +125,11 @@ fn a_rehearsed_rollback_changes_nothing(scene: &Scene) {
     assert_eq!(shown, ["modified a", "deleted b"]);
     assert_eq!(scene.head().id(), before);
     assert_eq!(
-        scene.project.branch(&branch("main")).unwrap().snapshots(),
+        scene
+            .project
+            .branch(&branch("main"))
+            .unwrap()
+            .snapshot_count(),
         3
     );
     let old = scene

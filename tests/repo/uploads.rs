@@ -8,7 +8,7 @@ use std::sync::Arc;
 use md5::Digest as _;
 use siteconf::base::clock::SystemClock;
 use siteconf::base::id::{BlobId, ObjectId};
-use siteconf::base::limits::{BLOCK_BYTES, BLOCKS_PER_UPLOAD_MAX, HASH_SEATS, INLINE_BYTES_MAX};
+use siteconf::base::limits::{BLOCK_BYTES, BLOCKS_PER_UPLOAD_MAX, HASH_SLOTS, INLINE_BYTES_MAX};
 use siteconf::repo::{Condition, Error, NewFile, Projects, Upload};
 use siteconf::store::sqlite::SqliteStore;
 use siteconf::store::{
@@ -111,7 +111,7 @@ fn a_body_of_any_length_has_the_digests_of_the_plain_hashes() {
         let bytes = &bytes[..length];
         for announced in [Some(length as u64), None] {
             for (scene, bring) in scenes.iter().flat_map(|s| WAYS.map(|way| (s, way))) {
-                let mut upload = scene.repository.upload(announced);
+                let mut upload = scene.projects.upload(announced);
                 bring(&mut upload, bytes).unwrap();
                 assert_taken(scene, upload.finish().unwrap(), bytes);
             }
@@ -126,7 +126,7 @@ fn blocks_and_pieces_may_come_in_turns() {
     let bytes = noise(3 * BLOCK_BYTES);
     for first in [0, 1, INLINE_BYTES_MAX, INLINE_BYTES_MAX + 1, BLOCK_BYTES] {
         for second in [0, 10, INLINE_BYTES_MAX + 1, BLOCK_BYTES] {
-            let mut upload = scene.repository.upload(None);
+            let mut upload = scene.projects.upload(None);
             let (one, rest) = bytes.split_at(first);
             let (two, three) = rest.split_at(second);
             upload.write(one).unwrap();
@@ -143,8 +143,8 @@ fn more_bodies_at_once_than_have_threads_are_all_taken() {
     let root = folder();
     let scene = scene_on(root.path());
     let bytes = noise(2 * BLOCK_BYTES + 7);
-    let mut uploads: Vec<_> = (0..HASH_SEATS + 2)
-        .map(|_| scene.repository.upload(Some(bytes.len() as u64)))
+    let mut uploads: Vec<_> = (0..HASH_SLOTS + 2)
+        .map(|_| scene.projects.upload(Some(bytes.len() as u64)))
         .collect();
     for piece in bytes.chunks(BLOCK_BYTES) {
         for upload in &mut uploads {
@@ -167,17 +167,17 @@ fn a_body_given_up_or_of_another_length_leaves_nothing() {
     };
     let bytes = noise(3 * BLOCK_BYTES);
     for announced in [Some(10 * BLOCK_BYTES as u64), None] {
-        let mut upload = scene.repository.upload(announced);
+        let mut upload = scene.projects.upload(announced);
         upload.write(&bytes).unwrap();
         assert_eq!(incoming(), 1);
         drop(upload);
         assert_eq!(incoming(), 0);
     }
-    let mut long = scene.repository.upload(Some(2 * BLOCK_BYTES as u64));
+    let mut long = scene.projects.upload(Some(2 * BLOCK_BYTES as u64));
     let refused = in_blocks(&mut long, &bytes);
     assert!(matches!(refused, Err(Error::Invalid { .. })), "{refused:?}");
     drop(long);
-    let mut short = scene.repository.upload(Some(4 * BLOCK_BYTES as u64));
+    let mut short = scene.projects.upload(Some(4 * BLOCK_BYTES as u64));
     short.write(&bytes).unwrap();
     assert!(matches!(short.finish(), Err(Error::Invalid { .. })));
     assert_eq!(incoming(), 0);
@@ -191,9 +191,9 @@ fn a_failing_disk_is_told_to_who_brings_the_body() {
             store: siteconf::store::memory::MemoryStore::default(),
             fails_at,
         });
-        let repository = Projects::new(Arc::clone(&store) as Arc<dyn Store>, Arc::new(SystemClock));
+        let projects = Projects::new(Arc::clone(&store) as Arc<dyn Store>, Arc::new(SystemClock));
         let bytes = noise(4 * BLOCK_BYTES);
-        let mut upload = repository.upload(None);
+        let mut upload = projects.upload(None);
         let written = in_blocks(&mut upload, &bytes);
         let outcome = match fails_at {
             Step::Write(_) => written,

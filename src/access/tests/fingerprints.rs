@@ -158,7 +158,7 @@ fn two_tokens_of_one_instance_have_unlike_records() {
         assert_eq!(world.told_instance(&secret, Some(b"erp-1")), "bound: true");
     }
     let records = world
-        .repository
+        .projects
         .store()
         .scan(crate::store::Scan::prefix("token/"));
     let kept: Vec<String> = records

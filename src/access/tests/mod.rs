@@ -27,7 +27,7 @@ const PASSWORD: &str = "correct horse";
 /// A service with nobody in it.
 struct World {
     clock: Arc<ManualClock>,
-    repository: Projects,
+    projects: Projects,
     accounts: Accounts,
     gate: Gate,
 }
@@ -40,12 +40,12 @@ impl World {
     /// What a store holds, served under a key.
     fn over(store: Arc<dyn Store>, key: ServerKey) -> Self {
         let clock = Arc::new(ManualClock::new(Timestamp::parse("2026-11-01").unwrap()));
-        let repository = Projects::new(store, clock.clone());
+        let projects = Projects::new(store, clock.clone());
         Self {
             clock,
-            accounts: Accounts::new(&repository),
-            gate: Gate::new(repository.clone(), key, SessionLifetimes::default()),
-            repository,
+            accounts: Accounts::new(&projects),
+            gate: Gate::new(projects.clone(), key, SessionLifetimes::default()),
+            projects,
         }
     }
 
@@ -65,7 +65,7 @@ impl World {
     /// Makes a project of the caller's, past the gate.
     fn project(&self, owner: &Caller, repo_id: &str) -> Project {
         let owner = owner.account().number();
-        self.repository.create_project(&id(repo_id), owner).unwrap()
+        self.projects.create_project(&id(repo_id), owner).unwrap()
     }
 
     /// Makes a token without an expiry or a fingerprint.

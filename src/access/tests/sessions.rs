@@ -22,7 +22,7 @@ impl World {
     }
 
     fn session_records(&self) -> usize {
-        let scan = |prefix| self.repository.store().scan(Scan::prefix(prefix));
+        let scan = |prefix| self.projects.store().scan(Scan::prefix(prefix));
         let (sessions, index) = (scan("session/").unwrap(), scan("account-session/").unwrap());
         assert_eq!(sessions.len(), index.len());
         sessions.len()
@@ -69,7 +69,7 @@ fn every_login_has_its_own_secret_which_no_record_holds() {
     world.gate.logout(&first).unwrap();
     world.gate.logout(&Secret::generate()).unwrap();
 
-    for record in world.repository.store().scan(Scan::prefix("")).unwrap() {
+    for record in world.projects.store().scan(Scan::prefix("")).unwrap() {
         let text = format!("{} {}", record.key, String::from_utf8_lossy(&record.value));
         assert!(!text.contains(second.reveal()), "{text}");
         assert!(!text.contains(PASSWORD), "{text}");
@@ -118,7 +118,7 @@ fn the_last_use_is_written_once_a_minute() {
     let world = World::new();
     world.user("eve", &[]);
     let cookie = world.login("eve");
-    let version = || world.repository.store().last_version().unwrap();
+    let version = || world.projects.store().last_version().unwrap();
     let before = version();
     world.clock.advance_s(59);
     assert!(world.is_in(&cookie));
@@ -167,7 +167,7 @@ fn a_login_that_the_new_password_overtook_opens_nothing() {
         .set_password("eve", "battery staple")
         .unwrap();
     let sessions = crate::access::sessions::Sessions::new(
-        &world.repository,
+        &world.projects,
         crate::access::SessionLifetimes::default(),
     );
     let cookie = sessions.open(&overtaken).unwrap();

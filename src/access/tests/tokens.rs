@@ -60,7 +60,7 @@ fn a_token_is_shown_whole_but_for_its_secret() {
     assert_eq!(holder.token(), used);
     assert_eq!(holder.owner().name(), "eve");
     assert_eq!(world.gate.tokens(&eve).unwrap(), [used]);
-    for record in world.repository.store().scan(Scan::prefix("")).unwrap() {
+    for record in world.projects.store().scan(Scan::prefix("")).unwrap() {
         let text = format!("{} {}", record.key, String::from_utf8_lossy(&record.value));
         assert!(!text.contains(secret.reveal()), "{text}");
         assert!(!text.contains("erp-1"), "{text}");
@@ -293,7 +293,7 @@ fn an_owner_who_may_read_no_longer_takes_the_right_from_the_token() {
 fn an_account_has_no_more_tokens_than_allowed() {
     let world = World::new();
     let eve = world.user("eve", &[]);
-    let tokens = Tokens::new(&world.repository);
+    let tokens = Tokens::new(&world.projects);
     for _ in 0..TOKENS_PER_ACCOUNT_MAX {
         tokens.create(eve.account(), named("n", &[])).unwrap();
     }

@@ -89,8 +89,8 @@ impl From<&Item> for ItemShown {
             },
             Value::Subtree(below) => ValueShown::Subtree {
                 node: below.node,
-                entries: below.entries,
-                totals: below.totals.into(),
+                entries: below.counts.entries,
+                totals: below.counts.totals.into(),
             },
         };
         Self {

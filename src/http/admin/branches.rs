@@ -36,7 +36,7 @@ impl AdminBranchJson {
             branch: BranchJson::new(context, project, branch, is_default)?,
             files: totals.files,
             bytes: totals.bytes,
-            snapshots: branch.snapshots(),
+            snapshots: branch.snapshot_count(),
             updated_at: branch.updated_at().to_string(),
         })
     }

@@ -119,22 +119,15 @@ pub(super) fn save(
     } else {
         StatusCode::OK
     };
-    let reply = Reply::json(
-        status,
-        &SavedJson {
-            path: path.as_str(),
-            size: saved.size,
-            md5: saved.md5,
-            id: saved.git_id,
-            snapshot: saved.snapshot,
-            created: saved.created,
-        },
-    );
-    // The save stands, whether or not its tag can be read.
-    Ok(match saved.revision.file(&path) {
-        Ok(file) => reply.with(ETAG, ETag::of_blob(file.blob()).header()),
-        Err(_) => reply,
-    })
+    let shown = SavedJson {
+        path: path.as_str(),
+        size: saved.size,
+        md5: saved.md5,
+        id: saved.git_id,
+        snapshot: saved.snapshot,
+        created: saved.created,
+    };
+    Ok(Reply::json(status, &shown).with(ETAG, ETag::of_blob(saved.blob).header()))
 }
 
 /// `DELETE …/files/<path>`

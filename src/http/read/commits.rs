@@ -113,7 +113,7 @@ pub(super) fn shown(
     commits: &[Commit],
 ) -> Result<Vec<CommitJson>, Error> {
     let parents = commits.iter().filter_map(|commit| commit.parent.as_ref());
-    project.tell_digests(commits.iter().map(|commit| &commit.revision).chain(parents))?;
+    project.publish_ids(commits.iter().map(|commit| &commit.revision).chain(parents))?;
     commits
         .iter()
         .map(|commit| CommitJson::new(context, project, commit))

@@ -1,6 +1,6 @@
 //! Importing a folder as one save, in memory that does not grow with it: its tree is written folder by
-//! folder ahead of the save, laid over the branch outside of the branch's lane, and only what changed
-//! meanwhile is brought over inside.
+//! folder ahead of the save and laid over the branch outside of the save queue; inside, only what
+//! changed in the branch meanwhile is applied to the result.
 
 mod names;
 mod tree;
@@ -8,32 +8,15 @@ mod tree;
 use std::path::Path;
 
 use super::save::Change;
-use super::save::rebase::Landing;
-use super::{Error, ProjectWriter, Result, Revision};
+use super::save::rebase::PreparedImport;
+use super::{ProjectWriter, Result, Revision};
 use crate::base::branch_name::BranchName;
-use crate::base::file_path::FilePath;
+use crate::base::limits::COMMIT_ATTEMPTS_MAX;
 use crate::base::snapshot_version::SnapshotVersion;
 use crate::store::StoreError;
-use tree::Intake;
+use tree::TreeImport;
 
-/// What became of something in the folder.
-#[derive(Clone, Copy, Debug)]
-pub enum ImportStep<'a> {
-    /// A file was taken.
-    Taken {
-        /// Its path in the branch.
-        path: &'a FilePath,
-        /// Length in bytes.
-        size: u64,
-    },
-    /// Something was left out.
-    Skipped {
-        /// Where it lies.
-        path: &'a Path,
-        /// Why.
-        reason: &'a str,
-    },
-}
+pub use tree::ImportStep;
 
 /// What an import did.
 #[derive(Clone, Debug)]
@@ -69,25 +52,25 @@ impl ProjectWriter {
         step: impl FnMut(ImportStep<'_>),
     ) -> Result<ImportReport> {
         self.branch(branch)?;
-        let intake = Intake::new(&self.repository, dir, mirror, step);
-        let taken = intake.take_all()?;
-        loop {
+        let imported = TreeImport::new(&self.projects, dir, mirror, step).run()?;
+        for _ in 0..COMMIT_ATTEMPTS_MAX {
             let head = self.branch(branch)?.record.manifest;
-            let landing = Landing::on(self.repository.nodes(), head, &taken.content)?;
-            match self.submit(branch, Change::Import(landing)) {
-                // The branch has moved so far that following it would hold up its lane.
-                Err(Error::Store(error)) if matches!(*error, StoreError::Conflict { .. }) => {}
+            let prepared = PreparedImport::new(self.projects.nodes(), head, &imported.content)?;
+            match self.submit(branch, Change::Import(prepared)) {
+                // The branch has changed by too much to be applied while other saves wait.
+                Err(error) if error.is_conflict() => {}
                 Err(error) => return Err(error),
                 Ok(done) => {
                     return Ok(ImportReport {
-                        files: taken.files,
-                        bytes: taken.bytes,
-                        skipped: taken.skipped,
+                        files: imported.files,
+                        bytes: imported.bytes,
+                        skipped: imported.skipped,
                         snapshot: done.snapshot,
                         revision: done.revision,
                     });
                 }
             }
         }
+        Err(StoreError::Busy.into())
     }
 }

@@ -6,29 +6,47 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::ImportStep;
 use super::names;
 use super::names::What;
 use crate::base::file_path::FilePath;
 use crate::base::limits::{NAMES_AT_ONCE, READ_CHUNK_BYTES};
 use crate::manifest::{DirectoryBuilder, Draft};
 use crate::object::node::{DirectoryEntry, FileEntry, Value};
-use crate::repo::save::rebase::{Content, Stays};
+use crate::repo::save::rebase::{Content, Keep};
 use crate::repo::upload::NewFile;
 use crate::repo::{Error, Projects, Result};
 
-/// A folder that was taken.
+/// What became of something in the folder.
+#[derive(Clone, Copy, Debug)]
+pub enum ImportStep<'a> {
+    /// A file was taken.
+    Taken {
+        /// Its path in the branch.
+        path: &'a FilePath,
+        /// Length in bytes.
+        size: u64,
+    },
+    /// Something was left out.
+    Skipped {
+        /// Where it lies.
+        path: &'a Path,
+        /// Why.
+        reason: &'a str,
+    },
+}
+
+/// The tree of a folder, which is in the store, and what was counted on the way.
 #[derive(Debug)]
-pub(super) struct Taken {
+pub(super) struct ImportedTree {
     pub(super) content: Content,
     pub(super) files: u64,
     pub(super) bytes: u64,
     pub(super) skipped: u64,
 }
 
-/// A folder that is being taken. Blobs and nodes go into the store ahead of the save that names them.
-pub(super) struct Intake<'a, S> {
-    repository: &'a Projects,
+/// A folder that is being imported. Blobs and nodes go into the store ahead of the save that names them.
+pub(super) struct TreeImport<'a, S> {
+    projects: &'a Projects,
     dir: &'a Path,
     draft: Draft<'a>,
     step: S,
@@ -36,35 +54,35 @@ pub(super) struct Intake<'a, S> {
     bytes: u64,
     skipped: u64,
     /// What a mirror must not remove.
-    spared: Option<Vec<FilePath>>,
+    kept: Option<Vec<FilePath>>,
 }
 
-impl<'a, S: FnMut(ImportStep<'_>)> Intake<'a, S> {
-    pub(super) fn new(repository: &'a Projects, dir: &'a Path, mirror: bool, step: S) -> Self {
+impl<'a, S: FnMut(ImportStep<'_>)> TreeImport<'a, S> {
+    pub(super) fn new(projects: &'a Projects, dir: &'a Path, mirror: bool, step: S) -> Self {
         Self {
-            repository,
+            projects,
             dir,
-            draft: Draft::new(repository.nodes()),
+            draft: Draft::new(projects.nodes()),
             step,
             files: 0,
             bytes: 0,
             skipped: 0,
-            spared: mirror.then(Vec::new),
+            kept: mirror.then(Vec::new),
         }
     }
 
-    /// Takes everything. When this returns it is durable.
-    pub(super) fn take_all(mut self) -> Result<Taken> {
+    /// Imports the whole folder. When this returns, its tree is durable.
+    pub(super) fn run(mut self) -> Result<ImportedTree> {
         let root = self.folder(self.dir)?;
         self.draft.spill_all()?;
-        let stays = match self.spared {
-            None => Stays::All,
-            Some(paths) => Stays::Spared(Arc::new(paths.into_iter().collect())),
+        let keep = match self.kept {
+            None => Keep::All,
+            Some(paths) => Keep::Only(Arc::new(paths.into_iter().collect())),
         };
-        Ok(Taken {
+        Ok(ImportedTree {
             content: Content {
                 root: root.map(|entry| entry.root),
-                stays,
+                keep,
             },
             files: self.files,
             bytes: self.bytes,
@@ -72,7 +90,7 @@ impl<'a, S: FnMut(ImportStep<'_>)> Intake<'a, S> {
         })
     }
 
-    /// Takes a folder; `None` if nothing of it was taken.
+    /// Imports a folder; `None` if nothing of it was taken.
     fn folder(&mut self, folder: &Path) -> Result<Option<DirectoryEntry>> {
         let mut builder = DirectoryBuilder::new(None);
         let mut last = None;
@@ -85,7 +103,7 @@ impl<'a, S: FnMut(ImportStep<'_>)> Intake<'a, S> {
                 }
                 Err(error) => return Err(unreadable(&error)),
             };
-            // Where something is missing that has no name, nothing can be spared.
+            // Where something is missing that has no name, nothing can be kept for it.
             let names = names::beyond(entries, last.as_ref(), NAMES_AT_ONCE)
                 .map_err(|error| unreadable(&error))?;
             for name in &names {
@@ -115,7 +133,7 @@ impl<'a, S: FnMut(ImportStep<'_>)> Intake<'a, S> {
         }
     }
 
-    /// Takes a file; `None` if it was skipped.
+    /// Imports a file; `None` if it was skipped.
     fn file(&mut self, path: &Path) -> Result<Option<FileEntry>> {
         let inside = match path_in(self.dir, path) {
             Ok(inside) => inside,
@@ -151,7 +169,7 @@ impl<'a, S: FnMut(ImportStep<'_>)> Intake<'a, S> {
             Err(error) => return Ok(Err(error)),
         };
         // The length is not announced: a file that grows meanwhile is taken as it is read.
-        let mut upload = self.repository.upload(None);
+        let mut upload = self.projects.upload(None);
         let mut chunk =
             vec![0; READ_CHUNK_BYTES.min(usize::try_from(metadata.len()).unwrap_or(0) + 1)];
         loop {
@@ -179,8 +197,8 @@ impl<'a, S: FnMut(ImportStep<'_>)> Intake<'a, S> {
     /// `inside` is its path in the branch; a name that no branch takes has nothing there to keep.
     fn skip_as(&mut self, path: &Path, inside: Option<FilePath>, reason: &str) {
         self.skipped += 1;
-        if let Some(spared) = &mut self.spared {
-            spared.extend(inside);
+        if let Some(kept) = &mut self.kept {
+            kept.extend(inside);
         }
         (self.step)(ImportStep::Skipped { path, reason });
     }

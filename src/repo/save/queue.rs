@@ -1,7 +1,9 @@
-//! One lane a branch: of many changes that wait, one caller commits all, and nobody loses a race.
+//! Group commit with a leader and followers: of the changes that wait for a branch, one caller (the
+//! leader) commits all at once, and the others (its followers) wait for their outcomes. So no change
+//! loses a race against another of this process, and many share one sync.
 
-use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::collections::{HashMap, VecDeque};
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Mutex, MutexGuard};
 
@@ -9,27 +11,27 @@ use crate::base::limits::SAVES_PER_COMMIT_MAX;
 use crate::repo::{Error, Result};
 use crate::store::StoreError;
 
-/// Lanes by branch. A lane exists while somebody is in it.
+/// The queues of all branches, by number. A branch has one while it has a leader.
 #[derive(Debug)]
-pub(in crate::repo) struct Lanes<J, O> {
-    waiting: Mutex<HashMap<u64, Vec<Waiter<J, O>>>>,
+pub(in crate::repo) struct SaveQueue<J, O> {
+    waiting: Mutex<HashMap<u64, VecDeque<Waiter<J, O>>>>,
 }
 
 #[derive(Debug)]
 struct Waiter<J, O> {
     job: J,
-    news: SyncSender<News<J, O>>,
+    role: SyncSender<Role<J, O>>,
 }
 
-/// What somebody who waits is told.
-enum News<J, O> {
-    /// Another did the job.
-    Done(Result<O>),
-    /// The lane is yours, and here is your job.
-    Lead(J),
+/// What a caller has become.
+enum Role<J, O> {
+    /// A leader has done its job.
+    Follower(Result<O>),
+    /// It leads, beginning with its own job.
+    Leader(J),
 }
 
-impl<J, O> Default for Lanes<J, O> {
+impl<J, O> Default for SaveQueue<J, O> {
     fn default() -> Self {
         Self {
             waiting: Mutex::default(),
@@ -37,87 +39,86 @@ impl<J, O> Default for Lanes<J, O> {
     }
 }
 
-impl<J, O> Lanes<J, O> {
-    /// Does a job on a branch, together with others that wait. `run` gets jobs in the order they
-    /// came and gives as many outcomes.
+impl<J, O> SaveQueue<J, O> {
+    /// Does a job on a branch, together with others that wait. `run` gets jobs in the order in which
+    /// they came and returns as many outcomes.
     pub(in crate::repo) fn submit(
         &self,
         branch: u64,
         job: J,
         run: impl FnOnce(Vec<J>) -> Vec<Result<O>>,
     ) -> Result<O> {
-        match self.enter(branch, job)? {
-            News::Done(outcome) => outcome,
-            News::Lead(job) => self.lead(branch, job, run),
+        match self.join(branch, job)? {
+            Role::Follower(outcome) => outcome,
+            Role::Leader(job) => self.lead(branch, job, run),
         }
     }
 
-    /// Enters the lane: leads at once if it is empty, else waits for news.
-    fn enter(&self, branch: u64, job: J) -> Result<News<J, O>> {
-        let (news, told) = sync_channel(1);
-        match self.lanes().entry(branch) {
-            Entry::Vacant(lane) => {
-                lane.insert(Vec::new());
-                return Ok(News::Lead(job));
+    /// Joins the queue: leads at once if the branch has no leader, else waits for a role.
+    fn join(&self, branch: u64, job: J) -> Result<Role<J, O>> {
+        let (role, assigned) = sync_channel(1);
+        match self.waiting().entry(branch) {
+            Entry::Vacant(queue) => {
+                queue.insert(VecDeque::new());
+                return Ok(Role::Leader(job));
             }
-            Entry::Occupied(mut lane) => lane.get_mut().push(Waiter { job, news }),
+            Entry::Occupied(mut queue) => queue.get_mut().push_back(Waiter { job, role }),
         }
         // A leader that panicked drops the sender: its jobs may or may not have been committed.
-        told.recv().map_err(|_| stopped())
+        assigned.recv().map_err(|_| stopped())
     }
 
     fn lead(&self, branch: u64, own: J, run: impl FnOnce(Vec<J>) -> Vec<Result<O>>) -> Result<O> {
-        let _turn = Turn {
-            lanes: self,
+        let _guard = LeaderGuard {
+            queue: self,
             branch,
         };
         let mut jobs = vec![own];
-        let mut others = Vec::new();
-        if let Some(waiting) = self.lanes().get_mut(&branch) {
+        let mut followers = Vec::new();
+        if let Some(waiting) = self.waiting().get_mut(&branch) {
             let count = waiting.len().min(SAVES_PER_COMMIT_MAX - 1);
-            for Waiter { job, news } in waiting.drain(..count) {
+            for Waiter { job, role } in waiting.drain(..count) {
                 jobs.push(job);
-                others.push(news);
+                followers.push(role);
             }
         }
         let mut outcomes = run(jobs).into_iter();
         let own = outcomes.next().unwrap_or_else(|| Err(stopped()));
-        for (news, outcome) in others.into_iter().zip(outcomes) {
-            // Who no longer waits for the news does not need it.
-            drop(news.send(News::Done(outcome)));
+        for (role, outcome) in followers.into_iter().zip(outcomes) {
+            // A follower that no longer waits does not need its outcome.
+            drop(role.send(Role::Follower(outcome)));
         }
         own
     }
 
-    /// Hands the lane to who waits longest, or closes it.
-    fn hand_on(&self, branch: u64) {
-        let mut lanes = self.lanes();
-        let Some(waiting) = lanes.get_mut(&branch) else {
+    /// Makes the caller that has waited longest the leader, or removes the queue when none waits.
+    fn hand_over(&self, branch: u64) {
+        let mut queues = self.waiting();
+        let Some(waiting) = queues.get_mut(&branch) else {
             return;
         };
-        while !waiting.is_empty() {
-            let Waiter { job, news } = waiting.remove(0);
-            if news.send(News::Lead(job)).is_ok() {
+        while let Some(Waiter { job, role }) = waiting.pop_front() {
+            if role.send(Role::Leader(job)).is_ok() {
                 return;
             }
         }
-        lanes.remove(&branch);
+        queues.remove(&branch);
     }
 
-    fn lanes(&self) -> MutexGuard<'_, HashMap<u64, Vec<Waiter<J, O>>>> {
+    fn waiting(&self) -> MutexGuard<'_, HashMap<u64, VecDeque<Waiter<J, O>>>> {
         self.waiting.lock().expect("no panic while held")
     }
 }
 
-/// The lead of a lane; handed on even by a panic.
-struct Turn<'a, J, O> {
-    lanes: &'a Lanes<J, O>,
+/// Hands the lead over when it is dropped, by a panic too.
+struct LeaderGuard<'a, J, O> {
+    queue: &'a SaveQueue<J, O>,
     branch: u64,
 }
 
-impl<J, O> Drop for Turn<'_, J, O> {
+impl<J, O> Drop for LeaderGuard<'_, J, O> {
     fn drop(&mut self) {
-        self.lanes.hand_on(self.branch);
+        self.queue.hand_over(self.branch);
     }
 }
 

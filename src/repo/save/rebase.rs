@@ -1,57 +1,57 @@
-//! An imported tree on its way into a branch.
+//! An import prepared outside of the save queue, and brought up to date with the branch inside.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::base::file_path::FilePath;
 use crate::base::id::{ManifestId, NodeId};
-use crate::base::limits::CHANGES_FOLLOWED_MAX;
+use crate::base::limits::REBASED_FILES_MAX;
 use crate::manifest::diff::{FileChange, diff_at_most};
 use crate::manifest::lookup;
-use crate::manifest::lookup::Found;
+use crate::manifest::lookup::{Found, Place};
 use crate::manifest::overlay::overlay;
 use crate::manifest::{Draft, EditError, Editor, NodeSource, Nodes};
 use crate::object::manifest::Manifest;
 use crate::object::node::{Node, Totals};
 use crate::repo::Result;
 
-/// What an import brings, and what it leaves.
+/// An imported tree, and what the branch keeps beside it.
 #[derive(Clone, Debug)]
 pub(in crate::repo) struct Content {
     /// The root of its own tree, which is in the store; `None` if that is empty.
     pub(in crate::repo) root: Option<NodeId>,
-    pub(in crate::repo) stays: Stays,
+    pub(in crate::repo) keep: Keep,
 }
 
-/// What an import leaves of a branch.
+/// What a branch keeps when an import is laid over it.
 #[derive(Clone, Debug)]
-pub(in crate::repo) enum Stays {
+pub(in crate::repo) enum Keep {
     /// Everything.
     All,
     /// What is at these paths, files and folders.
-    Spared(Arc<BTreeSet<FilePath>>),
+    Only(Arc<BTreeSet<FilePath>>),
 }
 
 /// An import laid over a state of a branch. All its objects are in the store.
 #[derive(Clone, Debug)]
-pub(in crate::repo) struct Landing {
+pub(in crate::repo) struct PreparedImport {
     content: Content,
     /// The state that it was laid over, and its root.
     base: (ManifestId, NodeId),
     result: (ManifestId, Manifest),
 }
 
-impl Landing {
+impl PreparedImport {
     /// Lays an import over a state and puts what that makes into the store.
     ///
     /// # Errors
     /// [`crate::repo::Error::Invalid`] where a file would take a folder's place or the reverse.
-    pub(in crate::repo) fn on(nodes: &Nodes, base: ManifestId, content: &Content) -> Result<Self> {
+    pub(in crate::repo) fn new(nodes: &Nodes, base: ManifestId, content: &Content) -> Result<Self> {
         let mut draft = Draft::new(nodes);
         let root = nodes.manifest(base)?.root;
-        let result = match &content.stays {
-            Stays::All => laid_over(&mut draft, root, content.root)?,
-            Stays::Spared(paths) => spare(&mut draft, root, content.root, paths)?,
+        let result = match &content.keep {
+            Keep::All => laid_over(&mut draft, root, content.root)?,
+            Keep::Only(paths) => with_kept(&mut draft, root, content.root, paths)?,
         };
         draft.spill_all()?;
         Ok(Self {
@@ -62,11 +62,11 @@ impl Landing {
     }
 
     /// The state that the import makes of this head: what has changed in the branch since the state
-    /// that it was laid over is brought over, where the import leaves it.
+    /// that the import was laid over is applied to the result, where the branch keeps its own.
     ///
     /// # Errors
-    /// As [`Landing::on`]; `None` when the branch has changed by too much for that.
-    pub(in crate::repo) fn followed(
+    /// As [`PreparedImport::new`]; `None` when more than [`REBASED_FILES_MAX`] files of the branch have changed.
+    pub(in crate::repo) fn rebase_onto(
         &self,
         draft: &mut Draft<'_>,
         id: ManifestId,
@@ -75,26 +75,26 @@ impl Landing {
         if id == self.base.0 {
             return Ok(Some(self.result));
         }
-        let changes = diff_at_most(draft, self.base.1, head.root, CHANGES_FOLLOWED_MAX + 1)?;
-        if changes.len() > CHANGES_FOLLOWED_MAX {
+        let changes = diff_at_most(draft, self.base.1, head.root, REBASED_FILES_MAX + 1)?;
+        if changes.len() > REBASED_FILES_MAX {
             return Ok(None);
         }
-        let mut followed = Vec::new();
+        let mut kept = Vec::new();
         for change in changes {
             let path = FilePath::parse(&change.path)?;
-            if self.leaves(draft, &path, &change)? {
-                followed.push((path, change.new));
+            if self.keeps_ours(draft, &path, &change)? {
+                kept.push((path, change.new));
             }
         }
-        if followed.is_empty() {
+        if kept.is_empty() {
             return Ok(Some(self.result));
         }
         let mut editor = Editor::new(&self.result.1);
         // Removals first: a folder may have made room for a file, or the reverse.
-        for (path, _) in followed.iter().filter(|(_, new)| new.is_none()) {
+        for (path, _) in kept.iter().filter(|(_, new)| new.is_none()) {
             editor.remove(draft, path)?;
         }
-        for (path, new) in followed {
+        for (path, new) in kept {
             if let Some(file) = new {
                 editor.put_file(draft, &path, file)?;
             }
@@ -102,21 +102,21 @@ impl Landing {
         Ok(Some(editor.finish(draft)?))
     }
 
-    /// True if the import leaves this path as the branch has it.
-    fn leaves(
+    /// True if the branch keeps its own at this path.
+    fn keeps_ours(
         &self,
         source: &impl NodeSource,
         path: &FilePath,
         change: &FileChange,
     ) -> Result<bool> {
-        match (&self.content.stays, self.content.root) {
-            (Stays::Spared(paths), _) => Ok(covers(paths, path)),
-            (Stays::All, None) => Ok(true),
-            (Stays::All, Some(root)) if change.new.is_none() => Ok(!matches!(
+        match (&self.content.keep, self.content.root) {
+            (Keep::Only(paths), _) => Ok(covers(paths, path)),
+            (Keep::All, None) => Ok(true),
+            (Keep::All, Some(root)) if change.new.is_none() => Ok(!matches!(
                 lookup::path(source, root, path)?,
                 Some(Found::File(_))
             )),
-            (Stays::All, Some(root)) => Ok(is_free(source, root, path)?),
+            (Keep::All, Some(root)) => Ok(is_free(source, root, path)?),
         }
     }
 }
@@ -131,31 +131,21 @@ fn covers(paths: &BTreeSet<FilePath>, path: &FilePath) -> bool {
 /// False if the tree with this root has a file at this path.
 ///
 /// # Errors
-/// A file in place of a folder that the path needs, or a folder at the path itself.
+/// A file in place of a folder that the path needs, or a folder at the path itself: said of the
+/// import's file or folder, as where it is laid over the branch's.
 fn is_free(
     source: &impl NodeSource,
     root: NodeId,
     path: &FilePath,
 ) -> std::result::Result<bool, EditError> {
-    let text = path.as_str();
-    let mut here = root;
-    let mut end = 0;
-    for name in path.segments() {
-        end += name.len();
-        match lookup::entry(source, here, name)? {
-            None => return Ok(true),
-            Some(Found::File(_)) if end == text.len() => return Ok(false),
-            // As it is said where the import's file is laid over the branch's folder.
-            Some(Found::File(_)) => {
-                let path = text[..end].to_owned();
-                return Err(EditError::IsDirectory { path });
-            }
-            Some(Found::Directory(directory)) => here = directory.root,
-        }
-        end += 1;
+    match lookup::place(source, root, path)? {
+        Place::Free => Ok(true),
+        Place::File(_) => Ok(false),
+        Place::BelowFile(path) => Err(EditError::IsDirectory { path }),
+        Place::Directory => Err(EditError::NotDirectory {
+            path: path.to_string(),
+        }),
     }
-    let path = text.to_owned();
-    Err(EditError::NotDirectory { path })
 }
 
 fn laid_over(
@@ -172,8 +162,8 @@ fn laid_over(
     Ok((draft.put_manifest(&manifest), manifest))
 }
 
-/// The imported tree, and what the state has at these paths.
-fn spare(
+/// The imported tree with what the state has at these paths.
+fn with_kept(
     draft: &mut Draft<'_>,
     state: NodeId,
     imported: Option<NodeId>,
@@ -181,7 +171,7 @@ fn spare(
 ) -> Result<(ManifestId, Manifest)> {
     let mut editor = match imported {
         Some(root) => {
-            let totals = draft.node(root)?.summary(root).totals;
+            let totals = draft.node(root)?.counts().totals;
             Editor::new(&Manifest { root, totals })
         }
         None => Editor::empty(),

@@ -14,45 +14,45 @@ use crate::store::{Staging, StoreError};
 
 /// The pipeline of one large body. Each block of it is written to its staged file by the caller, and
 /// hashed three times: MD5, which takes longest, the content (BLAKE3 and SHA-256), and git's SHA-1.
-/// In a body of [`HASH_THREADS_BYTES_MIN`] and more that has a [`Seat`], each of the three has a thread
-/// for as long as the body comes, and all share the block without a copy; MD5 then never waits, and the
-/// whole takes as long as it. What bounds the memory and holds a fast client back is that the body has
-/// only so many blocks: the next is there when all three have done with an old one. Without a seat the
-/// caller hashes, too.
+/// A body of [`HASH_THREADS_BYTES_MIN`] and more that gets a [`HashSlot`] has a thread for each of the
+/// three until it ends, and all share the block without a copy: the whole takes as long as MD5 alone.
+/// The body has a fixed number of blocks, which bounds its memory and holds a fast client back: a block
+/// is free again when all three have hashed it. Without a slot the caller hashes, too.
 ///
-/// Dropped before [`Ingest::finish`], it leaves no file, and its threads end with the blocks they have.
+/// Dropped before [`LargeUpload::finish`], it leaves no file, and its threads end after the blocks that
+/// they were given.
 #[derive(Debug)]
-pub(in crate::repo) struct Ingest {
+pub(in crate::repo) struct LargeUpload {
     staging: Box<dyn Staging>,
     md5: Hashing<Md5Hasher>,
     content: Hashing<ContentHasher>,
     /// Git hashes the length first: `None` in a body of unknown length, which is read once more.
     git: Option<Hashing<GitHasher>>,
-    seats: Seats,
-    seated: bool,
+    slots: HashSlots,
+    threaded: bool,
 }
 
-impl Ingest {
+impl LargeUpload {
     /// Begins a body of `announced` bytes.
     pub(in crate::repo) fn new(
         staging: Box<dyn Staging>,
         announced: Option<u64>,
-        seats: Seats,
+        slots: HashSlots,
     ) -> Self {
         Self {
             staging,
-            md5: Hashing::Here(Md5Hasher::default()),
-            content: Hashing::Here(ContentHasher::default()),
-            git: announced.map(|size| Hashing::Here(GitHasher::new(size))),
-            seats,
-            seated: false,
+            md5: Hashing::Inline(Md5Hasher::default()),
+            content: Hashing::Inline(ContentHasher::default()),
+            git: announced.map(|size| Hashing::Inline(GitHasher::new(size))),
+            slots,
+            threaded: false,
         }
     }
 
-    /// Takes the next block of a body that has so many bytes at least.
-    pub(in crate::repo) fn take(&mut self, block: Block, size_min: u64) -> Result<()> {
-        if !self.seated && size_min >= HASH_THREADS_BYTES_MIN {
-            self.sit_down();
+    /// Takes the next block of a body that has at least `size_min` bytes.
+    pub(in crate::repo) fn write(&mut self, block: Block, size_min: u64) -> Result<()> {
+        if !self.threaded && size_min >= HASH_THREADS_BYTES_MIN {
+            self.start_threads();
         }
         let block = Arc::new(block);
         self.md5.update(&block)?;
@@ -63,16 +63,16 @@ impl Ingest {
         Ok(self.staging.write(&block)?)
     }
 
-    /// Gives each hasher its thread, if there is a seat.
-    fn sit_down(&mut self) {
-        let Some(seat) = self.seats.take() else {
+    /// Gives each hasher its thread, if there is a free slot.
+    fn start_threads(&mut self) {
+        let Some(slot) = self.slots.take() else {
             return;
         };
-        self.seated = true;
-        self.md5.go_beside("md5", &seat);
-        self.content.go_beside("content", &seat);
+        self.threaded = true;
+        self.md5.start_thread("md5", &slot);
+        self.content.start_thread("content", &slot);
         if let Some(git) = &mut self.git {
-            git.go_beside("git id", &seat);
+            git.start_thread("git id", &slot);
         }
     }
 
@@ -112,35 +112,35 @@ fn read_again(staging: &mut dyn Staging, mut hasher: GitHasher) -> Result<GitHas
 /// can come.
 #[derive(Debug)]
 enum Hashing<H> {
-    Here(H),
-    Beside {
+    Inline(H),
+    Threaded {
         blocks: Sender<Arc<Block>>,
         thread: JoinHandle<H>,
     },
 }
 
 impl<H: StreamHasher + Clone + fmt::Debug + Send + 'static> Hashing<H> {
-    /// Goes on on a thread, or here where the system has none left.
-    fn go_beside(&mut self, name: &str, seat: &Arc<Seat>) {
-        let Self::Here(hasher) = self else { return };
-        let (mut hasher, seat) = (hasher.clone(), Arc::clone(seat));
+    /// Moves to a thread, or stays where it is if the system has none left.
+    fn start_thread(&mut self, name: &str, slot: &Arc<HashSlot>) {
+        let Self::Inline(hasher) = self else { return };
+        let (mut hasher, slot) = (hasher.clone(), Arc::clone(slot));
         let (blocks, coming) = channel::<Arc<Block>>();
         let spawned = thread::Builder::new().name(name.to_owned()).spawn(move || {
-            let _seat = seat;
+            let _slot = slot;
             for block in coming {
                 hasher.update(&block);
             }
             hasher
         });
         if let Ok(thread) = spawned {
-            *self = Self::Beside { blocks, thread };
+            *self = Self::Threaded { blocks, thread };
         }
     }
 
     fn update(&mut self, block: &Arc<Block>) -> Result<()> {
         match self {
-            Self::Here(hasher) => hasher.update(block),
-            Self::Beside { blocks, .. } => {
+            Self::Inline(hasher) => hasher.update(block),
+            Self::Threaded { blocks, .. } => {
                 blocks.send(Arc::clone(block)).map_err(|_| ended_early())?;
             }
         }
@@ -150,8 +150,8 @@ impl<H: StreamHasher + Clone + fmt::Debug + Send + 'static> Hashing<H> {
     /// The hasher, when it has had all blocks.
     fn finish(self) -> Result<H> {
         match self {
-            Self::Here(hasher) => Ok(hasher),
-            Self::Beside { blocks, thread } => {
+            Self::Inline(hasher) => Ok(hasher),
+            Self::Threaded { blocks, thread } => {
                 drop(blocks);
                 thread.join().map_err(|_| ended_early())
             }
@@ -167,30 +167,30 @@ fn ended_early() -> super::Error {
     .into()
 }
 
-/// How many more bodies may have threads.
+/// Slots for bodies that are hashed on threads.
 #[derive(Clone, Debug)]
-pub(in crate::repo) struct Seats(Arc<AtomicUsize>);
+pub(in crate::repo) struct HashSlots(Arc<AtomicUsize>);
 
-/// A body's right to threads. Given back when the last of them has ended.
+/// A body's slot. Free again when the last of the body's threads has ended.
 #[derive(Debug)]
-struct Seat(Arc<AtomicUsize>);
+struct HashSlot(Arc<AtomicUsize>);
 
-impl Seats {
-    /// So many bodies at once.
+impl HashSlots {
+    /// As many slots as this.
     pub(in crate::repo) fn new(count: usize) -> Self {
         Self(Arc::new(AtomicUsize::new(count)))
     }
 
-    fn take(&self) -> Option<Arc<Seat>> {
+    fn take(&self) -> Option<Arc<HashSlot>> {
         let less = |free: usize| free.checked_sub(1);
         let taken = self
             .0
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
-        taken.ok().map(|_| Arc::new(Seat(Arc::clone(&self.0))))
+        taken.ok().map(|_| Arc::new(HashSlot(Arc::clone(&self.0))))
     }
 }
 
-impl Drop for Seat {
+impl Drop for HashSlot {
     fn drop(&mut self) {
         self.0.fetch_add(1, Ordering::Relaxed);
     }
@@ -216,9 +216,9 @@ mod tests {
     #[test]
     fn a_thread_that_panics_is_an_error_and_its_blocks_come_back() {
         let mut blocks = Blocks::new(2);
-        let seat = Seats::new(1).take().unwrap();
-        let mut hashing = Hashing::Here(Panicking);
-        hashing.go_beside("panicking", &seat);
+        let slot = HashSlots::new(1).take().unwrap();
+        let mut hashing = Hashing::Inline(Panicking);
+        hashing.start_thread("panicking", &slot);
         // More blocks than there are: those that the thread does not take come back all the same.
         let refused = (0..5).find_map(|_| hashing.update(&Arc::new(blocks.take())).err());
         let refused = refused.or_else(|| hashing.finish().err()).unwrap();
@@ -229,26 +229,26 @@ mod tests {
     }
 
     #[test]
-    fn a_body_has_threads_while_there_is_a_seat_and_gives_it_back() {
-        let seats = Seats::new(1);
+    fn a_body_has_threads_while_there_is_a_slot_and_gives_it_back() {
+        let slots = HashSlots::new(1);
         let (mut blocks, store) = (Blocks::new(4), MemoryStore::default());
         let size = HASH_THREADS_BYTES_MIN;
-        let mut ingest = |seats: &Seats, size| {
-            let mut ingest = Ingest::new(store.stage().unwrap(), Some(size), seats.clone());
+        let mut upload = |slots: &HashSlots, size| {
+            let mut upload = LargeUpload::new(store.stage().unwrap(), Some(size), slots.clone());
             let mut block = blocks.take();
             block.fill(&vec![7; BLOCK_BYTES.min(usize::try_from(size).unwrap())]);
-            ingest.take(block, size).unwrap();
-            ingest
+            upload.write(block, size).unwrap();
+            upload
         };
-        assert!(!ingest(&seats, size - 1).seated, "too small");
-        let first = ingest(&seats, size);
-        let second = ingest(&seats, size);
-        assert_eq!((first.seated, second.seated), (true, false));
+        assert!(!upload(&slots, size - 1).threaded, "too small");
+        let first = upload(&slots, size);
+        let second = upload(&slots, size);
+        assert_eq!((first.threaded, second.threaded), (true, false));
         assert_eq!(first.finish(size).unwrap(), second.finish(size).unwrap());
-        let given_up = ingest(&seats, size);
-        assert!(given_up.seated);
+        let given_up = upload(&slots, size);
+        assert!(given_up.threaded);
         drop(given_up);
-        while seats.0.load(Ordering::Relaxed) == 0 {
+        while slots.0.load(Ordering::Relaxed) == 0 {
             thread::yield_now();
         }
     }

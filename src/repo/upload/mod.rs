@@ -6,14 +6,14 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::{Error, Projects, Result};
+use super::{Error, Result};
 use crate::base::digest::{BodyDigests, byte_count};
 use crate::base::id::{BlobId, Kind};
 use crate::base::limits::{BLOCKS_PER_UPLOAD_MAX, INLINE_BYTES_MAX};
 use crate::object::node::FileEntry;
 use crate::store::buffer::{Block, Blocks};
 use crate::store::{NewBody, NewObject, Store};
-use hashing::{Ingest, Seats};
+use hashing::{HashSlots, LargeUpload};
 
 /// A file's bytes, complete and digested, to be given to a save.
 #[derive(Clone, Debug)]
@@ -23,6 +23,14 @@ pub struct NewFile {
 }
 
 impl NewFile {
+    /// A small body that is all there.
+    pub(super) fn inline(bytes: Bytes) -> Self {
+        Self {
+            digests: BodyDigests::of(&bytes),
+            body: NewBody::Inline(bytes),
+        }
+    }
+
     /// The file as a tree holds it.
     pub(super) fn entry(&self, executable: bool) -> FileEntry {
         let BodyDigests {
@@ -65,34 +73,24 @@ impl NewFile {
 #[derive(Debug)]
 pub struct Upload {
     store: Arc<dyn Store>,
-    seats: Seats,
+    slots: HashSlots,
     announced: Option<u64>,
     received: u64,
     /// The whole body so far, while it is small.
     small: Vec<u8>,
     /// Where it goes from then on.
-    large: Option<Ingest>,
+    large: Option<LargeUpload>,
     blocks: Blocks,
     /// Bytes for the next block.
     block: Option<Block>,
 }
 
-impl Projects {
-    /// Takes a body that is in memory already.
-    pub fn new_file(&self, bytes: Bytes) -> Result<NewFile> {
-        if bytes.len() <= INLINE_BYTES_MAX {
-            return Ok(inline(bytes));
-        }
-        let mut upload = self.upload(Some(byte_count(&bytes)));
-        upload.write(&bytes)?;
-        upload.finish()
-    }
-
+impl Upload {
     /// Begins a body of `announced` bytes, or of a length that only its end will tell.
-    pub fn upload(&self, announced: Option<u64>) -> Upload {
-        Upload {
-            store: Arc::clone(self.store()),
-            seats: self.shared.seats.clone(),
+    pub(super) fn new(store: &Arc<dyn Store>, slots: &HashSlots, announced: Option<u64>) -> Self {
+        Self {
+            store: Arc::clone(store),
+            slots: slots.clone(),
             announced,
             received: 0,
             small: Vec::new(),
@@ -101,16 +99,7 @@ impl Projects {
             block: None,
         }
     }
-}
 
-fn inline(bytes: Bytes) -> NewFile {
-    NewFile {
-        digests: BodyDigests::of(&bytes),
-        body: NewBody::Inline(bytes),
-    }
-}
-
-impl Upload {
     /// Takes the next bytes.
     ///
     /// # Errors
@@ -178,13 +167,13 @@ impl Upload {
     fn pass_on(&mut self, block: Block) -> Result<()> {
         let large = match &mut self.large {
             Some(large) => large,
-            None => self.large.insert(Ingest::new(
+            None => self.large.insert(LargeUpload::new(
                 self.store.stage()?,
                 self.announced,
-                self.seats.clone(),
+                self.slots.clone(),
             )),
         };
-        large.take(block, self.announced.unwrap_or(self.received))
+        large.write(block, self.announced.unwrap_or(self.received))
     }
 
     /// Ends the body. A large one is durable under its name when this returns.
@@ -206,7 +195,7 @@ impl Upload {
                 digests: large.finish(self.received)?,
                 body: NewBody::Published,
             }),
-            None => Ok(inline(self.small.into())),
+            None => Ok(NewFile::inline(self.small.into())),
         }
     }
 }

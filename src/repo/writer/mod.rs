@@ -1,20 +1,62 @@
 //! The authority to change a project, and every way to use it.
 
+mod branches;
+
 use std::ops::Deref;
 
-use super::save;
-use super::save::{Applied, BatchAction, Change, Condition, Job, Outcome, RolledBack, Saved};
-use super::upload::NewFile;
-use super::{FileDifference, Project, Result};
 use crate::base::branch_name::BranchName;
 use crate::base::file_path::FilePath;
+use crate::base::id::{BlobId, GitId, Md5};
 use crate::base::snapshot_version::SnapshotVersion;
+use crate::repo::save::apply;
+use crate::repo::save::{BatchAction, Change, Condition, Job};
+use crate::repo::upload::NewFile;
+use crate::repo::{FileDifference, Project, Result, Revision};
 
 /// An opened project that may be changed, and who changes it. Whoever holds one may use it.
 #[derive(Clone, Debug)]
 pub struct ProjectWriter {
     project: Project,
     actor: String,
+}
+
+/// A save that was made.
+#[derive(Clone, Debug)]
+pub struct Saved {
+    /// Length in bytes.
+    pub size: u64,
+    /// MD5 of the bytes.
+    pub md5: Md5,
+    /// The id git gives the bytes.
+    pub git_id: GitId,
+    /// The bytes' own id: the file's entity tag.
+    pub blob: BlobId,
+    /// The snapshot taken just before.
+    pub snapshot: SnapshotVersion,
+    /// True if there was no file before.
+    pub created: bool,
+    /// The new state.
+    pub revision: Revision,
+}
+
+/// A deletion, batch or import that was made.
+#[derive(Clone, Debug)]
+pub struct Applied {
+    /// The snapshot taken just before.
+    pub snapshot: SnapshotVersion,
+    /// The new state.
+    pub revision: Revision,
+}
+
+/// A rollback that was made.
+#[derive(Clone, Debug)]
+pub struct RolledBack {
+    /// What was restored.
+    pub restored: SnapshotVersion,
+    /// The pre-rollback snapshot.
+    pub snapshot: SnapshotVersion,
+    /// The new state.
+    pub revision: Revision,
 }
 
 impl Deref for ProjectWriter {
@@ -49,13 +91,13 @@ impl ProjectWriter {
         path: &FilePath,
         condition: &Condition,
     ) -> Result<()> {
-        save::check_put(&self.branch(branch)?, path, condition)
+        apply::may_put_file(&self.branch(branch)?, path, condition)
     }
 
     /// Saves a file. A snapshot is taken first; the last of several writers wins and none is lost.
     ///
     /// # Errors
-    /// [`super::Missing::Branch`]; [`super::Error::Precondition`]; [`super::Error::Invalid`] when the path
+    /// [`crate::repo::Missing::Branch`]; [`crate::repo::Error::Precondition`]; [`crate::repo::Error::Invalid`] when the path
     /// needs a file as a folder or the reverse. Nothing is changed then.
     ///
     /// # Durability
@@ -68,7 +110,7 @@ impl ProjectWriter {
         condition: Condition,
     ) -> Result<Saved> {
         let digests = file.digests;
-        let done = self.submit(
+        let (done, created) = self.submit_created(
             branch,
             Change::Put {
                 path: path.clone(),
@@ -80,8 +122,9 @@ impl ProjectWriter {
             size: digests.size,
             md5: digests.md5,
             git_id: digests.git,
+            blob: digests.blob,
             snapshot: done.snapshot,
-            created: done.created,
+            created,
             revision: done.revision,
         })
     }
@@ -89,7 +132,7 @@ impl ProjectWriter {
     /// Deletes a file. A snapshot is taken first.
     ///
     /// # Errors
-    /// [`super::Missing::Branch`], [`super::Missing::File`], [`super::Error::Precondition`].
+    /// [`crate::repo::Missing::Branch`], [`crate::repo::Missing::File`], [`crate::repo::Error::Precondition`].
     pub fn delete(
         &self,
         branch: &BranchName,
@@ -103,13 +146,12 @@ impl ProjectWriter {
                 condition,
             },
         )
-        .map(to_applied)
     }
 
     /// Makes several changes as one, with one snapshot: all or none.
     ///
     /// # Errors
-    /// [`super::Error::Invalid`] names the first action that cannot be done.
+    /// [`crate::repo::Error::Invalid`] names the first action that cannot be done.
     pub fn batch(
         &self,
         branch: &BranchName,
@@ -117,13 +159,12 @@ impl ProjectWriter {
         message: Option<String>,
     ) -> Result<Applied> {
         self.submit(branch, Change::Batch { actions, message })
-            .map(to_applied)
     }
 
     /// Restores a snapshot, whole or only what is at `path`. A pre-rollback snapshot is taken first.
     ///
     /// # Errors
-    /// [`super::Missing::Branch`], [`super::Missing::Snapshot`]; [`super::Missing::File`] when neither
+    /// [`crate::repo::Missing::Branch`], [`crate::repo::Missing::Snapshot`]; [`crate::repo::Missing::File`] when neither
     /// the snapshot nor the head has anything at `path`.
     pub fn rollback(
         &self,
@@ -155,24 +196,27 @@ impl ProjectWriter {
         to: SnapshotVersion,
         path: Option<&FilePath>,
     ) -> Result<Vec<FileDifference>> {
-        save::preview_rollback(&self.branch(branch)?, to, path)
+        apply::preview_rollback(&self.branch(branch)?, to, path)
     }
 
-    /// Brings a change to a branch, together with others that wait for the same branch.
-    pub(super) fn submit(&self, branch: &BranchName, change: Change) -> Result<Outcome> {
+    /// Brings a change to a branch, in one commit with others that wait for the same branch.
+    pub(in crate::repo) fn submit(&self, branch: &BranchName, change: Change) -> Result<Applied> {
+        Ok(self.submit_created(branch, change)?.0)
+    }
+
+    /// As [`ProjectWriter::submit`]; true if the file that was saved was not there before.
+    fn submit_created(&self, branch: &BranchName, change: Change) -> Result<(Applied, bool)> {
         let branch = self.branch(branch)?.number;
         let job = Job {
             actor: self.actor.clone(),
             change,
         };
-        let lanes = &self.repository.shared.lanes;
-        lanes.submit(branch, job, |jobs| save::run(&self.project, branch, &jobs))
-    }
-}
-
-fn to_applied(done: Outcome) -> Applied {
-    Applied {
-        snapshot: done.snapshot,
-        revision: done.revision,
+        let saves = &self.projects.shared.saves;
+        let done = saves.submit(branch, job, |jobs| apply::run(&self.project, branch, &jobs))?;
+        let applied = Applied {
+            snapshot: done.snapshot,
+            revision: Revision::new(&self.project, branch, done.manifest, done.totals, false),
+        };
+        Ok((applied, done.created))
     }
 }

@@ -1,0 +1,87 @@
+//! All projects of a store, and what they share.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use super::Result;
+use super::digests::Digests;
+use super::save::queue::SaveQueue;
+use super::save::{Job, Outcome};
+use super::upload::hashing::HashSlots;
+use super::upload::{NewFile, Upload};
+use crate::base::clock::Clock;
+use crate::base::digest::byte_count;
+use crate::base::limits::{HASH_SLOTS, INLINE_BYTES_MAX};
+use crate::manifest::Nodes;
+use crate::manifest::git::TreeIds;
+use crate::store::Store;
+use crate::store::objects::Objects;
+
+/// All projects of a store. A cheap handle: clones share everything.
+#[derive(Clone, Debug)]
+pub struct Projects {
+    pub(super) shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+pub(super) struct Shared {
+    store: Arc<dyn Store>,
+    clock: Arc<dyn Clock>,
+    nodes: Arc<Nodes>,
+    pub(super) tree_ids: TreeIds,
+    pub(super) digests: Digests,
+    pub(super) saves: SaveQueue<Job, Outcome>,
+    hash_slots: HashSlots,
+}
+
+impl Projects {
+    /// Opens the projects of a store.
+    pub fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>) -> Self {
+        let objects = Arc::new(Objects::new(Arc::clone(&store)));
+        let nodes = Arc::new(Nodes::new(objects));
+        let digests = Digests::new(Arc::clone(&nodes));
+        let tree_ids = TreeIds::default();
+        Self {
+            shared: Arc::new(Shared {
+                store,
+                clock,
+                nodes,
+                tree_ids,
+                digests,
+                saves: SaveQueue::default(),
+                hash_slots: HashSlots::new(HASH_SLOTS),
+            }),
+        }
+    }
+
+    /// The store, in which the layers above keep records of their own.
+    pub fn store(&self) -> &Arc<dyn Store> {
+        &self.shared.store
+    }
+
+    /// The clock.
+    pub fn clock(&self) -> &Arc<dyn Clock> {
+        &self.shared.clock
+    }
+
+    /// The nodes of all trees.
+    pub fn nodes(&self) -> &Arc<Nodes> {
+        &self.shared.nodes
+    }
+
+    /// Takes a body that is in memory already.
+    pub fn new_file(&self, bytes: Bytes) -> Result<NewFile> {
+        if bytes.len() <= INLINE_BYTES_MAX {
+            return Ok(NewFile::inline(bytes));
+        }
+        let mut upload = self.upload(Some(byte_count(&bytes)));
+        upload.write(&bytes)?;
+        upload.finish()
+    }
+
+    /// Begins a body of `announced` bytes, or of a length that only its end will tell.
+    pub fn upload(&self, announced: Option<u64>) -> Upload {
+        Upload::new(self.store(), &self.shared.hash_slots, announced)
+    }
+}

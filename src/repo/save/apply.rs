@@ -1,0 +1,367 @@
+//! What each change does to a branch's head, and the one commit that makes them.
+
+use super::{BatchAction, Change, Condition, Job, Outcome};
+use crate::base::file_path::FilePath;
+use crate::base::id::ManifestId;
+use crate::base::limits::COMMIT_ATTEMPTS_MAX;
+use crate::base::snapshot_version::SnapshotVersion;
+use crate::manifest::lookup;
+use crate::manifest::lookup::{Found, Place};
+use crate::manifest::{Draft, EditError, Editor};
+use crate::object::key;
+use crate::object::manifest::Manifest;
+use crate::object::node::FileEntry;
+use crate::object::record::{BranchRecord, LastChange, Operation, ParentRecord, SnapshotRecord};
+use crate::repo::upload::NewFile;
+use crate::repo::{Branch, Error, FileDifference, Missing, Project, Result, diff};
+use crate::store::{Batch, Expect, StoreError};
+
+/// Makes the changes that can be made, in order, in one commit, and says what became of each.
+pub(in crate::repo) fn run(project: &Project, branch: u64, jobs: &[Job]) -> Vec<Result<Outcome>> {
+    let refuse = |error: Error| jobs.iter().map(|_| Err(error.clone())).collect();
+    for _ in 0..COMMIT_ATTEMPTS_MAX {
+        match attempt(project, branch, jobs) {
+            Ok(outcomes) => return outcomes,
+            // Another process moved the head: read it again and repeat.
+            Err(error) if error.is_conflict() => {}
+            Err(error) => return refuse(error),
+        }
+    }
+    refuse(StoreError::Busy.into())
+}
+
+fn attempt(project: &Project, branch: u64, jobs: &[Job]) -> Result<Vec<Result<Outcome>>> {
+    let branch = project
+        .branch_by_number(branch)?
+        .ok_or(Error::missing(Missing::Branch))?;
+    let projects = &project.projects;
+    let mut head = Head::of(&branch)?;
+    let outcomes: Vec<_> = jobs.iter().map(|job| head.apply(job)).collect();
+    if outcomes.iter().any(Result::is_ok) {
+        let Head {
+            mut draft,
+            mut batch,
+            record,
+            ..
+        } = head;
+        batch.objects.extend(draft.take_objects());
+        batch.write(
+            key::branch(project.number(), branch.number),
+            Expect::Version(branch.version),
+            &record,
+        );
+        projects.store().commit(batch)?;
+        draft.publish();
+        for (job, outcome) in jobs.iter().zip(&outcomes) {
+            if let (Change::Put { file, .. }, Ok(_)) = (&job.change, outcome)
+                && let Some((blob, bytes)) = file.small()
+            {
+                projects
+                    .nodes()
+                    .objects()
+                    .remember_blob(blob, file.digests.sha256, bytes);
+            }
+        }
+        projects
+            .shared
+            .digests
+            .schedule(branch.number, record.manifest);
+    }
+    Ok(outcomes)
+}
+
+/// Says whether a file could be put there now, before its bytes are read.
+pub(in crate::repo) fn may_put_file(
+    branch: &Branch,
+    path: &FilePath,
+    condition: &Condition,
+) -> Result<()> {
+    let head = branch.head();
+    let place = lookup::place(head.nodes(), head.root()?, path)?;
+    let old = match &place {
+        Place::File(file) => Some(file),
+        _ => None,
+    };
+    require(condition, old)?;
+    match place {
+        Place::Free | Place::File(_) => Ok(()),
+        Place::BelowFile(path) => Err(EditError::NotDirectory { path }.into()),
+        Place::Directory => Err(EditError::IsDirectory {
+            path: path.to_string(),
+        }
+        .into()),
+    }
+}
+
+/// The state a branch would have after rolling back, without changing it.
+pub(in crate::repo) fn preview_rollback(
+    branch: &Branch,
+    to: SnapshotVersion,
+    path: Option<&FilePath>,
+) -> Result<Vec<FileDifference>> {
+    let mut head = Head::of(branch)?;
+    let before = head.manifest.root;
+    let (_, after) = head.rolled_back(to, path)?;
+    diff::differences(&branch.project, &head.draft, before, after.root)
+}
+
+/// A head that is being changed: each change sees those before it.
+struct Head<'a> {
+    branch: &'a Branch,
+    draft: Draft<'a>,
+    batch: Batch,
+    record: BranchRecord,
+    manifest: Manifest,
+}
+
+impl<'a> Head<'a> {
+    fn of(branch: &'a Branch) -> Result<Self> {
+        let nodes = branch.project.projects.nodes();
+        let record = BranchRecord::clone(&branch.record);
+        let manifest = nodes.manifest(record.manifest)?;
+        Ok(Self {
+            branch,
+            draft: Draft::new(nodes),
+            batch: Batch::default(),
+            record,
+            manifest,
+        })
+    }
+
+    /// Applies one change, or refuses it and stays as it is.
+    fn apply(&mut self, job: &Job) -> Result<Outcome> {
+        let mut editor = Editor::new(&self.manifest);
+        let mut created = false;
+        let mut objects = Vec::new();
+        let (operation, path, message) = match &job.change {
+            Change::Put {
+                path,
+                file,
+                condition,
+            } => {
+                let old = editor.file(&self.draft, path)?;
+                require(condition, old.as_ref())?;
+                created = old.is_none();
+                editor.put_file(
+                    &self.draft,
+                    path,
+                    file.entry(old.is_some_and(|old| old.executable)),
+                )?;
+                objects.push(file.object());
+                (Operation::Save, Some(path), None)
+            }
+            Change::Delete { path, condition } => {
+                let old = editor.file(&self.draft, path)?;
+                require(condition, old.as_ref())?;
+                if old.is_none() {
+                    return Err(Error::missing(Missing::File));
+                }
+                editor.remove(&self.draft, path)?;
+                (Operation::Delete, Some(path), None)
+            }
+            Change::Batch { actions, message } => {
+                for (index, action) in actions.iter().enumerate() {
+                    objects.extend(
+                        self.act(&mut editor, action)
+                            .map_err(|e| name_action(index, action, e))?,
+                    );
+                }
+                (Operation::Batch, None, message.clone())
+            }
+            Change::Import(import) => {
+                let rebased =
+                    import.rebase_onto(&mut self.draft, self.record.manifest, &self.manifest)?;
+                let rebased = rebased.ok_or_else(|| self.conflict())?;
+                self.batch.required.push(rebased.0.into());
+                return Ok(self.replace(job, rebased, Operation::Import, None, None, false));
+            }
+            Change::Rollback { to, path } => {
+                let restored = self.rolled_back(*to, path.as_ref())?;
+                self.batch.required.push(restored.0.into());
+                return Ok(self.replace(
+                    job,
+                    restored,
+                    Operation::Rollback,
+                    path.as_ref(),
+                    None,
+                    false,
+                ));
+            }
+        };
+        let written = editor.finish(&mut self.draft)?;
+        self.batch.objects.extend(objects);
+        Ok(self.replace(job, written, operation, path, message, created))
+    }
+
+    /// Takes a snapshot of the head and puts a new state in its place.
+    fn replace(
+        &mut self,
+        job: &Job,
+        (id, manifest): (ManifestId, Manifest),
+        operation: Operation,
+        path: Option<&FilePath>,
+        message: Option<String>,
+        created: bool,
+    ) -> Outcome {
+        let project = &self.branch.project;
+        // A clock that goes back must not reorder the history.
+        let now = project.projects.clock().now().max(self.record.updated_at);
+        let number = self.record.snapshots + 1;
+        let snapshot = SnapshotRecord {
+            manifest: self.record.manifest,
+            totals: self.record.totals,
+            reached_at: self.record.updated_at,
+            reached_by: std::mem::replace(&mut self.record.updated_by, job.actor.clone()),
+            created_at: now,
+            created_by: job.actor.clone(),
+            operation,
+            path: path.map(FilePath::to_string),
+            message,
+        };
+        self.batch.write(
+            key::snapshot(self.branch.number, number),
+            Expect::Absent,
+            &snapshot,
+        );
+        if id != self.record.manifest {
+            self.record.last = Some(LastChange {
+                at: now,
+                by: snapshot.created_by,
+                operation: Some(operation),
+                path: snapshot.path,
+                message: snapshot.message,
+                parent: Some(ParentRecord {
+                    manifest: self.record.manifest,
+                    totals: self.record.totals,
+                }),
+            });
+        }
+        self.record.snapshots = number;
+        self.record.manifest = id;
+        self.record.totals = manifest.totals.into();
+        self.record.updated_at = now;
+        self.manifest = manifest;
+        Outcome {
+            snapshot: SnapshotVersion::new(number),
+            created,
+            manifest: id,
+            totals: manifest.totals,
+        }
+    }
+
+    /// The head with a snapshot restored: whole, or only what is at one path.
+    fn rolled_back(
+        &mut self,
+        to: SnapshotVersion,
+        path: Option<&FilePath>,
+    ) -> Result<(ManifestId, Manifest)> {
+        let project = &self.branch.project;
+        let snapshot_key = key::snapshot(self.branch.number, to.number());
+        let record = project
+            .projects
+            .store()
+            .value::<SnapshotRecord>(&snapshot_key)?;
+        let record = record.ok_or(Error::missing(Missing::Snapshot))?;
+        let id = record.value.manifest;
+        let old = project.projects.nodes().manifest(id)?;
+        let Some(path) = path else {
+            return Ok((id, old));
+        };
+        let mut editor = Editor::new(&self.manifest);
+        match lookup::path(&self.draft, old.root, path)? {
+            Some(Found::File(file)) => editor.put_file(&self.draft, path, file)?,
+            Some(Found::Directory(directory)) => {
+                editor.put_directory(&self.draft, path, directory)?;
+            }
+            None => {
+                if !editor.remove(&self.draft, path)? {
+                    return Err(Error::missing(Missing::File));
+                }
+            }
+        }
+        Ok(editor.finish(&mut self.draft)?)
+    }
+
+    /// The head is too far from the state that a change was prepared for.
+    fn conflict(&self) -> Error {
+        let key = key::branch(self.branch.project.number(), self.branch.number);
+        StoreError::Conflict { key }.into()
+    }
+
+    /// Applies one action of a batch and gives the object it needs.
+    fn act(
+        &self,
+        editor: &mut Editor,
+        action: &BatchAction,
+    ) -> Result<Option<crate::store::NewObject>> {
+        let draft = &self.draft;
+        let absent = || Error::invalid("the file does not exist");
+        match action {
+            BatchAction::Create(path, file) => {
+                if editor.file(draft, path)?.is_some() {
+                    return Err(Error::invalid("the file exists already"));
+                }
+                editor.put_file(draft, path, file.entry(false))?;
+                Ok(Some(file.object()))
+            }
+            BatchAction::Update(path, file) => {
+                let old = editor.file(draft, path)?.ok_or_else(absent)?;
+                editor.put_file(draft, path, file.entry(old.executable))?;
+                Ok(Some(file.object()))
+            }
+            BatchAction::Put(path, file, mode) => {
+                let old = editor.file(draft, path)?.is_some_and(|old| old.executable);
+                editor.put_file(draft, path, file.entry(mode.unwrap_or(old)))?;
+                Ok(Some(file.object()))
+            }
+            BatchAction::Delete(path) => {
+                editor.file(draft, path)?.ok_or_else(absent)?;
+                editor.remove(draft, path)?;
+                Ok(None)
+            }
+            BatchAction::Move { from, to, file } => {
+                let old = editor.file(draft, from)?.ok_or_else(absent)?;
+                if editor.file(draft, to)?.is_some() {
+                    return Err(Error::invalid("a file exists at the new path already"));
+                }
+                editor.remove(draft, from)?;
+                let entry = file.as_ref().map_or(old, |file| file.entry(old.executable));
+                editor.put_file(draft, to, entry)?;
+                Ok(file.as_ref().map(NewFile::object))
+            }
+        }
+    }
+}
+
+fn require(condition: &Condition, file: Option<&FileEntry>) -> Result<()> {
+    let holds = match (condition, file) {
+        (Condition::None, _) | (Condition::IfAbsent, None) => true,
+        (Condition::IfAbsent, Some(_)) | (Condition::IfMatch(_), None) => false,
+        (Condition::IfMatch(tags), Some(file)) => {
+            let own = file.blob.to_string();
+            tags.iter().any(|tag| *tag == own || tag == "*")
+        }
+    };
+    if holds {
+        Ok(())
+    } else {
+        Err(Error::Precondition)
+    }
+}
+
+/// Says which action of a batch could not be done.
+fn name_action(index: usize, action: &BatchAction, error: Error) -> Error {
+    let what = match action {
+        BatchAction::Create(path, _) => format!("create \"{path}\""),
+        BatchAction::Update(path, _) => format!("update \"{path}\""),
+        BatchAction::Put(path, ..) => format!("put \"{path}\""),
+        BatchAction::Delete(path) => format!("delete \"{path}\""),
+        BatchAction::Move { from, to, .. } => format!("move \"{from}\" to \"{to}\""),
+    };
+    match error {
+        Error::Invalid { reason } => {
+            Error::invalid(format!("action {} ({what}): {reason}", index + 1))
+        }
+        other => other,
+    }
+}
