@@ -51,6 +51,12 @@ impl fmt::Display for Kind {
     }
 }
 
+/// True if the text has only lower-case hexadecimal digits.
+pub fn is_lower_hex(text: &[u8]) -> bool {
+    let is_digit = |byte: &u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+    text.iter().all(is_digit)
+}
+
 /// Says why a text is not an id: not lower-case hexadecimal of the right length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("expected {digits} lower-case hexadecimal digits")]

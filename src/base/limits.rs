@@ -101,6 +101,8 @@ pub const WAL_FRAMES_IDLE_MAX: u64 = 4096;
 /// Objects that a process knows by heart before they are entered into the index: the more, the fewer
 /// pages of it each costs; a start reads their ids.
 pub const OBJECTS_UNINDEXED: usize = 65_536;
+/// Connections to the database that stay open for the next reader; each has a page cache of 2 MiB.
+pub const READERS_IDLE_MAX: usize = 16;
 /// Tombstones kept for readers that ask what was deleted since.
 pub const TOMBSTONES_KEPT: u64 = 100_000;
 

@@ -5,7 +5,7 @@ use std::fmt;
 use subtle::ConstantTimeEq;
 
 use super::digest::sha256;
-use super::id::Sha256;
+use super::id::{Sha256, is_lower_hex};
 
 /// How many hexadecimal digits a secret has (specification section 8).
 pub const SECRET_DIGITS: usize = 64;
@@ -23,10 +23,7 @@ impl Secret {
 
     /// Takes a client's text, if it has the form of a secret: 64 lower-case hexadecimal digits.
     pub fn parse(text: &[u8]) -> Option<Self> {
-        let fine = text.len() == SECRET_DIGITS
-            && text
-                .iter()
-                .all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(b));
+        let fine = text.len() == SECRET_DIGITS && is_lower_hex(text);
         fine.then(|| Self(String::from_utf8_lossy(text).into_owned()))
     }
 

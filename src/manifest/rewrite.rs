@@ -176,7 +176,9 @@ impl Chunks {
     }
 
     fn close(&mut self, draft: &mut Draft<'_>) {
-        let items = std::mem::take(&mut self.open);
+        let mut items = std::mem::take(&mut self.open);
+        // The node stays in memory for long: without room to grow.
+        items.shrink_to_fit();
         let Some(last) = items.last() else { return };
         let key = last.key.clone();
         let node = Node {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{Error, Missing, Project, Result, Revision};
 use crate::base::branch_name::BranchName;
-use crate::base::id::ManifestId;
+use crate::base::id::{ManifestId, is_lower_hex};
 use crate::object::key;
 use crate::object::key::COMMIT_DIGITS;
 use crate::object::record::CommitRecord;
@@ -51,10 +51,9 @@ impl Project {
 
     /// The one state whose commit id begins with this text.
     fn by_commit(&self, text: &str) -> Result<Revision> {
-        let hex = text
-            .bytes()
-            .all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));
-        if !hex || !(ABBREVIATION_DIGITS_MIN..=COMMIT_DIGITS).contains(&text.len()) {
+        if !is_lower_hex(text.as_bytes())
+            || !(ABBREVIATION_DIGITS_MIN..=COMMIT_DIGITS).contains(&text.len())
+        {
             return Err(Error::missing(Missing::Revision));
         }
         // Whoever knows the id of a state may know it from its content, not from us.

@@ -63,6 +63,17 @@ pub enum Expect {
     Version(Version),
 }
 
+impl Expect {
+    /// True if a record of this version, `None` for no record, is what is expected.
+    pub fn holds(self, found: Option<Version>) -> bool {
+        match self {
+            Self::Anything => true,
+            Self::Absent => found.is_none(),
+            Self::Version(version) => found == Some(version),
+        }
+    }
+}
+
 impl Batch {
     /// Adds a record's new value.
     pub fn write<T: Serialize>(&mut self, key: String, expect: Expect, value: &T) {
@@ -71,7 +82,8 @@ impl Batch {
         self.writes.push(RecordWrite {
             key,
             expect,
-            value: Some(value.into()),
+            // Records are kept in memory: without room to grow.
+            value: Some(value.into_boxed_slice().into()),
         });
     }
 

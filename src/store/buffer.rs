@@ -1,4 +1,4 @@
-//! Memory for bodies on their way in: blocks of one size, used again and again.
+//! Memory for bodies on their way in: blocks of one size that are reused.
 
 use std::fmt;
 use std::ops::Deref;
@@ -11,11 +11,11 @@ use crate::base::limits::BLOCK_BYTES;
 pub const BLOCK_ALIGNMENT: usize = 4096;
 
 /// At most [`BLOCK_BYTES`] of a body, in memory from which a disk takes them without a copy. Dropped,
-/// the memory goes back to the [`Blocks`] it is from, for the next block.
+/// the memory goes back to the [`Blocks`] that made it.
 pub struct Block {
     memory: Memory,
     length: usize,
-    home: Sender<Memory>,
+    pool: Sender<Memory>,
 }
 
 /// Memory of one block. It is longer than that, and what is used of it begins at an aligned address.
@@ -28,7 +28,7 @@ impl Memory {
     }
 
     fn start(&self) -> usize {
-        // Memory that cannot say its alignment serves as well, with a copy more.
+        // Memory whose alignment is unknown serves as well, with one more copy.
         let start = self.0.as_ptr().align_offset(BLOCK_ALIGNMENT);
         if start < BLOCK_ALIGNMENT { start } else { 0 }
     }
@@ -67,14 +67,14 @@ impl fmt::Debug for Block {
 
 impl Drop for Block {
     fn drop(&mut self) {
-        // Where the home is gone, so is the need.
-        self.home.send(std::mem::take(&mut self.memory)).ok();
+        // When the pool is gone, nobody needs the memory any more.
+        self.pool.send(std::mem::take(&mut self.memory)).ok();
     }
 }
 
-/// The blocks of one body: so many and no more, made when first needed.
+/// The blocks of one body: at most a fixed number, made when they are first needed.
 pub struct Blocks {
-    home: Sender<Memory>,
+    pool: Sender<Memory>,
     empty: Receiver<Memory>,
     unmade: usize,
 }
@@ -82,16 +82,16 @@ pub struct Blocks {
 impl Blocks {
     /// At most this many blocks at once.
     pub fn new(most: usize) -> Self {
-        let (home, empty) = channel();
+        let (pool, empty) = channel();
         Self {
-            home,
+            pool,
             empty,
             unmade: most,
         }
     }
 
-    /// An empty block. Waits for one to be dropped when all are in use: never call it while holding
-    /// them all.
+    /// An empty block. Waits for one to be dropped when all are in use, so a caller must not hold all
+    /// of them.
     pub fn take(&mut self) -> Block {
         let memory = match self.empty.try_recv() {
             Ok(memory) => memory,
@@ -99,12 +99,12 @@ impl Blocks {
                 self.unmade -= 1;
                 Memory::new()
             }
-            Err(_) => self.empty.recv().expect("its other end is ours, too"),
+            Err(_) => self.empty.recv().expect("the sender is in self, too"),
         };
         Block {
             memory,
             length: 0,
-            home: self.home.clone(),
+            pool: self.pool.clone(),
         }
     }
 }

@@ -7,8 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use bytes::Bytes;
 
 use super::{
-    Batch, Body, Expect, NewBody, Record, Result, Scan, Staging, Store, StoreError, StoredObject,
-    Version,
+    Batch, Body, NewBody, Record, Result, Scan, Staging, Store, StoreError, StoredObject, Version,
 };
 use crate::base::digest::{byte_count, object_id};
 use crate::base::id::{BlobId, Kind, ObjectId};
@@ -86,12 +85,7 @@ impl Store for MemoryStore {
         let mut state = self.state();
         for write in &batch.writes {
             let found = state.records.get(&write.key).map(|(version, _)| *version);
-            let fine = match write.expect {
-                Expect::Anything => true,
-                Expect::Absent => found.is_none(),
-                Expect::Version(version) => found == Some(version),
-            };
-            if !fine {
+            if !write.expect.holds(found) {
                 return Err(StoreError::Conflict {
                     key: write.key.clone(),
                 });

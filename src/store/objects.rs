@@ -1,4 +1,4 @@
-//! Objects as the layers above see them: held against their ids, small ones kept in memory.
+//! Objects as the layers above see them: compared with their ids, small ones kept in memory.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::base::id::{BlobId, Kind, ObjectId, Sha256};
 use crate::base::limits::{BLOB_CACHE_BYTES, INLINE_BYTES_MAX, READ_CHUNK_BYTES, SOUND_BLOBS_KEPT};
 use crate::base::may_block;
 
-/// A blob that was held against its id.
+/// A blob whose bytes were compared with its id.
 #[derive(Clone, Debug)]
 pub struct Blob {
     /// Length in bytes.
@@ -28,8 +28,8 @@ pub struct Blob {
 pub struct Objects {
     store: Arc<dyn Store>,
     blobs: Cache<BlobId, Blob, ByBytes>,
-    /// Large blobs that were read whole and found right since the start, as many as are kept.
-    sound: Cache<BlobId, ()>,
+    /// Large blobs that were read whole and found right since the start, the most recent ones.
+    verified: Cache<BlobId, ()>,
 }
 
 #[derive(Clone, Debug)]
@@ -53,7 +53,7 @@ impl Objects {
         Self {
             store,
             blobs: Cache::with_weighter(items, BLOB_CACHE_BYTES, ByBytes),
-            sound: Cache::new(SOUND_BLOBS_KEPT),
+            verified: Cache::new(SOUND_BLOBS_KEPT),
         }
     }
 
@@ -62,7 +62,7 @@ impl Objects {
         &self.store
     }
 
-    /// The blob if it is at hand in memory.
+    /// The blob if it is in memory.
     pub fn cached_blob(&self, id: BlobId) -> Option<Blob> {
         self.blobs.get(&id)
     }
@@ -108,10 +108,11 @@ impl Objects {
         }
     }
 
-    /// Keeps a small blob that was just committed at hand.
+    /// Keeps a small blob that was just committed in memory.
     pub fn remember_blob(&self, id: BlobId, sha256: Sha256, bytes: &Bytes) {
         if bytes.len() <= INLINE_BYTES_MAX {
-            let body = Body::Inline(bytes.clone());
+            // A copy, because a body may be a small part of the memory that its request came in.
+            let body = Body::Inline(Bytes::copy_from_slice(bytes));
             self.blobs.insert(
                 id,
                 Blob {
@@ -131,11 +132,11 @@ impl Objects {
         Ok(stored)
     }
 
-    /// Reads a large blob whole, once since the start as long as that is kept in mind, and holds it
-    /// against its id. Its file is never written in place, so what was right stays right as far as the
-    /// disk keeps it.
+    /// Reads a large blob whole and compares it with its id, unless that was done since the start and
+    /// not forgotten. Its file is never written in place: what was right stays right unless the disk
+    /// fails.
     fn check_large(&self, id: BlobId, stored: &StoredObject) -> Result<()> {
-        if self.sound.get(&id).is_some() {
+        if self.verified.get(&id).is_some() {
             return Ok(());
         }
         if may_block(|| large_body_id(stored))
@@ -144,7 +145,7 @@ impl Objects {
         {
             return Err(damaged(Kind::Blob, id.into(), "its file holds other bytes"));
         }
-        self.sound.insert(id, ());
+        self.verified.insert(id, ());
         Ok(())
     }
 }

@@ -15,7 +15,7 @@ use crate::cli::progress::Progress;
 use crate::cli::{Outcome, Result, Streams};
 use crate::manifest::check::{Checker, unreadable};
 use crate::object::node::FileEntry;
-use crate::store::sqlite::Met;
+use crate::store::sqlite::Readable;
 use crate::store::{Body, ObjectRow, Store, StoreError, StoredObject};
 
 /// What was looked at, and what is wrong with it.
@@ -156,7 +156,11 @@ impl Check<'_> {
     }
 
     /// Checks an object by its row; `entry` says what a tree says of a blob.
-    fn row<'e>(&mut self, row: Met<ObjectRow>, entry: impl Fn(BlobId) -> Option<&'e FileEntry>) {
+    fn row<'e>(
+        &mut self,
+        row: Readable<ObjectRow>,
+        entry: impl Fn(BlobId) -> Option<&'e FileEntry>,
+    ) {
         let row = match row {
             Ok(row) => row,
             Err(fault) => {

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::report;
 use super::shown::{Says, each_piece, read};
-use crate::base::id::ObjectId;
+use crate::base::id::{ObjectId, is_lower_hex};
 use crate::cli::opened::Opened;
 use crate::cli::output;
 use crate::cli::output::visible;
@@ -79,8 +79,7 @@ fn whole_id(opened: &Opened, text: &str) -> Result<ObjectId> {
     if let Ok(id) = text.parse() {
         return Ok(id);
     }
-    let is_digit = |b: u8| b.is_ascii_digit() || (b'a'..=b'f').contains(&b);
-    if !(PREFIX_DIGITS_MIN..=ID_DIGITS).contains(&text.len()) || !text.bytes().all(is_digit) {
+    if !(PREFIX_DIGITS_MIN..=ID_DIGITS).contains(&text.len()) || !is_lower_hex(text.as_bytes()) {
         let reason = format!(
             "\"{}\" must be {PREFIX_DIGITS_MIN} to {ID_DIGITS} lower-case hexadecimal digits",
             visible(text)

@@ -8,29 +8,29 @@ use std::thread::JoinHandle;
 
 use rustix::fs::{OFlags, fcntl_setfl};
 
-use super::data_folder::{Folder, sync_dir};
+use super::data_folder::{Folder, private_options, sync_dir};
 use crate::base::digest::byte_count;
 use crate::base::id::{BlobId, ObjectId};
 use crate::store::buffer::BLOCK_ALIGNMENT;
 use crate::store::{LargeBody, Result, Staging, StoreError};
 
-/// After so many bytes a staged file is written back, so that its final sync has little to do and
-/// other syncs do not wait behind it.
+/// Bytes after which a staged file is written back, so that its final sync has little to do and other
+/// syncs do not wait behind it.
 const WRITE_BACK_BYTES: u64 = 8 << 20;
 
-/// A first piece of fewer bytes goes by way of the system's memory, which answers sooner; so does the
-/// rest of the body then.
+/// A body whose first piece has fewer bytes is written through the page cache, which is faster for a
+/// small one.
 const DIRECT_BYTES_MIN: usize = 128 << 10;
 
 /// How a staged file's bytes reach the disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Way {
+enum WritePath {
     /// Nothing was written yet.
-    Open,
-    /// Straight from our memory (`O_DIRECT`): at the disk's speed, steadily, and at almost no cost.
+    Undecided,
+    /// Straight from this process's memory (`O_DIRECT`): steadily at the speed of the disk.
     /// Pieces must be aligned in memory, in the file and in length.
     Direct,
-    /// Through the system's memory: any piece, on any file system, and a copy more.
+    /// Through the page cache: pieces of any alignment, on any file system, with one more copy.
     Buffered,
 }
 
@@ -77,9 +77,9 @@ pub(super) struct StagedFile {
     folder: Folder,
     path: PathBuf,
     file: File,
-    way: Way,
-    /// Bytes written by way of the system's memory since the last write-back began.
-    fresh: u64,
+    write_path: WritePath,
+    /// Bytes written through the page cache since the last write-back began.
+    dirty: u64,
     /// The write-back under way.
     writing_back: Option<JoinHandle<io::Result<()>>>,
 }
@@ -90,12 +90,7 @@ impl StagedFile {
             let path = folder
                 .incoming()
                 .join(hex::encode(rand::random::<[u8; 16]>()));
-            let file = OpenOptions::new()
-                .read(true)
-                .write(true)
-                .create_new(true)
-                .mode(0o600)
-                .open(&path)?;
+            let file = private_options().create_new(true).open(&path)?;
             file.lock()?;
             // A sweep may have come between creation and lock; then the name is gone, and we begin anew.
             if file.metadata()?.nlink() > 0 {
@@ -103,8 +98,8 @@ impl StagedFile {
                     folder: folder.clone(),
                     path,
                     file,
-                    way: Way::Open,
-                    fresh: 0,
+                    write_path: WritePath::Undecided,
+                    dirty: 0,
                     writing_back: None,
                 });
             }
@@ -113,20 +108,22 @@ impl StagedFile {
 }
 
 impl StagedFile {
-    /// Writes the next bytes, straight to the disk while they are fit for it. Gives true if they took
-    /// the other way.
+    /// Writes the next bytes, straight to the disk as long as their alignment allows it. Gives true
+    /// if they went through the page cache.
     fn append(&mut self, bytes: &[u8]) -> io::Result<bool> {
         let aligned = |number: usize| number.is_multiple_of(BLOCK_ALIGNMENT);
-        let fit = aligned(bytes.as_ptr().addr()) && aligned(bytes.len());
-        if self.way == Way::Open && fit && bytes.len() >= DIRECT_BYTES_MIN {
-            // Where the file system knows no such way, there is the other.
-            let direct = fcntl_setfl(&self.file, OFlags::DIRECT).is_ok();
-            self.way = if direct { Way::Direct } else { Way::Buffered };
+        let direct = aligned(bytes.as_ptr().addr()) && aligned(bytes.len());
+        if self.write_path == WritePath::Undecided && direct && bytes.len() >= DIRECT_BYTES_MIN {
+            // Not every file system knows direct writes.
+            self.write_path = match fcntl_setfl(&self.file, OFlags::DIRECT) {
+                Ok(()) => WritePath::Direct,
+                Err(_) => WritePath::Buffered,
+            };
         }
-        if self.way == Way::Direct && fit {
+        if self.write_path == WritePath::Direct && direct {
             let offset = self.file.stream_position()?;
             match self.file.write_all(bytes) {
-                // Some file systems refuse only the write.
+                // Some file systems refuse only the write itself.
                 Err(e) if e.kind() == io::ErrorKind::InvalidInput => {
                     self.file.seek(SeekFrom::Start(offset))?;
                 }
@@ -138,15 +135,15 @@ impl StagedFile {
     }
 
     fn go_buffered(&mut self) -> io::Result<()> {
-        if self.way == Way::Direct {
+        if self.write_path == WritePath::Direct {
             fcntl_setfl(&self.file, OFlags::empty())?;
         }
-        self.way = Way::Buffered;
+        self.write_path = WritePath::Buffered;
         Ok(())
     }
 
-    /// Waits for the write-back under way. What it says counts: the system reports a failed write
-    /// once, and a later sync would succeed.
+    /// Waits for the write-back under way. Its error must not be dropped: the system reports a failed
+    /// write once, and a later sync would succeed.
     fn finish_write_back(&mut self) -> Result<()> {
         let ended = self.writing_back.take().map(JoinHandle::join);
         let outcome = ended.unwrap_or(Ok(Ok(())));
@@ -160,10 +157,10 @@ impl Staging for StagedFile {
     fn write(&mut self, bytes: &[u8]) -> Result<()> {
         let io = |e| StoreError::io("writing an upload", e);
         if self.append(bytes).map_err(io)? {
-            self.fresh += byte_count(bytes);
+            self.dirty += byte_count(bytes);
         }
-        if self.fresh >= WRITE_BACK_BYTES {
-            self.fresh = 0;
+        if self.dirty >= WRITE_BACK_BYTES {
+            self.dirty = 0;
             self.finish_write_back()?;
             let file = self.file.try_clone().map_err(io)?;
             self.writing_back = Some(std::thread::spawn(move || file.sync_data()));
@@ -172,7 +169,7 @@ impl Staging for StagedFile {
     }
 
     fn reread(&mut self) -> Result<Box<dyn io::Read + '_>> {
-        // Whoever reads has memory of any alignment.
+        // The memory that it is read into may have any alignment.
         self.go_buffered()
             .map_err(|e| StoreError::io("reading an upload back", e))?;
         Ok(Box::new(FromStart {
@@ -211,9 +208,9 @@ impl io::Read for FromStart<'_> {
 
 impl Drop for StagedFile {
     fn drop(&mut self) {
-        // The room is free only when nobody holds the file any more; that it failed is no news here.
+        // The space is free only when no thread has the file open; its failure matters no more.
         drop(self.finish_write_back());
-        // After publishing the name is gone; otherwise the upload was given up and leaves nothing.
+        // After publishing there is no such name; otherwise the upload was given up and leaves nothing.
         if let Err(e) = fs::remove_file(&self.path)
             && e.kind() != io::ErrorKind::NotFound
         {
@@ -222,7 +219,7 @@ impl Drop for StagedFile {
     }
 }
 
-/// Removes uploads that a crash left: those that nobody holds locked.
+/// Removes uploads that a crash left: those that no process holds locked.
 pub(super) fn sweep_incoming(folder: &Folder) -> io::Result<()> {
     for entry in fs::read_dir(folder.incoming())? {
         let entry = entry?;

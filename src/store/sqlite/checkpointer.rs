@@ -11,41 +11,42 @@ use rusqlite::wal::CheckpointMode;
 use super::spawn;
 use crate::store::Result;
 
-/// The way to the thread that copies the log into the database beside the writer. Dropped, it waits
-/// for the thread to end.
+/// The thread that copies the log into the database beside the writer. Dropped, it waits for the
+/// thread to end.
 #[derive(Debug)]
-pub(super) struct Checkpoints {
-    wishes: Option<SyncSender<()>>,
+pub(super) struct Checkpointer {
+    /// `None` only while it is dropped.
+    requests: Option<SyncSender<()>>,
     thread: Option<JoinHandle<()>>,
     copying: Arc<AtomicBool>,
 }
 
-impl Checkpoints {
+impl Checkpointer {
     pub(super) fn start(db: Connection) -> Result<Self> {
-        let (wishes, wished) = sync_channel::<()>(1);
+        let (requests, requested) = sync_channel::<()>(1);
         let copying = Arc::new(AtomicBool::new(false));
         let ended = Arc::clone(&copying);
         let thread = spawn("store-checkpoint", move || {
-            while wished.recv().is_ok() {
+            while requested.recv().is_ok() {
                 copy(&db);
                 ended.store(false, Ordering::Release);
             }
         })?;
         Ok(Self {
-            wishes: Some(wishes),
+            requests: Some(requests),
             thread: Some(thread),
             copying,
         })
     }
 
-    /// Has the log copied as far as it goes now. False when the thread is still at it.
+    /// Makes the thread copy the log as it is now. False if it is still copying.
     pub(super) fn begin(&self) -> bool {
         if self.copying.swap(true, Ordering::AcqRel) {
             return false;
         }
-        if let Some(wishes) = &self.wishes {
-            // A thread that is gone has said why.
-            let _sent = wishes.try_send(());
+        if let Some(requests) = &self.requests {
+            // A thread that has ended has logged why.
+            let _sent = requests.try_send(());
         }
         true
     }
@@ -56,16 +57,16 @@ impl Checkpoints {
     }
 }
 
-/// Copies what no reader stands in the way of.
+/// Copies the log into the database as far as no reader needs the older state.
 pub(super) fn copy(db: &Connection) {
     if let Err(e) = db.wal_checkpoint_v2(None::<&str>, CheckpointMode::PASSIVE) {
         tracing::warn!(error = %e, "a checkpoint failed");
     }
 }
 
-impl Drop for Checkpoints {
+impl Drop for Checkpointer {
     fn drop(&mut self) {
-        drop(self.wishes.take());
+        drop(self.requests.take());
         if let Some(thread) = self.thread.take()
             && thread.join().is_err()
         {

@@ -89,7 +89,7 @@ impl Folder {
         let exists =
             fs::exists(root.join("FORMAT")).map_err(|e| StoreError::io("reading FORMAT", e))?;
         if !exists {
-            refuse_foreign(root)?;
+            refuse_other_content(root)?;
         }
         let folder = if exists {
             Self::open(root)?
@@ -213,21 +213,22 @@ pub(super) fn sync_dir(dir: &Path) -> io::Result<()> {
     File::open(dir)?.sync_all()
 }
 
+/// Options that open a file to read and write; one that they make is the owner's alone.
+pub(super) fn private_options() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).mode(0o600);
+    options
+}
+
 fn private_file(path: &Path, truncate: bool) -> io::Result<File> {
-    OpenOptions::new()
-        .read(true)
-        .write(true)
-        .create(true)
-        .truncate(truncate)
-        .mode(0o600)
-        .open(path)
+    private_options().create(true).truncate(truncate).open(path)
 }
 
 fn make_dir(dir: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(dir)
 }
 
-fn refuse_foreign(root: &Path) -> Result<()> {
+fn refuse_other_content(root: &Path) -> Result<()> {
     let names = fs::read_dir(root).map_err(|e| StoreError::io("listing the data folder", e))?;
     for name in names {
         let name = name

@@ -11,33 +11,33 @@ use super::schema;
 use crate::store::{Result, Version};
 
 /// How long a write of another process may go unnoticed. A process beside the daemon waits as long
-/// before it ends, so that what it did counts when it has ended. Asking at every read instead would
-/// cost each request a tenth of its time.
+/// before it ends, so that the daemon has noticed its writes by then. Asking at every read instead
+/// would cost each request a tenth of its time.
 pub(super) const UNNOTICED_MAX: Duration = Duration::from_millis(20);
 
 /// Counts the occasions on which another process was found to have written.
 #[derive(Debug)]
-pub(super) struct Foreign {
+pub(super) struct ExternalWrites {
     found: AtomicU64,
-    /// The last version that this process wrote or took note of.
-    noted: AtomicU64,
+    /// The last version that this process wrote or observed.
+    last: AtomicU64,
     watch: Mutex<Watch>,
 }
 
 #[derive(Debug)]
 struct Watch {
     db: Connection,
-    /// What changes with every commit that another connection makes.
+    /// A number that changes with every commit of another connection.
     data_version: i64,
     looked: Instant,
 }
 
-impl Foreign {
+impl ExternalWrites {
     /// Watches the database at `path`.
     pub(super) fn new(path: &Path) -> Result<Self> {
         let db = schema::open_reader(path)?;
         let data_version = data_version(&db)?;
-        let noted = AtomicU64::new(schema::last_version(&db)?);
+        let last = AtomicU64::new(schema::last_version(&db)?);
         let looked = Instant::now();
         let watch = Mutex::new(Watch {
             db,
@@ -46,21 +46,21 @@ impl Foreign {
         });
         Ok(Self {
             found: AtomicU64::new(0),
-            noted,
+            last,
             watch,
         })
     }
 
     /// The count, at most [`UNNOTICED_MAX`] old.
     pub(super) fn found(&self) -> Result<u64> {
-        // Who holds it has looked just now, or is looking: what it finds is early enough for us.
+        // Another thread that holds it looks now: what it finds is fresh enough.
         if let Ok(mut watch) = self.watch.try_lock()
             && watch.looked.elapsed() >= UNNOTICED_MAX
         {
             let looked = Instant::now();
             let seen = data_version(&watch.db)?;
             if seen != watch.data_version {
-                self.note(schema::last_version(&watch.db)?);
+                self.observe(schema::last_version(&watch.db)?);
                 watch.data_version = seen;
             }
             watch.looked = looked;
@@ -68,16 +68,16 @@ impl Foreign {
         Ok(self.found.load(Ordering::Acquire))
     }
 
-    /// Takes note of the version that a transaction of ours begins on.
-    pub(super) fn note(&self, version: Version) {
-        if self.noted.fetch_max(version, Ordering::AcqRel) < version {
+    /// Observes the version that is the last, as a transaction of ours or a look finds it.
+    pub(super) fn observe(&self, version: Version) {
+        if self.last.fetch_max(version, Ordering::AcqRel) < version {
             self.found.fetch_add(1, Ordering::AcqRel);
         }
     }
 
-    /// Takes note of a version that we wrote ourselves, before anybody is told.
-    pub(super) fn note_own(&self, version: Version) {
-        self.noted.fetch_max(version, Ordering::AcqRel);
+    /// Records a version that this process wrote, before its commit returns.
+    pub(super) fn record_own(&self, version: Version) {
+        self.last.fetch_max(version, Ordering::AcqRel);
     }
 }
 

@@ -4,27 +4,30 @@ mod blob_files;
 mod checkpointer;
 mod data_folder;
 mod external_writes;
+mod group;
 mod object_index;
+mod readers;
 mod salvage;
 mod schema;
 mod writer;
 
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
 use rusqlite::{Connection, OptionalExtension, params};
 
 pub use data_folder::{Folder, write_durably};
-pub use salvage::Met;
+pub use salvage::Readable;
 
 use super::error::damaged;
 use super::{Batch, Body, Record, Result, Scan, Staging, Store, StoreError, StoredObject, Version};
 use crate::base::id::{Kind, ObjectId, Sha256};
 use crate::base::may_block;
-use external_writes::Foreign;
-use object_index::Index;
+use external_writes::ExternalWrites;
+use object_index::ObjectIndex;
+use readers::Readers;
 use writer::Writer;
 
 /// A store in a folder. One process, the daemon, holds the folder's lock; others may read and write
@@ -34,11 +37,11 @@ pub struct SqliteStore {
     folder: Folder,
     /// Before the writer: the connection that closes last copies the log into the database and removes
     /// it, and a reading one cannot.
-    readers: Mutex<Vec<Connection>>,
+    readers: Readers,
     /// `None` when opened for reading only: then nothing is kept that a write could make wrong.
     /// Before the writer, too.
-    foreign: Option<Arc<Foreign>>,
-    index: Arc<Index>,
+    external: Option<Arc<ExternalWrites>>,
+    index: Arc<ObjectIndex>,
     /// `None` when opened for reading only. Before the lock, so that it has ended when the next daemon
     /// may start.
     writer: Option<Writer>,
@@ -75,10 +78,10 @@ impl SqliteStore {
     pub fn open_read_only(root: &Path) -> Result<Self> {
         let folder = Folder::open(root)?;
         Ok(Self {
+            readers: Readers::new(&folder),
             folder,
             writer: None,
-            readers: Mutex::default(),
-            foreign: None,
+            external: None,
             index: Arc::default(),
             wrote: AtomicBool::new(false),
             lock: None,
@@ -87,13 +90,13 @@ impl SqliteStore {
 
     fn with_writer(folder: Folder, lock: Option<data_folder::Lock>) -> Result<Self> {
         // The writer first: it makes the tables.
-        let index = Arc::new(Index::default());
-        let (writer, foreign) = Writer::start(&folder, &index)?;
+        let index = Arc::new(ObjectIndex::default());
+        let (writer, external) = Writer::start(&folder, &index)?;
         Ok(Self {
+            readers: Readers::new(&folder),
             folder,
             writer: Some(writer),
-            readers: Mutex::default(),
-            foreign: Some(foreign),
+            external: Some(external),
             index,
             wrote: AtomicBool::new(false),
             lock,
@@ -105,18 +108,9 @@ impl SqliteStore {
         &self.folder
     }
 
-    /// Lends a reading connection; one that met an error is not kept.
+    /// Lends a connection that reads.
     fn read<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
-        may_block(|| {
-            let idle = self.readers.lock().expect("no panic while held").pop();
-            let db = match idle {
-                Some(db) => db,
-                None => schema::open_reader(&self.folder.database())?,
-            };
-            let outcome = work(&db)?;
-            self.readers.lock().expect("no panic while held").push(db);
-            Ok(outcome)
-        })
+        may_block(|| self.readers.lend(work))
     }
 }
 
@@ -213,9 +207,9 @@ impl Store for SqliteStore {
     }
 
     fn foreign_writes(&self) -> Result<u64> {
-        self.foreign
+        self.external
             .as_ref()
-            .map_or(Ok(0), |foreign| foreign.found())
+            .map_or(Ok(0), |external| external.found())
     }
 
     fn commit(&self, batch: Batch) -> Result<Version> {

@@ -1,9 +1,10 @@
-//! Where each object lies: an index that follows the objects at a distance.
+//! Where each object lies: a table in the order of the ids, and an in-memory tail of the newest
+//! objects that is merged into it in key order, as in an LSM tree.
 //!
-//! Ids are random. Entered one by one, each would dirty a page of the index, which is more to write
-//! than most objects are. So the newest objects are known by heart, here, and are entered into the
-//! index's table many at once in the order of their ids, when one page takes several. A process that
-//! opens the store, or finds that another has written, reads the ids of the rows it has not met.
+//! Ids are random. Inserted one by one, each would dirty a page of the table, which is more to write
+//! than most objects are. Merged many at once in the order of their ids, several share a page. A
+//! process that opens the store, or finds that another has written, reads the ids of the rows that it
+//! has not seen.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -14,48 +15,49 @@ use super::salvage::{PAGE_ROWS, Table, next_readable, read_page};
 use crate::base::id::ObjectId;
 use crate::base::limits::OBJECTS_UNINDEXED;
 
-/// Objects that one step enters into the table, at least.
-const ENTERED_AT_ONCE: usize = 2048;
-/// Most steps until all are entered, so that those which come meanwhile stay few.
+/// Objects that one step of a merge inserts into the table, at least.
+const MERGED_AT_ONCE: usize = 2048;
+/// Most steps of a merge, so that few objects come meanwhile.
 const STEPS_MAX: usize = 32;
 
-const NEWEST: Table = Table {
+const UNSEEN: Table = Table {
     holds: "objects",
     rows: "SELECT seq, id FROM object WHERE seq >= ?1 ORDER BY seq LIMIT ?2",
 };
 
 /// Finds the row of an object.
 #[derive(Debug, Default)]
-pub(super) struct Index {
-    newest: RwLock<Newest>,
+pub(super) struct ObjectIndex {
+    tail: RwLock<UnindexedTail>,
 }
 
+/// The rows of the newest objects, which are not in the table yet.
 #[derive(Debug, Default)]
-struct Newest {
-    /// The last row that is in the table or below; `None` before the first look.
-    upto: Option<i64>,
+struct UnindexedTail {
+    /// The last row that was seen: it is in the table or here. `None` before the first look.
+    last: Option<i64>,
     rows: HashMap<ObjectId, i64>,
 }
 
-impl Index {
+impl ObjectIndex {
     /// The row number of an object.
     pub(super) fn find(&self, db: &Connection, id: ObjectId) -> rusqlite::Result<Option<i64>> {
         if let Some(row) = self.find_known(db, id)? {
             return Ok(Some(row));
         }
         self.catch_up(db)?;
-        // Both again: another thread or process may have entered it meanwhile.
+        // Both again: another thread or process may have merged it into the table meanwhile.
         self.find_known(db, id)
     }
 
-    /// The row number of an object that was there when [`Index::catch_up`] was called.
+    /// The row number of an object that was there when [`ObjectIndex::catch_up`] was called.
     pub(super) fn find_known(
         &self,
         db: &Connection,
         id: ObjectId,
     ) -> rusqlite::Result<Option<i64>> {
-        // In this order: an object leaves the newest only when it is in the table.
-        if let Some(row) = self.newest().rows.get(&id) {
+        // In this order: an object leaves the tail only when it is in the table.
+        if let Some(row) = self.tail().rows.get(&id) {
             return Ok(Some(*row));
         }
         db.prepare_cached("SELECT seq FROM object_index WHERE id = ?1")?
@@ -71,9 +73,10 @@ impl Index {
         limit: usize,
     ) -> rusqlite::Result<Vec<ObjectId>> {
         self.catch_up(db)?;
-        let newest: Vec<_> = {
-            let newest = self.newest();
-            let ids = newest.rows.keys().copied();
+        // In this order, as above.
+        let unindexed: Vec<_> = {
+            let tail = self.tail();
+            let ids = tail.rows.keys().copied();
             ids.filter(|id| id.as_bytes().starts_with(prefix)).collect()
         };
         let mut last = prefix.to_vec();
@@ -82,40 +85,40 @@ impl Index {
             "SELECT id FROM object_index WHERE id >= ?1 AND id <= ?2 ORDER BY id LIMIT ?3",
         )?;
         let most = i64::try_from(limit).unwrap_or(i64::MAX);
-        let entered = list.query_map(params![prefix, last, most], |row| {
+        let indexed = list.query_map(params![prefix, last, most], |row| {
             Ok(ObjectId::from_bytes(row.get(0)?))
         })?;
-        let mut ids = entered.collect::<rusqlite::Result<BTreeSet<_>>>()?;
-        ids.extend(newest);
+        let mut ids = indexed.collect::<rusqlite::Result<BTreeSet<_>>>()?;
+        ids.extend(unindexed);
         Ok(ids.into_iter().take(limit).collect())
     }
 
-    /// Reads the ids of rows not met before. What cannot be read for damage is passed over: it is
-    /// missing then, and the next save of the same bytes puts it again.
+    /// Reads the ids of rows that were not seen before. Rows that cannot be read are skipped: their
+    /// objects are missing then, and the next save of the same bytes puts them again.
     pub(super) fn catch_up(&self, db: &Connection) -> rusqlite::Result<()> {
         let last = last_row(db)?.min(i64::MAX - 1);
-        if self.newest().upto.is_some_and(|upto| upto >= last) {
+        if self.tail().last.is_some_and(|seen| seen >= last) {
             return Ok(());
         }
-        let mut newest = self.newest_mut();
-        let mut from = match newest.upto {
-            Some(upto) => upto + 1,
-            None => entered_upto(db)? + 1,
+        let mut tail = self.tail_mut();
+        let mut from = match tail.last {
+            Some(seen) => seen + 1,
+            None => last_indexed(db)? + 1,
         };
         while from <= last {
             let began = from;
-            let mut met = Vec::new();
+            let mut rows = Vec::new();
             let id = |row: &rusqlite::Row<'_>| Ok(Ok(ObjectId::from_bytes(row.get(1)?)));
-            let page = read_page(db, &NEWEST, from, id, &mut met);
-            let count = met.len();
-            for (row, id) in met {
+            let page = read_page(db, &UNSEEN, from, id, &mut rows);
+            let count = rows.len();
+            for (row, id) in rows {
                 // A damaged number must neither lead back nor far ahead.
                 if !(from..=last).contains(&row) {
                     continue;
                 }
                 from = row + 1;
                 match id {
-                    Ok(id) => drop(newest.rows.insert(id, row)),
+                    Ok(id) => drop(tail.rows.insert(id, row)),
                     Err(fault) => tracing::error!(fault, "an object is lost"),
                 }
             }
@@ -125,7 +128,7 @@ impl Index {
                 Ok(()) => {}
                 Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseCorrupt) => {
                     tracing::error!(%error, from, "objects cannot be read");
-                    let Some(next) = next_readable(db, &NEWEST, from) else {
+                    let Some(next) = next_readable(db, &UNSEEN, from) else {
                         break;
                     };
                     from = next;
@@ -133,95 +136,101 @@ impl Index {
                 Err(error) => return Err(error),
             }
         }
-        newest.upto = newest.upto.max(Some(last));
+        tail.last = tail.last.max(Some(last));
         Ok(())
     }
 
-    /// Takes note of rows that a transaction of ours has put. It began with [`Index::catch_up`], and
-    /// nobody else has written meanwhile.
+    /// Adds rows that a transaction of this process has put. The transaction began with
+    /// [`ObjectIndex::catch_up`], and no other has written since.
     pub(super) fn add(&self, rows: HashMap<ObjectId, i64>) {
-        let mut newest = self.newest_mut();
-        newest.upto = newest.upto.max(rows.values().copied().max());
-        newest.rows.extend(rows);
+        let mut tail = self.tail_mut();
+        tail.last = tail.last.max(rows.values().copied().max());
+        tail.rows.extend(rows);
     }
 
-    /// True when objects are to be entered into the table.
-    pub(super) fn is_due(&self) -> bool {
-        self.newest().rows.len() >= OBJECTS_UNINDEXED
+    /// True when the tail is long enough to be merged into the table.
+    pub(super) fn is_merge_due(&self) -> bool {
+        self.tail().rows.len() >= OBJECTS_UNINDEXED
     }
 
-    /// Enters what is due into the table, a step at a time; `None` while it is little.
-    pub(super) fn entering(&self) -> Option<Entering> {
-        if !self.is_due() {
+    /// The merge of the tail into the table, `None` while it is not due.
+    pub(super) fn begin_merge(&self) -> Option<IndexMerge> {
+        if !self.is_merge_due() {
             return None;
         }
-        let newest = self.newest();
-        let upto = newest.upto?;
-        let mut rows: Vec<_> = newest.rows.iter().map(|(id, row)| (*id, *row)).collect();
-        drop(newest);
+        let tail = self.tail();
+        let last = tail.last?;
+        let mut rows: Vec<_> = tail.rows.iter().map(|(id, row)| (*id, *row)).collect();
+        drop(tail);
         rows.sort_unstable();
-        Some(Entering {
+        Some(IndexMerge {
             rows,
-            entered: 0,
-            upto,
+            merged: 0,
+            last,
         })
     }
 
-    /// Forgets rows up to this one: they are in the table.
-    fn forget(&self, upto: i64) {
-        self.newest_mut().rows.retain(|_, row| *row > upto);
+    /// Drops rows up to this one from the tail: they are in the table.
+    fn shorten_tail(&self, last: i64) {
+        self.tail_mut().rows.retain(|_, row| *row > last);
     }
 
-    fn newest(&self) -> RwLockReadGuard<'_, Newest> {
-        self.newest.read().expect("no panic while held")
+    fn tail(&self) -> RwLockReadGuard<'_, UnindexedTail> {
+        self.tail.read().expect("no panic while held")
     }
 
-    fn newest_mut(&self) -> RwLockWriteGuard<'_, Newest> {
-        self.newest.write().expect("no panic while held")
+    fn tail_mut(&self) -> RwLockWriteGuard<'_, UnindexedTail> {
+        self.tail.write().expect("no panic while held")
     }
 }
 
-/// Objects on their way into the table. Given up between two steps, it has done no harm: what was
-/// entered is entered again, which changes nothing.
+/// A merge of the tail into the table, in steps between which batches are committed. It may end after
+/// any step: the next merge inserts the same rows again, which changes nothing.
 #[derive(Debug)]
-pub(super) struct Entering {
-    /// In the order of their ids, so that one page of the table after the other fills.
+pub(super) struct IndexMerge {
+    /// In the order of the ids, so that the pages of the table fill one after the other.
     rows: Vec<(ObjectId, i64)>,
-    entered: usize,
-    upto: i64,
+    /// How many of them are in the table.
+    merged: usize,
+    /// The last row that the tail had seen when the merge began.
+    last: i64,
 }
 
-impl Entering {
-    /// Enters some more in a transaction of its own. True when that was the last.
-    pub(super) fn step(&mut self, index: &Index, db: &mut Connection) -> rusqlite::Result<bool> {
+impl IndexMerge {
+    /// Inserts some rows in a transaction of their own. True if these were the last.
+    pub(super) fn step(
+        &mut self,
+        index: &ObjectIndex,
+        db: &mut Connection,
+    ) -> rusqlite::Result<bool> {
         let tx = db.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
-        let some = self.rows.len().div_ceil(STEPS_MAX).max(ENTERED_AT_ONCE);
-        let end = (self.entered + some).min(self.rows.len());
-        self.enter(&tx, end)?;
+        let some = self.rows.len().div_ceil(STEPS_MAX).max(MERGED_AT_ONCE);
+        let end = (self.merged + some).min(self.rows.len());
+        self.insert(&tx, end)?;
         let last = end == self.rows.len();
         if last {
-            tx.execute("UPDATE indexed SET seq = max(seq, ?1)", [self.upto])?;
+            tx.execute("UPDATE indexed SET seq = max(seq, ?1)", [self.last])?;
         }
         tx.commit()?;
-        self.entered = end;
+        self.merged = end;
         if last {
-            index.forget(self.upto);
+            index.shorten_tail(self.last);
         }
         Ok(last)
     }
 
-    fn enter(&self, tx: &Transaction<'_>, end: usize) -> rusqlite::Result<()> {
-        let mut enter =
+    fn insert(&self, tx: &Transaction<'_>, end: usize) -> rusqlite::Result<()> {
+        let mut insert =
             tx.prepare_cached("INSERT OR IGNORE INTO object_index (id, seq) VALUES (?1, ?2)")?;
-        for (id, row) in &self.rows[self.entered..end] {
-            enter.execute(params![id.as_bytes(), row])?;
+        for (id, row) in &self.rows[self.merged..end] {
+            insert.execute(params![id.as_bytes(), row])?;
         }
         Ok(())
     }
 }
 
-/// The last row up to which objects are in the table.
-fn entered_upto(db: &Connection) -> rusqlite::Result<i64> {
+/// The row up to which objects are in the table.
+fn last_indexed(db: &Connection) -> rusqlite::Result<i64> {
     db.query_one("SELECT seq FROM indexed", [], |row| row.get(0))
 }
 

@@ -1,27 +1,26 @@
-//! Reading a store as far as it can be read, for those who look for damage: one damaged place hides no
-//! other. Tables are read in the order of their row numbers, which needs no index.
+//! Reading a store as far as it can be read, to find damage: one damaged place hides no other. Tables
+//! are read in the order of their row numbers, which needs no index.
 
-use std::fs;
-use std::io;
 use std::path::Path;
 
 use rusqlite::types::Type;
 use rusqlite::{Connection, Row, params};
+use walkdir::WalkDir;
 
 use super::{SqliteStore, kind_of, size_of};
 use crate::base::id::{Kind, ObjectId};
 use crate::store::error::damaged;
 use crate::store::{ObjectRow, Record, Result};
 
-/// What was met, or a sentence that says what is wrong there.
-pub type Met<T> = std::result::Result<T, String>;
+/// A value that could be read, or a sentence that says what is wrong in its place.
+pub type Readable<T> = std::result::Result<T, String>;
 
 /// Rows read at once: between two pages the log may be copied into the database.
 pub(super) const PAGE_ROWS: i64 = 1000;
-/// So many row numbers are tried one by one for the next row that can be read, more than the rows of
-/// any page of the database; then they are tried ever farther apart.
+/// Row numbers that are tried one by one for the next row that can be read: more than the rows of any
+/// page of the database. Beyond them the steps double.
 const TRIED_SINGLY: u32 = 10_000;
-/// Most faults that SQLite is asked for.
+/// Most faults that SQLite is asked to list.
 const FAULTS_MAX: i64 = 100;
 
 /// A table, by what it holds, and the statement that reads its rows from a number on.
@@ -40,8 +39,8 @@ const RECORDS: Table = Table {
     rows: "SELECT version, key, value FROM record WHERE version >= ?1 ORDER BY version LIMIT ?2",
 };
 
-/// Objects that the index should know and does not; at most as many as [`FAULTS_MAX`].
-const UNENTERED: &str = "
+/// Objects that should be in the index and are not; at most as many as [`FAULTS_MAX`].
+const UNINDEXED: &str = "
     SELECT 'object ' || lower(hex(object.id)) || ' is not in the index' FROM object
     WHERE object.seq <= (SELECT seq FROM indexed)
         AND NOT EXISTS (SELECT 1 FROM object_index WHERE object_index.id = object.id)
@@ -54,27 +53,29 @@ const MISLED: &str = "
     LIMIT 100";
 
 impl SqliteStore {
-    /// Calls with the row of every object that was there when it began. Rows that are not as they
-    /// must be are told as sentences.
-    pub fn survey_objects(&self, visit: &mut dyn FnMut(Met<ObjectRow>)) -> Result<()> {
+    /// Calls `visit` with the row of every object that was there when the survey began, and with a
+    /// sentence for each row that is not as it must be.
+    pub fn survey_objects(&self, visit: &mut dyn FnMut(Readable<ObjectRow>)) -> Result<()> {
         self.survey(&OBJECTS, object_row, visit)
     }
 
-    /// Calls with every record that was there when it began.
-    pub fn survey_records(&self, visit: &mut dyn FnMut(Met<Record>)) -> Result<()> {
+    /// Calls `visit` with every record that was there when the survey began, and with a sentence for
+    /// each that cannot be read.
+    pub fn survey_records(&self, visit: &mut dyn FnMut(Readable<Record>)) -> Result<()> {
         self.survey(&RECORDS, |row| Ok(Ok(record(row)?)), visit)
     }
 
-    /// Calls with the blob that each file below `blobs/` is named for, whether or not a row knows it.
-    pub fn survey_files(&self, visit: &mut dyn FnMut(Met<ObjectId>)) {
+    /// Calls `visit` with the blob that each file below `blobs/` is named for, whether or not a row
+    /// names it, and with a sentence for each file that has no blob's name.
+    pub fn survey_files(&self, visit: &mut dyn FnMut(Readable<ObjectId>)) {
         let blobs = self.folder.blobs();
-        each_entry(&blobs, &mut |fan| match fan {
-            Ok(fan) if fan.is_dir() => each_entry(&fan, &mut |file| {
-                visit(file.and_then(|file| named_blob(&blobs, &file)));
-            }),
-            Ok(stray) => visit(named_blob(&blobs, &stray)),
-            Err(fault) => visit(Err(fault)),
-        });
+        for entry in WalkDir::new(&blobs).min_depth(1).max_depth(2) {
+            match entry {
+                Ok(entry) if entry.depth() == 1 && entry.path().is_dir() => {}
+                Ok(entry) => visit(named_blob(&blobs, entry.path())),
+                Err(e) => visit(Err(format!("files of blobs cannot be listed: {e}"))),
+            }
+        }
     }
 
     /// What is wrong with the database itself, a sentence each: what SQLite finds when it examines all
@@ -87,7 +88,7 @@ impl SqliteStore {
                 faults.collect::<rusqlite::Result<Vec<_>>>()
             };
             let whole = format!("PRAGMA integrity_check({FAULTS_MAX})");
-            let faults = [&whole, UNENTERED, MISLED]
+            let faults = [&whole, UNINDEXED, MISLED]
                 .into_iter()
                 .flat_map(|sql| found(sql).unwrap_or_else(|e| vec![e.to_string()]))
                 .filter(|fault| fault != "ok");
@@ -98,18 +99,18 @@ impl SqliteStore {
     fn survey<T>(
         &self,
         table: &Table,
-        decode: impl Fn(&Row<'_>) -> rusqlite::Result<Met<T>>,
-        visit: &mut dyn FnMut(Met<T>),
+        decode: impl Fn(&Row<'_>) -> rusqlite::Result<Readable<T>>,
+        visit: &mut dyn FnMut(Readable<T>),
     ) -> Result<()> {
         let mut from = 0;
         loop {
-            let mut met = Vec::new();
-            let page = self.read(|db| Ok(read_page(db, table, from, &decode, &mut met)))?;
-            let last = met.iter().map(|(number, _)| *number).max();
-            for (_, one) in met {
+            let mut rows = Vec::new();
+            let page = self.read(|db| Ok(read_page(db, table, from, &decode, &mut rows)))?;
+            let last = rows.iter().map(|(number, _)| *number).max();
+            for (_, one) in rows {
                 visit(one);
             }
-            // A damaged number must not lead back to where we were.
+            // A damaged number must not lead back to an earlier row.
             match last.map(|last| last.max(from).checked_add(1)) {
                 Some(Some(beyond)) => from = beyond,
                 Some(None) => return Ok(()),
@@ -140,8 +141,8 @@ pub(super) fn read_page<T>(
     db: &Connection,
     table: &Table,
     from: i64,
-    decode: impl Fn(&Row<'_>) -> rusqlite::Result<Met<T>>,
-    met: &mut Vec<(i64, Met<T>)>,
+    decode: impl Fn(&Row<'_>) -> rusqlite::Result<Readable<T>>,
+    found: &mut Vec<(i64, Readable<T>)>,
 ) -> rusqlite::Result<()> {
     let mut list = db.prepare_cached(table.rows)?;
     let mut rows = list.query(params![from, PAGE_ROWS])?;
@@ -151,7 +152,7 @@ pub(super) fn read_page<T>(
             let holds = table.holds;
             Err(format!("{holds}: row {number} cannot be read: {e}"))
         });
-        met.push((number, one));
+        found.push((number, one));
     }
     Ok(())
 }
@@ -173,7 +174,7 @@ pub(super) fn next_readable(db: &Connection, table: &Table, from: i64) -> Option
     }
 }
 
-fn object_row(row: &Row<'_>) -> rusqlite::Result<Met<ObjectRow>> {
+fn object_row(row: &Row<'_>) -> rusqlite::Result<Readable<ObjectRow>> {
     let number: i64 = row.get(0)?;
     let id: Vec<u8> = row.get(1)?;
     let (kind, size): (i64, i64) = (row.get(2)?, row.get(3)?);
@@ -217,21 +218,8 @@ fn record(row: &Row<'_>) -> rusqlite::Result<Record> {
     Ok(Record::new(row.get(1)?, version, value.into()))
 }
 
-/// Calls with the path of every entry of a folder.
-fn each_entry(folder: &Path, visit: &mut dyn FnMut(Met<std::path::PathBuf>)) {
-    let fault = |e: io::Error| Err(format!("{} cannot be listed: {e}", folder.display()));
-    match fs::read_dir(folder) {
-        Ok(entries) => {
-            for entry in entries {
-                visit(entry.map(|entry| entry.path()).or_else(fault));
-            }
-        }
-        Err(e) => visit(fault(e)),
-    }
-}
-
 /// The blob whose file has this path.
-fn named_blob(blobs: &Path, file: &Path) -> Met<ObjectId> {
+fn named_blob(blobs: &Path, file: &Path) -> Readable<ObjectId> {
     let inside = file.strip_prefix(blobs).unwrap_or(file);
     let id = inside.to_str().and_then(|text| {
         let (fan, name) = text.split_once('/')?;

@@ -64,7 +64,7 @@ pub(super) fn open_writer(path: &Path) -> Result<Connection> {
     db.pragma_update(None, "synchronous", "FULL")?;
     db.pragma_update(None, "wal_autocheckpoint", 0)?;
     db.pragma_update(None, "journal_size_limit", WAL_FRAMES_MAX * 4096)?;
-    db.pragma_update(None, "cache_size", -32_768)?;
+    db.pragma_update(None, "cache_size", -16_384)?;
     db.pragma_update(None, "mmap_size", 0)?;
     db.execute_batch(TABLES)?;
     db.set_prepared_statement_cache_capacity(32);
@@ -91,7 +91,7 @@ pub(super) fn open_reader(path: &Path) -> Result<Connection> {
         OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX,
     )?;
     db.busy_timeout(BUSY_WAIT)?;
-    db.pragma_update(None, "cache_size", -4096)?;
+    db.pragma_update(None, "cache_size", -2048)?;
     db.pragma_update(None, "mmap_size", 0)?;
     db.set_prepared_statement_cache_capacity(32);
     Ok(db)
