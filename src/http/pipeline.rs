@@ -84,7 +84,8 @@ async fn dispatch(
     match mount {
         Mount::Read(segments) => match routed(&head.method, segments, route::read::Route::find)? {
             Routed::To(route) => {
-                read::respond(RequestContext::new(service, head, query), route, body).await
+                let context = RequestContext::new(service, head, query.last_values());
+                read::respond(context, route, body).await
             }
             Routed::Options(methods) => Ok(options(&methods)),
         },

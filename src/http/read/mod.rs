@@ -114,13 +114,12 @@ fn show(context: &RequestContext, project: &Project, resource: &Resource) -> Res
     }
 }
 
-/// Takes the parameters that some clients put into the body of a `GET`.
+/// Takes the parameters that some clients put into the body of a `GET`. A body of another type says
+/// nothing, and is not looked at.
 async fn merge_form(context: &mut RequestContext, body: &mut RequestBody) -> Result<(), Error> {
-    if body.announced() == Some(0) {
+    if body.announced() == Some(0) || !has_type(&context.head, "application/x-www-form-urlencoded")
+    {
         return Ok(());
-    }
-    if !has_type(&context.head, "application/x-www-form-urlencoded") {
-        return body.refuse();
     }
     let form = body.collect(REQUEST_TARGET_BYTES_MAX).await?;
     let form = std::str::from_utf8(&form).map_err(|_| Error::malformed("the form is not UTF-8"))?;
