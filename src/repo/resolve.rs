@@ -18,8 +18,9 @@ const CANDIDATES_MAX: usize = 1000;
 const SNAPSHOTS_SEARCHED_MAX: usize = 1000;
 
 impl Project {
-    /// The state that a reference names: a branch's head; `<branch>@v0007`; a commit id, whole or
-    /// abbreviated to no less than eight digits; without one, or `HEAD`, the default branch's head.
+    /// The state that a reference names: a branch's head, also as `refs/heads/<branch>` and
+    /// `heads/<branch>`; `<branch>@v0007`; a commit id in either case, whole or abbreviated to no less
+    /// than eight digits; without one, or `HEAD`, the default branch's head.
     ///
     /// # Errors
     /// [`Missing::Revision`]; [`Missing::Branch`] when there is no default branch.
@@ -30,22 +31,36 @@ impl Project {
                 .ok_or(Error::missing(Missing::Branch))?;
             return Ok(branch.head());
         };
-        if let Ok(name) = BranchName::parse(text) {
-            match self.branch(&name) {
-                Ok(branch) => return Ok(branch.head()),
-                Err(Error::NotFound { .. }) => {}
-                Err(other) => return Err(other),
+        if let Some(name) = text.strip_prefix("refs/heads/") {
+            let head = self.head(name)?;
+            return head.ok_or(Error::missing(Missing::Revision));
+        }
+        for name in [Some(text), text.strip_prefix("heads/")] {
+            if let Some(head) = name.map(|name| self.head(name)).transpose()?.flatten() {
+                return Ok(head);
             }
         }
         let found = match BranchName::split_snapshot(text) {
             Some((name, version)) => self
                 .branch(&name)
                 .and_then(|branch| branch.snapshot(version)),
-            None => self.by_commit(text),
+            None => self.by_commit(&text.to_ascii_lowercase()),
         };
         match found {
             Err(Error::NotFound { .. }) => Err(Error::missing(Missing::Revision)),
             other => other,
+        }
+    }
+
+    /// The head of the branch of this name, `None` if there is none.
+    fn head(&self, name: &str) -> Result<Option<Revision>> {
+        let Ok(name) = BranchName::parse(name) else {
+            return Ok(None);
+        };
+        match self.branch(&name) {
+            Ok(branch) => Ok(Some(branch.head())),
+            Err(Error::NotFound { .. }) => Ok(None),
+            Err(failed) => Err(failed),
         }
     }
 
