@@ -33,7 +33,7 @@ pub use export::export;
 pub use history::Snapshot;
 pub use import::{ImportReport, ImportStep};
 pub use listing::Listing;
-pub use patch::{Patch, patch, text_diff};
+pub use patch::{Patch, patch, patch_names, text_diff};
 pub use project::Project;
 pub use revision::{Content, EntryKind, FileView, Revision, RevisionId, TreeEntry};
 pub use save::{Applied, BatchAction, Condition, RolledBack, Saved};
