@@ -189,6 +189,7 @@ impl Branch {
             self.totals(),
             false,
         )
+        .at(self.record.snapshots + 1)
     }
 
     /// The state that a snapshot holds.
@@ -206,7 +207,8 @@ impl Branch {
             record.manifest,
             record.totals.into(),
             true,
-        ))
+        )
+        .at(version.number()))
     }
 }
 

@@ -101,6 +101,11 @@ impl Digests {
         Ok(BranchDigest::new(sha256))
     }
 
+    /// The digest of a state for a comparison within the service.
+    pub(super) fn compute(&self, branch: u64, manifest: ManifestId) -> Result<Sha256> {
+        Ok(self.computed.digest(branch, manifest)?)
+    }
+
     /// Enters many states in the index of commit ids, with one commit.
     pub(super) fn tell_all(&self, project: u64, states: &[(u64, ManifestId)]) -> Result<()> {
         let mut untold = Vec::new();

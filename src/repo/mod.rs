@@ -4,7 +4,6 @@
 //! hold a [`Project`] or a [`ProjectWriter`] is decided above.
 
 mod branch;
-mod commits;
 mod diff;
 mod digests;
 mod error;
@@ -25,12 +24,11 @@ mod writer;
 use std::sync::Arc;
 
 pub use branch::{Branch, BranchNames};
-pub use commits::{Commit, Commits};
 pub use diff::{ChangeKind, FileDifference, diff, diff_at_most};
 pub use digests::BranchDigest;
 pub use error::{Error, Missing, Result};
 pub use export::export;
-pub use history::Snapshot;
+pub use history::{Commit, Commits, Snapshot, merge_base};
 pub use import::{ImportReport, ImportStep};
 pub use listing::Listing;
 pub use patch::{Patch, patch, patch_names, text_diff};
@@ -52,6 +50,7 @@ use crate::manifest::git::TreeIds;
 use crate::store::Store;
 use crate::store::objects::Objects;
 use digests::Digests;
+use history::LastChanges;
 use save::JobLanes;
 use upload::hashing::Seats;
 
@@ -68,6 +67,7 @@ struct Shared {
     nodes: Arc<Nodes>,
     tree_ids: TreeIds,
     digests: Digests,
+    last_changes: LastChanges,
     lanes: JobLanes,
     seats: Seats,
 }
@@ -87,6 +87,7 @@ impl Projects {
                 nodes,
                 tree_ids,
                 digests,
+                last_changes: LastChanges::default(),
                 lanes,
                 seats: Seats::new(HASH_SEATS),
             }),

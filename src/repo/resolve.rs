@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::{Error, Missing, Project, Result, Revision};
 use crate::base::branch_name::BranchName;
 use crate::base::id::ManifestId;
+use crate::base::limits::SNAPSHOTS_SEARCHED_MAX;
 use crate::object::key;
 use crate::object::key::COMMIT_DIGITS;
 use crate::object::record::CommitRecord;
@@ -14,8 +15,6 @@ use crate::store::Scan;
 const ABBREVIATION_DIGITS_MIN: usize = 8;
 /// Index entries looked at for one abbreviation; more cannot be unique in any real project.
 const CANDIDATES_MAX: usize = 1000;
-/// Snapshots a branch, newest first, that are looked at for an id that nobody was told.
-const SNAPSHOTS_SEARCHED_MAX: usize = 1000;
 
 impl Project {
     /// The state that a reference names: a branch's head, also as `refs/heads/<branch>` and

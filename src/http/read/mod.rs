@@ -10,8 +10,10 @@ mod blob;
 mod branches;
 mod commits;
 mod compare;
+mod diffs;
 mod file;
 mod projects;
+mod stats;
 mod token;
 mod tree;
 
@@ -110,6 +112,8 @@ fn show(context: &RequestContext, project: &Project, resource: &Resource) -> Res
         Resource::Archive(format) => archive::send(context, project, *format),
         Resource::Commits => commits::list(context, project),
         Resource::Commit(reference) => commits::show(context, project, reference),
+        Resource::CommitDiff(reference) => commits::diff(context, project, reference),
+        Resource::CommitRefs(reference) => commits::refs(context, project, reference),
         Resource::Compare => compare::show(context, project),
     }
 }
