@@ -54,6 +54,10 @@ pub const COMPARE_COMMITS_MAX: usize = 100;
 pub const COMPARE_DIFF_BYTES_MAX: usize = 4 << 20;
 /// Longest time a comparison of two revisions spends on text diffs, in milliseconds.
 pub const COMPARE_MS_MAX: u64 = 5000;
+/// States of either history that a comparison of two revisions follows to where they part.
+pub const MERGE_BASE_STATES_MAX: usize = 10_000;
+/// Snapshots of a branch, the newest, that are searched for the last change of a file or for a state.
+pub const SNAPSHOTS_SEARCHED_MAX: usize = 1000;
 /// Nodes of trees that a search for a blob by its git id looks at.
 pub const BLOB_SEARCH_NODES_MAX: usize = 250_000;
 /// Most entries on a page of a list.
@@ -124,6 +128,10 @@ pub const SOUND_BLOBS_KEPT: usize = 100_000;
 pub const RENDERED_BYTES: u64 = 48 << 20;
 /// What a rendered answer usually takes, in bytes: the table is laid out by it.
 pub const RENDERED_USUAL_BYTES: u64 = 64 << 10;
+/// Memory for the newest steps of branches, in bytes: 48 each.
+pub const RECENT_STEPS_BYTES: u64 = 8 << 20;
+/// Memory for the last changes of files, in bytes.
+pub const LAST_CHANGES_BYTES: u64 = 8 << 20;
 /// Memory for states of the hash from which digests go on, in bytes.
 pub const DIGEST_STATES_BYTES: u64 = 16 << 20;
 /// Branch digests and git tree ids kept in memory, entries each.

@@ -13,6 +13,7 @@
 //! This layer does not know what is stored where: it reaches data only through what
 //! [`crate::access::Gate`] opened, so no handler can forget the check. What hyper refuses before a
 //! request exists (a malformed head) is answered by hyper with a bare status.
+#![doc = include_str!("contract.md")]
 
 mod admin;
 mod archive;

@@ -79,10 +79,12 @@ async fn dispatch(
     let segments = path::segments(uri.path())?;
     let segments: Vec<&str> = segments.iter().map(AsRef::as_ref).collect();
     let mount = Mount::of(&segments, service.settings.root_mount);
-    if matches!(mount, Mount::Read(_)) {
+    let is_read = matches!(mount, Mount::Read(_));
+    if is_read {
         *flavor = ApiFlavor::Read;
     }
     let query = Query::parse(uri.query().unwrap_or_default())?;
+    let query = if is_read { query.last_values() } else { query };
     let target = route::find(&head.method, mount)?;
     let context = RequestContext {
         service,

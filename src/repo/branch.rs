@@ -191,6 +191,7 @@ impl Branch {
             self.totals(),
             false,
         )
+        .at(self.record.snapshots + 1)
     }
 
     /// The state that a snapshot holds.
@@ -208,6 +209,7 @@ impl Branch {
             record.manifest,
             record.totals.into(),
             true,
-        ))
+        )
+        .at(version.number()))
     }
 }

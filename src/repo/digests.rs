@@ -102,6 +102,11 @@ impl Digests {
         Ok(BranchDigest::new(sha256))
     }
 
+    /// The digest of a state for a comparison within the service.
+    pub(super) fn compute(&self, branch: u64, manifest: ManifestId) -> Result<Sha256> {
+        Ok(self.computed.digest(branch, manifest)?)
+    }
+
     /// Enters the commit ids of many states in the index, with one commit.
     pub(super) fn publish_ids(&self, project: u64, states: &[(u64, ManifestId)]) -> Result<()> {
         let mut unpublished = Vec::new();

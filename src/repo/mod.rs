@@ -4,7 +4,6 @@
 //! hold a [`Project`] or a [`ProjectWriter`] is decided above.
 
 mod branch;
-mod commits;
 mod diff;
 mod digests;
 mod error;
@@ -23,15 +22,14 @@ mod upload;
 mod writer;
 
 pub use branch::{Branch, BranchNames};
-pub use commits::{Commit, Commits};
 pub use diff::{ChangeKind, FileDifference, diff, diff_at_most};
 pub use digests::BranchDigest;
 pub use error::{Error, Missing, Result};
 pub use export::export;
-pub use history::Snapshot;
+pub use history::{Commit, Commits, Snapshot, merge_base};
 pub use import::{ImportReport, ImportStep};
 pub use listing::Listing;
-pub use patch::{Patch, patch, text_diff};
+pub use patch::{Patch, patch, patch_names, text_diff};
 pub use project::Project;
 pub use projects::Projects;
 pub use revision::{Content, EntryKind, FileView, Revision, RevisionId, TreeEntry};

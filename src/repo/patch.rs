@@ -66,6 +66,21 @@ pub fn patch(old: Option<&FileView>, new: Option<&FileView>) -> Result<Patch> {
     })
 }
 
+/// The two lines that begin a unified diff and name its files; `old` and `new` say which of them are
+/// there. What is not there is `/dev/null`, by which `git apply` and `patch` know that a file is made
+/// or removed. As in git a tab ends a name with a space, where `patch` would end it at the space.
+pub fn patch_names(path: &str, old: bool, new: bool) -> String {
+    let end = if path.contains(' ') { "\t" } else { "" };
+    let name = |side: &str, is_there: bool| {
+        if is_there {
+            format!("{side}/{path}{end}")
+        } else {
+            "/dev/null".to_owned()
+        }
+    };
+    format!("--- {}\n+++ {}\n", name("a", old), name("b", new))
+}
+
 /// The unified text diff of one file between two states; empty where it does not differ.
 ///
 /// # Errors
@@ -86,7 +101,10 @@ pub fn text_diff(old: &Revision, new: &Revision, path: &FilePath) -> Result<Stri
     }
     match patch(before.as_ref(), after.as_ref())? {
         Patch::Text { hunks, .. } if hunks.is_empty() => Ok(hunks),
-        Patch::Text { hunks, .. } => Ok(format!("--- a/{path}\n+++ b/{path}\n{hunks}")),
+        Patch::Text { hunks, .. } => {
+            let names = patch_names(path.as_str(), before.is_some(), after.is_some());
+            Ok(names + &hunks)
+        }
         Patch::Binary => Ok("Binary files differ\n".to_owned()),
         Patch::TooLarge => Err(Error::TooLarge {
             limit_bytes: TEXT_DIFF_BYTES_MAX,

@@ -6,6 +6,7 @@ use bytes::Bytes;
 
 use super::Result;
 use super::digests::Digests;
+use super::history::LastChanges;
 use super::save::queue::SaveQueue;
 use super::save::{Job, Outcome};
 use super::upload::hashing::HashSlots;
@@ -31,6 +32,7 @@ pub(super) struct Shared {
     nodes: Arc<Nodes>,
     pub(super) tree_ids: TreeIds,
     pub(super) digests: Digests,
+    pub(super) last_changes: LastChanges,
     pub(super) saves: SaveQueue<Job, Outcome>,
     hash_slots: HashSlots,
 }
@@ -49,6 +51,7 @@ impl Projects {
                 nodes,
                 tree_ids,
                 digests,
+                last_changes: LastChanges::default(),
                 saves: SaveQueue::default(),
                 hash_slots: HashSlots::new(HASH_SLOTS),
             }),

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::{Error, Missing, Project, Result, Revision};
 use crate::base::branch_name::BranchName;
 use crate::base::id::{ManifestId, is_lower_hex};
+use crate::base::limits::SNAPSHOTS_SEARCHED_MAX;
 use crate::object::key;
 use crate::object::key::COMMIT_DIGITS;
 use crate::object::record::CommitRecord;
@@ -14,12 +15,11 @@ use crate::store::Scan;
 const ABBREVIATION_DIGITS_MIN: usize = 8;
 /// Index entries looked at for one abbreviation; more cannot be unique in any real project.
 const CANDIDATES_MAX: usize = 1000;
-/// Snapshots a branch, newest first, that are looked at for an id that nobody was told.
-const SNAPSHOTS_SEARCHED_MAX: usize = 1000;
 
 impl Project {
-    /// The state that a reference names: a branch's head; `<branch>@v0007`; a commit id, whole or
-    /// abbreviated to no less than eight digits; without one, or `HEAD`, the default branch's head.
+    /// The state that a reference names: a branch's head, also as `refs/heads/<branch>` and
+    /// `heads/<branch>`; `<branch>@v0007`; a commit id in either case, whole or abbreviated to no less
+    /// than eight digits; without one, or `HEAD`, the default branch's head.
     ///
     /// # Errors
     /// [`Missing::Revision`]; [`Missing::Branch`] when there is no default branch.
@@ -30,22 +30,36 @@ impl Project {
                 .ok_or(Error::missing(Missing::Branch))?;
             return Ok(branch.head());
         };
-        if let Ok(name) = BranchName::parse(text) {
-            match self.branch(&name) {
-                Ok(branch) => return Ok(branch.head()),
-                Err(Error::NotFound { .. }) => {}
-                Err(other) => return Err(other),
+        if let Some(name) = text.strip_prefix("refs/heads/") {
+            let head = self.head(name)?;
+            return head.ok_or(Error::missing(Missing::Revision));
+        }
+        for name in [Some(text), text.strip_prefix("heads/")] {
+            if let Some(head) = name.map(|name| self.head(name)).transpose()?.flatten() {
+                return Ok(head);
             }
         }
         let found = match BranchName::split_snapshot(text) {
             Some((name, version)) => self
                 .branch(&name)
                 .and_then(|branch| branch.snapshot(version)),
-            None => self.by_commit(text),
+            None => self.by_commit(&text.to_ascii_lowercase()),
         };
         match found {
             Err(Error::NotFound { .. }) => Err(Error::missing(Missing::Revision)),
             other => other,
+        }
+    }
+
+    /// The head of the branch of this name, `None` if there is none.
+    fn head(&self, name: &str) -> Result<Option<Revision>> {
+        let Ok(name) = BranchName::parse(name) else {
+            return Ok(None);
+        };
+        match self.branch(&name) {
+            Ok(branch) => Ok(Some(branch.head())),
+            Err(Error::NotFound { .. }) => Ok(None),
+            Err(failed) => Err(failed),
         }
     }
 

@@ -18,6 +18,7 @@ pub struct Revision {
     manifest: ManifestId,
     totals: Totals,
     fixed: bool,
+    place: Option<u64>,
 }
 
 /// Names a state for caches: equal ids, equal content.
@@ -102,7 +103,20 @@ impl Revision {
             manifest,
             totals,
             fixed,
+            place: None,
         }
+    }
+
+    /// The same state at its place in the history: the version of the snapshot that holds it, or will
+    /// hold it once the branch is changed.
+    pub(super) fn at(mut self, place: u64) -> Self {
+        self.place = Some(place);
+        self
+    }
+
+    /// Its place in the history, `None` if it was opened by its content.
+    pub(super) fn place(&self) -> Option<u64> {
+        self.place
     }
 
     /// Names the state.
@@ -137,6 +151,12 @@ impl Revision {
         shared
             .digests
             .publish_id(self.project.number(), self.branch, self.manifest)
+    }
+
+    /// The bytes of the branch digest, which nobody is told: no commit id is entered in the index.
+    pub(super) fn sha256(&self) -> Result<Sha256> {
+        let shared = &self.project.projects.shared;
+        shared.digests.compute(self.branch, self.manifest)
     }
 
     /// The branch digest if it was computed before.

@@ -153,9 +153,9 @@ fn an_archive_holds_the_revision_in_a_folder() {
     let (project, reader) = project(&daemon);
     let expected = expected(|_| true);
     for (extension, media_type, name) in [
-        ("", "application/gzip", "tar.gz"),
-        (".tar.gz", "application/gzip", "tar.gz"),
-        (".tar", "application/x-tar", "tar"),
+        ("", "application/octet-stream", "tar.gz"),
+        (".tar.gz", "application/octet-stream", "tar.gz"),
+        (".tar", "application/octet-stream", "tar"),
         (".zip", "application/zip", "zip"),
     ] {
         let answer = fetch(&reader, &project, extension);

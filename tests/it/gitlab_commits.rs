@@ -1,4 +1,4 @@
-//! States as commits, and what differs between them: contract section 5.
+//! States as commits: contract section 5.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use crate::gitlab_walk::{elements, link, target_of};
 use crate::harness::{Daemon, Project, User, branch_digest, masked};
 
 /// A project with four states: empty, `a`, `a` and `dir/b`, and another `a`.
-fn with_history(daemon: &Daemon) -> (Project, User) {
+pub(crate) fn with_history(daemon: &Daemon) -> (Project, User) {
     let project = Project::with_main(&daemon.user("alice", &[]), "acme/shop");
     project.save("main", "a", "one\n");
     project.save("main", "dir/b", "b\n");
@@ -16,7 +16,7 @@ fn with_history(daemon: &Daemon) -> (Project, User) {
 }
 
 /// The commit ids of the four states, newest first.
-fn ids() -> [String; 4] {
+pub(crate) fn ids() -> [String; 4] {
     let id = |files: &[(&str, &[u8])]| branch_digest(files)[..40].to_owned();
     [
         id(&[("a", b"two\nthree\n"), ("dir/b", b"b\n")]),
@@ -176,6 +176,63 @@ fn a_rollback_and_a_batch_are_commits() {
 }
 
 #[test]
+fn a_state_that_came_back_is_one_commit() {
+    let daemon = Daemon::start();
+    let (project, reader) = with_history(&daemon);
+    let [head, second, first, empty] = ids();
+    let rollback = project.on("main", "/rollback?to=v0003");
+    project.user.post(&rollback, &json!({})).expect_status(200);
+    let listed = elements(&reader.get(&project.read("/commits")));
+    let seen: Vec<_> = listed
+        .iter()
+        .map(|commit| (&commit["id"], &commit["parent_ids"], &commit["title"]))
+        .collect();
+    let (one, two, three) = (json!([&head]), json!([&first]), json!([&empty]));
+    assert_eq!(
+        seen,
+        [
+            (&json!(second), &one, &json!("rollback")),
+            (&json!(head), &two, &json!("save a")),
+            (&json!(first), &three, &json!("save a")),
+            (&json!(empty), &json!([]), &json!("create branch")),
+        ]
+    );
+    for commit in &listed {
+        let id = commit["id"].as_str().unwrap();
+        let alone = reader.get(&project.read(&format!("/commits/{id}"))).json();
+        assert_eq!(alone["parent_ids"], commit["parent_ids"], "{id}");
+    }
+    // What a save changed is told against what it replaced.
+    let alone = reader.get(&project.read(&format!("/commits/{head}")));
+    assert_eq!(alone.json()["stats"]["total"], 3);
+}
+
+#[test]
+fn what_is_not_below_a_commit_or_a_file_is_not_found() {
+    let daemon = Daemon::start();
+    let (project, reader) = with_history(&daemon);
+    let [head, ..] = ids();
+    for rest in [
+        "/commits/main/comments",
+        "/commits/main/statuses",
+        &format!("/commits/{head}/signature"),
+        &format!("/commits/{head}/nothing"),
+        "/files/a/blame",
+        "/tags",
+    ] {
+        let answer = reader.get(&project.read(rest));
+        answer.assert_error(404, "404 Not Found");
+    }
+    // Of a name that a proxy decoded several segments may be left.
+    let answer = reader.get(&project.read("/commits/none/such"));
+    answer.assert_error(404, "404 Commit Not Found");
+    project.add_branch("feature/x");
+    reader
+        .get(&project.read("/commits/feature/x"))
+        .expect_status(200);
+}
+
+#[test]
 fn commits_come_in_pages_without_totals() {
     let daemon = Daemon::start();
     let project = Project::with_main(&daemon.user("alice", &[]), "acme/shop");
@@ -252,122 +309,4 @@ fn a_commit_alone_tells_how_much_it_changed() {
         let answer = reader.get(&project.read(&format!("/commits/{name}")));
         answer.assert_error(404, "404 Commit Not Found");
     }
-}
-
-#[test]
-fn a_comparison_has_commits_and_diffs() {
-    let daemon = Daemon::start();
-    let (project, reader) = with_history(&daemon);
-    project.save("main", "bin", b"\xff\0\xfe");
-    let [_, second, first, _] = ids();
-    let ask = |query: &str| reader.get(&project.read(&format!("/compare?{query}")));
-    let shown = ask(&format!("from={first}&to=main&straight=true"))
-        .expect_status(200)
-        .json();
-    let titles: Vec<_> = shown["commits"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|c| &c["title"])
-        .collect();
-    assert_eq!(titles, ["save dir/b", "save a", "save bin"]);
-    assert_eq!(shown["commit"], shown["commits"][2]);
-    assert_eq!(shown["compare_timeout"], false);
-    assert_eq!(shown["compare_same_ref"], false);
-    let diff = |path: &str, text: &str, change: (bool, bool)| {
-        json!({
-            "diff": text,
-            "collapsed": false,
-            "too_large": false,
-            "new_path": path,
-            "old_path": path,
-            "a_mode": if change.0 { "0" } else { "100644" },
-            "b_mode": if change.1 { "0" } else { "100644" },
-            "new_file": change.0,
-            "renamed_file": false,
-            "deleted_file": change.1,
-            "generated_file": false,
-        })
-    };
-    assert_eq!(
-        shown["diffs"],
-        json!([
-            diff("a", "@@ -1 +1,2 @@\n-one\n+two\n+three\n", (false, false)),
-            diff(
-                "bin",
-                "Binary files a/bin and b/bin differ\n",
-                (true, false)
-            ),
-            diff("dir/b", "@@ -0,0 +1 @@\n+b\n", (true, false)),
-        ])
-    );
-
-    let back = ask(&format!("from=main@v0004&to={first}&unidiff=1")).json();
-    assert_eq!(
-        back["diffs"],
-        json!([
-            diff(
-                "a",
-                "--- a/a\n+++ b/a\n@@ -1,2 +1 @@\n-two\n-three\n+one\n",
-                (false, false)
-            ),
-            diff(
-                "dir/b",
-                "--- a/dir/b\n+++ b/dir/b\n@@ -1 +0,0 @@\n-b\n",
-                (false, true)
-            ),
-        ])
-    );
-
-    let same = ask(&format!("from={second}&to=main@v0003")).json();
-    assert_eq!(same["compare_same_ref"], true);
-    assert_eq!(same["commit"], Value::Null);
-    assert_eq!(same["commits"], json!([]));
-    assert_eq!(same["diffs"], json!([]));
-    for query in [
-        "from=none&to=main",
-        "from=main&to=none",
-        "from=main&to=01234567",
-    ] {
-        ask(query).assert_error(404, "404 Ref Not Found");
-    }
-}
-
-#[test]
-fn a_comparison_keeps_within_its_limits() {
-    let daemon = Daemon::start();
-    let project = Project::with_main(&daemon.user("alice", &[]), "acme/shop");
-    let large = "line\n".repeat(300_000);
-    let file = |number: usize| json!({ "action": "create", "file_path": format!("f{number:04}"), "content": "x\n" });
-    let mut actions: Vec<_> = (0..1100).map(file).collect();
-    actions.push(json!({ "action": "create", "file_path": "a", "content": large }));
-    for number in 0..6 {
-        let text = format!("{number}\n").repeat(500_000);
-        let path = format!("b{number}");
-        actions.push(json!({ "action": "create", "file_path": path, "content": text }));
-    }
-    let batch = json!({ "actions": actions });
-    project
-        .user
-        .post(&project.on("main", "/batch"), &batch)
-        .expect_status(200);
-    let reader = daemon.reader(&project);
-    let shown = reader.get(&project.read("/compare?from=main@v0001&to=main"));
-    let shown = shown.expect_status(200).json();
-    assert_eq!(shown["compare_timeout"], true);
-    let diffs = shown["diffs"].as_array().unwrap();
-    assert_eq!(diffs.len(), 1000);
-    assert_eq!(diffs[0]["new_path"], "a");
-    assert_eq!(
-        (&diffs[0]["too_large"], &diffs[0]["diff"]),
-        (&json!(true), &json!(""))
-    );
-    assert_eq!(diffs[1]["collapsed"], false);
-    let text = |diff: &Value| diff["diff"].as_str().unwrap().len();
-    let total: usize = diffs.iter().map(text).sum();
-    assert!(total < 8 << 20, "{total} bytes of diffs");
-    assert_eq!(
-        (&diffs[999]["collapsed"], &diffs[999]["diff"]),
-        (&json!(true), &json!(""))
-    );
 }

@@ -63,6 +63,43 @@ fn a_file_is_an_object_with_its_bytes_in_base64() {
     }
 }
 
+#[test]
+fn a_file_names_the_commit_that_changed_it_last() {
+    let daemon = Daemon::start();
+    let (project, reader) = with_file(&daemon, "a", b"A");
+    let head = || {
+        let branch = reader.get(&project.read("/branches/main")).json();
+        branch["commit"]["id"].as_str().unwrap().to_owned()
+    };
+    let assert_last = |reference: &str, expected: &str| {
+        let target = format!("{}?ref={}", file(&project, "a"), segment(reference));
+        let object = reader.get(&target).expect_status(200);
+        assert_eq!(object.json()["last_commit_id"], expected, "{reference}");
+        let raw = reader.head(&target.replace("?ref", "/raw?ref"));
+        assert_eq!(raw.header("X-Gitlab-Last-Commit-Id"), Some(expected));
+    };
+    let first = head();
+    assert_last("main", &first);
+    project.save("main", "b", "1");
+    let second = head();
+    assert_last("main", &first);
+    assert_last(&second, &first);
+    project.save("main", "a", "B");
+    let third = head();
+    assert_last("main", &third);
+    assert_last("main@v0003", &first);
+    // The file comes back to what it was, and the branch to the state it was in.
+    project.save("main", "a", "A");
+    assert_eq!(head(), second);
+    assert_last("main", &second);
+    project.save("main", "b", "2");
+    assert_last("main", &second);
+    let side = json!({ "name": "side", "from": "main" });
+    let made = project.user.post(&project.admin("/branches"), &side);
+    made.expect_status(201);
+    assert_last("side", &head());
+}
+
 /// The headers that clients read metadata from.
 fn metadata(answer: &Answer) -> Vec<(String, String)> {
     let mut headers = answer.headers.clone();

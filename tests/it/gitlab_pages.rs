@@ -132,6 +132,67 @@ fn parameters_in_a_form_stay_with_the_walk() {
     assert_paths(&found, &below);
 }
 
+#[test]
+fn a_client_may_repeat_its_parameters_beside_those_of_the_link() {
+    let daemon = Daemon::start();
+    let (project, reader) = small(&daemon);
+    for name in ["side", "test", "x/y", "z"] {
+        project.add_branch(name);
+        project.save("main", "a", name);
+    }
+    // As python-gitlab 2.4 to 3.7 walks: its own arguments are appended to every link.
+    for (list, own) in [
+        ("/branches", "per_page=2"),
+        ("/tree", "per_page=2&pagination=keyset"),
+        ("/tree", "per_page=2&ref=main"),
+        ("/commits", "per_page=2&ref_name=main"),
+    ] {
+        let mut target = project.read(&format!("{list}?{own}"));
+        let mut found = Vec::new();
+        while found.len() < 100 {
+            let answer = reader.get(&target);
+            found.extend(elements(&answer));
+            let Some(next) = link(&answer, "next") else {
+                break;
+            };
+            assert_eq!(next.matches("per_page=").count(), 1, "{next}");
+            target = format!("{}&{own}", target_of(&reader, &next));
+        }
+        let whole = reader.get(&project.read(&format!("{list}?per_page=100&ref_name=main")));
+        assert!(found.len() > 2, "{list}: more than a page");
+        assert_eq!(found, elements(&whole), "{list}?{own}");
+    }
+    let last = reader.get(&project.read("/tree?per_page=x&per_page=3&per_page=1"));
+    assert_eq!(elements(&last).len(), 1, "the last value counts");
+}
+
+#[test]
+fn a_body_that_is_no_form_says_nothing() {
+    let daemon = Daemon::start();
+    let (project, reader) = small(&daemon);
+    let target = project.read("/tree?path=");
+    let plain = reader.get(&target).expect_status(200);
+    let part = "--x\r\nContent-Disposition: form-data; name=\"path\"\r\n\r\nnone\r\n--x--\r\n";
+    for (media_type, body) in [
+        ("application/json", "{\"path\":\"none\"}"),
+        ("application/json", ""),
+        ("multipart/form-data; boundary=x", part),
+        ("text/plain", "path=none"),
+    ] {
+        let request = reader.request("GET", &target);
+        let request = request
+            .header("Content-Type", media_type)
+            .body(body.as_bytes());
+        request.send().assert_bytes(200, &plain.body);
+    }
+    let head = reader
+        .request("GET", &target)
+        .header("Transfer-Encoding", "chunked");
+    let mut connection = daemon.connect();
+    connection.send(&[&head.to_bytes()[..], b"0\r\n\r\n"].concat());
+    connection.answer().assert_bytes(200, &plain.body);
+}
+
 /// A project with a few files, and somebody who reads it.
 fn small(daemon: &Daemon) -> (Project, User) {
     let project = Project::with_main(&daemon.user("alice", &[]), "acme/shop");

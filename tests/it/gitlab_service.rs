@@ -152,6 +152,10 @@ fn a_project_is_found_by_number_and_by_name() {
             "archived": false,
             "visibility": "private",
             "creator_id": owner,
+            "permissions": {
+                "project_access": { "access_level": 20, "notification_level": 0 },
+                "group_access": null,
+            },
         })
     );
     // By number, in the spelling of gitlab4j, and as a decoding proxy leaves it.

@@ -20,6 +20,7 @@ mod gitlab_archive;
 mod gitlab_branches;
 mod gitlab_coding;
 mod gitlab_commits;
+mod gitlab_compare;
 mod gitlab_files;
 mod gitlab_links;
 mod gitlab_pages;

@@ -2,6 +2,7 @@
 
 use serde_json::json;
 
+use crate::gitlab_walk::{by_links, elements};
 use crate::harness::{ADMIN, Daemon, Project, User, masked, segment};
 
 const PROJECTS: &str = "/site-builder/api/projects";
@@ -233,4 +234,38 @@ fn public_projects_are_made_by_public_editors() {
     alice
         .get(&format!("{PROJECTS}/public%2Fforms.erp"))
         .expect_status(200);
+}
+
+#[test]
+fn projects_come_whole_or_in_pages() {
+    let daemon = Daemon::start();
+    let alice = daemon.user("alice", &[]);
+    for name in ["c", "a", "e", "b", "d"] {
+        Project::create(&alice, name);
+    }
+    let target = format!("{ADMIN}/projects");
+    let whole = alice.get(&target).expect_status(200);
+    let ids: Vec<_> = elements(&whole)
+        .iter()
+        .map(|project| project["repo_id"].as_str().unwrap().to_owned())
+        .collect();
+    assert_eq!(ids, ["a.erp", "b.erp", "c.erp", "d.erp", "e.erp"]);
+    assert_eq!(whole.header("X-Total"), Some("5"));
+    assert_eq!(whole.header("Link"), None);
+    for paging in [
+        "per_page=2",
+        "per_page=2&pagination=keyset&scope=accessible",
+    ] {
+        let found = by_links(&alice, &format!("{target}?{paging}"));
+        assert_eq!(found, elements(&whole), "{paging}");
+    }
+    let second = alice.get(&format!("{target}?page=2&per_page=2"));
+    assert_eq!(second.header("X-Total-Pages"), Some("3"));
+    assert_eq!(elements(&second)[0]["repo_id"], "c.erp");
+    let past = alice.get(&format!("{target}?page=9"));
+    past.assert_json(200, &json!([]));
+    let refused = alice.get(&format!("{target}?per_page=0"));
+    refused.assert_error(400, "per_page has a value not allowed");
+    let refused = alice.get(&format!("{target}?page=1&page=2"));
+    refused.assert_error(400, "parameter \"page\" is given twice");
 }

@@ -185,14 +185,22 @@ fn a_malformed_target_is_a_bad_request() {
     ] {
         reader.get(&project.read(rest)).assert_refused(400);
     }
-    for query in [
-        "?ref=main&ref=test",
-        "?path=a&path=b",
-        "?recursive=1&recursive=0",
+}
+
+#[test]
+fn of_a_repeated_key_the_last_value_counts_for_readers_only() {
+    let daemon = Daemon::start();
+    let (project, reader) = shop(&daemon);
+    for (repeated, last) in [
+        ("?ref=main&ref=test", "?ref=test"),
+        ("?path=none&path=", "?path="),
+        ("?recursive=maybe&recursive=1", "?recursive=1"),
     ] {
-        let target = project.read(&format!("/tree{query}"));
-        reader.get(&target).assert_refused(400);
+        let ask = |query: &str| reader.get(&project.read(&format!("/tree{query}")));
+        ask(repeated).assert_bytes(200, &ask(last).expect_status(200).body);
     }
+    let admin = project.user.get(&project.on("main", "/tree?path=&path="));
+    admin.assert_error(400, "parameter \"path\" is given twice");
 }
 
 #[test]

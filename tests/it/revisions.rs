@@ -64,7 +64,9 @@ fn a_revision_that_names_nothing_is_not_found() {
         unknown,
         &unknown[..8],
         seven,
-        "refs/heads/main",
+        "refs/heads/none",
+        "refs/heads/HEAD",
+        "heads/none",
         "main~1",
     ] {
         let answer = read(&reader, &project, reference);
@@ -76,6 +78,28 @@ fn a_revision_that_names_nothing_is_not_found() {
             answer.assert_error(404, "404 Commit Not Found");
         }
     }
+}
+
+#[test]
+fn gits_full_names_and_upper_case_ids_are_understood() {
+    let daemon = Daemon::start();
+    let (project, reader) = shop(&daemon);
+    let id = commit("one");
+    for (reference, text) in [
+        ("refs/heads/main", "two"),
+        ("heads/main", "two"),
+        (&*id.to_uppercase(), "one"),
+        (&id[..8].to_uppercase(), "one"),
+    ] {
+        let answer = read(&reader, &project, reference);
+        answer.assert_bytes(200, text.as_bytes());
+        assert_eq!(answer.header("X-Gitlab-Ref"), Some(reference));
+    }
+    // What is called so to the byte comes first.
+    project.add_branch("heads/main");
+    project.save("heads/main", "a.xml", "deeper");
+    read(&reader, &project, "heads/main").assert_bytes(200, b"deeper");
+    read(&reader, &project, "refs/heads/main").assert_bytes(200, b"two");
 }
 
 #[test]

@@ -236,12 +236,29 @@ fn malformed_heads_are_refused() {
         "GET {health} HTTP/1.1\r\n Host: {host}\r\n\r\n",
         "GET {health} HTTP/1.1\r\nHost: {host}\r\nX: a\r\n folded\r\n\r\n",
         "GET {health} HTTP/1.2\r\nHost: {host}\r\n\r\n",
-        "GET {health} HTTP/1.0\r\n\r\n",
+        "GET {health} HTTP/1.1\r\n\r\n",
+        "GET {health} HTTP/1.0\r\nHost: a b\r\n\r\n",
         "GET  {health} HTTP/1.1\r\nHost: {host}\r\n\r\n",
     ] {
         let answer = exchange(&daemon, &head.replace("{health}", HEALTH));
         assert_eq!(answer.status, 400, "{head:?}: {answer:?}");
     }
+}
+
+#[test]
+fn a_probe_of_http_1_0_needs_no_host() {
+    let daemon = Daemon::start();
+    exchange(&daemon, &format!("GET {HEALTH} HTTP/1.0\r\n\r\n")).expect_status(200);
+    let project = Project::with_main(&daemon.user("alice", &[]), "acme/shop");
+    let token = daemon.reader(&project).credential().to_owned();
+    let target = project.read("/branches?per_page=1");
+    let head = format!("GET {target} HTTP/1.0\r\nPrivate-Token: {token}\r\n\r\n");
+    let answer = exchange(&daemon, &head).expect_status(200);
+    let links = answer.header("Link").unwrap();
+    assert!(
+        links.starts_with("<http://localhost/site-builder/"),
+        "{links}"
+    );
 }
 
 #[test]

@@ -2,10 +2,13 @@
 //! as the document allows and forbids them, and every answer held against it. What it is to find and
 //! what it may do is in `schemathesis.toml`.
 //!
-//! `install` puts schemathesis into a folder outside the checkout. On a machine without it the test
+//! `install` puts the tools into a folder outside the checkout. On a machine without one its test
 //! says that it was left out; with `CI=true` that is a failure.
+//!
+//! And clients that generators make of the document, used as programs would use them (`generated`).
 #![cfg(test)]
 
+mod generated;
 #[path = "../it/harness/mod.rs"]
 #[allow(dead_code, unused_imports, reason = "the other suite uses the rest")]
 mod harness;
@@ -34,14 +37,9 @@ const SEQUENCES: &str = "examples,coverage,stateful";
 
 #[test]
 fn the_service_is_as_its_document_says() {
-    let schemathesis = installed("schemathesis/bin/schemathesis");
-    if !schemathesis.is_file() {
-        let told = "LEFT OUT, not on this machine: schemathesis; tests/openapi/install gets it";
-        assert_ne!(setting("CI").as_deref(), Some("true"), "{told}");
-        // Past the capture of a test's output: what was not tested must be seen.
-        writeln!(io::stderr(), "{told}").expect("standard error is open");
+    let Some(schemathesis) = tool("schemathesis/bin/schemathesis") else {
         return;
-    }
+    };
     let daemon = Daemon::start();
     let alice = set_stage(&daemon);
     let token = reading_token(&daemon);
@@ -106,10 +104,6 @@ fn unreached(document: &Value, log: &str) -> Vec<String> {
     paths
         .filter(|(path, _)| !path.starts_with(SECOND_MOUNT))
         .flat_map(|(path, item)| {
-            let item = item["$ref"].as_str().map_or(item, |reference| {
-                let item = document.pointer(reference.trim_start_matches('#'));
-                item.expect("references lead somewhere")
-            });
             let methods = item.as_object().expect("an object").keys();
             methods.map(move |method| (method.to_uppercase(), path))
         })
@@ -167,6 +161,19 @@ fn reading_token(daemon: &Daemon) -> String {
     let bob = daemon.user("bob", &["ROLE_SITEBUILDER_EDITOR__READONLY"]);
     let token = bob.issue(&json!({ "name": "reader", "repos": [format!("{PROJECT}.erp")] }));
     token["tokenString"].as_str().expect("a token").to_owned()
+}
+
+/// A program that `install` got; `None`, and a word about it, on a machine without it.
+fn tool(path: &str) -> Option<PathBuf> {
+    let program = installed(path);
+    if program.is_file() {
+        return Some(program);
+    }
+    let told = format!("LEFT OUT, not on this machine: {path}; tests/openapi/install gets it");
+    assert_ne!(setting("CI").as_deref(), Some("true"), "{told}");
+    // Past the capture of a test's output: what was not tested must be seen.
+    writeln!(io::stderr(), "{told}").expect("standard error is open");
+    None
 }
 
 /// A file that `install` made.

@@ -16,7 +16,7 @@ on_every_engine!(
 
 /// What a commit says, with the state itself and the one before.
 fn said(commit: &Commit) -> String {
-    let parent = commit.parent.as_ref();
+    let parent = commit.before.as_ref();
     format!(
         "{} {} at {} by {}: {} of {:?} ({:?})",
         commit.revision.id(),

@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod branches;
 #[cfg(test)]
+mod changing;
+#[cfg(test)]
 mod commits;
 #[cfg(test)]
 mod fixture;
@@ -11,9 +13,13 @@ mod import_races;
 #[cfg(test)]
 mod imports;
 #[cfg(test)]
+mod last_changes;
+#[cfg(test)]
 mod many_writers;
 #[cfg(test)]
 mod meddling;
+#[cfg(test)]
+mod parents;
 #[cfg(test)]
 mod revisions;
 #[cfg(test)]

@@ -7,6 +7,8 @@ use super::{open, writer};
 use crate::access::{Caller, Right};
 use crate::base::repo_id::RepoId;
 use crate::http::error::Error;
+use crate::http::list::pagination;
+use crate::http::list::pagination::Paging;
 use crate::http::reply::Reply;
 use crate::http::request::context::RequestContext;
 use crate::http::request::json_body;
@@ -52,7 +54,7 @@ struct NewProject {
     kind: String,
 }
 
-/// `GET /projects`
+/// `GET /projects`, whole or in GitLab's pages, by identifier.
 pub(super) fn list(context: &RequestContext, caller: &Caller) -> Result<Reply, Error> {
     let accessible = match context.query.text("scope")? {
         None => false,
@@ -63,12 +65,20 @@ pub(super) fn list(context: &RequestContext, caller: &Caller) -> Result<Reply, E
             ));
         }
     };
+    let paging = Paging::of(&context.query)?;
     let projects = context.gate().projects(caller, accessible)?;
-    let shown: Vec<_> = projects
-        .iter()
-        .map(|(project, owner)| ProjectJson::new(project, owner.clone()))
+    let list = format!("own projects/{accessible}");
+    let place = |(project, _): &(Project, String)| project.repo_id().to_string();
+    let (part, headers) = pagination::cut(context, &paging, &list, projects, place)?;
+    let shown: Vec<_> = part
+        .into_iter()
+        .map(|(project, owner)| ProjectJson::new(&project, owner))
         .collect::<Result<_, _>>()?;
-    Ok(Reply::json(StatusCode::OK, &shown))
+    let mut reply = Reply::json(StatusCode::OK, &shown);
+    for (name, value) in headers.lines() {
+        reply = reply.with(name.clone(), value.clone());
+    }
+    Ok(reply)
 }
 
 /// `POST /projects`

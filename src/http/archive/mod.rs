@@ -50,11 +50,10 @@ impl Format {
         }
     }
 
-    /// Its media type.
+    /// The media type that GitLab sends it as: clients take some of the exact ones for text.
     pub(super) const fn media_type(self) -> &'static str {
         match self {
-            Self::Tar => "application/x-tar",
-            Self::TarGz => "application/gzip",
+            Self::Tar | Self::TarGz => "application/octet-stream",
             Self::Zip => "application/zip",
         }
     }

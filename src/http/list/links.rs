@@ -36,7 +36,7 @@ pub(in crate::http) fn page_url(context: &RequestContext, page: &[(&str, &str)])
             c => url.extend(utf8_percent_encode(c.encode_utf8(&mut [0; 4]), UNRESERVED)),
         }
     }
-    let kept = context.query.merged().filter(|(key, value)| {
+    let kept = context.query.pairs().filter(|(key, value)| {
         !PAGE_KEYS.contains(key)
             && !TOKEN_KEYS.contains(key)
             && Secret::parse(value.as_bytes()).is_none()

@@ -45,13 +45,49 @@ pub(in crate::http) async fn respond(
     .await
 }
 
-/// Puts the parts together.
+/// Where the Read API is mounted, and where it is once more.
+const READ_MOUNTS: [&str; 2] = [
+    "/site-builder/api/erp-config/",
+    "/site-builder/api/erp-config/api/v4/",
+];
+
+/// Paths of the Read API that answer as another, with their own operation ids.
+const ALIASES: [(&str, &str, &str); 2] = [
+    ("metadata", "version", "readMetadata"),
+    (
+        "projects/{repo_id}/repository/archive.tar.gz",
+        "projects/{repo_id}/repository/archive",
+        "readTarGz",
+    ),
+];
+
+/// Puts the parts together, and writes out in full what the Read API has more than once: generators of
+/// clients pass over paths that only refer to others.
 fn document() -> Value {
     let mut whole = Value::Null;
     for part in PARTS {
         let part = serde_json::from_str(part).expect("the tests read every part");
         merge(&mut whole, part);
     }
+    let paths = whole["paths"].as_object_mut();
+    let paths = paths.expect("the paths are an object");
+    let [mount, second] = READ_MOUNTS;
+    for (alias, path, id) in ALIASES {
+        let mut item = paths[&format!("{mount}{path}")].clone();
+        item["get"]["operationId"] = id.into();
+        paths.insert(format!("{mount}{alias}"), item);
+    }
+    let once_more: Vec<_> = paths
+        .iter()
+        .filter_map(|(path, item)| {
+            let path = format!("{second}{}", path.strip_prefix(mount)?);
+            let mut item = item.clone();
+            let id = item["get"]["operationId"].as_str().unwrap_or_default();
+            item["get"]["operationId"] = format!("{id}V4").into();
+            Some((path, item))
+        })
+        .collect();
+    paths.extend(once_more);
     whole
 }
 

@@ -22,7 +22,7 @@ const DOCUMENT: &str = "/site-builder/api/openapi.json";
 fn operations(document: &Value) -> Vec<(String, &Value)> {
     let mut operations = Vec::new();
     for (path, item) in document["paths"].as_object().unwrap() {
-        for (method, operation) in followed(document, item).as_object().unwrap() {
+        for (method, operation) in item.as_object().unwrap() {
             operations.push((format!("{} {path}", method.to_uppercase()), operation));
         }
     }
@@ -160,10 +160,47 @@ fn references_lead_somewhere_and_nothing_is_left_over() {
 #[test]
 fn names_are_unique_and_the_version_is_the_packages() {
     let document = document();
-    let ids: Vec<_> = operations(&document)
-        .into_iter()
-        .filter_map(|(_, operation)| operation["operationId"].as_str())
-        .collect();
-    assert_eq!(ids.iter().collect::<BTreeSet<_>>().len(), ids.len());
+    let mut ids = BTreeSet::new();
+    for (name, operation) in operations(&document) {
+        let id = operation["operationId"].as_str();
+        let id = id.unwrap_or_else(|| panic!("{name} has no operation id"));
+        assert!(ids.insert(id), "{id} is there twice");
+    }
     assert_eq!(document["info"]["version"], env!("CARGO_PKG_VERSION"));
+}
+
+/// What stops a generator of clients, or makes it leave an operation out.
+#[test]
+fn nothing_is_there_that_generators_stumble_over() {
+    fn check(place: &str, value: &Value) {
+        let Some(fields) = value.as_object() else {
+            let items = value.as_array().into_iter().flatten();
+            items.for_each(|item| check(place, item));
+            return;
+        };
+        if fields.get("type").is_some_and(|kind| kind == "array") {
+            assert!(fields.contains_key("items"), "{place}: an array of what?");
+        }
+        for keyword in ["enum", "const"] {
+            let has_type = fields.contains_key("type") || !fields.contains_key(keyword);
+            // A property may be called so.
+            let is_schema = fields.get(keyword).is_some_and(|value| !value.is_object());
+            assert!(has_type || !is_schema, "{place}: {keyword} of which type?");
+        }
+        if let Some(values) = fields.get("enum").and_then(Value::as_array) {
+            let folded: BTreeSet<_> = values
+                .iter()
+                .map(|value| value.to_string().to_lowercase())
+                .collect();
+            assert_eq!(folded.len(), values.len(), "{place}: they differ in case");
+        }
+        for (name, value) in fields {
+            check(&format!("{place}/{name}"), value);
+        }
+    }
+    let document = document();
+    for (path, item) in document["paths"].as_object().unwrap() {
+        assert!(item.get("$ref").is_none(), "{path} refers to another");
+    }
+    check("", &document);
 }

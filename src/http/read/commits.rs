@@ -1,12 +1,14 @@
-//! `GET /projects/<project>/repository/commits` and `…/commits/<reference>`
+//! `GET /projects/<project>/repository/commits`, `…/commits/<reference>`, and its `/diff` and `/refs`
 
 use serde::Serialize;
 
-use super::compare::stats;
+use super::diffs;
+use super::stats::{StatsJson, stats};
 use crate::base::clock::Timestamp;
 use crate::base::file_path::FilePath;
-use crate::base::limits::PAGE_ENTRIES_USUAL;
+use crate::base::limits::{COMPARE_FILES_MAX, PAGE_ENTRIES_USUAL};
 use crate::http::error::Error;
+use crate::http::list::pagination;
 use crate::http::list::pagination::{PageHeaders, Paging};
 use crate::http::reply::json;
 use crate::http::reply::{Freshness, Reply};
@@ -15,7 +17,7 @@ use crate::http::request::params;
 use crate::http::request::query::Query;
 use crate::http::shape::commit::CommitJson;
 use crate::repo;
-use crate::repo::{Commit, Missing, Project};
+use crate::repo::{Branch, Commit, FileDifference, Missing, Project};
 
 /// Which commits are listed.
 #[derive(Debug)]
@@ -132,14 +134,6 @@ struct LoneCommitJson {
     last_pipeline: Option<&'static str>,
 }
 
-/// Lines that a commit added and removed.
-#[derive(Clone, Copy, Debug, Default, Serialize)]
-pub(super) struct StatsJson {
-    pub(super) additions: u64,
-    pub(super) deletions: u64,
-    pub(super) total: u64,
-}
-
 /// Shows the commit that a commit id, a branch or a snapshot names, with how many lines it changed
 /// unless `stats` says no.
 pub(super) fn show(
@@ -147,11 +141,8 @@ pub(super) fn show(
     project: &Project,
     reference: &str,
 ) -> Result<Reply, Error> {
-    let reference = params::reference(Some(reference))?;
     let with_stats = context.query.text("stats")?.is_none() || context.query.flag("stats")?;
-    let commit = project
-        .commit(reference)
-        .map_err(|error| Error::from(error).revision_as("404 Commit Not Found"))?;
+    let commit = named(project, reference)?;
     let shown = LoneCommitJson {
         commit: CommitJson::new(context, project, &commit)?,
         stats: with_stats.then(|| stats(&commit)).transpose()?,
@@ -165,5 +156,83 @@ pub(super) fn show(
         &shown,
         Freshness::Moving,
         &[],
+    ))
+}
+
+/// The commit that a reference names.
+fn named(project: &Project, reference: &str) -> Result<Commit, Error> {
+    let commit = project.commit(params::reference(Some(reference))?);
+    commit.map_err(|error| Error::from(error).revision_as("404 Commit Not Found"))
+}
+
+/// Lists the files that a commit changed, with their diffs. The first commit of a branch changed none,
+/// as in its [`stats`].
+///
+/// # Limits
+/// The first 1,000 files; diffs as [`diffs::shown`].
+pub(super) fn diff(
+    context: &RequestContext,
+    project: &Project,
+    reference: &str,
+) -> Result<Reply, Error> {
+    let paging = Paging::of(&context.query)?;
+    let unidiff = context.query.flag("unidiff")?;
+    let commit = named(project, reference)?;
+    let differences = match &commit.before {
+        Some(before) => repo::diff_at_most(before, &commit.revision, COMPARE_FILES_MAX)?,
+        None => Vec::new(),
+    };
+    let list = format!("diff/{}/{}", project.number(), commit.revision.id());
+    let place = |difference: &FileDifference| difference.path.clone();
+    let (part, headers) = pagination::cut(context, &paging, &list, differences, place)?;
+    let shown = diffs::shown(&part, unidiff)?;
+    Ok(json::respond(
+        context.headers(),
+        &shown,
+        Freshness::Moving,
+        headers.lines(),
+    ))
+}
+
+/// A branch or tag that a commit is in.
+#[derive(Debug, Serialize)]
+struct RefJson<'a> {
+    r#type: &'static str,
+    name: &'a str,
+}
+
+/// Lists the branches whose history a commit is in, by name; with `type=tag` none, for there are none.
+pub(super) fn refs(
+    context: &RequestContext,
+    project: &Project,
+    reference: &str,
+) -> Result<Reply, Error> {
+    let paging = Paging::of(&context.query)?;
+    let with_branches = match context.query.text("type")? {
+        None | Some("all" | "branch") => true,
+        Some("tag") => false,
+        Some(_) => return Err(Error::malformed("type does not have a valid value")),
+    };
+    let commit = named(project, reference)?;
+    let branches = if with_branches {
+        project.branches_with(&commit.revision)?
+    } else {
+        Vec::new()
+    };
+    let list = format!("refs/{}/{}", project.number(), commit.revision.id());
+    let place = |branch: &Branch| branch.name().to_string();
+    let (part, headers) = pagination::cut(context, &paging, &list, branches, place)?;
+    let shown: Vec<_> = part
+        .iter()
+        .map(|branch| RefJson {
+            r#type: "branch",
+            name: branch.name().as_str(),
+        })
+        .collect();
+    Ok(json::respond(
+        context.headers(),
+        &shown,
+        Freshness::Moving,
+        headers.lines(),
     ))
 }

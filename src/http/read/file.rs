@@ -46,8 +46,8 @@ impl<'a> Opened<'a> {
     /// The answer with what GitLab tells about a file in headers.
     fn described(&self, reply: Reply, sha256: Sha256) -> Result<Reply, Error> {
         let digest = self.revision.digest()?;
+        let last_change = self.revision.last_change(&self.path)?;
         let text = |text: String| header(&text);
-        let commit_id = header(digest.commit_id());
         let (path, file) = (&self.path, &self.file);
         Ok(reply
             .with(named("x-gitlab-file-name"), header(path.name()))
@@ -60,8 +60,11 @@ impl<'a> Opened<'a> {
                 header(self.reference.unwrap_or("HEAD")),
             )
             .with(named("x-gitlab-blob-id"), text(file.git_id().to_string()))
-            .with(named("x-gitlab-commit-id"), commit_id.clone())
-            .with(named("x-gitlab-last-commit-id"), commit_id)
+            .with(named("x-gitlab-commit-id"), header(digest.commit_id()))
+            .with(
+                named("x-gitlab-last-commit-id"),
+                header(last_change.commit_id()),
+            )
             .with(
                 named("x-gitlab-execute-filemode"),
                 header(if file.is_executable() {
@@ -104,8 +107,7 @@ struct FileJson<'a> {
     r#ref: &'a str,
     blob_id: GitId,
     commit_id: &'a str,
-    /// The commit that is read: which one changed the file last would take a search of all before it.
-    /// It never stays when the file changes.
+    /// The commit that changed the file last.
     last_commit_id: &'a str,
     execute_filemode: bool,
 }
@@ -120,6 +122,7 @@ pub(super) fn show(
     let content = opened.file.content()?;
     let sha256 = content.sha256;
     let digest = opened.revision.digest()?;
+    let last_change = opened.revision.last_change(&opened.path)?;
     let object = FileJson {
         file_name: opened.path.name(),
         file_path: opened.path.as_str(),
@@ -129,7 +132,7 @@ pub(super) fn show(
         r#ref: opened.reference.unwrap_or("HEAD"),
         blob_id: opened.file.git_id(),
         commit_id: digest.commit_id(),
-        last_commit_id: digest.commit_id(),
+        last_commit_id: last_change.commit_id(),
         execute_filemode: opened.file.is_executable(),
     };
     let reply = base64_json::respond(context, &object, content, opened.freshness());

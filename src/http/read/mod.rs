@@ -10,8 +10,10 @@ mod blob;
 mod branches;
 mod commits;
 mod compare;
+mod diffs;
 mod file;
 mod projects;
+mod stats;
 mod token;
 mod tree;
 
@@ -110,17 +112,18 @@ fn show(context: &RequestContext, project: &Project, resource: &Resource) -> Res
         Resource::Archive(format) => archive::send(context, project, *format),
         Resource::Commits => commits::list(context, project),
         Resource::Commit(reference) => commits::show(context, project, reference),
+        Resource::CommitDiff(reference) => commits::diff(context, project, reference),
+        Resource::CommitRefs(reference) => commits::refs(context, project, reference),
         Resource::Compare => compare::show(context, project),
     }
 }
 
-/// Takes the parameters that some clients put into the body of a `GET`.
+/// Takes the parameters that some clients put into the body of a `GET`. A body of another type says
+/// nothing, and is not looked at.
 async fn merge_form(context: &mut RequestContext, body: &mut RequestBody) -> Result<(), Error> {
-    if body.announced() == Some(0) {
+    if body.announced() == Some(0) || !has_type(&context.head, "application/x-www-form-urlencoded")
+    {
         return Ok(());
-    }
-    if !has_type(&context.head, "application/x-www-form-urlencoded") {
-        return body.refuse();
     }
     let form = body.collect(REQUEST_TARGET_BYTES_MAX).await?;
     let form = std::str::from_utf8(&form).map_err(|_| Error::malformed("the form is not UTF-8"))?;

@@ -40,7 +40,31 @@ struct ProjectJson<'a> {
     archived: bool,
     visibility: &'static str,
     creator_id: u64,
+    permissions: PermissionsJson,
 }
+
+/// What the holder of the token may do.
+#[derive(Debug, Serialize)]
+struct PermissionsJson {
+    project_access: AccessJson,
+    /// There are no groups to be a member of.
+    group_access: Option<AccessJson>,
+}
+
+#[derive(Debug, Serialize)]
+struct AccessJson {
+    access_level: u32,
+    notification_level: u32,
+}
+
+/// GitLab's "Reporter", who may read everything: publishers see that they cannot push.
+const READ_ONLY: PermissionsJson = PermissionsJson {
+    project_access: AccessJson {
+        access_level: 20,
+        notification_level: 0,
+    },
+    group_access: None,
+};
 
 #[derive(Debug, Serialize)]
 struct NamespaceJson<'a> {
@@ -106,6 +130,7 @@ impl<'a> ProjectJson<'a> {
                 "private"
             },
             creator_id: project.owner(),
+            permissions: READ_ONLY,
         })
     }
 }

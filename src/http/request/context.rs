@@ -43,19 +43,13 @@ impl RequestContext {
         base_url::base_url(&self.head.headers, self.peer, self.settings())
     }
 
-    /// The address that was asked for, with all parameters, those of a form too. Two requests with the
-    /// same address get the same links.
+    /// The address that was asked for, with all parameters, those of a form too, in a form for
+    /// comparison: two requests with the same get the same links.
     pub(in crate::http) fn url(&self) -> String {
         let mut url = self.base_url();
-        url.push_str(
-            self.head
-                .uri
-                .path_and_query()
-                .map_or("/", |both| both.as_str()),
-        );
-        for (key, value) in self.query.form() {
-            // No target holds a line break.
-            let _infallible = write!(url, "\n{}\n{key}{value}", key.len());
+        url.push_str(self.head.uri.path());
+        for (key, value) in self.query.pairs() {
+            let _infallible = write!(url, "\n{} {} {key}{value}", key.len(), value.len());
         }
         url
     }

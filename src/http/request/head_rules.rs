@@ -3,7 +3,7 @@
 
 use hyper::header::{AUTHORIZATION, EXPECT, HOST, HeaderName, ORIGIN, TRANSFER_ENCODING};
 use hyper::http::request::Parts;
-use hyper::{HeaderMap, Method};
+use hyper::{HeaderMap, Method, Version};
 
 use crate::base::limits::{HEADER_LINES_MAX, REQUEST_TARGET_BYTES_MAX};
 use crate::http::error::Error;
@@ -81,13 +81,16 @@ fn once(headers: &HeaderMap, name: &HeaderName) -> Result<(), Error> {
     Ok(())
 }
 
-/// Wants exactly one well-formed `Host`, and an absolute target to name the same.
+/// Wants exactly one well-formed `Host`, and an absolute target to name the same. HTTP/1.0 has no
+/// such header, and probes of that version send none.
 fn check_host(head: &Parts) -> Result<(), Error> {
     once(&head.headers, &HOST)?;
-    let host = head
-        .headers
-        .get(HOST)
-        .ok_or_else(|| Error::malformed("header Host is missing"))?;
+    let Some(host) = head.headers.get(HOST) else {
+        return match head.version {
+            Version::HTTP_09 | Version::HTTP_10 => Ok(()),
+            _ => Err(Error::malformed("header Host is missing")),
+        };
+    };
     if !is_host(host.as_bytes()) {
         return Err(Error::malformed("header Host is malformed"));
     }

@@ -66,7 +66,7 @@ pub(in crate::http) fn reference(text: Option<&str>) -> Result<Option<&str>, Err
     if reference == "HEAD" || could_be_commit || BranchName::split_snapshot(reference).is_some() {
         return Ok(text);
     }
-    BranchName::parse(reference)?;
+    BranchName::parse(reference.strip_prefix("refs/heads/").unwrap_or(reference))?;
     Ok(text)
 }
 
@@ -101,11 +101,29 @@ mod tests {
     #[test]
     fn references_have_the_forms_of_the_contract() {
         let hex = "0".repeat(40);
-        for text in ["main", "feature/x", "main@v0007", "HEAD", "0123abcd", &hex] {
+        for text in [
+            "main",
+            "feature/x",
+            "heads/main",
+            "refs/heads/main",
+            "main@v0007",
+            "HEAD",
+            "0123abcd",
+            "0123ABCD",
+            &hex,
+        ] {
             assert_eq!(reference(Some(text)).unwrap(), Some(text));
         }
         assert_eq!(reference(None).unwrap(), None);
-        for text in ["a..b", "main@v7", "refs/heads/main", "a b", "x~1", "-x"] {
+        for text in [
+            "a..b",
+            "main@v7",
+            "refs/main",
+            "refs/heads/",
+            "a b",
+            "x~1",
+            "-x",
+        ] {
             assert!(reference(Some(text)).is_err(), "{text} was accepted");
         }
     }

@@ -1,6 +1,7 @@
 //! The query of a request, and a form, which has the same syntax.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 use super::path::decode;
 use crate::http::error::Error;
@@ -9,8 +10,6 @@ use crate::http::error::Error;
 #[derive(Debug, Default)]
 pub(in crate::http) struct Query {
     pairs: Vec<(String, String)>,
-    /// Pairs of a form in the body of a `GET`; the query wins over them.
-    form: Vec<(String, String)>,
 }
 
 impl Query {
@@ -21,13 +20,30 @@ impl Query {
     pub(in crate::http) fn parse(text: &str) -> Result<Self, Error> {
         Ok(Self {
             pairs: pairs(text)?,
-            form: Vec::new(),
         })
     }
 
-    /// Adds the pairs of a form that came as the body of a `GET` (contract section 1).
+    /// The same query with only the last value of each key: what the Read API reads, as GitLab does.
+    /// Links to further pages repeat each key once, however often a client adds its own.
+    pub(in crate::http) fn last_values(mut self) -> Self {
+        let mut seen = HashSet::with_capacity(self.pairs.len());
+        let mut last = vec![false; self.pairs.len()];
+        for (at, (key, _)) in self.pairs.iter().enumerate().rev() {
+            last[at] = seen.insert(key.as_str());
+        }
+        let mut last = last.into_iter();
+        self.pairs.retain(|_| last.next().unwrap_or(true));
+        self
+    }
+
+    /// Adds those pairs of a form, the body of a `GET`, whose keys the query does not have (contract
+    /// section 1).
     pub(in crate::http) fn merge_form(&mut self, text: &str) -> Result<(), Error> {
-        self.form = pairs(text)?;
+        let form = Self::parse(text)?.last_values();
+        let known: HashSet<_> = self.pairs.iter().map(|(key, _)| key.clone()).collect();
+        let new = form.pairs.into_iter();
+        self.pairs
+            .extend(new.filter(|(key, _)| !known.contains(key)));
         Ok(())
     }
 
@@ -65,19 +81,10 @@ impl Query {
         }
     }
 
-    /// The pairs of the form.
-    pub(in crate::http) fn form(&self) -> &[(String, String)] {
-        &self.form
-    }
-
-    /// All pairs that count: those of the query, and of the form those whose keys it does not have.
-    pub(in crate::http) fn merged(&self) -> impl Iterator<Item = (&str, &str)> {
-        let in_query = |key: &str| self.pairs.iter().any(|(name, _)| name == key);
-        let form = self.form.iter().filter(move |(key, _)| !in_query(key));
-        self.pairs
-            .iter()
-            .chain(form)
-            .map(|(key, value)| (key.as_str(), value.as_str()))
+    /// All pairs, those of a form after those of the query.
+    pub(in crate::http) fn pairs(&self) -> impl Iterator<Item = (&str, &str)> {
+        let pairs = self.pairs.iter();
+        pairs.map(|(key, value)| (key.as_str(), value.as_str()))
     }
 
     /// Refuses keys that a route of the Admin API does not know.
@@ -95,18 +102,14 @@ impl Query {
     }
 
     fn value(&self, key: &str) -> Result<Option<&str>, Error> {
-        for pairs in [&self.pairs, &self.form] {
-            let mut found = pairs.iter().filter(|(name, _)| name == key);
-            if let Some((_, value)) = found.next() {
-                if found.next().is_some() {
-                    return Err(Error::Malformed(format!(
-                        "parameter \"{key}\" is given twice"
-                    )));
-                }
-                return Ok(Some(value));
-            }
+        let mut found = self.pairs.iter().filter(|(name, _)| name == key);
+        let first = found.next().map(|(_, value)| value.as_str());
+        if found.next().is_some() {
+            return Err(Error::Malformed(format!(
+                "parameter \"{key}\" is given twice"
+            )));
         }
-        Ok(None)
+        Ok(first)
     }
 }
 
@@ -164,6 +167,17 @@ mod tests {
         assert!(query.text("ref").is_err());
         assert!(query.only(&["ref"]).is_err());
         assert!(query.only(&["ref", "x"]).is_ok());
+    }
+
+    #[test]
+    fn of_last_values_each_key_is_there_once() {
+        let mut query = Query::parse("page=2&x=1&page=3&ref=&x=2&ref").unwrap();
+        query.pairs.push(("page".to_owned(), "4".to_owned()));
+        let mut query = query.last_values();
+        query.merge_form("page=5&y=1&y=2").unwrap();
+        let pairs: Vec<_> = query.pairs().collect();
+        assert_eq!(pairs, [("x", "2"), ("ref", ""), ("page", "4"), ("y", "2")]);
+        assert_eq!(query.text("page").unwrap(), Some("4"));
     }
 
     #[test]

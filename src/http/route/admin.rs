@@ -192,7 +192,7 @@ impl Route {
     /// The query parameters it knows; others are refused.
     pub(in crate::http) fn parameters(&self) -> &'static [&'static str] {
         match self {
-            Self::Projects => &["scope"],
+            Self::Projects => &["scope", "page", "per_page", "pagination", "page_token"],
             Self::Tree { .. } => &["path", "recursive"],
             Self::Batch { .. } => &["path"],
             Self::History { .. } => &["limit", "before"],

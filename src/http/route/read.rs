@@ -47,9 +47,25 @@ pub(in crate::http) enum Resource {
     Commits,
     /// `commits/<reference>`
     Commit(String),
+    /// `commits/<reference>/diff`
+    CommitDiff(String),
+    /// `commits/<reference>/refs`
+    CommitRefs(String),
     /// `compare`
     Compare,
 }
+
+/// What GitLab has below a commit and this service has not: no name of a branch that a proxy decoded.
+const NOT_BELOW_COMMITS: [&str; 8] = [
+    "cherry_pick",
+    "comments",
+    "discussions",
+    "merge_requests",
+    "revert",
+    "sequence",
+    "signature",
+    "statuses",
+];
 
 impl Route {
     /// The route with this method and these decoded segments below the mount.
@@ -106,11 +122,31 @@ impl Resource {
             ["blobs", sha, "raw"] => Self::RawBlob(owned(sha)),
             // As with projects, one segment is the strict form.
             ["branches", name @ ..] => Self::Branch(name.join("/")),
-            ["commits", reference @ ..] => Self::Commit(reference.join("/")),
+            ["commits", reference @ ..] => Self::commit(reference)?,
             ["files", path] => Self::File(owned(path)),
+            ["files", _, .., "blame"] => return None,
             ["files", path @ .., "raw"] => Self::Raw(path.join("/")),
             ["files", path @ ..] if !path.is_empty() => Self::File(path.join("/")),
             _ => return None,
+        })
+    }
+
+    /// One segment is the strict form of a name here, too, and a commit id never has more.
+    fn commit(segments: &[&str]) -> Option<Self> {
+        let (name, what) = match segments {
+            [name @ .., what @ ("diff" | "refs")] if !name.is_empty() => (name, Some(*what)),
+            [_, .., last] if NOT_BELOW_COMMITS.contains(last) => return None,
+            name => (name, None),
+        };
+        let is_id = |text: &str| text.len() == 40 && text.bytes().all(|b| b.is_ascii_hexdigit());
+        if name.len() > 1 && is_id(name[0]) {
+            return None;
+        }
+        let name = name.join("/");
+        Some(match what {
+            Some("diff") => Self::CommitDiff(name),
+            Some(_) => Self::CommitRefs(name),
+            None => Self::Commit(name),
         })
     }
 }
@@ -159,6 +195,12 @@ crate::http::openapi::templates! {
     ],
     Self::Repository { resource: Resource::Commit(_), .. } => [
         "GET /projects/{repo_id}/repository/commits/{sha}",
+    ],
+    Self::Repository { resource: Resource::CommitDiff(_), .. } => [
+        "GET /projects/{repo_id}/repository/commits/{sha}/diff",
+    ],
+    Self::Repository { resource: Resource::CommitRefs(_), .. } => [
+        "GET /projects/{repo_id}/repository/commits/{sha}/refs",
     ],
     Self::Repository { resource: Resource::Compare, .. } => [
         "GET /projects/{repo_id}/repository/compare",
@@ -235,6 +277,14 @@ mod tests {
             ("projects p.erp repository files raw", file("raw")),
             ("projects p.erp repository files raw raw", raw("raw")),
             ("projects p.erp repository files a/raw", file("a/raw")),
+            (
+                "projects 7 repository commits f/x refs",
+                of("7", Resource::CommitRefs(owned("f/x"))),
+            ),
+            (
+                "projects 7 repository commits diff",
+                of("7", Resource::Commit(owned("diff"))),
+            ),
         ] {
             assert_eq!(found(path), expected, "{path}");
         }
@@ -265,6 +315,14 @@ mod tests {
                 "projects a p.erp repository branches f x",
                 of("a/p.erp", Resource::Branch("f/x".into())),
             ),
+            (
+                "projects a p.erp repository commits f x diff",
+                of("a/p.erp", Resource::CommitDiff("f/x".into())),
+            ),
+            (
+                "projects 7 repository commits f x",
+                of("7", Resource::Commit("f/x".into())),
+            ),
         ] {
             assert_eq!(found(path), expected, "{path}");
         }
@@ -282,6 +340,10 @@ mod tests {
             "projects 7 repository files",
             "projects 7 repository archive.rar",
             "projects 7 repository blobs",
+            "projects 7 repository commits main comments",
+            "projects 7 repository commits f x statuses",
+            "projects 7 repository commits 0123456789abcdef0123456789abcdef01234567 tags",
+            "projects 7 repository files a.xml blame",
             "personal_access_tokens",
         ] {
             assert_eq!(found(path), None, "{path}");

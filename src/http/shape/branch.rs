@@ -42,7 +42,7 @@ impl BranchJson {
         branch: &Branch,
         default: bool,
     ) -> Result<Self, Error> {
-        let commit = CommitJson::new(context, project, &branch.last_commit()?)?;
+        let commit = CommitJson::new(context, project, &branch.last_commit_with_parent()?)?;
         Ok(Self::with(context, project, branch, default, commit))
     }
 

@@ -1,4 +1,12 @@
-//! The history of a branch: its snapshots.
+//! The history of a branch: its snapshots, and what they tell.
+
+mod commits;
+mod last_change;
+mod shared;
+
+pub use commits::{Commit, Commits};
+pub(super) use last_change::LastChanges;
+pub use shared::merge_base;
 
 use super::{Branch, Result, Revision};
 use crate::base::clock::Timestamp;
@@ -54,15 +62,12 @@ impl Branch {
 
     fn snapshot_of(&self, record: &crate::store::Record) -> Result<Snapshot> {
         let snapshot = record.decode::<SnapshotRecord>()?.value;
+        let (manifest, totals) = (snapshot.manifest, snapshot.totals.into());
+        let version = SnapshotVersion::new(record.number());
+        let revision = Revision::new(&self.project, self.number, manifest, totals, true);
         Ok(Snapshot {
-            version: SnapshotVersion::new(record.number()),
-            revision: Revision::new(
-                &self.project,
-                self.number,
-                snapshot.manifest,
-                snapshot.totals.into(),
-                true,
-            ),
+            version,
+            revision: revision.at(version.number()),
             reached_at: snapshot.reached_at,
             reached_by: snapshot.reached_by.clone(),
             created_at: snapshot.created_at,

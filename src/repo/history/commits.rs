@@ -2,17 +2,19 @@
 //!
 //! A snapshot's record says what came right *after* its state, so the commit of a state is told by the
 //! snapshot before it. A state's commit id is a function of its content alone: a branch that returns
-//! to an earlier content returns to its id.
+//! to an earlier content returns to its id. Such a state is a commit once, where it was last, and no
+//! commit has a parent that is newer than itself: whoever follows the parents comes to an end.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, HashSet, VecDeque};
 
-use super::{Branch, Error, Missing, Operation, Project, Result, Revision, Snapshot};
+use super::Snapshot;
 use crate::base::clock::Timestamp;
 use crate::base::file_path::FilePath;
-use crate::base::id::ManifestId;
+use crate::base::id::{ManifestId, Sha256};
 use crate::base::snapshot_version::SnapshotVersion;
 use crate::manifest::lookup;
 use crate::object::record::ParentRecord;
+use crate::repo::{Branch, Error, Missing, Operation, Project, Result, Revision};
 
 /// Snapshots read at once, at most. It begins with one: most callers want only the newest commit.
 const READ_AT_ONCE_MAX: usize = 256;
@@ -22,7 +24,10 @@ const READ_AT_ONCE_MAX: usize = 256;
 pub struct Commit {
     /// The state.
     pub revision: Revision,
-    /// The state before it, `None` for the first.
+    /// The state that it replaced, `None` for the first.
+    pub before: Option<Revision>,
+    /// The newest older state that did not come back later, `None` if there is none: `before`, but for
+    /// a state that the branch returned to.
     pub parent: Option<Revision>,
     /// When the branch came into the state.
     pub at: Timestamp,
@@ -60,19 +65,27 @@ impl Commit {
     pub fn touches(&self, path: &FilePath) -> Result<bool> {
         let nodes = self.revision.nodes();
         let now = lookup::path(nodes, self.revision.root()?, path)?;
-        let before = match &self.parent {
-            Some(parent) => lookup::path(nodes, parent.root()?, path)?,
+        let before = match &self.before {
+            Some(before) => lookup::path(nodes, before.root()?, path)?,
             None => None,
         };
         Ok(now != before)
     }
 }
 
-/// The commits of a branch from some state on, newest first. Saves that changed nothing are left out.
+/// The commits of a branch from some state on, newest first, each commit id once. Saves that changed
+/// nothing are left out.
 #[derive(Debug)]
 pub struct Commits {
+    states: States,
+    newer: Newer,
+}
+
+/// The states of a branch, newest first, as often as it was in them.
+#[derive(Debug)]
+pub(in crate::repo) struct States {
     branch: Branch,
-    /// The state whose commit comes next, `None` after the first one.
+    /// The state that comes next, `None` after the first one.
     state: Option<State>,
     /// Snapshots older than the state that were read ahead, newest first.
     older: VecDeque<Snapshot>,
@@ -88,35 +101,73 @@ struct State {
     by: String,
 }
 
+/// The states that a walk has come past.
+#[derive(Debug, Default)]
+struct Newer {
+    manifests: HashSet<ManifestId>,
+    /// Files that differ only in their modes have one commit id in two manifests, of equal totals.
+    by_totals: HashMap<(u64, u64), SameTotals>,
+}
+
+/// States with equal totals, whose digests are computed when another such state is met.
+#[derive(Debug, Default)]
+struct SameTotals {
+    digests: HashSet<Sha256>,
+    waiting: Vec<Revision>,
+}
+
+impl Newer {
+    fn insert(&mut self, state: &Revision) {
+        if self.manifests.insert(state.manifest()) {
+            let same = self.by_totals.entry(totals(state)).or_default();
+            same.waiting.push(state.clone());
+        }
+    }
+
+    /// True if one of them has the commit id of this state.
+    fn has(&mut self, state: &Revision) -> Result<bool> {
+        if self.manifests.contains(&state.manifest()) {
+            return Ok(true);
+        }
+        let Some(same) = self.by_totals.get_mut(&totals(state)) else {
+            return Ok(false);
+        };
+        for state in same.waiting.drain(..) {
+            same.digests.insert(state.sha256()?);
+        }
+        Ok(same.digests.contains(&state.sha256()?))
+    }
+}
+
+fn totals(state: &Revision) -> (u64, u64) {
+    let totals = state.totals();
+    (totals.files, totals.bytes)
+}
+
 impl Branch {
     /// The commits of this branch, from its head on.
     pub fn commits(&self) -> Commits {
         Commits {
-            branch: self.clone(),
-            state: Some(State {
-                revision: self.head(),
-                at: self.updated_at(),
-                by: self.updated_by().to_owned(),
-            }),
-            older: VecDeque::new(),
-            read_to: None,
-            read_at_once: 1,
+            states: States::of(self),
+            newer: Newer::default(),
         }
     }
 
-    /// The commit of the head, the first of [`Branch::commits`]. Reads no snapshot, but where the
-    /// branch's record was last written before it kept its last change.
+    /// The commit of the head, the first of [`Branch::commits`], without its parent, which may take a
+    /// search. Reads no snapshot, but where the branch's record was last written before it kept its
+    /// last change.
     pub fn last_commit(&self) -> Result<Commit> {
         let Some(last) = &self.record.last else {
-            let first = self.commits().next();
-            return first.unwrap_or(Err(Error::missing(Missing::Revision)));
+            let commit = self.commits().unlinked()?;
+            return commit.ok_or(Error::missing(Missing::Revision));
         };
-        let parent = last.parent.map(|ParentRecord { manifest, totals }| {
+        let before = last.parent.map(|ParentRecord { manifest, totals }| {
             Revision::new(&self.project, self.number, manifest, totals.into(), true)
         });
         Ok(Commit {
             revision: self.head(),
-            parent,
+            before,
+            parent: None,
             at: last.at,
             by: last.by.clone(),
             operation: last.operation,
@@ -124,22 +175,49 @@ impl Branch {
             message: last.message.clone(),
         })
     }
+
+    /// The commit of the head with its parent: the state before it, unless that has the same commit id.
+    pub fn last_commit_with_parent(&self) -> Result<Commit> {
+        let mut commit = self.last_commit()?;
+        match &commit.before {
+            Some(before) if before.sha256()? == commit.revision.sha256()? => {
+                let first = self.commits().next();
+                first.unwrap_or(Err(Error::missing(Missing::Revision)))
+            }
+            before => {
+                commit.parent.clone_from(before);
+                Ok(commit)
+            }
+        }
+    }
+}
+
+impl Revision {
+    /// The commits of the branch from this state on, where the branch was last in it. It is looked for
+    /// from the newest state on, at the cost of reading the snapshots after it.
+    ///
+    /// # Errors
+    /// [`Missing::Revision`] when the branch is gone.
+    pub fn commits(&self) -> Result<Commits> {
+        let mut commits = self.branch()?.commits();
+        commits.skip_to(self)?;
+        Ok(commits)
+    }
+
+    pub(super) fn branch(&self) -> Result<Branch> {
+        let branch = self.project.branch_by_number(self.branch_number())?;
+        branch.ok_or(Error::missing(Missing::Revision))
+    }
 }
 
 impl Project {
-    /// The commits of a branch from the state on that a reference names (contract section 4). A commit
-    /// id is looked for from the newest state on, at the cost of reading the snapshots after it.
+    /// The commits of a branch from the state on that a reference names (contract section 4), as
+    /// [`Revision::commits`].
     ///
     /// # Errors
     /// As [`Project::resolve`].
     pub fn commits(&self, reference: Option<&str>) -> Result<Commits> {
-        let revision = self.resolve(reference)?;
-        let branch = self
-            .branch_by_number(revision.branch_number())?
-            .ok_or(Error::missing(Missing::Revision))?;
-        let mut commits = branch.commits();
-        commits.skip_to(revision.manifest())?;
-        Ok(commits)
+        self.resolve(reference)?.commits()
     }
 
     /// The commit that a reference names.
@@ -176,20 +254,29 @@ impl Project {
     }
 }
 
-impl Commits {
-    /// Goes on to the newest state with this manifest.
-    fn skip_to(&mut self, manifest: ManifestId) -> Result<()> {
-        while let Some(state) = &self.state {
-            if state.revision.manifest() == manifest {
-                return Ok(());
-            }
-            self.step()?;
+impl States {
+    /// The states of a branch from its head on.
+    pub(super) fn of(branch: &Branch) -> Self {
+        Self {
+            branch: branch.clone(),
+            state: Some(State {
+                revision: branch.head(),
+                at: branch.updated_at(),
+                by: branch.updated_by().to_owned(),
+            }),
+            older: VecDeque::new(),
+            read_to: None,
+            read_at_once: 1,
         }
-        Err(Error::missing(Missing::Revision))
+    }
+
+    /// The state that comes next.
+    pub(super) fn peek(&self) -> Option<&Revision> {
+        self.state.as_ref().map(|state| &state.revision)
     }
 
     /// Goes on to the state before; gives the snapshot that holds it, which tells what came after.
-    fn step(&mut self) -> Result<Option<Snapshot>> {
+    pub(super) fn step(&mut self) -> Result<Option<Snapshot>> {
         if self.older.is_empty() {
             let read = self.branch.history(self.read_to, Some(self.read_at_once))?;
             self.read_to = read.last().map(|oldest| oldest.version);
@@ -207,12 +294,45 @@ impl Commits {
         });
         Ok(Some(snapshot))
     }
+}
+
+impl Commits {
+    /// Goes on to the newest state with the commit id of this one.
+    fn skip_to(&mut self, wanted: &Revision) -> Result<()> {
+        while let Some(state) = self.states.peek() {
+            if state.manifest() == wanted.manifest()
+                || totals(state) == totals(wanted) && state.sha256()? == wanted.sha256()?
+            {
+                return Ok(());
+            }
+            self.newer.insert(state);
+            self.states.step()?;
+        }
+        Err(Error::missing(Missing::Revision))
+    }
 
     fn commit(&mut self) -> Result<Option<Commit>> {
-        while let Some(State { revision, at, by }) = self.state.take() {
-            let Some(before) = self.step()? else {
+        let Some(mut commit) = self.unlinked()? else {
+            return Ok(None);
+        };
+        while let Some(state) = self.states.peek() {
+            if !self.newer.has(state)? {
+                commit.parent = Some(state.clone());
+                break;
+            }
+            self.states.step()?;
+        }
+        Ok(Some(commit))
+    }
+
+    /// The next commit without its parent. What comes after it may be a state that is newer, too.
+    fn unlinked(&mut self) -> Result<Option<Commit>> {
+        while let Some(State { revision, at, by }) = self.states.state.take() {
+            self.newer.insert(&revision);
+            let Some(before) = self.states.step()? else {
                 return Ok(Some(Commit {
                     revision,
+                    before: None,
                     parent: None,
                     at,
                     by,
@@ -226,7 +346,8 @@ impl Commits {
             }
             return Ok(Some(Commit {
                 revision,
-                parent: Some(before.revision),
+                before: Some(before.revision),
+                parent: None,
                 at: before.created_at,
                 by: before.created_by,
                 operation: Some(before.operation),

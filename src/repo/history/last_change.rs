@@ -1,0 +1,248 @@
+//! Which state of a branch last changed a file.
+//!
+//! A snapshot says which path was changed right after it, so most of a history is passed without looking
+//! into a tree; where it does not say, the file's entries are compared. What was found is kept with the
+//! place in the history for which it holds: after further saves only those are looked at, and a file
+//! that returns to an earlier content has changed again.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+
+use quick_cache::Weighter;
+use quick_cache::sync::Cache;
+
+use super::Snapshot;
+use crate::base::file_path::FilePath;
+use crate::base::id::ManifestId;
+use crate::base::limits::{LAST_CHANGES_BYTES, RECENT_STEPS_BYTES, SNAPSHOTS_SEARCHED_MAX};
+use crate::base::may_block;
+use crate::base::snapshot_version::SnapshotVersion;
+use crate::manifest::{Nodes, lookup};
+use crate::repo::{BranchDigest, Operation, Result, Revision};
+
+/// What is known of last changes.
+#[derive(Debug)]
+pub(in crate::repo) struct LastChanges {
+    recent: Cache<u64, Arc<Recent>, ByMemory>,
+    found: Cache<(u64, FilePath), Found, ByMemory>,
+}
+
+/// The newest steps of a branch, from one state to the next.
+#[derive(Clone, Debug, Default)]
+struct Recent {
+    /// The place of the state before the first step. The first state of a branch has place 1, its
+    /// snapshot version.
+    begin: u64,
+    steps: Vec<Step>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Step {
+    /// The state before it.
+    from: ManifestId,
+    /// A hash of the one path that may have changed; `None` if any may have.
+    path: Option<u64>,
+}
+
+/// The last change of a file as seen from a place in the history.
+#[derive(Clone, Copy, Debug)]
+struct Found {
+    seen_from: u64,
+    changed_at: u64,
+    changed: ManifestId,
+}
+
+#[derive(Clone, Debug)]
+struct ByMemory;
+
+impl Weighter<u64, Arc<Recent>> for ByMemory {
+    fn weight(&self, _: &u64, recent: &Arc<Recent>) -> u64 {
+        64 + (recent.steps.len() * size_of::<Step>()) as u64
+    }
+}
+
+impl Weighter<(u64, FilePath), Found> for ByMemory {
+    fn weight(&self, (_, path): &(u64, FilePath), _: &Found) -> u64 {
+        160 + path.as_str().len() as u64
+    }
+}
+
+impl Default for LastChanges {
+    fn default() -> Self {
+        Self {
+            recent: Cache::with_weighter(256, RECENT_STEPS_BYTES, ByMemory),
+            found: Cache::with_weighter(4096, LAST_CHANGES_BYTES, ByMemory),
+        }
+    }
+}
+
+impl Revision {
+    /// The commit of the state that last changed the file at this path, which is in this state. A
+    /// branch that returned to an earlier state is in it where it was last.
+    ///
+    /// # Limits
+    /// The newest 1,000 snapshots are searched; before them the oldest of those is the answer, and of a
+    /// state that is older than they are its own commit.
+    pub fn last_change(&self, path: &FilePath) -> Result<BranchDigest> {
+        let shared = &self.project.projects.shared;
+        let changed = shared.last_changes.find(self, path)?;
+        let project = self.project.number();
+        shared.digests.publish_id(project, self.branch, changed)
+    }
+}
+
+impl LastChanges {
+    fn find(&self, state: &Revision, path: &FilePath) -> Result<ManifestId> {
+        let place = match state.place() {
+            Some(place) => place,
+            None => match self.newest_place(state)? {
+                Some(place) => place,
+                None => return Ok(state.manifest()),
+            },
+        };
+        let key = (state.branch, path.clone());
+        let known = self.found.get(&key);
+        if let Some(known) = known
+            && (known.changed_at..=known.seen_from).contains(&place)
+        {
+            return Ok(known.changed);
+        }
+        let recent = self.recent(state, place)?;
+        let known = known.filter(|known| known.seen_from < place);
+        let found = recent.search(state, place, path, known)?;
+        if known.is_some() || self.found.get(&key).is_none() {
+            self.found.insert(key, found);
+        }
+        Ok(found.changed)
+    }
+
+    /// Where the branch was last in a state that is known by its content alone.
+    fn newest_place(&self, state: &Revision) -> Result<Option<u64>> {
+        let head = state.branch()?.head();
+        let Some(place) = head.place() else {
+            return Ok(None);
+        };
+        if head.manifest() == state.manifest() {
+            return Ok(Some(place));
+        }
+        let recent = self.recent(&head, place)?;
+        let mut places = (recent.begin..place).rev();
+        Ok(places.find(|&place| recent.state(place) == Some(state.manifest())))
+    }
+
+    /// The steps of a branch up to this place.
+    fn recent(&self, state: &Revision, place: u64) -> Result<Arc<Recent>> {
+        let known = self.recent.get(&state.branch).unwrap_or_default();
+        if known.end() >= place {
+            return Ok(known);
+        }
+        let most = SNAPSHOTS_SEARCHED_MAX as u64;
+        let missing = place - known.end().max(place.saturating_sub(most)).max(1);
+        let missing = usize::try_from(missing).unwrap_or(SNAPSHOTS_SEARCHED_MAX);
+        let before = Some(SnapshotVersion::new(place));
+        let branch = state.branch()?;
+        let recent = may_block(|| -> Result<_> {
+            let read = branch.history(before, Some(missing))?;
+            Ok(Arc::new(known.extended(place, &read)))
+        })?;
+        self.recent.insert(state.branch, Arc::clone(&recent));
+        Ok(recent)
+    }
+}
+
+impl Recent {
+    /// The place of the state after the last step.
+    fn end(&self) -> u64 {
+        self.begin + self.steps.len() as u64
+    }
+
+    /// The state at a place before the end.
+    fn state(&self, place: u64) -> Option<ManifestId> {
+        let at = usize::try_from(place.checked_sub(self.begin)?).ok()?;
+        self.steps.get(at).map(|step| step.from)
+    }
+
+    /// These steps and those of the snapshots read, newest first, up to this place. The oldest are
+    /// given up, and so are all before a gap.
+    fn extended(&self, place: u64, read: &[Snapshot]) -> Self {
+        let versions = read.iter().map(|snapshot| snapshot.version.number());
+        let whole = versions
+            .zip((1..place).rev())
+            .take_while(|(is, expected)| is == expected)
+            .count();
+        let first = place - whole as u64;
+        let kept = if self.end() == first {
+            let room = SNAPSHOTS_SEARCHED_MAX.saturating_sub(whole);
+            &self.steps[self.steps.len().saturating_sub(room)..]
+        } else {
+            &[]
+        };
+        let new = read[..whole].iter().rev().map(Step::after);
+        Self {
+            begin: first - kept.len() as u64,
+            steps: kept.iter().copied().chain(new).collect(),
+        }
+    }
+
+    /// Goes back from a state at this place to the step that changed the file, or to what is known.
+    fn search(
+        &self,
+        state: &Revision,
+        place: u64,
+        path: &FilePath,
+        known: Option<Found>,
+    ) -> Result<Found> {
+        let hash = hash(path.as_str());
+        let mut found = Found {
+            seen_from: place,
+            changed_at: place,
+            changed: state.manifest(),
+        };
+        while let Some(before) = self.state(found.changed_at - 1) {
+            if let Some(known) = known
+                && known.seen_from == found.changed_at
+            {
+                return Ok(Found {
+                    seen_from: place,
+                    ..known
+                });
+            }
+            let at = usize::try_from(found.changed_at - 1 - self.begin).unwrap_or_default();
+            let may_touch = self.steps[at].path.is_none_or(|path| path == hash);
+            if may_touch && before != found.changed {
+                let nodes = state.nodes();
+                if entry(nodes, before, path)? != entry(nodes, found.changed, path)? {
+                    break;
+                }
+            }
+            found.changed_at -= 1;
+            found.changed = before;
+        }
+        Ok(found)
+    }
+}
+
+impl Step {
+    /// The step by which a snapshot's state was replaced.
+    fn after(snapshot: &Snapshot) -> Self {
+        let is_one = matches!(snapshot.operation, Operation::Save | Operation::Delete);
+        let path = snapshot.path.as_deref().filter(|_| is_one);
+        Self {
+            from: snapshot.revision.manifest(),
+            path: path.map(hash),
+        }
+    }
+}
+
+/// What lies at a path in a state.
+fn entry(nodes: &Nodes, state: ManifestId, path: &FilePath) -> Result<Option<lookup::Found>> {
+    let root = nodes.manifest(state)?.root;
+    Ok(lookup::path(nodes, root, path)?)
+}
+
+/// A hash of a path. Where two paths share one, their entries are compared.
+fn hash(path: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    path.hash(&mut hasher);
+    hasher.finish()
+}
