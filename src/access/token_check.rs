@@ -75,12 +75,11 @@ impl Tokens {
                     fingerprint: bound.clone().or_else(|| token.fingerprint.clone()),
                     ..Token::clone(&token)
                 };
-                let change = change_of(&kept, &used);
                 if bound.is_some() {
-                    self.records.commit(change)?;
+                    self.records.commit(change_of(&kept, &used))?;
                 } else {
-                    self.records
-                        .commit_if_possible(change, "the last use of a token");
+                    let key = keys::token(used.account, used.number);
+                    self.background.put(key, change_of(&kept, &used));
                 }
                 token = Arc::new(used);
             }

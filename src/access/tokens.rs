@@ -14,6 +14,7 @@ use crate::base::limits::TOKENS_PER_ACCOUNT_MAX;
 use crate::base::secret::Secret;
 use crate::repo::Projects;
 use crate::store::Versioned;
+use crate::store::background_writes::BackgroundWrites;
 use crate::store::{Batch, Expect};
 
 /// All read tokens of the service. Each change is durable when its function returns, and counts from
@@ -23,6 +24,7 @@ pub struct Tokens {
     pub(super) records: Records,
     pub(super) accounts: Accounts,
     pub(super) clock: Arc<dyn Clock>,
+    pub(super) background: Arc<BackgroundWrites>,
     projects: Projects,
 }
 
@@ -33,6 +35,7 @@ impl Tokens {
             records: Records::new(projects.store()),
             accounts: Accounts::new(projects),
             clock: Arc::clone(projects.clock()),
+            background: Arc::clone(projects.background()),
             projects: projects.clone(),
         }
     }
@@ -83,6 +86,8 @@ impl Tokens {
 
     /// The tokens of an account, expired ones too, in the order in which they were made.
     pub fn list(&self, account: &Account) -> Result<Vec<TokenView>> {
+        // What was used just now is shown as used.
+        self.background.flush();
         let kept = self.kept_of(account)?;
         Ok(kept
             .iter()

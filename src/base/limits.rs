@@ -114,6 +114,8 @@ pub const TOMBSTONES_KEPT: u64 = 100_000;
 pub const RECORD_CACHE_BYTES: u64 = 48 << 20;
 /// Memory for folders of records, in bytes.
 pub const FOLDER_CACHE_BYTES: u64 = 16 << 20;
+/// Small writes that wait to be bundled; more are left for a later request.
+pub const BACKGROUND_WRITES_MAX: usize = 16_384;
 /// Folders of records whose state is known, entries of some hundred bytes.
 pub const FOLDER_STATES_KEPT: usize = 16_384;
 /// Memory for decoded nodes, in bytes.

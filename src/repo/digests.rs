@@ -19,6 +19,7 @@ use crate::manifest::digest::Digested;
 use crate::object::key;
 use crate::object::key::COMMIT_DIGITS;
 use crate::object::record::{CommitRecord, DigestRecord};
+use crate::store::background_writes::BackgroundWrites;
 use crate::store::{Batch, Expect, Store, StoreError};
 
 /// Most heads that wait to be digested in the background; a reader computes what was left out.
@@ -67,13 +68,14 @@ impl fmt::Display for BranchDigest {
 #[derive(Debug)]
 pub(super) struct Digests {
     computed: Arc<Computed>,
-    /// States whose commit id is in the index, durably.
+    /// States whose commit id is in the index, or on its way into it.
     published: Cache<(u64, ManifestId), ()>,
+    background_writes: Arc<BackgroundWrites>,
     background: Background,
 }
 
 impl Digests {
-    pub(super) fn new(nodes: Arc<Nodes>) -> Self {
+    pub(super) fn new(nodes: Arc<Nodes>, background_writes: Arc<BackgroundWrites>) -> Self {
         let computed = Arc::new(Computed {
             nodes,
             known: Cache::new(DIGEST_CACHE_ENTRIES),
@@ -83,12 +85,13 @@ impl Digests {
         Self {
             computed,
             published: Cache::new(DIGEST_CACHE_ENTRIES),
+            background_writes,
             background,
         }
     }
 
-    /// The digest of a state, for a client. Its commit id is entered in the index first, so that a
-    /// client that knows an id can use it for as long as the state exists.
+    /// The digest of a state, for a client. Its commit id enters the index soon after, so that whoever
+    /// knows an id can use it for as long as the state exists; till then the id is searched for.
     pub(super) fn publish_id(
         &self,
         project: u64,
@@ -97,7 +100,11 @@ impl Digests {
     ) -> Result<BranchDigest> {
         let sha256 = self.computed.digest(branch, manifest)?;
         if self.published.get(&(branch, manifest)).is_none() {
-            self.enter(project, &[(branch, manifest, sha256)]);
+            let commit_key = key::commit(project, sha256, branch);
+            let mut batch = Batch::default();
+            enter(&mut batch, commit_key.clone(), manifest, sha256);
+            self.background_writes.put(commit_key, batch);
+            self.published.insert((branch, manifest), ());
         }
         Ok(BranchDigest::new(sha256))
     }
@@ -109,14 +116,21 @@ impl Digests {
 
     /// Enters the commit ids of many states in the index, with one commit.
     pub(super) fn publish_ids(&self, project: u64, states: &[(u64, ManifestId)]) -> Result<()> {
-        let mut unpublished = Vec::new();
+        let store = self.computed.store();
+        let mut batch = Batch::default();
         for &(branch, manifest) in states {
-            if self.published.get(&(branch, manifest)).is_none() {
-                unpublished.push((branch, manifest, self.computed.digest(branch, manifest)?));
+            let sha256 = self.computed.digest(branch, manifest)?;
+            let commit_key = key::commit(project, sha256, branch);
+            if store.record(&commit_key)?.is_none() {
+                enter(&mut batch, commit_key, manifest, sha256);
             }
+            self.published.insert((branch, manifest), ());
         }
-        if !unpublished.is_empty() {
-            self.enter(project, &unpublished);
+        if !batch.writes.is_empty()
+            && let Err(error) = store.commit(batch)
+        {
+            // The digests are right whether or not they can be kept: a full disk stops no reader.
+            tracing::debug!(%error, "digests could not be kept");
         }
         Ok(())
     }
@@ -133,37 +147,13 @@ impl Digests {
             let _full = heads.try_send((branch, manifest));
         }
     }
+}
 
-    fn enter(&self, project: u64, states: &[(u64, ManifestId, Sha256)]) {
-        match self.try_enter(project, states) {
-            Ok(()) => states.iter().for_each(|&(branch, manifest, _)| {
-                self.published.insert((branch, manifest), ());
-            }),
-            // The digests are right whether or not they can be kept: a full disk stops no reader.
-            Err(error) => tracing::debug!(%error, "digests could not be kept"),
-        }
-    }
-
-    fn try_enter(
-        &self,
-        project: u64,
-        states: &[(u64, ManifestId, Sha256)],
-    ) -> std::result::Result<(), StoreError> {
-        let store = self.computed.store();
-        let mut batch = Batch::default();
-        for &(branch, manifest, sha256) in states {
-            let commit_key = key::commit(project, sha256, branch);
-            if store.record(&commit_key)?.is_none() {
-                let digest = DigestRecord { sha256 };
-                batch.write(key::digest(manifest), Expect::Anything, &digest);
-                batch.write(commit_key, Expect::Anything, &CommitRecord { manifest });
-            }
-        }
-        if !batch.writes.is_empty() {
-            store.commit(batch)?;
-        }
-        Ok(())
-    }
+/// Adds a state's digest, and its entry in the index of commit ids, to a batch.
+fn enter(batch: &mut Batch, commit_key: String, manifest: ManifestId, sha256: Sha256) {
+    let digest = DigestRecord { sha256 };
+    batch.write(key::digest(manifest), Expect::Anything, &digest);
+    batch.write(commit_key, Expect::Anything, &CommitRecord { manifest });
 }
 
 /// Digests by manifest.

@@ -17,6 +17,7 @@ use crate::base::limits::{HASH_SLOTS, INLINE_BYTES_MAX};
 use crate::manifest::Nodes;
 use crate::manifest::git::TreeIds;
 use crate::store::Store;
+use crate::store::background_writes::BackgroundWrites;
 use crate::store::objects::Objects;
 
 /// All projects of a store. A cheap handle: clones share everything.
@@ -30,6 +31,7 @@ pub(super) struct Shared {
     store: Arc<dyn Store>,
     clock: Arc<dyn Clock>,
     nodes: Arc<Nodes>,
+    background: Arc<BackgroundWrites>,
     pub(super) tree_ids: TreeIds,
     pub(super) digests: Digests,
     pub(super) last_changes: LastChanges,
@@ -42,13 +44,15 @@ impl Projects {
     pub fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>) -> Self {
         let objects = Arc::new(Objects::new(Arc::clone(&store)));
         let nodes = Arc::new(Nodes::new(objects));
-        let digests = Digests::new(Arc::clone(&nodes));
+        let background = Arc::new(BackgroundWrites::start(Arc::clone(&store)));
+        let digests = Digests::new(Arc::clone(&nodes), Arc::clone(&background));
         let tree_ids = TreeIds::default();
         Self {
             shared: Arc::new(Shared {
                 store,
                 clock,
                 nodes,
+                background,
                 tree_ids,
                 digests,
                 last_changes: LastChanges::default(),
@@ -61,6 +65,11 @@ impl Projects {
     /// The store, in which the layers above keep records of their own.
     pub fn store(&self) -> &Arc<dyn Store> {
         &self.shared.store
+    }
+
+    /// Where small writes go that nobody waits for.
+    pub fn background(&self) -> &Arc<BackgroundWrites> {
+        &self.shared.background
     }
 
     /// The clock.

@@ -3,6 +3,7 @@
 //! This layer moves bytes. It does not know what a node or a record means, and it must not import
 //! `object`: an engine cannot come to depend on a format, nor a format on an engine.
 
+pub mod background_writes;
 pub mod batch;
 pub mod buffer;
 pub mod error;

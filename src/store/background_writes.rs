@@ -1,0 +1,190 @@
+//! Writes that nobody waits for, such as when a token was last used: bundled, off the way of answers.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use super::{Batch, Store, StoreError};
+use crate::base::limits::BACKGROUND_WRITES_MAX;
+use crate::base::may_block;
+
+/// How long changes are gathered before they share a commit.
+const GATHER: Duration = Duration::from_millis(200);
+
+/// Commits small batches in the background, those of a fifth of a second together. Dropped, it commits
+/// what waits.
+///
+/// # Durability
+/// A crash loses what waits, and so does a store that refuses it: put here only what a later request
+/// would write again.
+#[derive(Debug)]
+pub struct BackgroundWrites {
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<()>>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    store: Arc<dyn Store>,
+    state: Mutex<State>,
+    /// There is something to do, or something was done.
+    changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    waiting: HashMap<String, Batch>,
+    /// How many bundles were taken, and how many of them are done.
+    taken: u64,
+    done: u64,
+    /// True when what waits is wanted now.
+    hurry: bool,
+    stopping: bool,
+}
+
+impl BackgroundWrites {
+    /// Starts the thread that writes to this store.
+    pub fn start(store: Arc<dyn Store>) -> Self {
+        let shared = Arc::new(Shared {
+            store,
+            state: Mutex::default(),
+            changed: Condvar::new(),
+        });
+        let works = Arc::clone(&shared);
+        let thread = std::thread::Builder::new()
+            .name("background-writes".to_owned())
+            .spawn(move || works.run());
+        let thread = thread
+            .inspect_err(|error| tracing::warn!(%error, "last uses are not recorded"))
+            .ok();
+        Self { shared, thread }
+    }
+
+    /// Has a batch committed soon. `name` says what it is about: a batch of the same name that still
+    /// waits is given up for it.
+    ///
+    /// # Limits
+    /// At most [`BACKGROUND_WRITES_MAX`] wait; more are not written.
+    pub fn put(&self, name: String, batch: Batch) {
+        let mut state = self.shared.state();
+        let has_room = state.waiting.len() < BACKGROUND_WRITES_MAX;
+        if self.thread.is_some() && has_room {
+            state.waiting.insert(name, batch);
+            self.shared.changed.notify_all();
+        }
+    }
+
+    /// Waits until what was put before is committed or refused.
+    pub fn flush(&self) {
+        if self.thread.is_none() {
+            return;
+        }
+        may_block(|| {
+            let mut state = self.shared.state();
+            let wanted = state.taken + u64::from(!state.waiting.is_empty());
+            state.hurry = true;
+            self.shared.changed.notify_all();
+            let until = |state: &mut State| state.done < wanted;
+            drop(self.shared.changed.wait_while(state, until));
+        });
+    }
+}
+
+impl Drop for BackgroundWrites {
+    fn drop(&mut self) {
+        self.shared.state().stopping = true;
+        self.shared.changed.notify_all();
+        if let Some(thread) = self.thread.take()
+            && thread.join().is_err()
+        {
+            tracing::error!("the thread of background writes ended in a panic");
+        }
+    }
+}
+
+impl Shared {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().expect("no panic while held")
+    }
+
+    fn run(&self) {
+        loop {
+            let idle = |state: &mut State| state.waiting.is_empty() && !state.stopping;
+            let state = self.changed.wait_while(self.state(), idle);
+            let state = state.expect("no panic while held");
+            let gathering = |state: &mut State| !state.hurry && !state.stopping;
+            let gathered = self.changed.wait_timeout_while(state, GATHER, gathering);
+            let (mut state, _) = gathered.expect("no panic while held");
+            if state.waiting.is_empty() {
+                // Only a stop ends the wait without a batch.
+                return;
+            }
+            let bundle = std::mem::take(&mut state.waiting);
+            state.taken += 1;
+            state.hurry = false;
+            drop(state);
+            self.commit(bundle.into_values().collect());
+            self.state().done += 1;
+            self.changed.notify_all();
+        }
+    }
+
+    /// Commits all together, or each by itself when one of them is refused.
+    fn commit(&self, batches: Vec<Batch>) {
+        let mut bundle = Batch::default();
+        for batch in &batches {
+            bundle.append(batch.clone());
+        }
+        match self.store.commit(bundle) {
+            Ok(_) => {}
+            Err(StoreError::Conflict { .. }) => {
+                for batch in batches {
+                    if let Err(error) = self.store.commit(batch) {
+                        tracing::debug!(%error, "a background write was refused");
+                    }
+                }
+            }
+            Err(error) => tracing::debug!(%error, "background writes were refused"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::Expect;
+    use crate::store::memory::MemoryStore;
+
+    fn batch(key: &str, expect: Expect, value: u64) -> Batch {
+        let mut batch = Batch::default();
+        batch.write(key.to_owned(), expect, &value);
+        batch
+    }
+
+    fn value(store: &Arc<dyn Store>, key: &str) -> Option<u64> {
+        store.value::<u64>(key).unwrap().map(|found| *found.value)
+    }
+
+    #[test]
+    fn what_was_put_is_there_after_a_flush_and_a_refused_batch_harms_no_other() {
+        let store: Arc<dyn Store> = Arc::new(MemoryStore::default());
+        let writes = BackgroundWrites::start(Arc::clone(&store));
+        writes.flush();
+        writes.put("a".to_owned(), batch("a", Expect::Absent, 1));
+        writes.put("b".to_owned(), batch("b", Expect::Version(77), 2));
+        writes.put("c".to_owned(), batch("c", Expect::Anything, 3));
+        writes.flush();
+        let found = ["a", "b", "c"].map(|key| value(&store, key));
+        assert_eq!(found, [Some(1), None, Some(3)]);
+    }
+
+    #[test]
+    fn the_end_writes_what_waits() {
+        let store: Arc<dyn Store> = Arc::new(MemoryStore::default());
+        let writes = BackgroundWrites::start(Arc::clone(&store));
+        writes.put("a".to_owned(), batch("a", Expect::Anything, 1));
+        drop(writes);
+        assert_eq!(value(&store, "a"), Some(1));
+    }
+}
