@@ -90,7 +90,7 @@ pub const NAMES_AT_ONCE: usize = 50_000;
 pub const REBASED_FILES_MAX: usize = 10_000;
 /// Most attempts at a change when each commit finds that another has changed a record of it meanwhile;
 /// then the caller is asked to come back.
-pub const COMMIT_ATTEMPTS_MAX: u32 = 100;
+pub const COMMIT_ATTEMPTS_MAX: u32 = 2_000;
 /// Most saves of one branch that share a commit.
 pub const SAVES_PER_COMMIT_MAX: usize = 64;
 /// Most batches that share a transaction and its sync.
