@@ -40,9 +40,6 @@ pub enum Error {
         /// The field, its rule, and what to do.
         reason: String,
     },
-    /// Too many passwords are waiting to be checked: come back in a moment.
-    #[error("Too many logins at once, try again in a moment")]
-    TooManyLogins,
     /// The layer of projects refused or failed.
     #[error(transparent)]
     Repo(#[from] repo::Error),

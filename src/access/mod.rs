@@ -22,7 +22,6 @@ mod token;
 mod token_check;
 mod token_scope;
 mod tokens;
-mod turnstile;
 
 #[cfg(test)]
 mod tests;

@@ -85,6 +85,9 @@ pub(super) enum Error {
     /// The body is in a transfer coding other than `chunked`.
     #[error("unknown transfer coding")]
     TransferCoding,
+    /// Enough logins are being checked, and enough wait.
+    #[error("Too many logins at once, try again in a moment")]
+    TooManyLogins,
     /// A handler panicked.
     #[error("the handler panicked")]
     Crashed,
@@ -139,6 +142,7 @@ impl Error {
             Self::Expectation => StatusCode::EXPECTATION_FAILED,
             Self::HeaderLines => StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
             Self::UnknownMethod | Self::TransferCoding => StatusCode::NOT_IMPLEMENTED,
+            Self::TooManyLogins => StatusCode::TOO_MANY_REQUESTS,
             Self::Crashed => StatusCode::INTERNAL_SERVER_ERROR,
             Self::Access(error) => of_access(error),
             Self::Repo(error) => of_repo(error),
@@ -216,7 +220,6 @@ fn of_access(error: &access::Error) -> StatusCode {
         | access::Error::NoSuchToken
         | access::Error::NoSuchAccount { .. } => StatusCode::NOT_FOUND,
         access::Error::Invalid { .. } => StatusCode::BAD_REQUEST,
-        access::Error::TooManyLogins => StatusCode::TOO_MANY_REQUESTS,
         access::Error::Repo(error) => of_repo(error),
         access::Error::Store(error) => of_store(error),
     }
@@ -318,7 +321,7 @@ mod tests {
                 "Project not found",
             ),
             (
-                gate(access::Error::TooManyLogins),
+                Error::TooManyLogins,
                 429,
                 "Too many logins at once, try again in a moment",
                 "Too many logins at once, try again in a moment",

@@ -52,7 +52,13 @@ pub(in crate::http) async fn respond(
     match route {
         Route::Login => {
             let credentials = credentials(&context, body).await?;
-            blocking::run(move || login(&context, &credentials)).await
+            let place = context.service.logins.enter().await;
+            let place = place.ok_or(Error::TooManyLogins)?;
+            blocking::run(move || {
+                let _place = place;
+                login(&context, &credentials)
+            })
+            .await
         }
         Route::Logout => blocking::run(move || logout(&context)).await,
         Route::Session => {

@@ -1,18 +1,42 @@
-//! The two APIs over HTTP/1.1, on raw hyper: the Read API shaped like GitLab's
-//! (`read`), the Admin API (`admin`), the login (`login`), and the document that describes them
-//! (`openapi`).
+//! The two APIs over HTTP/1.1, on raw hyper: the Read API shaped like GitLab's (`read`), the Admin API
+//! (`admin`), the login (`login`), and the document that describes them (`openapi`).
 //!
-//! `handle` is a request from top to bottom. A route is an enum parsed from method and path; a
-//! handler is a plain function that may block and gets what the gate opened. One place decides each
-//! of: the status and text of an error (`error`), how a body is read (`body`), how a file is
-//! sent (`raw`), where blocking work goes (`blocking`).
+//! # The way of a request
+//! 1. `wire/listener` accepts, `wire/connection` gives the stream to hyper, which alone parses requests
+//!    and writes answers; `wire/client_stream` gives up on a client that takes nothing.
+//! 2. `pipeline::handle` is the request from top to bottom: `request/head_rules` (limits and what is
+//!    ambiguous), `request/path` and `request/query`, `route` (a [`route::Target`] of method and path),
+//!    the API's `respond`, `reply`, `log`.
+//! 3. What is in memory is answered where it is asked, on the worker that read the request. What may
+//!    wait, for the disk or for a long computation, says so with [`crate::base::may_block`], and another
+//!    thread takes the worker's other clients; what always takes long (saves, archives, comparisons)
+//!    goes to the pool with `blocking::run`.
 //!
-//! A further route is one variant and one line in its API's `route.rs`, one function, and an operation in
-//! the document.
+//! **A raw read**, `GET .../files/config%2Fa.xml/raw`: `read::respond` → `read/token` (the token in the
+//! headers) → [`crate::access::Gate::token`] and `open_by_token` (records that memory keeps decoded) →
+//! `read/file::raw`: the branch's head, the nodes on the path, the blob → `reply/file` (type, tag,
+//! conditions, ranges).
+//!
+//! **A poll of branches**, `GET .../repository/branches`: the same up to the opened project →
+//! `read/branches::list`: the number of the state that the project's branches are in, and with it and
+//! the address a look into `list/cache`. What is there was rendered for whoever asked first, with its
+//! tag, header lines and gzip; else `render_list` makes it (`list/pagination`, `shape/branch`).
+//!
+//! **A save**, `PUT .../branches/main/files/a.xml`: `admin::respond` → `request/cross_site` → `admit`
+//! (session, right, path and conditions, before a byte of the body is read) → `request/upload` (hashed
+//! while it comes) → on the pool `admin/files::save` → [`crate::repo::ProjectWriter::save`], which makes
+//! it durable before it returns.
+//!
+//! # Where things are decided
+//! The status and text of an error in `error`, its answer in `reply/of_error`; limits in
+//! [`crate::base::limits`]; the shape of GitLab's objects in `shape`. A further route is one variant and
+//! one line in its table in `route`, one function among its API's handlers, and an operation in the
+//! document.
 //!
 //! This layer does not know what is stored where: it reaches data only through what
 //! [`crate::access::Gate`] opened, so no handler can forget the check. What hyper refuses before a
 //! request exists (a malformed head) is answered by hyper with a bare status.
+//!
 #![doc = include_str!("contract.md")]
 
 mod admin;
@@ -33,6 +57,5 @@ mod settings;
 mod shape;
 mod wire;
 
-pub use request::base_url::{Network, NetworkError};
-pub use settings::HttpSettings;
+pub use settings::{HttpSettings, Network, NetworkError};
 pub use wire::listener::Server;

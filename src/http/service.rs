@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
+use super::blocking::Places;
 use super::list::cache::RenderedCache;
 use super::request::cookie::SessionCookie;
 use super::request::id::RequestIds;
 use super::settings::HttpSettings;
 use crate::access::Gate;
 use crate::base::clock::Clock;
+use crate::base::limits::{LOGINS_AT_ONCE_MAX, LOGINS_WAITING_MAX};
 
 /// What all requests share.
 #[derive(Debug)]
@@ -16,6 +18,7 @@ pub(in crate::http) struct Service {
     pub(in crate::http) clock: Arc<dyn Clock>,
     pub(in crate::http) settings: HttpSettings,
     pub(in crate::http) cookie: SessionCookie,
+    pub(in crate::http) logins: Places,
     pub(in crate::http) ids: RequestIds,
     pub(in crate::http) rendered: RenderedCache,
 }
@@ -26,6 +29,7 @@ impl Service {
         let external_url = settings.external_url.as_deref();
         Self {
             cookie: SessionCookie::new(external_url.is_some_and(|url| url.starts_with("https://"))),
+            logins: Places::new(LOGINS_AT_ONCE_MAX, LOGINS_WAITING_MAX),
             ids: RequestIds::new(),
             rendered: RenderedCache::new(),
             gate,

@@ -1,6 +1,10 @@
 //! What the operator decides about this layer.
 
-use super::request::base_url::Network;
+use std::net::IpAddr;
+use std::str::FromStr;
+
+use ipnet::IpNet;
+
 use crate::base::limits::{ARCHIVE_BYTES_MAX_DEFAULT, FILE_BYTES_MAX_DEFAULT};
 
 /// What the operator decides about this layer.
@@ -27,6 +31,58 @@ impl Default for HttpSettings {
             trusted_proxies: Vec::new(),
             file_bytes_max: FILE_BYTES_MAX_DEFAULT,
             archive_bytes_max: ARCHIVE_BYTES_MAX_DEFAULT,
+        }
+    }
+}
+
+/// A range of addresses: one, or all with a common beginning (`10.0.0.0/8`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Network(IpNet);
+
+/// Says why a text is no [`Network`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("it must be an address, or an address, a slash and a number of bits, as in 10.0.0.0/8")]
+pub struct NetworkError;
+
+impl Network {
+    /// True if the address is in the range. An IPv4 address in an IPv6 one is that IPv4 address.
+    pub fn contains(&self, address: IpAddr) -> bool {
+        self.0.contains(&address.to_canonical())
+    }
+}
+
+impl FromStr for Network {
+    type Err = NetworkError;
+
+    fn from_str(text: &str) -> Result<Self, NetworkError> {
+        let one = text.parse::<IpAddr>().map(IpNet::from);
+        let network = one.or_else(|_| text.parse()).map_err(|_| NetworkError)?;
+        Ok(Self(network))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_network_is_an_address_or_a_range() {
+        for (network, address, expected) in [
+            ("10.0.0.0/8", "10.255.0.1", true),
+            ("10.0.0.0/8", "11.0.0.1", false),
+            ("10.0.0.0/8", "::ffff:10.1.2.3", true),
+            ("10.1.2.3", "10.1.2.3", true),
+            ("10.1.2.3", "10.1.2.4", false),
+            ("0.0.0.0/0", "::1", false),
+            ("fd00::/8", "fdff::1", true),
+            ("fd00::/8", "fe00::1", false),
+        ] {
+            let range: Network = network.parse().unwrap();
+            let contains = range.contains(address.parse().unwrap());
+            assert_eq!(contains, expected, "{network} {address}");
+        }
+        for text in ["", "host", "10.0.0.0/33", "::/129", "10.0.0.0/", "10.0/8"] {
+            assert!(text.parse::<Network>().is_err(), "{text} was accepted");
         }
     }
 }
