@@ -68,9 +68,6 @@ impl<S: Store> Store for Counting<S> {
         }
         Ok(found)
     }
-    fn contains(&self, id: ObjectId) -> Result<bool> {
-        self.store.contains(id)
-    }
     fn ids_with_prefix(&self, prefix: &[u8], limit: usize) -> Result<Vec<ObjectId>> {
         self.store.ids_with_prefix(prefix, limit)
     }

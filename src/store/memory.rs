@@ -38,10 +38,6 @@ impl Store for MemoryStore {
         Ok(self.state().objects.get(&id).cloned())
     }
 
-    fn contains(&self, id: ObjectId) -> Result<bool> {
-        Ok(self.state().objects.contains_key(&id))
-    }
-
     fn ids_with_prefix(&self, prefix: &[u8], limit: usize) -> Result<Vec<ObjectId>> {
         let state = self.state();
         let ids = state

@@ -122,9 +122,6 @@ pub trait Store: Send + Sync + fmt::Debug {
     /// holds them against the id (see [`objects::Objects`]).
     fn object(&self, id: ObjectId) -> Result<Option<StoredObject>>;
 
-    /// True if the object is there and durable.
-    fn contains(&self, id: ObjectId) -> Result<bool>;
-
     /// Ids that start with these bytes (at most 32), at most `limit`.
     fn ids_with_prefix(&self, prefix: &[u8], limit: usize) -> Result<Vec<ObjectId>>;
 

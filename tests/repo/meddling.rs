@@ -52,9 +52,6 @@ impl<S: Store> Store for Meddled<S> {
     fn object(&self, id: ObjectId) -> Result<Option<StoredObject>> {
         self.store.object(id)
     }
-    fn contains(&self, id: ObjectId) -> Result<bool> {
-        self.store.contains(id)
-    }
     fn ids_with_prefix(&self, prefix: &[u8], limit: usize) -> Result<Vec<ObjectId>> {
         self.store.ids_with_prefix(prefix, limit)
     }

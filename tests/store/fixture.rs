@@ -78,6 +78,11 @@ pub(crate) fn value(store: &dyn Store, key: &str) -> Option<String> {
     Some(String::from_utf8(record.value.to_vec()).unwrap())
 }
 
+/// True if the object is there.
+pub(crate) fn contains(store: &dyn Store, id: ObjectId) -> bool {
+    store.object(id).unwrap().is_some()
+}
+
 /// Publishes these bytes and commits the blob.
 pub(crate) fn put_large(store: &dyn Store, bytes: &[u8]) -> ObjectId {
     let mut staging = store.stage().unwrap();

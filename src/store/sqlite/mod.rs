@@ -154,10 +154,6 @@ impl Store for SqliteStore {
         }))
     }
 
-    fn contains(&self, id: ObjectId) -> Result<bool> {
-        self.read(|db| Ok(self.index.find(db, id)?.is_some()))
-    }
-
     fn ids_with_prefix(&self, prefix: &[u8], limit: usize) -> Result<Vec<ObjectId>> {
         self.read(|db| Ok(self.index.with_prefix(db, prefix, limit)?))
     }

@@ -238,3 +238,49 @@ fn last_row(db: &Connection) -> rusqlite::Result<i64> {
     db.prepare_cached("SELECT coalesce(max(seq), 0) FROM object")?
         .query_one([], |row| row.get(0))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use super::*;
+    use crate::store::sqlite::data_folder::Folder;
+    use crate::store::sqlite::schema;
+
+    #[test]
+    fn an_object_that_is_merged_while_it_is_looked_for_is_found() {
+        let root = tempfile::tempdir().unwrap();
+        let (folder, _lock) = Folder::open_or_create(root.path()).unwrap();
+        let mut writing = schema::open_writer(&folder.database()).unwrap();
+        let mut reading = schema::open_reader(&folder.database()).unwrap();
+        let index = Arc::new(ObjectIndex::default());
+        // Prepares the statements: nothing else is to run while the object is looked for.
+        let id = ObjectId::from_bytes([7; ObjectId::BYTES]);
+        assert_eq!(index.find(&reading, id).unwrap(), None);
+        writing
+            .execute(
+                "INSERT INTO object (seq, id, kind, size) VALUES (5, ?1, 1, 0)",
+                [id.as_bytes()],
+            )
+            .unwrap();
+        let mut merge = IndexMerge {
+            rows: vec![(id, 5)],
+            merged: 0,
+            last: 5,
+        };
+        let (merging, merged) = (Arc::clone(&index), Arc::new(AtomicBool::new(false)));
+        let is_merged = Arc::clone(&merged);
+        // Called when the first statement, the look into the table, has found nothing.
+        let meanwhile = move || {
+            if !is_merged.swap(true, Ordering::Relaxed) {
+                merging.catch_up(&writing).unwrap();
+                assert!(merge.step(&merging, &mut writing).unwrap());
+            }
+            false
+        };
+        reading.progress_handler(4, Some(meanwhile)).unwrap();
+        assert_eq!(index.find(&reading, id).unwrap(), Some(5));
+        assert!(merged.load(Ordering::Relaxed));
+    }
+}

@@ -247,31 +247,53 @@ impl State {
         refusal
     }
 
-    /// Keeps the log short. The checkpointer copies it beside the saves. The log starts again, in the
-    /// blocks that it has on the disk already, only at a moment at which all of it is copied: then the
-    /// writer itself copies the little that came while the checkpointer did. `alone` is false where
-    /// several batches came at once; there the writer copies seldom, because batches wait meanwhile.
+    /// Keeps the log short; see [`next_copier`].
     fn checkpoint(&mut self, alone: bool) {
         let frames = self.frames.load(Ordering::Relaxed);
         if frames < self.frames_copied {
             // The log has started again.
             self.frames_copied = 0;
         }
-        let most = if alone {
-            WAL_FRAMES_IDLE_MAX
-        } else {
-            WAL_FRAMES_MAX
-        };
-        let long = frames > most;
-        let due =
-            frames - self.frames_copied > WAL_FRAMES_IDLE_MAX || long && self.frames_copied <= most;
-        // Where the log grows faster than the checkpointer copies, saves have to wait for it.
-        let overdue = frames > 2 * WAL_FRAMES_MAX;
-        if due && !overdue && self.checkpointer.begin() {
-            self.frames_copied = frames;
-        } else if long && (overdue || !due) && !self.checkpointer.is_copying() {
-            checkpointer::copy(&self.db);
+        match next_copier(frames, self.frames_copied, alone) {
+            Some(Copier::Checkpointer) if self.checkpointer.begin() => self.frames_copied = frames,
+            Some(Copier::Writer) if !self.checkpointer.is_copying() => {
+                checkpointer::copy(&self.db);
+            }
+            Some(_) | None => {}
         }
+    }
+}
+
+/// Which thread copies the log into the database.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Copier {
+    /// While batches are committed.
+    Checkpointer,
+    /// While batches wait.
+    Writer,
+}
+
+/// Who is to copy a log of so many frames, when the checkpointer last began at `frames_copied`;
+/// `None` if nobody. The log starts again, in the blocks that it has on the disk already, only at a
+/// moment at which all of it is copied: so after the checkpointer has copied most of it, the writer
+/// copies the little that came meanwhile. `alone` is false where several batches came at once; there
+/// the writer copies seldom, because others wait.
+fn next_copier(frames: u64, frames_copied: u64, alone: bool) -> Option<Copier> {
+    let most = if alone {
+        WAL_FRAMES_IDLE_MAX
+    } else {
+        WAL_FRAMES_MAX
+    };
+    let long = frames > most;
+    let due = frames - frames_copied > WAL_FRAMES_IDLE_MAX || long && frames_copied <= most;
+    // Where the log grows faster than the checkpointer copies, saves have to wait for it.
+    let overdue = frames > 2 * WAL_FRAMES_MAX;
+    if due && !overdue {
+        Some(Copier::Checkpointer)
+    } else if long {
+        Some(Copier::Writer)
+    } else {
+        None
     }
 }
 
@@ -297,5 +319,70 @@ fn refusal_of(failure: &rusqlite::Error) -> Refusal {
         Some(ErrorCode::DiskFull) => Refusal::Full,
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Refusal::Busy,
         _ => Refusal::Stopped,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+
+    use super::*;
+    use crate::store::{Expect, RecordWrite};
+
+    /// A batch that writes one record.
+    fn batch(key: &str) -> Batch {
+        let mut batch = Batch::default();
+        batch.writes.push(RecordWrite {
+            key: key.to_owned(),
+            expect: Expect::Anything,
+            value: Some(Bytes::from_static(b"1")),
+        });
+        batch
+    }
+
+    #[test]
+    fn a_log_is_copied_beside_the_writer_until_it_outgrows_the_copies() {
+        const IDLE: u64 = WAL_FRAMES_IDLE_MAX;
+        const MAX: u64 = WAL_FRAMES_MAX;
+        for (frames, frames_copied, alone, copier) in [
+            (IDLE, 0, true, None),
+            (IDLE + 1, 0, true, Some(Copier::Checkpointer)),
+            (IDLE + 1, 0, false, Some(Copier::Checkpointer)),
+            // Most is copied: one alone copies the rest, so that the log can start again.
+            (IDLE + 2, IDLE + 1, true, Some(Copier::Writer)),
+            (IDLE + 2, IDLE + 1, false, None),
+            (2 * IDLE + 2, IDLE + 1, false, Some(Copier::Checkpointer)),
+            (MAX + 1, MAX, false, Some(Copier::Checkpointer)),
+            (MAX + 2, MAX + 1, false, Some(Copier::Writer)),
+            // It grows faster than it is copied: only the writer can stop that.
+            (2 * MAX, MAX + 1, false, Some(Copier::Checkpointer)),
+            (2 * MAX + 1, MAX + 1, false, Some(Copier::Writer)),
+        ] {
+            assert_eq!(
+                next_copier(frames, frames_copied, alone),
+                copier,
+                "{frames} frames, {frames_copied} copied, alone {alone}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_batch_that_waits_for_the_thread_is_not_overtaken() {
+        let root = tempfile::tempdir().unwrap();
+        let (folder, _lock) = Folder::open_or_create(root.path()).unwrap();
+        let (writer, _external) = Writer::start(&folder, &Arc::default()).unwrap();
+        for _ in 0..100 {
+            std::thread::scope(|scope| {
+                let state = writer.state.lock().unwrap();
+                let waits = scope.spawn(|| writer.commit(batch("first")).unwrap());
+                while writer.waiting.load(Ordering::Acquire) == 0 {
+                    std::thread::yield_now();
+                }
+                drop(state);
+                // The connection is free, and the thread may not have taken it yet.
+                let later = writer.commit(batch("later")).unwrap();
+                assert!(waits.join().unwrap() < later);
+            });
+        }
     }
 }
