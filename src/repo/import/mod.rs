@@ -1,6 +1,6 @@
-//! Importing a folder as one save, in memory that grows only with its largest single folder: the tree is
-//! written folder by folder ahead of the save and laid over the branch outside of the save queue; inside, only what
-//! changed in the branch meanwhile is applied to the result.
+//! Importing a folder as one save, in memory that grows only with its largest single folder: the tree
+//! is written folder by folder ahead of the save and laid over the branch outside of the save queue;
+//! inside, only what changed in the branch meanwhile is applied to the result.
 
 mod tree;
 

@@ -1,4 +1,4 @@
-//! Taking the files of a folder into the store, and the tree that they make.
+//! Writing the files of a folder and their tree into the store.
 
 use std::cmp::Ordering;
 use std::ffi::{OsStr, OsString};
@@ -19,7 +19,7 @@ use crate::repo::save::rebase::{Content, Keep};
 use crate::repo::upload::NewFile;
 use crate::repo::{Error, Projects, Result};
 
-/// What became of something in the folder.
+/// What the import did with an entry of the folder.
 #[derive(Clone, Copy, Debug)]
 pub enum ImportStep<'a> {
     /// A file was taken.
@@ -203,7 +203,7 @@ impl<'a, S: FnMut(ImportStep<'_>)> TreeImport<'a, S> {
         )))
     }
 
-    /// Leaves something out; a name that no branch takes is the reason that counts.
+    /// Leaves something out. If its name is not allowed in a branch, that is the reason given.
     fn skip(&mut self, path: &Path, reason: &str) {
         match path_in(self.dir, path) {
             Ok(inside) => self.skip_as(path, Some(inside), reason),
@@ -211,7 +211,7 @@ impl<'a, S: FnMut(ImportStep<'_>)> TreeImport<'a, S> {
         }
     }
 
-    /// `inside` is its path in the branch; a name that no branch takes has nothing there to keep.
+    /// `inside` is its path in the branch; for a name that is not allowed there is nothing to keep.
     fn skip_as(&mut self, path: &Path, inside: Option<FilePath>, reason: &str) {
         self.skipped += 1;
         if let Some(kept) = &mut self.kept {
