@@ -116,7 +116,7 @@ def chosen(patterns):
         sys.exit(0)
     for pattern in patterns:
         if not fnmatch.filter(ROWS, pattern):
-            sys.exit(f"no row «{pattern}»; there are {', '.join(ROWS)}")
+            sys.exit(f"no row \"{pattern}\"; there are {', '.join(ROWS)}")
     if not patterns:
         return [row for name, row in ROWS.items()
                 if name != "memory" or os.environ.get("MEMORY") == "1"]

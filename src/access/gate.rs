@@ -20,7 +20,7 @@ use crate::base::secret::{Seal, Secret, ServerKey};
 use crate::repo;
 use crate::repo::{NewFile, Project, ProjectWriter, Projects, Upload};
 
-/// Turns a credential into a caller, and a caller with a wish into an opened project, or refuses.
+/// Turns a credential into a caller, and opens projects for a caller, or refuses.
 /// Cheap to clone. Every function may block on the store; [`Gate::login`] takes some 25 ms of a core.
 #[derive(Clone, Debug)]
 pub struct Gate {

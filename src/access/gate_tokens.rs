@@ -25,7 +25,7 @@ impl Gate {
     ///
     /// # Errors
     /// [`Error::Forbidden`] when the token does not cover the project or its owner may not read it
-    /// now; with an allowlist also for what does not exist and is not on it, so that a token tells
+    /// now; with an allowlist also for what does not exist and is not on it, so that a token reveals
     /// nothing about others' projects. [`Error::NotFound`] else.
     pub fn open_by_token(
         &self,

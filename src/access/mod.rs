@@ -1,9 +1,9 @@
 //! Who may do what: accounts, sessions, read tokens, roles, and the [`Gate`] before every project.
 //!
-//! A credential becomes a [`Caller`] or a [`TokenHolder`], and one of those with a wish becomes an
-//! opened project, or a refusal. There is no other way to a project for the layer above, so it cannot
-//! forget to ask. This layer knows nothing of HTTP: not where a credential stands in a request, not
-//! which status a refusal has.
+//! A credential becomes a [`Caller`] or a [`TokenHolder`], and with one of those the gate opens a
+//! project or refuses. There is no other way to a project for the layer above, so no check can be
+//! forgotten. HTTP is not known here: neither where a credential stands in a request nor which status
+//! a refusal has.
 //!
 //! Every right comes from [`decide`], a pure function over [`Grant`]s.
 

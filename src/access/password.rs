@@ -24,7 +24,7 @@ const STORED_PASSES_MAX: u32 = 10;
 /// A hash with the same cost as a real one, which no password has.
 const DUMMY: &str = "$argon2id$v=19$m=19456,t=2,p=1$c2l0ZWNvbmYtbm9ib2R5IQ$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
 
-/// An argon2id hash as a PHC string. It shows itself to nobody but a record.
+/// An argon2id hash as a PHC string. It is written into a record and shown nowhere else.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(super) struct PasswordHash(String);
@@ -48,7 +48,7 @@ impl PasswordHash {
         Ok(Self(hash.to_string()))
     }
 
-    /// Takes as long as any other and matches nothing: for a name that nobody has.
+    /// A hash that takes as long to check as any other and matches nothing: for a name without an account.
     pub(super) fn dummy() -> Self {
         Self(DUMMY.to_owned())
     }

@@ -54,7 +54,7 @@ impl Records {
         Ok(())
     }
 
-    /// Writes what nobody has to wait or fail for, such as when something was last used.
+    /// Writes what no request should fail for, such as when something was last used.
     pub(super) fn commit_if_possible(&self, batch: Batch, what: &'static str) {
         if let Err(error) = self.store.commit(batch) {
             tracing::debug!(%error, "{what} was not written");

@@ -83,8 +83,6 @@ pub const SPILL_OBJECTS: usize = 1000;
 pub const SPILL_BYTES: usize = 8 << 20;
 /// Entries of one directory after which a directory builder writes its nodes.
 pub const BUILDER_ENTRIES_MAX: usize = 1000;
-/// Names of a folder that an import has in memory; of a larger folder it reads the names again.
-pub const NAMES_AT_ONCE: usize = 50_000;
 /// Most files that may have changed in a branch between the preparation of an import and its commit;
 /// after more the import is prepared once more.
 pub const REBASED_FILES_MAX: usize = 10_000;

@@ -9,7 +9,7 @@ const ITEM_BYTES: usize = 78;
 const RUN_BYTES_MIN: usize = 1024;
 /// From here on a node ends eight times as often.
 const RUN_BYTES_TARGET: usize = 4096;
-/// Here a node ends whatever comes.
+/// From here on a node always ends.
 const RUN_BYTES_MAX: usize = 16 << 10;
 /// Low bits that must be zero below the target.
 const MASK_BEFORE: u64 = (1 << 7) - 1;

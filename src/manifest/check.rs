@@ -1,4 +1,4 @@
-//! Verifying every promise of a tree: what is not as it must be is named, and the rest goes on.
+//! Verifying every invariant of a tree: each fault is named, and the check continues.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;

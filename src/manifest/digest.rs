@@ -1,4 +1,4 @@
-//! The branch digest: SHA-256 over a line a file (specification section 9). No blob is touched.
+//! The branch digest: SHA-256 over one line per file (specification section 9). No blob is read.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -26,7 +26,8 @@ fn push_line(piece: &mut Vec<u8>, path: &str, file: &FileEntry) {
     piece.push(b'\n');
 }
 
-/// Calls with one or more whole lines `<path>|<size>|<md5>` at a time, in the byte order of the paths.
+/// Calls `take` with one or more whole lines `<path>|<size>|<md5>` at a time, in the byte order of the
+/// paths.
 pub fn lines(source: &impl NodeSource, root: NodeId, mut take: impl FnMut(&[u8])) -> Result<()> {
     let mut piece = Vec::with_capacity(PIECE_BYTES + 8192);
     let _whole = walk::recursive(source, root, &mut String::new(), &mut |path, value| {
@@ -43,8 +44,8 @@ pub fn lines(source: &impl NodeSource, root: NodeId, mut take: impl FnMut(&[u8])
     Ok(())
 }
 
-/// A digest, and the states in which its computation passed by: another tree that is equal up to
-/// some path is digested from the last state before that path.
+/// A digest, and states of the hash from its computation: another tree that is equal up to some path is
+/// digested from the last state before that path.
 #[derive(Clone, Debug)]
 pub struct Digested {
     /// The digest.
@@ -61,7 +62,8 @@ struct State {
 }
 
 impl Digested {
-    /// Digests the tree with this root, from where it leaves `known` on.
+    /// Digests the tree with this root, beginning at the last kept state before its first difference to
+    /// `known`.
     pub fn new(source: &impl NodeSource, root: NodeId, known: Option<&Self>) -> Result<Self> {
         let mut states = Vec::new();
         if let Some(known) = known {

@@ -11,7 +11,7 @@ use crate::store::Result;
 
 /// A directory that is being filled. Its nodes are written and spilled while entries come; the result
 /// depends on the entries alone, but entries in the order of their keys write each node about once.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct DirectoryBuilder {
     root: Option<NodeId>,
     edits: Edits,

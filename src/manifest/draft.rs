@@ -1,4 +1,4 @@
-//! New nodes on their way to a commit, readable before they are in the store.
+//! New nodes that are not committed yet, and can be read already.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ pub struct Draft<'a> {
     new: HashMap<NodeId, Arc<Node>>,
     manifests: Vec<(ManifestId, Manifest)>,
     objects: Vec<NewObject>,
-    /// Of the objects that are in memory.
+    /// Sum of the objects that are in memory.
     bytes: usize,
 }
 
@@ -94,7 +94,7 @@ impl<'a> Draft<'a> {
         loop {
             match self.nodes.objects().store().commit(batch.clone()) {
                 Ok(_) => break,
-                // Nothing is lost by waiting our turn: the store bounds its queue, not us.
+                // The store's queue is full. Waiting costs nothing here, so the commit is repeated.
                 Err(StoreError::Busy) => std::thread::yield_now(),
                 Err(error) => return Err(error),
             }
@@ -104,7 +104,7 @@ impl<'a> Draft<'a> {
         Ok(())
     }
 
-    /// Hands nodes and manifests to the cache of the store's, once they are in the store.
+    /// Puts nodes and manifests into the cache, once they are in the store.
     pub fn publish(self) {
         for (id, node) in &self.new {
             self.nodes.remember(*id, node);

@@ -47,7 +47,7 @@ struct Directory {
     staged: BTreeMap<Box<str>, Staged>,
 }
 
-/// What becomes of a name.
+/// The staged change of a name.
 #[derive(Debug)]
 enum Staged {
     Removed,
@@ -282,7 +282,7 @@ fn write(
             Staged::Directory(entry) => Some(Value::Directory(entry)),
             Staged::Open(below) => write(draft, below)?.map(Value::Directory),
         };
-        // What was there under the other key gives way.
+        // What was stored under either key is removed first.
         match stored {
             Some(Found::File(_)) => drop(edits.insert(Key::file(&name), None)),
             Some(Found::Directory(_)) => drop(edits.insert(Key::directory(&name), None)),

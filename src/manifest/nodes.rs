@@ -12,7 +12,7 @@ use crate::object::node::Node;
 use crate::store::objects::Objects;
 use crate::store::{Result, StoreError};
 
-/// Gives nodes by their ids.
+/// A source of nodes by their ids.
 pub trait NodeSource {
     /// The node with this id.
     ///
@@ -72,12 +72,12 @@ impl Nodes {
         Ok(manifest)
     }
 
-    /// Keeps a manifest that was just made at hand.
+    /// Puts a manifest that was just made into the cache.
     pub fn remember_manifest(&self, id: ManifestId, manifest: Manifest) {
         self.manifests.insert(id, manifest);
     }
 
-    /// Keeps a node that was just made at hand.
+    /// Puts a node that was just made into the cache.
     pub fn remember(&self, id: NodeId, node: &Arc<Node>) {
         self.cache.insert(id, Arc::clone(node));
     }

@@ -1,4 +1,4 @@
-//! Laying one tree over another: what only one has is taken over unread, and so is what both share.
+//! Laying one tree over another. What only one of them has, and what both share, is reused unread.
 
 use super::directory_builder::DirectoryBuilder;
 use super::draft::Draft;

@@ -1,5 +1,5 @@
 //! A part of a listing. What comes before it is skipped unread: inner nodes and directories carry
-//! totals, so reaching any place costs a node a level.
+//! totals, so reaching any place reads one node per level.
 
 use super::nodes::NodeSource;
 use crate::base::id::NodeId;

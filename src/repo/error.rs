@@ -37,7 +37,8 @@ impl fmt::Display for Missing {
     }
 }
 
-/// Why something cannot be done with a project. Texts of all variants but [`Error::Store`] are for the client.
+/// Why something cannot be done with a project. The texts of all variants but [`Error::Store`] are for
+/// the client.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum Error {
     /// It is not there.
@@ -67,7 +68,7 @@ pub enum Error {
         /// The limit.
         limit_bytes: u64,
     },
-    /// The store failed. Shared, because one failed commit answers many callers.
+    /// The store failed. Shared, because many callers may wait for one commit that fails.
     #[error(transparent)]
     Store(Arc<StoreError>),
 }

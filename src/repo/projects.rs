@@ -92,7 +92,7 @@ impl Projects {
         upload.finish()
     }
 
-    /// Begins a body of `announced` bytes, or of a length that only its end will tell.
+    /// Begins a body of `announced` bytes, or of unknown length.
     pub fn upload(&self, announced: Option<u64>) -> Upload {
         Upload::new(self.store(), &self.shared.hash_slots, announced)
     }

@@ -70,7 +70,7 @@ impl Project {
         {
             return Err(Error::missing(Missing::Revision));
         }
-        // Whoever knows the id of a state may know it from its content, not from us.
+        // A client may know the id of a state from its content alone, before the service gave it out.
         let branches = self.branches()?;
         let digests = &self.projects.shared.digests;
         let heads: Vec<_> = branches

@@ -70,10 +70,12 @@ fn an_import_is_the_same_content_saved_one_by_one(scene: &Scene) {
     let folder = tempfile::tempdir().unwrap();
     scene.project.create_branch(&branch("saved"), None).unwrap();
     for number in 0..300_u32 {
-        let at = match number % 4 {
+        let at = match number % 6 {
             0 => format!("flat/file {number}"),
             1 => format!("deep/a/b/c/d-{number}"),
             2 => format!("deep/a.{}/x", number % 3),
+            3 => format!("deep/a{number}"),
+            4 => format!("deep/a-b/{number}"),
             _ => format!("Ж/{}/{number}", number % 7),
         };
         let place = folder.path().join(&at);

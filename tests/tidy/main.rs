@@ -1,6 +1,10 @@
 //! Checks of the source text itself: the arrows between the layers, what belongs to one layer only,
-//! the length of files, and what a visitor sees at the top.
+//! circles of files, the length of files and folders, words that are not used, and what a visitor sees
+//! at the top.
 
+mod circles;
+
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -48,6 +52,8 @@ const TOP_LEVEL: [&str; 7] = [
 ];
 
 const FILE_LINES_MAX: usize = 500;
+const FOLDER_FILES_MAX: usize = 16;
+const HTTP_LOOSE_FILES_MAX: usize = 8;
 /// One screen.
 const FRONT_DOOR_LINES_MAX: usize = 50;
 
@@ -99,6 +105,41 @@ fn files_are_short() {
 }
 
 #[test]
+fn no_files_of_a_layer_form_a_circle() {
+    let sources = rust_files(&root().join("src"));
+    let files: Vec<_> = sources
+        .iter()
+        .map(|path| (shown(path), read(path)))
+        .collect();
+    assert_none(&circles::circles(&files));
+}
+
+#[test]
+fn folders_are_small() {
+    let paths: Vec<_> = rust_files(&root().join("src"))
+        .iter()
+        .map(|path| shown(path))
+        .collect();
+    assert_none(&crowded(&paths));
+}
+
+#[test]
+fn quotation_marks_are_plain_and_functions_say_what_they_do() {
+    let mut faults = Vec::new();
+    let mut texts = text_files(&root().join("tests"));
+    texts.extend(text_files(&root().join("benches")));
+    texts.extend(["README.md", "objects-layout.md"].map(|name| root().join(name)));
+    let sources = text_files(&root().join("src"));
+    for path in texts.iter().chain(&sources) {
+        faults.extend(quotation_faults(&shown(path), &read(path)));
+    }
+    for path in &sources {
+        faults.extend(naming_faults(&shown(path), &read(path)));
+    }
+    assert_none(&faults);
+}
+
+#[test]
 fn the_top_level_is_the_architectures() {
     let ignored = read(&root().join(".gitignore"));
     let ignored: Vec<_> = ignored.lines().map(|line| line.trim_matches('/')).collect();
@@ -139,6 +180,108 @@ fn the_checks_find_what_they_look_for() {
     ] {
         assert_eq!(count(layer, fine), 0, "{layer}: {fine}");
     }
+    let many: Vec<_> = (0..17).map(|n| format!("src/http/read/{n}.rs")).collect();
+    assert_eq!(crowded(&many), ["src/http/read: 17 files, at most 16"]);
+    assert_eq!(crowded(&many[..16]), [""; 0]);
+    let loose: Vec<_> = (0..9).map(|n| format!("src/http/{n}.rs")).collect();
+    assert_eq!(crowded(&loose), ["src/http: 9 files, at most 8"]);
+    assert_eq!(quotation_faults("x", "a\n\u{ab}b\u{bb}").len(), 1);
+    assert_eq!(quotation_faults("x", "\"b\"").len(), 0);
+    for (text, faults) in [
+        ("pub fn answer(x: u8) {}", 1),
+        ("    async fn answer<T>(x: T) {}", 1),
+        ("fn answered() {} // fn answers", 0),
+    ] {
+        assert_eq!(naming_faults("x", text).len(), faults, "{text}");
+    }
+}
+
+#[test]
+fn a_circle_of_files_is_found_and_what_is_none_is_not() {
+    let door = (
+        "src/repo/mod.rs",
+        "mod a;\nmod b;\nmod c;\npub use a::{A, Other};\npub use b::B as Bee;\n",
+    );
+    let count = |files: &[(&str, &str)]| {
+        let mut all = vec![door];
+        all.extend(files);
+        let owned: Vec<_> = all
+            .iter()
+            .map(|(path, text)| ((*path).into(), (*text).into()))
+            .collect();
+        circles::circles(&owned).len()
+    };
+    let a = |text| ("src/repo/a.rs", text);
+    let b = |text| ("src/repo/b.rs", text);
+    for (what, wrong) in [
+        (
+            "by use",
+            [a("use super::b::B;"), b("use crate::repo::a::A;")],
+        ),
+        (
+            "by a door",
+            [a("use super::Bee;"), b("use super::{Other, x::Y};")],
+        ),
+        (
+            "by paths",
+            [
+                a("fn f(b: super::b::B) {}"),
+                b("use super::a;\nfn f() { a::g(); }"),
+            ],
+        ),
+        (
+            "in groups",
+            [
+                a("use super::{\n    b::{B, C},\n};"),
+                b("use crate::repo::{A};"),
+            ],
+        ),
+        (
+            "indented",
+            [
+                a("fn f() {\n    use super::Bee as _;\n}"),
+                b("use super::A;"),
+            ],
+        ),
+    ] {
+        assert_eq!(count(&wrong), 1, "{what}");
+    }
+    for (what, fine) in [
+        ("one way", [a("use super::Bee;"), b("struct B;")]),
+        (
+            "in a comment",
+            [
+                a("use super::Bee;"),
+                b("/// See [`super::a::A`].\nstruct B;"),
+            ],
+        ),
+        (
+            "in unit tests",
+            [
+                a("use super::b::B;"),
+                b("#[cfg(test)]\nmod tests {\n    use crate::repo::A;\n}"),
+            ],
+        ),
+        (
+            "to another layer",
+            [a("use super::b::B;"), b("use crate::store::A;")],
+        ),
+    ] {
+        assert_eq!(count(&fine), 0, "{what}");
+    }
+    // A folder's file with something of its own is a part of circles; its re-exports are not, and
+    // what a file takes from its own folder's is not.
+    let folder = |text| ("src/repo/c/mod.rs", text);
+    let inner = |text| ("src/repo/c/d.rs", text);
+    let taken = "mod d;\nuse d::D;\npub struct C(D);";
+    let seen = "mod d;\npub use d::D;\npub struct C;";
+    let used = "mod d;\npub use d::D;\npub struct C(D);";
+    let (to_a, to_c) = (inner("use crate::repo::A;"), a("use super::c::C;"));
+    assert_eq!(count(&[folder(taken), to_a, to_c]), 1);
+    assert_eq!(count(&[folder(used), to_a, to_c]), 1);
+    assert_eq!(count(&[folder(seen), to_a, to_c]), 0);
+    assert_eq!(count(&[folder(seen), to_a, a("use super::c::D;")]), 1);
+    assert_eq!(count(&[folder(taken), inner("use super::C;")]), 0);
 }
 
 /// What is wrong with a layer's source text. Comments may point anywhere.
@@ -180,6 +323,41 @@ fn faults_of(layer: &str, path: &str, text: &str) -> Vec<String> {
     faults
 }
 
+/// The folders of these files that hold too many.
+fn crowded(paths: &[String]) -> Vec<String> {
+    let mut counts = BTreeMap::<&str, usize>::new();
+    for path in paths {
+        let (folder, _) = path.rsplit_once('/').unwrap_or_default();
+        *counts.entry(folder).or_default() += 1;
+    }
+    let faults = counts.iter().filter_map(|(folder, count)| {
+        let most = match *folder {
+            "src/http" => HTTP_LOOSE_FILES_MAX,
+            _ => FOLDER_FILES_MAX,
+        };
+        (*count > most).then(|| format!("{folder}: {count} files, at most {most}"))
+    });
+    faults.collect()
+}
+
+fn quotation_faults(path: &str, text: &str) -> Vec<String> {
+    let lines = text.lines().enumerate();
+    let faulty = lines.filter(|(_, line)| line.contains(['\u{ab}', '\u{bb}']));
+    faulty
+        .map(|(index, _)| format!("{path}:{}: say it in \"\"", index + 1))
+        .collect()
+}
+
+/// Nine functions were called `answer` once, and none of the names said which answer.
+fn naming_faults(path: &str, text: &str) -> Vec<String> {
+    let lines = text.lines().enumerate();
+    let faulty = lines
+        .filter(|(_, line)| uses(line, "fn answer").any(|after| after.starts_with(['(', '<'])));
+    faulty
+        .map(|(index, _)| format!("{path}:{}: a function called \"answer\"", index + 1))
+        .collect()
+}
+
 /// How many modules below the crate a file's module is: 1 for `src/http/mod.rs`.
 fn module_depth(path: &str) -> usize {
     let depth = path.matches('/').count();
@@ -215,15 +393,34 @@ fn read(path: &Path) -> String {
 
 /// The Rust files of a folder and below; none if there is no such folder.
 fn rust_files(folder: &Path) -> Vec<PathBuf> {
+    let is_rust = |path: &PathBuf| path.extension().is_some_and(|e| e == "rs");
+    files_below(folder).into_iter().filter(is_rust).collect()
+}
+
+/// The files of a folder and below that are text.
+fn text_files(folder: &Path) -> Vec<PathBuf> {
+    let is_text = |path: &PathBuf| fs::read_to_string(path).is_ok();
+    files_below(folder).into_iter().filter(is_text).collect()
+}
+
+/// All files of a folder and below but those that tools put there.
+fn files_below(folder: &Path) -> Vec<PathBuf> {
     let Ok(entries) = fs::read_dir(folder) else {
         return Vec::new();
     };
     let mut found = Vec::new();
     for entry in entries {
         let path = entry.expect("a folder of the project is readable").path();
+        let name = path
+            .file_name()
+            .and_then(|name| name.to_str())
+            .unwrap_or_default();
+        if name.starts_with('.') || matches!(name, "target" | "node_modules" | "__pycache__") {
+            continue;
+        }
         if path.is_dir() {
-            found.extend(rust_files(&path));
-        } else if path.extension().is_some_and(|e| e == "rs") {
+            found.extend(files_below(&path));
+        } else {
             found.push(path);
         }
     }

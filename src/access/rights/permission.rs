@@ -38,7 +38,7 @@ impl Permissions {
     }
 }
 
-/// A change that somebody wants to make to a project.
+/// A kind of change to a project.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Right {
     /// Create a branch, save, save a batch.
@@ -50,8 +50,8 @@ pub enum Right {
 }
 
 impl Right {
-    /// What the caller must have for it. To change a project one must see it, too: the answer tells
-    /// about its state.
+    /// What the caller must have for it. To change a project one must see it, too: the reply
+    /// shows its state.
     pub const fn needs(self) -> Permissions {
         match self {
             Self::Write => Permissions::VIEW.and(Permissions::WRITE),

@@ -8,73 +8,15 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
-use quick_cache::Weighter;
-use quick_cache::sync::Cache;
-
 use super::Snapshot;
+use super::change_cache::{Found, LastChanges, Recent, Step};
 use crate::base::file_path::FilePath;
 use crate::base::id::ManifestId;
-use crate::base::limits::{LAST_CHANGES_BYTES, RECENT_STEPS_BYTES, SNAPSHOTS_SEARCHED_MAX};
+use crate::base::limits::SNAPSHOTS_SEARCHED_MAX;
 use crate::base::may_block;
 use crate::base::snapshot_version::SnapshotVersion;
 use crate::manifest::{Nodes, lookup};
 use crate::repo::{BranchDigest, Operation, Result, Revision};
-
-/// What is known of last changes.
-#[derive(Debug)]
-pub(in crate::repo) struct LastChanges {
-    recent: Cache<u64, Arc<Recent>, ByMemory>,
-    found: Cache<(u64, FilePath), Found, ByMemory>,
-}
-
-/// The newest steps of a branch, from one state to the next.
-#[derive(Clone, Debug, Default)]
-struct Recent {
-    /// The place of the state before the first step. The first state of a branch has place 1, its
-    /// snapshot version.
-    begin: u64,
-    steps: Vec<Step>,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Step {
-    /// The state before it.
-    from: ManifestId,
-    /// A hash of the one path that may have changed; `None` if any may have.
-    path: Option<u64>,
-}
-
-/// The last change of a file as seen from a place in the history.
-#[derive(Clone, Copy, Debug)]
-struct Found {
-    seen_from: u64,
-    changed_at: u64,
-    changed: ManifestId,
-}
-
-#[derive(Clone, Debug)]
-struct ByMemory;
-
-impl Weighter<u64, Arc<Recent>> for ByMemory {
-    fn weight(&self, _: &u64, recent: &Arc<Recent>) -> u64 {
-        64 + (recent.steps.len() * size_of::<Step>()) as u64
-    }
-}
-
-impl Weighter<(u64, FilePath), Found> for ByMemory {
-    fn weight(&self, (_, path): &(u64, FilePath), _: &Found) -> u64 {
-        160 + path.as_str().len() as u64
-    }
-}
-
-impl Default for LastChanges {
-    fn default() -> Self {
-        Self {
-            recent: Cache::with_weighter(256, RECENT_STEPS_BYTES, ByMemory),
-            found: Cache::with_weighter(4096, LAST_CHANGES_BYTES, ByMemory),
-        }
-    }
-}
 
 impl Revision {
     /// The commit of the state that last changed the file at this path, which is in this state. A
@@ -151,17 +93,6 @@ impl LastChanges {
 }
 
 impl Recent {
-    /// The place of the state after the last step.
-    fn end(&self) -> u64 {
-        self.begin + self.steps.len() as u64
-    }
-
-    /// The state at a place before the end.
-    fn state(&self, place: u64) -> Option<ManifestId> {
-        let at = usize::try_from(place.checked_sub(self.begin)?).ok()?;
-        self.steps.get(at).map(|step| step.from)
-    }
-
     /// These steps and those of the snapshots read, newest first, up to this place. The oldest are
     /// given up, and so are all before a gap.
     fn extended(&self, place: u64, read: &[Snapshot]) -> Self {

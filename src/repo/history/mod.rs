@@ -1,11 +1,12 @@
 //! The history of a branch: its snapshots, and what they tell.
 
+mod change_cache;
 mod commits;
 mod last_change;
 mod shared;
 
+pub(super) use change_cache::LastChanges;
 pub use commits::{Commit, Commits};
-pub(super) use last_change::LastChanges;
 pub use shared::merge_base;
 
 use super::{Branch, Result, Revision};

@@ -1,8 +1,7 @@
-//! Importing a folder as one save, in memory that does not grow with it: its tree is written folder by
-//! folder ahead of the save and laid over the branch outside of the save queue; inside, only what
-//! changed in the branch meanwhile is applied to the result.
+//! Importing a folder as one save, in memory that grows only with its largest single folder: the tree
+//! is written folder by folder ahead of the save and laid over the branch outside of the save queue;
+//! inside, only what changed in the branch meanwhile is applied to the result.
 
-mod names;
 mod tree;
 
 use std::path::Path;
@@ -43,7 +42,8 @@ impl ProjectWriter {
     /// a file would take a folder's place or the reverse. The branch is as it was then.
     ///
     /// # Limits
-    /// Memory grows with neither the files nor their sizes; that of a mirror with the paths it keeps.
+    /// Memory grows with the entries of the largest single folder; that of a mirror also with the paths
+    /// that it keeps.
     pub fn import(
         &self,
         branch: &BranchName,

@@ -1,22 +1,25 @@
-//! Taking the files of a folder into the store, and the tree that they make.
+//! Writing the files of a folder and their tree into the store.
 
+use std::cmp::Ordering;
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::io::{self, Read};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::names;
-use super::names::What;
+use walkdir::WalkDir;
+
 use crate::base::file_path::FilePath;
-use crate::base::limits::{NAMES_AT_ONCE, READ_CHUNK_BYTES};
+use crate::base::limits::READ_CHUNK_BYTES;
 use crate::manifest::{DirectoryBuilder, Draft};
 use crate::object::node::{DirectoryEntry, FileEntry, Value};
 use crate::repo::save::rebase::{Content, Keep};
 use crate::repo::upload::NewFile;
 use crate::repo::{Error, Projects, Result};
 
-/// What became of something in the folder.
+/// What the import did with an entry of the folder.
 #[derive(Clone, Copy, Debug)]
 pub enum ImportStep<'a> {
     /// A file was taken.
@@ -72,8 +75,12 @@ impl<'a, S: FnMut(ImportStep<'_>)> TreeImport<'a, S> {
     }
 
     /// Imports the whole folder. When this returns, its tree is durable.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] when the folder itself cannot be read.
     pub(super) fn run(mut self) -> Result<ImportedTree> {
-        let root = self.folder(self.dir)?;
+        fs::read_dir(self.dir).map_err(unreadable)?;
+        let root = self.walk()?;
         self.draft.spill_all()?;
         let keep = match self.kept {
             None => Keep::All,
@@ -90,47 +97,57 @@ impl<'a, S: FnMut(ImportStep<'_>)> TreeImport<'a, S> {
         })
     }
 
-    /// Imports a folder; `None` if nothing of it was taken.
-    fn folder(&mut self, folder: &Path) -> Result<Option<DirectoryEntry>> {
-        let mut builder = DirectoryBuilder::new(None);
-        let mut last = None;
-        loop {
-            let entries = match fs::read_dir(folder) {
-                Ok(entries) => entries,
-                Err(error) if last.is_none() && folder != self.dir => {
-                    self.skip(folder, &error.to_string());
-                    return Ok(None);
+    /// Imports everything below the folder; `None` if nothing of it was taken.
+    fn walk(&mut self) -> Result<Option<DirectoryEntry>> {
+        let walk = WalkDir::new(self.dir).min_depth(1).sort_by(in_tree_order);
+        // The folders that the walk is in, from the imported one down.
+        let mut open = vec![OpenFolder::default()];
+        for entry in walk {
+            let entry = match entry {
+                Ok(entry) => entry,
+                Err(error) => {
+                    self.skip_unread(error)?;
+                    continue;
                 }
-                Err(error) => return Err(unreadable(&error)),
             };
-            // Where something is missing that has no name, nothing can be kept for it.
-            let names = names::beyond(entries, last.as_ref(), NAMES_AT_ONCE)
-                .map_err(|error| unreadable(&error))?;
-            for name in &names {
-                let path = folder.join(name.name());
-                let value = match &name.what {
-                    What::Folder => self.folder(&path)?.map(Value::Directory),
-                    What::File => self.file(&path)?.map(Value::File),
-                    What::Other => {
-                        self.skip(&path, "it is no regular file");
-                        None
-                    }
-                    What::Unknown(error) => {
-                        self.skip(&path, &error.to_string());
-                        None
-                    }
-                };
-                if let Some(value) = value {
-                    let name = name.name().to_str().expect("a branch takes only UTF-8");
-                    builder.put(&mut self.draft, name, value)?;
-                }
-            }
-            let ended = names.len() < NAMES_AT_ONCE;
-            last = names.into_iter().next_back();
-            if ended {
-                return Ok(builder.finish(&mut self.draft)?);
+            self.close(&mut open, entry.depth())?;
+            let (path, kind) = (entry.path(), entry.file_type());
+            if kind.is_dir() {
+                open.push(OpenFolder::new(entry.file_name()));
+            } else if !kind.is_file() {
+                self.skip(path, "it is no regular file");
+            } else if let (Some(file), Some(folder)) = (self.file(path)?, open.last_mut()) {
+                folder.put(&mut self.draft, entry.file_name(), Value::File(file))?;
             }
         }
+        self.close(&mut open, 1)?;
+        let root = open.pop().unwrap_or_default();
+        Ok(root.builder.finish(&mut self.draft)?)
+    }
+
+    /// Finishes the folders below the first `depth` ones.
+    fn close(&mut self, open: &mut Vec<OpenFolder>, depth: usize) -> Result<()> {
+        while open.len() > depth
+            && let Some(OpenFolder { name, builder }) = open.pop()
+        {
+            let entry = builder.finish(&mut self.draft)?;
+            if let (Some(entry), Some(parent)) = (entry, open.last_mut()) {
+                parent.put(&mut self.draft, &name, Value::Directory(entry))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Leaves out what the walk could not read. What is missing and has no name cannot be kept in a
+    /// mirror, so it ends the import.
+    fn skip_unread(&mut self, error: walkdir::Error) -> Result<()> {
+        let path = error.path().map(Path::to_owned);
+        let error = error.into_io_error().unwrap_or(io::ErrorKind::Other.into());
+        match path {
+            Some(path) if path != self.dir => self.skip(&path, &error.to_string()),
+            _ => return Err(unreadable(error)),
+        }
+        Ok(())
     }
 
     /// Imports a file; `None` if it was skipped.
@@ -186,7 +203,7 @@ impl<'a, S: FnMut(ImportStep<'_>)> TreeImport<'a, S> {
         )))
     }
 
-    /// Leaves something out; a name that no branch takes is the reason that counts.
+    /// Leaves something out. If its name is not allowed in a branch, that is the reason given.
     fn skip(&mut self, path: &Path, reason: &str) {
         match path_in(self.dir, path) {
             Ok(inside) => self.skip_as(path, Some(inside), reason),
@@ -194,7 +211,7 @@ impl<'a, S: FnMut(ImportStep<'_>)> TreeImport<'a, S> {
         }
     }
 
-    /// `inside` is its path in the branch; a name that no branch takes has nothing there to keep.
+    /// `inside` is its path in the branch; for a name that is not allowed there is nothing to keep.
     fn skip_as(&mut self, path: &Path, inside: Option<FilePath>, reason: &str) {
         self.skipped += 1;
         if let Some(kept) = &mut self.kept {
@@ -204,7 +221,44 @@ impl<'a, S: FnMut(ImportStep<'_>)> TreeImport<'a, S> {
     }
 }
 
-fn unreadable(error: &io::Error) -> Error {
+/// A folder that the walk is in.
+#[derive(Debug, Default)]
+struct OpenFolder {
+    name: OsString,
+    builder: DirectoryBuilder,
+}
+
+impl OpenFolder {
+    fn new(name: &OsStr) -> Self {
+        Self {
+            name: name.to_owned(),
+            builder: DirectoryBuilder::default(),
+        }
+    }
+
+    /// Puts what was taken under this name.
+    fn put(&mut self, draft: &mut Draft<'_>, name: &OsStr, value: Value) -> Result<()> {
+        let name = name.to_str().expect("a branch takes only UTF-8");
+        Ok(self.builder.put(draft, name, value)?)
+    }
+}
+
+/// The order of a directory's keys, in which a builder writes each node once: a folder compares as its
+/// name and a slash.
+fn in_tree_order(a: &walkdir::DirEntry, b: &walkdir::DirEntry) -> Ordering {
+    fn key(entry: &walkdir::DirEntry) -> impl Iterator<Item = &u8> {
+        let slash: &[u8] = if entry.file_type().is_dir() {
+            b"/"
+        } else {
+            b""
+        };
+        entry.file_name().as_bytes().iter().chain(slash)
+    }
+    key(a).cmp(key(b))
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "it is passed to map_err")]
+fn unreadable(error: io::Error) -> Error {
     Error::invalid(format!("the folder cannot be read: {error}"))
 }
 

@@ -16,7 +16,8 @@ use crate::repo::upload::NewFile;
 use crate::repo::{Branch, Error, FileDifference, Missing, Project, Result, diff};
 use crate::store::{Batch, Expect, StoreError};
 
-/// Makes the changes that can be made, in order, in one commit, and says what became of each.
+/// Makes the changes in order and in one commit. Returns an outcome for each: one that is refused does
+/// not touch the others.
 pub(in crate::repo) fn run(project: &Project, branch: u64, jobs: &[Job]) -> Vec<Result<Outcome>> {
     let refuse = |error: Error| jobs.iter().map(|_| Err(error.clone())).collect();
     for _ in 0..COMMIT_ATTEMPTS_MAX {

@@ -1,7 +1,7 @@
-//! Changes of a branch on their way to one commit.
+//! Changes of a branch, and how they are committed.
 //!
-//! [`queue`] lets one caller commit for all that wait, [`apply`] makes the new head of their changes,
-//! and [`rebase`] brings an import that was prepared outside of the queue up to date inside.
+//! [`queue`] lets one caller commit for all that wait, [`apply`] makes the new head from their changes,
+//! and [`rebase`] brings an import up to date that was prepared outside of the queue.
 
 pub(super) mod apply;
 pub(super) mod queue;
@@ -34,9 +34,9 @@ pub enum BatchAction {
     Update(FilePath, NewFile),
     /// A file, whether there is one or not; `true` marks it executable, `None` keeps the mode.
     Put(FilePath, NewFile, Option<bool>),
-    /// A file that is there goes.
+    /// A file that exists is deleted.
     Delete(FilePath),
-    /// A file that is there takes another path, where there must be none, and perhaps new bytes.
+    /// A file that exists moves to another path, where there must be none, and may get new bytes.
     Move {
         /// From here.
         from: FilePath,
@@ -47,7 +47,7 @@ pub enum BatchAction {
     },
 }
 
-/// A change on its way to a branch.
+/// A change of a branch that is not made yet.
 #[derive(Clone, Debug)]
 pub(in crate::repo) enum Change {
     Put {

@@ -65,7 +65,8 @@ impl PreparedImport {
     /// that the import was laid over is applied to the result, where the branch keeps its own.
     ///
     /// # Errors
-    /// As [`PreparedImport::new`]; `None` when more than [`REBASED_FILES_MAX`] files of the branch have changed.
+    /// As [`PreparedImport::new`]; `None` when more than [`REBASED_FILES_MAX`] files of the branch have
+    /// changed.
     pub(in crate::repo) fn rebase_onto(
         &self,
         draft: &mut Draft<'_>,

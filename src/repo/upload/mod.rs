@@ -86,7 +86,7 @@ pub struct Upload {
 }
 
 impl Upload {
-    /// Begins a body of `announced` bytes, or of a length that only its end will tell.
+    /// Begins a body of `announced` bytes, or of unknown length.
     pub(super) fn new(store: &Arc<dyn Store>, slots: &HashSlots, announced: Option<u64>) -> Self {
         Self {
             store: Arc::clone(store),

@@ -11,9 +11,12 @@ use crate::base::snapshot_version::SnapshotVersion;
 use crate::repo::save::apply;
 use crate::repo::save::{BatchAction, Change, Condition, Job};
 use crate::repo::upload::NewFile;
+#[cfg(doc)]
+use crate::repo::{Error, Missing};
 use crate::repo::{FileDifference, Project, Result, Revision};
 
-/// An opened project that may be changed, and who changes it. Whoever holds one may use it.
+/// An opened project that may be changed, and the name of the account that changes it. To hold one is
+/// the permission to use it.
 #[derive(Clone, Debug)]
 pub struct ProjectWriter {
     project: Project,
@@ -68,7 +71,7 @@ impl Deref for ProjectWriter {
 }
 
 impl ProjectWriter {
-    /// Grants it. `actor` is what histories show as the author.
+    /// Grants the permission. `actor` is the author that histories show.
     pub fn new(project: Project, actor: &str) -> Self {
         Self {
             project,
@@ -97,8 +100,9 @@ impl ProjectWriter {
     /// Saves a file. A snapshot is taken first; the last of several writers wins and none is lost.
     ///
     /// # Errors
-    /// [`crate::repo::Missing::Branch`]; [`crate::repo::Error::Precondition`]; [`crate::repo::Error::Invalid`] when the path
-    /// needs a file as a folder or the reverse. Nothing is changed then.
+    /// [`Missing::Branch`]; [`Error::Precondition`];
+    /// [`Error::Invalid`] when the path needs a file as a folder or the reverse. Nothing is changed
+    /// then.
     ///
     /// # Durability
     /// When it returns, the save is durable and every later read sees it.
@@ -132,7 +136,7 @@ impl ProjectWriter {
     /// Deletes a file. A snapshot is taken first.
     ///
     /// # Errors
-    /// [`crate::repo::Missing::Branch`], [`crate::repo::Missing::File`], [`crate::repo::Error::Precondition`].
+    /// [`Missing::Branch`], [`Missing::File`], [`Error::Precondition`].
     pub fn delete(
         &self,
         branch: &BranchName,
@@ -151,7 +155,7 @@ impl ProjectWriter {
     /// Makes several changes as one, with one snapshot: all or none.
     ///
     /// # Errors
-    /// [`crate::repo::Error::Invalid`] names the first action that cannot be done.
+    /// [`Error::Invalid`] names the first action that cannot be done.
     pub fn batch(
         &self,
         branch: &BranchName,
@@ -164,8 +168,7 @@ impl ProjectWriter {
     /// Restores a snapshot, whole or only what is at `path`. A pre-rollback snapshot is taken first.
     ///
     /// # Errors
-    /// [`crate::repo::Missing::Branch`], [`crate::repo::Missing::Snapshot`]; [`crate::repo::Missing::File`] when neither
-    /// the snapshot nor the head has anything at `path`.
+    /// [`Missing::Branch`], [`Missing::Snapshot`]; [`Missing::File`] when neither the snapshot nor the head has anything at `path`.
     pub fn rollback(
         &self,
         branch: &BranchName,

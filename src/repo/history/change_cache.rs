@@ -1,0 +1,79 @@
+//! What is kept in memory of the last changes of files, and of the steps among which they are searched.
+
+use std::sync::Arc;
+
+use quick_cache::Weighter;
+use quick_cache::sync::Cache;
+
+use crate::base::file_path::FilePath;
+use crate::base::id::ManifestId;
+use crate::base::limits::{LAST_CHANGES_BYTES, RECENT_STEPS_BYTES};
+
+/// What is known of last changes.
+#[derive(Debug)]
+pub(in crate::repo) struct LastChanges {
+    pub(super) recent: Cache<u64, Arc<Recent>, ByMemory>,
+    pub(super) found: Cache<(u64, FilePath), Found, ByMemory>,
+}
+
+/// The newest steps of a branch, from one state to the next.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Recent {
+    /// The place of the state before the first step. The first state of a branch has place 1, its
+    /// snapshot version.
+    pub(super) begin: u64,
+    pub(super) steps: Vec<Step>,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Step {
+    /// The state before it.
+    pub(super) from: ManifestId,
+    /// A hash of the one path that may have changed; `None` if any may have.
+    pub(super) path: Option<u64>,
+}
+
+/// The last change of a file as seen from a place in the history.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Found {
+    pub(super) seen_from: u64,
+    pub(super) changed_at: u64,
+    pub(super) changed: ManifestId,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct ByMemory;
+
+impl Weighter<u64, Arc<Recent>> for ByMemory {
+    fn weight(&self, _: &u64, recent: &Arc<Recent>) -> u64 {
+        64 + (recent.steps.len() * size_of::<Step>()) as u64
+    }
+}
+
+impl Weighter<(u64, FilePath), Found> for ByMemory {
+    fn weight(&self, (_, path): &(u64, FilePath), _: &Found) -> u64 {
+        160 + path.as_str().len() as u64
+    }
+}
+
+impl Default for LastChanges {
+    fn default() -> Self {
+        Self {
+            recent: Cache::with_weighter(256, RECENT_STEPS_BYTES, ByMemory),
+            found: Cache::with_weighter(4096, LAST_CHANGES_BYTES, ByMemory),
+        }
+    }
+}
+
+impl Recent {
+    /// The place of the state after the last step.
+    pub(super) fn end(&self) -> u64 {
+        self.begin + self.steps.len() as u64
+    }
+
+    /// The state at a place before the end.
+    pub(super) fn state(&self, place: u64) -> Option<ManifestId> {
+        let at = usize::try_from(place.checked_sub(self.begin)?).ok()?;
+        self.steps.get(at).map(|step| step.from)
+    }
+}
