@@ -11,7 +11,7 @@ use std::sync::Arc;
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 
-use super::Snapshot;
+use super::snapshot::Snapshot;
 use crate::base::file_path::FilePath;
 use crate::base::id::ManifestId;
 use crate::base::limits::{LAST_CHANGES_BYTES, RECENT_STEPS_BYTES, SNAPSHOTS_SEARCHED_MAX};
