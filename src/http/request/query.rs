@@ -26,6 +26,9 @@ impl Query {
     /// The same query with only the last value of each key: what the Read API reads, as GitLab does.
     /// Links to further pages repeat each key once, however often a client adds its own.
     pub(in crate::http) fn last_values(mut self) -> Self {
+        if self.pairs.len() < 2 {
+            return self;
+        }
         let mut seen = HashSet::with_capacity(self.pairs.len());
         let mut last = vec![false; self.pairs.len()];
         for (at, (key, _)) in self.pairs.iter().enumerate().rev() {

@@ -7,7 +7,7 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
-use super::Snapshot;
+use super::snapshot::Snapshot;
 use crate::base::clock::Timestamp;
 use crate::base::file_path::FilePath;
 use crate::base::id::{ManifestId, Sha256};

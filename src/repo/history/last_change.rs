@@ -8,8 +8,8 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
-use super::Snapshot;
 use super::change_cache::{Found, LastChanges, Recent, Step};
+use super::snapshot::Snapshot;
 use crate::base::file_path::FilePath;
 use crate::base::id::ManifestId;
 use crate::base::limits::SNAPSHOTS_SEARCHED_MAX;

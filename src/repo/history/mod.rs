@@ -4,78 +4,9 @@ mod change_cache;
 mod commits;
 mod last_change;
 mod shared;
+mod snapshot;
 
 pub(super) use change_cache::LastChanges;
 pub use commits::{Commit, Commits};
 pub use shared::merge_base;
-
-use super::{Branch, Result, Revision};
-use crate::base::clock::Timestamp;
-use crate::base::snapshot_version::SnapshotVersion;
-use crate::object::key;
-use crate::object::record::{Operation, SnapshotRecord};
-use crate::store::Scan;
-
-/// A saved state of a branch, and what replaced it.
-#[derive(Clone, Debug)]
-pub struct Snapshot {
-    /// Its version.
-    pub version: SnapshotVersion,
-    /// The state.
-    pub revision: Revision,
-    /// When the branch had come into this state.
-    pub reached_at: Timestamp,
-    /// Who had brought it there.
-    pub reached_by: String,
-    /// When the snapshot was taken, because the state was replaced.
-    pub created_at: Timestamp,
-    /// Who replaced it.
-    pub created_by: String,
-    /// What replaced it.
-    pub operation: Operation,
-    /// The path that was changed, where it was one.
-    pub path: Option<String>,
-    /// The message of a batch.
-    pub message: Option<String>,
-}
-
-impl Branch {
-    /// Snapshots, newest first: those before `before`, at most `limit`; without either, all.
-    pub fn history(
-        &self,
-        before: Option<SnapshotVersion>,
-        limit: Option<usize>,
-    ) -> Result<Vec<Snapshot>> {
-        let prefix = key::snapshots(self.number);
-        let before = before.map(|version| key::snapshot(self.number, version.number()));
-        let scan = Scan {
-            prefix: &prefix,
-            after: before.as_deref(),
-            descending: true,
-            limit: limit.unwrap_or(usize::MAX),
-        };
-        let records = self.project.projects.store().scan(scan)?;
-        records
-            .iter()
-            .map(|record| self.snapshot_of(record))
-            .collect()
-    }
-
-    fn snapshot_of(&self, record: &crate::store::Record) -> Result<Snapshot> {
-        let snapshot = record.decode::<SnapshotRecord>()?.value;
-        let (manifest, totals) = (snapshot.manifest, snapshot.totals.into());
-        let version = SnapshotVersion::new(record.number());
-        let revision = Revision::new(&self.project, self.number, manifest, totals, true);
-        Ok(Snapshot {
-            version,
-            revision: revision.at(version.number()),
-            reached_at: snapshot.reached_at,
-            reached_by: snapshot.reached_by.clone(),
-            created_at: snapshot.created_at,
-            created_by: snapshot.created_by.clone(),
-            operation: snapshot.operation,
-            path: snapshot.path.clone(),
-            message: snapshot.message.clone(),
-        })
-    }
-}
+pub use snapshot::Snapshot;
