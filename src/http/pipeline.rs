@@ -94,8 +94,9 @@ async fn dispatch(
     };
     match target {
         Target::Read(route) => read::respond(context, route, body).await,
-        Target::Admin(route) => admin::respond(context, route, body).await,
-        Target::User(route) => login::respond(context, route, body).await,
+        // What is rarer is large, and every request would have room for it.
+        Target::Admin(route) => Box::pin(admin::respond(context, route, body)).await,
+        Target::User(route) => Box::pin(login::respond(context, route, body)).await,
         Target::OpenApi(_) => openapi::respond(context, body).await,
         Target::Options(methods) => Ok(options(&methods)),
     }

@@ -20,16 +20,14 @@ mod tree;
 use hyper::StatusCode;
 use serde::Serialize;
 
-use super::route::read::Resource;
-use super::route::read::Route;
-
-use super::blocking;
 use super::error::Error;
 use super::reply::Reply;
 use super::request::body::{RequestBody, has_type};
 use super::request::context::RequestContext;
 use super::request::params;
+use super::route::read::{Resource, Route};
 use crate::base::limits::REQUEST_TARGET_BYTES_MAX;
+use crate::base::may_block;
 use crate::repo::Project;
 
 /// The answer of the health check.
@@ -46,42 +44,39 @@ pub(in crate::http) async fn respond(
     body: &mut RequestBody,
 ) -> Result<Reply, Error> {
     merge_form(&mut context, body).await?;
-    match route {
-        Route::Health => {
-            let health = Health {
-                status: "ok",
-                time: context.service.clock.now().to_string(),
-            };
-            Ok(Reply::json(StatusCode::OK, &health))
-        }
-        route => {
-            // Moving to another thread and back costs several times what a short answer does, and
-            // what is not in memory leaves this thread by itself.
-            if is_short(&route) {
-                return act(&context, &route);
-            }
-            blocking::run(move || act(&context, &route)).await
-        }
+    if is_short(&route) {
+        // What is not in memory leaves this thread by itself.
+        act(&context, &route)
+    } else {
+        may_block(|| act(&context, &route))
     }
 }
 
 /// True for an answer that takes microseconds when what it needs is in memory.
 fn is_short(route: &Route) -> bool {
-    let Route::Repository { resource, .. } = route else {
-        return false;
-    };
-    matches!(
-        resource,
-        Resource::Raw(_)
-            | Resource::File(_)
-            | Resource::Branch(_)
-            | Resource::Branches
-            | Resource::Tree
-    )
+    match route {
+        Route::Health => true,
+        Route::Repository { resource, .. } => matches!(
+            resource,
+            Resource::Raw(_)
+                | Resource::File(_)
+                | Resource::Branch(_)
+                | Resource::Branches
+                | Resource::Tree
+        ),
+        _ => false,
+    }
 }
 
 /// Authenticates, opens the project, acts.
 fn act(context: &RequestContext, route: &Route) -> Result<Reply, Error> {
+    if matches!(route, Route::Health) {
+        let health = Health {
+            status: "ok",
+            time: context.service.clock.now().to_string(),
+        };
+        return Ok(Reply::json(StatusCode::OK, &health));
+    }
     let holder = token::holder(context)?;
     let open = |project: &str| -> Result<_, Error> {
         Ok(context
