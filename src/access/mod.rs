@@ -23,9 +23,6 @@ mod token_check;
 mod token_scope;
 mod tokens;
 
-#[cfg(test)]
-mod tests;
-
 pub use account::Account;
 pub use accounts::Accounts;
 pub use error::{Error, Result, UNAUTHORIZED, WRONG_LOGIN};

@@ -183,4 +183,16 @@ mod tests {
         sessions.touch(&read, clock.now());
         assert!(sessions.account(&secret).is_err());
     }
+
+    #[test]
+    fn a_login_that_the_new_password_overtook_opens_nothing() {
+        let clock = Arc::new(ManualClock::new(Timestamp::from_ms(0)));
+        let projects = Projects::new(Arc::new(MemoryStore::default()), clock);
+        let accounts = Accounts::new(&projects);
+        let sessions = Sessions::new(&projects, SessionLifetimes::default());
+        let overtaken = accounts.create("eve", "correct horse", &[]).unwrap();
+        accounts.set_password("eve", "battery staple").unwrap();
+        let secret = sessions.open(&overtaken).unwrap();
+        assert!(sessions.account(&secret).is_err());
+    }
 }

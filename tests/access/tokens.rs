@@ -1,13 +1,13 @@
 //! Tokens: made, shown, changed, revoked, expired (contract section 6).
 
-use super::{World, by_id, is_invalid, named, refusal, texts};
-use crate::access::{
+use crate::{World, by_id, is_invalid, named, refusal, texts};
+use siteconf::access::{
     Error, Expiry, NewToken, ProjectSelector, Role, TokenChange, TokenState, TokenView, Tokens,
 };
-use crate::base::clock::Timestamp;
-use crate::base::limits::{TOKEN_NAME_BYTES_MAX, TOKEN_REPOS_MAX, TOKENS_PER_ACCOUNT_MAX};
-use crate::base::secret::Secret;
-use crate::store::Scan;
+use siteconf::base::clock::Timestamp;
+use siteconf::base::limits::{TOKEN_NAME_BYTES_MAX, TOKEN_REPOS_MAX, TOKENS_PER_ACCOUNT_MAX};
+use siteconf::base::secret::Secret;
+use siteconf::store::Scan;
 
 fn at(text: &str) -> Timestamp {
     Timestamp::parse(text).unwrap()

@@ -1,10 +1,10 @@
 //! What a token opens, and what its holder is told (contract section 5, the order of checks).
 
-use super::{World, by_id, id};
-use crate::access::{ProjectSelector, Right, TokenHolder};
+use crate::{World, by_id, id};
+use siteconf::access::{ProjectSelector, Right, TokenHolder};
 
 impl World {
-    fn delete(&self, owner: &crate::access::Caller, repo_id: &str) {
+    fn delete(&self, owner: &siteconf::access::Caller, repo_id: &str) {
         let writer = self.gate.open_to_change(owner, &id(repo_id), Right::Delete);
         writer.unwrap().delete_project().unwrap();
     }

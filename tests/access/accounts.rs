@@ -1,8 +1,8 @@
 //! The administration of accounts.
 
-use super::{PASSWORD, World, is_invalid, refusal};
-use crate::access::Role;
-use crate::access::accounts::Accounts;
+use crate::{PASSWORD, World, is_invalid, refusal};
+use siteconf::access::Role;
+use siteconf::access::Accounts;
 
 fn names(accounts: &Accounts) -> Vec<(u64, String)> {
     let all = accounts.list().unwrap();

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use super::{World, named};
-use crate::access::{Error, NewToken};
-use crate::base::secret::ServerKey;
-use crate::store::StoreError;
-use crate::store::record_cache::RecordCache;
-use crate::store::sqlite::SqliteStore;
+use crate::{World, named};
+use siteconf::access::{Error, NewToken};
+use siteconf::base::secret::ServerKey;
+use siteconf::store::StoreError;
+use siteconf::store::record_cache::RecordCache;
+use siteconf::store::sqlite::SqliteStore;
 
 #[test]
 fn a_restart_changes_nothing_for_anybody() {
@@ -24,8 +24,8 @@ fn a_restart_changes_nothing_for_anybody() {
 
     let world = start();
     let eve = world.user("eve", &["ROLE_SITEBUILDER_EDITOR__READONLY"]);
-    let (open, _) = world.gate.login("eve", super::PASSWORD).unwrap();
-    let (ended, _) = world.gate.login("eve", super::PASSWORD).unwrap();
+    let (open, _) = world.gate.login("eve", crate::PASSWORD).unwrap();
+    let (ended, _) = world.gate.login("eve", crate::PASSWORD).unwrap();
     world.gate.logout(&ended).unwrap();
     let (bound, _) = world.gate.create_token(&eve, required).unwrap();
     let (revoked, made) = world.make_token(&eve, &["*"]).unwrap();
@@ -59,7 +59,7 @@ fn when_nothing_can_be_written_an_unbound_token_is_not_served_and_others_are() {
     let store = RecordCache::new(SqliteStore::open_locked(folder.path()).unwrap());
     let world = World::over(Arc::new(store), key.clone());
     let eve = world.user("eve", &[]);
-    let (cookie, _) = world.gate.login("eve", super::PASSWORD).unwrap();
+    let (cookie, _) = world.gate.login("eve", crate::PASSWORD).unwrap();
     let (plain, _) = world.make_token(&eve, &["*"]).unwrap();
     let (bound, _) = world.gate.create_token(&eve, required("bound")).unwrap();
     let (unbound, _) = world.gate.create_token(&eve, required("unbound")).unwrap();

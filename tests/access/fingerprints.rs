@@ -2,11 +2,11 @@
 
 use std::sync::{Arc, Barrier};
 
-use super::{World, named};
-use crate::access::{NewToken, TokenChange};
-use crate::base::secret::{Secret, ServerKey};
-use crate::store::record_cache::RecordCache;
-use crate::store::sqlite::SqliteStore;
+use crate::{World, named};
+use siteconf::access::{NewToken, TokenChange};
+use siteconf::base::secret::{Secret, ServerKey};
+use siteconf::store::record_cache::RecordCache;
+use siteconf::store::sqlite::SqliteStore;
 
 const MISMATCH: &str = "FINGERPRINT_MISMATCH";
 
@@ -160,7 +160,7 @@ fn two_tokens_of_one_instance_have_unlike_records() {
     let records = world
         .projects
         .store()
-        .scan(crate::store::Scan::prefix("token/"));
+        .scan(siteconf::store::Scan::prefix("token/"));
     let kept: Vec<String> = records
         .unwrap()
         .iter()

@@ -1,4 +1,4 @@
-//! This layer through its public face, over a clock that the tests own, and over the in-memory engine
+//! Accounts, sessions, tokens and rights through their public face, over a clock that the tests own, and over the in-memory engine
 //! where nothing needs a disk.
 
 mod accounts;
@@ -11,16 +11,16 @@ mod tokens;
 
 use std::sync::Arc;
 
-use super::{
+use siteconf::access::{
     Accounts, Caller, Error, Gate, NewToken, ProjectSelector, Result, Role, SessionLifetimes,
     TokenHolder, TokenView,
 };
-use crate::base::clock::{ManualClock, Timestamp};
-use crate::base::repo_id::RepoId;
-use crate::base::secret::{Secret, ServerKey};
-use crate::repo::{Project, Projects};
-use crate::store::Store;
-use crate::store::memory::MemoryStore;
+use siteconf::base::clock::{ManualClock, Timestamp};
+use siteconf::base::repo_id::RepoId;
+use siteconf::base::secret::{Secret, ServerKey};
+use siteconf::repo::{Project, Projects};
+use siteconf::store::Store;
+use siteconf::store::memory::MemoryStore;
 
 const PASSWORD: &str = "correct horse";
 

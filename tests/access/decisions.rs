@@ -1,9 +1,9 @@
 //! The table of specification section 5.4, cell by cell: as a decision over grants, and through the
 //! gate.
 
-use super::{World, by_id, id};
-use crate::access::{Error, Permissions, Right, Role, VirtualPath, decide, grants};
-use crate::base::repo_id::RepoId;
+use crate::{World, by_id, id};
+use siteconf::access::{Error, Permissions, Right, Role, VirtualPath, decide, grants};
+use siteconf::base::repo_id::RepoId;
 
 const NONE: &[&str] = &[];
 const USER: &[&str] = &["ROLE_SITEBUILDER_USER"];
@@ -192,7 +192,10 @@ fn a_project_belongs_to_who_makes_it_and_public_ones_need_the_editor() {
     }
     let taken = world.gate.create_project(&user, &id("acme.erp"));
     assert!(
-        matches!(taken, Err(Error::Repo(crate::repo::Error::Exists { .. }))),
+        matches!(
+            taken,
+            Err(Error::Repo(siteconf::repo::Error::Exists { .. }))
+        ),
         "{taken:?}"
     );
 
