@@ -1,5 +1,6 @@
 //! The keys of this layer's records. Numbers are padded, so that keys sort as they do.
 
+use crate::base::hex_number::{numbered, push_hex};
 use crate::base::id::Sha256;
 
 /// Counts accounts.
@@ -11,7 +12,7 @@ pub(super) const ACCOUNTS: &str = "account/";
 
 /// An account.
 pub(super) fn account(number: u64) -> String {
-    format!("{ACCOUNTS}{number:08x}")
+    numbered(ACCOUNTS, number)
 }
 
 /// Leads from a name to its account's number.
@@ -36,12 +37,16 @@ pub(super) fn account_session(account: u64, digest: Sha256) -> String {
 
 /// All tokens of an account.
 pub(super) fn tokens(account: u64) -> String {
-    format!("token/{account:08x}/")
+    let mut key = numbered("token/", account);
+    key.push('/');
+    key
 }
 
 /// A token.
 pub(super) fn token(account: u64, number: u64) -> String {
-    format!("token/{account:08x}/{number:08x}")
+    let mut key = tokens(account);
+    push_hex(&mut key, number);
+    key
 }
 
 /// Leads from the digest of a token's secret to the token.

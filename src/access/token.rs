@@ -9,6 +9,7 @@ use super::token_scope::Scope;
 use crate::base::clock::Timestamp;
 use crate::base::id::Sha256;
 use crate::base::limits::TOKEN_NAME_BYTES_MAX;
+use crate::base::secret::Fingerprint;
 
 /// What a new token is to be.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -106,7 +107,7 @@ pub(super) struct Token {
     pub(super) found_expired: bool,
     pub(super) fingerprint_required: bool,
     /// The keyed digest of the instance it is bound to.
-    pub(super) fingerprint: Option<String>,
+    pub(super) fingerprint: Option<Fingerprint>,
     pub(super) created_at: Timestamp,
     pub(super) last_used_at: Option<Timestamp>,
 }

@@ -72,7 +72,7 @@ impl Tokens {
             if bound.is_some() || is_behind(token.last_used_at, now) {
                 let used = Token {
                     last_used_at: Some(now),
-                    fingerprint: bound.clone().or_else(|| token.fingerprint.clone()),
+                    fingerprint: bound.or(token.fingerprint),
                     ..Token::clone(&token)
                 };
                 if bound.is_some() {
@@ -121,14 +121,13 @@ impl Tokens {
 
 /// Compares the instance with the one that the token is bound to. Gives the instance's fingerprint
 /// when the token is bound to none: the caller binds it, durably.
-fn bind(token: &Token, key: &ServerKey, instance: Option<&[u8]>) -> Result<Option<String>> {
+fn bind(token: &Token, key: &ServerKey, instance: Option<&[u8]>) -> Result<Option<Fingerprint>> {
     let instance = instance.filter(|id| is_instance_id(id));
     let shown = key.fingerprint(token.number, instance.ok_or(Error::FingerprintMismatch)?);
     let Some(bound) = &token.fingerprint else {
-        return Ok(Some(shown.to_hex()));
+        return Ok(Some(shown));
     };
-    let bound = Fingerprint::parse(bound);
-    if bound.is_some_and(|bound| bound.matches(&shown)) {
+    if bound.matches(&shown) {
         return Ok(None);
     }
     tracing::warn!(token = token.number, "a token was used by another instance");

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use serde::{Deserialize, Serialize, Serializer};
 use time::format_description::well_known::Rfc3339;
 use time::macros::format_description;
-use time::{Date, OffsetDateTime, UtcOffset};
+use time::{Date, OffsetDateTime};
 
 /// A point in time: milliseconds since 1970-01-01T00:00:00Z.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Deserialize)]
@@ -71,16 +71,30 @@ impl Timestamp {
 impl fmt::Display for Timestamp {
     /// RFC 3339 in UTC with milliseconds.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let nanos = i128::from(self.0.clamp(0, LAST_MS)) * 1_000_000;
-        let form = format_description!(
-            "[year]-[month]-[day]T[hour]:[minute]:[second].[subsecond digits:3]Z"
-        );
-        let point = OffsetDateTime::from_unix_timestamp_nanos(nanos).map_err(|_| fmt::Error)?;
-        let text = point
-            .to_offset(UtcOffset::UTC)
-            .format(form)
-            .map_err(|_| fmt::Error)?;
-        f.pad(&text)
+        let ms = self.0.clamp(0, LAST_MS);
+        let point = OffsetDateTime::from_unix_timestamp(ms / 1000).map_err(|_| fmt::Error)?;
+        let year = u32::try_from(point.year()).map_err(|_| fmt::Error)?;
+        let mut text = *b"0000-00-00T00:00:00.000Z";
+        let fraction = u32::try_from(ms % 1000).map_err(|_| fmt::Error)?;
+        // Every line of the log has one: written by hand it takes a tenth of the time.
+        for (end, mut number) in [
+            (4, year),
+            (7, u32::from(u8::from(point.month()))),
+            (10, u32::from(point.day())),
+            (13, u32::from(point.hour())),
+            (16, u32::from(point.minute())),
+            (19, u32::from(point.second())),
+            (23, fraction),
+        ] {
+            for digit in text[..end].iter_mut().rev() {
+                if number == 0 {
+                    break;
+                }
+                *digit += u8::try_from(number % 10).unwrap_or(0);
+                number /= 10;
+            }
+        }
+        f.pad(std::str::from_utf8(&text).map_err(|_| fmt::Error)?)
     }
 }
 

@@ -7,6 +7,7 @@ pub mod branch_name;
 pub mod clock;
 pub mod digest;
 pub mod file_path;
+pub mod hex_number;
 pub mod id;
 pub mod limits;
 mod may_block;

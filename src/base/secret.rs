@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
 use subtle::ConstantTimeEq;
 
 use super::digest::sha256;
@@ -122,23 +123,29 @@ impl fmt::Debug for Seal {
     }
 }
 
-/// A keyed digest of an instance id. It can be compared only in constant time.
-#[derive(Clone, Copy)]
+/// A keyed digest of an instance id; hexadecimal digits in a record. It can be compared only in
+/// constant time.
+#[derive(Clone, Copy, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub struct Fingerprint([u8; 32]);
 
-impl Fingerprint {
-    /// Reads the text of a record.
-    pub fn parse(text: &str) -> Option<Self> {
+impl TryFrom<String> for Fingerprint {
+    type Error = hex::FromHexError;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
         let mut bytes = [0; 32];
-        hex::decode_to_slice(text, &mut bytes).ok()?;
-        Some(Self(bytes))
+        hex::decode_to_slice(text, &mut bytes)?;
+        Ok(Self(bytes))
     }
+}
 
-    /// The text for a record.
-    pub fn to_hex(self) -> String {
-        hex::encode(self.0)
+impl From<Fingerprint> for String {
+    fn from(fingerprint: Fingerprint) -> Self {
+        hex::encode(fingerprint.0)
     }
+}
 
+impl Fingerprint {
     /// Compares without telling by its time where they differ (specification section 5.2).
     pub fn matches(&self, other: &Self) -> bool {
         self.0.ct_eq(&other.0).into()

@@ -1,6 +1,7 @@
 //! The keys of records (`objects-layout.md`, "Records"). Numbers are eight hexadecimal digits or
 //! more, so that keys of up to four thousand million compare as their numbers do.
 
+use crate::base::hex_number::numbered;
 use crate::base::id::{ManifestId, Sha256};
 
 /// Digits of a commit id: the first of the branch digest.
@@ -17,42 +18,42 @@ pub const PROJECT_IDS: &str = "project-id/";
 
 /// A project.
 pub fn project(project: u64) -> String {
-    format!("{PROJECTS}{project:08x}")
+    numbered(PROJECTS, project)
 }
 
 /// A project's number by its identifier.
 pub fn project_id(repo_id: &str) -> String {
-    format!("{PROJECT_IDS}{repo_id}")
+    [PROJECT_IDS, repo_id].concat()
 }
 
 /// Above every branch of a project.
 pub fn branches(project: u64) -> String {
-    format!("branch/{project:08x}/")
+    folder("branch/", project)
 }
 
 /// A branch.
 pub fn branch(project: u64, branch: u64) -> String {
-    format!("{}{branch:08x}", branches(project))
+    numbered(&branches(project), branch)
 }
 
 /// Above the index of a project's branches by name.
 pub fn branch_names(project: u64) -> String {
-    format!("branch-name/{project:08x}/")
+    folder("branch-name/", project)
 }
 
 /// A branch's number by its name.
 pub fn branch_name(project: u64, name: &str) -> String {
-    format!("{}{name}", branch_names(project))
+    branch_names(project) + name
 }
 
 /// Above every snapshot of a branch.
 pub fn snapshots(branch: u64) -> String {
-    format!("snapshot/{branch:08x}/")
+    folder("snapshot/", branch)
 }
 
 /// A snapshot.
 pub fn snapshot(branch: u64, number: u64) -> String {
-    format!("{}{number:08x}", snapshots(branch))
+    numbered(&snapshots(branch), number)
 }
 
 /// The digest of a manifest.
@@ -62,11 +63,17 @@ pub fn digest(manifest: ManifestId) -> String {
 
 /// Above the index of a project's states by commit id.
 pub fn commits(project: u64) -> String {
-    format!("commit/{project:08x}/")
+    folder("commit/", project)
 }
 
 /// A state by its commit id and the branch that has or had it.
 pub fn commit(project: u64, digest: Sha256, branch: u64) -> String {
     let id = digest.to_string();
     format!("{}{}/{branch:08x}", commits(project), &id[..COMMIT_DIGITS])
+}
+
+fn folder(prefix: &str, number: u64) -> String {
+    let mut folder = numbered(prefix, number);
+    folder.push('/');
+    folder
 }

@@ -1,8 +1,8 @@
 //! The administration of accounts.
 
 use crate::{PASSWORD, World, is_invalid, refusal};
-use siteconf::access::Role;
 use siteconf::access::Accounts;
+use siteconf::access::Role;
 
 fn names(accounts: &Accounts) -> Vec<(u64, String)> {
     let all = accounts.list().unwrap();

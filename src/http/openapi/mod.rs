@@ -26,8 +26,9 @@ const PARTS: [&str; 5] = [
 ];
 
 /// The document as it is sent: plain, and compressed.
-static DOCUMENT: LazyLock<[JsonBody; 2]> =
-    LazyLock::new(|| [false, true].map(|gzip| JsonBody::of(&document(), &[], gzip)));
+static DOCUMENT: LazyLock<[JsonBody; 2]> = LazyLock::new(|| {
+    [false, true].map(|gzip| JsonBody::of(&document(), &[], Freshness::Moving, gzip))
+});
 
 /// Answers with the document, or 304 to a client that has it. It says the same to everybody.
 pub(in crate::http) async fn respond(
@@ -37,7 +38,7 @@ pub(in crate::http) async fn respond(
     body.refuse()?;
     blocking::run(move || {
         let body = &DOCUMENT[usize::from(gzip::is_accepted(context.headers()))];
-        let reply = body.reply(context.headers(), Freshness::Moving);
+        let reply = body.reply(context.headers());
         Ok(reply
             .with(CACHE_CONTROL, HeaderValue::from_static("no-cache"))
             .with(VARY, HeaderValue::from_static("Accept-Encoding")))

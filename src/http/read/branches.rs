@@ -53,7 +53,7 @@ pub(super) fn show(
         let branch = project.branch(&name)?;
         let is_default = project.default_branch_name()?.as_deref() == Some(name.as_str());
         let shown = BranchJson::alone(context, project, &branch, is_default)?;
-        Ok(JsonBody::of(&shown, &[], gzip))
+        Ok(JsonBody::of(&shown, &[], Freshness::Moving, gzip))
     })
 }
 
@@ -77,7 +77,7 @@ fn rendered(
         .service
         .rendered
         .get_or_render(&key, || render(gzip))?;
-    Ok(body.reply(context.headers(), Freshness::Moving))
+    Ok(body.reply(context.headers()))
 }
 
 fn render_list(context: &RequestContext, project: &Project, gzip: bool) -> Result<JsonBody, Error> {
@@ -119,7 +119,12 @@ fn render_list(context: &RequestContext, project: &Project, gzip: bool) -> Resul
             BranchJson::new(context, project, branch, is_default)
         })
         .collect::<Result<_, _>>()?;
-    Ok(JsonBody::of(&shown, headers.lines(), gzip))
+    Ok(JsonBody::of(
+        &shown,
+        headers.lines(),
+        Freshness::Moving,
+        gzip,
+    ))
 }
 
 /// A branch that belongs to the list.

@@ -56,7 +56,7 @@ pub(super) fn list(context: &RequestContext, project: &Project) -> Result<Reply,
     };
     let rendered = &context.service.rendered;
     if let Some(body) = rendered.get(&key) {
-        return Ok(body.reply(context.headers(), freshness));
+        return Ok(body.reply(context.headers()));
     }
     let listing = may_block(|| revision.listing(folder.as_ref(), recursive))?;
     let total = listing.total();
@@ -92,9 +92,9 @@ pub(super) fn list(context: &RequestContext, project: &Project) -> Result<Reply,
     let body = rendered.get_or_render(&key, || {
         let entries = listing.part(skip, take)?;
         let shown: Vec<_> = entries.iter().map(EntryJson::new).collect();
-        Ok(JsonBody::of(&shown, lines, gzip))
+        Ok(JsonBody::of(&shown, lines, freshness, gzip))
     })?;
-    Ok(body.reply(context.headers(), freshness))
+    Ok(body.reply(context.headers()))
 }
 
 fn place_in(revision: &Revision, shown: u64) -> Place {

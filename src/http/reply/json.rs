@@ -13,54 +13,57 @@ use crate::http::request::conditions::ETag;
 /// Header lines of an answer beside those that every answer has.
 pub(in crate::http) type HeaderLines = [(HeaderName, HeaderValue)];
 
-/// A JSON text as it is sent, with its tag and its header lines: all of an answer that is the same for
-/// every client.
+/// A JSON text as it is sent, with its tag and its headers: all of an answer that is the same for every
+/// client.
 #[derive(Clone, Debug)]
 pub(in crate::http) struct JsonBody {
     bytes: Bytes,
-    compressed: bool,
     tag: ETag,
-    lines: Box<HeaderLines>,
+    /// The headers with the bytes, and those of 304.
+    headers: HeaderMap,
+    unchanged: HeaderMap,
 }
 
 impl JsonBody {
     /// Renders a value; compressed where `gzip` is wanted and worth it.
-    pub(in crate::http) fn of(value: &impl Serialize, lines: &HeaderLines, gzip: bool) -> Self {
+    pub(in crate::http) fn of(
+        value: &impl Serialize,
+        lines: &HeaderLines,
+        freshness: Freshness,
+        gzip: bool,
+    ) -> Self {
         let text = to_json(value);
         let gzip = gzip && text.len() >= COMPRESS_BYTES_MIN;
         let tag = tag_of(&text, lines, gzip);
-        Self::new(text, lines, gzip, tag)
-    }
-
-    fn new(text: Vec<u8>, lines: &HeaderLines, gzip: bool, tag: ETag) -> Self {
-        let bytes = if gzip { gzip::compressed(&text) } else { text };
+        let bytes: Bytes = if gzip {
+            gzip::compressed(&text).into()
+        } else {
+            text.into()
+        };
         Self {
-            bytes: bytes.into(),
-            compressed: gzip,
+            // Clones take no more room than their lines need.
+            headers: whole(bytes.clone(), lines, freshness, gzip, &tag)
+                .headers()
+                .clone(),
+            unchanged: unchanged(&tag, freshness).headers().clone(),
+            bytes,
             tag,
-            lines: lines.into(),
         }
     }
 
     /// Length in memory, in bytes.
     pub(in crate::http) fn memory(&self) -> usize {
-        let lines = self.lines.iter().map(|(_, value)| 64 + value.len());
-        256 + self.bytes.len() + lines.sum::<usize>()
+        let lines = self.headers.len() + self.unchanged.len();
+        1024 + 160 * lines + self.bytes.len()
     }
 
     /// The answer to a request with these headers: 304 when the client has it.
-    pub(in crate::http) fn reply(&self, request: &HeaderMap, freshness: Freshness) -> Reply {
+    pub(in crate::http) fn reply(&self, request: &HeaderMap) -> Reply {
         if self.tag.is_known_to(request) {
-            return unchanged(&self.tag, freshness);
+            return Reply::prepared(StatusCode::NOT_MODIFIED, self.unchanged.clone(), None);
         }
-        let mut reply = Reply::bytes(StatusCode::OK, "application/json", self.bytes.clone());
-        if self.compressed {
-            reply = reply.with(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
-        }
-        for (name, value) in &self.lines {
-            reply = reply.with(name.clone(), value.clone());
-        }
-        varied(reply.validated(&self.tag, freshness))
+        let bytes = Some(self.bytes.clone());
+        Reply::prepared(StatusCode::OK, self.headers.clone(), bytes)
     }
 }
 
@@ -86,7 +89,25 @@ pub(in crate::http) fn respond_text(
     if tag.is_known_to(request) {
         return unchanged(&tag, freshness);
     }
-    JsonBody::new(text, lines, gzip, tag).reply(request, freshness)
+    let bytes = if gzip { gzip::compressed(&text) } else { text };
+    whole(bytes.into(), lines, freshness, gzip, &tag)
+}
+
+fn whole(
+    bytes: Bytes,
+    lines: &HeaderLines,
+    freshness: Freshness,
+    compressed: bool,
+    tag: &ETag,
+) -> Reply {
+    let mut reply = Reply::bytes(StatusCode::OK, "application/json", bytes);
+    if compressed {
+        reply = reply.with(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+    }
+    for (name, value) in lines {
+        reply = reply.with(name.clone(), value.clone());
+    }
+    varied(reply.validated(tag, freshness))
 }
 
 fn to_json(value: &impl Serialize) -> Vec<u8> {

@@ -25,6 +25,17 @@ use super::request::id::RequestId;
 use file_chunks::FileChunks;
 use stream::ChunkStream;
 
+/// What every answer carries to protect who gets it.
+const PROTECTION: [(HeaderName, &str); 4] = [
+    (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    (REFERRER_POLICY, "no-referrer"),
+    (X_FRAME_OPTIONS, "DENY"),
+    (
+        HeaderName::from_static("cross-origin-resource-policy"),
+        "same-origin",
+    ),
+];
+
 /// An answer.
 #[derive(Debug)]
 pub(super) struct Reply {
@@ -63,11 +74,25 @@ impl Freshness {
 impl Reply {
     /// An answer without a body.
     pub(super) fn empty(status: StatusCode) -> Self {
+        let mut headers = HeaderMap::with_capacity(32);
+        for (name, value) in PROTECTION {
+            headers.insert(name, HeaderValue::from_static(value));
+        }
+        Self::prepared(status, headers, None)
+    }
+
+    /// An answer with headers that another answer had.
+    fn prepared(status: StatusCode, headers: HeaderMap, bytes: Option<Bytes>) -> Self {
         Self {
             status,
-            headers: HeaderMap::with_capacity(32),
-            body: ReplyBody::Whole(None),
+            headers,
+            body: ReplyBody::Whole(bytes),
         }
+    }
+
+    /// The headers so far.
+    fn headers(&self) -> &HeaderMap {
+        &self.headers
     }
 
     /// An answer with these bytes.
@@ -134,25 +159,6 @@ impl Reply {
         reply.validated(&tag, freshness)
     }
 
-    /// The answer with the headers that every answer carries.
-    fn sealed(mut self) -> Self {
-        self.headers
-            .entry(CACHE_CONTROL)
-            .or_insert(HeaderValue::from_static("no-store"));
-        for (name, value) in [
-            (X_CONTENT_TYPE_OPTIONS, "nosniff"),
-            (REFERRER_POLICY, "no-referrer"),
-            (X_FRAME_OPTIONS, "DENY"),
-            (
-                HeaderName::from_static("cross-origin-resource-policy"),
-                "same-origin",
-            ),
-        ] {
-            self.headers.insert(name, HeaderValue::from_static(value));
-        }
-        self
-    }
-
     /// Length of the body in bytes, as the headers say.
     pub(super) fn body_bytes(&self) -> u64 {
         let length = self.headers.get(CONTENT_LENGTH);
@@ -173,7 +179,10 @@ impl Reply {
             mut headers,
             body,
             ..
-        } = self.sealed();
+        } = self;
+        headers
+            .entry(CACHE_CONTROL)
+            .or_insert(HeaderValue::from_static("no-store"));
         let body = if head_only {
             ReplyBody::Whole(None)
         } else {
