@@ -143,6 +143,11 @@ impl BranchNames {
             .map(|record| &record.key[self.prefix_bytes..])
     }
 
+    /// The name at a place below [`BranchNames::len`].
+    pub fn name(&self, place: usize) -> &str {
+        &self.folder[place].key[self.prefix_bytes..]
+    }
+
     fn place_of(&self, name: &str) -> Option<usize> {
         let found = self
             .folder

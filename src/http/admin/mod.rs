@@ -67,18 +67,18 @@ async fn payload(
             Ok(Payload::None)
         }
         Takes::Json => {
-            admit(context, route)?;
+            admit(context, route, body)?;
             check_json(&context.head)?;
             check_encoding(&context.head)?;
             Ok(Payload::Json(body.collect(JSON_BYTES_MAX).await?))
         }
         Takes::File => {
-            admit(context, route)?;
+            admit(context, route, body)?;
             check_encoding(&context.head)?;
             Ok(Payload::File(upload::receive(context, body).await?))
         }
         Takes::Batch => {
-            admit(context, route)?;
+            admit(context, route, body)?;
             check_encoding(&context.head)?;
             let is_tar = has_type(&context.head, "application/x-tar");
             if !is_tar {
@@ -97,13 +97,15 @@ async fn payload(
 }
 
 /// Refuses what would be refused after the body, too.
-fn admit(context: &RequestContext, route: &Route) -> Result<(), Error> {
+fn admit(context: &RequestContext, route: &Route, body: &RequestBody) -> Result<(), Error> {
     let caller = caller(context)?;
     match route {
         Route::CreateBranch { project } => {
             writer(context, &caller, project, Right::Write)?;
         }
-        Route::SaveFile { at, path } => files::admit(context, &caller, at, path)?,
+        Route::SaveFile { at, path } => {
+            files::admit(context, &caller, at, path, body.is_short())?;
+        }
         Route::Batch { at } => batch::admit(context, &caller, at)?,
         _ => {}
     }

@@ -1,7 +1,5 @@
 //! `GET /projects/<project>/repository/branches` and `…/branches/<name>`
 
-use std::cmp::Reverse;
-
 use regex::{Regex, RegexBuilder};
 
 use crate::base::branch_name::BranchName;
@@ -14,7 +12,7 @@ use crate::http::reply::json::JsonBody;
 use crate::http::reply::{Freshness, Reply, gzip};
 use crate::http::request::context::RequestContext;
 use crate::http::shape::branch::BranchJson;
-use crate::repo::{BranchNames, Project};
+use crate::repo::Project;
 
 /// The order of a list of branches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,29 +86,42 @@ fn render_list(context: &RequestContext, project: &Project, gzip: bool) -> Resul
     let regex = query.text("regex")?.map(expression).transpose()?;
 
     let names = project.branch_names()?;
-    let mut found = matching(&names, search.as_ref(), regex.as_ref());
+    let fits = |name: &str| {
+        search.as_ref().is_none_or(|search| search.matches(name))
+            && regex.as_ref().is_none_or(|regex| regex.is_match(name))
+    };
+    let mut places: Vec<usize> = if search.is_none() && regex.is_none() {
+        (0..names.len()).collect()
+    } else {
+        let named = names.iter().enumerate().filter(|(_, name)| fits(name));
+        named.map(|(place, _)| place).collect()
+    };
+    let mut ranks = Vec::new();
     if sort != Sort::Name {
-        let updated = |branch: &Found<'_>| -> Result<i64, Error> {
-            let opened = project.open_branches(&names, [branch.place])?;
-            Ok(opened.first().map_or(0, |branch| branch.updated_at().ms()))
-        };
-        for branch in &mut found {
-            branch.rank = match sort {
-                Sort::Newest => -updated(branch)?,
-                _ => updated(branch)?,
-            };
+        ranks.resize(names.len(), 0);
+        for &place in &places {
+            let branch = project.open_branches(&names, [place])?.pop();
+            let at = branch.map_or(0, |branch| branch.updated_at().ms());
+            ranks[place] = if sort == Sort::Newest { -at } else { at };
         }
     }
+    let key = |place: usize| {
+        let name = names.name(place);
+        let exact = search
+            .as_ref()
+            .is_some_and(|search| search.is_exactly(name));
+        (!exact, ranks.get(place).copied().unwrap_or(0), name)
+    };
     // The names rise already: without a rank or a match there is nothing to sort.
     if sort != Sort::Name || search.is_some() {
-        found.sort_by_key(Found::key);
+        places.sort_by_key(|&place| key(place));
     }
     let list = format!("branches/{}/{sort:?}", project.number());
-    let (page, headers) = pagination::cut(context, &paging, &list, found, |found| {
-        let (Reverse(exact), rank, name) = found.key();
-        (!exact, rank, name.to_owned())
+    let (page, headers) = pagination::cut(context, &paging, &list, places, |&place| {
+        let (other, rank, name) = key(place);
+        (other, rank, name.to_owned())
     })?;
-    let branches = project.open_branches(&names, page.iter().map(|found| found.place))?;
+    let branches = project.open_branches(&names, page)?;
     let default = project.default_branch_name()?;
     let shown: Vec<_> = branches
         .iter()
@@ -125,45 +136,6 @@ fn render_list(context: &RequestContext, project: &Project, gzip: bool) -> Resul
         Freshness::Moving,
         gzip,
     ))
-}
-
-/// A branch that belongs to the list.
-#[derive(Debug)]
-struct Found<'a> {
-    /// Its place among all names.
-    place: usize,
-    name: &'a str,
-    /// True if its name is what is searched for.
-    exact: bool,
-    /// Its place by time, lowest first.
-    rank: i64,
-}
-
-impl<'a> Found<'a> {
-    fn key(&self) -> (Reverse<bool>, i64, &'a str) {
-        (Reverse(self.exact), self.rank, self.name)
-    }
-}
-
-fn matching<'a>(
-    names: &'a BranchNames,
-    search: Option<&Search>,
-    regex: Option<&Regex>,
-) -> Vec<Found<'a>> {
-    let fits = |name: &str| {
-        search.is_none_or(|search| search.matches(name))
-            && regex.is_none_or(|regex| regex.is_match(name))
-    };
-    let named = names.iter().enumerate();
-    named
-        .filter(|(_, name)| fits(name))
-        .map(|(place, name)| Found {
-            place,
-            name,
-            exact: search.is_some_and(|search| search.is_exactly(name)),
-            rank: 0,
-        })
-        .collect()
 }
 
 /// Reads a regular expression. It is matched in linear time, and its program is bounded.

@@ -9,7 +9,7 @@ use hyper::header::{CONTENT_ENCODING, CONTENT_TYPE, EXPECT};
 use hyper::http::request::Parts;
 use tokio::time::timeout;
 
-use crate::base::limits::{BODY_WAIT_S_MAX, REFUSED_BODY_BYTES_MAX};
+use crate::base::limits::{BODY_WAIT_S_MAX, INLINE_BYTES_MAX, REFUSED_BODY_BYTES_MAX};
 use crate::http::error::Error;
 
 /// How long a refused body that is small enough is waited for, so that the connection can go on.
@@ -45,6 +45,13 @@ impl RequestBody {
     /// How many bytes it announces; `None` when it is sent in chunks.
     pub(in crate::http) fn announced(&self) -> Option<u64> {
         self.incoming.size_hint().exact()
+    }
+
+    /// True for a body that is here at once or soon: it announces no more bytes than a row of the store
+    /// holds, and its client does not wait to be asked for it.
+    pub(in crate::http) fn is_short(&self) -> bool {
+        let announced = self.announced();
+        !self.client_waits && announced.is_some_and(|bytes| bytes <= INLINE_BYTES_MAX as u64)
     }
 
     /// Refuses a body where none belongs.
