@@ -87,7 +87,7 @@ impl Tokens {
     /// The tokens of an account, expired ones too, in the order in which they were made.
     pub fn list(&self, account: &Account) -> Result<Vec<TokenView>> {
         // What was used just now is shown as used.
-        self.background.flush();
+        self.background.flush(&keys::tokens(account.number));
         let kept = self.kept_of(account)?;
         Ok(kept
             .iter()

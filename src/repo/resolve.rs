@@ -78,6 +78,10 @@ impl Project {
             .map(|branch| (branch.number, branch.head().manifest()))
             .collect();
         digests.publish_ids(self.number(), &heads)?;
+        // Of an id that several branches have, all who ask get the same one.
+        self.projects
+            .background()
+            .flush(&key::commits(self.number()));
         let mut found = self.indexed(text)?;
         for branch in branches.iter().filter(|_| found.is_empty()) {
             let history = branch.history(None, Some(SNAPSHOTS_SEARCHED_MAX))?;

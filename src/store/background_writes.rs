@@ -1,6 +1,6 @@
 //! Writes that nobody waits for, such as when a token was last used: bundled, off the way of answers.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -34,7 +34,7 @@ struct Shared {
 
 #[derive(Debug, Default)]
 struct State {
-    waiting: HashMap<String, Batch>,
+    waiting: BTreeMap<String, Batch>,
     /// How many bundles were taken, and how many of them are done.
     taken: u64,
     done: u64,
@@ -75,19 +75,20 @@ impl BackgroundWrites {
         }
     }
 
-    /// Waits until what was put before is committed or refused.
-    pub fn flush(&self) {
-        if self.thread.is_none() {
+    /// Waits until what was put before under names with this prefix is committed or refused. Costs
+    /// nothing when nothing of the kind waits.
+    pub fn flush(&self, prefix: &str) {
+        let mut state = self.shared.state();
+        let first = state.waiting.range(prefix.to_owned()..).next();
+        let waits = first.is_some_and(|(name, _)| name.starts_with(prefix));
+        let wanted = state.taken + u64::from(waits);
+        if self.thread.is_none() || state.done >= wanted {
             return;
         }
-        may_block(|| {
-            let mut state = self.shared.state();
-            let wanted = state.taken + u64::from(!state.waiting.is_empty());
-            state.hurry = true;
-            self.shared.changed.notify_all();
-            let until = |state: &mut State| state.done < wanted;
-            drop(self.shared.changed.wait_while(state, until));
-        });
+        state.hurry |= waits;
+        self.shared.changed.notify_all();
+        let until = |state: &mut State| state.done < wanted;
+        may_block(|| drop(self.shared.changed.wait_while(state, until)));
     }
 }
 
@@ -170,11 +171,11 @@ mod tests {
     fn what_was_put_is_there_after_a_flush_and_a_refused_batch_harms_no_other() {
         let store: Arc<dyn Store> = Arc::new(MemoryStore::default());
         let writes = BackgroundWrites::start(Arc::clone(&store));
-        writes.flush();
+        writes.flush("");
         writes.put("a".to_owned(), batch("a", Expect::Absent, 1));
         writes.put("b".to_owned(), batch("b", Expect::Version(77), 2));
         writes.put("c".to_owned(), batch("c", Expect::Anything, 3));
-        writes.flush();
+        writes.flush("");
         let found = ["a", "b", "c"].map(|key| value(&store, key));
         assert_eq!(found, [Some(1), None, Some(3)]);
     }

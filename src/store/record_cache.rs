@@ -148,10 +148,12 @@ impl<S: Store> RecordCache<S> {
         for (write, alone) in writes.iter().zip(alone) {
             write.changes.fetch_add(1, Ordering::AcqRel);
             let known = write.record.as_ref().filter(|_| alone);
-            match known {
-                Some(record) if self.records.contains_key(&write.key) => {
-                    self.records
-                        .insert(write.key.clone(), Some(Arc::clone(record)));
+            match (known, self.records.get(&write.key)) {
+                // Who read after a later commit keeps what that wrote.
+                (Some(record), Some(Some(kept))) if record.version < kept.version => {}
+                (Some(record), Some(_)) => {
+                    let renewed = Some(Arc::clone(record));
+                    self.records.insert(write.key.clone(), renewed);
                 }
                 _ => drop(self.records.remove(&write.key)),
             }
@@ -172,6 +174,7 @@ impl<S: Store> RecordCache<S> {
 /// Puts a record into a folder in place of its older version.
 fn put_into(folder: &mut Vec<Arc<Record>>, record: &Arc<Record>) {
     match folder.binary_search_by(|kept| kept.key.cmp(&record.key)) {
+        Ok(at) if folder[at].version > record.version => {}
         Ok(at) => folder[at] = Arc::clone(record),
         Err(at) => folder.insert(at, Arc::clone(record)),
     }
