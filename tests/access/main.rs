@@ -1,5 +1,10 @@
-//! Accounts, sessions, tokens and rights through their public face, over a clock that the tests own, and over the in-memory engine
-//! where nothing needs a disk.
+//! Accounts, sessions, tokens and rights through their public face, over a clock that the tests own, and
+//! over the in-memory engine where nothing needs a disk.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test fails where it cannot go on"
+)]
 
 mod accounts;
 mod decisions;
