@@ -16,7 +16,7 @@ use crate::store::{Batch, Expect};
 pub(super) struct Session {
     pub(super) digest: Sha256,
     pub(super) account: u64,
-    /// The account's at the login; see [`Account`].
+    /// The account's at the login; see [`crate::access::Account`].
     pub(super) generation: u64,
     pub(super) created_at: Timestamp,
     pub(super) last_seen: Timestamp,

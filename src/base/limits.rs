@@ -100,8 +100,8 @@ pub const BATCHES_WAITING_MAX: usize = 1024;
 pub const WAL_FRAMES_MAX: u64 = 49_152;
 /// Frames by which the WAL grows before the helper checkpoints beside the writer: 16 MiB.
 pub const WAL_FRAMES_IDLE_MAX: u64 = 4096;
-/// Objects that a process knows by heart before they are entered into the index: the more, the fewer
-/// pages of it each costs; a start reads their ids.
+/// Objects whose ids a process holds in memory before they are entered into the index: the more, the
+/// fewer pages of it each costs; a start reads their ids.
 pub const OBJECTS_UNINDEXED: usize = 65_536;
 /// Connections to the database that stay open for the next reader; each has a page cache of 2 MiB.
 pub const READERS_IDLE_MAX: usize = 16;
@@ -117,7 +117,7 @@ pub const BACKGROUND_WRITES_MAX: usize = 16_384;
 /// Folders of records whose state is known, entries of some hundred bytes.
 pub const FOLDER_STATES_KEPT: usize = 16_384;
 /// Memory for decoded nodes, in bytes.
-pub const NODE_CACHE_BYTES: u64 = 64 << 20;
+pub const NODE_CACHE_BYTES: u64 = 48 << 20;
 /// Decoded manifests kept in memory, entries of some hundred bytes.
 pub const MANIFEST_CACHE_ENTRIES: usize = 4096;
 /// Memory for small blobs, in bytes.
@@ -125,7 +125,7 @@ pub const BLOB_CACHE_BYTES: u64 = 32 << 20;
 /// Large blobs kept in mind as read whole and found right, entries; another is read whole once more.
 pub const SOUND_BLOBS_KEPT: usize = 100_000;
 /// Memory for rendered answers, in bytes.
-pub const RENDERED_BYTES: u64 = 48 << 20;
+pub const RENDERED_BYTES: u64 = 32 << 20;
 /// What a rendered answer usually takes, in bytes: the table is laid out by it.
 pub const RENDERED_USUAL_BYTES: u64 = 64 << 10;
 /// Memory for the newest steps of branches, in bytes: 48 each.
@@ -133,9 +133,9 @@ pub const RECENT_STEPS_BYTES: u64 = 8 << 20;
 /// Memory for the last changes of files, in bytes.
 pub const LAST_CHANGES_BYTES: u64 = 8 << 20;
 /// Memory for states of the hash from which digests go on, in bytes.
-pub const DIGEST_STATES_BYTES: u64 = 16 << 20;
+pub const DIGEST_STATES_BYTES: u64 = 8 << 20;
 /// Branch digests and git tree ids kept in memory, entries each.
-pub const DIGEST_CACHE_ENTRIES: usize = 100_000;
+pub const DIGEST_CACHE_ENTRIES: usize = 65_536;
 
 /// Longest request head, in bytes: request line and headers.
 pub const REQUEST_HEAD_BYTES_MAX: usize = 64 << 10;

@@ -1,4 +1,4 @@
-//! What an import commits: most of it ahead, in parts, and next to nothing in the branch's lane.
+//! What an import commits: most of it ahead, in parts, and next to nothing while the branch's saves wait.
 
 use std::fs;
 use std::path::Path;

@@ -9,7 +9,8 @@ use super::refs::Refs;
 use super::report;
 use crate::base::id::Kind;
 use crate::base::limits::{
-    BLOB_CACHE_BYTES, DIGEST_STATES_BYTES, FOLDER_CACHE_BYTES, NODE_CACHE_BYTES, RECORD_CACHE_BYTES,
+    BLOB_CACHE_BYTES, DIGEST_STATES_BYTES, FOLDER_CACHE_BYTES, LAST_CHANGES_BYTES,
+    NODE_CACHE_BYTES, RECENT_STEPS_BYTES, RECORD_CACHE_BYTES, RENDERED_BYTES,
 };
 use crate::cli::opened::Opened;
 use crate::cli::output;
@@ -40,12 +41,15 @@ struct Stats {
 }
 
 /// What a daemon keeps in memory at most, each cache in bytes.
-const CACHES: [(&str, u64); 5] = [
+const CACHES: [(&str, u64); 8] = [
     ("records", RECORD_CACHE_BYTES),
     ("folders of records", FOLDER_CACHE_BYTES),
     ("nodes", NODE_CACHE_BYTES),
     ("blobs", BLOB_CACHE_BYTES),
     ("digest states", DIGEST_STATES_BYTES),
+    ("rendered answers", RENDERED_BYTES),
+    ("last changes of files", LAST_CHANGES_BYTES),
+    ("newest steps of branches", RECENT_STEPS_BYTES),
 ];
 
 #[derive(Clone, Copy, Debug, Default, Serialize)]
