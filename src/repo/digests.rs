@@ -68,7 +68,7 @@ impl fmt::Display for BranchDigest {
 #[derive(Debug)]
 pub(super) struct Digests {
     computed: Arc<Computed>,
-    /// States whose commit id is in the index, or on its way into it.
+    /// States whose commit id is in the index.
     published: Cache<(u64, ManifestId), ()>,
     background_writes: Arc<BackgroundWrites>,
     background: Background,
@@ -101,10 +101,14 @@ impl Digests {
         let sha256 = self.computed.digest(branch, manifest)?;
         if self.published.get(&(branch, manifest)).is_none() {
             let commit_key = key::commit(project, sha256, branch);
-            let mut batch = Batch::default();
-            enter(&mut batch, commit_key.clone(), manifest, sha256);
-            self.background_writes.put(commit_key, batch);
-            self.published.insert((branch, manifest), ());
+            if self.computed.store().record(&commit_key)?.is_some() {
+                self.published.insert((branch, manifest), ());
+            } else {
+                // What is refused, as by a full disk, is put again by the next who asks.
+                let mut batch = Batch::default();
+                enter(&mut batch, commit_key.clone(), manifest, sha256);
+                self.background_writes.put(commit_key, batch);
+            }
         }
         Ok(BranchDigest::new(sha256))
     }
@@ -119,12 +123,16 @@ impl Digests {
         let store = self.computed.store();
         let mut batch = Batch::default();
         for &(branch, manifest) in states {
+            if self.published.get(&(branch, manifest)).is_some() {
+                continue;
+            }
             let sha256 = self.computed.digest(branch, manifest)?;
             let commit_key = key::commit(project, sha256, branch);
-            if store.record(&commit_key)?.is_none() {
+            if store.record(&commit_key)?.is_some() {
+                self.published.insert((branch, manifest), ());
+            } else {
                 enter(&mut batch, commit_key, manifest, sha256);
             }
-            self.published.insert((branch, manifest), ());
         }
         if !batch.writes.is_empty()
             && let Err(error) = store.commit(batch)

@@ -6,6 +6,7 @@ use super::{Error, Missing, Project, Result, Revision};
 use crate::base::branch_name::BranchName;
 use crate::base::id::{ManifestId, is_lower_hex};
 use crate::base::limits::SNAPSHOTS_SEARCHED_MAX;
+use crate::base::may_block;
 use crate::object::key;
 use crate::object::key::COMMIT_DIGITS;
 use crate::object::record::CommitRecord;
@@ -43,7 +44,8 @@ impl Project {
             Some((name, version)) => self
                 .branch(&name)
                 .and_then(|branch| branch.snapshot(version)),
-            None => self.by_commit(&text.to_ascii_lowercase()),
+            // Looks through all branches where the index does not know the id.
+            None => may_block(|| self.by_commit(&text.to_ascii_lowercase())),
         };
         match found {
             Err(Error::NotFound { .. }) => Err(Error::missing(Missing::Revision)),
@@ -70,6 +72,13 @@ impl Project {
         {
             return Err(Error::missing(Missing::Revision));
         }
+        // Entries on their way first: of an id that several branches have, all who ask get the same.
+        let entries = key::commits(self.number());
+        self.projects.background().flush(&entries);
+        let mut found = self.indexed(text)?;
+        if text.len() == COMMIT_DIGITS && !found.is_empty() {
+            return self.only(found);
+        }
         // A client may know the id of a state from its content alone, before the service gave it out.
         let branches = self.branches()?;
         let digests = &self.projects.shared.digests;
@@ -78,11 +87,7 @@ impl Project {
             .map(|branch| (branch.number, branch.head().manifest()))
             .collect();
         digests.publish_ids(self.number(), &heads)?;
-        // Of an id that several branches have, all who ask get the same one.
-        self.projects
-            .background()
-            .flush(&key::commits(self.number()));
-        let mut found = self.indexed(text)?;
+        found = self.indexed(text)?;
         for branch in branches.iter().filter(|_| found.is_empty()) {
             let history = branch.history(None, Some(SNAPSHOTS_SEARCHED_MAX))?;
             let states: Vec<_> = history
@@ -94,6 +99,11 @@ impl Project {
         if found.is_empty() {
             found = self.indexed(text)?;
         }
+        self.only(found)
+    }
+
+    /// The state that was found, if it is the only one.
+    fn only(&self, found: BTreeMap<String, (u64, ManifestId)>) -> Result<Revision> {
         let mut states = found.into_values();
         match (states.next(), states.next()) {
             (Some((branch, manifest)), None) => {

@@ -51,7 +51,7 @@ impl LastChanges {
         }
         let recent = self.recent(state, place)?;
         let known = known.filter(|known| known.seen_from < place);
-        let found = recent.search(state, place, path, known)?;
+        let found = may_block(|| recent.search(state, place, path, known))?;
         if known.is_some() || self.found.get(&key).is_none() {
             self.found.insert(key, found);
         }

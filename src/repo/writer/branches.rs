@@ -106,7 +106,10 @@ impl ProjectWriter {
         }
         sweep(store, &key::branches(self.number()))?;
         sweep(store, &key::branch_names(self.number()))?;
-        Ok(sweep(store, &key::commits(self.number()))?)
+        // Entries on their way would be left behind.
+        let commits = key::commits(self.number());
+        self.projects.background().flush(&commits);
+        Ok(sweep(store, &commits)?)
     }
 }
 
