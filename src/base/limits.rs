@@ -151,6 +151,10 @@ pub const BODY_WAIT_S_MAX: u64 = 30;
 pub const WRITE_WAIT_S_MAX: u64 = 30;
 /// How long a stop waits for what is in flight, in seconds.
 pub const STOP_WAIT_S_MAX: u64 = 30;
+/// Most requests that may hold a thread at once, for a change or for an answer that is not in memory;
+/// more wait without one. Half of what the runtime has: a short answer that reads the disk takes a
+/// thread, too.
+pub const BLOCKING_AT_ONCE_MAX: usize = 256;
 /// Most connections at once; more wait in the backlog.
 pub const CONNECTIONS_MAX: usize = 10_000;
 /// Bytes of a refused body that are read and dropped so that the client sees the answer.

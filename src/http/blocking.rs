@@ -6,6 +6,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinHandle;
 
 use super::error::Error;
+use crate::base::may_block;
 
 /// Starts the work on the blocking pool. It runs to its end even when nobody waits any more: hyper
 /// drops the request's future as soon as the client leaves, and a save must not stop half-way.
@@ -26,6 +27,16 @@ pub(super) async fn run<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, Error> + Send + 'static,
 ) -> Result<T, Error> {
     start(work).await.unwrap_or(Err(Error::Crashed))
+}
+
+/// Runs the work of a request where it was read, once there is room for one more thread that waits: the
+/// other clients of this thread go on meanwhile, and the requests beyond the room wait without one.
+pub(in crate::http) async fn in_place<T>(threads: &Semaphore, work: impl FnOnce() -> T) -> T {
+    let _room = threads
+        .acquire()
+        .await
+        .expect("the semaphore is never closed");
+    may_block(work)
 }
 
 /// Places for work that is heavy: a few run at once, a few more wait, and no thread waits with them.

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use tokio::sync::Semaphore;
+
 use super::blocking::Places;
 use super::list::cache::RenderedCache;
 use super::request::cookie::SessionCookie;
@@ -9,7 +11,7 @@ use super::request::id::RequestIds;
 use super::settings::HttpSettings;
 use crate::access::Gate;
 use crate::base::clock::Clock;
-use crate::base::limits::{LOGINS_AT_ONCE_MAX, LOGINS_WAITING_MAX};
+use crate::base::limits::{BLOCKING_AT_ONCE_MAX, LOGINS_AT_ONCE_MAX, LOGINS_WAITING_MAX};
 
 /// What all requests share.
 #[derive(Debug)]
@@ -19,6 +21,8 @@ pub(in crate::http) struct Service {
     pub(in crate::http) settings: HttpSettings,
     pub(in crate::http) cookie: SessionCookie,
     pub(in crate::http) logins: Places,
+    /// Room for requests that hold a thread.
+    pub(in crate::http) threads: Semaphore,
     pub(in crate::http) ids: RequestIds,
     pub(in crate::http) rendered: RenderedCache,
 }
@@ -29,6 +33,7 @@ impl Service {
         let external_url = settings.external_url.as_deref();
         Self {
             cookie: SessionCookie::new(external_url.is_some_and(|url| url.starts_with("https://"))),
+            threads: Semaphore::new(BLOCKING_AT_ONCE_MAX),
             logins: Places::new(LOGINS_AT_ONCE_MAX, LOGINS_WAITING_MAX),
             ids: RequestIds::new(),
             rendered: RenderedCache::new(),

@@ -19,6 +19,7 @@ use bytes::Bytes;
 use super::route::admin::Route;
 use super::route::admin::{BranchAt, Takes};
 
+use super::blocking;
 use super::error::Error;
 use super::reply::Reply;
 use super::request::body::{RequestBody, check_encoding, check_json, has_type};
@@ -26,7 +27,6 @@ use super::request::context::RequestContext;
 use super::request::{cross_site, params, upload};
 use crate::access::{Caller, Right};
 use crate::base::limits::{BATCH_BYTES_MAX, JSON_BYTES_MAX};
-use crate::base::may_block;
 use crate::repo::{Branch, NewFile, Project, ProjectWriter};
 
 /// A body as its route takes it.
@@ -50,8 +50,9 @@ pub(in crate::http) async fn respond(
     )?;
     context.query.only(route.parameters())?;
     let payload = payload(&context, &route, body).await?;
-    // No await lies between the check and the reply: a client that leaves cuts no change in two.
-    may_block(|| act(&context, &route, payload))
+    // Nothing is awaited between the check and the reply: a client that leaves cuts no change in two.
+    let threads = &context.service.threads;
+    blocking::in_place(threads, || act(&context, &route, payload)).await
 }
 
 /// Reads the body that the route takes, if the caller may do there what the route does.

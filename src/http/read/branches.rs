@@ -33,10 +33,19 @@ impl Sort {
     }
 }
 
+/// The answer of [`list`] or [`show`] if it is kept for the state that the project's branches are in.
+pub(super) fn rendered(
+    context: &RequestContext,
+    project: &Project,
+) -> Result<Option<Reply>, Error> {
+    let kept = context.service.rendered.get(&key(context, project)?);
+    Ok(kept.map(|body| body.reply(context.headers())))
+}
+
 /// Lists branches by name or by when they changed; with `search` and `regex` those that match. An
 /// exact match of `search` comes first.
 pub(super) fn list(context: &RequestContext, project: &Project) -> Result<Reply, Error> {
-    rendered(context, project, |gzip| render_list(context, project, gzip))
+    render(context, project, |gzip| render_list(context, project, gzip))
 }
 
 /// Shows one branch.
@@ -47,7 +56,7 @@ pub(super) fn show(
 ) -> Result<Reply, Error> {
     let name =
         BranchName::parse(name).map_err(|_| Error::malformed("The branch refname is invalid"))?;
-    rendered(context, project, |gzip| {
+    render(context, project, |gzip| {
         let branch = project.branch(&name)?;
         let is_default = project.default_branch_name()?.as_deref() == Some(name.as_str());
         let shown = BranchJson::alone(context, project, &branch, is_default)?;
@@ -56,26 +65,27 @@ pub(super) fn show(
 }
 
 /// Answers with what is rendered once for the state that the project's branches are in.
-fn rendered(
+fn render(
     context: &RequestContext,
     project: &Project,
     render: impl FnOnce(bool) -> Result<JsonBody, Error>,
 ) -> Result<Reply, Error> {
-    let gzip = gzip::is_accepted(context.headers());
-    let key = RenderedKey {
-        // Read before the branches: a save between the two makes the next state.
+    // The state is read before the branches: a save between the two makes the next state.
+    let key = key(context, project)?;
+    let rendered = &context.service.rendered;
+    let body = rendered.get_or_render(&key, || render(key.gzip))?;
+    Ok(body.reply(context.headers()))
+}
+
+fn key(context: &RequestContext, project: &Project) -> Result<RenderedKey, Error> {
+    Ok(RenderedKey {
         state: ShownState::Branches {
             project: project.repo_id().clone(),
             number: project.branches_state()?,
         },
         url: context.url(),
-        gzip,
-    };
-    let body = context
-        .service
-        .rendered
-        .get_or_render(&key, || render(gzip))?;
-    Ok(body.reply(context.headers()))
+        gzip: gzip::is_accepted(context.headers()),
+    })
 }
 
 fn render_list(context: &RequestContext, project: &Project, gzip: bool) -> Result<JsonBody, Error> {

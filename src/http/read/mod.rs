@@ -20,14 +20,15 @@ mod tree;
 use hyper::StatusCode;
 use serde::Serialize;
 
+use super::blocking;
 use super::error::Error;
 use super::reply::Reply;
 use super::request::body::{RequestBody, has_type};
 use super::request::context::RequestContext;
 use super::request::params;
 use super::route::read::{Resource, Route};
+use crate::access::TokenHolder;
 use crate::base::limits::REQUEST_TARGET_BYTES_MAX;
-use crate::base::may_block;
 use crate::repo::Project;
 
 /// The answer of the health check.
@@ -44,53 +45,74 @@ pub(in crate::http) async fn respond(
     body: &mut RequestBody,
 ) -> Result<Reply, Error> {
     merge_form(&mut context, body).await?;
-    if is_short(&route) {
-        // What is not in memory leaves this thread by itself.
-        act(&context, &route)
-    } else {
-        may_block(|| act(&context, &route))
+    if let Route::Health = route {
+        return Ok(health(&context));
     }
+    let opened = Opened::by(&context, &route)?;
+    if let Some(reply) = opened.at_once(&context, &route)? {
+        return Ok(reply);
+    }
+    let threads = &context.service.threads;
+    blocking::in_place(threads, || opened.show(&context, &route)).await
 }
 
-/// True for an answer that takes microseconds when what it needs is in memory.
-fn is_short(route: &Route) -> bool {
-    match route {
-        Route::Health => true,
-        Route::Repository { resource, .. } => matches!(
-            resource,
-            Resource::Raw(_)
-                | Resource::File(_)
-                | Resource::Branch(_)
-                | Resource::Branches
-                | Resource::Tree
-        ),
-        _ => false,
-    }
-}
-
-/// Authenticates, opens the project, acts.
-fn act(context: &RequestContext, route: &Route) -> Result<Reply, Error> {
-    if matches!(route, Route::Health) {
-        let health = Health {
-            status: "ok",
-            time: context.service.clock.now().to_string(),
-        };
-        return Ok(Reply::json(StatusCode::OK, &health));
-    }
-    let holder = token::holder(context)?;
-    let open = |project: &str| -> Result<_, Error> {
-        Ok(context
-            .gate()
-            .open_by_token(&holder, &params::selector(project)?)?)
+fn health(context: &RequestContext) -> Reply {
+    let health = Health {
+        status: "ok",
+        time: context.service.clock.now().to_string(),
     };
-    match route {
-        Route::Health => Err(Error::NoRoute),
-        Route::User => Ok(account::user(context, &holder)),
-        Route::Token => Ok(account::token(context, &holder)),
-        Route::Version => Ok(account::version(context)),
-        Route::Projects => projects::list(context, &holder),
-        Route::Project { project } => projects::show(context, &open(project)?),
-        Route::Repository { project, resource } => show(context, &open(project)?, resource),
+    Reply::json(StatusCode::OK, &health)
+}
+
+/// Who asks, and the project that is asked for.
+#[derive(Debug)]
+struct Opened {
+    holder: TokenHolder,
+    project: Option<Project>,
+}
+
+impl Opened {
+    /// Authenticates, and opens the project where the route names one.
+    fn by(context: &RequestContext, route: &Route) -> Result<Self, Error> {
+        let holder = token::holder(context)?;
+        let named = match route {
+            Route::Project { project } | Route::Repository { project, .. } => Some(project),
+            _ => None,
+        };
+        let open = |named: &String| -> Result<_, Error> {
+            let selector = params::selector(named)?;
+            Ok(context.gate().open_by_token(&holder, &selector)?)
+        };
+        let project = named.map(open).transpose()?;
+        Ok(Self { holder, project })
+    }
+
+    /// The answer if it takes microseconds: a file, of which what is not in memory is read from the disk
+    /// at once, and what was rendered before.
+    fn at_once(&self, context: &RequestContext, route: &Route) -> Result<Option<Reply>, Error> {
+        let (Route::Repository { resource, .. }, Some(project)) = (route, &self.project) else {
+            return Ok(None);
+        };
+        match resource {
+            Resource::Raw(path) => file::raw(context, project, path).map(Some),
+            Resource::File(path) => file::show(context, project, path).map(Some),
+            Resource::Branches | Resource::Branch(_) => branches::rendered(context, project),
+            Resource::Tree => tree::rendered(context, project),
+            _ => Ok(None),
+        }
+    }
+
+    fn show(&self, context: &RequestContext, route: &Route) -> Result<Reply, Error> {
+        match (route, &self.project) {
+            (Route::User, _) => Ok(account::user(context, &self.holder)),
+            (Route::Token, _) => Ok(account::token(context, &self.holder)),
+            (Route::Version, _) => Ok(account::version(context)),
+            (Route::Projects, _) => projects::list(context, &self.holder),
+            (Route::Project { .. }, Some(project)) => projects::show(context, project),
+            (Route::Repository { resource, .. }, Some(project)) => show(context, project, resource),
+            (Route::Health, _) => Ok(health(context)),
+            (Route::Project { .. } | Route::Repository { .. }, None) => Err(Error::NoRoute),
+        }
     }
 }
 

@@ -4,7 +4,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::base::file_path::FilePath;
 use crate::base::id::ManifestId;
-use crate::base::may_block;
 use crate::http::error::Error;
 use crate::http::list::cache::{RenderedKey, ShownState};
 use crate::http::list::page_token;
@@ -26,60 +25,100 @@ struct Place {
     shown: u64,
 }
 
+/// What a request asks for: a part of a list of a folder.
+struct Asked {
+    reference: Option<String>,
+    folder: Option<FilePath>,
+    recursive: bool,
+    paging: Paging,
+    /// What a token of the list is sealed to.
+    list: String,
+    revision: Revision,
+    /// Entries that were shown on the pages before.
+    shown: u64,
+    key: RenderedKey,
+}
+
+impl Asked {
+    fn by(context: &RequestContext, project: &Project) -> Result<Self, Error> {
+        let reference = params::reference(context.query.text("ref")?)?;
+        let folder = params::folder(context.query.text("path")?)?;
+        let recursive = context.query.flag("recursive")?;
+        let paging = Paging::of_tree(&context.query, recursive)?;
+        let list = list_name(project, reference, folder.as_ref(), recursive);
+        let mut shown = 0;
+        let revision = match &paging {
+            Paging::From {
+                token: Some(token), ..
+            } => {
+                let place: Place = page_token::read(context, &list, token)?;
+                shown = place.shown;
+                project.reopen(place.branch, place.manifest)
+            }
+            _ => project.resolve(reference),
+        };
+        let revision =
+            revision.map_err(|error| Error::from(error).revision_as("404 Tree Not Found"))?;
+        let key = RenderedKey {
+            state: ShownState::Revision(revision.id()),
+            url: context.url(),
+            gzip: gzip::is_accepted(context.headers()),
+        };
+        Ok(Self {
+            reference: reference.map(str::to_owned),
+            folder,
+            recursive,
+            paging,
+            list,
+            revision,
+            shown,
+            key,
+        })
+    }
+
+    /// Where the page begins, how many entries it has, and what its headers say.
+    fn part(&self, context: &RequestContext, total: u64) -> (u64, u64, PageHeaders) {
+        match self.paging {
+            Paging::Whole => (0, total, PageHeaders::whole(total)),
+            Paging::Plain => (0, total, PageHeaders::default()),
+            Paging::Numbered { page, per_page } => {
+                let skip = (page - 1).saturating_mul(per_page);
+                let headers = PageHeaders::numbered(context, page, per_page, total);
+                (skip, per_page, headers)
+            }
+            Paging::From { per_page, .. } => {
+                let end = self.shown.saturating_add(per_page);
+                let next = (end < total).then(|| {
+                    let place = place_in(&self.revision, end);
+                    page_token::make(context, &self.list, &place)
+                });
+                let headers = PageHeaders::from_place(context, per_page, next.as_deref());
+                (self.shown, per_page, headers)
+            }
+        }
+    }
+}
+
+/// The answer of [`list`] if it is kept for the state that the branch is in.
+pub(super) fn rendered(
+    context: &RequestContext,
+    project: &Project,
+) -> Result<Option<Reply>, Error> {
+    let asked = Asked::by(context, project)?;
+    let kept = context.service.rendered.get(&asked.key);
+    Ok(kept.map(|body| body.reply(context.headers())))
+}
+
 /// Lists a folder of a revision, or everything below it.
 pub(super) fn list(context: &RequestContext, project: &Project) -> Result<Reply, Error> {
-    let reference = params::reference(context.query.text("ref")?)?;
-    let folder = params::folder(context.query.text("path")?)?;
-    let recursive = context.query.flag("recursive")?;
-    let paging = Paging::of_tree(&context.query, recursive)?;
-    let list = list_name(project, reference, folder.as_ref(), recursive);
-
-    let mut shown = 0;
-    let revision = match &paging {
-        Paging::From {
-            token: Some(token), ..
-        } => {
-            let place: Place = page_token::read(context, &list, token)?;
-            shown = place.shown;
-            project.reopen(place.branch, place.manifest)
-        }
-        _ => project.resolve(reference),
-    };
-    let revision =
-        revision.map_err(|error| Error::from(error).revision_as("404 Tree Not Found"))?;
-    let freshness = Freshness::of_reference(reference);
-    let gzip = gzip::is_accepted(context.headers());
-    let key = RenderedKey {
-        state: ShownState::Revision(revision.id()),
-        url: context.url(),
-        gzip,
-    };
-    let rendered = &context.service.rendered;
-    if let Some(body) = rendered.get(&key) {
-        return Ok(body.reply(context.headers()));
-    }
-    let listing = may_block(|| revision.listing(folder.as_ref(), recursive))?;
-    let total = listing.total();
-    let whole = matches!(paging, Paging::Whole | Paging::Plain);
-    let (skip, take, headers) = match paging {
-        Paging::Whole => (0, total, PageHeaders::whole(total)),
-        Paging::Plain => (0, total, PageHeaders::default()),
-        Paging::Numbered { page, per_page } => {
-            let skip = (page - 1).saturating_mul(per_page);
-            let headers = PageHeaders::numbered(context, page, per_page, total);
-            (skip, per_page, headers)
-        }
-        Paging::From { per_page, .. } => {
-            let end = shown.saturating_add(per_page);
-            let next = (end < total).then(|| {
-                let place = place_in(&revision, end);
-                page_token::make(context, &list, &place)
-            });
-            let headers = PageHeaders::from_place(context, per_page, next.as_deref());
-            (shown, per_page, headers)
-        }
-    };
+    let asked = Asked::by(context, project)?;
+    let freshness = Freshness::of_reference(asked.reference.as_deref());
+    let listing = asked
+        .revision
+        .listing(asked.folder.as_ref(), asked.recursive)?;
+    let (skip, take, headers) = asked.part(context, listing.total());
     let lines = headers.lines();
+    let whole = matches!(asked.paging, Paging::Whole | Paging::Plain);
     if whole && stream::is_long(&listing) {
         return Ok(stream::respond(
             context,
@@ -89,10 +128,11 @@ pub(super) fn list(context: &RequestContext, project: &Project) -> Result<Reply,
             lines,
         ));
     }
-    let body = rendered.get_or_render(&key, || {
+    let rendered = &context.service.rendered;
+    let body = rendered.get_or_render(&asked.key, || {
         let entries = listing.part(skip, take)?;
         let shown: Vec<_> = entries.iter().map(EntryJson::new).collect();
-        Ok(JsonBody::of(&shown, lines, freshness, gzip))
+        Ok(JsonBody::of(&shown, lines, freshness, asked.key.gzip))
     })?;
     Ok(body.reply(context.headers()))
 }
