@@ -86,4 +86,16 @@ mod tests {
         assert!(waiting.await.is_some());
         assert!(places.enter().await.is_some());
     }
+
+    #[tokio::test]
+    async fn who_finds_no_room_waits_and_does_nothing() {
+        let threads = Semaphore::new(1);
+        let room = threads.acquire().await.unwrap();
+        let done = std::cell::Cell::new(false);
+        let mut work = pin!(in_place(&threads, || done.set(true)));
+        assert!(poll_once(work.as_mut()).is_pending() && !done.get());
+        drop(room);
+        work.await;
+        assert!(done.get() && threads.available_permits() == 1);
+    }
 }
