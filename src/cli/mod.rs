@@ -113,7 +113,7 @@ fn show(help: &clap::Error, out: &mut dyn Write) -> Result<Outcome> {
 fn dispatch(cli: Cli, streams: &mut Streams<'_>) -> Result<Outcome> {
     let settings = Settings::gather(cli.common, cli.command.serve_flags())?;
     if !matches!(cli.command, Command::Serve(_)) {
-        log::start(settings.log.as_deref().unwrap_or(log::QUIET))?;
+        log::of_command(settings.log.as_deref())?;
     }
     let fine = |()| Outcome::Fine;
     match cli.command {

@@ -23,7 +23,7 @@ use crate::store::sqlite::SqliteStore;
 /// Serves until SIGTERM or Ctrl-C, then answers what is in flight. A second signal ends the process
 /// at once, with exit code 1.
 pub(super) fn serve(settings: &Settings, streams: &mut Streams<'_>) -> Result<()> {
-    log::start(settings.log.as_deref().unwrap_or(log::USUAL))?;
+    let _rest_of_log = log::of_service(settings.log.as_deref())?;
     let address = resolve(&settings.listen)?;
     // Nobody else reads what lies in the folder.
     umask(Mode::RWXG | Mode::RWXO);

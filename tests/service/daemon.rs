@@ -4,8 +4,9 @@ use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdout, Command, Output, Stdio};
+use std::process::{Child, ChildStdout, Command, ExitStatus, Output, Stdio};
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
 use crate::client::{Client, segment};
@@ -33,7 +34,13 @@ impl Daemon {
 
     /// Starts on a folder that may hold what an earlier one left.
     pub(crate) fn start_on(folder: tempfile::TempDir) -> Self {
-        let (process, output, address) = launch(&folder.path().join("data"));
+        let command = serve(&folder.path().join("data"));
+        Self::start_as(folder, command)
+    }
+
+    /// Starts with this command, made by [`serve`] on the folder.
+    pub(crate) fn start_as(folder: tempfile::TempDir, command: Command) -> Self {
+        let (process, output, address) = launch(command);
         Self {
             folder,
             process,
@@ -55,7 +62,14 @@ impl Daemon {
     /// Kills it where it stands, and starts it again.
     pub(crate) fn kill_and_restart(&mut self) {
         self.kill();
-        (self.process, self.output, self.address) = launch(&self.data());
+        (self.process, self.output, self.address) = launch(serve(&self.data()));
+    }
+
+    /// Asks it to stop, and waits until it has.
+    pub(crate) fn stop(&mut self) -> ExitStatus {
+        let id = i32::try_from(self.process.id()).unwrap();
+        kill_process(Pid::from_raw(id).unwrap(), Signal::TERM).unwrap();
+        self.process.wait().unwrap()
     }
 
     pub(crate) fn kill(&mut self) {
@@ -145,8 +159,8 @@ pub(crate) fn serve(data: &Path) -> Command {
     command
 }
 
-fn launch(data: &Path) -> (Child, BufReader<ChildStdout>, SocketAddr) {
-    let mut process = serve(data).spawn().unwrap();
+fn launch(mut command: Command) -> (Child, BufReader<ChildStdout>, SocketAddr) {
+    let mut process = command.spawn().unwrap();
     let mut output = BufReader::new(process.stdout.take().unwrap());
     let mut lines = output.by_ref().lines().map(Result::unwrap);
     let address =

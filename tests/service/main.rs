@@ -12,6 +12,8 @@ mod first_start;
 #[cfg(test)]
 mod kills;
 #[cfg(test)]
+mod log;
+#[cfg(test)]
 mod parity;
 #[cfg(test)]
 mod planted;

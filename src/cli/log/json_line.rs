@@ -1,45 +1,18 @@
-//! The log: to standard error, text for a person at a terminal, JSON for everybody else.
+//! A line of the log as a JSON object.
 
 use std::fmt::{self, Write as _};
-use std::io::{self, IsTerminal};
 
 use tracing::field::{Field, Visit};
 use tracing::{Event, Subscriber};
-use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::format::Writer;
 use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields};
 use tracing_subscriber::registry::LookupSpan;
 
-use super::{Error, Result};
 use crate::base::clock::{Clock, SystemClock};
-
-/// What the service logs unless told otherwise.
-pub(super) const USUAL: &str = "info";
-/// What the other commands log unless told otherwise.
-pub(super) const QUIET: &str = "warn";
-
-/// Begins to log what passes the filter. In a process that logs already, that stays as it is.
-///
-/// # Errors
-/// [`Error::Usage`] for a malformed filter.
-pub(super) fn start(filter: &str) -> Result<()> {
-    let filter = EnvFilter::builder()
-        .parse(filter)
-        .map_err(|e| Error::Usage(format!("log filter \"{filter}\": {e}")))?;
-    let log = tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(io::stderr);
-    let _started = if io::stderr().is_terminal() {
-        log.try_init()
-    } else {
-        log.event_format(JsonLine).try_init()
-    };
-    Ok(())
-}
 
 /// One JSON object per line: time, level, the event's fields, where it comes from.
 #[derive(Debug)]
-struct JsonLine;
+pub(super) struct JsonLine;
 
 impl<S, N> FormatEvent<S, N> for JsonLine
 where

@@ -1,0 +1,82 @@
+//! Nobody who reads the log can stop the service.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader};
+use std::process::Stdio;
+use std::thread;
+
+use serde_json::Value;
+
+use crate::client::Client;
+use crate::daemon::{Daemon, serve};
+
+/// More than fits into the queue of the log, with paths as long as the log shows them.
+const REQUESTS: u64 = 6000;
+
+/// The daemon with its usual log, written there.
+fn logging_to(log: impl Into<Stdio>) -> Daemon {
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = serve(&folder.path().join("data"));
+    command.args(["--log", "info"]).stderr(log);
+    Daemon::start_as(folder, command)
+}
+
+#[track_caller]
+fn answers(daemon: &Daemon) -> Client {
+    let mut anybody = daemon.again("");
+    for _ in 0..20 {
+        assert_eq!(
+            anybody.get("/site-builder/api/erp-config/health").status,
+            200
+        );
+    }
+    anybody
+}
+
+#[test]
+fn a_full_disk_or_a_reader_that_left_stops_no_request() {
+    let full = File::options().write(true).open("/dev/full").unwrap();
+    let mut daemon = logging_to(full);
+    answers(&daemon);
+    assert!(daemon.stop().success());
+
+    let (reader, writer) = io::pipe().unwrap();
+    drop(reader);
+    let mut daemon = logging_to(writer);
+    answers(&daemon);
+    assert!(daemon.stop().success());
+}
+
+#[test]
+fn a_reader_that_stalls_stops_no_request_and_is_told_what_it_missed() {
+    let (reader, writer) = io::pipe().unwrap();
+    let mut daemon = logging_to(writer);
+    let mut anybody = answers(&daemon);
+    let long = format!("/{}", "x".repeat(1100));
+    for _ in 0..REQUESTS {
+        assert_eq!(anybody.get(&long).status, 404);
+    }
+
+    // It reads on, and learns what it missed while the service runs.
+    let mut lines = BufReader::new(reader).lines().map(|line| {
+        let line = line.unwrap();
+        let line: Value = serde_json::from_str(&line).unwrap_or_else(|e| panic!("{e}: {line}"));
+        line
+    });
+    let is_request = |line: &Value| line["message"] == "request";
+    let mut shown = 0;
+    let told = lines.by_ref().find(|line| {
+        shown += u64::from(is_request(line));
+        line["message"] == "lines of the log were lost"
+    });
+    let missed = told.unwrap()["lines"].as_u64().unwrap();
+    assert!(
+        missed > 0 && shown + missed == REQUESTS + 20,
+        "{shown} {missed}"
+    );
+
+    // The end of the log is written before the process ends.
+    let rest = thread::spawn(move || lines.last());
+    assert!(daemon.stop().success());
+    assert_eq!(rest.join().unwrap().unwrap()["message"], "stopped");
+}
