@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tokio::sync::Semaphore;
 
 use super::blocking::Places;
-use super::list::cache::RenderedCache;
+use super::reply::cache::RenderedCache;
 use super::request::cookie::SessionCookie;
 use super::request::id::RequestIds;
 use super::settings::HttpSettings;

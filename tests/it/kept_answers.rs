@@ -48,9 +48,18 @@ fn ask_again(connection: &mut Connection, request: &Request) -> Answer {
 /// The line of the log about the request with this id.
 #[track_caller]
 fn logged(daemon: &Daemon, id: &str) -> Value {
-    let log = daemon.log();
-    let line = log.lines().find(|line| line.contains(id));
-    serde_json::from_str(line.expect("each request has a line")).expect("it is JSON")
+    let mut logged = None;
+    // Nobody waits for the log: a line comes a little after its answer.
+    soon(|| {
+        let log = daemon.log();
+        let mut lines = log
+            .split_inclusive('\n')
+            .filter(|line| line.ends_with('\n'));
+        let line = lines.find(|line| line.contains(id));
+        logged = line.map(|line| serde_json::from_str(line).expect("it is JSON"));
+        logged.is_some()
+    });
+    logged.expect("each request has a line")
 }
 
 /// Bytes that repeat nowhere near each other.
@@ -86,6 +95,29 @@ fn the_same_request_has_the_same_answer_under_its_own_id() {
             assert!(ids.insert(id), "an id came twice");
         }
     }
+}
+
+#[test]
+fn who_asks_for_a_part_or_under_a_condition_gets_that_and_not_what_is_kept() {
+    let daemon = Daemon::start();
+    let (project, reader) = stage(&daemon);
+    let raw = reader.request("GET", &project.raw("a.xml"));
+    let mut connection = daemon.connect();
+    ask_again(&mut connection, &raw).assert_bytes(200, b"<a/>");
+    for (line, value, status, body) in [
+        ("Range", "bytes=1-1", 206, &b"a"[..]),
+        ("Range", "bytes=0-3", 206, b"<a/>"),
+    ] {
+        let asked = raw.clone().header(line, value);
+        ask(&mut connection, &asked).assert_bytes(status, body);
+    }
+    let asked = raw.clone().header("If-Match", "\"other\"");
+    ask(&mut connection, &asked).assert_refused(412);
+    let asked = raw.clone().header("Range", "bytes=9-");
+    ask(&mut connection, &asked).assert_refused(416);
+    ask(&mut connection, &raw).assert_bytes(200, b"<a/>");
+    let other = reader.request("GET", &format!("{}?ref=none", project.raw("a.xml")));
+    ask(&mut connection, &other).assert_refused(404);
 }
 
 #[test]

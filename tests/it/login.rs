@@ -184,7 +184,7 @@ fn a_login_is_a_name_and_a_password_and_nothing_else() {
 
 #[test]
 fn no_secret_reaches_the_log() {
-    let daemon = Daemon::start();
+    let mut daemon = Daemon::start();
     let alice = daemon.user("alice", &[]);
     daemon
         .login("alice", "wrong secret word")
@@ -196,7 +196,10 @@ fn no_secret_reaches_the_log() {
         .with("X-Instance-Id", "instance-of-erp")
         .get("/site-builder/api/erp-config/projects/none.erp/repository/tree")
         .assert_refused(404);
+    // Its end writes the rest of the log.
+    assert!(daemon.stop().success());
     let log = daemon.log();
+    assert!(log.contains("/projects/none.erp/repository/tree"), "{log}");
     let cookie = alice.credential().split_once('=').unwrap().1;
     for secret in [
         token,

@@ -11,8 +11,8 @@ use serde_json::Value;
 
 use super::blocking;
 use super::error::Error;
-use super::reply::json::JsonBody;
-use super::reply::{Freshness, Reply, gzip};
+use super::reply::rendered::Rendered;
+use super::reply::{Freshness, Reply, gzip, json};
 use super::request::body::RequestBody;
 use super::request::context::RequestContext;
 
@@ -26,8 +26,8 @@ const PARTS: [&str; 5] = [
 ];
 
 /// The document as it is sent: plain, and compressed.
-static DOCUMENT: LazyLock<[JsonBody; 2]> = LazyLock::new(|| {
-    [false, true].map(|gzip| JsonBody::of(&document(), &[], Freshness::Moving, gzip))
+static DOCUMENT: LazyLock<[Rendered; 2]> = LazyLock::new(|| {
+    [false, true].map(|gzip| json::rendered(&document(), &[], Freshness::Moving, gzip))
 });
 
 /// Answers with the document, or 304 to a client that has it. It says the same to everybody.

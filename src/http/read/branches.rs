@@ -5,11 +5,11 @@ use regex::{Regex, RegexBuilder};
 use crate::base::branch_name::BranchName;
 use crate::base::limits::{REGEX_BYTES_MAX, REGEX_PROGRAM_BYTES_MAX};
 use crate::http::error::Error;
-use crate::http::list::cache::{RenderedKey, ShownState};
 use crate::http::list::pagination::{self, Paging};
 use crate::http::list::search::Search;
-use crate::http::reply::json::JsonBody;
-use crate::http::reply::{Freshness, Reply, gzip};
+use crate::http::reply::cache::{RenderedKey, ShownState};
+use crate::http::reply::rendered::Rendered;
+use crate::http::reply::{Freshness, Reply, gzip, json};
 use crate::http::request::context::RequestContext;
 use crate::http::shape::branch::BranchJson;
 use crate::repo::Project;
@@ -60,7 +60,7 @@ pub(super) fn show(
         let branch = project.branch(&name)?;
         let is_default = project.default_branch_name()?.as_deref() == Some(name.as_str());
         let shown = BranchJson::alone(context, project, &branch, is_default)?;
-        Ok(JsonBody::of(&shown, &[], Freshness::Moving, gzip))
+        Ok(json::rendered(&shown, &[], Freshness::Moving, gzip))
     })
 }
 
@@ -68,9 +68,8 @@ pub(super) fn show(
 fn render(
     context: &RequestContext,
     project: &Project,
-    render: impl FnOnce(bool) -> Result<JsonBody, Error>,
+    render: impl FnOnce(bool) -> Result<Rendered, Error>,
 ) -> Result<Reply, Error> {
-    // The state is read before the branches: a save between the two makes the next state.
     let key = key(context, project)?;
     let rendered = &context.service.rendered;
     let body = rendered.get_or_render(&key, || render(key.gzip))?;
@@ -79,16 +78,13 @@ fn render(
 
 fn key(context: &RequestContext, project: &Project) -> Result<RenderedKey, Error> {
     Ok(RenderedKey {
-        state: ShownState::Branches {
-            project: project.repo_id().clone(),
-            number: project.branches_state()?,
-        },
+        state: ShownState::of_branches(project)?,
         url: context.url(),
         gzip: gzip::is_accepted(context.headers()),
     })
 }
 
-fn render_list(context: &RequestContext, project: &Project, gzip: bool) -> Result<JsonBody, Error> {
+fn render_list(context: &RequestContext, project: &Project, gzip: bool) -> Result<Rendered, Error> {
     let query = &context.query;
     let paging = Paging::of(query)?;
     let sort = Sort::parse(query.text("sort")?)?;
@@ -140,7 +136,7 @@ fn render_list(context: &RequestContext, project: &Project, gzip: bool) -> Resul
             BranchJson::new(context, project, branch, is_default)
         })
         .collect::<Result<_, _>>()?;
-    Ok(JsonBody::of(
+    Ok(json::rendered(
         &shown,
         headers.lines(),
         Freshness::Moving,

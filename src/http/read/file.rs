@@ -1,5 +1,6 @@
 //! `GET /projects/<project>/repository/files/<path>` and `…/files/<path>/raw`
 
+use bytes::Bytes;
 use hyper::header::{HeaderName, HeaderValue};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Serialize;
@@ -8,12 +9,13 @@ use super::base64_json;
 use crate::base::file_path::FilePath;
 use crate::base::id::{GitId, Sha256};
 use crate::http::error::Error;
+use crate::http::reply::cache::{RenderedKey, ShownState};
 use crate::http::reply::disposition::Disposition;
 use crate::http::reply::file;
 use crate::http::reply::{Freshness, Reply};
 use crate::http::request::context::RequestContext;
 use crate::http::request::params;
-use crate::repo::{FileView, Project, Revision};
+use crate::repo::{Body, FileView, Project, Revision};
 
 /// A file of a revision, as a request names it.
 struct Opened<'a> {
@@ -76,8 +78,34 @@ impl<'a> Opened<'a> {
     }
 }
 
-/// The bytes of a file, with what GitLab tells about it in headers.
+/// The bytes of a file, with what GitLab tells about it in headers. A short file is kept as it is
+/// answered, for all who ask while no branch of the project changes.
 pub(super) fn raw(context: &RequestContext, project: &Project, path: &str) -> Result<Reply, Error> {
+    if !file::is_for_whole(context.headers()) {
+        return read(context, project, path, |_, _, _| {});
+    }
+    let key = RenderedKey {
+        state: ShownState::of_branches(project)?,
+        url: context.target(),
+        gzip: false,
+    };
+    let rendered = &context.service.rendered;
+    if let Some(kept) = rendered.get(&key) {
+        return Ok(kept.reply(context.headers()));
+    }
+    read(context, project, path, |opened, bytes, reply| {
+        let answer = file::rendered(reply, &opened.file, bytes, opened.freshness());
+        rendered.keep(key, answer);
+    })
+}
+
+/// Answers with a file's bytes. `keep` gets the bytes of a short file and the answer.
+fn read(
+    context: &RequestContext,
+    project: &Project,
+    path: &str,
+    keep: impl FnOnce(&Opened<'_>, Bytes, &Reply),
+) -> Result<Reply, Error> {
     let opened = Opened::open(context, project, path)?;
     let (file, freshness) = (&opened.file, opened.freshness());
     if let Some(reply) = file::unchanged(context, file, freshness)? {
@@ -85,6 +113,10 @@ pub(super) fn raw(context: &RequestContext, project: &Project, path: &str) -> Re
     }
     let content = file.content()?;
     let sha256 = content.sha256;
+    let short = match &content.body {
+        Body::Inline(bytes) => Some(bytes.clone()),
+        Body::Large(_) => None,
+    };
     let reply = file::respond(
         context,
         &opened.path,
@@ -93,7 +125,11 @@ pub(super) fn raw(context: &RequestContext, project: &Project, path: &str) -> Re
         freshness,
         Disposition::Inline,
     )?;
-    opened.described(reply, sha256)
+    let reply = opened.described(reply, sha256)?;
+    if let Some(bytes) = short {
+        keep(&opened, bytes, &reply);
+    }
+    Ok(reply)
 }
 
 /// A file as GitLab's object; its bytes come last, in base64.

@@ -5,12 +5,11 @@ use serde::{Deserialize, Serialize};
 use crate::base::file_path::FilePath;
 use crate::base::id::ManifestId;
 use crate::http::error::Error;
-use crate::http::list::cache::{RenderedKey, ShownState};
 use crate::http::list::page_token;
 use crate::http::list::pagination::{PageHeaders, Paging};
 use crate::http::list::stream::{self, Form};
-use crate::http::reply::json::JsonBody;
-use crate::http::reply::{Freshness, Reply, gzip};
+use crate::http::reply::cache::{RenderedKey, ShownState};
+use crate::http::reply::{Freshness, Reply, gzip, json};
 use crate::http::request::context::RequestContext;
 use crate::http::request::params;
 use crate::http::shape::entry::EntryJson;
@@ -132,7 +131,7 @@ pub(super) fn list(context: &RequestContext, project: &Project) -> Result<Reply,
     let body = rendered.get_or_render(&asked.key, || {
         let entries = listing.part(skip, take)?;
         let shown: Vec<_> = entries.iter().map(EntryJson::new).collect();
-        Ok(JsonBody::of(&shown, lines, freshness, asked.key.gzip))
+        Ok(json::rendered(&shown, lines, freshness, asked.key.gzip))
     })?;
     Ok(body.reply(context.headers()))
 }

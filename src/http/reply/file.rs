@@ -3,12 +3,13 @@
 use bytes::Bytes;
 use hyper::header::{
     ACCEPT_RANGES, CONTENT_DISPOSITION, CONTENT_RANGE, CONTENT_SECURITY_POLICY, HeaderValue,
-    IF_RANGE, RANGE,
+    IF_MATCH, IF_RANGE, RANGE,
 };
-use hyper::{Method, StatusCode};
+use hyper::{HeaderMap, Method, StatusCode};
 
 use super::disposition::Disposition;
 use super::file_chunks::FileChunks;
+use super::rendered::Rendered;
 use super::{Freshness, Reply};
 use crate::base::file_path::FilePath;
 use crate::base::limits::INLINE_BYTES_MAX;
@@ -44,7 +45,28 @@ pub(in crate::http) fn unchanged(
     let tag = ETag::of_blob(file.blob());
     Ok(tag
         .is_known_to(headers)
-        .then(|| Reply::empty(StatusCode::NOT_MODIFIED).validated(&tag, freshness)))
+        .then(|| not_modified(&tag, freshness)))
+}
+
+/// True for a request that gets the whole file, or 304, whatever it holds.
+pub(in crate::http) fn is_for_whole(headers: &HeaderMap) -> bool {
+    !headers.contains_key(RANGE) && !headers.contains_key(IF_MATCH)
+}
+
+/// The answer to all who ask for a whole file, made of the answer to one of them.
+pub(in crate::http) fn rendered(
+    whole: &Reply,
+    file: &FileView,
+    bytes: Bytes,
+    freshness: Freshness,
+) -> Rendered {
+    let tag = ETag::of_blob(file.blob());
+    let unchanged = not_modified(&tag, freshness);
+    Rendered::new(whole, bytes, tag, &unchanged)
+}
+
+fn not_modified(tag: &ETag, freshness: Freshness) -> Reply {
+    Reply::empty(StatusCode::NOT_MODIFIED).validated(tag, freshness)
 }
 
 /// Answers with a file's bytes, or the part of them that the request asks for.

@@ -6,6 +6,7 @@ use hyper::header::{CONTENT_ENCODING, HeaderName, HeaderValue, VARY};
 use hyper::{HeaderMap, StatusCode};
 use serde::Serialize;
 
+use super::rendered::Rendered;
 use super::{Freshness, Reply, gzip};
 use crate::base::limits::COMPRESS_BYTES_MIN;
 use crate::http::request::conditions::ETag;
@@ -13,58 +14,24 @@ use crate::http::request::conditions::ETag;
 /// Header lines of an answer beside those that every answer has.
 pub(in crate::http) type HeaderLines = [(HeaderName, HeaderValue)];
 
-/// A JSON text as it is sent, with its tag and its headers: all of an answer that is the same for every
-/// client.
-#[derive(Clone, Debug)]
-pub(in crate::http) struct JsonBody {
-    bytes: Bytes,
-    tag: ETag,
-    /// The headers with the bytes, and those of 304.
-    headers: HeaderMap,
-    unchanged: HeaderMap,
-}
-
-impl JsonBody {
-    /// Renders a value; compressed where `gzip` is wanted and worth it.
-    pub(in crate::http) fn of(
-        value: &impl Serialize,
-        lines: &HeaderLines,
-        freshness: Freshness,
-        gzip: bool,
-    ) -> Self {
-        let text = to_json(value);
-        let gzip = gzip && text.len() >= COMPRESS_BYTES_MIN;
-        let tag = tag_of(&text, lines, gzip);
-        let bytes: Bytes = if gzip {
-            gzip::compressed(&text).into()
-        } else {
-            text.into()
-        };
-        Self {
-            // Clones take no more room than their lines need.
-            headers: whole(bytes.clone(), lines, freshness, gzip, &tag)
-                .headers()
-                .clone(),
-            unchanged: unchanged(&tag, freshness).headers().clone(),
-            bytes,
-            tag,
-        }
-    }
-
-    /// Length in memory, in bytes.
-    pub(in crate::http) fn memory(&self) -> usize {
-        let lines = self.headers.len() + self.unchanged.len();
-        1024 + 160 * lines + self.bytes.len()
-    }
-
-    /// The answer to a request with these headers: 304 when the client has it.
-    pub(in crate::http) fn reply(&self, request: &HeaderMap) -> Reply {
-        if self.tag.is_known_to(request) {
-            return Reply::prepared(StatusCode::NOT_MODIFIED, self.unchanged.clone(), None);
-        }
-        let bytes = Some(self.bytes.clone());
-        Reply::prepared(StatusCode::OK, self.headers.clone(), bytes)
-    }
+/// Renders a value for every client; compressed where `gzip` is wanted and worth it.
+pub(in crate::http) fn rendered(
+    value: &impl Serialize,
+    lines: &HeaderLines,
+    freshness: Freshness,
+    gzip: bool,
+) -> Rendered {
+    let text = to_json(value);
+    let gzip = gzip && text.len() >= COMPRESS_BYTES_MIN;
+    let tag = tag_of(&text, lines, gzip);
+    let bytes: Bytes = if gzip {
+        gzip::compressed(&text).into()
+    } else {
+        text.into()
+    };
+    let reply = whole(bytes.clone(), lines, freshness, gzip, &tag);
+    let unchanged = unchanged(&tag, freshness);
+    Rendered::new(&reply, bytes, tag, &unchanged)
 }
 
 /// Answers a request with these headers with a value, made for it alone.

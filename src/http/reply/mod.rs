@@ -1,11 +1,13 @@
 //! An answer before it is sent, and the headers that every answer carries.
 
+pub(in crate::http) mod cache;
 pub(in crate::http) mod disposition;
 pub(in crate::http) mod file;
 pub(in crate::http) mod file_chunks;
 pub(in crate::http) mod gzip;
 pub(in crate::http) mod json;
 pub(in crate::http) mod of_error;
+pub(in crate::http) mod rendered;
 pub(in crate::http) mod stream;
 
 use std::pin::Pin;

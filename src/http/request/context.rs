@@ -46,7 +46,16 @@ impl RequestContext {
     /// The address that was asked for, with all parameters, those of a form too, in a form for
     /// comparison: two requests with the same get the same links.
     pub(in crate::http) fn url(&self) -> String {
-        let mut url = self.base_url();
+        self.target_at(self.base_url())
+    }
+
+    /// The same without the address of the service: two requests with the same target get the same
+    /// where an answer holds no links.
+    pub(in crate::http) fn target(&self) -> String {
+        self.target_at(String::new())
+    }
+
+    fn target_at(&self, mut url: String) -> String {
         url.push_str(self.head.uri.path());
         for (key, value) in self.query.pairs() {
             let _infallible = write!(url, "\n{} {} {key}{value}", key.len(), value.len());

@@ -21,6 +21,9 @@ pub(super) struct ExternalWrites {
     found: AtomicU64,
     /// The last version that this process wrote or observed.
     last: AtomicU64,
+    /// When it was last looked, in nanoseconds since `began`: every read asks, and none waits.
+    looked: AtomicU64,
+    began: Instant,
     watch: Mutex<Watch>,
 }
 
@@ -29,7 +32,6 @@ struct Watch {
     db: Connection,
     /// A number that changes with every commit of another connection.
     data_version: i64,
-    looked: Instant,
 }
 
 impl ExternalWrites {
@@ -38,32 +40,31 @@ impl ExternalWrites {
         let db = schema::open_reader(path)?;
         let data_version = data_version(&db)?;
         let last = AtomicU64::new(schema::last_version(&db)?);
-        let looked = Instant::now();
-        let watch = Mutex::new(Watch {
-            db,
-            data_version,
-            looked,
-        });
+        let watch = Mutex::new(Watch { db, data_version });
         Ok(Self {
             found: AtomicU64::new(0),
             last,
+            looked: AtomicU64::new(0),
+            began: Instant::now(),
             watch,
         })
     }
 
     /// The count, at most [`UNNOTICED_MAX`] old.
     pub(super) fn found(&self) -> Result<u64> {
+        let now = self.began.elapsed();
+        let looked = Duration::from_nanos(self.looked.load(Ordering::Acquire));
         // Another thread that holds it looks now: what it finds is fresh enough.
-        if let Ok(mut watch) = self.watch.try_lock()
-            && watch.looked.elapsed() >= UNNOTICED_MAX
+        if now.saturating_sub(looked) >= UNNOTICED_MAX
+            && let Ok(mut watch) = self.watch.try_lock()
         {
-            let looked = Instant::now();
             let seen = data_version(&watch.db)?;
             if seen != watch.data_version {
                 self.observe(schema::last_version(&watch.db)?);
                 watch.data_version = seen;
             }
-            watch.looked = looked;
+            let nanos = u64::try_from(now.as_nanos()).unwrap_or(u64::MAX);
+            self.looked.store(nanos, Ordering::Release);
         }
         Ok(self.found.load(Ordering::Acquire))
     }

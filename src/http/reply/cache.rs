@@ -5,12 +5,11 @@ use std::sync::Arc;
 
 use quick_cache::sync::Cache;
 
+use super::rendered::Rendered;
 use crate::base::limits::{RENDERED_BYTES, RENDERED_USUAL_BYTES};
 use crate::base::may_block;
-use crate::base::repo_id::RepoId;
 use crate::http::error::Error;
-use crate::http::reply::json::JsonBody;
-use crate::repo::RevisionId;
+use crate::repo::{Project, RevisionId};
 
 /// All that a rendered answer depends on.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -28,41 +27,57 @@ pub(in crate::http) struct RenderedKey {
 pub(in crate::http) enum ShownState {
     /// A state of a branch.
     Revision(RevisionId),
-    /// All branches of a project, in the state of this number.
+    /// All branches of a project.
     Branches {
-        /// The project.
-        project: RepoId,
+        /// The project's number.
+        project: u64,
         /// Their state, as [`crate::repo::Project::branches_state`] gives it.
-        number: u64,
+        state: u64,
     },
+}
+
+impl ShownState {
+    /// The state that all branches of a project are in. It is asked for before what it shows is read: a
+    /// save between the two makes the next state.
+    pub(in crate::http) fn of_branches(project: &Project) -> Result<Self, Error> {
+        Ok(Self::Branches {
+            project: project.number(),
+            state: project.branches_state()?,
+        })
+    }
 }
 
 #[derive(Clone, Debug)]
 struct ByMemory;
 
-impl quick_cache::Weighter<RenderedKey, Arc<JsonBody>> for ByMemory {
-    fn weight(&self, key: &RenderedKey, body: &Arc<JsonBody>) -> u64 {
-        u64::try_from(256 + key.url.len() + body.memory()).unwrap_or(u64::MAX)
+impl quick_cache::Weighter<RenderedKey, Arc<Rendered>> for ByMemory {
+    fn weight(&self, key: &RenderedKey, answer: &Arc<Rendered>) -> u64 {
+        u64::try_from(256 + key.url.len() + answer.memory()).unwrap_or(u64::MAX)
     }
 }
 
 /// Rendered answers within a bound of bytes; one that is longer than a share of it is not kept.
 #[derive(Debug)]
 pub(in crate::http) struct RenderedCache {
-    bodies: Cache<RenderedKey, Arc<JsonBody>, ByMemory>,
+    answers: Cache<RenderedKey, Arc<Rendered>, ByMemory>,
 }
 
 impl RenderedCache {
     pub(in crate::http) fn new() -> Self {
         let usual = usize::try_from(RENDERED_BYTES / RENDERED_USUAL_BYTES).unwrap_or(usize::MAX);
         Self {
-            bodies: Cache::with_weighter(usual, RENDERED_BYTES, ByMemory),
+            answers: Cache::with_weighter(usual, RENDERED_BYTES, ByMemory),
         }
     }
 
     /// The answer if it is kept.
-    pub(in crate::http) fn get(&self, key: &RenderedKey) -> Option<Arc<JsonBody>> {
-        self.bodies.get(key)
+    pub(in crate::http) fn get(&self, key: &RenderedKey) -> Option<Arc<Rendered>> {
+        self.answers.get(key)
+    }
+
+    /// Keeps an answer that was made for the state of its key.
+    pub(in crate::http) fn keep(&self, key: RenderedKey, answer: Rendered) {
+        self.answers.insert(key, Arc::new(answer));
     }
 
     /// The answer; `render` makes it, once for all who ask at the same time.
@@ -72,13 +87,13 @@ impl RenderedCache {
     pub(in crate::http) fn get_or_render(
         &self,
         key: &RenderedKey,
-        render: impl FnOnce() -> Result<JsonBody, Error>,
-    ) -> Result<Arc<JsonBody>, Error> {
-        if let Some(body) = self.get(key) {
-            return Ok(body);
+        render: impl FnOnce() -> Result<Rendered, Error>,
+    ) -> Result<Arc<Rendered>, Error> {
+        if let Some(answer) = self.get(key) {
+            return Ok(answer);
         }
         may_block(|| {
-            self.bodies
+            self.answers
                 .get_or_insert_with(key, || render().map(Arc::new))
         })
     }

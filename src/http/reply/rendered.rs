@@ -1,0 +1,63 @@
+//! An answer that is the same for every client, made once.
+
+use bytes::Bytes;
+use hyper::header::HeaderValue;
+use hyper::{HeaderMap, StatusCode};
+
+use super::Reply;
+use crate::http::request::conditions::ETag;
+
+/// The bytes and the headers of an answer, and those that say that a client has it.
+#[derive(Clone, Debug)]
+pub(in crate::http) struct Rendered {
+    bytes: Bytes,
+    tag: ETag,
+    headers: HeaderMap,
+    unchanged: HeaderMap,
+}
+
+impl Rendered {
+    /// Of an answer of status 200 with these bytes and this tag, and the answer of status 304.
+    pub(super) fn new(whole: &Reply, bytes: Bytes, tag: ETag, unchanged: &Reply) -> Self {
+        Self {
+            bytes,
+            tag,
+            headers: side_by_side(whole.headers()),
+            unchanged: side_by_side(unchanged.headers()),
+        }
+    }
+
+    /// Length in memory, in bytes.
+    pub(super) fn memory(&self) -> usize {
+        let lines = self.headers.len() + self.unchanged.len();
+        1024 + 160 * lines + self.bytes.len()
+    }
+
+    /// The answer to a request with these headers: 304 when the client has it.
+    pub(in crate::http) fn reply(&self, request: &HeaderMap) -> Reply {
+        if self.tag.is_known_to(request) {
+            return Reply::prepared(StatusCode::NOT_MODIFIED, self.unchanged.clone(), None);
+        }
+        let bytes = Some(self.bytes.clone());
+        Reply::prepared(StatusCode::OK, self.headers.clone(), bytes)
+    }
+}
+
+/// The same lines with their values in one run of memory, so that who sends them reads one place and
+/// not twenty.
+fn side_by_side(headers: &HeaderMap) -> HeaderMap {
+    let values: Vec<u8> = headers
+        .values()
+        .flat_map(HeaderValue::as_bytes)
+        .copied()
+        .collect();
+    let mut rest = Bytes::from(values);
+    let lines = headers.iter().map(|(name, value)| {
+        let value = HeaderValue::from_maybe_shared(rest.split_to(value.len()));
+        (name.clone(), value.expect("it was a value before"))
+    });
+    // Room for the two lines that each answer gets of its own.
+    let mut lines_side_by_side = HeaderMap::with_capacity(headers.len() + 2);
+    lines_side_by_side.extend(lines);
+    lines_side_by_side
+}
