@@ -14,13 +14,13 @@
 //!
 //! **A raw read**, `GET .../files/config%2Fa.xml/raw`: `read::respond` → `read/token` (the token in the
 //! headers) → [`crate::access::Gate::token`] and `open_by_token` (records that memory keeps decoded) →
-//! `read/file::raw`: the branch's head, the nodes on the path, the blob → `reply/file` (type, tag,
-//! conditions, ranges).
+//! `read/file::raw`: the number of the state that the project's branches are in, and with it and the
+//! target a look into `reply/cache`. What is there was made for whoever asked first; else the branch's
+//! head, the nodes on the path, the blob → `reply/file` (type, tag, conditions, ranges).
 //!
 //! **A poll of branches**, `GET .../repository/branches`: the same up to the opened project →
-//! `read/branches::list`: the number of the state that the project's branches are in, and with it and
-//! the address a look into `list/cache`. What is there was rendered for whoever asked first, with its
-//! tag, header lines and gzip; else `render_list` makes it (`list/pagination`, `shape/branch`).
+//! `read/branches::list`: the same look by state and address. What is there has its tag, header lines
+//! and gzip; else `render_list` makes it (`list/pagination`, `shape/branch`).
 //!
 //! **A save**, `PUT .../branches/main/files/a.xml`: `admin::respond` → `request/cross_site` → `admit`
 //! (session, right, path and conditions, before a byte of the body is read) → `request/upload` (hashed

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::{BranchAt, open, writer};
 use crate::access::{Caller, Right};
 use crate::http::error::Error;
-use crate::http::reply::{Freshness, Reply};
+use crate::http::reply::{Freshness, Reply, json};
 use crate::http::request::context::RequestContext;
 use crate::http::request::{json_body, params};
 use crate::http::shape::branch::BranchJson;
@@ -65,7 +65,12 @@ pub(super) fn list(
         .iter()
         .map(|branch| AdminBranchJson::new(context, &project, branch, default.as_ref()))
         .collect::<Result<_, _>>()?;
-    Ok(Reply::list(&shown, Freshness::Moving, context.headers()))
+    Ok(json::respond(
+        context.headers(),
+        &shown,
+        Freshness::Moving,
+        &[],
+    ))
 }
 
 /// `POST /projects/<project>/branches`

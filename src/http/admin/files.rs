@@ -14,7 +14,7 @@ use crate::http::list::stream;
 use crate::http::list::stream::Form;
 use crate::http::reply::disposition::Disposition;
 use crate::http::reply::file;
-use crate::http::reply::{Freshness, Reply};
+use crate::http::reply::{Freshness, Reply, json};
 use crate::http::request::conditions::{ETag, IfMatch, if_match, only_if_absent};
 use crate::http::request::context::RequestContext;
 use crate::http::request::{cross_site, params};
@@ -62,7 +62,12 @@ pub(super) fn tree(
     }
     let entries = listing.part(0, listing.total())?;
     let shown: Vec<_> = entries.iter().map(EntryJson::with_content).collect();
-    Ok(Reply::list(&shown, Freshness::Moving, context.headers()))
+    Ok(json::respond(
+        context.headers(),
+        &shown,
+        Freshness::Moving,
+        &[],
+    ))
 }
 
 /// `GET …/files/<path>`

@@ -105,3 +105,25 @@ fn varied(reply: Reply) -> Reply {
         HeaderValue::from_static("Authorization, Cookie, Private-Token, Accept-Encoding"),
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use hyper::header::{ETAG, IF_NONE_MATCH};
+
+    use super::*;
+
+    #[test]
+    fn a_list_is_sent_once() {
+        let mut request = HeaderMap::new();
+        let list =
+            |request: &HeaderMap, name: &str| respond(request, &[name], Freshness::Moving, &[]);
+        let first = list(&request, "a");
+        let tag = first.headers()[ETAG].clone();
+        request.insert(IF_NONE_MATCH, tag.clone());
+        let again = list(&request, "a");
+        assert_eq!((first.status.as_u16(), first.body_bytes()), (200, 5));
+        assert_eq!((again.status.as_u16(), again.body_bytes()), (304, 0));
+        assert_eq!(again.headers()[ETAG], tag);
+        assert_eq!(list(&request, "b").status.as_u16(), 200);
+    }
+}

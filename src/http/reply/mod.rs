@@ -148,19 +148,6 @@ impl Reply {
             )
     }
 
-    /// A rendered list with a tag of its bytes, or 304 when the client has it.
-    pub(super) fn list(value: &impl Serialize, freshness: Freshness, request: &HeaderMap) -> Self {
-        let reply = Self::json(StatusCode::OK, value);
-        let ReplyBody::Whole(Some(bytes)) = &reply.body else {
-            return reply;
-        };
-        let tag = ETag::of_bytes(bytes);
-        if tag.is_known_to(request) {
-            return Self::empty(StatusCode::NOT_MODIFIED).validated(&tag, freshness);
-        }
-        reply.validated(&tag, freshness)
-    }
-
     /// Length of the body in bytes, as the headers say.
     pub(super) fn body_bytes(&self) -> u64 {
         let length = self.headers.get(CONTENT_LENGTH);
@@ -274,20 +261,6 @@ mod tests {
         }
         assert_eq!(response.headers().len(), 9);
         assert!(response.body().is_end_stream());
-    }
-
-    #[test]
-    fn a_list_is_sent_once() {
-        let mut request = HeaderMap::new();
-        let first = Reply::list(&["a"], Freshness::Moving, &request);
-        let tag = first.headers[ETAG].clone();
-        request.insert(hyper::header::IF_NONE_MATCH, tag.clone());
-        let again = Reply::list(&["a"], Freshness::Moving, &request);
-        assert_eq!((first.status.as_u16(), first.body_bytes()), (200, 5));
-        assert_eq!((again.status.as_u16(), again.body_bytes()), (304, 0));
-        assert_eq!(again.headers[ETAG], tag);
-        let changed = Reply::list(&["b"], Freshness::Moving, &request);
-        assert_eq!(changed.status.as_u16(), 200);
     }
 
     #[test]

@@ -16,11 +16,6 @@ impl ETag {
         Self::of_digest(id.as_bytes())
     }
 
-    /// The tag of a rendered answer: a digest of its bytes.
-    pub(in crate::http) fn of_bytes(bytes: &[u8]) -> Self {
-        Self::of_digest(&blake3::hash(bytes).as_bytes()[..16])
-    }
-
     /// The tag of an answer that all these parts make, each told apart from its neighbours.
     pub(in crate::http) fn of_parts(parts: &[&[u8]]) -> Self {
         let mut hasher = blake3::Hasher::new();
