@@ -199,7 +199,12 @@ impl<S: Store> Store for RecordCache<S> {
         let record = self.store.record(key)?;
         self.keep(
             || changes.load(Ordering::Acquire) == before,
-            || self.records.insert(key.to_owned(), record.clone()),
+            || match (self.records.get(key), &record) {
+                // Who read after a commit that is not observed yet may be here first.
+                (Some(Some(kept)), Some(record)) if kept.version >= record.version => {}
+                (Some(Some(_)), None) | (Some(None), Some(_)) => drop(self.records.remove(key)),
+                _ => self.records.insert(key.to_owned(), record.clone()),
+            },
         );
         Ok(record)
     }
@@ -217,7 +222,12 @@ impl<S: Store> Store for RecordCache<S> {
         let folder = self.store.folder(prefix)?;
         self.keep(
             || self.states.get(prefix) == Some(state),
-            || self.folders.insert(prefix.to_owned(), Arc::clone(&folder)),
+            || match self.folders.get(prefix) {
+                // As above; which of the two is older is not known.
+                Some(kept) if kept != folder => drop(self.folders.remove(prefix)),
+                Some(_) => {}
+                None => self.folders.insert(prefix.to_owned(), Arc::clone(&folder)),
+            },
         );
         Ok(folder)
     }
