@@ -243,6 +243,20 @@ mod tests {
     }
 
     #[test]
+    fn the_high_water_mark_is_the_line_of_the_document() {
+        let root = tempfile::tempdir().unwrap();
+        let store = SqliteStore::open_locked(root.path()).unwrap();
+        let mut batch = Batch::default();
+        for key in ["a", "b", "c", "d", "e"] {
+            batch.write(key.to_owned(), Expect::Absent, &1);
+        }
+        assert_eq!(store.commit(batch).unwrap(), 5);
+        drop(store);
+        let mark = std::fs::read_to_string(root.path().join("high-water")).unwrap();
+        assert_eq!(mark, block("high-water") + "\n");
+    }
+
+    #[test]
     fn contexts_part_the_kinds() {
         let content = bytes("manifest");
         let ids = Kind::ALL.map(|kind| object_id(kind, &content).to_string());

@@ -267,7 +267,15 @@ fn an_interrupted_creation_goes_on_where_it_stopped() {
         );
         assert_eq!(
             names(root.path()),
-            ["FORMAT", "LOCK", "blobs", "incoming", "secrets", "store.db"]
+            [
+                "FORMAT",
+                "LOCK",
+                "blobs",
+                "high-water",
+                "incoming",
+                "secrets",
+                "store.db"
+            ]
         );
         assert_eq!(names(&root.path().join("blobs")).len(), 256);
     }
@@ -296,6 +304,7 @@ fn nobody_but_the_owner_can_read_what_the_store_makes() {
         assert_eq!(mode, expected, "{}", entry.path().display());
         seen += 1;
     }
-    // The root, FORMAT, LOCK, three of the database, three folders, 256 folders, a blob, an upload.
-    assert_eq!(seen, 1 + 2 + 3 + 3 + 256 + 2);
+    // The root, FORMAT, LOCK, high-water, three of the database, three folders, 256 folders, a blob, an
+    // upload.
+    assert_eq!(seen, 1 + 3 + 3 + 3 + 256 + 2);
 }

@@ -45,6 +45,8 @@ mod record_cache;
 #[cfg(test)]
 mod records;
 #[cfg(test)]
+mod recovery;
+#[cfg(test)]
 mod staging;
 #[cfg(test)]
 mod uploads;

@@ -85,6 +85,7 @@ impl Check<'_> {
     /// before its row.
     fn run(&mut self, progress: &mut Progress<'_>) -> Result<()> {
         let store = &self.opened.store;
+        self.report.findings.extend(store.lost_commits()?);
         let files = self.files();
         let mut checker = Checker::new(self.opened.repository.nodes());
         self.states(&mut checker, progress)?;

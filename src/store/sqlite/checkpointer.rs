@@ -2,17 +2,24 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{SyncSender, sync_channel};
+use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use rusqlite::Connection;
 use rusqlite::wal::CheckpointMode;
 
+use super::external_writes::ExternalWrites;
+use super::high_water::HighWater;
 use super::spawn;
-use crate::store::Result;
+use super::writability::Writability;
+use crate::store::{Result, StoreError};
 
-/// The thread that copies the log into the database beside the writer. Dropped, it waits for the
-/// thread to end.
+/// How old the high-water mark may be. Each time it is raised costs a sync.
+const RAISED_EVERY: Duration = Duration::from_secs(1);
+
+/// The thread that copies the log into the database beside the writer, and keeps the high-water mark.
+/// Dropped, it waits for the thread to end.
 #[derive(Debug)]
 pub(super) struct Checkpointer {
     /// `None` only while it is dropped.
@@ -22,14 +29,30 @@ pub(super) struct Checkpointer {
 }
 
 impl Checkpointer {
-    pub(super) fn start(db: Connection) -> Result<Self> {
+    pub(super) fn start(
+        db: Connection,
+        writability: Arc<Writability>,
+        high_water: HighWater,
+        external: Arc<ExternalWrites>,
+    ) -> Result<Self> {
         let (requests, requested) = sync_channel::<()>(1);
         let copying = Arc::new(AtomicBool::new(false));
         let ended = Arc::clone(&copying);
         let thread = spawn("store-checkpoint", move || {
-            while requested.recv().is_ok() {
-                copy(&db);
-                ended.store(false, Ordering::Release);
+            loop {
+                let request = requested.recv_timeout(RAISED_EVERY);
+                if request.is_ok() {
+                    copy(&db, &writability);
+                    ended.store(false, Ordering::Release);
+                }
+                if writability.is_sound()
+                    && let Err(failure) = high_water.raise(external.last())
+                {
+                    writability.judge("raising the high-water mark", &failure);
+                }
+                if request == Err(RecvTimeoutError::Disconnected) {
+                    return;
+                }
             }
         })?;
         Ok(Self {
@@ -58,9 +81,14 @@ impl Checkpointer {
 }
 
 /// Copies the log into the database as far as no reader needs the older state.
-pub(super) fn copy(db: &Connection) {
-    if let Err(e) = db.wal_checkpoint_v2(None::<&str>, CheckpointMode::PASSIVE) {
-        tracing::warn!(error = %e, "a checkpoint failed");
+pub(super) fn copy(db: &Connection, writability: &Writability) {
+    if !writability.is_sound() {
+        return;
+    }
+    if let Err(failure) = db.wal_checkpoint_v2(None::<&str>, CheckpointMode::PASSIVE) {
+        let failure = StoreError::from(failure);
+        let refusal = writability.judge("copying the log into the database", &failure);
+        tracing::debug!(error = %failure, ?refusal, "the log was not copied");
     }
 }
 

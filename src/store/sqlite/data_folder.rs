@@ -5,6 +5,7 @@ use std::io::{self, Read, Seek, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+use crate::base::limits::BLOCK_BYTES;
 use crate::store::{Result, StoreError};
 
 /// What `FORMAT` holds.
@@ -112,6 +113,38 @@ impl Folder {
         self.root.join("store.db")
     }
 
+    /// The database's log, while there is one.
+    pub(super) fn log(&self) -> PathBuf {
+        self.root.join("store.db-wal")
+    }
+
+    /// True if the log holds something.
+    pub(super) fn has_log(&self) -> bool {
+        fs::metadata(self.log()).is_ok_and(|log| log.len() > 0)
+    }
+
+    /// The mark of the last commit that is known to be durable.
+    pub(super) fn high_water(&self) -> PathBuf {
+        self.root.join("high-water")
+    }
+
+    /// The file that is there while nobody may write.
+    pub(super) fn stop_mark(&self) -> PathBuf {
+        self.root.join("STOPPED")
+    }
+
+    /// True when the disk, or the quota, does not take another [`BLOCK_BYTES`].
+    pub(super) fn is_full(&self) -> bool {
+        let path = self.incoming().join("room");
+        let taken = private_file(&path, true).and_then(|mut file| {
+            file.write_all(&vec![0; BLOCK_BYTES])?;
+            file.sync_all()
+        });
+        // A sweep removes what cannot be removed now.
+        let _removed = fs::remove_file(&path);
+        taken.is_err_and(|e| matches!(StoreError::io("", e), StoreError::Full))
+    }
+
     /// The folder of large blobs.
     pub fn blobs(&self) -> PathBuf {
         self.root.join("blobs")
@@ -148,7 +181,7 @@ pub struct Lock {
 }
 
 impl Lock {
-    fn take(root: &Path) -> Result<Self> {
+    pub(super) fn take(root: &Path) -> Result<Self> {
         let io = |e| StoreError::io("locking the data folder", e);
         let mut file = private_file(&root.join("LOCK"), false).map_err(io)?;
         match file.try_lock() {

@@ -69,6 +69,11 @@ impl ExternalWrites {
         Ok(self.found.load(Ordering::Acquire))
     }
 
+    /// The last version that this process wrote or observed. It is durable.
+    pub(super) fn last(&self) -> Version {
+        self.last.load(Ordering::Acquire)
+    }
+
     /// Observes the version that is the last, as a transaction of ours or a look finds it.
     pub(super) fn observe(&self, version: Version) {
         if self.last.fetch_max(version, Ordering::AcqRel) < version {

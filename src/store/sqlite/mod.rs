@@ -5,10 +5,13 @@ mod checkpointer;
 mod data_folder;
 mod external_writes;
 mod group;
+mod high_water;
 mod object_index;
 mod readers;
+mod recovery;
 mod salvage;
 mod schema;
+mod writability;
 mod writer;
 
 use std::path::Path;
@@ -66,12 +69,22 @@ impl SqliteStore {
         let (folder, lock) = Folder::open_or_create(root)?;
         let swept = blob_files::sweep_incoming(&folder);
         swept.map_err(|e| StoreError::io("sweeping abandoned uploads", e))?;
-        Self::with_writer(folder, Some(lock))
+        let mut store = Self::with_writer(folder, true)?;
+        store.lock = Some(lock);
+        Ok(store)
     }
 
     /// Opens an existing store beside a daemon that may be running.
     pub fn open_beside(root: &Path) -> Result<Self> {
-        Self::with_writer(Folder::open(root)?, None)
+        let folder = Folder::open(root)?;
+        // Without a daemon, which has settled the log, this process does. It holds the daemon's lock for
+        // as long as that takes.
+        let alone = if folder.has_log() {
+            data_folder::Lock::take(root).ok()
+        } else {
+            None
+        };
+        Self::with_writer(folder, alone.is_some())
     }
 
     /// Opens an existing store for reading only.
@@ -88,10 +101,10 @@ impl SqliteStore {
         })
     }
 
-    fn with_writer(folder: Folder, lock: Option<data_folder::Lock>) -> Result<Self> {
+    fn with_writer(folder: Folder, settles: bool) -> Result<Self> {
         // The writer first: it makes the tables.
         let index = Arc::new(ObjectIndex::default());
-        let (writer, external) = Writer::start(&folder, &index)?;
+        let (writer, external) = Writer::start(&folder, &index, settles)?;
         Ok(Self {
             readers: Readers::new(&folder),
             folder,
@@ -99,7 +112,7 @@ impl SqliteStore {
             external: Some(external),
             index,
             wrote: AtomicBool::new(false),
-            lock,
+            lock: None,
         })
     }
 

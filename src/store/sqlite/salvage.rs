@@ -7,7 +7,7 @@ use rusqlite::types::Type;
 use rusqlite::{Connection, Row, params};
 use walkdir::WalkDir;
 
-use super::{SqliteStore, kind_of, size_of};
+use super::{SqliteStore, high_water, kind_of, size_of};
 use crate::base::id::{Kind, ObjectId};
 use crate::store::error::damaged;
 use crate::store::{ObjectRow, Record, Result};
@@ -94,6 +94,11 @@ impl SqliteStore {
                 .filter(|fault| fault != "ok");
             Ok(faults.map(|fault| format!("database: {fault}")).collect())
         })
+    }
+
+    /// What the high-water mark tells of commits that are lost, or what is wrong with the mark.
+    pub fn lost_commits(&self) -> Result<Option<String>> {
+        self.read(|db| high_water::fault(&self.folder, db))
     }
 
     fn survey<T>(

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
 use crate::base::limits::WAL_FRAMES_MAX;
@@ -41,8 +42,8 @@ CREATE TABLE IF NOT EXISTS tombstone (
 ) STRICT;
 ";
 
-/// Opens the connection that writes, and makes the tables where they are missing. It makes no file:
-/// where a store has lost its database, an empty one must not take its place.
+/// Opens the connection that writes. It makes no file: where a store has lost its database, an empty one
+/// must not take its place. Closed, it keeps the log unless told otherwise.
 pub(super) fn open_writer(path: &Path) -> Result<Connection> {
     require_sound_sqlite(path)?;
     let db = Connection::open_with_flags(
@@ -63,12 +64,22 @@ pub(super) fn open_writer(path: &Path) -> Result<Connection> {
     // FULL syncs the log at every commit; NORMAL would lose acknowledged saves at a power cut.
     db.pragma_update(None, "synchronous", "FULL")?;
     db.pragma_update(None, "wal_autocheckpoint", 0)?;
+    keep_log(&db, true)?;
     db.pragma_update(None, "journal_size_limit", WAL_FRAMES_MAX * 4096)?;
     db.pragma_update(None, "cache_size", -16_384)?;
     db.pragma_update(None, "mmap_size", 0)?;
-    db.execute_batch(TABLES)?;
     db.set_prepared_statement_cache_capacity(32);
     Ok(db)
+}
+
+/// True in a database that is not empty.
+pub(super) fn has_tables(db: &Connection) -> rusqlite::Result<bool> {
+    db.table_exists(None::<&str>, "record")
+}
+
+/// Makes the tables where they are missing.
+pub(super) fn make_tables(db: &Connection) -> rusqlite::Result<()> {
+    db.execute_batch(TABLES)
 }
 
 /// Opens a connection that copies the log into the database beside the writer.
@@ -80,7 +91,15 @@ pub(super) fn open_checkpointer(path: &Path) -> Result<Connection> {
     db.pragma_update(None, "synchronous", "FULL")?;
     db.pragma_update(None, "wal_autocheckpoint", 0)?;
     db.pragma_update(None, "cache_size", -1024)?;
+    keep_log(&db, true)?;
     Ok(db)
+}
+
+/// Says whether a connection leaves the log as it is when it is the last that closes; else it copies
+/// the log into the database and removes it.
+pub(super) fn keep_log(db: &Connection, keep: bool) -> rusqlite::Result<()> {
+    db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, keep)?;
+    Ok(())
 }
 
 /// Opens a connection that reads.

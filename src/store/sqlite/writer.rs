@@ -2,18 +2,20 @@
 //! the thread that brings it. Batches that come meanwhile wait for the writer's thread, which commits
 //! all of them in one transaction and replies to each after the one sync: group commit.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
-use rusqlite::{Connection, ErrorCode};
+use rusqlite::Connection;
 
 use super::checkpointer::{self, Checkpointer};
 use super::data_folder::Folder;
 use super::external_writes::ExternalWrites;
+use super::high_water::HighWater;
 use super::object_index::{IndexMerge, ObjectIndex};
-use super::{group, schema, spawn};
+use super::writability::{Refusal, Writability};
+use super::{group, recovery, schema, spawn};
 use crate::base::limits::{
     BATCHES_PER_TRANSACTION_MAX, BATCHES_WAITING_MAX, WAL_FRAMES_IDLE_MAX, WAL_FRAMES_MAX,
 };
@@ -38,16 +40,44 @@ pub(super) struct Writer {
     waiting: Arc<AtomicUsize>,
     thread: Option<JoinHandle<()>>,
     state: Arc<Mutex<State>>,
-    stopped: Arc<AtomicBool>,
+    writability: Arc<Writability>,
 }
 
 impl Writer {
+    /// Opens the connection and starts the threads. `settles` is false beside a daemon, which has
+    /// settled the log.
+    ///
+    /// # Errors
+    /// [`StoreError::Folder`] when commits that were acknowledged are not there. A log that cannot be
+    /// settled is no error: the store is read, and each commit tries again.
     pub(super) fn start(
         folder: &Folder,
         index: &Arc<ObjectIndex>,
+        settles: bool,
     ) -> Result<(Self, Arc<ExternalWrites>)> {
         let database = folder.database();
         let mut db = schema::open_writer(&database)?;
+        // Before the log is emptied: of one that is damaged, more may be read by other means.
+        let high_water = HighWater::open(folder, &db)?;
+        let writability = Arc::new(Writability::new(folder));
+        if !settles {
+            schema::make_tables(&db)?;
+            writability.settled(false)?;
+        }
+        match settle(&mut db, folder, &writability) {
+            Ok(()) => high_water.raise(schema::last_version(&db)?)?,
+            Err(refusal) if !schema::has_tables(&db)? => return Err(refusal.to_error()),
+            // It has told why.
+            Err(Refusal::Stopped) => {}
+            Err(refusal) => {
+                let why = "what an earlier run left in the log is not in the database yet";
+                tracing::error!(
+                    ?refusal,
+                    "{why}; the store is read, and refuses writes until it is"
+                );
+                writability.tell(why);
+            }
+        }
         let frames = Arc::new(AtomicU64::new(0));
         let counted = Arc::clone(&frames);
         db.wal_hook(Some(move |_: &mut rusqlite::hooks::Wal, pages: i32| {
@@ -55,18 +85,23 @@ impl Writer {
             Ok(())
         }))?;
         let (jobs, received) = sync_channel(BATCHES_WAITING_MAX);
-        let stopped = Arc::new(AtomicBool::new(false));
-        let checkpointer = Checkpointer::start(schema::open_checkpointer(&database)?)?;
         let external = Arc::new(ExternalWrites::new(&database)?);
+        let checkpointer = Checkpointer::start(
+            schema::open_checkpointer(&database)?,
+            Arc::clone(&writability),
+            high_water,
+            Arc::clone(&external),
+        )?;
         let state = Arc::new(Mutex::new(State {
-            db,
+            checkpointer,
             external: Arc::clone(&external),
+            db,
+            folder: folder.clone(),
             index: Arc::clone(index),
             merge: None,
-            stopped: Arc::clone(&stopped),
+            writability: Arc::clone(&writability),
             frames,
             frames_copied: 0,
-            checkpointer,
         }));
         let queue = Queue {
             jobs: received,
@@ -80,7 +115,7 @@ impl Writer {
             waiting,
             thread: Some(thread),
             state,
-            stopped,
+            writability,
         };
         Ok((writer, external))
     }
@@ -115,8 +150,23 @@ impl Writer {
     }
 
     pub(super) fn is_stopped(&self) -> bool {
-        self.stopped.load(Ordering::SeqCst) || self.state.is_poisoned()
+        self.writability.is_stopped() || self.state.is_poisoned()
     }
+}
+
+/// Settles the log, unless that is done, and makes the tables.
+fn settle(
+    db: &mut Connection,
+    folder: &Folder,
+    writability: &Writability,
+) -> std::result::Result<(), Refusal> {
+    if writability.is_settled() {
+        return Ok(());
+    }
+    let outcome = recovery::settle_log(db, &folder.log())
+        .and_then(|()| Ok(schema::make_tables(db)?))
+        .and_then(|()| writability.settled(true));
+    outcome.map_err(|failure| writability.judge("settling the log", &failure))
 }
 
 impl Drop for Writer {
@@ -182,18 +232,30 @@ impl Queue {
 /// The connection that writes, and what is maintained beside it.
 #[derive(Debug)]
 struct State {
-    /// Before the writing connection, which must close last.
+    /// Before the writing connection, which must close last, as those that watch.
+    checkpointer: Checkpointer,
     external: Arc<ExternalWrites>,
     db: Connection,
+    folder: Folder,
     index: Arc<ObjectIndex>,
     /// The merge under way, a step of it after each group.
     merge: Option<IndexMerge>,
-    stopped: Arc<AtomicBool>,
+    writability: Arc<Writability>,
     /// The log's length, in frames.
     frames: Arc<AtomicU64>,
     /// The log's length when the checkpointer last began to copy it, in frames.
     frames_copied: u64,
-    checkpointer: Checkpointer,
+}
+
+impl Drop for State {
+    fn drop(&mut self) {
+        // After a failure it is kept for the next start: what of it is on the disk, nobody knows.
+        if self.writability.is_sound()
+            && let Err(error) = schema::keep_log(&self.db, false)
+        {
+            tracing::warn!(%error, "the log is left to the next start");
+        }
+    }
 }
 
 impl State {
@@ -207,44 +269,41 @@ impl State {
         if batches.is_empty() {
             return Vec::new();
         }
-        if self.stopped.load(Ordering::SeqCst) {
-            return batches.iter().map(|_| Err(StoreError::Stopped)).collect();
+        self.commit_group(batches)
+            .unwrap_or_else(|refusal| batches.iter().map(|_| Err(refusal.to_error())).collect())
+    }
+
+    fn commit_group(
+        &mut self,
+        batches: &[Batch],
+    ) -> std::result::Result<Vec<Result<Version>>, Refusal> {
+        if self.writability.is_stopped() {
+            return Err(Refusal::Stopped);
         }
-        match group::commit(&mut self.db, &self.external, &self.index, batches) {
-            Ok(outcomes) => outcomes,
-            Err(failure) => {
-                let refusal = self.refusal(&failure);
-                batches.iter().map(|_| Err(refusal.to_error())).collect()
-            }
-        }
+        settle(&mut self.db, &self.folder, &self.writability)?;
+        let committed = group::commit(&mut self.db, &self.external, &self.index, batches);
+        committed.map_err(|failure| self.writability.judge("a commit", &failure.into()))
     }
 
     /// Takes a step of the merge under way, or begins one if it is due.
     fn merge_index(&mut self) {
-        if self.stopped.load(Ordering::SeqCst) {
-            self.merge = None;
-            return;
-        }
         let Some(mut merge) = self.merge.take().or_else(|| self.index.begin_merge()) else {
             return;
         };
+        if !self.writability.is_sound() {
+            return;
+        }
         match merge.step(&self.index, &mut self.db) {
             Ok(true) => {}
             Ok(false) => self.merge = Some(merge),
             // The next group begins another.
-            Err(failure) => drop(self.refusal(&failure)),
+            Err(failure) => {
+                let refusal = self
+                    .writability
+                    .judge("a merge of the index", &failure.into());
+                tracing::debug!(?refusal, "the index was not merged");
+            }
         }
-    }
-
-    /// The refusal that a failure leads to. Stops the store after one that it cannot outlive.
-    fn refusal(&self, failure: &rusqlite::Error) -> Refusal {
-        let refusal = refusal_of(failure);
-        if !matches!(refusal, Refusal::Full | Refusal::Busy) {
-            // A failed write or sync may leave pages that only look written: never go on.
-            self.stopped.store(true, Ordering::SeqCst);
-            tracing::error!(error = %failure, "a write failed; the store refuses writes from now on");
-        }
-        refusal
     }
 
     /// Keeps the log short; see [`next_copier`].
@@ -257,7 +316,7 @@ impl State {
         match next_copier(frames, self.frames_copied, alone) {
             Some(Copier::Checkpointer) if self.checkpointer.begin() => self.frames_copied = frames,
             Some(Copier::Writer) if !self.checkpointer.is_copying() => {
-                checkpointer::copy(&self.db);
+                checkpointer::copy(&self.db, &self.writability);
             }
             Some(_) | None => {}
         }
@@ -294,31 +353,6 @@ fn next_copier(frames: u64, frames_copied: u64, alone: bool) -> Option<Copier> {
         Some(Copier::Writer)
     } else {
         None
-    }
-}
-
-/// Why a whole group was refused; each of its callers gets it as an error.
-enum Refusal {
-    Full,
-    Busy,
-    Stopped,
-}
-
-impl Refusal {
-    fn to_error(&self) -> StoreError {
-        match self {
-            Self::Full => StoreError::Full,
-            Self::Busy => StoreError::Busy,
-            Self::Stopped => StoreError::Stopped,
-        }
-    }
-}
-
-fn refusal_of(failure: &rusqlite::Error) -> Refusal {
-    match failure.sqlite_error_code() {
-        Some(ErrorCode::DiskFull) => Refusal::Full,
-        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Refusal::Busy,
-        _ => Refusal::Stopped,
     }
 }
 
@@ -370,7 +404,7 @@ mod tests {
     fn a_batch_that_waits_for_the_thread_is_not_overtaken() {
         let root = tempfile::tempdir().unwrap();
         let (folder, _lock) = Folder::open_or_create(root.path()).unwrap();
-        let (writer, _external) = Writer::start(&folder, &Arc::default()).unwrap();
+        let (writer, _external) = Writer::start(&folder, &Arc::default(), true).unwrap();
         for _ in 0..100 {
             std::thread::scope(|scope| {
                 let state = writer.state.lock().unwrap();

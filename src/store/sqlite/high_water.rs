@@ -1,0 +1,126 @@
+//! The mark of the last commit that is known to be durable, kept outside of the database and its log
+//! (`objects-layout.md`, "High-water mark").
+//!
+//! SQLite takes a log that was cut, or damaged in its middle, for one that ends there, and a folder with
+//! an older copy of the database is whole in itself. The mark exposes both: what it names must be there.
+
+use std::fs::{self, OpenOptions};
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use rusqlite::Connection;
+
+use super::data_folder::{Folder, write_durably};
+use super::schema;
+use crate::store::{Result, StoreError, Version};
+
+/// The mark of a folder.
+#[derive(Debug)]
+pub(super) struct HighWater {
+    path: PathBuf,
+    /// What it was last raised to by this process, or found at.
+    raised: AtomicU64,
+}
+
+impl HighWater {
+    /// Reads the mark of a folder and holds it against the database.
+    ///
+    /// # Errors
+    /// [`StoreError::Folder`] when the database ends before it.
+    pub(super) fn open(folder: &Folder, db: &Connection) -> Result<Self> {
+        // In this order: a process beside may commit and raise the mark.
+        let marked = read(folder).unwrap_or_else(|fault| {
+            tracing::error!("{fault}; nothing tells whether the last commits are there");
+            0
+        });
+        let fault = if marked > 0 {
+            lost_since(marked, last_version(db)?)
+        } else {
+            None
+        };
+        if let Some(reason) = fault {
+            let path = folder.database();
+            return Err(StoreError::Folder {
+                path,
+                reason: format!(
+                    "{reason}; restore a backup, or remove the file \"high-water\" to go on without \
+                     what is lost"
+                ),
+            });
+        }
+        Ok(Self {
+            path: folder.high_water(),
+            raised: AtomicU64::new(marked),
+        })
+    }
+
+    /// Raises the mark to a version that is durable. Costs nothing when it is there already.
+    pub(super) fn raise(&self, version: Version) -> Result<()> {
+        if self.raised.load(Ordering::Acquire) >= version && self.path.exists() {
+            return Ok(());
+        }
+        let line = line_of(version);
+        let write = || match OpenOptions::new().write(true).open(&self.path) {
+            Ok(file) => {
+                file.write_all_at(line.as_bytes(), 0)?;
+                file.sync_data()
+            }
+            Err(e) if e.kind() == io::ErrorKind::NotFound => {
+                write_durably(&self.path, line.as_bytes())
+            }
+            Err(e) => Err(e),
+        };
+        write().map_err(|e| StoreError::io("raising the high-water mark", e))?;
+        self.raised.store(version, Ordering::Release);
+        Ok(())
+    }
+}
+
+/// What is wrong with the mark of a folder or with a database that ends before it, if anything.
+pub(super) fn fault(folder: &Folder, db: &Connection) -> Result<Option<String>> {
+    match read(folder) {
+        Ok(marked) => Ok(lost_since(marked, last_version(db)?)),
+        Err(fault) => Ok(Some(fault)),
+    }
+}
+
+/// The version that the mark of a folder names, 0 where there is none.
+fn read(folder: &Folder) -> std::result::Result<Version, String> {
+    let text = match fs::read_to_string(folder.high_water()) {
+        Ok(text) => text,
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(0),
+        Err(e) => return Err(format!("the high-water mark cannot be read: {e}")),
+    };
+    let version = text
+        .get(..16)
+        .and_then(|digits| u64::from_str_radix(digits, 16).ok());
+    version
+        .filter(|version| line_of(*version) == text)
+        .ok_or_else(|| "the high-water mark is damaged".to_owned())
+}
+
+/// The last version, 0 in a database that has lost its tables.
+fn last_version(db: &Connection) -> rusqlite::Result<Version> {
+    if schema::has_tables(db)? {
+        schema::last_version(db)
+    } else {
+        Ok(0)
+    }
+}
+
+fn lost_since(marked: Version, last: Version) -> Option<String> {
+    (marked > last).then(|| {
+        format!(
+            "the database ends at version {last}, but version {marked} was acknowledged: its log was \
+             cut or damaged, or an older copy took its place"
+        )
+    })
+}
+
+/// The content of the mark: the version and a checksum, in hexadecimal digits.
+fn line_of(version: Version) -> String {
+    let hash = blake3::hash(&version.to_le_bytes());
+    format!("{version:016x} {}\n", hex::encode(&hash.as_bytes()[..8]))
+}

@@ -1,0 +1,69 @@
+//! What an earlier process left in the log, brought into the database before anything is written.
+//!
+//! After a failed sync the pages of a file are in the system's memory and not on the disk, and a later
+//! sync passes over them. A process that starts then reads whole transactions from the log that a power
+//! cut would take, with every one that it wrote behind them. So nothing is written behind what another
+//! process left: the log is written again to the disk, copied into the database, and emptied.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+use rusqlite::wal::CheckpointMode;
+use rusqlite::{Connection, TransactionBehavior};
+
+use crate::base::limits::BLOCK_BYTES;
+use crate::store::{Result, StoreError};
+
+/// Bytes before the first frame of the log.
+const LOG_HEADER_BYTES: u64 = 32;
+/// Bytes of a frame: a header and a page.
+const FRAME_BYTES: u64 = 24 + 4096;
+
+/// Copies the log into the database and empties it.
+///
+/// # Durability
+/// When it returns, everything that was committed is in the database and on the disk. Where it fails,
+/// or a power cut comes, the log is as it was.
+///
+/// # Errors
+/// [`StoreError::Full`] where there is no room for it, [`StoreError::Database`] when another process
+/// reads or writes for longer than a connection waits.
+pub(super) fn settle_log(db: &mut Connection, log: &Path) -> Result<()> {
+    let frames = frames_in_log(db)?;
+    if frames > 0 {
+        // While nobody else can write: who appends to the log or starts it again holds this lock.
+        let _alone = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let length = LOG_HEADER_BYTES + frames * FRAME_BYTES;
+        write_again(log, length).map_err(|e| StoreError::io("writing the log again", e))?;
+    }
+    db.wal_checkpoint_v2(None::<&str>, CheckpointMode::TRUNCATE)?;
+    // SQLite does not sync after it. On the disk the old log would be copied over newer pages.
+    let emptied = File::open(log).and_then(|log| log.sync_all());
+    emptied.map_err(|e| StoreError::io("syncing the emptied log", e))
+}
+
+/// How many frames of whole transactions the log holds.
+pub(super) fn frames_in_log(db: &Connection) -> Result<u64> {
+    // The log is read, and looked through, with the first statement.
+    db.query_one("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
+    let (frames, _) = db.wal_checkpoint_v2(None::<&str>, CheckpointMode::NOOP)?;
+    Ok(u64::try_from(frames).unwrap_or(0))
+}
+
+/// Writes the first bytes of a file over themselves and syncs them: what is only in the system's memory
+/// is written to the disk, where a sync alone might take it for written.
+fn write_again(path: &Path, length: u64) -> io::Result<()> {
+    let file = OpenOptions::new().read(true).write(true).open(path)?;
+    let mut block = vec![0; BLOCK_BYTES];
+    let mut offset = 0;
+    while offset < length {
+        let left = usize::try_from(length - offset).unwrap_or(usize::MAX);
+        let piece = &mut block[..left.min(BLOCK_BYTES)];
+        file.read_exact_at(piece, offset)?;
+        file.write_all_at(piece, offset)?;
+        offset += u64::try_from(piece.len()).unwrap_or(u64::MAX);
+    }
+    file.sync_all()
+}

@@ -1,0 +1,139 @@
+//! Whether this process may write into the folder, and what a failure makes of that. There is one state
+//! for commits, copies of the log and uploads, and all processes that use the folder share it.
+
+use std::fs;
+use std::io::{self, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rusqlite::{ErrorCode, ffi};
+
+use super::data_folder::{Folder, private_options};
+use crate::store::{Result, StoreError};
+
+/// Whether this process may write, and the file `STOPPED` that tells the others.
+#[derive(Debug)]
+pub(super) struct Writability {
+    folder: Folder,
+    /// False until what an earlier process left in the log is in the database (see
+    /// [`super::recovery`]).
+    settled: AtomicBool,
+    /// True after a failure of this process that it cannot outlive.
+    stopped: AtomicBool,
+}
+
+/// Why something was not written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Refusal {
+    /// There is no room; it heals when there is.
+    Full,
+    /// Another process writes; it heals.
+    Busy,
+    /// Nothing more is written until a restart.
+    Stopped,
+}
+
+impl Refusal {
+    pub(super) fn to_error(self) -> StoreError {
+        match self {
+            Self::Full => StoreError::Full,
+            Self::Busy => StoreError::Busy,
+            Self::Stopped => StoreError::Stopped,
+        }
+    }
+}
+
+impl Writability {
+    pub(super) fn new(folder: &Folder) -> Self {
+        Self {
+            folder: folder.clone(),
+            settled: AtomicBool::new(false),
+            stopped: AtomicBool::new(false),
+        }
+    }
+
+    /// True when nothing more is written until a restart: after a failure of this process or of another
+    /// that uses the folder.
+    pub(super) fn is_stopped(&self) -> bool {
+        // Before it is settled, the file is this process's own.
+        self.stopped.load(Ordering::SeqCst) || self.is_settled() && self.told().unwrap_or(false)
+    }
+
+    /// True when what an earlier process left in the log is in the database.
+    pub(super) fn is_settled(&self) -> bool {
+        self.settled.load(Ordering::SeqCst)
+    }
+
+    /// True when what is committed now is durable, and stays so.
+    pub(super) fn is_sound(&self) -> bool {
+        self.is_settled() && !self.is_stopped()
+    }
+
+    /// Notes that the log is settled, by this process or by the daemon beside which it runs.
+    pub(super) fn settled(&self, by_us: bool) -> Result<()> {
+        if by_us {
+            match fs::remove_file(self.folder.stop_mark()) {
+                Err(e) if e.kind() != io::ErrorKind::NotFound => {
+                    return Err(StoreError::io("removing STOPPED", e));
+                }
+                _ => {}
+            }
+        }
+        self.settled.store(true, Ordering::SeqCst);
+        Ok(())
+    }
+
+    /// Tells the other processes not to write, because of this failure. Where not even that can be
+    /// written, they cannot write either.
+    pub(super) fn tell(&self, why: &str) {
+        let write = || {
+            let mut options = private_options();
+            let mark = self.folder.stop_mark();
+            let mut file = options.create(true).truncate(true).open(mark)?;
+            writeln!(file, "{why}")
+        };
+        if let Err(error) = write() {
+            tracing::warn!(%error, "other processes cannot be told that nothing more is written");
+        }
+    }
+
+    /// The refusal that a failure leads to. Stops all writing after one that it cannot outlive: a failed
+    /// write or sync may leave pages that only look written.
+    pub(super) fn judge(&self, action: &str, failure: &StoreError) -> Refusal {
+        let refusal = match failure {
+            StoreError::Full => Refusal::Full,
+            StoreError::Busy => Refusal::Busy,
+            StoreError::Database(failure) => self.refusal_of(failure),
+            _ => Refusal::Stopped,
+        };
+        if refusal == Refusal::Stopped && !self.stopped.swap(true, Ordering::SeqCst) {
+            tracing::error!(
+                error = %failure,
+                "{action} failed; the store refuses writes from now on"
+            );
+            self.tell(&format!("{action} failed: {failure}"));
+        }
+        refusal
+    }
+
+    fn refusal_of(&self, failure: &rusqlite::Error) -> Refusal {
+        match failure.sqlite_error_code() {
+            Some(ErrorCode::DiskFull) => Refusal::Full,
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Refusal::Busy,
+            Some(ErrorCode::SystemIoFailure) => {
+                // SQLite knows ENOSPC of a write as such. It gives this error alone for a quota, for
+                // ENOSPC of a sync, and where the index of the log cannot grow, which loses nothing.
+                let extended = failure.sqlite_error().map(|error| error.extended_code);
+                if extended == Some(ffi::SQLITE_IOERR_SHMSIZE) || self.folder.is_full() {
+                    Refusal::Full
+                } else {
+                    Refusal::Stopped
+                }
+            }
+            _ => Refusal::Stopped,
+        }
+    }
+
+    fn told(&self) -> io::Result<bool> {
+        fs::exists(self.folder.stop_mark())
+    }
+}

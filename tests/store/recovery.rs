@@ -1,0 +1,171 @@
+//! What a start does with what an earlier process left: a log, the high-water mark, the word that
+//! nothing more is written.
+
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use walkdir::WalkDir;
+
+use siteconf::store::sqlite::SqliteStore;
+use siteconf::store::{Expect, Store, StoreError};
+
+use crate::fixture::{contents, of_write, value};
+
+fn daemon(root: &Path) -> SqliteStore {
+    SqliteStore::open_locked(root).unwrap()
+}
+
+/// Commits records `k/1` to `k/<count>`.
+fn commit_many(store: &dyn Store, count: u32) {
+    for number in 1..=count {
+        store
+            .commit(of_write(&format!("k/{number}"), Expect::Absent, Some("1")))
+            .unwrap();
+    }
+}
+
+/// What a kill at this moment leaves.
+fn copy(from: &Path, to: &Path) {
+    for entry in WalkDir::new(from) {
+        let entry = entry.unwrap();
+        let target = to.join(entry.path().strip_prefix(from).unwrap());
+        if entry.file_type().is_dir() {
+            fs::create_dir_all(target).unwrap();
+        } else if entry.file_name() != "store.db-shm" {
+            fs::copy(entry.path(), target).unwrap();
+        }
+    }
+}
+
+fn log_length(root: &Path) -> u64 {
+    fs::metadata(root.join("store.db-wal")).map_or(0, |log| log.len())
+}
+
+/// Why nobody opens the folder to write.
+#[track_caller]
+fn refusal(root: &Path) -> String {
+    let [locked, beside] = [SqliteStore::open_locked, SqliteStore::open_beside].map(|open| {
+        let Err(StoreError::Folder { reason, .. }) = open(root) else {
+            panic!("it was opened");
+        };
+        reason
+    });
+    assert_eq!(locked, beside);
+    locked
+}
+
+#[test]
+fn nothing_is_written_behind_what_an_earlier_process_left_in_the_log() {
+    type Open = fn(&Path) -> Result<SqliteStore, StoreError>;
+    let opens: [(&str, Open); 2] = [
+        ("daemon", SqliteStore::open_locked),
+        ("command without a daemon", SqliteStore::open_beside),
+    ];
+    for (who, open) in opens {
+        let (root, killed) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let store = daemon(root.path());
+        commit_many(&store, 50);
+        let before = contents(&store);
+        copy(root.path(), killed.path());
+        assert!(log_length(killed.path()) > 0);
+
+        let next = open(killed.path()).unwrap();
+        assert_eq!(log_length(killed.path()), 0, "{who}");
+        // Alone, without any log, the database holds all of it.
+        let alone = tempfile::tempdir().unwrap();
+        copy(killed.path(), alone.path());
+        fs::remove_file(alone.path().join("store.db-wal")).unwrap();
+        assert_eq!(contents(&daemon(alone.path())), before, "{who}");
+        next.commit(of_write("k/51", Expect::Absent, Some("1")))
+            .unwrap();
+    }
+}
+
+#[test]
+fn a_command_beside_a_daemon_leaves_its_log_alone() {
+    let root = tempfile::tempdir().unwrap();
+    let serving = daemon(root.path());
+    commit_many(&serving, 50);
+    let before = log_length(root.path());
+    let beside = SqliteStore::open_beside(root.path()).unwrap();
+    assert!(log_length(root.path()) >= before);
+    drop(beside);
+    assert_eq!(value(&serving, "k/50").as_deref(), Some("1"));
+}
+
+#[test]
+fn an_older_copy_of_the_database_is_refused_to_who_writes() {
+    let root = tempfile::tempdir().unwrap();
+    commit_many(&daemon(root.path()), 3);
+    let older = fs::read(root.path().join("store.db")).unwrap();
+    let store = daemon(root.path());
+    store
+        .commit(of_write("later", Expect::Absent, Some("1")))
+        .unwrap();
+    drop(store);
+    fs::write(root.path().join("store.db"), older).unwrap();
+    let told = "the database ends at version 3, but version 4 was acknowledged: its log was cut or \
+                damaged, or an older copy took its place";
+    assert_eq!(
+        refusal(root.path()),
+        format!(
+            "{told}; restore a backup, or remove the file \"high-water\" to go on without what is lost"
+        )
+    );
+    let reader = SqliteStore::open_read_only(root.path()).unwrap();
+    assert_eq!(reader.lost_commits().unwrap().as_deref(), Some(told));
+    assert_eq!(value(&reader, "k/3").as_deref(), Some("1"));
+    drop(reader);
+
+    fs::remove_file(root.path().join("high-water")).unwrap();
+    let store = daemon(root.path());
+    assert_eq!(value(&store, "later"), None);
+    assert_eq!(store.lost_commits().unwrap(), None);
+}
+
+#[test]
+fn a_log_that_was_cut_is_refused() {
+    let (root, cut) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let store = daemon(root.path());
+    commit_many(&store, 50);
+    let begun = Instant::now();
+    let raised = || fs::read_to_string(root.path().join("high-water")).unwrap();
+    while !raised().starts_with("0000000000000032 ") {
+        assert!(begun.elapsed() < Duration::from_mins(1), "{}", raised());
+        std::thread::yield_now();
+    }
+    copy(root.path(), cut.path());
+    let log = cut.path().join("store.db-wal");
+    let file = fs::OpenOptions::new().write(true).open(&log).unwrap();
+    file.set_len(log_length(cut.path()) / 2).unwrap();
+    let cut_log = fs::read(&log).unwrap();
+    let reason = refusal(cut.path());
+    assert!(
+        reason.contains("but version 50 was acknowledged"),
+        "{reason}"
+    );
+    assert!(
+        fs::read(&log).unwrap() == cut_log,
+        "what is left of it is left"
+    );
+}
+
+#[test]
+fn a_damaged_mark_is_told_and_made_anew() {
+    let root = tempfile::tempdir().unwrap();
+    commit_many(&daemon(root.path()), 3);
+    let mark = root.path().join("high-water");
+    let sound = fs::read_to_string(&mark).unwrap();
+    for damaged in ["", "000000000000000", &sound.replace('3', "2"), "\u{fffd}"] {
+        fs::write(&mark, damaged).unwrap();
+        let reader = SqliteStore::open_read_only(root.path()).unwrap();
+        let told = reader.lost_commits().unwrap();
+        assert_eq!(told.as_deref(), Some("the high-water mark is damaged"));
+        drop(reader);
+        let store = daemon(root.path());
+        assert_eq!(value(&store, "k/3").as_deref(), Some("1"));
+        drop(store);
+        assert_eq!(fs::read_to_string(&mark).unwrap(), sound, "{damaged:?}");
+    }
+}
