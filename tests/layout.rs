@@ -257,6 +257,31 @@ mod tests {
     }
 
     #[test]
+    fn the_checksum_of_a_record_is_that_of_the_document() {
+        let record = bytes("record");
+        let hash = blake3::hash(&record);
+        assert_eq!(
+            hex::encode(bytes("record-checksum")),
+            hex::encode(&hash.as_bytes()[..8])
+        );
+        let own = siteconf::base::digest::record_checksum("counter/project", 258, b"3");
+        assert_eq!(own, bytes("record-checksum")[..]);
+
+        let scene = example();
+        let mut batch = Batch::default();
+        batch.write("counter/project".to_owned(), Expect::Absent, &3);
+        let version = scene.store.commit(batch).unwrap();
+        let db = Connection::open(scene.root.path().join("store.db")).unwrap();
+        let kept: [u8; 8] = db
+            .query_one("SELECT checksum FROM record", [], |row| row.get(0))
+            .unwrap();
+        assert_eq!(
+            kept,
+            siteconf::base::digest::record_checksum("counter/project", version, b"3")
+        );
+    }
+
+    #[test]
     fn contexts_part_the_kinds() {
         let content = bytes("manifest");
         let ids = Kind::ALL.map(|kind| object_id(kind, &content).to_string());

@@ -9,6 +9,7 @@
 
 mod account;
 mod accounts;
+mod check;
 mod error;
 mod gate;
 mod gate_tokens;
@@ -25,6 +26,7 @@ mod tokens;
 
 pub use account::Account;
 pub use accounts::Accounts;
+pub use check::decode_record;
 pub use error::{Error, Result, UNAUTHORIZED, WRONG_LOGIN};
 pub use gate::{Caller, Gate, Uploads};
 pub use rights::grant::{Grant, Pattern, decide};

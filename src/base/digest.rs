@@ -34,6 +34,20 @@ impl BodyDigests {
     }
 }
 
+/// The checksum of a record: the first 8 bytes of BLAKE3 over the length of the key as a `u32`, the key,
+/// the version as a `u64`, and the value (`objects-layout.md`, "Record rows").
+pub fn record_checksum(key: &str, version: u64, value: &[u8]) -> [u8; 8] {
+    let length = u32::try_from(key.len()).unwrap_or(u32::MAX);
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(&length.to_le_bytes());
+    hasher.update(key.as_bytes());
+    hasher.update(&version.to_le_bytes());
+    hasher.update(value);
+    let mut checksum = [0; 8];
+    hasher.finalize_xof().fill(&mut checksum);
+    checksum
+}
+
 /// A hash that is given a body in pieces.
 pub trait StreamHasher {
     /// Takes the next bytes.

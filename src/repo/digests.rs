@@ -101,7 +101,7 @@ impl Digests {
         let sha256 = self.computed.digest(branch, manifest)?;
         if self.published.get(&(branch, manifest)).is_none() {
             let commit_key = key::commit(project, sha256, branch);
-            if self.computed.store().record(&commit_key)?.is_some() {
+            if self.computed.is_entered(&commit_key, manifest)? {
                 self.published.insert((branch, manifest), ());
             } else {
                 // What is refused, as by a full disk, is put again by the next who asks.
@@ -128,7 +128,7 @@ impl Digests {
             }
             let sha256 = self.computed.digest(branch, manifest)?;
             let commit_key = key::commit(project, sha256, branch);
-            if store.record(&commit_key)?.is_some() {
+            if self.computed.is_entered(&commit_key, manifest)? {
                 self.published.insert((branch, manifest), ());
             } else {
                 enter(&mut batch, commit_key, manifest, sha256);
@@ -216,9 +216,32 @@ impl Computed {
         }
     }
 
+    /// True if the store keeps a state's digest, and its commit id in the index, undamaged.
+    fn is_entered(
+        &self,
+        commit_key: &str,
+        manifest: ManifestId,
+    ) -> std::result::Result<bool, StoreError> {
+        for key in [commit_key, &key::digest(manifest)] {
+            match self.store().record(key) {
+                Ok(Some(_)) => {}
+                Ok(None) | Err(StoreError::DamagedRecord { .. }) => return Ok(false),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(true)
+    }
+
+    /// The digest that the store keeps. One that is damaged is as one that is not there: it is computed.
     fn kept(&self, id: ManifestId) -> std::result::Result<Option<Sha256>, StoreError> {
-        let record = self.store().value::<DigestRecord>(&key::digest(id))?;
-        Ok(record.map(|record| record.value.sha256))
+        match self.store().value::<DigestRecord>(&key::digest(id)) {
+            Ok(record) => Ok(record.map(|record| record.value.sha256)),
+            Err(error @ StoreError::DamagedRecord { .. }) => {
+                tracing::error!(%error, "a digest is computed again");
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
     }
 }
 

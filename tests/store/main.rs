@@ -25,6 +25,8 @@ macro_rules! on_every_engine {
 }
 
 #[cfg(test)]
+mod checksums;
+#[cfg(test)]
 mod commits;
 #[cfg(test)]
 mod concurrency;

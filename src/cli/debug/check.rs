@@ -4,9 +4,9 @@ use std::collections::{BTreeSet, HashSet};
 
 use serde::Serialize;
 
-use super::outcome;
 use super::refs::Refs;
 use super::shown::{digests_of, fault_of};
+use super::{outcome, records};
 use crate::base::digest::object_id;
 use crate::base::id::{BlobId, Kind, ObjectId};
 use crate::cli::opened::Opened;
@@ -86,6 +86,9 @@ impl Check<'_> {
     fn run(&mut self, progress: &mut Progress<'_>) -> Result<()> {
         let store = &self.opened.store;
         self.report.findings.extend(store.lost_commits()?);
+        let deep = self.report.deep;
+        let of_records = records::findings(self.opened, deep, progress)?;
+        self.report.findings.extend(of_records);
         let files = self.files();
         let mut checker = Checker::new(self.opened.repository.nodes());
         self.states(&mut checker, progress)?;

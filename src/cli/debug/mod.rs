@@ -9,6 +9,7 @@ mod history;
 mod manifest;
 mod measure;
 mod object;
+mod records;
 mod refs;
 mod shown;
 mod stats;

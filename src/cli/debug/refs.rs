@@ -191,15 +191,19 @@ impl Refs {
     /// records meets.
     fn records(&mut self, store: &SqliteStore, prefix: &str) -> Result<Vec<Arc<Record>>> {
         let error = match store.scan(Scan::prefix(prefix)) {
-            Err(error @ StoreError::Database(_)) => error,
+            Err(error @ (StoreError::Database(_) | StoreError::DamagedRecord { .. })) => error,
             records => return Ok(records?),
         };
-        self.findings
-            .push(format!("records \"{prefix}…\": {error}"));
+        if let StoreError::Database(error) = error {
+            self.findings
+                .push(format!("records \"{prefix}…\": database: {error}"));
+        }
         let mut met = Vec::new();
         store.survey_records(&mut |record| match record {
             Ok(record) if record.key.starts_with(prefix) => met.push(Arc::new(record)),
             Ok(_) => {}
+            // Each walk meets it again.
+            Err(fault) if self.findings.contains(&fault) => {}
             Err(fault) => self.findings.push(fault),
         })?;
         met.sort_by(|a, b| a.key.cmp(&b.key));

@@ -9,7 +9,9 @@ use crate::base::limits::BLOCK_BYTES;
 use crate::store::{Result, StoreError};
 
 /// What `FORMAT` holds.
-const FORMAT: &str = "siteconf 1\n";
+const FORMAT: &str = "siteconf 2\n";
+/// What it holds where records have no checksums yet (see [`super::takeover`]).
+const FORMAT_BEFORE: &str = "siteconf 1\n";
 /// Names that a folder may hold before it has a format: an interrupted creation.
 const OWN_NAMES: [&str; 9] = [
     "LOCK",
@@ -52,19 +54,12 @@ impl Folder {
             })
         };
         match fs::read_to_string(root.join("FORMAT")) {
-            Ok(text) if text == FORMAT => {
-                let folder = Self {
-                    root: root.to_owned(),
-                };
-                match fs::exists(folder.database()) {
-                    Ok(true) => Ok(folder),
-                    Ok(false) => refuse(
-                        "store.db is missing although FORMAT says that a store is here; restore it from a backup"
-                            .to_owned(),
-                    ),
-                    Err(e) => Err(StoreError::io("looking for the database", e)),
-                }
-            }
+            Ok(text) if text == FORMAT => Self::with_database(root),
+            Ok(text) if text == FORMAT_BEFORE => refuse(
+                "the folder has format \"siteconf 1\"; \"siteconf serve\" of this version takes it over \
+                 when it starts on it"
+                    .to_owned(),
+            ),
             Ok(text) if text.starts_with("siteconf ") => refuse(format!(
                 "the folder has format \"{}\", this version reads \"{}\"; use the version that wrote it",
                 text.trim_end(),
@@ -78,8 +73,37 @@ impl Folder {
         }
     }
 
+    fn with_database(root: &Path) -> Result<Self> {
+        let folder = Self {
+            root: root.to_owned(),
+        };
+        match fs::exists(folder.database()) {
+            Ok(true) => Ok(folder),
+            Ok(false) => Err(StoreError::Folder {
+                path: root.to_owned(),
+                reason:
+                    "store.db is missing although FORMAT says that a store is here; restore it \
+                         from a backup"
+                        .to_owned(),
+            }),
+            Err(e) => Err(StoreError::io("looking for the database", e)),
+        }
+    }
+
+    /// True in a folder of the format of today, false in one that is to be taken over.
+    pub(super) fn is_current(&self) -> Result<bool> {
+        let format = fs::read_to_string(self.root.join("FORMAT"));
+        Ok(format.map_err(|e| StoreError::io("reading FORMAT", e))? == FORMAT)
+    }
+
+    /// Gives the folder the format of today.
+    pub(super) fn set_current(&self) -> Result<()> {
+        write_durably(&self.root.join("FORMAT"), FORMAT.as_bytes())
+            .map_err(|e| StoreError::io("writing FORMAT", e))
+    }
+
     /// Opens a folder, or makes one where there is nothing, and takes its lock. A creation that was
-    /// interrupted goes on where it stopped.
+    /// interrupted goes on where it stopped. A folder of the format before is opened, too.
     ///
     /// # Errors
     /// [`StoreError::Locked`] when another daemon holds it; [`StoreError::Folder`] when it holds
@@ -92,12 +116,13 @@ impl Folder {
         if !exists {
             refuse_other_content(root)?;
         }
-        let folder = if exists {
-            Self::open(root)?
-        } else {
-            Self {
+        let format = fs::read_to_string(root.join("FORMAT")).unwrap_or_default();
+        let folder = match exists {
+            true if format == FORMAT_BEFORE => Self::with_database(root)?,
+            true => Self::open(root)?,
+            false => Self {
                 root: root.to_owned(),
-            }
+            },
         };
         let lock = Lock::take(root)?;
         if !exists {

@@ -7,6 +7,7 @@ use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, 
 use super::external_writes::ExternalWrites;
 use super::object_index::ObjectIndex;
 use super::schema;
+use crate::base::digest::record_checksum;
 use crate::base::id::ObjectId;
 use crate::base::limits::TOMBSTONES_KEPT;
 use crate::store::{Batch, Expect, NewBody, Result, StoreError, Version};
@@ -114,8 +115,9 @@ impl Group<'_> {
             self.put.insert(new.id, row);
         }
         let mut write = tx.prepare_cached(
-            "INSERT INTO record (version, key, value) VALUES (?1, ?2, ?3)
-             ON CONFLICT (key) DO UPDATE SET version = excluded.version, value = excluded.value",
+            "INSERT INTO record (version, key, value, checksum) VALUES (?1, ?2, ?3, ?4)
+             ON CONFLICT (key) DO UPDATE SET
+                version = excluded.version, value = excluded.value, checksum = excluded.checksum",
         )?;
         let mut delete = tx.prepare_cached("DELETE FROM record WHERE key = ?1")?;
         let mut bury = tx.prepare_cached("INSERT INTO tombstone (version, key) VALUES (?1, ?2)")?;
@@ -123,7 +125,8 @@ impl Group<'_> {
         for record in &batch.writes {
             if let Some(value) = &record.value {
                 self.version += 1;
-                write.execute(params![self.version, record.key, value.as_ref()])?;
+                let checksum = record_checksum(&record.key, self.version, value);
+                write.execute(params![self.version, record.key, value.as_ref(), checksum])?;
             } else if delete.execute([&record.key])? > 0 {
                 self.version += 1;
                 bury.execute(params![self.version, record.key])?;

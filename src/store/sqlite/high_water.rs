@@ -79,10 +79,11 @@ impl HighWater {
 }
 
 /// What is wrong with the mark of a folder or with a database that ends before it, if anything.
-pub(super) fn fault(folder: &Folder, db: &Connection) -> Result<Option<String>> {
+pub(super) fn fault(folder: &Folder, db: &Connection) -> Option<String> {
     match read(folder) {
-        Ok(marked) => Ok(lost_since(marked, last_version(db)?)),
-        Err(fault) => Ok(Some(fault)),
+        // Where the records cannot be read, that is told when they are.
+        Ok(marked) => lost_since(marked, last_version(db).ok()?),
+        Err(fault) => Some(fault),
     }
 }
 

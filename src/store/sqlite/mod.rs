@@ -11,6 +11,7 @@ mod readers;
 mod recovery;
 mod salvage;
 mod schema;
+mod takeover;
 mod writability;
 mod writer;
 
@@ -19,13 +20,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
+use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OptionalExtension, params};
+use serde::de::Error as _;
 
 pub use data_folder::{Folder, write_durably};
 pub use salvage::Readable;
 
 use super::error::damaged;
 use super::{Batch, Body, Record, Result, Scan, Staging, Store, StoreError, StoredObject, Version};
+use crate::base::digest::record_checksum;
 use crate::base::id::{Kind, ObjectId, Sha256};
 use crate::base::may_block;
 use external_writes::ExternalWrites;
@@ -173,13 +177,17 @@ impl Store for SqliteStore {
 
     fn record(&self, key: &str) -> Result<Option<Arc<Record>>> {
         self.read(|db| {
-            let mut find = db.prepare_cached("SELECT version, value FROM record WHERE key = ?1")?;
+            let mut find =
+                db.prepare_cached("SELECT version, value, checksum FROM record WHERE key = ?1")?;
             let found = find.query_one([key], |row| {
-                let value: Vec<u8> = row.get(1)?;
-                let record = Record::new(key.to_owned(), row.get(0)?, value.into());
-                Ok(Arc::new(record))
+                Ok(sound_record(
+                    key.to_owned(),
+                    row.get(0)?,
+                    row.get(1)?,
+                    row.get_ref(2)?,
+                ))
             });
-            Ok(found.optional()?)
+            Ok(found.optional()?.transpose()?.map(Arc::new))
         })
     }
 
@@ -194,20 +202,23 @@ impl Store for SqliteStore {
             None => {}
         }
         let sql = if scan.descending {
-            "SELECT key, version, value FROM record
+            "SELECT key, version, value, checksum FROM record
              WHERE key >= CAST(?1 AS TEXT) AND key < CAST(?2 AS TEXT) ORDER BY key DESC LIMIT ?3"
         } else {
-            "SELECT key, version, value FROM record
+            "SELECT key, version, value, checksum FROM record
              WHERE key >= CAST(?1 AS TEXT) AND key < CAST(?2 AS TEXT) ORDER BY key LIMIT ?3"
         };
         self.read(|db| {
             let mut list = db.prepare_cached(sql)?;
             let rows = list.query_map(params![from, to, limit_of(scan.limit)], |row| {
-                let value: Vec<u8> = row.get(2)?;
-                let record = Record::new(row.get(0)?, row.get(1)?, value.into());
-                Ok(Arc::new(record))
+                Ok(sound_record(
+                    row.get(0)?,
+                    row.get(1)?,
+                    row.get(2)?,
+                    row.get_ref(3)?,
+                ))
             })?;
-            Ok(rows.collect::<rusqlite::Result<_>>()?)
+            rows.map(|row| Ok(Arc::new(row??))).collect()
         })
     }
 
@@ -243,6 +254,27 @@ impl Store for SqliteStore {
         self.writer
             .as_ref()
             .is_some_and(|writer| !writer.is_stopped())
+    }
+}
+
+/// The record of a row.
+///
+/// # Errors
+/// [`StoreError::DamagedRecord`] when the checksum is another's.
+fn sound_record(
+    key: String,
+    version: Version,
+    value: Vec<u8>,
+    checksum: ValueRef<'_>,
+) -> Result<Record> {
+    let record = Record::new(key, version, value.into());
+    let own = record_checksum(&record.key, version, &record.value);
+    if checksum == ValueRef::Blob(&own) {
+        Ok(record)
+    } else {
+        Err(record.damaged(serde_json::Error::custom(
+            "its checksum is that of another value",
+        )))
     }
 }
 

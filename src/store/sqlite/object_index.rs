@@ -253,6 +253,7 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let (folder, _lock) = Folder::open_or_create(root.path()).unwrap();
         let mut writing = schema::open_writer(&folder.database()).unwrap();
+        schema::make_tables(&writing).unwrap();
         let mut reading = schema::open_reader(&folder.database()).unwrap();
         let index = Arc::new(ObjectIndex::default());
         // Prepares the statements: nothing else is to run while the object is looked for.

@@ -3,11 +3,10 @@
 
 use std::path::Path;
 
-use rusqlite::types::Type;
 use rusqlite::{Connection, Row, params};
 use walkdir::WalkDir;
 
-use super::{SqliteStore, high_water, kind_of, size_of};
+use super::{SqliteStore, high_water, kind_of, size_of, sound_record};
 use crate::base::id::{Kind, ObjectId};
 use crate::store::error::damaged;
 use crate::store::{ObjectRow, Record, Result};
@@ -36,7 +35,8 @@ const OBJECTS: Table = Table {
 };
 const RECORDS: Table = Table {
     holds: "records",
-    rows: "SELECT version, key, value FROM record WHERE version >= ?1 ORDER BY version LIMIT ?2",
+    rows: "SELECT version, key, value, checksum FROM record
+           WHERE version >= ?1 ORDER BY version LIMIT ?2",
 };
 
 /// Objects that should be in the index and are not; at most as many as [`FAULTS_MAX`].
@@ -62,7 +62,7 @@ impl SqliteStore {
     /// Calls `visit` with every record that was there when the survey began, and with a sentence for
     /// each that cannot be read.
     pub fn survey_records(&self, visit: &mut dyn FnMut(Readable<Record>)) -> Result<()> {
-        self.survey(&RECORDS, |row| Ok(Ok(record(row)?)), visit)
+        self.survey(&RECORDS, record, visit)
     }
 
     /// Calls `visit` with the blob that each file below `blobs/` is named for, whether or not a row
@@ -98,7 +98,7 @@ impl SqliteStore {
 
     /// What the high-water mark tells of commits that are lost, or what is wrong with the mark.
     pub fn lost_commits(&self) -> Result<Option<String>> {
-        self.read(|db| high_water::fault(&self.folder, db))
+        self.read(|db| Ok(high_water::fault(&self.folder, db)))
     }
 
     fn survey<T>(
@@ -215,12 +215,9 @@ fn sound_row(
     Err(damaged(kind, id, fault))
 }
 
-fn record(row: &Row<'_>) -> rusqlite::Result<Record> {
-    let value: Vec<u8> = row.get(2)?;
-    let version: i64 = row.get(0)?;
-    let version = u64::try_from(version)
-        .map_err(|_| rusqlite::Error::InvalidColumnType(0, "version".into(), Type::Integer))?;
-    Ok(Record::new(row.get(1)?, version, value.into()))
+fn record(row: &Row<'_>) -> rusqlite::Result<Readable<Record>> {
+    let record = sound_record(row.get(1)?, row.get(0)?, row.get(2)?, row.get_ref(3)?);
+    Ok(record.map_err(|e| e.to_string()))
 }
 
 /// The blob whose file has this path.

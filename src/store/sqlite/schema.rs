@@ -32,9 +32,10 @@ CREATE TABLE IF NOT EXISTS indexed (
 ) STRICT;
 INSERT INTO indexed (seq) SELECT 0 WHERE NOT EXISTS (SELECT 1 FROM indexed);
 CREATE TABLE IF NOT EXISTS record (
-    version INTEGER PRIMARY KEY,
-    key     TEXT    NOT NULL UNIQUE,
-    value   BLOB    NOT NULL
+    version  INTEGER PRIMARY KEY,
+    key      TEXT    NOT NULL UNIQUE,
+    value    BLOB    NOT NULL,
+    checksum BLOB
 ) STRICT;
 CREATE TABLE IF NOT EXISTS tombstone (
     version INTEGER PRIMARY KEY,

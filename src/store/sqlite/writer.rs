@@ -15,7 +15,7 @@ use super::external_writes::ExternalWrites;
 use super::high_water::HighWater;
 use super::object_index::{IndexMerge, ObjectIndex};
 use super::writability::{Refusal, Writability};
-use super::{group, recovery, schema, spawn};
+use super::{group, recovery, schema, spawn, takeover};
 use crate::base::limits::{
     BATCHES_PER_TRANSACTION_MAX, BATCHES_WAITING_MAX, WAL_FRAMES_IDLE_MAX, WAL_FRAMES_MAX,
 };
@@ -66,7 +66,9 @@ impl Writer {
         }
         match settle(&mut db, folder, &writability) {
             Ok(()) => high_water.raise(schema::last_version(&db)?)?,
-            Err(refusal) if !schema::has_tables(&db)? => return Err(refusal.to_error()),
+            Err(refusal) if !(schema::has_tables(&db)? && folder.is_current()?) => {
+                return Err(refusal.to_error());
+            }
             // It has told why.
             Err(Refusal::Stopped) => {}
             Err(refusal) => {
@@ -154,7 +156,7 @@ impl Writer {
     }
 }
 
-/// Settles the log, unless that is done, and makes the tables.
+/// Settles the log, unless that is done, makes the tables, and takes over a folder of the format before.
 fn settle(
     db: &mut Connection,
     folder: &Folder,
@@ -165,6 +167,7 @@ fn settle(
     }
     let outcome = recovery::settle_log(db, &folder.log())
         .and_then(|()| Ok(schema::make_tables(db)?))
+        .and_then(|()| takeover::take_over(db, folder))
         .and_then(|()| writability.settled(true));
     outcome.map_err(|failure| writability.judge("settling the log", &failure))
 }

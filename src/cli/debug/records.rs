@@ -1,0 +1,107 @@
+//! Every record decoded by what its key says it is, and the digests that are kept computed again.
+
+use serde::de::DeserializeOwned;
+
+use crate::access;
+use crate::base::id::{ManifestId, Sha256};
+use crate::cli::Result;
+use crate::cli::opened::Opened;
+use crate::cli::progress::Progress;
+use crate::manifest::digest::Digested;
+use crate::object::key::COMMIT_DIGITS;
+use crate::object::record::{
+    BranchRecord, CommitRecord, DigestRecord, ProjectRecord, SnapshotRecord,
+};
+use crate::store::{Record, StoreError};
+
+/// What is wrong with any record, a sentence each. `deep` computes digests again.
+pub(super) fn findings(
+    opened: &Opened,
+    deep: bool,
+    progress: &mut Progress<'_>,
+) -> Result<Vec<String>> {
+    let (mut findings, mut told) = (Vec::new(), Vec::new());
+    opened.store.survey_records(&mut |record| {
+        let decoded = match &record {
+            Ok(record) => decode(record).map_err(|e| e.to_string()),
+            Err(fault) => Err(fault.clone()),
+        };
+        match (record, decoded) {
+            (Ok(record), Ok(Some(digest))) => told.push((record.key, digest)),
+            (_, Ok(_)) => {}
+            (_, Err(fault)) => findings.push(fault),
+        }
+    })?;
+    if deep {
+        let count = told.len();
+        for (index, (key, digest)) in told.into_iter().enumerate() {
+            progress.say(|| format!("{index} of {count} digests computed again"));
+            findings.extend(fault_of(opened, &key, &digest));
+        }
+    }
+    Ok(findings)
+}
+
+/// What a record says of the digest of a manifest.
+struct Told {
+    manifest: ManifestId,
+    /// The first digits of the digest, or all.
+    digits: String,
+}
+
+/// Decodes a record by its key. What it tells of a digest, if anything.
+fn decode(record: &Record) -> std::result::Result<Option<Told>, StoreError> {
+    if let Some(decoded) = access::decode_record(record) {
+        return decoded.map(|()| None);
+    }
+    let mut parts = record.key.split('/');
+    let kind = parts.next().unwrap_or_default();
+    match kind {
+        "counter" | "project-id" | "branch-name" => known::<u64>(record)?,
+        "project" => known::<ProjectRecord>(record)?,
+        "branch" => known::<BranchRecord>(record)?,
+        "snapshot" => known::<SnapshotRecord>(record)?,
+        "digest" => {
+            let sha256 = record.decode::<DigestRecord>()?.value.sha256;
+            let manifest = parts.next().and_then(|id| id.parse().ok());
+            return Ok(manifest.map(|manifest| Told {
+                manifest,
+                digits: sha256.to_string(),
+            }));
+        }
+        "commit" => {
+            let manifest = record.decode::<CommitRecord>()?.value.manifest;
+            let digits = parts.nth(1).filter(|id| id.len() == COMMIT_DIGITS);
+            return Ok(digits.map(|digits| Told {
+                manifest,
+                digits: digits.to_owned(),
+            }));
+        }
+        // An optional kind of a later version.
+        _ => {}
+    }
+    Ok(None)
+}
+
+fn known<T>(record: &Record) -> std::result::Result<(), StoreError>
+where
+    T: DeserializeOwned + Send + Sync + 'static,
+{
+    record.decode::<T>().map(drop)
+}
+
+/// What is wrong with a digest that is told. A tree that cannot be read is told where it is walked.
+fn fault_of(opened: &Opened, key: &str, told: &Told) -> Option<String> {
+    let sha256 = computed(opened, told.manifest).ok()?;
+    let same = sha256.to_string().starts_with(&told.digits);
+    (!same).then(|| {
+        let manifest = told.manifest;
+        format!("record \"{key}\" is damaged: the digest of manifest {manifest} is {sha256}")
+    })
+}
+
+fn computed(opened: &Opened, manifest: ManifestId) -> std::result::Result<Sha256, StoreError> {
+    let nodes = opened.repository.nodes();
+    let root = nodes.manifest(manifest)?.root;
+    Ok(Digested::new(nodes.as_ref(), root, None)?.sha256)
+}
