@@ -12,7 +12,7 @@ pub struct NameError {
 
 /// True for characters that no name may hold because they are invisible or reorder what is shown:
 /// controls, line and paragraph separators, bidirectional and zero-width controls.
-pub(super) fn is_deceptive(c: char) -> bool {
+pub fn is_deceptive(c: char) -> bool {
     c.is_control()
         || matches!(c,
             '\u{2028}' | '\u{2029}'

@@ -98,7 +98,8 @@ fn run_on(args: impl IntoIterator<Item = OsString>, mut streams: Streams<'_>) ->
         // Who closed the pipe has seen enough.
         Err(Error::Output(e)) if e.kind() == ErrorKind::BrokenPipe => ExitCode::SUCCESS,
         Err(error) => {
-            let _said = writeln!(streams.err, "siteconf: {error}");
+            let said = output::visible_lines(&error.to_string());
+            let _said = writeln!(streams.err, "siteconf: {said}");
             error.exit_code()
         }
     }

@@ -6,6 +6,7 @@ use std::io::Write;
 use serde::Serialize;
 
 use super::Result;
+use crate::base::name_error::is_deceptive;
 
 /// Something that is listed.
 pub(super) trait Listed: Serialize {
@@ -57,14 +58,24 @@ fn aligned(rows: &[Vec<String>]) -> Vec<String> {
         .collect()
 }
 
-/// A text that cannot move the cursor of who reads it: controls become escapes, nothing is a dash.
+/// A text that cannot deceive who reads it on a terminal: what moves the cursor, turns the direction of
+/// the text or is invisible becomes an escape, nothing is a dash.
 pub(super) fn visible(text: &str) -> String {
     if text.is_empty() {
         return "-".to_owned();
     }
+    escaped(text, is_deceptive)
+}
+
+/// A text of several lines that cannot deceive, as [`visible`].
+pub(super) fn visible_lines(text: &str) -> String {
+    escaped(text, |c| c != '\n' && is_deceptive(c))
+}
+
+fn escaped(text: &str, deceives: impl Fn(char) -> bool) -> String {
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {
-        if c.is_control() {
+        if deceives(c) {
             shown.extend(c.escape_default());
         } else {
             shown.push(c);

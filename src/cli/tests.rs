@@ -357,6 +357,39 @@ fn a_folder_goes_in_and_comes_out_the_same() {
 }
 
 #[test]
+fn the_data_folder_is_not_imported() {
+    let desk = Desk::new();
+    desk.done(&["user", "add", "ann"]);
+    for dir in [desk.path(""), desk.path("data"), desk.path("data/secrets")] {
+        let shown = dir.display().to_string();
+        let words = ["import", "acme/x.erp", "main", &shown, "--owner", "ann"];
+        let said = desk.refused(1, &words);
+        let expected =
+            format!("siteconf: {shown} is, holds or lies in a data folder of siteconf: ");
+        assert!(said.starts_with(&expected), "{said}");
+    }
+    assert_eq!(desk.json(&["project", "list", "--json"]), json!([]));
+}
+
+#[test]
+fn names_that_deceive_a_terminal_are_told_with_escapes() {
+    let desk = Desk::with_project();
+    lay(
+        &desk.path("in"),
+        &[("a\u{202e}lmx.b", ""), ("b\u{1b}[2J\n", "")],
+    );
+    let dir = desk.path("in").display().to_string();
+    let ran = desk.run(&["import", "acme/shop.erp", "main", &dir]);
+    let reason = "malformed path: it holds a control, bidirectional or zero-width character";
+    assert_eq!(
+        ran.err,
+        format!(
+            "skipped {dir}/a\\u{{202e}}lmx.b: {reason}\nskipped {dir}/b\\u{{1b}}[2J\\n: {reason}\n"
+        )
+    );
+}
+
+#[test]
 fn a_mirror_keeps_what_it_could_not_read_and_removes_the_rest() {
     let desk = Desk::new();
     desk.done(&["user", "add", "ann"]);

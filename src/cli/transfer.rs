@@ -1,7 +1,6 @@
 //! Projects, and folders in and out of them.
 
 use std::collections::HashMap;
-use std::fs;
 use std::path::Path;
 
 use serde::Serialize;
@@ -15,7 +14,7 @@ use super::{Error, Result, Streams};
 use crate::base::branch_name::BranchName;
 use crate::base::repo_id::RepoId;
 use crate::repo;
-use crate::repo::{ImportStep, Missing, Project, ProjectWriter};
+use crate::repo::{ImportFolder, ImportStep, Missing, Project, ProjectWriter};
 
 /// Who a change is recorded under that the command line made.
 const ACTOR: &str = "command line";
@@ -76,8 +75,8 @@ pub(super) fn list_projects(opened: &Opened, json: bool, streams: &mut Streams<'
 pub(super) fn import(wish: &Import, opened: &Opened, streams: &mut Streams<'_>) -> Result<()> {
     let repo_id = RepoId::parse(&wish.repo_id)?;
     let branch = BranchName::parse(&wish.branch)?;
-    // A folder that is not there would be an empty one to a mirror.
-    fs::read_dir(&wish.dir).map_err(Error::file("reading", &wish.dir))?;
+    // Before the project and the branch are made for it.
+    let folder = ImportFolder::open(&wish.dir, Some(opened.store.data_folder().root()))?;
     let project = project_to_fill(&repo_id, wish.owner.as_deref(), opened)?;
     let writer = ProjectWriter::new(project, ACTOR);
     match writer.create_branch(&branch, None) {
@@ -87,7 +86,7 @@ pub(super) fn import(wish: &Import, opened: &Opened, streams: &mut Streams<'_>) 
 
     let mut progress = Progress::new(streams);
     let (mut files, mut bytes): (u64, u64) = (0, 0);
-    let report = writer.import(&branch, &wish.dir, wish.mirror, |step| match step {
+    let report = writer.import(&branch, &folder, wish.mirror, |step| match step {
         ImportStep::Taken { size, .. } => {
             files += 1;
             bytes = bytes.saturating_add(size);

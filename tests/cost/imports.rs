@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use siteconf::base::limits::SPILL_OBJECTS;
+use siteconf::repo::ImportFolder;
 
 use crate::common::counting::Passed;
 use crate::common::{Bench, Layout, branch};
@@ -28,7 +29,15 @@ fn write(folder: &Path, layout: Layout, number: u64, text: &str) {
 fn import(bench: &Bench, folder: &Path, mirror: bool) -> Passed {
     bench.counts.inner().take();
     let main = branch("main");
-    let report = bench.project.import(&main, folder, mirror, |_| {}).unwrap();
+    let report = bench
+        .project
+        .import(
+            &main,
+            &ImportFolder::open(folder, None).unwrap(),
+            mirror,
+            |_| {},
+        )
+        .unwrap();
     assert_eq!(report.files, FILES);
     bench.counts.inner().take()
 }
@@ -67,7 +76,12 @@ fn what_a_branch_has_already_is_not_read_to_lay_the_same_over_it() {
         let fresh = bench.reopened();
         fresh.counts.inner().take();
         let main = branch("main");
-        let report = fresh.project.import(&main, folder.path(), false, |_| {});
+        let report = fresh.project.import(
+            &main,
+            &ImportFolder::open(folder.path(), None).unwrap(),
+            false,
+            |_| {},
+        );
         let read = fresh.counts.inner().take();
         assert_eq!(report.unwrap().revision.totals().files, FILES);
         assert_eq!(read.blob_reads, 0);

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
 use proptest::prelude::*;
-use siteconf::repo::Condition;
+use siteconf::repo::{Condition, ImportFolder};
 
 use crate::fixture::{Scene, branch, path, version};
 use crate::imports::folder;
@@ -77,7 +77,12 @@ pub(crate) fn apply(scene: &Scene, branches: usize, on: usize, change: &Change) 
             fs::set_permissions(file, fs::Permissions::from_mode(mode)).unwrap();
             scene
                 .project
-                .import(&name, folder.path(), false, |_| {})
+                .import(
+                    &name,
+                    &ImportFolder::open(folder.path(), None).unwrap(),
+                    false,
+                    |_| {},
+                )
                 .unwrap();
         }
     }

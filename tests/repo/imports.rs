@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 
-use siteconf::repo::{Error, ImportReport, ImportStep, Operation, Result};
+use siteconf::repo::{Error, ImportFolder, ImportReport, ImportStep, Operation, Result};
 use tempfile::TempDir;
 
 use crate::fixture::{Scene, branch, path};
@@ -36,8 +36,13 @@ pub(crate) fn folder(files: &[(&str, &str)]) -> TempDir {
     folder
 }
 
+fn opened(folder: &TempDir) -> ImportFolder {
+    ImportFolder::open(folder.path(), None).unwrap()
+}
+
 pub(crate) fn try_import(scene: &Scene, dir: &Path, mirror: bool) -> Result<ImportReport> {
-    scene.project.import(&branch("main"), dir, mirror, |_| {})
+    let dir = ImportFolder::open(dir, None)?;
+    scene.project.import(&branch("main"), &dir, mirror, |_| {})
 }
 
 #[track_caller]
@@ -90,12 +95,15 @@ fn an_import_is_the_same_content_saved_one_by_one(scene: &Scene) {
         .unwrap();
 
     let mut taken = Vec::new();
-    let report = scene
-        .project
-        .import(&branch("main"), folder.path(), false, |step| match step {
+    let report = scene.project.import(
+        &branch("main"),
+        &opened(&folder),
+        false,
+        |step| match step {
             ImportStep::Taken { path, size } => taken.push((path.clone(), size)),
             ImportStep::Skipped { path, reason } => panic!("{}: {reason}", path.display()),
-        });
+        },
+    );
     let report = report.unwrap();
     let saved = scene.project.branch(&branch("saved")).unwrap().head();
     assert_eq!(report.revision.id(), saved.id());
@@ -173,7 +181,7 @@ fn a_mirror_keeps_what_is_in_the_place_of_what_was_skipped(scene: &Scene) {
     let folder = folder(&files);
     let report = scene
         .project
-        .import(&branch("main"), folder.path(), true, |step| {
+        .import(&branch("main"), &opened(&folder), true, |step| {
             if let ImportStep::Skipped { path, reason } = step {
                 let path = path.strip_prefix(folder.path()).unwrap();
                 skipped.push(format!("{}: {reason}", path.display()));
@@ -182,10 +190,10 @@ fn a_mirror_keeps_what_is_in_the_place_of_what_was_skipped(scene: &Scene) {
     assert_eq!(
         skipped,
         [
-            ".git/config: malformed path: a segment is git's own folder or an alias of it",
-            "a/link: it is no regular file",
-            "linked: it is no regular file",
-            "nothing there: it is no regular file",
+            ".git: malformed path: a segment is git's own folder or an alias of it",
+            "a/link: it is a symbolic link",
+            "linked: it is a symbolic link",
+            "nothing there: it is a symbolic link",
         ]
     );
     let report = report.unwrap();
@@ -239,22 +247,18 @@ fn a_folder_that_cannot_be_read_changes_nothing(scene: &Scene) {
     let before = (scene.head().id(), snapshots(scene));
     let file = folder(&[("file", "x")]);
     for (dir, reason) in [
-        (
-            "nothing",
-            "the folder cannot be read: No such file or directory (os error 2)",
-        ),
-        (
-            "file",
-            "the folder cannot be read: Not a directory (os error 20)",
-        ),
+        ("nothing", "No such file or directory (os error 2)"),
+        ("file", "Not a directory (os error 20)"),
     ] {
-        let refused = try_import(scene, &file.path().join(dir), true).unwrap_err();
-        assert_eq!(refused.to_string(), reason);
+        let dir = file.path().join(dir);
+        let refused = try_import(scene, &dir, true).unwrap_err();
+        let expected = format!("reading {}: {reason}", dir.display());
+        assert_eq!(refused.to_string(), expected);
     }
     assert_eq!((scene.head().id(), snapshots(scene)), before);
     let refused = scene
         .project
-        .import(&branch("none"), file.path(), false, |_| {});
+        .import(&branch("none"), &opened(&file), false, |_| {});
     assert_eq!(refused.unwrap_err().to_string(), "Branch not found");
 }
 

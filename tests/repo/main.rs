@@ -10,6 +10,7 @@ mod commits;
 mod fixture;
 #[cfg(test)]
 mod import_races;
+mod import_sources;
 #[cfg(test)]
 mod imports;
 #[cfg(test)]

@@ -2,9 +2,8 @@
 //! is written folder by folder ahead of the save and laid over the branch outside of the save queue;
 //! inside, only what changed in the branch meanwhile is applied to the result.
 
+mod source;
 mod tree;
-
-use std::path::Path;
 
 use super::save::Change;
 use super::save::rebase::PreparedImport;
@@ -15,6 +14,7 @@ use crate::base::snapshot_version::SnapshotVersion;
 use crate::store::StoreError;
 use tree::TreeImport;
 
+pub use source::ImportFolder;
 pub use tree::ImportStep;
 
 /// What an import did.
@@ -35,11 +35,13 @@ pub struct ImportReport {
 impl ProjectWriter {
     /// Lays a folder over a branch as one save; with `mirror`, what the folder lacks goes. What
     /// cannot be read, is no regular file or has a name that no branch takes is skipped and named to
-    /// `step`, as is every file that is taken; a mirror keeps what the branch has in its place.
+    /// `step`, a folder as a whole; every file that is taken is named too. A mirror keeps what the branch
+    /// has in the place of what was skipped.
     ///
     /// # Errors
-    /// [`super::Missing::Branch`]; [`super::Error::Invalid`] when the folder itself cannot be read, or
-    /// a file would take a folder's place or the reverse. The branch is as it was then.
+    /// [`super::Missing::Branch`]; [`super::Error::Invalid`] when the folder itself cannot be read or a
+    /// data folder is found in it, or a file would take a folder's place or the reverse. The branch is
+    /// as it was then.
     ///
     /// # Limits
     /// Memory grows with the entries of the largest single folder; that of a mirror also with the paths
@@ -47,12 +49,12 @@ impl ProjectWriter {
     pub fn import(
         &self,
         branch: &BranchName,
-        dir: &Path,
+        folder: &ImportFolder,
         mirror: bool,
         step: impl FnMut(ImportStep<'_>),
     ) -> Result<ImportReport> {
         self.branch(branch)?;
-        let imported = TreeImport::new(&self.projects, dir, mirror, step).run()?;
+        let imported = TreeImport::new(&self.projects, folder, mirror, step).run()?;
         for _ in 0..COMMIT_ATTEMPTS_MAX {
             let head = self.branch(branch)?.record.manifest;
             let prepared = PreparedImport::new(self.projects.nodes(), head, &imported.content)?;

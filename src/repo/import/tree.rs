@@ -1,23 +1,20 @@
 //! Writing the files of a folder and their tree into the store.
 
-use std::cmp::Ordering;
-use std::ffi::{OsStr, OsString};
-use std::fs::{self, File};
+use std::ffi::OsStr;
+use std::fs::{File, Metadata};
 use std::io::{self, Read};
-use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::Arc;
 
-use walkdir::WalkDir;
-
+use super::source::{Entry, EntryKind, ImportFolder, LINK, NO_FILE, OpenFolder, unreadable};
 use crate::base::file_path::FilePath;
 use crate::base::limits::READ_CHUNK_BYTES;
 use crate::manifest::{DirectoryBuilder, Draft};
 use crate::object::node::{DirectoryEntry, FileEntry, Value};
 use crate::repo::save::rebase::{Content, Keep};
 use crate::repo::upload::NewFile;
-use crate::repo::{Error, Projects, Result};
+use crate::repo::{Projects, Result};
 
 /// What the import did with an entry of the folder.
 #[derive(Clone, Copy, Debug)]
@@ -50,7 +47,7 @@ pub(super) struct ImportedTree {
 /// A folder that is being imported. Blobs and nodes go into the store ahead of the save that names them.
 pub(super) struct TreeImport<'a, S> {
     projects: &'a Projects,
-    dir: &'a Path,
+    source: &'a ImportFolder,
     draft: Draft<'a>,
     step: S,
     files: u64,
@@ -61,10 +58,15 @@ pub(super) struct TreeImport<'a, S> {
 }
 
 impl<'a, S: FnMut(ImportStep<'_>)> TreeImport<'a, S> {
-    pub(super) fn new(projects: &'a Projects, dir: &'a Path, mirror: bool, step: S) -> Self {
+    pub(super) fn new(
+        projects: &'a Projects,
+        source: &'a ImportFolder,
+        mirror: bool,
+        step: S,
+    ) -> Self {
         Self {
             projects,
-            dir,
+            source,
             draft: Draft::new(projects.nodes()),
             step,
             files: 0,
@@ -77,10 +79,12 @@ impl<'a, S: FnMut(ImportStep<'_>)> TreeImport<'a, S> {
     /// Imports the whole folder. When this returns, its tree is durable.
     ///
     /// # Errors
-    /// [`Error::Invalid`] when the folder itself cannot be read.
+    /// [`crate::repo::Error::Invalid`] when the folder itself cannot be read, or a data folder is in it.
     pub(super) fn run(mut self) -> Result<ImportedTree> {
-        fs::read_dir(self.dir).map_err(unreadable)?;
-        let root = self.walk()?;
+        let (folder, path) = (self.source.folder(), self.source.path());
+        let entries = self.source.list(folder, path)?;
+        let entries = entries.map_err(|e| unreadable(path, &e))?;
+        let root = self.fill(folder, entries, path)?;
         self.draft.spill_all()?;
         let keep = match self.kept {
             None => Keep::All,
@@ -97,72 +101,90 @@ impl<'a, S: FnMut(ImportStep<'_>)> TreeImport<'a, S> {
         })
     }
 
-    /// Imports everything below the folder; `None` if nothing of it was taken.
-    fn walk(&mut self) -> Result<Option<DirectoryEntry>> {
-        let walk = WalkDir::new(self.dir).min_depth(1).sort_by(in_tree_order);
-        // The folders that the walk is in, from the imported one down.
-        let mut open = vec![OpenFolder::default()];
-        for entry in walk {
-            let entry = match entry {
-                Ok(entry) => entry,
-                Err(error) => {
-                    self.skip_unread(error)?;
+    /// Imports what lies in a folder, in the order in which a builder writes each node once; `None` if
+    /// nothing of it was taken.
+    ///
+    /// # Limits
+    /// It calls itself for each folder in the folder, which stays open meanwhile: as deep as a path may
+    /// be, because what is deeper is left out.
+    fn fill(
+        &mut self,
+        folder: &OpenFolder,
+        entries: Vec<Entry>,
+        path: &Path,
+    ) -> Result<Option<DirectoryEntry>> {
+        let mut builder = DirectoryBuilder::default();
+        for Entry { name, kind } in entries {
+            let path = path.join(&name);
+            let inside = match self.path_in(&path) {
+                Ok(inside) => inside,
+                Err(reason) => {
+                    self.skip(&path, None, &reason);
                     continue;
                 }
             };
-            self.close(&mut open, entry.depth())?;
-            let (path, kind) = (entry.path(), entry.file_type());
-            if kind.is_dir() {
-                open.push(OpenFolder::new(entry.file_name()));
-            } else if !kind.is_file() {
-                self.skip(path, "it is no regular file");
-            } else if let (Some(file), Some(folder)) = (self.file(path)?, open.last_mut()) {
-                folder.put(&mut self.draft, entry.file_name(), Value::File(file))?;
+            let taken = match kind {
+                EntryKind::File => self.file(folder, &name, &path, inside)?.map(Value::File),
+                EntryKind::Folder => {
+                    let entered = self.enter(folder, &name, &path, inside)?;
+                    entered.map(Value::Directory)
+                }
+                EntryKind::Link => {
+                    self.skip(&path, Some(inside), LINK);
+                    None
+                }
+                EntryKind::Other => {
+                    self.skip(&path, Some(inside), NO_FILE);
+                    None
+                }
+            };
+            if let (Some(value), Some(name)) = (taken, name.to_str()) {
+                builder.put(&mut self.draft, name, value)?;
             }
         }
-        self.close(&mut open, 1)?;
-        let root = open.pop().unwrap_or_default();
-        Ok(root.builder.finish(&mut self.draft)?)
+        Ok(builder.finish(&mut self.draft)?)
     }
 
-    /// Finishes the folders below the first `depth` ones.
-    fn close(&mut self, open: &mut Vec<OpenFolder>, depth: usize) -> Result<()> {
-        while open.len() > depth
-            && let Some(OpenFolder { name, builder }) = open.pop()
-        {
-            let entry = builder.finish(&mut self.draft)?;
-            if let (Some(entry), Some(parent)) = (entry, open.last_mut()) {
-                parent.put(&mut self.draft, &name, Value::Directory(entry))?;
+    /// Imports a folder in a folder; `None` if nothing of it was taken.
+    fn enter(
+        &mut self,
+        folder: &OpenFolder,
+        name: &OsStr,
+        path: &Path,
+        inside: FilePath,
+    ) -> Result<Option<DirectoryEntry>> {
+        let listed = match folder.enter(name) {
+            Ok(entered) => {
+                let listed = self.source.list(&entered, path)?;
+                listed.map(|entries| (entered, entries))
+            }
+            Err(error) => Err(error),
+        };
+        match listed {
+            Ok((entered, entries)) => self.fill(&entered, entries, path),
+            Err(error) => {
+                self.skip(path, Some(inside), &error.to_string());
+                Ok(None)
             }
         }
-        Ok(())
-    }
-
-    /// Leaves out what the walk could not read. What is missing and has no name cannot be kept in a
-    /// mirror, so it ends the import.
-    fn skip_unread(&mut self, error: walkdir::Error) -> Result<()> {
-        let path = error.path().map(Path::to_owned);
-        let error = error.into_io_error().unwrap_or(io::ErrorKind::Other.into());
-        match path {
-            Some(path) if path != self.dir => self.skip(&path, &error.to_string()),
-            _ => return Err(unreadable(error)),
-        }
-        Ok(())
     }
 
     /// Imports a file; `None` if it was skipped.
-    fn file(&mut self, path: &Path) -> Result<Option<FileEntry>> {
-        let inside = match path_in(self.dir, path) {
-            Ok(inside) => inside,
-            Err(reason) => {
-                self.skip_as(path, None, &reason);
-                return Ok(None);
-            }
+    fn file(
+        &mut self,
+        folder: &OpenFolder,
+        name: &OsStr,
+        path: &Path,
+        inside: FilePath,
+    ) -> Result<Option<FileEntry>> {
+        let read = match folder.open_file(name) {
+            Ok((file, metadata)) => self.read(file, &metadata)?,
+            Err(error) => Err(error),
         };
-        let (file, executable) = match self.read(path)? {
+        let (file, executable) = match read {
             Ok(read) => read,
             Err(error) => {
-                self.skip_as(path, Some(inside), &error.to_string());
+                self.skip(path, Some(inside), &error.to_string());
                 return Ok(None);
             }
         };
@@ -179,12 +201,7 @@ impl<'a, S: FnMut(ImportStep<'_>)> TreeImport<'a, S> {
     }
 
     /// Reads a file. The inner error is of the file, the outer one of the store.
-    fn read(&self, path: &Path) -> Result<io::Result<(NewFile, bool)>> {
-        let opened = File::open(path).and_then(|file| Ok((file.metadata()?, file)));
-        let (metadata, mut file) = match opened {
-            Ok(opened) => opened,
-            Err(error) => return Ok(Err(error)),
-        };
+    fn read(&self, mut file: File, metadata: &Metadata) -> Result<io::Result<(NewFile, bool)>> {
         // The length is not announced: a file that grows meanwhile is taken as it is read.
         let mut upload = self.projects.upload(None);
         let mut chunk =
@@ -203,68 +220,20 @@ impl<'a, S: FnMut(ImportStep<'_>)> TreeImport<'a, S> {
         )))
     }
 
-    /// Leaves something out. If its name is not allowed in a branch, that is the reason given.
-    fn skip(&mut self, path: &Path, reason: &str) {
-        match path_in(self.dir, path) {
-            Ok(inside) => self.skip_as(path, Some(inside), reason),
-            Err(reason) => self.skip_as(path, None, &reason),
-        }
-    }
-
-    /// `inside` is its path in the branch; for a name that is not allowed there is nothing to keep.
-    fn skip_as(&mut self, path: &Path, inside: Option<FilePath>, reason: &str) {
+    /// Leaves something out. `inside` is its path in the branch; for a name that is not allowed there
+    /// is nothing to keep.
+    fn skip(&mut self, path: &Path, inside: Option<FilePath>, reason: &str) {
         self.skipped += 1;
         if let Some(kept) = &mut self.kept {
             kept.extend(inside);
         }
         (self.step)(ImportStep::Skipped { path, reason });
     }
-}
 
-/// A folder that the walk is in.
-#[derive(Debug, Default)]
-struct OpenFolder {
-    name: OsString,
-    builder: DirectoryBuilder,
-}
-
-impl OpenFolder {
-    fn new(name: &OsStr) -> Self {
-        Self {
-            name: name.to_owned(),
-            builder: DirectoryBuilder::default(),
-        }
+    /// A path below the folder as a path of a branch, or why it cannot be one.
+    fn path_in(&self, path: &Path) -> std::result::Result<FilePath, String> {
+        let relative = path.strip_prefix(self.source.path()).unwrap_or(path);
+        let text = relative.to_str().ok_or("its name is not UTF-8")?;
+        FilePath::parse(text).map_err(|e| e.to_string())
     }
-
-    /// Puts what was taken under this name.
-    fn put(&mut self, draft: &mut Draft<'_>, name: &OsStr, value: Value) -> Result<()> {
-        let name = name.to_str().expect("a branch takes only UTF-8");
-        Ok(self.builder.put(draft, name, value)?)
-    }
-}
-
-/// The order of a directory's keys, in which a builder writes each node once: a folder compares as its
-/// name and a slash.
-fn in_tree_order(a: &walkdir::DirEntry, b: &walkdir::DirEntry) -> Ordering {
-    fn key(entry: &walkdir::DirEntry) -> impl Iterator<Item = &u8> {
-        let slash: &[u8] = if entry.file_type().is_dir() {
-            b"/"
-        } else {
-            b""
-        };
-        entry.file_name().as_bytes().iter().chain(slash)
-    }
-    key(a).cmp(key(b))
-}
-
-#[expect(clippy::needless_pass_by_value, reason = "it is passed to map_err")]
-fn unreadable(error: io::Error) -> Error {
-    Error::invalid(format!("the folder cannot be read: {error}"))
-}
-
-/// A path below the folder as a path of a branch.
-fn path_in(dir: &Path, path: &Path) -> std::result::Result<FilePath, String> {
-    let relative = path.strip_prefix(dir).unwrap_or(path);
-    let text = relative.to_str().ok_or("its name is not UTF-8")?;
-    FilePath::parse(text).map_err(|e| e.to_string())
 }

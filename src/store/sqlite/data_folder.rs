@@ -133,6 +133,11 @@ impl Folder {
         Ok((folder, lock))
     }
 
+    /// The folder itself.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
     /// The database.
     pub fn database(&self) -> PathBuf {
         self.root.join("store.db")

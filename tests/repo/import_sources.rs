@@ -1,0 +1,152 @@
+//! What an import reads: never what lies outside of its folder, and never a data folder.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+
+use rustix::fs::{CWD, FileType, Mode, mknodat};
+use siteconf::repo::{ImportFolder, ImportStep};
+use siteconf::store::memory::MemoryStore;
+use siteconf::store::sqlite::SqliteStore;
+
+use crate::fixture::{Scene, branch};
+use crate::imports::folder;
+
+/// Imports into an empty `main`; `meddle` is called after the first file was taken. What was skipped,
+/// each with the reason.
+fn import_beside(scene: &Scene, dir: &Path, meddle: impl Fn()) -> Vec<String> {
+    let mut taken = 0;
+    let mut skipped = Vec::new();
+    let source = ImportFolder::open(dir, None).expect("the folder can be read");
+    let report = scene
+        .project
+        .import(&branch("main"), &source, false, |step| match step {
+            ImportStep::Taken { .. } => {
+                if taken == 0 {
+                    meddle();
+                }
+                taken += 1;
+            }
+            ImportStep::Skipped { path, reason } => {
+                let path = path.strip_prefix(dir).expect("it is in the folder");
+                skipped.push(format!("{}: {reason}", path.display()));
+            }
+        });
+    assert_eq!(report.expect("it is imported").files, taken);
+    skipped
+}
+
+#[test]
+fn a_link_or_a_pipe_that_is_swapped_in_is_skipped() {
+    let scene = Scene::on(MemoryStore::default());
+    let outside = folder(&[("secret", "secret"), ("room/x", "secret")]);
+    let folder = folder(&[
+        ("0", "first"),
+        ("file", "ours"),
+        ("folder to file/x", "ours"),
+        ("pipe", "ours"),
+        ("room/x", "ours"),
+        ("to folder", "ours"),
+        ("z", "last"),
+    ]);
+    let at = |name: &str| folder.path().join(name);
+    let skipped = import_beside(&scene, folder.path(), || {
+        for name in ["file", "pipe", "to folder"] {
+            fs::remove_file(at(name)).unwrap();
+        }
+        symlink(outside.path().join("secret"), at("file")).unwrap();
+        mknodat(CWD, at("pipe"), FileType::Fifo, Mode::RUSR, 0).unwrap();
+        fs::create_dir(at("to folder")).unwrap();
+        for name in ["room", "folder to file"] {
+            fs::remove_dir_all(at(name)).unwrap();
+        }
+        symlink(outside.path().join("room"), at("room")).unwrap();
+        fs::write(at("folder to file"), "ours").unwrap();
+    });
+    assert_eq!(
+        skipped,
+        [
+            "file: it is a symbolic link",
+            "folder to file: Not a directory (os error 20)",
+            "pipe: it is no regular file",
+            "room: Not a directory (os error 20)",
+            "to folder: it is no regular file",
+        ]
+    );
+    assert_eq!(scene.files(), ["0=first", "z=last"]);
+}
+
+#[test]
+fn a_folder_that_was_entered_is_read_whatever_takes_its_name() {
+    let scene = Scene::on(MemoryStore::default());
+    let outside = folder(&[("b", "secret"), ("c/d", "secret")]);
+    let parent = folder(&[("in/room/a", "1"), ("in/room/b", "2"), ("in/room/c/d", "3")]);
+    let (room, away) = (parent.path().join("in/room"), parent.path().join("away"));
+    let skipped = import_beside(&scene, &parent.path().join("in"), || {
+        fs::rename(&room, &away).unwrap();
+        symlink(outside.path(), &room).unwrap();
+    });
+    assert_eq!(skipped, [""; 0]);
+    assert_eq!(scene.files(), ["room/a=1", "room/b=2", "room/c/d=3"]);
+}
+
+#[test]
+fn what_is_too_deep_for_a_path_is_skipped_as_a_whole() {
+    let scene = Scene::on(MemoryStore::default());
+    let deep = |levels: usize| vec!["d"; levels].join("/");
+    let folder = folder(&[
+        (&format!("{}/fits", deep(63)), "1"),
+        (&format!("{}/too deep", deep(64)), "2"),
+        (&format!("{}/far too deep", deep(70)), "3"),
+    ]);
+    let skipped = import_beside(&scene, folder.path(), || {});
+    let reason = "malformed path: it has more than 64 segments";
+    let expected = ["d", "too deep"].map(|name| format!("{}/{name}: {reason}", deep(64)));
+    assert_eq!(skipped, expected);
+    assert_eq!(scene.files(), [format!("{}/fits=1", deep(63))]);
+}
+
+#[test]
+fn a_folder_that_is_holds_or_lies_in_the_data_folder_is_refused() {
+    let outside = tempfile::tempdir().unwrap();
+    let at = |name: &str| outside.path().join(name);
+    drop(SqliteStore::open_locked(&at("apps/data")).unwrap());
+    fs::write(at("apps/data/secrets/server-key"), "secret").unwrap();
+    fs::create_dir(at("beside")).unwrap();
+    symlink(at("apps/data"), at("beside/link")).unwrap();
+    let refusal = |path: &Path| {
+        format!(
+            "{} is, holds or lies in a data folder of siteconf: whoever may read the branch would \
+             read the service's secrets; import a folder apart from it",
+            path.display()
+        )
+    };
+    for name in [
+        "",
+        "apps",
+        "apps/data",
+        "apps/data/secrets",
+        "apps/data/blobs/00",
+        "beside/link",
+        "beside/link/incoming",
+        "beside/../apps/./data/",
+    ] {
+        let path = at(name);
+        let refused = ImportFolder::open(&path, Some(&at("apps/data"))).unwrap_err();
+        assert_eq!(refused.to_string(), refusal(&path));
+        // However the data folder is named.
+        ImportFolder::open(&path, Some(&at("beside/link"))).unwrap_err();
+    }
+    ImportFolder::open(&at("beside"), Some(&at("apps/data"))).unwrap();
+
+    // Another data folder, or a copy of one, is known by what it holds.
+    let scene = Scene::on(MemoryStore::default());
+    fs::write(at("a"), "first").unwrap();
+    let source = ImportFolder::open(outside.path(), None).unwrap();
+    let refused = scene
+        .project
+        .import(&branch("main"), &source, true, |_| {})
+        .unwrap_err();
+    assert_eq!(refused.to_string(), refusal(&at("apps/data")));
+    assert_eq!(scene.files(), [""; 0]);
+}
