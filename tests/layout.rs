@@ -13,6 +13,7 @@ mod tests {
     use siteconf::base::digest::{BodyDigests, manifest_id, node_id, object_id};
     use siteconf::base::file_path::FilePath;
     use siteconf::base::id::{BlobId, Kind, ManifestId, NodeId};
+    use siteconf::base::secret::ServerKey;
     use siteconf::manifest::digest::lines;
     use siteconf::manifest::{Draft, Editor, NodeSource, Nodes, walk};
     use siteconf::object::manifest::Manifest;
@@ -328,6 +329,18 @@ mod tests {
             DigestRecord: "digest",
             CommitRecord: "commit",
         );
+    }
+
+    #[test]
+    fn a_server_key_is_known_again_by_its_proof() {
+        let key = blake3::derive_key(block("key-context").trim_end(), &[0; 32]);
+        let proof = hex::encode(&blake3::keyed_hash(&key, b"").as_bytes()[..16]);
+        assert_eq!(
+            block("json server-key"),
+            format!("{{\"proof\":\"{proof}\"}}")
+        );
+        let key = ServerKey::parse(&"0".repeat(64)).unwrap();
+        assert_eq!(key.proof(), proof);
     }
 
     #[test]

@@ -11,6 +11,9 @@ use super::id::{Sha256, is_lower_hex};
 /// How many hexadecimal digits a secret has (specification section 8).
 pub const SECRET_DIGITS: usize = 64;
 
+/// What a key is hashed under to be known again (`objects-layout.md`, "Records").
+const KEY_PROOF_CONTEXT: &str = "siteconf 2026-11 server key proof v1";
+
 /// A secret in the clear: a token, or the value of a session cookie. It has no `Display` and no
 /// `Serialize`; who wants the text says [`Secret::reveal`].
 #[derive(Clone)]
@@ -71,6 +74,12 @@ impl ServerKey {
     /// The text for the key's file.
     pub fn reveal(&self) -> String {
         hex::encode(self.0)
+    }
+
+    /// What a store keeps to know its key again: 32 hexadecimal digits, from which the key cannot be
+    /// had.
+    pub fn proof(&self) -> String {
+        hex::encode(self.seal(KEY_PROOF_CONTEXT, b"").as_bytes())
     }
 
     /// Digests an instance id for one token: equal ids of two tokens have unequal fingerprints.

@@ -98,6 +98,10 @@ pub(super) struct ServeFlags {
     /// Longest pause in a session, in seconds [default: 3600]
     #[arg(long, value_name = "SECONDS", env = "SITECONF_SESSION_IDLE_S")]
     pub(super) session_idle_s: Option<u64>,
+    /// Go on with another server key where the store's is lost for good; tokens that are bound to
+    /// an instance are refused until they are reset
+    #[arg(long)]
+    pub(super) new_server_key: bool,
 }
 
 #[derive(Debug, Subcommand)]

@@ -2,36 +2,124 @@
 
 use std::fs;
 use std::io::ErrorKind;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
 
 use super::password::NewPassword;
 use super::{Error, Result, Streams};
 use crate::access::{Accounts, Role};
 use crate::base::secret::ServerKey;
 use crate::store::sqlite::{Folder, write_durably};
+use crate::store::{Batch, Expect, Store, Versioned};
 
 /// The account that a first start makes.
 const FIRST_ACCOUNT: &str = "admin";
 
-/// The server's key; made and kept durably when there is none yet.
+/// The record by which a store knows its key again.
+const KEY_RECORD: &str = "server-key";
+
+/// The value of [`KEY_RECORD`].
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct KeyRecord {
+    proof: String,
+}
+
+impl KeyRecord {
+    fn of(key: &ServerKey) -> Self {
+        Self { proof: key.proof() }
+    }
+}
+
+/// The key's file, and what the store knows of the key.
+pub(super) struct KeyState {
+    path: PathBuf,
+    key: Option<ServerKey>,
+    known: Option<Versioned<KeyRecord>>,
+    /// True where there is an account: then a key has been in use.
+    in_use: bool,
+}
+
+impl KeyState {
+    /// Reads both.
+    ///
+    /// # Errors
+    /// [`Error::Failed`] for a file that holds no key.
+    pub(super) fn read(folder: &Folder, store: &dyn Store, accounts: &Accounts) -> Result<Self> {
+        let path = folder.secrets().join("server-key");
+        let key = match fs::read_to_string(&path) {
+            Ok(text) => Some(ServerKey::parse(&text).ok_or_else(|| {
+                let shown = path.display();
+                Error::Failed(format!("{shown} is damaged; restore it from a backup"))
+            })?),
+            Err(e) if e.kind() == ErrorKind::NotFound => None,
+            Err(e) => return Err(Error::file("reading", path)(e)),
+        };
+        Ok(Self {
+            path,
+            key,
+            known: store.value(KEY_RECORD)?,
+            in_use: !accounts.is_empty()?,
+        })
+    }
+
+    /// What is wrong with the key, a sentence; `None` where it is the store's, or the store has none
+    /// yet.
+    pub(super) fn fault(&self) -> Option<String> {
+        let shown = self.path.display();
+        match (&self.key, &self.known) {
+            (None, known) if self.in_use || known.is_some() => {
+                Some(format!("{shown} is missing, and the store has been in use"))
+            }
+            (Some(key), Some(known)) if *known.value != KeyRecord::of(key) => {
+                Some(format!("{shown} is not the key of this store"))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// The server's key; made and kept durably when there is none yet, and made known to the store. With
+/// `renew`, another key than the store's becomes the store's.
 ///
 /// # Errors
-/// [`Error::Failed`] for a file that holds something else: a new key would forget every instance
-/// that a token is bound to.
-pub(super) fn server_key(folder: &Folder) -> Result<ServerKey> {
-    let path = folder.secrets().join("server-key");
-    match fs::read_to_string(&path) {
-        Ok(text) => ServerKey::parse(&text).ok_or_else(|| {
-            let shown = path.display();
-            Error::Failed(format!("{shown} is damaged; restore it from a backup"))
-        }),
-        Err(e) if e.kind() == ErrorKind::NotFound => {
-            let key = ServerKey::generate();
-            keep(&path, &key.reveal())?;
-            Ok(key)
+/// [`Error::Failed`] without `renew` when the key is not the store's, or lost: with another one no
+/// token that is bound to an instance would be accepted.
+pub(super) fn server_key(
+    folder: &Folder,
+    store: &dyn Store,
+    accounts: &Accounts,
+    renew: bool,
+) -> Result<ServerKey> {
+    let state = KeyState::read(folder, store, accounts)?;
+    match state.fault() {
+        Some(fault) if !renew => {
+            return Err(Error::Failed(format!(
+                "{fault}: with another key, tokens that are bound to an instance would be refused. \
+                 Restore the file from a backup; where it is lost for good, start once with \
+                 --new-server-key, and reset the instance of those tokens"
+            )));
         }
-        Err(e) => Err(Error::file("reading", path)(e)),
+        Some(fault) => tracing::warn!(
+            "{fault}; it has another one now, and tokens that are bound to an instance are refused \
+             until they are reset"
+        ),
+        None => {}
     }
+    let key = if let Some(key) = state.key {
+        key
+    } else {
+        let key = ServerKey::generate();
+        keep(&state.path, &key.reveal())?;
+        key
+    };
+    let record = KeyRecord::of(&key);
+    if state.known.is_none_or(|known| *known.value != record) {
+        let mut batch = Batch::default();
+        batch.write(KEY_RECORD.to_owned(), Expect::Anything, &record);
+        store.commit(batch)?;
+    }
+    Ok(key)
 }
 
 /// Makes the account `admin` where there is no account, and says its password once.

@@ -118,7 +118,7 @@ fn dispatch(cli: Cli, streams: &mut Streams<'_>) -> Result<Outcome> {
     }
     let fine = |()| Outcome::Fine;
     match cli.command {
-        Command::Serve(_) => serve::serve(&settings, streams).map(fine),
+        Command::Serve(flags) => serve::serve(&settings, flags.new_server_key, streams).map(fine),
         Command::User(command) => {
             user::run(command, &Opened::beside(&settings)?, streams).map(fine)
         }

@@ -22,7 +22,9 @@ use crate::store::sqlite::SqliteStore;
 
 /// Serves until SIGTERM or Ctrl-C, then answers what is in flight. A second signal ends the process
 /// at once, with exit code 1.
-pub(super) fn serve(settings: &Settings, streams: &mut Streams<'_>) -> Result<()> {
+///
+/// `renew_key` is as for [`first_start::server_key`].
+pub(super) fn serve(settings: &Settings, renew_key: bool, streams: &mut Streams<'_>) -> Result<()> {
     let _rest_of_log = log::of_service(settings.log.as_deref())?;
     let address = resolve(&settings.listen)?;
     // Nobody else reads what lies in the folder.
@@ -33,9 +35,10 @@ pub(super) fn serve(settings: &Settings, streams: &mut Streams<'_>) -> Result<()
     let folder = store.data_folder().clone();
     let store: Arc<dyn Store> = Arc::new(RecordCache::new(store));
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-    let repository = Projects::new(store, Arc::clone(&clock));
-    let key = first_start::server_key(&folder)?;
-    first_start::first_account(&folder, &Accounts::new(&repository), streams)?;
+    let repository = Projects::new(Arc::clone(&store), Arc::clone(&clock));
+    let accounts = Accounts::new(&repository);
+    let key = first_start::server_key(&folder, &*store, &accounts, renew_key)?;
+    first_start::first_account(&folder, &accounts, streams)?;
     let gate = Gate::new(repository, key, settings.sessions);
     let server = Server::new(gate, clock, http_settings(settings));
 

@@ -9,6 +9,8 @@ use std::process::ExitCode;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use super::first_start::server_key;
+use super::opened::Opened;
 use super::{Streams, run_on};
 use crate::store::sqlite::SqliteStore;
 
@@ -28,7 +30,11 @@ pub(super) struct Ran {
 impl Desk {
     pub(super) fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        drop(SqliteStore::open_locked(&folder.path().join("data")).unwrap());
+        let store = SqliteStore::open_locked(&folder.path().join("data")).unwrap();
+        let Opened {
+            store, accounts, ..
+        } = Opened::of(store);
+        server_key(store.data_folder(), &*store, &accounts, false).unwrap();
         Self { folder }
     }
 

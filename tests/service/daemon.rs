@@ -61,8 +61,15 @@ impl Daemon {
 
     /// Kills it where it stands, and starts it again.
     pub(crate) fn kill_and_restart(&mut self) {
+        self.kill_and_restart_with(&[]);
+    }
+
+    /// The same, with more flags.
+    pub(crate) fn kill_and_restart_with(&mut self, flags: &[&str]) {
         self.kill();
-        (self.process, self.output, self.address) = launch(serve(&self.data()));
+        let mut command = serve(&self.data());
+        command.args(flags);
+        (self.process, self.output, self.address) = launch(command);
     }
 
     /// Asks it to stop, and waits until it has.

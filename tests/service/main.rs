@@ -20,4 +20,6 @@ mod planted;
 #[cfg(test)]
 mod readme;
 #[cfg(test)]
+mod server_key;
+#[cfg(test)]
 mod writers;

@@ -9,6 +9,7 @@ use super::shown::{digests_of, fault_of};
 use super::{outcome, records};
 use crate::base::digest::object_id;
 use crate::base::id::{BlobId, Kind, ObjectId};
+use crate::cli::first_start::KeyState;
 use crate::cli::opened::Opened;
 use crate::cli::output;
 use crate::cli::progress::Progress;
@@ -89,6 +90,10 @@ impl Check<'_> {
         let deep = self.report.deep;
         let of_records = records::findings(self.opened, deep, progress)?;
         self.report.findings.extend(of_records);
+        let (folder, accounts) = (store.data_folder(), &self.opened.accounts);
+        let key = KeyState::read(folder, &**store, accounts);
+        let fault = key.map_or_else(|e| Some(e.to_string()), |key| key.fault());
+        self.report.findings.extend(fault);
         let files = self.files();
         let mut checker = Checker::new(self.opened.repository.nodes());
         self.states(&mut checker, progress)?;
