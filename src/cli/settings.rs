@@ -1,8 +1,12 @@
 //! Settings: flag over environment over file over default.
 
-use std::fs;
+use std::fs::OpenOptions;
+use std::io;
+use std::io::Read;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
+use rustix::fs::OFlags;
 use serde::Deserialize;
 
 use super::args::{Common, ServeFlags};
@@ -59,8 +63,8 @@ impl Settings {
     /// Puts together what was said where. Flags and environment come merged, by clap.
     ///
     /// # Errors
-    /// [`Error::Usage`] for a file with an unknown or malformed setting, and for a value that cannot
-    /// be; [`Error::File`] when the file cannot be read.
+    /// [`Error::Usage`] for a file that cannot be read or has an unknown or malformed setting, and for
+    /// a value that cannot be.
     pub(super) fn gather(common: Common, flags: ServeFlags) -> Result<Self> {
         let file = match &common.config {
             Some(path) => Written::read(path)?,
@@ -122,12 +126,26 @@ impl Settings {
 
 impl Written {
     fn read(path: &Path) -> Result<Self> {
-        let meta = fs::metadata(path).map_err(Error::file("reading", path))?;
-        if meta.len() > FILE_BYTES_MAX {
-            let reason = format!("{} is too long for a file of settings", path.display());
-            return Err(Error::Usage(reason));
+        let refuse = |reason: &str| Error::Usage(format!("{}: {reason}", path.display()));
+        // Without waiting: a pipe would, for somebody who writes into it.
+        let nonblock = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or(0);
+        let opened = OpenOptions::new()
+            .read(true)
+            .custom_flags(nonblock)
+            .open(path);
+        let unreadable = |e: io::Error| refuse(&format!("it cannot be read: {e}"));
+        let file = opened.map_err(unreadable)?;
+        if !file.metadata().map_err(unreadable)?.is_file() {
+            return Err(refuse("a file of settings must be a regular file"));
         }
-        let text = fs::read_to_string(path).map_err(Error::file("reading", path))?;
+        let mut text = String::new();
+        let mut bounded = file.take(FILE_BYTES_MAX + 1);
+        bounded.read_to_string(&mut text).map_err(unreadable)?;
+        if text.len() as u64 > FILE_BYTES_MAX {
+            return Err(refuse(&format!(
+                "it is longer than {FILE_BYTES_MAX} bytes, too long for a file of settings"
+            )));
+        }
         toml::from_str(&text).map_err(|e| {
             let reason = format!("{}: {}", path.display(), e.to_string().trim_end());
             Error::Usage(reason)
@@ -164,6 +182,10 @@ fn is_base_url(url: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
+    use rustix::fs::{CWD, FileType, Mode, mknodat};
+
     use super::*;
 
     fn written(text: &str) -> (tempfile::TempDir, Common) {
@@ -237,6 +259,46 @@ mod tests {
                 log: Some("debug".into()),
             }
         );
+    }
+
+    #[test]
+    fn only_a_small_regular_file_is_read() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        mknodat(CWD, at("pipe"), FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+        fs::write(at("longest"), "#".repeat(64 << 10)).unwrap();
+        fs::write(at("huge"), "#".repeat((64 << 10) + 1)).unwrap();
+        fs::write(at("binary"), [0xff]).unwrap();
+        let read = |path: PathBuf| {
+            let common = Common {
+                config: Some(path),
+                ..Common::default()
+            };
+            Settings::gather(common, ServeFlags::default())
+        };
+        let irregular = "a file of settings must be a regular file";
+        for (path, reason) in [
+            (at("pipe"), irregular),
+            ("/dev/zero".into(), irregular),
+            (at(""), irregular),
+            (
+                at("huge"),
+                "it is longer than 65536 bytes, too long for a file of settings",
+            ),
+            (
+                at("absent"),
+                "it cannot be read: No such file or directory (os error 2)",
+            ),
+            (
+                at("binary"),
+                "it cannot be read: stream did not contain valid UTF-8",
+            ),
+        ] {
+            let refused = read(path.clone()).unwrap_err();
+            assert!(matches!(refused, Error::Usage(_)), "{refused:?}");
+            assert_eq!(refused.to_string(), format!("{}: {reason}", path.display()));
+        }
+        read(at("longest")).unwrap();
     }
 
     #[test]
