@@ -6,7 +6,7 @@ use super::account::Account;
 use super::error::{Error, Result};
 use super::keys;
 use super::password::PasswordHash;
-use super::records::{Records, retry_on_conflict};
+use super::records::Records;
 use super::rights::role::Role;
 use super::session_records;
 use crate::base::account_name::AccountName;
@@ -48,7 +48,7 @@ impl Accounts {
         for role in roles {
             add(&mut given, role);
         }
-        retry_on_conflict(|| {
+        self.records.retry_on_conflict(|| {
             if self.number_of(name.as_str())?.is_some() {
                 return Err(Error::invalid(format!("the user name \"{name}\" is taken")));
             }
@@ -136,7 +136,7 @@ impl Accounts {
     /// Writes an account's record after a change to it. A change of the generation takes the sessions'
     /// records with it; they would not count any more.
     fn change(&self, name: &str, change: impl Fn(&mut Account)) -> Result<()> {
-        retry_on_conflict(|| {
+        self.records.retry_on_conflict(|| {
             let kept = self.kept_by_name(name)?;
             let mut account = Account::clone(&kept.value);
             change(&mut account);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::de::DeserializeOwned;
 
 use super::error::{Error, Result};
-use crate::base::limits::COMMIT_ATTEMPTS_MAX;
+use crate::store::retry::Attempts;
 use crate::store::{Batch, Store, StoreError, Versioned};
 
 /// The records of this layer.
@@ -60,18 +60,20 @@ impl Records {
             tracing::debug!(%error, "{what} was not written");
         }
     }
-}
 
-/// Repeats an attempt whose commit found that a record had changed since it was read.
-///
-/// # Errors
-/// [`StoreError::Busy`] after [`COMMIT_ATTEMPTS_MAX`] such conflicts.
-pub(super) fn retry_on_conflict<T>(mut attempt: impl FnMut() -> Result<T>) -> Result<T> {
-    for _ in 0..COMMIT_ATTEMPTS_MAX {
-        match attempt() {
-            Err(Error::Store(StoreError::Conflict { .. })) => {}
-            outcome => return outcome,
+    /// Repeats an attempt whose commit found that a record had changed since it was read.
+    ///
+    /// # Errors
+    /// Those of [`Attempts::lost`].
+    pub(super) fn retry_on_conflict<T>(&self, mut attempt: impl FnMut() -> Result<T>) -> Result<T> {
+        let mut attempts = Attempts::default();
+        loop {
+            match attempt() {
+                Err(Error::Store(StoreError::Conflict { key })) => {
+                    attempts.lost(self.store.as_ref(), &key)?;
+                }
+                outcome => return outcome,
+            }
         }
     }
-    Err(StoreError::Busy.into())
 }

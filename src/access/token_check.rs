@@ -5,7 +5,6 @@ use std::sync::Arc;
 use super::account::Account;
 use super::error::{Error, Result, UNAUTHORIZED};
 use super::keys;
-use super::records::retry_on_conflict;
 use super::rights::permission::Permissions;
 use super::token::{Token, TokenOfDigest, TokenView};
 use super::tokens::Tokens;
@@ -60,7 +59,7 @@ impl Tokens {
         secret: &Secret,
         instance: Option<&[u8]>,
     ) -> Result<TokenHolder> {
-        retry_on_conflict(|| {
+        self.records.retry_on_conflict(|| {
             let now = self.clock.now();
             let (kept, owner) = self.known(secret, now)?;
             let mut token = Arc::clone(&kept.value);

@@ -6,7 +6,7 @@ use super::account::Account;
 use super::accounts::Accounts;
 use super::error::{Error, Result};
 use super::keys;
-use super::records::{Records, retry_on_conflict};
+use super::records::Records;
 use super::token::{NewToken, Token, TokenChange, TokenOfDigest, TokenView, check_token_name};
 use super::token_scope::Scope;
 use crate::base::clock::Clock;
@@ -62,7 +62,7 @@ impl Tokens {
             created_at: self.clock.now(),
             last_used_at: None,
         };
-        retry_on_conflict(|| {
+        self.records.retry_on_conflict(|| {
             let mut batch = Batch::default();
             // Read before the tokens are counted: a token made meanwhile moves it, and the commit
             // is refused.
@@ -110,7 +110,7 @@ impl Tokens {
         let repos = change.repos.as_deref();
         let scope = repos.map(|repos| Scope::parse(repos, account, &self.projects));
         let scope = scope.transpose()?;
-        retry_on_conflict(|| {
+        self.records.retry_on_conflict(|| {
             let kept = self.kept(account, id)?.ok_or(Error::NoSuchToken)?;
             let mut token = Token::clone(&kept.value);
             token.apply(change, scope.as_ref());
@@ -127,7 +127,7 @@ impl Tokens {
     /// # Errors
     /// [`Error::NoSuchToken`].
     pub fn revoke(&self, account: &Account, id: &str) -> Result<()> {
-        retry_on_conflict(|| {
+        self.records.retry_on_conflict(|| {
             let kept = self.kept(account, id)?.ok_or(Error::NoSuchToken)?;
             let mut batch = Batch::default();
             let key = keys::token(account.number, kept.value.number);

@@ -102,6 +102,9 @@ pub(super) struct ServeFlags {
     /// an instance are refused until they are reset
     #[arg(long)]
     pub(super) new_server_key: bool,
+    /// Longest wait of a stop for what is in flight, in seconds [default: 30]
+    #[arg(long, value_name = "SECONDS", env = "SITECONF_SHUTDOWN_S")]
+    pub(super) shutdown_s: Option<u64>,
 }
 
 #[derive(Debug, Subcommand)]

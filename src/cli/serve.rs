@@ -3,12 +3,18 @@
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::thread;
+use std::time::Duration;
 
 use rustix::fs::Mode;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit, umask};
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+use signal_hook::{flag, low_level};
 use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Runtime};
-use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::oneshot;
 
 use super::settings::Settings;
 use super::{Error, Result, Streams, first_start, log};
@@ -20,12 +26,15 @@ use crate::store::Store;
 use crate::store::record_cache::RecordCache;
 use crate::store::sqlite::SqliteStore;
 
-/// Serves until SIGTERM or Ctrl-C, then answers what is in flight. A second signal ends the process
-/// at once, with exit code 1.
+/// The exit code of a stop that did not wait for everything in flight.
+const CUT_OFF: i32 = 1;
+
+/// Serves until SIGTERM or Ctrl-C, then answers what is in flight. After `shutdown_s` seconds, and at
+/// a second signal, the process ends with exit code 1.
 ///
 /// `renew_key` is as for [`first_start::server_key`].
 pub(super) fn serve(settings: &Settings, renew_key: bool, streams: &mut Streams<'_>) -> Result<()> {
-    let _rest_of_log = log::of_service(settings.log.as_deref())?;
+    let rest_of_log = log::of_service(settings.log.as_deref())?;
     let address = resolve(&settings.listen)?;
     // Nobody else reads what lies in the folder.
     umask(Mode::RWXG | Mode::RWXO);
@@ -43,9 +52,10 @@ pub(super) fn serve(settings: &Settings, renew_key: bool, streams: &mut Streams<
     let server = Server::new(gate, clock, http_settings(settings));
 
     let runtime = runtime()?;
+    let limit = Duration::from_secs(settings.shutdown_s);
+    let stop = watch_signals(limit, rest_of_log.clone())
+        .map_err(|e| Error::Failed(format!("watching for signals: {e}")))?;
     runtime.block_on(async {
-        let failed = |e| Error::Failed(format!("watching for signals: {e}"));
-        let mut stops = Stops::watch().map_err(failed)?;
         let listener = bind(address).await?;
         let address = listener.local_addr().map_err(cannot_listen(address))?;
         writeln!(streams.out, "listening on http://{address}")?;
@@ -53,17 +63,50 @@ pub(super) fn serve(settings: &Settings, renew_key: bool, streams: &mut Streams<
         tracing::info!(%address, data = %settings.data.display(), "serving");
 
         let stop = async {
-            stops.next().await;
-            tracing::info!("stopping; a second signal ends at once");
-            tokio::spawn(async move {
-                stops.next().await;
-                end_at_once();
-            });
+            // The sender has nothing to send: that it is gone is the word.
+            drop(stop.await);
+            tracing::info!(
+                shutdown_s = limit.as_secs(),
+                "stopping; a second signal ends at once"
+            );
         };
         server.run(listener, stop).await;
-        tracing::info!("stopped");
-        Ok(())
-    })
+        Ok::<_, Error>(())
+    })?;
+    // Waits for work whose client has left, and for the store.
+    drop(runtime);
+    tracing::info!("stopped");
+    Ok(())
+}
+
+/// What is given ends with the first SIGTERM or Ctrl-C. From then on the process has until the limit,
+/// or until a second signal, whatever hangs in it.
+fn watch_signals(limit: Duration, rest_of_log: log::Rest) -> io::Result<oneshot::Receiver<()>> {
+    let stopping = Arc::new(AtomicBool::new(false));
+    for signal in [SIGTERM, SIGINT] {
+        // In this order: the first signal finds the mark not yet set. Both act in the handler itself,
+        // so the second signal needs no thread of ours.
+        flag::register_conditional_shutdown(signal, CUT_OFF, Arc::clone(&stopping))?;
+        flag::register(signal, Arc::clone(&stopping))?;
+    }
+    let mut signals = Signals::new([SIGTERM, SIGINT])?;
+    let (stop, stopped) = oneshot::channel::<()>();
+    let watch = move || {
+        signals.forever().next();
+        drop(stop);
+        thread::sleep(limit);
+        tracing::warn!(
+            shutdown_s = limit.as_secs(),
+            "the time for a stop is over; ending with requests in flight"
+        );
+        drop(rest_of_log);
+        // Not through the end of `main`, which waits for what hangs. The store survives a kill.
+        low_level::exit(CUT_OFF);
+    };
+    thread::Builder::new()
+        .name("stop".to_owned())
+        .spawn(watch)?;
+    Ok(stopped)
 }
 
 fn http_settings(settings: &Settings) -> HttpSettings {
@@ -121,34 +164,4 @@ fn raise_open_files() {
     if let Err(e) = setrlimit(Resource::Nofile, raised) {
         tracing::warn!(error = %e, "the limit of open files stays as it is");
     }
-}
-
-/// The signals that ask for an end.
-struct Stops {
-    terminate: Signal,
-    interrupt: Signal,
-}
-
-impl Stops {
-    fn watch() -> io::Result<Self> {
-        Ok(Self {
-            terminate: signal(SignalKind::terminate())?,
-            interrupt: signal(SignalKind::interrupt())?,
-        })
-    }
-
-    async fn next(&mut self) {
-        tokio::select! {
-            _ = self.terminate.recv() => {}
-            _ = self.interrupt.recv() => {}
-        }
-    }
-}
-
-#[expect(
-    clippy::exit,
-    reason = "who asks twice does not want to wait for anything; the store survives a kill"
-)]
-fn end_at_once() {
-    std::process::exit(1);
 }

@@ -12,7 +12,7 @@ use serde::Deserialize;
 use super::args::{Common, ServeFlags};
 use super::{Error, Result};
 use crate::access::SessionLifetimes;
-use crate::base::limits::{ARCHIVE_BYTES_MAX_DEFAULT, FILE_BYTES_MAX_DEFAULT};
+use crate::base::limits::{ARCHIVE_BYTES_MAX_DEFAULT, FILE_BYTES_MAX_DEFAULT, SHUTDOWN_S_DEFAULT};
 use crate::http::Network;
 
 const DATA: &str = "./siteconf-data";
@@ -39,6 +39,8 @@ pub(super) struct Settings {
     pub(super) file_bytes_max: u64,
     /// How long a session counts.
     pub(super) sessions: SessionLifetimes,
+    /// How long a stop waits for what is in flight, in seconds.
+    pub(super) shutdown_s: u64,
     /// What is logged, if anything was said about it.
     pub(super) log: Option<String>,
 }
@@ -56,6 +58,7 @@ struct Written {
     file_bytes_max: Option<u64>,
     session_absolute_s: Option<u64>,
     session_idle_s: Option<u64>,
+    shutdown_s: Option<u64>,
     log: Option<String>,
 }
 
@@ -102,6 +105,10 @@ impl Settings {
                     .or(file.session_idle_s)
                     .unwrap_or(usual.idle_s),
             },
+            shutdown_s: flags
+                .shutdown_s
+                .or(file.shutdown_s)
+                .unwrap_or(SHUTDOWN_S_DEFAULT),
             log: common.log.or(file.log),
         };
         settings.check()?;
@@ -224,6 +231,7 @@ mod tests {
                     absolute_s: 43_200,
                     idle_s: 3600,
                 },
+                shutdown_s: 30,
                 log: None,
             }
         );
@@ -235,7 +243,7 @@ mod tests {
             "data = \"/srv/a\"\nlisten = \"[::]:80\"\nexternal_url = \"https://conf.example/\"\n\
              root_mount = true\ntrusted_proxies = [\"10.0.0.0/8\", \"::1\"]\n\
              archive_bytes_max = 12\nfile_bytes_max = 10\nsession_absolute_s = 20\nsession_idle_s = 30\n\
-             log = \"debug\"\n",
+             shutdown_s = 40\nlog = \"debug\"\n",
         );
         common.data = Some("/srv/b".into());
         let flags = ServeFlags {
@@ -256,6 +264,7 @@ mod tests {
                     absolute_s: 20,
                     idle_s: 30,
                 },
+                shutdown_s: 40,
                 log: Some("debug".into()),
             }
         );

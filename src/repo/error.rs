@@ -79,9 +79,15 @@ impl Error {
         Self::NotFound { what }
     }
 
-    /// True if a record was not as the commit expected.
-    pub(super) fn is_conflict(&self) -> bool {
-        matches!(self, Self::Store(error) if matches!(**error, StoreError::Conflict { .. }))
+    /// The record that was not as the commit expected, if that is the error.
+    pub(super) fn conflict(&self) -> Option<&str> {
+        match self {
+            Self::Store(error) => match &**error {
+                StoreError::Conflict { key } => Some(key),
+                _ => None,
+            },
+            _ => None,
+        }
     }
 
     /// It cannot be done as asked.

@@ -11,6 +11,7 @@ pub mod memory;
 pub mod objects;
 pub mod record_cache;
 pub mod records;
+pub mod retry;
 pub mod sqlite;
 
 use std::fmt;

@@ -7,8 +7,8 @@ use std::sync::{Arc, OnceLock};
 use bytes::Bytes;
 use serde::de::DeserializeOwned;
 
+use super::retry::Attempts;
 use super::{Batch, Expect, Result, Scan, Store, StoreError, Version};
-use crate::base::limits::COMMIT_ATTEMPTS_MAX;
 
 /// A mutable value under an ordered key.
 #[derive(Clone)]
@@ -149,21 +149,21 @@ impl dyn Store + '_ {
     /// again.
     ///
     /// # Errors
-    /// [`StoreError::Busy`] after [`COMMIT_ATTEMPTS_MAX`] such conflicts.
+    /// Those of [`Attempts::lost`].
     pub fn commit_prepared<T, E: From<StoreError>>(
         &self,
         mut prepare: impl FnMut(&mut Batch) -> std::result::Result<T, E>,
     ) -> std::result::Result<T, E> {
-        for _ in 0..COMMIT_ATTEMPTS_MAX {
+        let mut attempts = Attempts::default();
+        loop {
             let mut batch = Batch::default();
             let outcome = prepare(&mut batch)?;
             match self.commit(batch) {
                 Ok(_) => return Ok(outcome),
-                Err(StoreError::Conflict { .. }) => {}
+                Err(StoreError::Conflict { key }) => attempts.lost(self, &key)?,
                 Err(other) => return Err(other.into()),
             }
         }
-        Err(StoreError::Busy.into())
     }
 
     /// Takes the next number of a counter as part of the batch: of two batches that took the same

@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex};
 
 use siteconf::base::id::{Kind, ObjectId};
 use siteconf::store::{
-    Batch, Record, Result, Scan, Staging, Store, StoreError, StoredObject, Version,
+    Batch, Expect, Record, RecordWrite, Result, Scan, Staging, Store, StoreError, StoredObject,
+    Version,
 };
 
 type Act = Box<dyn FnOnce() + Send>;
@@ -25,7 +26,7 @@ impl Meddler {
         self.acts.lock().unwrap().insert(0, Box::new(act));
     }
 
-    /// From now on finds every record changed that a commit is about.
+    /// From now on changes a record of every commit right before it.
     pub(crate) fn conflict_for_ever(&self) {
         self.conflicts.store(true, Ordering::Relaxed);
     }
@@ -72,6 +73,15 @@ impl<S: Store> Store for Meddled<S> {
             && let Some(write) = batch.writes.first()
         {
             let key = write.key.clone();
+            if let Some(record) = self.store.record(&key)? {
+                let mut change = Batch::default();
+                change.writes.push(RecordWrite {
+                    key: key.clone(),
+                    expect: Expect::Anything,
+                    value: Some(record.value.clone()),
+                });
+                self.store.commit(change)?;
+            }
             return Err(StoreError::Conflict { key });
         }
         let ahead = batch.writes.is_empty()

@@ -22,4 +22,6 @@ mod readme;
 #[cfg(test)]
 mod server_key;
 #[cfg(test)]
+mod stopping;
+#[cfg(test)]
 mod writers;

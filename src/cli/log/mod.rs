@@ -49,7 +49,7 @@ pub(super) fn of_service(filter: Option<&str>) -> Result<Rest> {
 }
 
 /// Lines that wait to be written. Dropped, it gives them a second.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Rest(Arc<Queue>);
 
 impl Drop for Rest {

@@ -7,12 +7,12 @@ use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::JoinSet;
-use tokio::time::{sleep, timeout};
+use tokio::time::sleep;
 
 use super::connection;
 use crate::access::Gate;
 use crate::base::clock::Clock;
-use crate::base::limits::{CONNECTIONS_MAX, STOP_WAIT_S_MAX};
+use crate::base::limits::CONNECTIONS_MAX;
 use crate::http::service::Service;
 use crate::http::settings::HttpSettings;
 
@@ -33,12 +33,13 @@ impl Server {
         }
     }
 
-    /// Accepts and serves connections until `shutdown` ends, then waits for what is in flight.
-    /// Returns true when everything in flight was answered, false when time ran out.
+    /// Accepts and serves connections until `shutdown` ends, and returns when everything in flight was
+    /// answered.
     ///
     /// # Limits
-    /// At most 10,000 connections; more wait in the listener's backlog. A stop waits 30 seconds.
-    pub async fn run(self, listener: TcpListener, shutdown: impl Future<Output = ()>) -> bool {
+    /// At most 10,000 connections; more wait in the listener's backlog. How long the end may take is for
+    /// the caller to bound.
+    pub async fn run(self, listener: TcpListener, shutdown: impl Future<Output = ()>) {
         let room = Arc::new(Semaphore::new(CONNECTIONS_MAX));
         let (stop, stopping) = watch::channel(false);
         let mut connections = JoinSet::new();
@@ -70,15 +71,7 @@ impl Server {
         }
         drop(listener);
         stop.send_replace(true);
-        let all = async { while connections.join_next().await.is_some() {} };
-        let in_time = timeout(Duration::from_secs(STOP_WAIT_S_MAX), all)
-            .await
-            .is_ok();
-        if !in_time {
-            tracing::warn!(left = connections.len(), "stopping with requests in flight");
-        }
-        connections.shutdown().await;
-        in_time
+        while connections.join_next().await.is_some() {}
     }
 }
 

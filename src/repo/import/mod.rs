@@ -60,7 +60,7 @@ impl ProjectWriter {
             let prepared = PreparedImport::new(self.projects.nodes(), head, &imported.content)?;
             match self.submit(branch, Change::Import(prepared)) {
                 // The branch has changed by too much to be applied while other saves wait.
-                Err(error) if error.is_conflict() => {}
+                Err(error) if error.conflict().is_some() => {}
                 Err(error) => return Err(error),
                 Ok(done) => {
                     return Ok(ImportReport {

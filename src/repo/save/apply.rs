@@ -3,7 +3,6 @@
 use super::{BatchAction, Change, Condition, Job, Outcome};
 use crate::base::file_path::FilePath;
 use crate::base::id::ManifestId;
-use crate::base::limits::COMMIT_ATTEMPTS_MAX;
 use crate::base::snapshot_version::SnapshotVersion;
 use crate::manifest::lookup;
 use crate::manifest::lookup::{Found, Place};
@@ -14,21 +13,30 @@ use crate::object::node::FileEntry;
 use crate::object::record::{BranchRecord, LastChange, Operation, ParentRecord, SnapshotRecord};
 use crate::repo::upload::NewFile;
 use crate::repo::{Branch, Error, FileDifference, Missing, Project, Result, diff};
+use crate::store::retry::Attempts;
 use crate::store::{Batch, Expect, StoreError};
 
 /// Makes the changes in order and in one commit. Returns an outcome for each: one that is refused does
 /// not touch the others.
 pub(in crate::repo) fn run(project: &Project, branch: u64, jobs: &[Job]) -> Vec<Result<Outcome>> {
     let refuse = |error: Error| jobs.iter().map(|_| Err(error.clone())).collect();
-    for _ in 0..COMMIT_ATTEMPTS_MAX {
-        match attempt(project, branch, jobs) {
+    let mut attempts = Attempts::default();
+    loop {
+        let error = match attempt(project, branch, jobs) {
             Ok(outcomes) => return outcomes,
-            // Another process moved the head: read it again and repeat.
-            Err(error) if error.is_conflict() => {}
-            Err(error) => return refuse(error),
+            Err(error) => error,
+        };
+        let Some(key) = error.conflict() else {
+            return refuse(error);
+        };
+        // Another process moved the head: read it again and repeat.
+        let again = attempts.lost(project.projects.store().as_ref(), key);
+        if let Err(error) = again {
+            let branch = key::branch(project.number(), branch);
+            tracing::error!(%branch, %error, "the branch cannot be saved to");
+            return refuse(error.into());
         }
     }
-    refuse(StoreError::Busy.into())
 }
 
 fn attempt(project: &Project, branch: u64, jobs: &[Job]) -> Result<Vec<Result<Outcome>>> {

@@ -1,0 +1,180 @@
+//! Stops, whatever hangs, and saves that can never succeed.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::process::{Child, ChildStderr, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use rusqlite::Connection;
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::client::Client;
+use crate::daemon::{Daemon, file, serve};
+
+const BYTES: &str = "application/octet-stream";
+
+/// A daemon whose log is read here.
+struct Logged {
+    process: Child,
+    address: SocketAddr,
+    log: BufReader<ChildStderr>,
+}
+
+impl Logged {
+    fn start(store: &tempfile::TempDir, flags: &[&str]) -> Self {
+        let mut process = serve(&store.path().join("data"))
+            .args(["--log", "info"])
+            .args(flags)
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        BufReader::new(process.stdout.take().unwrap())
+            .read_line(&mut line)
+            .unwrap();
+        let address = line
+            .trim_end()
+            .strip_prefix("listening on http://")
+            .unwrap();
+        Self {
+            address: address.parse().unwrap(),
+            log: BufReader::new(process.stderr.take().unwrap()),
+            process,
+        }
+    }
+
+    fn signal(&self, signal: Signal) {
+        let id = Pid::from_raw(self.process.id().try_into().unwrap()).unwrap();
+        kill_process(id, signal).unwrap();
+    }
+
+    /// Reads the log up to a line with this text.
+    fn wait_for(&mut self, text: &str) {
+        let found = self
+            .log
+            .by_ref()
+            .lines()
+            .find(|line| line.as_ref().unwrap().contains(text));
+        assert!(found.is_some(), "the log ended without \"{text}\"");
+    }
+
+    /// How it ended, and the rest of its log.
+    fn end(mut self) -> (ExitStatus, String) {
+        let status = self.process.wait().unwrap();
+        let mut rest = String::new();
+        self.log.read_to_string(&mut rest).unwrap();
+        (status, rest)
+    }
+
+    /// Begins to save a file: returns when the daemon has asked for the bytes, and has got them.
+    fn begin_save(&self, credential: &str) -> TcpStream {
+        let mut stream = TcpStream::connect(self.address).unwrap();
+        let target = file("held");
+        let head = format!(
+            "PUT {target} HTTP/1.1\r\nHost: {}\r\n{credential}Content-Length: 1\r\n\
+             Expect: 100-continue\r\n\r\n",
+            self.address
+        );
+        stream.write_all(head.as_bytes()).unwrap();
+        let mut told = [0; 25];
+        stream.read_exact(&mut told).unwrap();
+        assert_eq!(&told, b"HTTP/1.1 100 Continue\r\n\r\n");
+        stream.write_all(b"x").unwrap();
+        stream
+    }
+}
+
+impl Drop for Logged {
+    fn drop(&mut self) {
+        // It may have ended.
+        drop(self.process.kill());
+        drop(self.process.wait());
+    }
+}
+
+/// A store with a project and a branch that has one snapshot, and the credential of its owner.
+fn store() -> (tempfile::TempDir, String) {
+    let folder = tempfile::tempdir().unwrap();
+    let mut daemon = Daemon::start();
+    let mut admin = daemon.admin();
+    Daemon::make_project(&mut admin);
+    for number in 0..3 {
+        let saved = admin.attempt("PUT", &file(&format!("{number}")), BYTES, b"x");
+        assert_eq!(saved.unwrap().status, 201);
+    }
+    daemon.kill();
+    std::fs::rename(daemon.data(), folder.path().join("data")).unwrap();
+    (folder, admin.credential)
+}
+
+fn database(store: &tempfile::TempDir) -> Connection {
+    Connection::open(store.path().join("data/store.db")).unwrap()
+}
+
+/// The number of the last snapshot in a branch record, too small by one flipped bit.
+#[test]
+fn a_branch_that_contradicts_its_snapshots_refuses_saves_and_the_stop_is_quick() {
+    let (store, owner) = store();
+    let flipped = database(&store).execute(
+        "UPDATE record SET value = CAST(replace(CAST(value AS TEXT), '\"snapshots\":3', '\"snapshots\":1') AS BLOB)
+         WHERE key = 'branch/00000001/00000001' AND instr(value, '\"snapshots\":3') > 0",
+        [],
+    );
+    assert_eq!(flipped.unwrap(), 1);
+    let mut daemon = Logged::start(&store, &[]);
+    let mut client = Client::new(daemon.address, &owner);
+    for _ in 0..2 {
+        let refused = client.attempt("PUT", &file("new"), BYTES, b"x").unwrap();
+        assert_eq!(
+            (refused.status, refused.json()["message"].as_str()),
+            (500, Some("internal error; see the log under X-Request-Id"))
+        );
+    }
+    daemon.wait_for("branch/00000001/00000001");
+    daemon.signal(Signal::TERM);
+    let (status, log) = daemon.end();
+    assert_eq!(status.code(), Some(0), "{log}");
+    assert!(log.contains("stopped"), "{log}");
+}
+
+#[test]
+fn a_stop_ends_after_its_limit_whatever_a_save_waits_for() {
+    let (store, owner) = store();
+    let daemon = Logged::start(&store, &["--shutdown-s", "1"]);
+    let other = database(&store);
+    // Saves of the daemon wait ten seconds for it.
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let _held = daemon.begin_save(&owner);
+    let asked = Instant::now();
+    daemon.signal(Signal::TERM);
+    let (status, log) = daemon.end();
+    assert_eq!(status.code(), Some(1), "{log}");
+    assert!(
+        asked.elapsed() < Duration::from_secs(9),
+        "{:?}",
+        asked.elapsed()
+    );
+    assert!(log.contains("the time for a stop is over"), "{log}");
+}
+
+#[test]
+fn a_second_signal_ends_at_once_whatever_hangs() {
+    for second in [Signal::TERM, Signal::INT] {
+        let (store, owner) = store();
+        let mut daemon = Logged::start(&store, &[]);
+        let other = database(&store);
+        other.execute_batch("BEGIN IMMEDIATE").unwrap();
+        let _held = daemon.begin_save(&owner);
+        let asked = Instant::now();
+        daemon.signal(Signal::TERM);
+        daemon.wait_for("stopping; a second signal ends at once");
+        daemon.signal(second);
+        let (status, log) = daemon.end();
+        assert_eq!(status.code(), Some(1), "{log}");
+        assert!(
+            asked.elapsed() < Duration::from_secs(9),
+            "{:?}",
+            asked.elapsed()
+        );
+    }
+}
