@@ -14,7 +14,7 @@ mod common;
 
 use common::{Bench, Layout, body};
 use criterion::{Criterion, criterion_group, criterion_main};
-use siteconf::repo::{BatchAction, diff};
+use siteconf::repo::{BatchAction, Condition, diff};
 
 const FILES: u64 = 1_000_000;
 
@@ -31,7 +31,7 @@ fn comparing(criterion: &mut Criterion) {
         bench.project.create_branch(&name, Some("main")).unwrap();
         let update = |number| {
             let path = Layout::Spread.path(number * (FILES / changes));
-            BatchAction::Update(path, bench.file(&body(number, 64)))
+            BatchAction::Update(path, bench.file(&body(number, 64)), Condition::None)
         };
         let after = bench
             .project

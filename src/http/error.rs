@@ -105,6 +105,14 @@ impl Error {
         Self::Malformed(reason.to_owned())
     }
 
+    /// A condition cannot hold of what has no entity tag, or is about to be made.
+    pub(super) fn precondition() -> Self {
+        Self::Repo(repo::Error::Precondition {
+            reason: "there is nothing that is in the state that the request demands".to_owned(),
+            tag: None,
+        })
+    }
+
     /// No credential was shown, or one that is not in its form.
     pub(super) fn no_credential() -> Self {
         Self::Access(access::Error::Unauthenticated(access::UNAUTHORIZED))
@@ -229,7 +237,7 @@ fn of_repo(error: &repo::Error) -> StatusCode {
     match error {
         repo::Error::NotFound { .. } => StatusCode::NOT_FOUND,
         repo::Error::Invalid { .. } | repo::Error::Exists { .. } => StatusCode::BAD_REQUEST,
-        repo::Error::Precondition => StatusCode::PRECONDITION_FAILED,
+        repo::Error::Precondition { .. } => StatusCode::PRECONDITION_FAILED,
         repo::Error::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
         repo::Error::Store(error) => of_store(error),
     }
@@ -392,7 +400,10 @@ mod tests {
     #[test]
     fn a_precondition_and_a_taken_name_keep_the_statuses_of_the_contract() {
         let taken = repo::Error::Exists { what: "branch" };
-        assert_eq!(Error::Repo(repo::Error::Precondition).status(), 412);
+        assert_eq!(
+            Error::Repo(repo::Error::file_precondition(None)).status(),
+            412
+        );
         assert_eq!(Error::Repo(taken).status(), 400);
         assert_eq!(
             allow(&[Method::GET, Method::PUT]),

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use crate::base::id::BlobId;
 use crate::base::name_error::NameError;
 use crate::manifest::EditError;
 use crate::store::StoreError;
@@ -60,8 +61,13 @@ pub enum Error {
         what: &'static str,
     },
     /// The client's condition does not hold.
-    #[error("the file is not in the state that the request demands")]
-    Precondition,
+    #[error("{reason}")]
+    Precondition {
+        /// What is not in the state that was demanded.
+        reason: String,
+        /// The entity tag of what is there now, without its quotes; `None` if nothing is.
+        tag: Option<String>,
+    },
     /// More bytes than allowed.
     #[error("the body is larger than {limit_bytes} bytes")]
     TooLarge {
@@ -87,6 +93,22 @@ impl Error {
                 _ => None,
             },
             _ => None,
+        }
+    }
+
+    /// A file has not the entity tag that was demanded, but this one or none.
+    pub fn file_precondition(tag: Option<BlobId>) -> Self {
+        Self::Precondition {
+            reason: "the file is not in the state that the request demands".to_owned(),
+            tag: tag.map(|id| id.to_string()),
+        }
+    }
+
+    /// A branch has not the commit id that was demanded, but this one.
+    pub(super) fn branch_precondition(commit_id: &str) -> Self {
+        Self::Precondition {
+            reason: "the branch is not in the state that the request demands".to_owned(),
+            tag: Some(commit_id.to_owned()),
         }
     }
 

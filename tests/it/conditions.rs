@@ -1,5 +1,7 @@
 //! Conditional requests on files: contract sections 5 and 6.
 
+use serde_json::{Value, json};
+
 use crate::harness::{Daemon, Project};
 
 /// A project with `a.xml`, and that file's entity tag.
@@ -175,4 +177,254 @@ fn head_answers_what_get_would_without_the_body() {
         .header("If-None-Match", &tag)
         .send();
     unchanged.assert_empty(304);
+}
+
+/// The tag of a branch, made of its listing.
+fn branch_tag(project: &Project, branch: &str) -> String {
+    let item = project.branch_item(branch);
+    format!("\"{}\"", item["commit"]["id"].as_str().unwrap())
+}
+
+fn update(text: &str) -> Value {
+    json!({ "actions": [{ "action": "update", "file_path": "a.xml", "content": text }] })
+}
+
+/// Every way to change a branch as a whole, as method, target and body.
+fn changes_of_a_branch(project: &Project) -> Vec<(&'static str, String, Option<Value>)> {
+    let on = |rest| project.on("main", rest);
+    vec![
+        ("POST", on("/batch"), Some(update("batch"))),
+        ("POST", on("/rollback?to=v0002"), None),
+        ("POST", on("/rollback?to=v0002&path=a.xml"), None),
+        ("POST", on("/rollback?to=v0002&dry_run=1"), None),
+        ("DELETE", on(""), None),
+    ]
+}
+
+#[test]
+fn a_branch_in_another_state_is_not_changed() {
+    let daemon = Daemon::start();
+    let (project, _) = saved(&daemon);
+    let stale = branch_tag(&project, "main");
+    project.save("main", "a.xml", "two");
+    let (present, versions) = (branch_tag(&project, "main"), project.versions("main"));
+    for (method, target, body) in changes_of_a_branch(&project) {
+        let send = |name: &str, value: &str| {
+            let request = project.user.request(method, &target).header(name, value);
+            match &body {
+                Some(body) => request.json(body).send(),
+                None => request.send(),
+            }
+        };
+        for condition in [
+            stale.clone(),
+            format!("W/{present}"),
+            "\"other\"".to_owned(),
+        ] {
+            let refused = send("If-Match", &condition);
+            refused.assert_json(
+                412,
+                &json!({ "message": "the branch is not in the state that the request demands" }),
+            );
+            assert_eq!(refused.header("ETag"), Some(&*present), "{method} {target}");
+        }
+        send("If-None-Match", "*").assert_refused(412);
+        assert_eq!(project.versions("main"), versions, "{method} {target}");
+        assert_eq!(branch_tag(&project, "main"), present);
+    }
+    for (method, target, body) in changes_of_a_branch(&project) {
+        let listed = format!("\"other\", {}", branch_tag(&project, "main"));
+        let request = project
+            .user
+            .request(method, &target)
+            .header("If-Match", &listed);
+        let made = match &body {
+            Some(body) => request.json(body).send(),
+            None => request.send(),
+        };
+        assert!(
+            matches!(made.status, 200 | 204),
+            "{method} {target}: {made:?}"
+        );
+        if made.status == 200 && !target.contains("dry_run") {
+            assert_eq!(made.header("ETag"), Some(&*branch_tag(&project, "main")));
+        }
+    }
+}
+
+#[test]
+fn a_rollback_says_which_state_it_expects() {
+    let daemon = Daemon::start();
+    let (project, _) = saved(&daemon);
+    let id = |project: &Project| branch_tag(project, "main").trim_matches('"').to_owned();
+    let stale = id(&project);
+    project.save("main", "a.xml", "two");
+    let versions = project.versions("main");
+    let rollback = |query: &str| {
+        let target = project.on("main", &format!("/rollback?to=v0001{query}"));
+        project.user.request("POST", &target).send()
+    };
+    let refused = rollback(&format!("&expect={stale}"));
+    refused.assert_refused(412);
+    assert_eq!(refused.header("ETag"), Some(&*branch_tag(&project, "main")));
+    rollback(&format!("&expect={stale}&dry_run=1")).assert_refused(412);
+    for malformed in [
+        "",
+        "main",
+        &stale[..39],
+        &format!("{stale}0"),
+        &"g".repeat(40),
+    ] {
+        rollback(&format!("&expect={malformed}")).assert_json(
+            400,
+            &json!({
+                "message": "query parameter \"expect\" must be a commit id, 40 hexadecimal digits",
+            }),
+        );
+    }
+    assert_eq!(project.versions("main"), versions);
+    let present = id(&project).to_ascii_uppercase();
+    rollback(&format!("&expect={present}")).expect_status(200);
+}
+
+#[test]
+fn an_action_of_a_batch_names_the_tag_of_its_file() {
+    let daemon = Daemon::start();
+    let (project, stale) = saved(&daemon);
+    project.save("main", "a.xml", "two");
+    project.save("main", "b.xml", "b");
+    let (present, versions) = (tag(&project), project.versions("main"));
+    let batch = |action: Value| {
+        let first = json!({ "action": "create", "file_path": "c.xml", "content": "c" });
+        let body = json!({ "actions": [first, action] });
+        project.user.post(&project.on("main", "/batch"), &body)
+    };
+    let with = |mut action: Value, tag: &str| {
+        action["if_match"] = tag.into();
+        action
+    };
+    let actions = [
+        (
+            "update",
+            json!({ "action": "update", "file_path": "a.xml", "content": "three" }),
+        ),
+        (
+            "delete",
+            json!({ "action": "delete", "file_path": "a.xml" }),
+        ),
+        (
+            "move",
+            json!({ "action": "move", "previous_path": "a.xml", "file_path": "d.xml" }),
+        ),
+    ];
+    for (verb, action) in actions.clone() {
+        for tag in [
+            &*stale,
+            stale.trim_matches('"'),
+            "",
+            &format!("W/{present}"),
+        ] {
+            let refused = batch(with(action.clone(), tag)).expect_status(412);
+            let message = refused.json()["message"].as_str().unwrap().to_owned();
+            assert!(
+                message.starts_with(&format!("action 2 ({verb} \"a.xml\""))
+                    && message.ends_with(": the file is not in the state that the request demands"),
+                "{message}"
+            );
+            assert_eq!(refused.header("ETag"), Some(&*present));
+        }
+        let mut absent = with(action, "*");
+        let path = if verb == "move" {
+            "previous_path"
+        } else {
+            "file_path"
+        };
+        absent[path] = "absent.xml".into();
+        let refused = batch(absent).expect_status(412);
+        assert_eq!(refused.header("ETag"), None);
+    }
+    let create =
+        json!({ "action": "create", "file_path": "e.xml", "content": "", "if_match": "*" });
+    batch(create).assert_refused(400);
+    let mut null = actions[0].1.clone();
+    null["if_match"] = Value::Null;
+    batch(null).assert_refused(400);
+    assert_eq!(project.versions("main"), versions);
+    for tag in [&*present, present.trim_matches('"'), "*"] {
+        let action = with(actions[0].1.clone(), tag);
+        let body = json!({ "actions": [action] });
+        let saved = project.user.post(&project.on("main", "/batch"), &body);
+        saved.expect_status(200);
+        project.save("main", "a.xml", "two");
+    }
+}
+
+/// Two save at once by the same tag: one of them is told that it came too late.
+#[test]
+fn of_two_batches_that_name_the_same_state_one_is_made() {
+    let daemon = Daemon::start();
+    let (project, _) = saved(&daemon);
+    for round in 0..10 {
+        let tag = branch_tag(&project, "main");
+        let save = |who: &str| {
+            let body = update(&format!("{who} {round}"));
+            let target = project.on("main", "/batch");
+            let request = project
+                .user
+                .request("POST", &target)
+                .header("If-Match", &tag);
+            request.json(&body).send().status
+        };
+        let mut statuses = std::thread::scope(|scope| {
+            let other = scope.spawn(|| save("other"));
+            [save("one"), other.join().unwrap()]
+        });
+        statuses.sort_unstable();
+        assert_eq!(statuses, [200, 412]);
+    }
+}
+
+#[test]
+fn what_has_no_tag_fulfils_no_condition_that_names_one() {
+    let daemon = Daemon::start();
+    let (project, _) = saved(&daemon);
+    let user = &project.user;
+    let token = user.issue(&json!({ "name": "t", "repos": [project.id] }));
+    let tokens = "/site-builder/api/tokens";
+    let token = format!("{tokens}/{}", token["tokenId"].as_str().unwrap());
+    let projects = "/site-builder/api/projects";
+    let made = [
+        (
+            projects.to_owned(),
+            json!({ "name": "other", "type": "erp" }),
+        ),
+        (project.admin("/branches"), json!({ "name": "next" })),
+        (tokens.to_owned(), json!({ "name": "u", "repos": [] })),
+    ];
+    for (target, body) in &made {
+        for condition in ["*", "\"x\""] {
+            let request = user.request("POST", target).header("If-Match", condition);
+            request.json(body).send().assert_refused(412);
+        }
+        let request = user.request("POST", target).header("If-None-Match", "*");
+        request.json(body).send().expect_status(201);
+    }
+    let there = [
+        ("PATCH", &token, Some(json!({ "name": "v" }))),
+        ("DELETE", &token, None),
+        ("DELETE", &project.admin(""), None),
+    ];
+    for (method, target, body) in &there {
+        let send = |name: &str, value: &str| {
+            let request = user.request(method, target).header(name, value);
+            match body {
+                Some(body) => request.json(body).send(),
+                None => request.send(),
+            }
+        };
+        send("If-Match", "\"x\"").assert_refused(412);
+        send("If-None-Match", "*").assert_refused(412);
+        let made = send("If-Match", "*");
+        assert!(matches!(made.status, 200 | 204), "{made:?}");
+    }
 }

@@ -103,13 +103,13 @@ fn conditions_hold_or_nothing_changes(scene: &Scene) {
             .save(&branch("main"), &path("a"), scene.file("x"), condition)
     };
     let tag = |text: &str| Condition::IfMatch(vec![text.to_owned()]);
-    assert!(matches!(save(tag("*")), Err(Error::Precondition)));
+    assert!(matches!(save(tag("*")), Err(Error::Precondition { .. })));
     save(Condition::IfAbsent).unwrap();
     assert!(matches!(
         save(Condition::IfAbsent),
-        Err(Error::Precondition)
+        Err(Error::Precondition { .. })
     ));
-    assert!(matches!(save(tag("0000")), Err(Error::Precondition)));
+    assert!(matches!(save(tag("0000")), Err(Error::Precondition { .. })));
     let own = scene.head().file(&path("a")).unwrap().blob().to_string();
     save(tag(&own)).unwrap();
     save(tag("*")).unwrap();
@@ -129,16 +129,17 @@ fn a_batch_is_all_or_nothing_and_names_the_first_action_that_fails(scene: &Scene
     let actions = || {
         vec![
             BatchAction::Create(path("new/a"), scene.file("a")),
-            BatchAction::Update(path("keep"), scene.file("updated")),
+            BatchAction::Update(path("keep"), scene.file("updated"), Condition::None),
             BatchAction::Move {
                 from: path("old"),
                 to: path("new/b"),
                 file: None,
+                condition: Condition::None,
             },
         ]
     };
     let mut failing = actions();
-    failing.push(BatchAction::Delete(path("old")));
+    failing.push(BatchAction::Delete(path("old"), Condition::None));
     let refused = scene
         .project
         .batch(&branch("main"), failing, None)

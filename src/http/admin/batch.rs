@@ -7,6 +7,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use hyper::StatusCode;
+use hyper::header::ETAG;
 use serde::{Deserialize, Serialize};
 use tar::EntryType;
 
@@ -18,11 +19,11 @@ use crate::base::limits::{BATCH_ACTIONS_MAX, MESSAGE_BYTES_MAX};
 use crate::base::snapshot_version::SnapshotVersion;
 use crate::http::error::Error;
 use crate::http::reply::Reply;
+use crate::http::request::conditions::ETag;
 use crate::http::request::context::RequestContext;
-use crate::http::request::json_body;
 use crate::http::request::json_body::Object;
-use crate::http::request::params;
-use crate::repo::{BatchAction, NewFile};
+use crate::http::request::{conditions, json_body, params};
+use crate::repo::{BatchAction, Condition, NewFile};
 
 /// A batch as JSON.
 #[derive(Debug, Deserialize)]
@@ -45,6 +46,9 @@ struct ActionJson {
     content: Option<String>,
     #[serde(default)]
     encoding: Option<Encoding>,
+    /// The entity tag of the file that is changed, or `*`.
+    #[serde(default, deserialize_with = "json_body::given")]
+    if_match: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
@@ -74,8 +78,9 @@ struct BatchJson {
 pub(super) fn admit(context: &RequestContext, caller: &Caller, at: &BranchAt) -> Result<(), Error> {
     let branch = params::branch(&at.branch)?;
     params::folder(context.query.text("path")?)?;
-    writer(context, caller, &at.project, access::Right::Write)?.branch(&branch)?;
-    Ok(())
+    let condition = conditions::condition(context.headers())?;
+    let project = writer(context, caller, &at.project, access::Right::Write)?;
+    Ok(project.requiring(condition).check_required(&branch)?)
 }
 
 /// Saves a batch of JSON actions.
@@ -146,19 +151,27 @@ fn save(
     // A batch that removes needs the right to remove, too.
     if actions
         .iter()
-        .any(|action| matches!(action, BatchAction::Delete(_) | BatchAction::Move { .. }))
+        .any(|action| matches!(action, BatchAction::Delete(..) | BatchAction::Move { .. }))
     {
         writer(context, caller, &at.project, access::Right::Delete)?;
     }
+    let condition = conditions::condition(context.headers())?;
+    let conditional = condition != Condition::None;
     let count = actions.len();
-    let saved = project.batch(&branch, actions, message)?;
-    Ok(Reply::json(
-        StatusCode::OK,
-        &BatchJson {
-            snapshot: saved.snapshot,
-            actions: count,
-        },
-    ))
+    let saved = project
+        .requiring(condition)
+        .batch(&branch, actions, message)?;
+    let shown = BatchJson {
+        snapshot: saved.snapshot,
+        actions: count,
+    };
+    let reply = Reply::json(StatusCode::OK, &shown);
+    if !conditional {
+        // The tag costs a digest, which a batch that names none does not wait for.
+        return Ok(reply);
+    }
+    let tag = ETag::of_commit(saved.revision.digest()?.commit_id());
+    Ok(reply.with(ETAG, tag.header()))
 }
 
 impl ActionJson {
@@ -182,19 +195,28 @@ impl ActionJson {
                 "previous_path belongs to a move and to nothing else",
             ));
         }
+        if self.if_match.is_some() && self.action == Verb::Create {
+            return Err(Error::malformed(
+                "if_match belongs to a file that is there; a create has none",
+            ));
+        }
+        let tag = self.if_match.as_deref();
+        let condition = tag.map(conditions::tag_condition).unwrap_or_default();
         match (self.action, self.previous_path) {
             (Verb::Delete, _) if self.content.is_some() => {
                 Err(Error::malformed("a delete has no content"))
             }
-            (Verb::Delete, _) => Ok(BatchAction::Delete(path)),
+            (Verb::Delete, _) => Ok(BatchAction::Delete(path, condition)),
             (Verb::Update, _) => Ok(BatchAction::Update(
                 path,
                 file(self.content)?.ok_or_else(wanted)?,
+                condition,
             )),
             (Verb::Move, Some(previous)) => Ok(BatchAction::Move {
                 from: FilePath::parse(&previous)?,
                 to: path,
                 file: file(self.content)?,
+                condition,
             }),
             (Verb::Create | Verb::Move, _) => Ok(BatchAction::Create(
                 path,

@@ -1,14 +1,16 @@
 //! Branches.
 
 use hyper::StatusCode;
+use hyper::header::ETAG;
 use serde::{Deserialize, Serialize};
 
 use super::{BranchAt, open, writer};
 use crate::access::{Caller, Right};
 use crate::http::error::Error;
 use crate::http::reply::{Freshness, Reply, json};
+use crate::http::request::conditions::ETag;
 use crate::http::request::context::RequestContext;
-use crate::http::request::{json_body, params};
+use crate::http::request::{conditions, json_body, params};
 use crate::http::shape::branch::BranchJson;
 use crate::repo::{Branch, Project};
 
@@ -80,6 +82,7 @@ pub(super) fn create(
     project: &str,
     body: &[u8],
 ) -> Result<Reply, Error> {
+    conditions::check_new(context.headers())?;
     let NewBranch { name, from } = json_body::read(body)?;
     let name = params::branch(&name)?;
     let from = params::reference(from.as_deref())?;
@@ -87,7 +90,8 @@ pub(super) fn create(
     let branch = project.create_branch(&name, from)?;
     let default = project.default_branch()?;
     let shown = AdminBranchJson::new(context, &project, &branch, default.as_ref())?;
-    Ok(Reply::json(StatusCode::CREATED, &shown))
+    let tag = ETag::of_commit(branch.head().digest()?.commit_id());
+    Ok(Reply::json(StatusCode::CREATED, &shown).with(ETAG, tag.header()))
 }
 
 /// `DELETE /projects/<project>/branches/<ref>`
@@ -97,6 +101,8 @@ pub(super) fn delete(
     at: &BranchAt,
 ) -> Result<Reply, Error> {
     let name = params::branch(&at.branch)?;
-    writer(context, caller, &at.project, Right::Delete)?.delete_branch(&name)?;
+    let condition = conditions::condition(context.headers())?;
+    let project = writer(context, caller, &at.project, Right::Delete)?;
+    project.requiring(condition).delete_branch(&name)?;
     Ok(Reply::empty(StatusCode::NO_CONTENT))
 }

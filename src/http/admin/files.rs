@@ -1,6 +1,5 @@
 //! Files of a branch, and of its snapshots.
 
-use hyper::HeaderMap;
 use hyper::StatusCode;
 use hyper::header::ETAG;
 use serde::Serialize;
@@ -15,12 +14,12 @@ use crate::http::list::stream::Form;
 use crate::http::reply::disposition::Disposition;
 use crate::http::reply::file;
 use crate::http::reply::{Freshness, Reply, json};
-use crate::http::request::conditions::{ETag, IfMatch, if_match, only_if_absent};
+use crate::http::request::conditions::{ETag, condition};
 use crate::http::request::context::RequestContext;
 use crate::http::request::{cross_site, params};
 use crate::http::route::admin::StateAt;
 use crate::http::shape::entry::EntryJson;
-use crate::repo::{Condition, NewFile, Revision};
+use crate::repo::{NewFile, Revision};
 
 /// A save that was made.
 #[derive(Debug, Serialize)]
@@ -167,17 +166,5 @@ fn revision(context: &RequestContext, caller: &Caller, state: &StateAt) -> Resul
     Ok(match version {
         Some(version) => branch.snapshot(version)?,
         None => branch.head(),
-    })
-}
-
-/// What `If-Match` and `If-None-Match` demand of a change.
-fn condition(headers: &HeaderMap) -> Result<Condition, Error> {
-    Ok(match (if_match(headers), only_if_absent(headers)?) {
-        (None, false) => Condition::None,
-        (None, true) => Condition::IfAbsent,
-        (Some(IfMatch::Any), false) => Condition::IfMatch(vec!["*".to_owned()]),
-        (Some(IfMatch::OneOf(tags)), false) => Condition::IfMatch(tags),
-        // There and not there at once: no state of the file is both.
-        (Some(_), true) => Condition::IfMatch(Vec::new()),
     })
 }

@@ -11,7 +11,7 @@ use crate::http::list::pagination;
 use crate::http::list::pagination::Paging;
 use crate::http::reply::Reply;
 use crate::http::request::context::RequestContext;
-use crate::http::request::json_body;
+use crate::http::request::{conditions, json_body};
 use crate::repo::Project;
 
 /// A project.
@@ -87,6 +87,7 @@ pub(super) fn create(
     caller: &Caller,
     body: &[u8],
 ) -> Result<Reply, Error> {
+    conditions::check_new(context.headers())?;
     let NewProject { name, kind } = json_body::read(body)?;
     let project = context
         .gate()
@@ -109,7 +110,9 @@ pub(super) fn delete(
     caller: &Caller,
     project: &str,
 ) -> Result<Reply, Error> {
-    writer(context, caller, project, Right::Delete)?.delete_project()?;
+    let project = writer(context, caller, project, Right::Delete)?;
+    conditions::check_untagged(context.headers())?;
+    project.delete_project()?;
     Ok(Reply::empty(StatusCode::NO_CONTENT))
 }
 

@@ -1,6 +1,7 @@
 //! `POST …/rollback`
 
 use hyper::StatusCode;
+use hyper::header::ETAG;
 use serde::Serialize;
 
 use super::diff::DifferenceJson;
@@ -9,8 +10,10 @@ use crate::access::{Caller, Right};
 use crate::base::snapshot_version::SnapshotVersion;
 use crate::http::error::Error;
 use crate::http::reply::Reply;
+use crate::http::request::conditions::ETag;
 use crate::http::request::context::RequestContext;
-use crate::http::request::params;
+use crate::http::request::{conditions, params};
+use crate::repo::Condition;
 
 /// A rollback that was made.
 #[derive(Debug, Serialize)]
@@ -31,19 +34,47 @@ pub(super) fn restore(
     let to = params::version(context.query.required("to")?)?;
     let path = params::folder(context.query.text("path")?)?;
     let dry_run = context.query.flag("dry_run")?;
-    let project = writer(context, caller, &at.project, Right::Rollback)?;
+    let condition = expected(
+        conditions::condition(context.headers())?,
+        context.query.value("expect")?,
+    )?;
+    let project = writer(context, caller, &at.project, Right::Rollback)?.requiring(condition);
     if dry_run {
         let differences = project.preview_rollback(&name, to, path.as_ref())?;
         let shown: Vec<_> = differences.iter().map(DifferenceJson::new).collect();
         return Ok(Reply::json(StatusCode::OK, &shown));
     }
     let done = project.rollback(&name, to, path.as_ref())?;
-    Ok(Reply::json(
-        StatusCode::OK,
-        &RolledBackJson {
-            restored: done.restored,
-            snapshot: done.snapshot,
-            short_id: done.revision.digest()?.short_id().to_owned(),
-        },
-    ))
+    let digest = done.revision.digest()?;
+    let shown = RolledBackJson {
+        restored: done.restored,
+        snapshot: done.snapshot,
+        short_id: digest.short_id().to_owned(),
+    };
+    let tag = ETag::of_commit(digest.commit_id());
+    Ok(Reply::json(StatusCode::OK, &shown).with(ETAG, tag.header()))
+}
+
+/// What the headers demand, and that the branch has the commit id of `expect`.
+///
+/// # Errors
+/// An `expect` that is no commit id.
+fn expected(condition: Condition, expect: Option<&str>) -> Result<Condition, Error> {
+    let Some(expect) = expect else {
+        return Ok(condition);
+    };
+    if expect.len() != 40 || !expect.bytes().all(|digit| digit.is_ascii_hexdigit()) {
+        return Err(Error::malformed(
+            "query parameter \"expect\" must be a commit id, 40 hexadecimal digits",
+        ));
+    }
+    let expect = expect.to_ascii_lowercase();
+    Ok(match condition {
+        Condition::None => Condition::IfMatch(vec![expect]),
+        Condition::IfMatch(tags) if tags.iter().any(|tag| *tag == expect || tag == "*") => {
+            Condition::IfMatch(vec![expect])
+        }
+        // Two demands that no state fulfils together.
+        Condition::IfMatch(_) | Condition::IfAbsent => Condition::IfMatch(Vec::new()),
+    })
 }

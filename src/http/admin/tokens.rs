@@ -7,8 +7,8 @@ use crate::access::{Caller, Expiry, NewToken, TokenChange, TokenView};
 use crate::http::error::Error;
 use crate::http::reply::Reply;
 use crate::http::request::context::RequestContext;
-use crate::http::request::json_body;
 use crate::http::request::json_body::ExpiresAt;
+use crate::http::request::{conditions, json_body};
 
 /// A token as its owner sees it.
 #[derive(Debug, Serialize)]
@@ -95,6 +95,7 @@ pub(super) fn create(
     caller: &Caller,
     body: &[u8],
 ) -> Result<Reply, Error> {
+    conditions::check_new(context.headers())?;
     let wanted: Wanted = json_body::read(body)?;
     let new = NewToken {
         name: wanted.name,
@@ -122,6 +123,7 @@ pub(super) fn change(
     id: &str,
     body: &[u8],
 ) -> Result<Reply, Error> {
+    conditions::check_untagged(context.headers())?;
     let changes: Changes = json_body::read(body)?;
     let change = TokenChange {
         name: changes.name,
@@ -136,6 +138,7 @@ pub(super) fn change(
 
 /// `DELETE /tokens/<id>`
 pub(super) fn revoke(context: &RequestContext, caller: &Caller, id: &str) -> Result<Reply, Error> {
+    conditions::check_untagged(context.headers())?;
     context.gate().revoke_token(caller, id)?;
     Ok(Reply::empty(StatusCode::NO_CONTENT))
 }

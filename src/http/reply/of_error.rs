@@ -1,10 +1,13 @@
 //! The answer that a refusal or a failure becomes (contract section 2).
 
 use hyper::StatusCode;
-use hyper::header::{ALLOW, CONNECTION, CONTENT_RANGE, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
+use hyper::header::{
+    ALLOW, CONNECTION, CONTENT_RANGE, ETAG, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE,
+};
 
 use super::Reply;
 use crate::http::error::{ApiFlavor, Error};
+use crate::repo;
 
 /// Seconds after which a client may try again what was refused for want of room.
 const RETRY_AFTER_S: &str = "1";
@@ -28,6 +31,10 @@ pub(in crate::http) fn of_error(error: &Error, flavor: ApiFlavor) -> Reply {
         Error::Range { size } => {
             let range = HeaderValue::try_from(format!("bytes */{size}"));
             reply = reply.with(CONTENT_RANGE, range.expect("digits are visible ASCII"));
+        }
+        Error::Repo(repo::Error::Precondition { tag: Some(tag), .. }) => {
+            let tag = HeaderValue::try_from(format!("\"{tag}\""));
+            reply = reply.with(ETAG, tag.expect("digits are visible ASCII"));
         }
         _ => {}
     }

@@ -5,6 +5,7 @@ use hyper::header::{HeaderValue, IF_MATCH, IF_NONE_MATCH};
 
 use crate::base::id::BlobId;
 use crate::http::error::Error;
+use crate::repo::Condition;
 
 /// A strong tag: hexadecimal digits in quotes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,6 +15,12 @@ impl ETag {
     /// The tag of a file: its blob's id.
     pub(in crate::http) fn of_blob(id: BlobId) -> Self {
         Self::of_digest(id.as_bytes())
+    }
+
+    /// The tag of a branch: its commit id.
+    pub(in crate::http) fn of_commit(commit_id: &str) -> Self {
+        let quoted = HeaderValue::try_from(format!("\"{commit_id}\""));
+        Self(quoted.expect("hexadecimal digits are visible"))
     }
 
     /// The tag of an answer that all these parts make, each told apart from its neighbours.
@@ -72,11 +79,56 @@ pub(in crate::http) fn if_match(headers: &HeaderMap) -> Option<IfMatch> {
     Some(IfMatch::OneOf(tags.map(str::to_owned).collect()))
 }
 
+/// What `If-Match` and `If-None-Match` demand of a change.
+///
+/// # Errors
+/// As [`only_if_absent`].
+pub(in crate::http) fn condition(headers: &HeaderMap) -> Result<Condition, Error> {
+    Ok(match (if_match(headers), only_if_absent(headers)?) {
+        (None, false) => Condition::None,
+        (None, true) => Condition::IfAbsent,
+        (Some(IfMatch::Any), false) => Condition::IfMatch(vec!["*".to_owned()]),
+        (Some(IfMatch::OneOf(tags)), false) => Condition::IfMatch(tags),
+        // There and not there at once: no state is both.
+        (Some(_), true) => Condition::IfMatch(Vec::new()),
+    })
+}
+
+/// What a tag within a body demands: one as an `ETag` has it, its quotes left out or not, or `*`.
+pub(in crate::http) fn tag_condition(tag: &str) -> Condition {
+    Condition::IfMatch(vec![unquoted(tag).unwrap_or(tag).to_owned()])
+}
+
+/// Checks the demands on something that has no entity tag and is there, or its refusal is a 404: it
+/// fulfils `If-Match: *` and nothing else.
+///
+/// # Errors
+/// 412; and as [`only_if_absent`].
+pub(in crate::http) fn check_untagged(headers: &HeaderMap) -> Result<(), Error> {
+    match condition(headers)? {
+        Condition::None => Ok(()),
+        Condition::IfMatch(tags) if tags == ["*"] => Ok(()),
+        Condition::IfMatch(_) | Condition::IfAbsent => Err(Error::precondition()),
+    }
+}
+
+/// Checks the demands on something that is to be made: `If-None-Match: *` and nothing else. A name that
+/// is taken is another refusal, with or without it.
+///
+/// # Errors
+/// 412; and as [`only_if_absent`].
+pub(in crate::http) fn check_new(headers: &HeaderMap) -> Result<(), Error> {
+    match condition(headers)? {
+        Condition::None | Condition::IfAbsent => Ok(()),
+        Condition::IfMatch(_) => Err(Error::precondition()),
+    }
+}
+
 /// True if a change is asked for only where nothing is yet: `If-None-Match: *`.
 ///
 /// # Errors
 /// A tag in place of the `*`, which says nothing about a change.
-pub(in crate::http) fn only_if_absent(headers: &HeaderMap) -> Result<bool, Error> {
+fn only_if_absent(headers: &HeaderMap) -> Result<bool, Error> {
     if !headers.contains_key(IF_NONE_MATCH) {
         return Ok(false);
     }

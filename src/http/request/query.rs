@@ -104,7 +104,8 @@ impl Query {
         }
     }
 
-    fn value(&self, key: &str) -> Result<Option<&str>, Error> {
+    /// The value of a key, an empty one too, where that must not pass for absent.
+    pub(in crate::http) fn value(&self, key: &str) -> Result<Option<&str>, Error> {
         let mut found = self.pairs.iter().filter(|(name, _)| name == key);
         let first = found.next().map(|(_, value)| value.as_str());
         if found.next().is_some() {

@@ -197,7 +197,7 @@ impl Route {
             Self::Batch { .. } => &["path"],
             Self::History { .. } => &["limit", "before"],
             Self::Diff { .. } => &["from", "to", "unified", "path"],
-            Self::Rollback { .. } => &["to", "path", "dry_run"],
+            Self::Rollback { .. } => &["to", "path", "dry_run", "expect"],
             Self::CreateProject
             | Self::Project { .. }
             | Self::DeleteProject { .. }

@@ -139,6 +139,9 @@ impl<'a> Head<'a> {
 
     /// Applies one change, or refuses it and stays as it is.
     fn apply(&mut self, job: &Job) -> Result<Outcome> {
+        if job.head.is_some_and(|head| head != self.record.manifest) {
+            return Err(self.conflict());
+        }
         let mut editor = Editor::new(&self.manifest);
         let mut created = false;
         let mut objects = Vec::new();
@@ -291,7 +294,7 @@ impl<'a> Head<'a> {
         Ok(editor.finish(&mut self.draft)?)
     }
 
-    /// The head is too far from the state that a change was prepared for.
+    /// The head is not, or is too far from, the state that a change was prepared for.
     fn conflict(&self) -> Error {
         let key = key::branch(self.branch.project.number(), self.branch.number);
         StoreError::Conflict { key }.into()
@@ -313,8 +316,10 @@ impl<'a> Head<'a> {
                 editor.put_file(draft, path, file.entry(false))?;
                 Ok(Some(file.object()))
             }
-            BatchAction::Update(path, file) => {
-                let old = editor.file(draft, path)?.ok_or_else(absent)?;
+            BatchAction::Update(path, file, condition) => {
+                let old = editor.file(draft, path)?;
+                require(condition, old.as_ref())?;
+                let old = old.ok_or_else(absent)?;
                 editor.put_file(draft, path, file.entry(old.executable))?;
                 Ok(Some(file.object()))
             }
@@ -323,13 +328,22 @@ impl<'a> Head<'a> {
                 editor.put_file(draft, path, file.entry(mode.unwrap_or(old)))?;
                 Ok(Some(file.object()))
             }
-            BatchAction::Delete(path) => {
-                editor.file(draft, path)?.ok_or_else(absent)?;
+            BatchAction::Delete(path, condition) => {
+                let old = editor.file(draft, path)?;
+                require(condition, old.as_ref())?;
+                old.ok_or_else(absent)?;
                 editor.remove(draft, path)?;
                 Ok(None)
             }
-            BatchAction::Move { from, to, file } => {
-                let old = editor.file(draft, from)?.ok_or_else(absent)?;
+            BatchAction::Move {
+                from,
+                to,
+                file,
+                condition,
+            } => {
+                let old = editor.file(draft, from)?;
+                require(condition, old.as_ref())?;
+                let old = old.ok_or_else(absent)?;
                 if editor.file(draft, to)?.is_some() {
                     return Err(Error::invalid("a file exists at the new path already"));
                 }
@@ -343,18 +357,14 @@ impl<'a> Head<'a> {
 }
 
 fn require(condition: &Condition, file: Option<&FileEntry>) -> Result<()> {
-    let holds = match (condition, file) {
-        (Condition::None, _) | (Condition::IfAbsent, None) => true,
-        (Condition::IfAbsent, Some(_)) | (Condition::IfMatch(_), None) => false,
-        (Condition::IfMatch(tags), Some(file)) => {
-            let own = file.blob.to_string();
-            tags.iter().any(|tag| *tag == own || tag == "*")
-        }
-    };
-    if holds {
+    if *condition == Condition::None {
+        return Ok(());
+    }
+    let own = file.map(|file| file.blob);
+    if condition.holds(own.map(|own| own.to_string()).as_deref()) {
         Ok(())
     } else {
-        Err(Error::Precondition)
+        Err(Error::file_precondition(own))
     }
 }
 
@@ -362,15 +372,18 @@ fn require(condition: &Condition, file: Option<&FileEntry>) -> Result<()> {
 fn name_action(index: usize, action: &BatchAction, error: Error) -> Error {
     let what = match action {
         BatchAction::Create(path, _) => format!("create \"{path}\""),
-        BatchAction::Update(path, _) => format!("update \"{path}\""),
+        BatchAction::Update(path, ..) => format!("update \"{path}\""),
         BatchAction::Put(path, ..) => format!("put \"{path}\""),
-        BatchAction::Delete(path) => format!("delete \"{path}\""),
+        BatchAction::Delete(path, _) => format!("delete \"{path}\""),
         BatchAction::Move { from, to, .. } => format!("move \"{from}\" to \"{to}\""),
     };
+    let named = |reason| format!("action {} ({what}): {reason}", index + 1);
     match error {
-        Error::Invalid { reason } => {
-            Error::invalid(format!("action {} ({what}): {reason}", index + 1))
-        }
+        Error::Invalid { reason } => Error::invalid(named(reason)),
+        Error::Precondition { reason, tag } => Error::Precondition {
+            reason: named(reason),
+            tag,
+        },
         other => other,
     }
 }

@@ -14,28 +14,41 @@ use crate::base::snapshot_version::SnapshotVersion;
 use crate::object::node::Totals;
 use rebase::PreparedImport;
 
-/// What must hold of the file for a change to be made (`If-Match`, `If-None-Match`).
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// What must hold of a file or a branch for a change to be made (`If-Match`, `If-None-Match`). The
+/// entity tag of a file is its blob's id, that of a branch is the commit id of its head.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Condition {
     /// Nothing.
+    #[default]
     None,
-    /// The file is there, and its entity tag is one of these (`*` for any).
+    /// It is there, and its entity tag is one of these (`*` for any).
     IfMatch(Vec<String>),
-    /// There is no file.
+    /// It is not there.
     IfAbsent,
 }
 
-/// One change of a batch.
+impl Condition {
+    /// True if it holds of what has this entity tag, `None` for what is not there.
+    pub(in crate::repo) fn holds(&self, tag: Option<&str>) -> bool {
+        match (self, tag) {
+            (Self::None, _) | (Self::IfAbsent, None) => true,
+            (Self::IfAbsent, Some(_)) | (Self::IfMatch(_), None) => false,
+            (Self::IfMatch(tags), Some(own)) => tags.iter().any(|tag| tag == own || tag == "*"),
+        }
+    }
+}
+
+/// One change of a batch. A condition is about the file as the changes before it left it.
 #[derive(Clone, Debug)]
 pub enum BatchAction {
     /// A new file; there must be none.
     Create(FilePath, NewFile),
     /// New bytes for a file that is there.
-    Update(FilePath, NewFile),
+    Update(FilePath, NewFile, Condition),
     /// A file, whether there is one or not; `true` marks it executable, `None` keeps the mode.
     Put(FilePath, NewFile, Option<bool>),
     /// A file that exists is deleted.
-    Delete(FilePath),
+    Delete(FilePath, Condition),
     /// A file that exists moves to another path, where there must be none, and may get new bytes.
     Move {
         /// From here.
@@ -44,6 +57,8 @@ pub enum BatchAction {
         to: FilePath,
         /// The new bytes, if any.
         file: Option<NewFile>,
+        /// What must hold of the file that moves.
+        condition: Condition,
     },
 }
 
@@ -74,6 +89,8 @@ pub(in crate::repo) enum Change {
 #[derive(Clone, Debug)]
 pub(in crate::repo) struct Job {
     pub(in crate::repo) actor: String,
+    /// The state that the branch must be in; a branch in another is a conflict.
+    pub(in crate::repo) head: Option<ManifestId>,
     pub(in crate::repo) change: Change,
 }
 

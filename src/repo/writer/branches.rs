@@ -69,11 +69,12 @@ impl ProjectWriter {
     /// Deletes a branch with its snapshots. Its state stays where another branch shares it.
     ///
     /// # Errors
-    /// [`Missing::Branch`].
+    /// [`Missing::Branch`]; [`Error::Precondition`].
     pub fn delete_branch(&self, name: &BranchName) -> Result<()> {
         let store = self.projects.store().as_ref();
         let branch = store.commit_prepared(|batch| {
             let branch = self.branch(name)?;
+            self.required_head(&branch)?;
             batch.delete(
                 key::branch_name(self.number(), name.as_str()),
                 Expect::Anything,

@@ -6,14 +6,14 @@ use std::ops::Deref;
 
 use crate::base::branch_name::BranchName;
 use crate::base::file_path::FilePath;
-use crate::base::id::{BlobId, GitId, Md5};
+use crate::base::id::{BlobId, GitId, ManifestId, Md5};
 use crate::base::snapshot_version::SnapshotVersion;
+#[cfg(doc)]
+use crate::repo::Missing;
 use crate::repo::save::apply;
 use crate::repo::save::{BatchAction, Change, Condition, Job};
 use crate::repo::upload::NewFile;
-#[cfg(doc)]
-use crate::repo::{Error, Missing};
-use crate::repo::{FileDifference, Project, Result, Revision};
+use crate::repo::{Branch, Error, FileDifference, Project, Result, Revision};
 
 /// An opened project that may be changed, and the name of the account that changes it. To hold one is
 /// the permission to use it.
@@ -21,6 +21,8 @@ use crate::repo::{FileDifference, Project, Result, Revision};
 pub struct ProjectWriter {
     project: Project,
     actor: String,
+    /// See [`ProjectWriter::requiring`].
+    condition: Condition,
 }
 
 /// A save that was made.
@@ -76,7 +78,18 @@ impl ProjectWriter {
         Self {
             project,
             actor: actor.to_owned(),
+            condition: Condition::None,
         }
+    }
+
+    /// Changes a branch as a whole, by a batch, a rollback or its deletion, only where this holds of the
+    /// branch. It is judged together with the change: nobody comes between.
+    ///
+    /// # Errors
+    /// Those changes then also end in [`Error::Precondition`], which has the branch's present tag.
+    #[must_use]
+    pub fn requiring(self, condition: Condition) -> Self {
+        Self { condition, ..self }
     }
 
     /// Who makes the changes.
@@ -114,8 +127,9 @@ impl ProjectWriter {
         condition: Condition,
     ) -> Result<Saved> {
         let digests = file.digests;
-        let (done, created) = self.submit_created(
+        let (done, created) = self.submit_job(
             branch,
+            None,
             Change::Put {
                 path: path.clone(),
                 file,
@@ -155,14 +169,15 @@ impl ProjectWriter {
     /// Makes several changes as one, with one snapshot: all or none.
     ///
     /// # Errors
-    /// [`Error::Invalid`] names the first action that cannot be done.
+    /// [`Error::Invalid`] names the first action that cannot be done, [`Error::Precondition`] the first
+    /// whose condition does not hold.
     pub fn batch(
         &self,
         branch: &BranchName,
         actions: Vec<BatchAction>,
         message: Option<String>,
     ) -> Result<Applied> {
-        self.submit(branch, Change::Batch { actions, message })
+        self.submit_required(branch, Change::Batch { actions, message })
     }
 
     /// Restores a snapshot, whole or only what is at `path`. A pre-rollback snapshot is taken first.
@@ -175,7 +190,7 @@ impl ProjectWriter {
         to: SnapshotVersion,
         path: Option<&FilePath>,
     ) -> Result<RolledBack> {
-        let done = self.submit(
+        let done = self.submit_required(
             branch,
             Change::Rollback {
                 to,
@@ -199,19 +214,66 @@ impl ProjectWriter {
         to: SnapshotVersion,
         path: Option<&FilePath>,
     ) -> Result<Vec<FileDifference>> {
-        apply::preview_rollback(&self.branch(branch)?, to, path)
+        let branch = self.branch(branch)?;
+        self.required_head(&branch)?;
+        apply::preview_rollback(&branch, to, path)
+    }
+
+    /// Says whether a branch is there and the condition of [`ProjectWriter::requiring`] holds of it now.
+    ///
+    /// # Errors
+    /// [`Missing::Branch`], [`Error::Precondition`].
+    pub fn check_required(&self, branch: &BranchName) -> Result<()> {
+        self.required_head(&self.branch(branch)?)?;
+        Ok(())
+    }
+
+    /// The state of a branch of which the condition holds, `None` if there is no condition.
+    ///
+    /// # Errors
+    /// [`Error::Precondition`].
+    fn required_head(&self, branch: &Branch) -> Result<Option<ManifestId>> {
+        if self.condition == Condition::None {
+            return Ok(None);
+        }
+        let digest = branch.head().digest()?;
+        if self.condition.holds(Some(digest.commit_id())) {
+            Ok(Some(branch.record.manifest))
+        } else {
+            Err(Error::branch_precondition(digest.commit_id()))
+        }
+    }
+
+    /// As [`ProjectWriter::submit`], while the condition holds.
+    fn submit_required(&self, branch: &BranchName, change: Change) -> Result<Applied> {
+        let head = self.required_head(&self.branch(branch)?)?;
+        match self.submit_job(branch, head, change) {
+            // Another was faster.
+            Err(error) if head.is_some() && error.conflict().is_some() => {
+                let now = self.branch(branch)?.head().digest()?;
+                Err(Error::branch_precondition(now.commit_id()))
+            }
+            done => Ok(done?.0),
+        }
     }
 
     /// Brings a change to a branch, in one commit with others that wait for the same branch.
     pub(in crate::repo) fn submit(&self, branch: &BranchName, change: Change) -> Result<Applied> {
-        Ok(self.submit_created(branch, change)?.0)
+        Ok(self.submit_job(branch, None, change)?.0)
     }
 
-    /// As [`ProjectWriter::submit`]; true if the file that was saved was not there before.
-    fn submit_created(&self, branch: &BranchName, change: Change) -> Result<(Applied, bool)> {
+    /// As [`ProjectWriter::submit`], to a branch in this state; true if the file that was saved was not
+    /// there before.
+    fn submit_job(
+        &self,
+        branch: &BranchName,
+        head: Option<ManifestId>,
+        change: Change,
+    ) -> Result<(Applied, bool)> {
         let branch = self.branch(branch)?.number;
         let job = Job {
             actor: self.actor.clone(),
+            head,
             change,
         };
         let saves = &self.projects.shared.saves;
