@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::account::Account;
 use super::error::{Error, Result};
 use super::keys;
-use super::password::PasswordHash;
+use super::password::{HashingMemory, PasswordHash};
 use super::records::Records;
 use super::rights::role::Role;
 use super::session_records;
@@ -21,6 +21,7 @@ use crate::store::{Batch, Expect};
 pub struct Accounts {
     records: Records,
     clock: Arc<dyn Clock>,
+    hashing: HashingMemory,
 }
 
 impl Accounts {
@@ -29,6 +30,7 @@ impl Accounts {
         Self {
             records: Records::new(projects.store()),
             clock: Arc::clone(projects.clock()),
+            hashing: HashingMemory::default(),
         }
     }
 
@@ -43,7 +45,7 @@ impl Accounts {
     /// [`Error::Invalid`] for a malformed or taken name, or a password that is too short or long.
     pub fn create(&self, name: &str, password: &str, roles: &[Role]) -> Result<Account> {
         let name = AccountName::parse(name)?;
-        let password = PasswordHash::new(password)?;
+        let password = PasswordHash::new(&self.hashing, password)?;
         let mut given = Vec::new();
         for role in roles {
             add(&mut given, role);
@@ -91,12 +93,19 @@ impl Accounts {
         Ok(self.kept(number)?.map(|kept| kept.value))
     }
 
+    /// True if this is the account's password. Without an account it takes as long, and is false.
+    pub(super) fn is_password(&self, account: Option<&Account>, password: &str) -> bool {
+        let dummy = PasswordHash::dummy();
+        let hash = account.map_or(&dummy, |account| &account.password);
+        hash.matches(&self.hashing, password)
+    }
+
     /// Gives an account another password, and ends its sessions.
     ///
     /// # Errors
     /// [`Error::NoSuchAccount`]; [`Error::Invalid`] for a password that is too short or long.
     pub fn set_password(&self, name: &str, password: &str) -> Result<()> {
-        let password = PasswordHash::new(password)?;
+        let password = PasswordHash::new(&self.hashing, password)?;
         self.change(name, |account| {
             account.password = password.clone();
             account.generation += 1;

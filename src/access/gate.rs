@@ -8,7 +8,6 @@ use bytes::Bytes;
 use super::account::Account;
 use super::accounts::Accounts;
 use super::error::{Error, Result, WRONG_LOGIN};
-use super::password::PasswordHash;
 use super::rights::grant::decide;
 use super::rights::permission::{Permissions, Right};
 use super::rights::virtual_path::VirtualPath;
@@ -87,9 +86,7 @@ impl Gate {
             Err(Error::NoSuchAccount { .. }) => None,
             Err(failed) => return Err(failed),
         };
-        let dummy = PasswordHash::dummy();
-        let hash = known.as_ref().map_or(&dummy, |account| &account.password);
-        let matches = hash.matches(password);
+        let matches = self.accounts.is_password(known.as_deref(), password);
         match known.filter(|account| matches && account.enabled) {
             Some(account) => Ok((self.sessions.open(&account)?, account)),
             None => Err(Error::Unauthenticated(WRONG_LOGIN)),

@@ -32,6 +32,25 @@ impl Daemon {
         Self::start_on(tempfile::tempdir().unwrap())
     }
 
+    /// Starts on an empty folder with more flags, and with no more memory than this.
+    pub(crate) fn start_within(memory_kib: u64, flags: &[&str]) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let mut daemon = serve(&folder.path().join("data"));
+        daemon.args(flags);
+        let mut limited = Command::new("sh");
+        limited
+            .args([
+                "-c",
+                &format!("ulimit -d {memory_kib} && exec \"$@\""),
+                "sh",
+            ])
+            .arg(daemon.get_program())
+            .args(daemon.get_args())
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped());
+        Self::start_as(folder, limited)
+    }
+
     /// Starts on a folder that may hold what an earlier one left.
     pub(crate) fn start_on(folder: tempfile::TempDir) -> Self {
         let command = serve(&folder.path().join("data"));
@@ -47,6 +66,14 @@ impl Daemon {
             output,
             address,
         }
+    }
+
+    /// The most memory that was resident at any time, in KiB.
+    pub(crate) fn peak_resident_kib(&self) -> u64 {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.process.id())).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let digits = line.unwrap().trim().trim_end_matches(" kB");
+        digits.parse().unwrap()
     }
 
     /// Where it is reached.

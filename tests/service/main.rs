@@ -14,6 +14,8 @@ mod kills;
 #[cfg(test)]
 mod log;
 #[cfg(test)]
+mod logins;
+#[cfg(test)]
 mod parity;
 #[cfg(test)]
 mod planted;
