@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::net::TcpStream;
 use std::time::{Duration, SystemTime};
 
-use serde_json::{Value, json};
+use serde_json::json;
 use time::OffsetDateTime;
 
 use crate::harness::{ADMIN, Answer, Connection, Daemon, Project, Request, User, soon};
@@ -45,23 +45,6 @@ fn ask_again(connection: &mut Connection, request: &Request) -> Answer {
     third
 }
 
-/// The line of the log about the request with this id.
-#[track_caller]
-fn logged(daemon: &Daemon, id: &str) -> Value {
-    let mut logged = None;
-    // Nobody waits for the log: a line comes a little after its answer.
-    soon(|| {
-        let log = daemon.log();
-        let mut lines = log
-            .split_inclusive('\n')
-            .filter(|line| line.ends_with('\n'));
-        let line = lines.find(|line| line.contains(id));
-        logged = line.map(|line| serde_json::from_str(line).expect("it is JSON"));
-        logged.is_some()
-    });
-    logged.expect("each request has a line")
-}
-
 /// Bytes that repeat nowhere near each other.
 fn long_text(length: usize) -> Vec<u8> {
     let lines = (0u32..).flat_map(|number| format!("{number:09}\n").into_bytes());
@@ -89,9 +72,9 @@ fn the_same_request_has_the_same_answer_under_its_own_id() {
             again.assert_bytes(status, body);
             assert_eq!(again.lasting_headers(), first.lasting_headers());
             let id = again.header("X-Request-Id").unwrap().to_owned();
-            assert_eq!(logged(&daemon, &id)["path"], project.raw("a.xml"));
-            assert_eq!(logged(&daemon, &id)["status"], status);
-            assert_eq!(logged(&daemon, &id)["bytes"], body.len());
+            assert_eq!(daemon.logged(&id)["path"], project.raw("a.xml"));
+            assert_eq!(daemon.logged(&id)["status"], status);
+            assert_eq!(daemon.logged(&id)["bytes"], body.len());
             assert!(ids.insert(id), "an id came twice");
         }
     }

@@ -209,7 +209,7 @@ fn add_oddities(folder: &Path) -> BTreeSet<String> {
         "socket",
         "not \u{fffd} UTF-8",
         "back\\slash",
-        ".git/config",
+        ".git",
     ]
     .map(str::to_owned)
     .into()

@@ -11,6 +11,7 @@ use std::io::{self, IsTerminal};
 use std::os::fd::AsFd;
 use std::panic;
 use std::sync::Arc;
+use std::thread;
 
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::MakeWriter;
@@ -55,6 +56,9 @@ pub(super) struct Rest(Arc<Queue>);
 impl Drop for Rest {
     fn drop(&mut self) {
         self.0.flush();
+        if !thread::panicking() {
+            drop(panic::take_hook());
+        }
     }
 }
 

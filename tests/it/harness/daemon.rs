@@ -8,7 +8,7 @@ use std::process::{Child, ChildStdout, Command, ExitStatus, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
-use serde_json::json;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::{Answer, Connection, Project, User};
@@ -59,6 +59,22 @@ impl Daemon {
     /// Everything it logged so far.
     pub(crate) fn log(&self) -> String {
         fs::read_to_string(self.folder.path().join("log")).expect("a log")
+    }
+
+    /// The first line of the log that contains a text. It comes a little after the answer to what it
+    /// tells of: nobody waits for the log.
+    pub(crate) fn logged(&self, text: &str) -> Value {
+        let mut logged = None;
+        soon(|| {
+            let log = self.log();
+            let mut whole = log
+                .split_inclusive('\n')
+                .filter(|line| line.ends_with('\n'));
+            let line = whole.find(|line| line.contains(text));
+            logged = line.map(|line| serde_json::from_str(line).expect("it is JSON"));
+            logged.is_some()
+        });
+        logged.expect("it was found")
     }
 
     /// Asks it to stop, and waits until it did.
