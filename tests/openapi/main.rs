@@ -40,7 +40,7 @@ fn the_service_is_as_its_document_says() {
     let Some(schemathesis) = tool("schemathesis/bin/schemathesis") else {
         return;
     };
-    let daemon = Daemon::start();
+    let mut daemon = Daemon::start();
     let alice = set_stage(&daemon);
     let token = reading_token(&daemon);
     let run = |arguments: &[&str]| {
@@ -63,6 +63,8 @@ fn the_service_is_as_its_document_says() {
     run(&["--include-tag", "Admin API", "--phases", SEQUENCES]);
 
     let document = daemon.anonymous().get(DOCUMENT).json();
+    // Its end writes the rest of the log.
+    assert!(daemon.stop().success());
     let unreached = unreached(&document, &daemon.log());
     assert!(unreached.is_empty(), "never done: {unreached:#?}");
 }
