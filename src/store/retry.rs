@@ -1,16 +1,33 @@
 //! Repeating a change that lost a race, and telling a lost race from damage.
 
+use std::thread;
+use std::time::{Duration, Instant};
+
 use serde::de::Error as _;
 
 use super::{Result, Store, StoreError, Version};
 use crate::base::limits::COMMIT_ATTEMPTS_MAX;
+use crate::base::may_block;
+
+/// How long the same record is met in the way before it counts as damaged. Longer than a write of this
+/// or another process may be in the store and not yet in what memory keeps.
+const IN_THE_WAY_MAX: Duration = Duration::from_millis(250);
+/// Pause before what has met the same record again is tried once more.
+const PAUSE: Duration = Duration::from_millis(2);
 
 /// The attempts at one change, each of which reads anew what it goes by.
 #[derive(Debug, Default)]
 pub struct Attempts {
     failed: u32,
-    /// The record that the last attempt met, and its version.
-    met: Option<(String, Version)>,
+    met: Option<Met>,
+}
+
+/// The record that the last attempts met.
+#[derive(Debug)]
+struct Met {
+    key: String,
+    version: Version,
+    since: Instant,
 }
 
 impl Attempts {
@@ -18,24 +35,33 @@ impl Attempts {
     /// tried again when this returns.
     ///
     /// # Errors
-    /// [`StoreError::DamagedRecord`] when the attempt before met the same record at the same version:
-    /// nobody has written it meanwhile, so it is not what the record says that leads to it.
-    /// [`StoreError::Busy`] after [`COMMIT_ATTEMPTS_MAX`] attempts.
+    /// [`StoreError::DamagedRecord`] when the attempts of a quarter of a second met the same record at
+    /// the same version: nobody has written it meanwhile, so it is not what the record says that leads to
+    /// it. [`StoreError::Busy`] after [`COMMIT_ATTEMPTS_MAX`] attempts.
     pub fn lost(&mut self, store: &dyn Store, key: &str) -> Result<()> {
         self.failed += 1;
         if self.failed >= COMMIT_ATTEMPTS_MAX {
             return Err(StoreError::Busy);
         }
         let found = store.record(key)?.map(|record| record.version);
-        let met = found.map(|version| (key.to_owned(), version));
-        if met.is_some() && met == self.met {
+        let is_same = |met: &Met| met.key == key && found == Some(met.version);
+        let Some(met) = self.met.take_if(|met| is_same(met)) else {
+            self.met = found.map(|version| Met {
+                key: key.to_owned(),
+                version,
+                since: Instant::now(),
+            });
+            return Ok(());
+        };
+        if met.since.elapsed() >= IN_THE_WAY_MAX {
             let reason = "it is in the way of every change, and nobody writes it: this record or the one that leads to it is damaged";
             return Err(StoreError::DamagedRecord {
-                key: key.to_owned(),
+                key: met.key,
                 source: serde_json::Error::custom(reason),
             });
         }
-        self.met = met;
+        self.met = Some(met);
+        may_block(|| thread::sleep(PAUSE));
         Ok(())
     }
 }
@@ -62,8 +88,14 @@ mod tests {
         }
         write(&store, "b");
         attempts.lost(&store, "b").unwrap();
-        attempts.lost(&store, "a").unwrap();
-        let refused = attempts.lost(&store, "a").unwrap_err().to_string();
+        let began = Instant::now();
+        let refused = loop {
+            if let Err(refused) = attempts.lost(&store, "a") {
+                break refused.to_string();
+            }
+        };
+        // Until then it may be a write that is not noticed yet.
+        assert!(began.elapsed() >= IN_THE_WAY_MAX);
         assert!(
             refused.starts_with("record \"a\" is damaged: "),
             "{refused}"
