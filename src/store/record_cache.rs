@@ -108,11 +108,38 @@ impl<S: Store> RecordCache<S> {
         Ok(())
     }
 
-    /// Keeps a value while `still` holds.
-    fn keep(&self, still: impl FnOnce() -> bool, keep: impl FnOnce()) {
+    /// Keeps a record that was read when its count of changes stood at `before`. Where it may be newer
+    /// than what others keep or have yet to observe, none of these is kept: no reader goes back.
+    fn keep_record(&self, key: &str, before: u64, record: Option<&Arc<Record>>) {
+        let changes = self.changes_of(key);
         let _gate = self.gate.lock().expect("no panic while held");
-        if still() {
-            keep();
+        let unchanged = changes.load(Ordering::Acquire) == before;
+        match (self.records.get(key), record) {
+            (Some(Some(kept)), Some(read)) if unchanged && kept.version >= read.version => {}
+            (None, read) | (Some(None), read @ None) if unchanged => {
+                self.records.insert(key.to_owned(), read.cloned());
+            }
+            (Some(Some(_)), Some(read)) if unchanged => {
+                self.records.insert(key.to_owned(), Some(Arc::clone(read)));
+            }
+            _ => {
+                changes.fetch_add(1, Ordering::AcqRel);
+                self.records.remove(key);
+            }
+        }
+    }
+
+    /// Keeps a folder that was read in this state, as [`Self::keep_record`] keeps a record.
+    fn keep_folder(&self, prefix: &str, state: u64, folder: &Folder) {
+        let _gate = self.gate.lock().expect("no panic while held");
+        let unchanged = self.states.get(prefix) == Some(state);
+        match self.folders.get(prefix) {
+            None if unchanged => self.folders.insert(prefix.to_owned(), Arc::clone(folder)),
+            Some(kept) if unchanged && kept == *folder => {}
+            _ => {
+                self.folders.remove(prefix);
+                self.states.remove(prefix);
+            }
         }
     }
 
@@ -194,18 +221,9 @@ impl<S: Store> Store for RecordCache<S> {
         if let Some(kept) = self.records.get(key) {
             return Ok(kept);
         }
-        let changes = self.changes_of(key);
-        let before = changes.load(Ordering::Acquire);
+        let before = self.changes_of(key).load(Ordering::Acquire);
         let record = self.store.record(key)?;
-        self.keep(
-            || changes.load(Ordering::Acquire) == before,
-            || match (self.records.get(key), &record) {
-                // Who read after a commit that is not observed yet may be here first.
-                (Some(Some(kept)), Some(record)) if kept.version >= record.version => {}
-                (Some(Some(_)), None) | (Some(None), Some(_)) => drop(self.records.remove(key)),
-                _ => self.records.insert(key.to_owned(), record.clone()),
-            },
-        );
+        self.keep_record(key, before, record.as_ref());
         Ok(record)
     }
 
@@ -220,15 +238,7 @@ impl<S: Store> Store for RecordCache<S> {
         }
         let state = self.state(prefix);
         let folder = self.store.folder(prefix)?;
-        self.keep(
-            || self.states.get(prefix) == Some(state),
-            || match self.folders.get(prefix) {
-                // As above; which of the two is older is not known.
-                Some(kept) if kept != folder => drop(self.folders.remove(prefix)),
-                Some(_) => {}
-                None => self.folders.insert(prefix.to_owned(), Arc::clone(&folder)),
-            },
-        );
+        self.keep_folder(prefix, state, &folder);
         Ok(folder)
     }
 
