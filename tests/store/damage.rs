@@ -276,3 +276,56 @@ fn a_damaged_row_number_hides_no_object_on_another_page() {
         assert!(rows >= 1000, "{to:?}: {rows}");
     }
 }
+
+#[test]
+fn a_damaged_row_is_replaced_when_its_object_comes_again() {
+    for change in [
+        "bytes = x'56696374696d'",
+        "bytes = NULL",
+        "kind = 2",
+        "size = 5",
+        "size = -6",
+        "sha256 = NULL",
+        "sha256 = x'00'",
+        "id = x'00'",
+    ] {
+        let scene = scene();
+        scene.tamper(scene.victim.into(), change);
+        let store = SqliteStore::open_locked(scene.root.path()).unwrap();
+        for _ in 0..2 {
+            store
+                .commit(of_objects(vec![blob("victim"), blob("other")]))
+                .unwrap();
+        }
+        drop(store);
+        assert_sound(scene.objects().blob(scene.victim), b"victim", change);
+        assert_sound(scene.objects().blob(scene.other), b"other", change);
+        assert_sound(
+            scene.objects().blob(scene.large),
+            &noise(1, 600_000),
+            change,
+        );
+        let db = Connection::open(scene.root.path().join("store.db")).unwrap();
+        let count = |id: ObjectId| -> u64 {
+            let sql = "SELECT count(*) FROM object WHERE id = ?1";
+            db.query_one(sql, [id.as_bytes()], |row| row.get(0))
+                .unwrap()
+        };
+        for id in [scene.victim, scene.other] {
+            assert_eq!(count(id.into()), 1, "{change}");
+        }
+    }
+}
+
+#[test]
+fn a_damaged_row_of_a_large_blob_is_replaced_when_its_bytes_come_again() {
+    for change in ["size = 5", "sha256 = NULL", "bytes = x'00'", "kind = 3"] {
+        let scene = scene();
+        scene.tamper(scene.large.into(), change);
+        let store = SqliteStore::open_locked(scene.root.path()).unwrap();
+        put_large(&store, &noise(1, 600_000));
+        drop(store);
+        let objects = scene.objects();
+        assert_sound(objects.blob(scene.large), &noise(1, 600_000), change);
+    }
+}

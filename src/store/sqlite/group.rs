@@ -2,15 +2,17 @@
 
 use std::collections::HashMap;
 
-use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
+use rusqlite::{
+    Connection, ErrorCode, OptionalExtension, Row, Transaction, TransactionBehavior, params,
+};
 
 use super::external_writes::ExternalWrites;
 use super::object_index::ObjectIndex;
 use super::schema;
-use crate::base::digest::record_checksum;
+use crate::base::digest::{object_id, record_checksum};
 use crate::base::id::ObjectId;
 use crate::base::limits::TOMBSTONES_KEPT;
-use crate::store::{Batch, Expect, NewBody, Result, StoreError, Version};
+use crate::store::{Batch, Expect, NewBody, NewObject, Result, StoreError, Version};
 
 /// Applies the batches in their order and commits those that can be applied; gives the outcome of
 /// each. A batch sees what those before it wrote.
@@ -63,8 +65,11 @@ struct Group<'a> {
 }
 
 impl Group<'_> {
-    fn contains(&self, id: ObjectId) -> rusqlite::Result<bool> {
-        Ok(self.put.contains_key(&id) || self.index.find_known(self.tx, id)?.is_some())
+    fn row_of(&self, id: ObjectId) -> rusqlite::Result<Option<i64>> {
+        match self.put.get(&id) {
+            Some(row) => Ok(Some(*row)),
+            None => self.index.find_known(self.tx, id),
+        }
     }
 
     /// Why the batch cannot be applied, if it cannot.
@@ -84,35 +89,52 @@ impl Group<'_> {
             }
         }
         for id in &batch.required {
-            if !batch.objects.iter().any(|new| new.id == *id) && !self.contains(*id)? {
+            if !batch.objects.iter().any(|new| new.id == *id) && self.row_of(*id)?.is_none() {
                 return Ok(Some(StoreError::Missing { id: *id }));
             }
         }
         Ok(None)
     }
 
-    fn apply(&mut self, batch: &Batch) -> rusqlite::Result<Version> {
+    /// Puts an object. One that is there is left as it is where its row is sound, and replaced where it
+    /// is not: else it would be acknowledged, and gone.
+    fn put_object(&mut self, new: &NewObject) -> rusqlite::Result<()> {
         let tx = self.tx;
+        let bytes = match &new.body {
+            NewBody::Inline(bytes) => Some(bytes.as_ref()),
+            NewBody::Published => None,
+        };
+        let sha256 = new.sha256.as_ref().map(|id| id.as_bytes().as_slice());
+        let (id, kind) = (new.id.as_bytes(), new.kind.code());
+        if let Some(row) = self.row_of(new.id)? {
+            if self.put.contains_key(&new.id) || is_sound(tx, row, new)? {
+                return Ok(());
+            }
+            tracing::error!(id = %new.id, "the row of an object was damaged; it is replaced");
+            let mut replace = tx.prepare_cached(
+                "UPDATE object SET kind = ?3, size = ?4, sha256 = ?5, bytes = ?6
+                 WHERE seq = ?1 AND id = ?2",
+            )?;
+            match replace.execute(params![row, id, kind, new.size, sha256, bytes]) {
+                // The index led to another row, or to none that can be read.
+                Ok(0) => {}
+                Err(e) if e.sqlite_error_code() == Some(ErrorCode::DatabaseCorrupt) => {}
+                Err(e) => return Err(e),
+                Ok(_) => return Ok(()),
+            }
+        }
         let mut put = tx.prepare_cached(
             "INSERT INTO object (id, kind, size, sha256, bytes) VALUES (?1, ?2, ?3, ?4, ?5)",
         )?;
+        let row = put.insert(params![id, kind, new.size, sha256, bytes])?;
+        self.put.insert(new.id, row);
+        Ok(())
+    }
+
+    fn apply(&mut self, batch: &Batch) -> rusqlite::Result<Version> {
+        let tx = self.tx;
         for new in &batch.objects {
-            if self.contains(new.id)? {
-                continue;
-            }
-            let bytes = match &new.body {
-                NewBody::Inline(bytes) => Some(bytes.as_ref()),
-                NewBody::Published => None,
-            };
-            let sha256 = new.sha256.as_ref().map(|id| id.as_bytes().as_slice());
-            let row = put.insert(params![
-                new.id.as_bytes(),
-                new.kind.code(),
-                new.size,
-                sha256,
-                bytes
-            ])?;
-            self.put.insert(new.id, row);
+            self.put_object(new)?;
         }
         let mut write = tx.prepare_cached(
             "INSERT INTO record (version, key, value, checksum) VALUES (?1, ?2, ?3, ?4)
@@ -134,5 +156,34 @@ impl Group<'_> {
             }
         }
         Ok(self.version)
+    }
+}
+
+/// True if a row holds this object, as whoever reads it will see.
+fn is_sound(tx: &Transaction<'_>, row: i64, new: &NewObject) -> rusqlite::Result<bool> {
+    let mut get = tx.prepare_cached(
+        "SELECT kind, size, sha256, bytes FROM object WHERE seq = ?1 AND id = ?2",
+    )?;
+    let same = |row: &Row<'_>| {
+        let (kind, size): (i64, i64) = (row.get(0)?, row.get(1)?);
+        let sha256 = row.get_ref(2)?.as_blob_or_null()?;
+        let bytes = row.get_ref(3)?.as_blob_or_null()?;
+        let own = new.sha256.as_ref().map(|id| id.as_bytes().as_slice());
+        Ok(kind == i64::from(new.kind.code())
+            && u64::try_from(size).is_ok_and(|size| size == new.size)
+            && sha256 == own
+            && match (bytes, &new.body) {
+                (Some(bytes), NewBody::Inline(own)) => bytes == own.as_ref(),
+                (Some(bytes), NewBody::Published) => object_id(new.kind, bytes) == new.id,
+                // The file of a blob is compared with its id when it is read.
+                (None, body) => matches!(body, NewBody::Published),
+            })
+    };
+    match get
+        .query_one(params![row, new.id.as_bytes()], same)
+        .optional()
+    {
+        Err(e) if e.sqlite_error_code() == Some(ErrorCode::DatabaseCorrupt) => Ok(false),
+        sound => Ok(sound?.unwrap_or(false)),
     }
 }

@@ -221,7 +221,11 @@ impl IndexMerge {
 
     fn insert(&self, tx: &Transaction<'_>, end: usize) -> rusqlite::Result<()> {
         let mut insert =
-            tx.prepare_cached("INSERT OR IGNORE INTO object_index (id, seq) VALUES (?1, ?2)")?;
+            // An object may have come again because its row was damaged.
+            tx.prepare_cached(
+                "INSERT INTO object_index (id, seq) VALUES (?1, ?2)
+                 ON CONFLICT (id) DO UPDATE SET seq = excluded.seq WHERE seq <> excluded.seq",
+            )?;
         for (id, row) in &self.rows[self.merged..end] {
             insert.execute(params![id.as_bytes(), row])?;
         }
