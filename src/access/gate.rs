@@ -18,6 +18,7 @@ use crate::base::repo_id::RepoId;
 use crate::base::secret::{Seal, Secret, ServerKey};
 use crate::repo;
 use crate::repo::{NewFile, Project, ProjectWriter, Projects, Upload};
+use crate::store::StoreError;
 
 /// Turns a credential into a caller, and opens projects for a caller, or refuses.
 /// Cheap to clone. Every function may block on the store; [`Gate::login`] takes some 25 ms of a core.
@@ -138,6 +139,18 @@ impl Gate {
             return Err(Error::Forbidden);
         }
         Ok(project)
+    }
+
+    /// Says whether changes are taken.
+    ///
+    /// # Errors
+    /// [`StoreError::Stopped`] after a failed write, until a restart.
+    pub fn require_writable(&self) -> Result<()> {
+        if self.projects.store().is_writable() {
+            Ok(())
+        } else {
+            Err(StoreError::Stopped.into())
+        }
     }
 
     /// The caller's own projects, or with `accessible` all that grants open, each with its owner's

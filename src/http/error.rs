@@ -157,6 +157,17 @@ impl Error {
         }
     }
 
+    /// True where it is of no use to try again before somebody has restarted the service.
+    pub(super) fn is_lasting(&self) -> bool {
+        let store: &StoreError = match self {
+            Self::Repo(repo::Error::Store(error))
+            | Self::Access(access::Error::Repo(repo::Error::Store(error))) => error,
+            Self::Access(access::Error::Store(error)) => error,
+            _ => return false,
+        };
+        matches!(store, StoreError::Stopped | StoreError::ReadOnly)
+    }
+
     /// What the client reads.
     pub(in crate::http) fn message(&self, flavor: ApiFlavor) -> Cow<'static, str> {
         let either = |read: &'static str, admin: &'static str| match flavor {
@@ -195,6 +206,11 @@ impl Error {
                     "500 Internal Server Error",
                     "internal error; see the log under X-Request-Id",
                 ),
+                StatusCode::SERVICE_UNAVAILABLE if self.is_lasting() => {
+                    "the service has stopped writing after a failed write; it goes on reading, and \
+                     must be restarted"
+                        .into()
+                }
                 StatusCode::SERVICE_UNAVAILABLE => {
                     "the service cannot write at the moment; try again".into()
                 }
@@ -386,12 +402,14 @@ mod tests {
             "internal error; see the log under X-Request-Id",
         );
         let later = "the service cannot write at the moment; try again";
+        let stopped = "the service has stopped writing after a failed write; it goes on reading, and \
+                       must be restarted";
         let full = "no space left for this change";
         assert_answers(vec![
             (store(folder), 500, read, admin),
             (Error::Crashed, 500, read, admin),
             (store(conflict), 503, later, later),
-            (store(StoreError::Stopped), 503, later, later),
+            (store(StoreError::Stopped), 503, stopped, stopped),
             (store(StoreError::Busy), 503, later, later),
             (store(StoreError::Full), 507, full, full),
         ]);

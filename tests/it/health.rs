@@ -25,6 +25,43 @@ fn a_bad_token_does_not_make_the_service_unwell() {
 }
 
 #[test]
+fn a_service_that_has_stopped_writing_says_so_everywhere_until_it_is_restarted() {
+    const STOPPED: &str = "the service has stopped writing after a failed write; it goes on \
+                           reading, and must be restarted";
+    let mut daemon = Daemon::start();
+    let admin = daemon.session("admin");
+    let project = crate::harness::Project::with_main(&admin, "acme/shop");
+    project.save("main", "a.xml", "<a/>");
+    let mark = daemon.data().join("STOPPED");
+    // As any process leaves it that uses the folder.
+    std::fs::write(&mark, "syncing an upload failed\n").unwrap();
+    let health = || daemon.anonymous().get(&format!("{READ}/health"));
+    let refused = admin.put(&project.file("main", "b.xml"), b"<b/>");
+    let large = admin.put(&project.file("main", "large"), &vec![0; 100_000]);
+    for answer in [health(), refused, large] {
+        assert_eq!(answer.status, 503);
+        assert_eq!(answer.json(), json!({ "message": STOPPED }));
+        assert_eq!(answer.header("retry-after"), Some("60"));
+    }
+    admin
+        .get(&project.file("main", "a.xml"))
+        .assert_bytes(200, b"<a/>");
+    let beside = daemon.command(&["user", "add", "ann"], "");
+    assert_eq!(beside.status.code(), Some(1));
+    let said = String::from_utf8(beside.stderr).unwrap();
+    assert!(said.contains("has stopped writing"), "{said}");
+
+    assert_eq!(daemon.stop().code(), Some(0));
+    daemon.restart();
+    assert!(!mark.exists());
+    let answer = daemon.anonymous().get(&format!("{READ}/health"));
+    assert_eq!(answer.status, 200);
+    let admin = daemon.session("admin");
+    let again = admin.put(&project.file("main", "b.xml"), b"<b/>");
+    assert_eq!(again.status, 201);
+}
+
+#[test]
 fn the_service_stops_when_asked_and_keeps_what_it_has() {
     let mut daemon = Daemon::start();
     let admin = daemon.session("admin");

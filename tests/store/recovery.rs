@@ -10,7 +10,7 @@ use walkdir::WalkDir;
 use siteconf::store::sqlite::SqliteStore;
 use siteconf::store::{Expect, Store, StoreError};
 
-use crate::fixture::{contents, of_write, value};
+use crate::fixture::{blob_id, contents, noise, of_write, put_large, value};
 
 fn daemon(root: &Path) -> SqliteStore {
     SqliteStore::open_locked(root).unwrap()
@@ -167,5 +167,51 @@ fn a_damaged_mark_is_told_and_made_anew() {
         assert_eq!(value(&store, "k/3").as_deref(), Some("1"));
         drop(store);
         assert_eq!(fs::read_to_string(&mark).unwrap(), sound, "{damaged:?}");
+    }
+}
+
+#[test]
+fn a_failed_upload_stops_all_writing_and_is_told_to_other_processes() {
+    let root = tempfile::tempdir().unwrap();
+    let store = daemon(root.path());
+    let beside = SqliteStore::open_beside(root.path()).unwrap();
+    let body = noise(1, 100_000);
+    let mut staging = store.stage().unwrap();
+    staging.write(&body).unwrap();
+    // A folder of blobs that has become something else.
+    let fan = &blob_id(&body).to_string()[..2];
+    let fan = root.path().join("blobs").join(fan);
+    fs::remove_dir(&fan).unwrap();
+    fs::write(&fan, "").unwrap();
+    assert!(matches!(
+        staging.publish(blob_id(&body)),
+        Err(StoreError::Stopped)
+    ));
+    for (store, who) in [(&store, "itself"), (&beside, "a process beside it")] {
+        assert!(!store.is_writable(), "{who}");
+        let refused = store.commit(of_write("k", Expect::Absent, Some("1")));
+        assert!(matches!(refused, Err(StoreError::Stopped)), "{who}");
+        assert!(matches!(store.stage(), Err(StoreError::Stopped)), "{who}");
+    }
+    let told = fs::read_to_string(root.path().join("STOPPED")).unwrap();
+    assert!(told.starts_with("naming a blob failed: "), "{told}");
+    drop((store, beside));
+
+    fs::remove_file(&fan).unwrap();
+    let store = daemon(root.path());
+    commit_many(&store, 1);
+    put_large(&store, &body);
+}
+
+#[test]
+fn folders_that_a_copy_has_lost_are_made_again() {
+    let root = tempfile::tempdir().unwrap();
+    drop(daemon(root.path()));
+    for lost in ["incoming", "blobs"] {
+        fs::remove_dir_all(root.path().join(lost)).unwrap();
+    }
+    let store = daemon(root.path());
+    for seed in 0..3 {
+        put_large(&store, &noise(seed, 100_000));
     }
 }

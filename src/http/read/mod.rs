@@ -46,7 +46,7 @@ pub(in crate::http) async fn respond(
 ) -> Result<Reply, Error> {
     merge_form(&mut context, body).await?;
     if let Route::Health = route {
-        return Ok(health(&context));
+        return health(&context);
     }
     let opened = Opened::by(&context, &route)?;
     if let Some(reply) = opened.at_once(&context, &route)? {
@@ -56,12 +56,13 @@ pub(in crate::http) async fn respond(
     blocking::in_place(threads, || opened.show(&context, &route)).await
 }
 
-fn health(context: &RequestContext) -> Reply {
+fn health(context: &RequestContext) -> Result<Reply, Error> {
+    context.gate().require_writable()?;
     let health = Health {
         status: "ok",
         time: context.service.clock.now().to_string(),
     };
-    Reply::json(StatusCode::OK, &health)
+    Ok(Reply::json(StatusCode::OK, &health))
 }
 
 /// Who asks, and the project that is asked for.
@@ -110,7 +111,7 @@ impl Opened {
             (Route::Projects, _) => projects::list(context, &self.holder),
             (Route::Project { .. }, Some(project)) => projects::show(context, project),
             (Route::Repository { resource, .. }, Some(project)) => show(context, project, resource),
-            (Route::Health, _) => Ok(health(context)),
+            (Route::Health, _) => health(context),
             (Route::Project { .. } | Route::Repository { .. }, None) => Err(Error::NoRoute),
         }
     }

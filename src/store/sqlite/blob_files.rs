@@ -4,11 +4,13 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Seek, SeekFrom, Write};
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use rustix::fs::{OFlags, fcntl_setfl};
 
 use super::data_folder::{Folder, private_options, sync_dir};
+use super::writability::Writability;
 use crate::base::digest::byte_count;
 use crate::base::id::{BlobId, ObjectId};
 use crate::store::buffer::BLOCK_ALIGNMENT;
@@ -75,6 +77,7 @@ impl LargeBody for BlobFile {
 #[derive(Debug)]
 pub(super) struct StagedFile {
     folder: Folder,
+    writability: Arc<Writability>,
     path: PathBuf,
     file: File,
     write_path: WritePath,
@@ -85,7 +88,7 @@ pub(super) struct StagedFile {
 }
 
 impl StagedFile {
-    pub(super) fn create(folder: &Folder) -> io::Result<Self> {
+    pub(super) fn create(folder: &Folder, writability: &Arc<Writability>) -> io::Result<Self> {
         loop {
             let path = folder
                 .incoming()
@@ -96,6 +99,7 @@ impl StagedFile {
             if file.metadata()?.nlink() > 0 {
                 return Ok(Self {
                     folder: folder.clone(),
+                    writability: Arc::clone(writability),
                     path,
                     file,
                     write_path: WritePath::Undecided,
@@ -149,20 +153,36 @@ impl StagedFile {
         let outcome = ended.unwrap_or(Ok(Ok(())));
         outcome
             .unwrap_or_else(|_| Err(io::Error::other("the write-back ended in a panic")))
-            .map_err(|e| StoreError::io("writing an upload back", e))
+            .map_err(|e| self.failed("writing an upload back", e))
+    }
+
+    /// The refusal that a failed write or sync leads to: after one of an upload nothing more is written,
+    /// as after one of the log.
+    fn failed(&self, action: &'static str, error: io::Error) -> StoreError {
+        let is_of_disk = !matches!(
+            error.kind(),
+            io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied
+        );
+        let error = StoreError::io(action, error);
+        if is_of_disk {
+            self.writability.judge(action, &error).to_error()
+        } else {
+            error
+        }
     }
 }
 
 impl Staging for StagedFile {
     fn write(&mut self, bytes: &[u8]) -> Result<()> {
-        let io = |e| StoreError::io("writing an upload", e);
-        if self.append(bytes).map_err(io)? {
+        let appended = self.append(bytes);
+        if appended.map_err(|e| self.failed("writing an upload", e))? {
             self.dirty += byte_count(bytes);
         }
         if self.dirty >= WRITE_BACK_BYTES {
             self.dirty = 0;
             self.finish_write_back()?;
-            let file = self.file.try_clone().map_err(io)?;
+            let file = self.file.try_clone();
+            let file = file.map_err(|e| StoreError::io("writing an upload back", e))?;
             self.writing_back = Some(std::thread::spawn(move || file.sync_data()));
         }
         Ok(())
@@ -184,10 +204,10 @@ impl Staging for StagedFile {
         let dir = target.parent().unwrap_or(Path::new("/"));
         self.file
             .sync_all()
-            .map_err(|e| StoreError::io("syncing an upload", e))?;
+            .map_err(|e| self.failed("syncing an upload", e))?;
         // A file of that name has the same bytes or is damaged: either way ours may take its place.
-        fs::rename(&self.path, &target).map_err(|e| StoreError::io("naming a blob", e))?;
-        sync_dir(dir).map_err(|e| StoreError::io("syncing a folder of blobs", e))
+        fs::rename(&self.path, &target).map_err(|e| self.failed("naming a blob", e))?;
+        sync_dir(dir).map_err(|e| self.failed("syncing a folder of blobs", e))
     }
 }
 

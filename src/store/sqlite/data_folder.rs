@@ -125,10 +125,11 @@ impl Folder {
             },
         };
         let lock = Lock::take(root)?;
+        let creating = |e| StoreError::io("creating the data folder", e);
+        // Of a store that is there, too: empty folders get lost in copies.
+        folder.make_folders().map_err(creating)?;
         if !exists {
-            folder
-                .lay_out()
-                .map_err(|e| StoreError::io("creating the data folder", e))?;
+            folder.make_files().map_err(creating)?;
         }
         Ok((folder, lock))
     }
@@ -190,15 +191,18 @@ impl Folder {
         self.root.join("secrets")
     }
 
-    /// Makes everything but the tables; `FORMAT` comes last, so that it stands for the whole.
-    fn lay_out(&self) -> io::Result<()> {
+    fn make_folders(&self) -> io::Result<()> {
         for dir in [self.blobs(), self.incoming(), self.secrets()] {
             make_dir(&dir)?;
         }
         for fan in 0..=u8::MAX {
             make_dir(&self.blobs().join(hex::encode([fan])))?;
         }
-        sync_dir(&self.blobs())?;
+        sync_dir(&self.blobs())
+    }
+
+    /// Makes what else there is but the tables; `FORMAT` comes last, so that it stands for the whole.
+    fn make_files(&self) -> io::Result<()> {
         private_file(&self.database(), false)?;
         write_durably(&self.root.join("FORMAT"), FORMAT.as_bytes())
     }

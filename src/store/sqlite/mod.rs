@@ -239,12 +239,12 @@ impl Store for SqliteStore {
     }
 
     fn stage(&self) -> Result<Box<dyn Staging>> {
-        match &self.writer {
-            None => return Err(StoreError::ReadOnly),
-            Some(writer) if writer.is_stopped() => return Err(StoreError::Stopped),
-            Some(_) => {}
+        let writer = self.writer.as_ref().ok_or(StoreError::ReadOnly)?;
+        if writer.is_stopped() {
+            return Err(StoreError::Stopped);
         }
-        let staged = may_block(|| blob_files::StagedFile::create(&self.folder));
+        let writability = writer.writability();
+        let staged = may_block(|| blob_files::StagedFile::create(&self.folder, writability));
         Ok(Box::new(
             staged.map_err(|e| StoreError::io("beginning an upload", e))?,
         ))

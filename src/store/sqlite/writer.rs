@@ -151,6 +151,10 @@ impl Writer {
         })
     }
 
+    pub(super) fn writability(&self) -> &Arc<Writability> {
+        &self.writability
+    }
+
     pub(super) fn is_stopped(&self) -> bool {
         self.writability.is_stopped() || self.state.is_poisoned()
     }
