@@ -149,7 +149,7 @@ impl Accounts {
             let kept = self.kept_by_name(name)?;
             let mut account = Account::clone(&kept.value);
             change(&mut account);
-            let mut batch = Batch::default();
+            let mut batch = Batch::with_reserve();
             if account.generation != kept.value.generation {
                 session_records::forget_all(&self.records, account.number, &mut batch)?;
             }

@@ -86,7 +86,7 @@ impl Sessions {
             created_at: now,
             last_seen: now,
         };
-        let mut batch = Batch::default();
+        let mut batch = Batch::with_reserve();
         let mut others = sessions_of(&self.records, account.number)?;
         others.sort_by_key(|other| (other.created_at, other.digest));
         let too_many = (others.len() + 1).saturating_sub(SESSIONS_PER_ACCOUNT_MAX);
@@ -124,7 +124,7 @@ impl Sessions {
             }
             // It is removed so that a clock set back does not revive it.
             _ => {
-                let mut batch = Batch::default();
+                let mut batch = Batch::with_reserve();
                 forget(session.account, session.digest, &mut batch);
                 self.records
                     .commit_if_possible(batch, "the end of a session");
@@ -138,7 +138,7 @@ impl Sessions {
         let Some(kept) = self.kept(secret.digest())? else {
             return Ok(());
         };
-        let mut batch = Batch::default();
+        let mut batch = Batch::with_reserve();
         forget(kept.value.account, kept.value.digest, &mut batch);
         self.records.commit(batch)
     }

@@ -134,7 +134,12 @@ fn bind(token: &Token, key: &ServerKey, instance: Option<&[u8]>) -> Result<Optio
 }
 
 fn change_of(kept: &Versioned<Token>, token: &Token) -> Batch {
-    let mut batch = Batch::default();
+    let is_bound = |token: &Token| token.fingerprint.is_some();
+    let mut batch = Batch {
+        // Unlike the last use, these protect.
+        uses_reserve: token.found_expired || is_bound(token) != is_bound(&kept.value),
+        ..Batch::default()
+    };
     let key = keys::token(token.account, token.number);
     batch.write(key, kept.expect(), token);
     batch

@@ -114,7 +114,7 @@ impl Tokens {
             let kept = self.kept(account, id)?.ok_or(Error::NoSuchToken)?;
             let mut token = Token::clone(&kept.value);
             token.apply(change, scope.as_ref());
-            let mut batch = Batch::default();
+            let mut batch = Batch::with_reserve();
             let key = keys::token(account.number, token.number);
             batch.write(key, kept.expect(), &token);
             self.records.commit(batch)?;
@@ -129,7 +129,7 @@ impl Tokens {
     pub fn revoke(&self, account: &Account, id: &str) -> Result<()> {
         self.records.retry_on_conflict(|| {
             let kept = self.kept(account, id)?.ok_or(Error::NoSuchToken)?;
-            let mut batch = Batch::default();
+            let mut batch = Batch::with_reserve();
             let key = keys::token(account.number, kept.value.number);
             batch.delete(key, kept.expect());
             batch.delete(keys::token_digest(kept.value.digest), Expect::Anything);

@@ -105,6 +105,9 @@ pub const WAL_FRAMES_IDLE_MAX: u64 = 4096;
 pub const OBJECTS_UNINDEXED: usize = 65_536;
 /// Connections to the database that stay open for the next reader; each has a page cache of 2 MiB.
 pub const READERS_IDLE_MAX: usize = 16;
+/// Room on the disk that is kept for changes that free or protect, in bytes: several hundred of them,
+/// and as many more as the log then finds room in its own blocks.
+pub const RESERVE_BYTES: u64 = 4 << 20;
 /// Tombstones kept for readers that ask what was deleted since.
 pub const TOMBSTONES_KEPT: u64 = 100_000;
 

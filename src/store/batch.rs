@@ -15,6 +15,9 @@ pub struct Batch {
     pub required: Vec<ObjectId>,
     /// Record writes, each with what it expects.
     pub writes: Vec<RecordWrite>,
+    /// True for a change that frees or protects, such as a deletion or a login: on a full disk it may
+    /// use the room that is kept for such.
+    pub uses_reserve: bool,
 }
 
 /// An object to put. Its id was computed from its bytes by the caller.
@@ -96,10 +99,20 @@ impl Batch {
         });
     }
 
-    /// Adds everything of another batch.
+    /// An empty batch for a change that frees or protects.
+    pub fn with_reserve() -> Self {
+        Self {
+            uses_reserve: true,
+            ..Self::default()
+        }
+    }
+
+    /// Adds everything of another batch. Both must be for changes that free or protect, if the whole is
+    /// to be one.
     pub fn append(&mut self, mut other: Self) {
         self.objects.append(&mut other.objects);
         self.required.append(&mut other.required);
         self.writes.append(&mut other.writes);
+        self.uses_reserve &= other.uses_reserve;
     }
 }

@@ -3,21 +3,28 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use siteconf::base::id::Kind;
+use siteconf::base::limits::RESERVE_BYTES;
 use siteconf::store::sqlite::SqliteStore;
 use siteconf::store::{Batch, Expect, Store, StoreError};
 
 use crate::fixture::{contents, noise, object, of_write, put_large, value};
 
-/// A file system of a few megabytes in memory.
+/// A file system of a few megabytes in memory. One at a time: while a command is begun, its process has
+/// the open files of this one, with their locks and their room.
 struct SmallDisk {
     at: tempfile::TempDir,
+    _alone: MutexGuard<'static, ()>,
 }
+
+static ALONE: Mutex<()> = Mutex::new(());
 
 impl SmallDisk {
     /// Mounts one, or says why there is none: that needs the rights of root.
     fn mount(megabytes: u32) -> Result<Self, String> {
+        let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
         let at = tempfile::tempdir().unwrap();
         let options = format!("size={megabytes}m");
         let outcome = Command::new("mount")
@@ -25,7 +32,7 @@ impl SmallDisk {
             .arg(at.path())
             .output();
         match outcome {
-            Ok(done) if done.status.success() => Ok(Self { at }),
+            Ok(done) if done.status.success() => Ok(Self { at, _alone: alone }),
             Ok(done) => Err(String::from_utf8_lossy(&done.stderr).into_owned()),
             Err(error) => Err(error.to_string()),
         }
@@ -56,7 +63,7 @@ impl Drop for SmallDisk {
 /// The disk, or `None` where none can be mounted and nobody asked for all tests to run.
 #[expect(clippy::print_stderr, reason = "a skipped test must be seen")]
 fn small_disk() -> Option<SmallDisk> {
-    match SmallDisk::mount(8) {
+    match SmallDisk::mount(16) {
         Ok(disk) => Some(disk),
         Err(why) => {
             assert!(
@@ -136,6 +143,116 @@ fn small_commits_go_on_until_the_disk_is_full_and_all_that_were_acknowledged_sta
         contents(&SqliteStore::open_read_only(&disk.data()).unwrap()),
         full
     );
+}
+
+/// A change that frees or protects.
+fn protecting(key: &str, value: Option<&str>) -> Batch {
+    Batch {
+        uses_reserve: true,
+        ..of_write(key, Expect::Anything, value)
+    }
+}
+
+#[test]
+fn changes_that_free_or_protect_go_on_on_a_full_disk() {
+    let Some(disk) = small_disk() else { return };
+    let store = daemon(&disk.data());
+    for number in 0..300 {
+        let key = format!("old/{number}");
+        store
+            .commit(of_write(&key, Expect::Absent, Some("1")))
+            .unwrap();
+    }
+    let reserve = disk.data().join("reserve");
+    let length = || fs::metadata(&reserve).map_or(0, |file| file.len());
+    assert_eq!(length(), RESERVE_BYTES);
+    disk.fill();
+    let refused = |store: &SqliteStore| {
+        let outcome = store.commit(big_batch("refused"));
+        assert!(matches!(outcome, Err(StoreError::Full)), "{outcome:?}");
+    };
+    refused(&store);
+    assert_eq!(length(), RESERVE_BYTES, "a save does not take it");
+    for number in 0..300 {
+        store
+            .commit(protecting(&format!("old/{number}"), None))
+            .unwrap();
+        store
+            .commit(protecting("session/1", Some(&number.to_string())))
+            .unwrap();
+        if number % 50 == 0 {
+            refused(&store);
+            let small = store.commit(of_write("small", Expect::Absent, Some("1")));
+            assert!(length() == RESERVE_BYTES || matches!(small, Err(StoreError::Full)));
+        }
+    }
+    let before = contents(&store);
+    assert_eq!(value(&store, "session/1").as_deref(), Some("299"));
+    assert_eq!(value(&store, "old/299"), None);
+    drop(store);
+
+    // Nor does a start need room.
+    let store = daemon(&disk.data());
+    assert_eq!(contents(&store), before);
+    store
+        .commit(protecting("session/1", Some("\"after\"")))
+        .unwrap();
+    assert!(store.is_writable());
+    fs::remove_file(disk.ballast()).unwrap();
+    store.commit(big_batch("after")).unwrap();
+    assert_eq!(
+        length(),
+        RESERVE_BYTES,
+        "there is room, and it is kept again"
+    );
+    assert_eq!(value(&store, "after").as_deref(), Some("after"));
+}
+
+#[test]
+fn of_several_changes_at_once_on_a_full_disk_those_that_may_are_made() {
+    let Some(disk) = small_disk() else { return };
+    let store = daemon(&disk.data());
+    disk.fill();
+    std::thread::scope(|scope| {
+        for writer in 0..8 {
+            let store = &store;
+            scope.spawn(move || {
+                for number in 0..20 {
+                    let key = format!("k/{writer}/{number}");
+                    if writer % 2 == 0 {
+                        store.commit(protecting(&key, Some("1"))).unwrap();
+                    } else {
+                        let outcome = store.commit(big_batch(&key));
+                        assert!(matches!(outcome, Err(StoreError::Full)), "{outcome:?}");
+                    }
+                }
+            });
+        }
+    });
+    assert_eq!(contents(&store).1.len(), 4 * 20);
+}
+
+#[test]
+fn a_start_on_a_full_disk_uses_the_room_that_is_kept() {
+    let Some(disk) = small_disk() else { return };
+    let store = daemon(&disk.data());
+    store
+        .commit(of_write("before", Expect::Absent, Some("1")))
+        .unwrap();
+    drop(store);
+    // Not even the index of the log has room.
+    disk.fill();
+    let store = daemon(&disk.data());
+    assert_eq!(value(&store, "before").as_deref(), Some("1"));
+    store.commit(protecting("session/1", Some("1"))).unwrap();
+    assert!(matches!(
+        store.commit(of_write("refused", Expect::Absent, Some("1"))),
+        Err(StoreError::Full)
+    ));
+    fs::remove_file(disk.ballast()).unwrap();
+    store
+        .commit(of_write("after", Expect::Absent, Some("1")))
+        .unwrap();
 }
 
 #[test]

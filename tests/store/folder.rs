@@ -273,6 +273,7 @@ fn an_interrupted_creation_goes_on_where_it_stopped() {
                 "blobs",
                 "high-water",
                 "incoming",
+                "reserve",
                 "secrets",
                 "store.db"
             ]
@@ -304,7 +305,7 @@ fn nobody_but_the_owner_can_read_what_the_store_makes() {
         assert_eq!(mode, expected, "{}", entry.path().display());
         seen += 1;
     }
-    // The root, FORMAT, LOCK, high-water, three of the database, three folders, 256 folders, a blob, an
-    // upload.
-    assert_eq!(seen, 1 + 3 + 3 + 3 + 256 + 2);
+    // The root, FORMAT, LOCK, high-water, reserve, three of the database, three folders, 256 folders, a
+    // blob, an upload.
+    assert_eq!(seen, 1 + 4 + 3 + 3 + 256 + 2);
 }

@@ -59,6 +59,9 @@ fn attempt(project: &Project, branch: u64, jobs: &[Job]) -> Result<Vec<Result<Ou
             Expect::Version(branch.version),
             &record,
         );
+        batch.uses_reserve = jobs
+            .iter()
+            .all(|job| matches!(job.change, Change::Delete { .. }));
         projects.store().commit(batch)?;
         draft.publish();
         for (job, outcome) in jobs.iter().zip(&outcomes) {

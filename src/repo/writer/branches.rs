@@ -75,6 +75,7 @@ impl ProjectWriter {
         let branch = store.commit_prepared(|batch| {
             let branch = self.branch(name)?;
             self.required_head(&branch)?;
+            batch.uses_reserve = true;
             batch.delete(
                 key::branch_name(self.number(), name.as_str()),
                 Expect::Anything,
@@ -96,6 +97,7 @@ impl ProjectWriter {
     pub fn delete_project(self) -> Result<()> {
         let store = self.projects.store().as_ref();
         store.commit_prepared(|batch| {
+            batch.uses_reserve = true;
             let record = store.record(&key::project(self.number()))?;
             let version = record.ok_or(Error::missing(Missing::Project))?.version;
             batch.delete(key::project_id(self.repo_id().as_str()), Expect::Anything);
@@ -124,7 +126,7 @@ fn sweep(store: &dyn Store, prefix: &str) -> std::result::Result<(), StoreError>
         if records.is_empty() {
             return Ok(());
         }
-        let mut batch = Batch::default();
+        let mut batch = Batch::with_reserve();
         for record in records {
             batch.delete(record.key.clone(), Expect::Anything);
         }

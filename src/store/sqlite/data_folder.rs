@@ -159,6 +159,11 @@ impl Folder {
         self.root.join("high-water")
     }
 
+    /// The file that keeps room on the disk.
+    pub(super) fn reserve(&self) -> PathBuf {
+        self.root.join("reserve")
+    }
+
     /// The file that is there while nobody may write.
     pub(super) fn stop_mark(&self) -> PathBuf {
         self.root.join("STOPPED")

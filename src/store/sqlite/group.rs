@@ -23,12 +23,12 @@ pub(super) fn commit(
     db: &mut Connection,
     external: &ExternalWrites,
     index: &ObjectIndex,
-    batches: &[Batch],
+    batches: &[&Batch],
 ) -> rusqlite::Result<Vec<Result<Version>>> {
     let tx = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let version = schema::last_version(&tx)?;
     external.observe(version);
-    let names_objects = |batch: &Batch| !(batch.objects.is_empty() && batch.required.is_empty());
+    let names_objects = |batch: &&Batch| !(batch.objects.is_empty() && batch.required.is_empty());
     if batches.iter().any(names_objects) {
         index.catch_up(&tx)?;
     }

@@ -9,6 +9,7 @@ mod high_water;
 mod object_index;
 mod readers;
 mod recovery;
+mod reserve;
 mod salvage;
 mod schema;
 mod takeover;

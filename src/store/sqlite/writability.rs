@@ -115,7 +115,8 @@ impl Writability {
         refusal
     }
 
-    fn refusal_of(&self, failure: &rusqlite::Error) -> Refusal {
+    /// The same of a failure of SQLite, without stopping.
+    pub(super) fn refusal_of(&self, failure: &rusqlite::Error) -> Refusal {
         match failure.sqlite_error_code() {
             Some(ErrorCode::DiskFull) => Refusal::Full,
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Refusal::Busy,
@@ -135,5 +136,38 @@ impl Writability {
 
     fn told(&self) -> io::Result<bool> {
         fs::exists(self.folder.stop_mark())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_stops_all_writing_unless_it_heals() {
+        let root = tempfile::tempdir().unwrap();
+        let (folder, _lock) = Folder::open_or_create(root.path()).unwrap();
+        let failed = |code: i32| {
+            let (writes, beside) = (Writability::new(&folder), Writability::new(&folder));
+            for process in [&writes, &beside] {
+                process.settled(true).unwrap();
+            }
+            let failure = rusqlite::Error::SqliteFailure(ffi::Error::new(code), None);
+            let refusal = writes.judge("a commit", &failure.into());
+            assert_eq!(writes.is_stopped(), refusal == Refusal::Stopped, "{code}");
+            assert_eq!(beside.is_stopped(), writes.is_stopped(), "{code}");
+            refusal
+        };
+        for (code, refusal) in [
+            (ffi::SQLITE_FULL, Refusal::Full),
+            (ffi::SQLITE_IOERR_SHMSIZE, Refusal::Full),
+            (ffi::SQLITE_BUSY, Refusal::Busy),
+            // There is room: it is the disk.
+            (ffi::SQLITE_IOERR_WRITE, Refusal::Stopped),
+            (ffi::SQLITE_IOERR_FSYNC, Refusal::Stopped),
+            (ffi::SQLITE_CORRUPT, Refusal::Stopped),
+        ] {
+            assert_eq!(failed(code), refusal, "{code}");
+        }
     }
 }

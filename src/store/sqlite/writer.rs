@@ -14,6 +14,7 @@ use super::data_folder::Folder;
 use super::external_writes::ExternalWrites;
 use super::high_water::HighWater;
 use super::object_index::{IndexMerge, ObjectIndex};
+use super::reserve::Reserve;
 use super::writability::{Refusal, Writability};
 use super::{group, recovery, schema, spawn, takeover};
 use crate::base::limits::{
@@ -56,16 +57,28 @@ impl Writer {
         settles: bool,
     ) -> Result<(Self, Arc<ExternalWrites>)> {
         let database = folder.database();
-        let mut db = schema::open_writer(&database)?;
-        // Before the log is emptied: of one that is damaged, more may be read by other means.
-        let high_water = HighWater::open(folder, &db)?;
         let writability = Arc::new(Writability::new(folder));
+        let reserve = Reserve::new(folder);
+        let opened = match open(folder) {
+            Err(StoreError::Database(failure))
+                if writability.refusal_of(&failure) == Refusal::Full && reserve.give_up() =>
+            {
+                open(folder)
+            }
+            opened => opened,
+        };
+        let (mut db, high_water) = opened?;
         if !settles {
             schema::make_tables(&db)?;
             writability.settled(false)?;
         }
-        match settle(&mut db, folder, &writability) {
-            Ok(()) => high_water.raise(schema::last_version(&db)?)?,
+        match settle(&mut db, folder, &reserve, &writability) {
+            Ok(()) => {
+                high_water.raise(schema::last_version(&db)?)?;
+                if !reserve.is_ready() {
+                    tracing::warn!("the disk is full");
+                }
+            }
             Err(refusal) if !(schema::has_tables(&db)? && folder.is_current()?) => {
                 return Err(refusal.to_error());
             }
@@ -101,6 +114,7 @@ impl Writer {
             folder: folder.clone(),
             index: Arc::clone(index),
             merge: None,
+            reserve,
             writability: Arc::clone(&writability),
             frames,
             frames_copied: 0,
@@ -160,20 +174,35 @@ impl Writer {
     }
 }
 
+/// Opens the connection, and holds the database against the high-water mark. That comes before the log is
+/// emptied: of one that is damaged, more may be read by other means.
+fn open(folder: &Folder) -> Result<(Connection, HighWater)> {
+    let db = schema::open_writer(&folder.database())?;
+    let high_water = HighWater::open(folder, &db)?;
+    Ok((db, high_water))
+}
+
 /// Settles the log, unless that is done, makes the tables, and takes over a folder of the format before.
 fn settle(
     db: &mut Connection,
     folder: &Folder,
+    reserve: &Reserve,
     writability: &Writability,
 ) -> std::result::Result<(), Refusal> {
     if writability.is_settled() {
         return Ok(());
     }
-    let outcome = recovery::settle_log(db, &folder.log())
-        .and_then(|()| Ok(schema::make_tables(db)?))
-        .and_then(|()| takeover::take_over(db, folder))
-        .and_then(|()| writability.settled(true));
-    outcome.map_err(|failure| writability.judge("settling the log", &failure))
+    let mut settle = || {
+        let outcome = recovery::settle_log(db, &folder.log())
+            .and_then(|()| Ok(schema::make_tables(db)?))
+            .and_then(|()| takeover::take_over(db, folder))
+            .and_then(|()| writability.settled(true));
+        outcome.map_err(|failure| writability.judge("settling the log", &failure))
+    };
+    match settle() {
+        Err(Refusal::Full) if reserve.give_up() => settle(),
+        outcome => outcome,
+    }
 }
 
 impl Drop for Writer {
@@ -247,6 +276,7 @@ struct State {
     index: Arc<ObjectIndex>,
     /// The merge under way, a step of it after each group.
     merge: Option<IndexMerge>,
+    reserve: Reserve,
     writability: Arc<Writability>,
     /// The log's length, in frames.
     frames: Arc<AtomicU64>,
@@ -276,20 +306,57 @@ impl State {
         if batches.is_empty() {
             return Vec::new();
         }
-        self.commit_group(batches)
-            .unwrap_or_else(|refusal| batches.iter().map(|_| Err(refusal.to_error())).collect())
+        let batches: Vec<_> = batches.iter().collect();
+        let refuse = |refusal: Refusal| batches.iter().map(|_| Err(refusal.to_error())).collect();
+        if self.writability.is_stopped() {
+            return refuse(Refusal::Stopped);
+        }
+        if let Err(refusal) = settle(&mut self.db, &self.folder, &self.reserve, &self.writability) {
+            return refuse(refusal);
+        }
+        if self.reserve.is_ready() {
+            match self.commit_group(&batches) {
+                Err(Refusal::Full) if batches.iter().any(|batch| batch.uses_reserve) => {
+                    self.reserve.give_up();
+                }
+                outcome => return outcome.unwrap_or_else(refuse),
+            }
+        }
+        self.commit_with_reserve(&batches)
     }
 
     fn commit_group(
         &mut self,
-        batches: &[Batch],
+        batches: &[&Batch],
     ) -> std::result::Result<Vec<Result<Version>>, Refusal> {
-        if self.writability.is_stopped() {
-            return Err(Refusal::Stopped);
-        }
-        settle(&mut self.db, &self.folder, &self.writability)?;
         let committed = group::commit(&mut self.db, &self.external, &self.index, batches);
         committed.map_err(|failure| self.writability.judge("a commit", &failure.into()))
+    }
+
+    /// Commits those batches that may use the room that was kept. There is none for the others.
+    fn commit_with_reserve(&mut self, batches: &[&Batch]) -> Vec<Result<Version>> {
+        let uses_reserve = |batch: &&Batch| batch.uses_reserve;
+        let chosen: Vec<_> = batches.iter().copied().filter(uses_reserve).collect();
+        let mut outcomes = Vec::new().into_iter();
+        let mut refusal = Refusal::Full;
+        if !chosen.is_empty() {
+            match self.commit_group(&chosen) {
+                Ok(committed) => outcomes = committed.into_iter(),
+                Err(failed) => refusal = failed,
+            }
+            // So that the next finds room in the log's own blocks.
+            checkpointer::copy(&self.db, &self.writability);
+        }
+        let outcome_of = |batch: &&Batch| {
+            let outcome = batch.uses_reserve.then(|| outcomes.next()).flatten();
+            let refusal = if batch.uses_reserve {
+                refusal
+            } else {
+                Refusal::Full
+            };
+            outcome.unwrap_or_else(|| Err(refusal.to_error()))
+        };
+        batches.iter().map(outcome_of).collect()
     }
 
     /// Takes a step of the merge under way, or begins one if it is due.
