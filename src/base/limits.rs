@@ -98,6 +98,8 @@ pub const BATCHES_WAITING_MAX: usize = 1024;
 /// Frames in the WAL above which it must start again, for which saves wait some 30 ms: 192 MiB, so that
 /// this happens to fewer than one save in a hundred, and a start after a kill reads it in 0.2 s.
 pub const WAL_FRAMES_MAX: u64 = 49_152;
+/// Frames in the WAL from which on somebody must hold it, which is told in the log of the service: 768 MiB.
+pub const WAL_FRAMES_HELD: u64 = 4 * WAL_FRAMES_MAX;
 /// Frames by which the WAL grows before the helper checkpoints beside the writer: 16 MiB.
 pub const WAL_FRAMES_IDLE_MAX: u64 = 4096;
 /// Objects whose ids a process holds in memory before they are entered into the index: the more, the

@@ -37,6 +37,8 @@ struct UnindexedTail {
     /// The last row that was seen: it is in the table or here. `None` before the first look.
     last: Option<i64>,
     rows: HashMap<ObjectId, i64>,
+    /// Rows up to this one are in the table and not here.
+    indexed: i64,
 }
 
 impl ObjectIndex {
@@ -93,18 +95,21 @@ impl ObjectIndex {
         Ok(ids.into_iter().take(limit).collect())
     }
 
-    /// Reads the ids of rows that were not seen before. Rows that cannot be read are skipped: their
-    /// objects are missing then, and the next save of the same bytes puts them again.
+    /// Reads the ids of rows that were not seen before and are not in the table: of what another process
+    /// puts and merges, nothing is kept. Rows that cannot be read are skipped: their objects are missing
+    /// then, and the next save of the same bytes puts them again.
     pub(super) fn catch_up(&self, db: &Connection) -> rusqlite::Result<()> {
         let last = last_row(db)?.min(i64::MAX - 1);
         if self.tail().last.is_some_and(|seen| seen >= last) {
             return Ok(());
         }
         let mut tail = self.tail_mut();
-        let mut from = match tail.last {
-            Some(seen) => seen + 1,
-            None => last_indexed(db)? + 1,
-        };
+        let indexed = last_indexed(db)?;
+        if tail.indexed < indexed {
+            tail.rows.retain(|_, row| *row > indexed);
+            tail.indexed = indexed;
+        }
+        let mut from = tail.last.map_or(indexed, |seen| seen.max(indexed)) + 1;
         while from <= last {
             let began = from;
             let mut rows = Vec::new();
@@ -172,7 +177,9 @@ impl ObjectIndex {
 
     /// Drops rows up to this one from the tail: they are in the table.
     fn shorten_tail(&self, last: i64) {
-        self.tail_mut().rows.retain(|_, row| *row > last);
+        let mut tail = self.tail_mut();
+        tail.rows.retain(|_, row| *row > last);
+        tail.indexed = tail.indexed.max(last);
     }
 
     fn tail(&self) -> RwLockReadGuard<'_, UnindexedTail> {
@@ -287,5 +294,49 @@ mod tests {
         reading.progress_handler(4, Some(meanwhile)).unwrap();
         assert_eq!(index.find(&reading, id).unwrap(), Some(5));
         assert!(merged.load(Ordering::Relaxed));
+    }
+
+    #[test]
+    fn what_another_process_has_merged_is_not_kept_in_memory() {
+        let root = tempfile::tempdir().unwrap();
+        let (folder, _lock) = Folder::open_or_create(root.path()).unwrap();
+        let mut other = schema::open_writer(&folder.database()).unwrap();
+        schema::make_tables(&other).unwrap();
+        let reading = schema::open_reader(&folder.database()).unwrap();
+        let (ours, theirs) = (ObjectIndex::default(), ObjectIndex::default());
+        let id = |row: u8| ObjectId::from_bytes([row; ObjectId::BYTES]);
+        let put = |db: &Connection, rows: std::ops::RangeInclusive<u8>| {
+            for row in rows {
+                let sql = "INSERT INTO object (seq, id, kind, size) VALUES (?1, ?2, 1, 0)";
+                db.execute(sql, params![row, id(row).as_bytes()]).unwrap();
+            }
+        };
+        let merge_all = |db: &mut Connection| {
+            theirs.catch_up(db).unwrap();
+            let mut merge = IndexMerge {
+                rows: theirs
+                    .tail()
+                    .rows
+                    .iter()
+                    .map(|(id, row)| (*id, *row))
+                    .collect(),
+                merged: 0,
+                last: theirs.tail().last.unwrap(),
+            };
+            assert!(merge.step(&theirs, db).unwrap());
+        };
+        put(&other, 1..=3);
+        ours.catch_up(&reading).unwrap();
+        assert_eq!(ours.tail().rows.len(), 3, "only we can find them");
+        put(&other, 4..=50);
+        merge_all(&mut other);
+        put(&other, 51..=52);
+        ours.catch_up(&reading).unwrap();
+        assert_eq!(ours.tail().rows.len(), 2, "the others are in the table");
+        for row in [1, 3, 4, 50, 51, 52] {
+            let found = ours.find(&reading, id(row)).unwrap();
+            assert_eq!(found, Some(i64::from(row)));
+        }
+        assert_eq!(ours.with_prefix(&reading, &[], 100).unwrap().len(), 52);
     }
 }

@@ -18,7 +18,8 @@ use super::reserve::Reserve;
 use super::writability::{Refusal, Writability};
 use super::{group, recovery, schema, spawn, takeover};
 use crate::base::limits::{
-    BATCHES_PER_TRANSACTION_MAX, BATCHES_WAITING_MAX, WAL_FRAMES_IDLE_MAX, WAL_FRAMES_MAX,
+    BATCHES_PER_TRANSACTION_MAX, BATCHES_WAITING_MAX, WAL_FRAMES_HELD, WAL_FRAMES_IDLE_MAX,
+    WAL_FRAMES_MAX,
 };
 use crate::store::{Batch, Result, StoreError, Version};
 
@@ -118,6 +119,7 @@ impl Writer {
             writability: Arc::clone(&writability),
             frames,
             frames_copied: 0,
+            held_told: false,
         }));
         let queue = Queue {
             jobs: received,
@@ -282,6 +284,8 @@ struct State {
     frames: Arc<AtomicU64>,
     /// The log's length when the checkpointer last began to copy it, in frames.
     frames_copied: u64,
+    /// True once it was told that the log cannot start again.
+    held_told: bool,
 }
 
 impl Drop for State {
@@ -386,6 +390,15 @@ impl State {
         if frames < self.frames_copied {
             // The log has started again.
             self.frames_copied = 0;
+            self.held_told = false;
+        }
+        if frames > WAL_FRAMES_HELD && !self.held_told {
+            self.held_told = true;
+            tracing::warn!(
+                mebibytes = frames >> 8,
+                "the log grows and cannot start again: a process that reads the store, such as a \
+                 suspended command, holds it"
+            );
         }
         match next_copier(frames, self.frames_copied, alone) {
             Some(Copier::Checkpointer) if self.checkpointer.begin() => self.frames_copied = frames,
