@@ -1,7 +1,7 @@
 //! What can go wrong where bytes live, by what the caller can do about it.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::base::id::{Kind, ObjectId};
 
@@ -82,6 +82,14 @@ pub enum StoreError {
 }
 
 impl StoreError {
+    /// A folder, or a file in it, that cannot be used as it is.
+    pub(super) fn folder(path: &Path, reason: impl Into<String>) -> Self {
+        Self::Folder {
+            path: path.to_owned(),
+            reason: reason.into(),
+        }
+    }
+
     /// Turns an error of input or output into the store's, a full disk apart.
     pub fn io(action: &'static str, source: io::Error) -> Self {
         match source.kind() {

@@ -1,7 +1,7 @@
 //! The data folder: who holds it, what it may hold, what is in it.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 
 use siteconf::store::sqlite::SqliteStore;
@@ -308,4 +308,155 @@ fn nobody_but_the_owner_can_read_what_the_store_makes() {
     // The root, FORMAT, LOCK, high-water, reserve, three of the database, three folders, 256 folders, a
     // blob, an upload.
     assert_eq!(seen, 1 + 4 + 3 + 3 + 256 + 2);
+}
+
+/// The refusal of a path, whole.
+fn told(outcome: Result<SqliteStore, StoreError>) -> String {
+    outcome.unwrap_err().to_string()
+}
+
+fn set_mode(path: &Path, mode: u32) {
+    fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+}
+
+#[test]
+fn a_link_in_the_place_of_a_part_is_refused_and_not_followed() {
+    let parent = tempfile::tempdir().unwrap();
+    let (root, target) = (parent.path().join("data"), parent.path().join("target"));
+    let store = daemon(&root);
+    put_large(&store, &noise(1, 100_000));
+    drop(store);
+    for part in ["FORMAT", "LOCK", "store.db", "blobs", "incoming", "secrets"] {
+        let place = root.join(part);
+        fs::rename(&place, &target).unwrap();
+        symlink(&target, &place).unwrap();
+        for open in [
+            SqliteStore::open_locked,
+            SqliteStore::open_beside,
+            SqliteStore::open_read_only,
+        ] {
+            assert_eq!(
+                told(open(&root)),
+                format!(
+                    "{}: it is a symbolic link; put what it leads to in its place, or mount it there",
+                    place.display()
+                )
+            );
+        }
+        fs::remove_file(&place).unwrap();
+        fs::rename(&target, &place).unwrap();
+    }
+    // Where a store is to be made.
+    let empty = parent.path().join("empty");
+    fs::create_dir_all(&target).unwrap();
+    fs::create_dir(&empty).unwrap();
+    symlink(&target, empty.join("blobs")).unwrap();
+    assert!(told(SqliteStore::open_locked(&empty)).contains("it is a symbolic link"));
+    assert_eq!(names(&target), [""; 0]);
+    // One of the 256 folders.
+    fs::rename(root.join("blobs/00"), parent.path().join("00")).unwrap();
+    symlink(parent.path().join("00"), root.join("blobs/00")).unwrap();
+    assert_eq!(
+        told(SqliteStore::open_locked(&root)),
+        format!(
+            "creating the data folder: {} is no folder",
+            root.join("blobs/00").display()
+        )
+    );
+    // A link to the whole folder is the operator's own way to name it.
+    fs::remove_file(root.join("blobs/00")).unwrap();
+    let link = parent.path().join("link");
+    symlink(&root, &link).unwrap();
+    drop(daemon(&link));
+}
+
+#[test]
+fn a_folder_that_others_may_write_into_is_only_read() {
+    let root = tempfile::tempdir().unwrap();
+    let root = root.path();
+    drop(daemon(root));
+    for (part, mode, sound) in [
+        ("", 0o777, 0o755),
+        ("", 0o1770, 0o1700),
+        ("blobs", 0o702, 0o700),
+        ("incoming", 0o720, 0o700),
+        ("secrets", 0o2770, 0o2750),
+        ("store.db", 0o660, 0o640),
+        ("FORMAT", 0o602, 0o600),
+    ] {
+        let path = root.join(part);
+        set_mode(&path, mode);
+        let shown = path.display().to_string();
+        for open in [SqliteStore::open_locked, SqliteStore::open_beside] {
+            assert_eq!(
+                told(open(root)),
+                format!(
+                    "{}: others than its owner may write here (mode {mode:o}): look what they wrote, \
+                     then take the right from them: chmod -R go-w '{}'",
+                    shown.trim_end_matches('/'),
+                    root.display()
+                )
+            );
+        }
+        drop(SqliteStore::open_read_only(root).unwrap());
+        set_mode(&path, sound);
+        drop(daemon(root));
+    }
+    let empty = tempfile::tempdir().unwrap();
+    set_mode(empty.path(), 0o777);
+    assert!(told(SqliteStore::open_locked(empty.path())).contains("(mode 777)"));
+    assert_eq!(names(empty.path()), [""; 0]);
+}
+
+#[test]
+fn empty_folders_that_a_copy_has_lost_are_made_again() {
+    let root = tempfile::tempdir().unwrap();
+    drop(daemon(root.path()));
+    let lost = ["incoming", "secrets", "blobs/00", "blobs/a7", "blobs"];
+    for part in lost {
+        fs::remove_dir_all(root.path().join(part)).unwrap();
+        let store = daemon(root.path());
+        assert_eq!(names(&root.path().join("blobs")).len(), 256, "{part}");
+        for name in ["incoming", "secrets", "blobs", part] {
+            let mode = fs::metadata(root.path().join(name))
+                .unwrap()
+                .permissions()
+                .mode();
+            assert_eq!(mode & 0o7777, 0o700, "{name}");
+        }
+        drop(store);
+    }
+    let store = daemon(root.path());
+    // Every folder takes a file.
+    let large: Vec<_> = (0..40).map(|seed| noise(seed, 70_000)).collect();
+    for bytes in &large {
+        let id = put_large(&store, bytes);
+        assert!(bytes_of(&store.object(id).unwrap().unwrap()) == *bytes);
+    }
+    drop(store);
+
+    let (blobs, away) = (root.path().join("blobs"), root.path().join("secrets/away"));
+    fs::rename(&blobs, &away).unwrap();
+    assert_eq!(
+        told(SqliteStore::open_locked(root.path())),
+        format!(
+            "{}: it is missing although the store has large files; restore it from a backup",
+            blobs.display()
+        )
+    );
+    assert!(!blobs.exists());
+    fs::rename(&away, &blobs).unwrap();
+    drop(daemon(root.path()));
+}
+
+#[test]
+fn a_file_in_the_folders_place_is_named() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    for open in [
+        SqliteStore::open_locked,
+        SqliteStore::open_beside,
+        SqliteStore::open_read_only,
+    ] {
+        assert_eq!(refusal(open(file.path())), "it is no folder");
+    }
 }

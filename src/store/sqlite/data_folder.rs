@@ -5,6 +5,8 @@ use std::io::{self, Read, Seek, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+use super::ownership::{refuse_links, require_own, unreadable};
+use super::schema;
 use crate::base::limits::BLOCK_BYTES;
 use crate::store::{Result, StoreError};
 
@@ -41,52 +43,57 @@ pub struct Folder {
 }
 
 impl Folder {
-    /// Opens a folder that holds a store.
+    /// Opens a folder that holds a store, to read it.
     ///
     /// # Errors
-    /// [`StoreError::Folder`] when there is none, it is of another format version or it has lost its
-    /// database.
+    /// [`StoreError::Folder`] when there is none, it is of another format version, it has lost its
+    /// database, or a part of it is a link.
     pub fn open(root: &Path) -> Result<Self> {
-        let refuse = |reason: String| {
-            Err(StoreError::Folder {
-                path: root.to_owned(),
-                reason,
-            })
-        };
-        match fs::read_to_string(root.join("FORMAT")) {
+        let refuse = |reason: &str| Err(StoreError::folder(root, reason));
+        let format = root.join("FORMAT");
+        match fs::read_to_string(&format) {
             Ok(text) if text == FORMAT => Self::with_database(root),
             Ok(text) if text == FORMAT_BEFORE => refuse(
                 "the folder has format \"siteconf 1\"; \"siteconf serve\" of this version takes it over \
-                 when it starts on it"
-                    .to_owned(),
+                 when it starts on it",
             ),
-            Ok(text) if text.starts_with("siteconf ") => refuse(format!(
+            Ok(text) if text.starts_with("siteconf ") => refuse(&format!(
                 "the folder has format \"{}\", this version reads \"{}\"; use the version that wrote it",
                 text.trim_end(),
                 FORMAT.trim_end()
             )),
-            Ok(_) => refuse("FORMAT does not name a format of siteconf".to_owned()),
+            Ok(_) => refuse("FORMAT does not name a format of siteconf"),
             Err(e) if e.kind() == io::ErrorKind::NotFound => {
-                refuse("no store here; \"siteconf serve\" makes one on its first start".to_owned())
+                refuse("no store here; \"siteconf serve\" makes one on its first start")
             }
-            Err(e) => Err(StoreError::io("reading FORMAT", e)),
+            Err(e) if e.kind() == io::ErrorKind::NotADirectory => refuse("it is no folder"),
+            Err(e) => Err(unreadable(root, &format, &e)),
         }
     }
 
+    /// Opens a folder that holds a store, to write into it too.
+    ///
+    /// # Errors
+    /// As [`Folder::open`], and [`StoreError::Folder`] when the folder is another user's, or others
+    /// than its owner may write into it.
+    pub fn open_to_write(root: &Path) -> Result<Self> {
+        let folder = Self::open(root)?;
+        require_own(root)?;
+        Ok(folder)
+    }
+
     fn with_database(root: &Path) -> Result<Self> {
+        refuse_links(root)?;
         let folder = Self {
             root: root.to_owned(),
         };
         match fs::exists(folder.database()) {
             Ok(true) => Ok(folder),
-            Ok(false) => Err(StoreError::Folder {
-                path: root.to_owned(),
-                reason:
-                    "store.db is missing although FORMAT says that a store is here; restore it \
-                         from a backup"
-                        .to_owned(),
-            }),
-            Err(e) => Err(StoreError::io("looking for the database", e)),
+            Ok(false) => Err(StoreError::folder(
+                root,
+                "store.db is missing although FORMAT says that a store is here; restore it from a backup",
+            )),
+            Err(e) => Err(unreadable(root, &folder.database(), &e)),
         }
     }
 
@@ -103,34 +110,33 @@ impl Folder {
     }
 
     /// Opens a folder, or makes one where there is nothing, and takes its lock. A creation that was
-    /// interrupted goes on where it stopped. A folder of the format before is opened, too.
+    /// interrupted goes on where it stopped, and empty folders that a copy has lost are made again. A
+    /// folder of the format before is opened, too.
     ///
     /// # Errors
-    /// [`StoreError::Locked`] when another daemon holds it; [`StoreError::Folder`] when it holds
-    /// something else, is of another version or lies on a network file system.
+    /// [`StoreError::Locked`] when another daemon holds it; [`StoreError::Folder`] as
+    /// [`Folder::open_to_write`], and when it holds something else or lies on a network file system.
     pub fn open_or_create(root: &Path) -> Result<(Self, Lock)> {
-        make_root(root).map_err(|e| StoreError::io("creating the data folder", e))?;
+        make_root(root).map_err(|e| StoreError::folder(root, format!("it cannot be made: {e}")))?;
         refuse_network(root)?;
-        let exists =
-            fs::exists(root.join("FORMAT")).map_err(|e| StoreError::io("reading FORMAT", e))?;
-        if !exists {
-            refuse_other_content(root)?;
-        }
-        let format = fs::read_to_string(root.join("FORMAT")).unwrap_or_default();
-        let folder = match exists {
-            true if format == FORMAT_BEFORE => Self::with_database(root)?,
-            true => Self::open(root)?,
-            false => Self {
-                root: root.to_owned(),
-            },
+        let format = root.join("FORMAT");
+        let (folder, exists) = match fs::read_to_string(&format) {
+            Ok(text) if text == FORMAT_BEFORE => (Self::with_database(root)?, true),
+            Err(e) if e.kind() == io::ErrorKind::NotFound => {
+                refuse_other_content(root)?;
+                let root = root.to_owned();
+                (Self { root }, false)
+            }
+            _ => (Self::open(root)?, true),
         };
+        require_own(root)?;
         let lock = Lock::take(root)?;
-        let creating = |e| StoreError::io("creating the data folder", e);
-        // Of a store that is there, too: empty folders get lost in copies.
-        folder.make_folders().map_err(creating)?;
-        if !exists {
-            folder.make_files().map_err(creating)?;
+        if exists {
+            folder.require_blobs()?;
         }
+        folder
+            .lay_out()
+            .map_err(|e| StoreError::io("creating the data folder", e))?;
         Ok((folder, lock))
     }
 
@@ -196,20 +202,42 @@ impl Folder {
         self.root.join("secrets")
     }
 
-    fn make_folders(&self) -> io::Result<()> {
-        for dir in [self.blobs(), self.incoming(), self.secrets()] {
-            make_dir(&dir)?;
+    /// Refuses a store that has lost all its large blobs: new folders would hide it.
+    fn require_blobs(&self) -> Result<()> {
+        if self.blobs().is_dir() || !schema::names_files(&self.database())? {
+            return Ok(());
         }
-        for fan in 0..=u8::MAX {
-            make_dir(&self.blobs().join(hex::encode([fan])))?;
-        }
-        sync_dir(&self.blobs())
+        let reason = "it is missing although the store has large files; restore it from a backup";
+        Err(StoreError::folder(&self.blobs(), reason))
     }
 
-    /// Makes what else there is but the tables; `FORMAT` comes last, so that it stands for the whole.
-    fn make_files(&self) -> io::Result<()> {
+    /// Makes everything that is missing but the tables; `FORMAT` comes last, so that it stands for the
+    /// whole.
+    fn lay_out(&self) -> io::Result<()> {
+        let mut made = false;
+        for dir in [self.blobs(), self.incoming(), self.secrets()] {
+            made |= make_dir(&dir)?;
+        }
+        for fan in 0..=u8::MAX {
+            made |= make_dir(&self.blobs().join(hex::encode([fan])))?;
+        }
+        let format = self.root.join("FORMAT");
+        let exists = fs::exists(&format)?;
+        if made {
+            sync_dir(&self.blobs())?;
+            sync_dir(&self.root)?;
+        }
+        if exists {
+            if made {
+                tracing::warn!(
+                    "empty folders of the data folder were missing and are made again; `siteconf debug \
+                     check` says whether files are missing too"
+                );
+            }
+            return Ok(());
+        }
         private_file(&self.database(), false)?;
-        write_durably(&self.root.join("FORMAT"), FORMAT.as_bytes())
+        write_durably(&format, FORMAT.as_bytes())
     }
 }
 
@@ -296,8 +324,20 @@ fn private_file(path: &Path, truncate: bool) -> io::Result<File> {
     private_options().create(true).truncate(truncate).open(path)
 }
 
-fn make_dir(dir: &Path) -> io::Result<()> {
-    DirBuilder::new().recursive(true).mode(0o700).create(dir)
+/// Makes a folder that is its owner's alone, unless it is there; true if it was made. A link is no
+/// folder.
+fn make_dir(dir: &Path) -> io::Result<bool> {
+    match DirBuilder::new().mode(0o700).create(dir) {
+        Ok(()) => Ok(true),
+        Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {
+            if fs::symlink_metadata(dir)?.is_dir() {
+                return Ok(false);
+            }
+            let said = format!("{} is no folder", dir.display());
+            Err(io::Error::new(io::ErrorKind::NotADirectory, said))
+        }
+        Err(e) => Err(e),
+    }
 }
 
 fn refuse_other_content(root: &Path) -> Result<()> {
@@ -311,10 +351,7 @@ fn refuse_other_content(root: &Path) -> Result<()> {
                 "the folder is not empty and holds no store (\"{}\" is in it); name an empty folder",
                 name.to_string_lossy()
             );
-            return Err(StoreError::Folder {
-                path: root.to_owned(),
-                reason,
-            });
+            return Err(StoreError::folder(root, reason));
         }
     }
     Ok(())
@@ -334,10 +371,7 @@ fn refuse_network(root: &Path) -> Result<()> {
         Some((_, name)) => {
             let reason =
                 format!("the folder lies on {name}; a network file system cannot hold the store");
-            Err(StoreError::Folder {
-                path: root.to_owned(),
-                reason,
-            })
+            Err(StoreError::folder(root, reason))
         }
     }
 }

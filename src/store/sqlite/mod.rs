@@ -7,6 +7,7 @@ mod external_writes;
 mod group;
 mod high_water;
 mod object_index;
+mod ownership;
 mod readers;
 mod recovery;
 mod reserve;
@@ -81,7 +82,7 @@ impl SqliteStore {
 
     /// Opens an existing store beside a daemon that may be running.
     pub fn open_beside(root: &Path) -> Result<Self> {
-        let folder = Folder::open(root)?;
+        let folder = Folder::open_to_write(root)?;
         // Without a daemon, which has settled the log, this process does. It holds the daemon's lock for
         // as long as that takes.
         let alone = if folder.has_log() {

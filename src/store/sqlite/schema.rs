@@ -117,6 +117,17 @@ pub(super) fn open_reader(path: &Path) -> Result<Connection> {
     Ok(db)
 }
 
+/// True if the database has objects that lie in files. Where none does, all rows are looked at.
+pub(super) fn names_files(path: &Path) -> Result<bool> {
+    let db = open_reader(path)?;
+    let tables = "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = 'object')";
+    if !db.query_one(tables, [], |row| row.get(0))? {
+        return Ok(false);
+    }
+    let files = "SELECT EXISTS (SELECT 1 FROM object WHERE bytes IS NULL)";
+    Ok(db.query_one(files, [], |row| row.get(0))?)
+}
+
 fn require_sound_sqlite(path: &Path) -> Result<()> {
     if rusqlite::version_number() >= SQLITE_VERSION_MIN {
         return Ok(());
