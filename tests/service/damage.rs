@@ -18,12 +18,12 @@ const SAVES: u64 = 150;
 const PAGE_BYTES: usize = 4096;
 
 /// A store with some states of some hundred files, large ones among them, and no daemon.
-struct Store {
-    folder: tempfile::TempDir,
+pub(crate) struct Store {
+    pub(crate) folder: tempfile::TempDir,
 }
 
 impl Store {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let data = folder.path().join("data");
         let mut daemon = Daemon::start();
@@ -51,7 +51,7 @@ impl Store {
         store
     }
 
-    fn data(&self) -> PathBuf {
+    pub(crate) fn data(&self) -> PathBuf {
         self.folder.path().join("data")
     }
 

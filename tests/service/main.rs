@@ -20,6 +20,8 @@ mod parity;
 #[cfg(test)]
 mod planted;
 #[cfg(test)]
+mod reading;
+#[cfg(test)]
 mod readme;
 #[cfg(test)]
 mod server_key;

@@ -164,16 +164,27 @@ impl Refs {
         let branches: Vec<_> = self
             .references
             .iter()
-            .filter_map(|at| Some((at.manifest?, at.number, at.snapshots, at.totals())))
+            .filter_map(|at| {
+                Some((
+                    at.manifest?,
+                    at.project,
+                    at.number,
+                    at.snapshots,
+                    at.totals(),
+                ))
+            })
             .collect();
-        for (manifest, branch, count, totals) in branches {
+        for (manifest, project, branch, count, totals) in branches {
             states.push(State {
                 manifest,
                 totals,
                 is_head: true,
             });
             let snapshots = self.snapshots(store, branch)?;
-            if !snapshots.iter().map(|(number, _)| *number).eq(1..=count) {
+            let numbers: Vec<_> = snapshots.iter().map(|(number, _)| *number).collect();
+            if !numbers.iter().copied().eq(1..=count)
+                && !is_moving(store, &key::branch(project, branch), count, &numbers)?
+            {
                 self.findings.push(format!(
                     "branch {branch}: its snapshots are not v0001 to the {count} it counts"
                 ));
@@ -242,6 +253,17 @@ impl Reference {
             ..Totals::default()
         }
     }
+}
+
+/// True if the snapshots of a branch, which counted so many when it was read, are what saves or the
+/// deletion of the branch have made of them meanwhile.
+fn is_moving(store: &SqliteStore, branch: &str, count: u64, numbers: &[u64]) -> Result<bool> {
+    let Some(record) = store.record(branch)? else {
+        return Ok(true);
+    };
+    let now = serde_json::from_slice::<BranchRecord>(&record.value).map_or(0, |now| now.snapshots);
+    let last = numbers.last().copied().unwrap_or(0);
+    Ok(numbers.iter().copied().eq(1..=last) && (count..=now).contains(&last))
 }
 
 /// The number that ends a key.

@@ -1,10 +1,13 @@
 //! The database's tables and the settings of its connections (`objects-layout.md`, "Database").
 
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::time::Duration;
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
+use rustix::fs::{Access, AtFlags, CWD, accessat};
 
 use crate::base::limits::WAL_FRAMES_MAX;
 use crate::store::{Result, StoreError, Version};
@@ -13,6 +16,8 @@ use crate::store::{Result, StoreError, Version};
 const SQLITE_VERSION_MIN: i32 = 3_051_003;
 /// How long a connection waits for another process's transaction.
 const BUSY_WAIT: Duration = Duration::from_secs(10);
+/// What is escaped in a path that stands in a URI.
+const OF_A_URI: &AsciiSet = &NON_ALPHANUMERIC.remove(b'/');
 
 const TABLES: &str = "
 CREATE TABLE IF NOT EXISTS object (
@@ -104,17 +109,51 @@ pub(super) fn keep_log(db: &Connection, keep: bool) -> rusqlite::Result<()> {
 }
 
 /// Opens a connection that reads.
+///
+/// # Errors
+/// [`StoreError::Folder`] where a log must be copied first and this process may not write.
 pub(super) fn open_reader(path: &Path) -> Result<Connection> {
     require_sound_sqlite(path)?;
-    let db = Connection::open_with_flags(
-        path,
-        OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX,
-    )?;
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let db = if lies_still(path)? {
+        // SQLite makes files beside a database even to read it, unless it is told that nobody writes.
+        let whole = path
+            .canonicalize()
+            .map_err(|e| StoreError::io("looking for the database", e))?;
+        let path = percent_encode(whole.as_os_str().as_bytes(), OF_A_URI);
+        let uri = format!("file:{path}?immutable=1");
+        Connection::open_with_flags(uri, flags | OpenFlags::SQLITE_OPEN_URI)?
+    } else {
+        Connection::open_with_flags(path, flags)?
+    };
     db.busy_timeout(BUSY_WAIT)?;
     db.pragma_update(None, "cache_size", -2048)?;
     db.pragma_update(None, "mmap_size", 0)?;
     db.set_prepared_statement_cache_capacity(32);
     Ok(db)
+}
+
+/// True if the database is whole without a log, in a folder in which this process may not write: on a
+/// medium for reading, or in another user's copy. Who writes keeps a log, so nobody does.
+fn lies_still(path: &Path) -> Result<bool> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    if accessat(CWD, folder, Access::WRITE_OK, AtFlags::EACCESS).is_ok() {
+        return Ok(false);
+    }
+    let beside = |suffix: &str| {
+        let mut name = path.as_os_str().to_owned();
+        name.push(suffix);
+        std::fs::metadata(name)
+    };
+    if !beside("-wal").is_ok_and(|log| log.len() > 0) {
+        return Ok(true);
+    }
+    if beside("-shm").is_ok() {
+        return Ok(false);
+    }
+    let reason = "its log, store.db-wal, has to be copied into it before it can be read, and you may not \
+                  write here; copy the whole folder to where you may";
+    Err(StoreError::folder(path, reason))
 }
 
 /// True if the database has objects that lie in files. Where none does, all rows are looked at.
