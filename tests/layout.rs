@@ -19,7 +19,7 @@ mod tests {
     use siteconf::object::manifest::Manifest;
     use siteconf::object::node::{FileEntry, Node, Value};
     use siteconf::object::record::{
-        BranchRecord, CommitRecord, DigestRecord, ProjectRecord, SnapshotRecord,
+        BranchRecord, ClockRecord, CommitRecord, DigestRecord, ProjectRecord, SnapshotRecord,
     };
     use siteconf::store::objects::Objects;
     use siteconf::store::sqlite::SqliteStore;
@@ -326,6 +326,7 @@ mod tests {
             BranchRecord: "new-branch",
             BranchRecord: "branch-without-last",
             SnapshotRecord: "snapshot",
+            ClockRecord: "clock",
             DigestRecord: "digest",
             CommitRecord: "commit",
         );

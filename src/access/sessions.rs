@@ -8,11 +8,11 @@ use super::error::{Error, Result, UNAUTHORIZED};
 use super::keys;
 use super::records::Records;
 use super::session_records::{Session, SessionOfAccount, forget, sessions_of};
-use crate::base::clock::{Clock, Timestamp};
+use crate::base::clock::Timestamp;
 use crate::base::id::Sha256;
 use crate::base::limits::SESSIONS_PER_ACCOUNT_MAX;
 use crate::base::secret::Secret;
-use crate::repo::Projects;
+use crate::repo::{Projects, SteadyClock, TICK_S};
 use crate::store::Versioned;
 use crate::store::{Batch, Expect};
 
@@ -41,7 +41,9 @@ impl Default for SessionLifetimes {
 
 impl SessionLifetimes {
     fn have_passed(self, session: &Session, now: Timestamp) -> bool {
-        session.created_at.plus_s(self.absolute_s) <= now
+        // One of a time to come is of a clock that was wrong: it would last until then.
+        session.last_seen > now.plus_s(TICK_S)
+            || session.created_at.plus_s(self.absolute_s) <= now
             || session.last_seen.plus_s(self.idle_s) <= now
     }
 
@@ -57,7 +59,7 @@ impl SessionLifetimes {
 pub(super) struct Sessions {
     records: Records,
     accounts: Accounts,
-    clock: Arc<dyn Clock>,
+    clock: Arc<SteadyClock>,
     lifetimes: SessionLifetimes,
 }
 
@@ -66,7 +68,7 @@ impl Sessions {
         Self {
             records: Records::new(projects.store()),
             accounts: Accounts::new(projects),
-            clock: Arc::clone(projects.clock()),
+            clock: Arc::clone(projects.steady_clock()),
             lifetimes,
         }
     }
@@ -166,7 +168,7 @@ impl Sessions {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::clock::ManualClock;
+    use crate::base::clock::{Clock, ManualClock};
     use crate::store::memory::MemoryStore;
 
     #[test]

@@ -107,7 +107,8 @@ impl Tokens {
     }
 
     fn note_expired(&self, kept: &Versioned<Token>) {
-        if !kept.value.found_expired {
+        // A clock that is doubted refuses, and ends nothing for good.
+        if !kept.value.found_expired && kept.value.has_expired(self.clock.believed()) {
             let token = Token {
                 found_expired: true,
                 ..Token::clone(&kept.value)
@@ -146,7 +147,8 @@ fn change_of(kept: &Versioned<Token>, token: &Token) -> Batch {
 }
 
 fn is_behind(last_used_at: Option<Timestamp>, now: Timestamp) -> bool {
-    last_used_at.is_none_or(|at| at.plus_s(LAST_USED_BEHIND_S_MAX) <= now)
+    // A use in a time to come was noted by a clock that was wrong.
+    last_used_at.is_none_or(|at| at.plus_s(LAST_USED_BEHIND_S_MAX) <= now || at > now)
 }
 
 /// True for 1 to 255 visible ASCII bytes (contract section 6).

@@ -9,10 +9,9 @@ use super::keys;
 use super::records::Records;
 use super::token::{NewToken, Token, TokenChange, TokenOfDigest, TokenView, check_token_name};
 use super::token_scope::Scope;
-use crate::base::clock::Clock;
 use crate::base::limits::TOKENS_PER_ACCOUNT_MAX;
 use crate::base::secret::Secret;
-use crate::repo::Projects;
+use crate::repo::{Projects, SteadyClock};
 use crate::store::Versioned;
 use crate::store::background_writes::BackgroundWrites;
 use crate::store::{Batch, Expect};
@@ -23,7 +22,7 @@ use crate::store::{Batch, Expect};
 pub struct Tokens {
     pub(super) records: Records,
     pub(super) accounts: Accounts,
-    pub(super) clock: Arc<dyn Clock>,
+    pub(super) clock: Arc<SteadyClock>,
     pub(super) background: Arc<BackgroundWrites>,
     projects: Projects,
 }
@@ -34,7 +33,7 @@ impl Tokens {
         Self {
             records: Records::new(projects.store()),
             accounts: Accounts::new(projects),
-            clock: Arc::clone(projects.clock()),
+            clock: Arc::clone(projects.steady_clock()),
             background: Arc::clone(projects.background()),
             projects: projects.clone(),
         }

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::atomic::{AtomicI64, Ordering};
 
+use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize, Serializer};
 use time::format_description::well_known::Rfc3339;
 use time::macros::format_description;
@@ -15,6 +16,9 @@ pub struct Timestamp(i64);
 
 /// The last millisecond of the year 9999, beyond which RFC 3339 has no text.
 const LAST_MS: i64 = 253_402_300_799_999;
+/// A clock that moves by more than so many seconds at once is, or was, wrong (`objects-layout.md`,
+/// "Time").
+pub const CLOCK_DOUBT_S: u64 = 24 * 3600;
 /// Numbers from here on are milliseconds, below they are seconds (contract section 6).
 const MILLISECONDS_FROM: i64 = 100_000_000_000;
 
@@ -63,6 +67,19 @@ impl Timestamp {
         Self::in_range(ms)
     }
 
+    /// When something happened that came after what happened at `last`, by a clock that shows this
+    /// point. A clock that went back a little must not disorder a history: then it is `last`. Where it
+    /// is behind by more than [`CLOCK_DOUBT_S`], it was `last` that was wrong, and must not date all
+    /// that follows.
+    #[must_use]
+    pub fn in_order_after(self, last: Self) -> Self {
+        if last <= self.plus_s(CLOCK_DOUBT_S) {
+            self.max(last)
+        } else {
+            self
+        }
+    }
+
     fn in_range(ms: i64) -> Option<Self> {
         (0..=LAST_MS).contains(&ms).then_some(Self(ms))
     }
@@ -109,6 +126,10 @@ impl Serialize for Timestamp {
 pub trait Clock: Send + Sync + fmt::Debug {
     /// Now.
     fn now(&self) -> Timestamp;
+
+    /// Milliseconds by a clock that nobody sets, and that goes on while the machine sleeps. Only the
+    /// difference of two readings of one process means anything.
+    fn uptime_ms(&self) -> i64;
 }
 
 /// The machine's clock.
@@ -124,32 +145,49 @@ impl Clock for SystemClock {
         let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
         Timestamp(since.map_or(0, |d| i64::try_from(d.as_millis()).unwrap_or(i64::MAX)))
     }
+
+    fn uptime_ms(&self) -> i64 {
+        let since_boot = clock_gettime(ClockId::Boottime);
+        since_boot.tv_sec * 1000 + since_boot.tv_nsec / 1_000_000
+    }
 }
 
-/// A clock that stands until it is set.
+/// A clock that stands until it is moved.
 #[derive(Debug)]
-pub struct ManualClock(AtomicI64);
+pub struct ManualClock {
+    now: AtomicI64,
+    uptime: AtomicI64,
+}
 
 impl ManualClock {
     /// Starts at this point.
     pub fn new(at: Timestamp) -> Self {
-        Self(AtomicI64::new(at.0))
+        Self {
+            now: AtomicI64::new(at.0),
+            uptime: AtomicI64::new(0),
+        }
     }
 
-    /// Moves to this point.
+    /// Sets the clock to this point; no time passes.
     pub fn set(&self, at: Timestamp) {
-        self.0.store(at.0, Ordering::SeqCst);
+        self.now.store(at.0, Ordering::SeqCst);
     }
 
-    /// Moves forward by this many seconds.
+    /// Lets so many seconds pass.
     pub fn advance_s(&self, s: u64) {
-        self.set(self.now().plus_s(s));
+        let ms = Timestamp(0).plus_s(s).0;
+        self.now.fetch_add(ms, Ordering::SeqCst);
+        self.uptime.fetch_add(ms, Ordering::SeqCst);
     }
 }
 
 impl Clock for ManualClock {
     fn now(&self) -> Timestamp {
-        Timestamp(self.0.load(Ordering::SeqCst))
+        Timestamp(self.now.load(Ordering::SeqCst))
+    }
+
+    fn uptime_ms(&self) -> i64 {
+        self.uptime.load(Ordering::SeqCst)
     }
 }
 

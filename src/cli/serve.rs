@@ -15,13 +15,14 @@ use signal_hook::{flag, low_level};
 use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::oneshot;
+use tokio::time::{MissedTickBehavior, interval};
 
 use super::settings::Settings;
 use super::{Error, Result, Streams, first_start, log};
 use crate::access::{Accounts, Gate};
 use crate::base::clock::{Clock, SystemClock};
 use crate::http::{HttpSettings, Server};
-use crate::repo::Projects;
+use crate::repo::{Projects, SteadyClock, TICK_S};
 use crate::store::Store;
 use crate::store::record_cache::RecordCache;
 use crate::store::sqlite::SqliteStore;
@@ -48,6 +49,7 @@ pub(super) fn serve(settings: &Settings, renew_key: bool, streams: &mut Streams<
     let accounts = Accounts::new(&repository);
     let key = first_start::server_key(&folder, &*store, &accounts, renew_key)?;
     first_start::first_account(&folder, &accounts, streams)?;
+    let steady_clock = Arc::clone(repository.steady_clock());
     let gate = Gate::new(repository, key, settings.sessions);
     let server = Server::new(gate, clock, http_settings(settings));
 
@@ -56,6 +58,7 @@ pub(super) fn serve(settings: &Settings, renew_key: bool, streams: &mut Streams<
     let stop = watch_signals(limit, rest_of_log.clone())
         .map_err(|e| Error::Failed(format!("watching for signals: {e}")))?;
     runtime.block_on(async {
+        tokio::spawn(keep_time(steady_clock));
         let listener = bind(address).await?;
         let address = listener.local_addr().map_err(cannot_listen(address))?;
         writeln!(streams.out, "listening on http://{address}")?;
@@ -107,6 +110,16 @@ fn watch_signals(limit: Duration, rest_of_log: log::Rest) -> io::Result<oneshot:
         .name("stop".to_owned())
         .spawn(watch)?;
     Ok(stopped)
+}
+
+/// Keeps the highest time that was seen.
+async fn keep_time(clock: Arc<SteadyClock>) {
+    let mut ticks = interval(Duration::from_secs(TICK_S));
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        ticks.tick().await;
+        clock.tick();
+    }
 }
 
 fn http_settings(settings: &Settings) -> HttpSettings {

@@ -11,6 +11,8 @@ pub const COMMIT_DIGITS: usize = 40;
 pub const PROJECT_COUNTER: &str = "counter/project";
 /// The counter that gives branches their numbers.
 pub const BRANCH_COUNTER: &str = "counter/branch";
+/// The highest time that was seen.
+pub const CLOCK: &str = "clock";
 /// Above every project.
 pub const PROJECTS: &str = "project/";
 /// Above the index of projects by identifier.

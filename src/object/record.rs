@@ -148,6 +148,13 @@ impl fmt::Display for Operation {
     }
 }
 
+/// The highest time that the service knows to have been.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClockRecord {
+    /// That time.
+    pub mark: Timestamp,
+}
+
 /// The digest of a manifest, kept for ever.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DigestRecord {

@@ -18,6 +18,7 @@ mod projects;
 mod resolve;
 mod revision;
 mod save;
+mod steady_clock;
 mod upload;
 mod writer;
 
@@ -34,6 +35,7 @@ pub use project::Project;
 pub use projects::Projects;
 pub use revision::{Content, EntryKind, FileView, Revision, RevisionId, TreeEntry};
 pub use save::{BatchAction, Condition};
+pub use steady_clock::{SteadyClock, TICK_S};
 pub use upload::{NewFile, Upload};
 pub use writer::{Applied, ProjectWriter, RolledBack, Saved};
 

@@ -9,6 +9,7 @@ use super::digests::Digests;
 use super::history::LastChanges;
 use super::save::queue::SaveQueue;
 use super::save::{Job, Outcome};
+use super::steady_clock::SteadyClock;
 use super::upload::hashing::HashSlots;
 use super::upload::{NewFile, Upload};
 use crate::base::clock::Clock;
@@ -30,6 +31,7 @@ pub struct Projects {
 pub(super) struct Shared {
     store: Arc<dyn Store>,
     clock: Arc<dyn Clock>,
+    steady_clock: Arc<SteadyClock>,
     nodes: Arc<Nodes>,
     background: Arc<BackgroundWrites>,
     pub(super) tree_ids: TreeIds,
@@ -47,10 +49,12 @@ impl Projects {
         let background = Arc::new(BackgroundWrites::start(Arc::clone(&store)));
         let digests = Digests::new(Arc::clone(&nodes), Arc::clone(&background));
         let tree_ids = TreeIds::default();
+        let steady_clock = Arc::new(SteadyClock::new(&clock, &store, &background));
         Self {
             shared: Arc::new(Shared {
                 store,
                 clock,
+                steady_clock,
                 nodes,
                 background,
                 tree_ids,
@@ -72,7 +76,12 @@ impl Projects {
         &self.shared.background
     }
 
-    /// The clock.
+    /// The clock by which things expire.
+    pub fn steady_clock(&self) -> &Arc<SteadyClock> {
+        &self.shared.steady_clock
+    }
+
+    /// The machine's clock, which dates what is shown.
     pub fn clock(&self) -> &Arc<dyn Clock> {
         &self.shared.clock
     }

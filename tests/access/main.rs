@@ -12,6 +12,7 @@ mod durability;
 mod fingerprints;
 mod scopes;
 mod sessions;
+mod time;
 mod tokens;
 
 use std::sync::Arc;

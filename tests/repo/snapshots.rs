@@ -10,6 +10,7 @@ on_every_engine!(
     a_rollback_of_a_path_leaves_the_rest,
     a_rehearsed_rollback_changes_nothing,
     a_clock_that_goes_back_does_not_reorder_the_history,
+    a_clock_that_was_far_ahead_does_not_date_what_follows,
     pages_of_the_history_meet,
 );
 
@@ -148,7 +149,9 @@ fn a_rehearsed_rollback_changes_nothing(scene: &Scene) {
 fn a_clock_that_goes_back_does_not_reorder_the_history(scene: &Scene) {
     scene.clock.advance_s(3600);
     scene.save("a", "1");
-    scene.clock.set(Timestamp::parse("2020-01-01").unwrap());
+    scene
+        .clock
+        .set(Timestamp::parse("2026-11-20T02:00:00Z").unwrap());
     scene.save("a", "2");
     scene.clock.set(Timestamp::parse("2026-11-22").unwrap());
     scene.save("a", "3");
@@ -167,6 +170,34 @@ fn a_clock_that_goes_back_does_not_reorder_the_history(scene: &Scene) {
             "2026-11-21T01:00:00.000Z"
         ]
     );
+}
+
+fn a_clock_that_was_far_ahead_does_not_date_what_follows(scene: &Scene) {
+    for (clock, text) in [
+        ("2036-01-01", "1"),
+        ("2026-11-21T02:00:00Z", "2"),
+        ("2026-11-21T03:00:00Z", "3"),
+        // So does one that is far behind.
+        ("2000-01-01", "4"),
+        ("2026-11-21T04:00:00Z", "5"),
+    ] {
+        scene.clock.set(Timestamp::parse(clock).unwrap());
+        scene.save("a", text);
+    }
+    let main = scene.project.branch(&branch("main")).unwrap();
+    let history = main.history(None, None).unwrap();
+    let times: Vec<_> = history.iter().map(|s| s.created_at.to_string()).collect();
+    assert_eq!(
+        times,
+        [
+            "2026-11-21T04:00:00.000Z",
+            "2000-01-01T00:00:00.000Z",
+            "2026-11-21T03:00:00.000Z",
+            "2026-11-21T02:00:00.000Z",
+            "2036-01-01T00:00:00.000Z",
+        ]
+    );
+    assert_eq!(main.updated_at().to_string(), "2026-11-21T04:00:00.000Z");
 }
 
 fn pages_of_the_history_meet(scene: &Scene) {

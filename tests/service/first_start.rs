@@ -1,5 +1,11 @@
 //! A first start that is killed at any of its steps is finished by the next one.
 
+use std::thread;
+
+use rusqlite::Connection;
+use serde_json::Value;
+use siteconf::base::clock::{Clock, SystemClock};
+
 use crate::daemon::{Daemon, serve};
 
 #[test]
@@ -33,4 +39,26 @@ fn a_first_start_killed_at_any_step_is_finished_by_the_next() {
         let mut admin = daemon.admin();
         Daemon::make_project(&mut admin);
     }
+}
+
+#[test]
+fn the_service_keeps_the_highest_time_that_it_has_seen() {
+    let daemon = Daemon::start();
+    let db = Connection::open(daemon.data().join("store.db")).unwrap();
+    let kept = || {
+        let sql = "SELECT value FROM record WHERE key = 'clock'";
+        let value = db.query_row(sql, [], |row| row.get::<_, Vec<u8>>(0)).ok()?;
+        let value: Value = serde_json::from_slice(&value).unwrap();
+        Some(value["mark"].as_i64().unwrap())
+    };
+    let now = || SystemClock.now().ms();
+    let started = now();
+    let mark = loop {
+        assert!(now() < started + 10_000, "it is written at the start");
+        if let Some(mark) = kept() {
+            break mark;
+        }
+        thread::yield_now();
+    };
+    assert!((started - 10_000..=now() + 1).contains(&mark), "{mark}");
 }

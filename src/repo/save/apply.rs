@@ -219,8 +219,8 @@ impl<'a> Head<'a> {
         created: bool,
     ) -> Outcome {
         let project = &self.branch.project;
-        // A clock that goes back must not reorder the history.
-        let now = project.projects.clock().now().max(self.record.updated_at);
+        let now = project.projects.clock().now();
+        let now = now.in_order_after(self.record.updated_at);
         let number = self.record.snapshots + 1;
         let snapshot = SnapshotRecord {
             manifest: self.record.manifest,

@@ -1,0 +1,193 @@
+//! Time for what expires. It never goes back, whatever becomes of the machine's clock
+//! (`objects-layout.md`, "Time").
+
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
+
+use crate::base::clock::{CLOCK_DOUBT_S, Clock, Timestamp};
+use crate::object::key;
+use crate::object::record::ClockRecord;
+use crate::store::background_writes::BackgroundWrites;
+use crate::store::{Batch, Expect, Store};
+
+/// How many seconds may pass between two calls of [`SteadyClock::tick`]: by as much the mark in the
+/// store is behind after a crash.
+pub const TICK_S: u64 = 60;
+/// In milliseconds.
+const DOUBT_MS: i64 = CLOCK_DOUBT_S.cast_signed() * 1000;
+/// A clock that went back by less is not worth a line in the log.
+const TOLD_BACK_MS: i64 = 60_000;
+
+/// The time by which sessions and tokens expire: that of the machine's clock, or the highest that was
+/// seen and what has passed since, if that is later.
+///
+/// A clock that jumps ahead by more than [`CLOCK_DOUBT_S`] is doubted: what it makes expire is refused
+/// as long as it shows so, but it does not move the mark until it has run so for as long.
+#[derive(Debug)]
+pub struct SteadyClock {
+    clock: Arc<dyn Clock>,
+    store: Arc<dyn Store>,
+    background: Arc<BackgroundWrites>,
+    /// The mark, as the time at which the uptime was zero. Read from the store when it is first needed.
+    origin: OnceLock<AtomicI64>,
+    /// What the last tick found.
+    standing: Mutex<Option<Standing>>,
+}
+
+/// A reading of the clocks. Times are given as those at which the uptime was zero.
+#[derive(Clone, Copy, Debug)]
+struct Look {
+    uptime: i64,
+    /// By the machine's clock.
+    shown: i64,
+    /// By the mark.
+    mark: i64,
+}
+
+impl Look {
+    fn at(self, origin: i64) -> Timestamp {
+        Timestamp::from_ms(origin.saturating_add(self.uptime))
+    }
+}
+
+/// Where the machine's clock stands against the mark.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Standing {
+    InStep,
+    Behind,
+    /// Too far ahead: the time at which the uptime was zero by it, and the uptime when it was found.
+    Ahead {
+        origin: i64,
+        since: i64,
+    },
+}
+
+impl SteadyClock {
+    pub(super) fn new(
+        clock: &Arc<dyn Clock>,
+        store: &Arc<dyn Store>,
+        background: &Arc<BackgroundWrites>,
+    ) -> Self {
+        Self {
+            clock: Arc::clone(clock),
+            store: Arc::clone(store),
+            background: Arc::clone(background),
+            origin: OnceLock::new(),
+            standing: Mutex::default(),
+        }
+    }
+
+    /// Now, by a clock that may be doubted.
+    pub fn now(&self) -> Timestamp {
+        let look = self.look();
+        look.at(look.shown.max(look.mark))
+    }
+
+    /// Now, for what must not be undone: by no clock that is doubted.
+    pub fn believed(&self) -> Timestamp {
+        let look = self.look();
+        look.at(look.mark)
+    }
+
+    /// Reads the clocks, and moves the mark unless the machine's is doubted.
+    fn look(&self) -> Look {
+        let uptime = self.clock.uptime_ms();
+        let shown = self.clock.now().ms().saturating_sub(uptime);
+        let origin = self.origin();
+        let mut mark = origin.load(Ordering::Relaxed);
+        if mark < shown && shown.saturating_sub(mark) <= DOUBT_MS {
+            mark = origin.fetch_max(shown, Ordering::Relaxed).max(shown);
+        }
+        Look {
+            uptime,
+            shown,
+            mark,
+        }
+    }
+
+    /// Looks at the machine's clock, says in the log when it has jumped, and has the mark written soon.
+    /// Whoever serves calls it every [`TICK_S`] seconds.
+    pub fn tick(&self) {
+        let look = self.look();
+        let Look {
+            uptime,
+            shown,
+            mark,
+        } = look;
+        let mut last = self.standing.lock().expect("no panic while held");
+        let standing = match *last {
+            _ if shown.saturating_sub(mark) <= DOUBT_MS => {
+                if mark.saturating_sub(shown) > TOLD_BACK_MS {
+                    Standing::Behind
+                } else {
+                    Standing::InStep
+                }
+            }
+            Some(Standing::Ahead { origin, since })
+                if shown.saturating_sub(origin).abs() <= DOUBT_MS =>
+            {
+                Standing::Ahead { origin, since }
+            }
+            _ => Standing::Ahead {
+                origin: shown,
+                since: uptime,
+            },
+        };
+        tell(*last, standing, look.at(shown), look.at(mark));
+        *last = Some(standing);
+        if let Standing::Ahead { since, .. } = standing
+            && uptime.saturating_sub(since) >= DOUBT_MS
+        {
+            tracing::info!("the clock has run on for a day since it jumped ahead, and is believed");
+            self.origin().fetch_max(shown, Ordering::Relaxed);
+            *last = Some(Standing::InStep);
+        }
+        drop(last);
+        let mut batch = Batch::default();
+        let mark = self.believed();
+        batch.write(
+            key::CLOCK.to_owned(),
+            Expect::Anything,
+            &ClockRecord { mark },
+        );
+        self.background.put(key::CLOCK.to_owned(), batch);
+    }
+
+    fn origin(&self) -> &AtomicI64 {
+        self.origin.get_or_init(|| {
+            let kept = self.store.value::<ClockRecord>(key::CLOCK);
+            let mark = kept.unwrap_or_else(|error| {
+                tracing::error!(%error, "the highest time seen cannot be read; it begins anew");
+                None
+            });
+            let mark = mark.map_or_else(|| self.clock.now(), |kept| kept.value.mark);
+            AtomicI64::new(mark.ms().saturating_sub(self.clock.uptime_ms()))
+        })
+    }
+}
+
+/// Says in the log where the machine's clock has come to stand.
+fn tell(before: Option<Standing>, now: Standing, clock: Timestamp, expected: Timestamp) {
+    match (before, now) {
+        (Some(before), now) if before == now => {}
+        // A service that stood still for long starts so.
+        (None, Standing::Ahead { .. }) => tracing::info!(
+            %clock,
+            last_seen = %expected,
+            "the clock is more than a day ahead of the time that was last seen"
+        ),
+        (_, Standing::Ahead { .. }) => tracing::warn!(
+            %clock,
+            %expected,
+            "the clock has jumped ahead by more than a day; if it is wrong, put it right within a day: \
+             then what it says has expired does so for good"
+        ),
+        (_, Standing::Behind) => tracing::warn!(
+            %clock,
+            %expected,
+            "the clock has gone back; sessions and tokens expire by the time that was expected"
+        ),
+        (None | Some(Standing::InStep), Standing::InStep) => {}
+        (Some(_), Standing::InStep) => tracing::info!(%clock, "the clock is as expected again"),
+    }
+}

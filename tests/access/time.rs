@@ -1,0 +1,267 @@
+//! What expires, when the machine's clock does not go as it should (`objects-layout.md`, "Time").
+
+use std::io;
+use std::sync::{Arc, Mutex};
+
+use siteconf::access::{NewToken, TokenState};
+use siteconf::base::clock::Timestamp;
+use siteconf::base::secret::{Secret, ServerKey};
+
+use crate::{PASSWORD, World};
+
+const DAY_S: u64 = 24 * 3600;
+
+fn at(text: &str) -> Timestamp {
+    Timestamp::parse(text).unwrap()
+}
+
+impl World {
+    /// What the service does every minute.
+    fn tick(&self) {
+        self.projects.steady_clock().tick();
+        self.projects.background().flush("clock");
+    }
+
+    /// The service, started again with its clock at this point.
+    fn restarted(&self, clock: &str) -> Self {
+        let world = Self::over(Arc::clone(self.projects.store()), ServerKey::generate());
+        world.clock.set(at(clock));
+        world
+    }
+
+    /// A token that expires at this point.
+    fn token_until(&self, name: &str, end: Option<&str>) -> Secret {
+        let new = NewToken {
+            name: name.to_owned(),
+            repos: vec!["*".to_owned()],
+            expires_at: end.map(at),
+            ..NewToken::default()
+        };
+        let owner = self.again("eve");
+        self.gate.create_token(&owner, new).unwrap().0
+    }
+
+    fn counts(&self, token: &Secret) -> bool {
+        self.gate.token(token, None).is_ok()
+    }
+
+    /// The states of eve's tokens as they are listed.
+    fn listed(&self) -> Vec<TokenState> {
+        let tokens = self.gate.tokens(&self.again("eve")).unwrap();
+        tokens.iter().map(|token| token.state).collect()
+    }
+
+    fn log_in(&self) -> Secret {
+        self.gate.login("eve", PASSWORD).unwrap().0
+    }
+
+    fn knows(&self, cookie: &Secret) -> bool {
+        self.gate.session(cookie).is_ok()
+    }
+}
+
+fn world() -> World {
+    let world = World::new();
+    world.accounts.create("eve", PASSWORD, &[]).unwrap();
+    world
+}
+
+/// The levels and texts that are logged meanwhile.
+fn logged(work: impl FnOnce()) -> Vec<String> {
+    #[derive(Clone, Default)]
+    struct Lines(Arc<Mutex<Vec<u8>>>);
+    impl io::Write for Lines {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap().extend(bytes);
+            Ok(bytes.len())
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+    let lines = Lines::default();
+    let written = lines.clone();
+    let subscriber = tracing_subscriber::fmt()
+        .with_writer(move || written.clone())
+        .with_ansi(false)
+        .without_time()
+        .with_target(false)
+        .finish();
+    tracing::subscriber::with_default(subscriber, work);
+    let text = String::from_utf8(lines.0.lock().unwrap().clone()).unwrap();
+    text.lines().map(|line| line.trim().to_owned()).collect()
+}
+
+#[test]
+fn what_expired_stays_so_when_the_clock_goes_back_and_the_service_starts_anew() {
+    let world = world();
+    let expired = world.token_until("expired", Some("2026-11-02"));
+    let later = world.token_until("later", Some("2026-11-04"));
+    // Nobody uses it after its end: only the mark knows.
+    world.clock.advance_s(DAY_S);
+    world.tick();
+    let states = [TokenState::Expired, TokenState::Active];
+    assert_eq!(world.listed(), states);
+    let told = logged(|| {
+        world.clock.set(at("2026-10-30"));
+        for _ in 0..3 {
+            world.tick();
+        }
+    });
+    assert_eq!(
+        told,
+        [
+            "WARN the clock has gone back; sessions and tokens expire by the time that was expected \
+             clock=2026-10-30T00:00:00.000Z expected=2026-11-02T00:00:00.000Z"
+        ]
+    );
+    assert_eq!(world.listed(), states);
+    assert!(!world.counts(&expired) && world.counts(&later));
+
+    let world = world.restarted("2026-10-30");
+    assert_eq!(world.listed(), states);
+    assert!(!world.counts(&expired) && world.counts(&later));
+    // Time passes all the same.
+    world.clock.advance_s(2 * DAY_S);
+    assert!(!world.counts(&later));
+    world.tick();
+    assert!(!world.restarted("2026-10-01").counts(&later));
+}
+
+#[test]
+fn no_session_is_extended_when_the_clock_goes_back() {
+    let world = world();
+    let (idle, busy) = (world.log_in(), world.log_in());
+    world.clock.set(at("2026-10-30"));
+    for _ in 0..23 {
+        world.clock.advance_s(1800);
+        assert!(world.knows(&busy));
+    }
+    assert!(!world.knows(&idle));
+    world.clock.advance_s(1800);
+    assert!(!world.knows(&busy), "twelve hours have passed");
+
+    let idle = world.log_in();
+    world.clock.advance_s(20 * 3600);
+    world.tick();
+    let world = world.restarted("2026-10-25");
+    assert!(!world.knows(&idle));
+    let fresh = world.log_in();
+    assert!(world.knows(&fresh));
+    world.clock.advance_s(3600);
+    assert!(!world.knows(&fresh));
+}
+
+#[test]
+fn a_clock_that_jumps_ahead_refuses_while_it_does_and_ends_nothing_for_good() {
+    let world = world();
+    let (token, endless) = (
+        world.token_until("token", Some("2030-01-01")),
+        world.token_until("endless", None),
+    );
+    let mut wrong = None;
+    let told = logged(|| {
+        world.tick();
+        world.clock.set(at("2036-11-01"));
+        for _ in 0..3 {
+            world.tick();
+        }
+        assert!(!world.counts(&token) && world.counts(&endless));
+        assert_eq!(world.listed(), [TokenState::Expired, TokenState::Active]);
+        wrong = Some(world.log_in());
+        world.clock.set(at("2026-11-01T00:00:30Z"));
+        world.tick();
+    });
+    assert_eq!(
+        told,
+        [
+            "WARN the clock has jumped ahead by more than a day; if it is wrong, put it right within a \
+             day: then what it says has expired does so for good clock=2036-11-01T00:00:00.000Z \
+             expected=2026-11-01T00:00:00.000Z",
+            "INFO the clock is as expected again clock=2026-11-01T00:00:30.000Z",
+        ]
+    );
+    for world in [&world, &world.restarted("2026-11-01T00:01:00Z")] {
+        assert!(world.counts(&token) && world.counts(&endless));
+        assert_eq!(world.listed(), [TokenState::Active; 2]);
+        // It would count for ten years.
+        assert!(!world.knows(wrong.as_ref().unwrap()));
+        let listed = world.gate.tokens(&world.again("eve")).unwrap();
+        let used = listed[1].last_used_at.unwrap();
+        assert!(used < at("2026-11-02"), "{used}");
+    }
+}
+
+#[test]
+fn a_clock_that_runs_on_for_a_day_after_its_jump_is_believed() {
+    let world = world();
+    let token = world.token_until("token", Some("2027-01-01"));
+    world.tick();
+    let told = logged(|| {
+        world.clock.set(at("2028-01-01"));
+        world.tick();
+        world.clock.advance_s(DAY_S - 1);
+        world.tick();
+        world.clock.set(at("2026-11-02"));
+        assert!(world.counts(&token), "it was not a day");
+        world.tick();
+        world.clock.set(at("2028-01-01"));
+        world.tick();
+        world.clock.advance_s(DAY_S);
+        world.tick();
+        world.tick();
+    });
+    let levels: Vec<_> = told.iter().map(|line| &line[..4]).collect();
+    assert_eq!(levels, ["WARN", "INFO", "WARN", "INFO"], "{told:?}");
+    world.clock.set(at("2026-11-03"));
+    assert!(!world.counts(&token));
+    assert!(!world.restarted("2026-11-03").counts(&token));
+}
+
+#[test]
+fn a_service_that_stood_still_for_a_month_goes_on_without_a_warning() {
+    let world = world();
+    let ended = world.token_until("ended", Some("2026-11-20"));
+    let token = world.token_until("token", Some("2027-01-01"));
+    let old = world.log_in();
+    world.tick();
+    let told = logged(|| {
+        let world = world.restarted("2026-12-01");
+        world.tick();
+        assert!(!world.counts(&ended) && world.counts(&token));
+        assert!(!world.knows(&old));
+        let session = world.log_in();
+        for _ in 0..3 {
+            world.clock.advance_s(1800);
+            world.tick();
+            assert!(world.knows(&session) && world.counts(&token));
+        }
+        world.clock.advance_s(3600);
+        assert!(!world.knows(&session));
+    });
+    assert_eq!(
+        told,
+        [
+            "INFO the clock is more than a day ahead of the time that was last seen \
+             clock=2026-12-01T00:00:00.000Z last_seen=2026-11-01T00:00:00.000Z"
+        ]
+    );
+}
+
+#[test]
+fn a_request_writes_no_time() {
+    let world = world();
+    let (token, session) = (world.token_until("token", None), world.log_in());
+    world.tick();
+    assert!(world.counts(&token) && world.knows(&session));
+    world.projects.background().flush("");
+    let version = || world.projects.store().last_version().unwrap();
+    let before = version();
+    for _ in 0..100 {
+        assert!(world.counts(&token) && world.knows(&session));
+    }
+    world.projects.background().flush("");
+    assert_eq!(version(), before);
+    world.tick();
+    assert_eq!(version(), before + 1);
+}
