@@ -55,10 +55,14 @@ pub(super) enum Command {
 }
 
 impl Command {
-    /// The flags of `serve`; none for the other commands.
+    /// The flags of `serve`, and those of them that another command has.
     pub(super) fn serve_flags(&self) -> ServeFlags {
         match self {
             Self::Serve(flags) => flags.clone(),
+            Self::Import(wish) => ServeFlags {
+                file_bytes_max: wish.file_bytes_max,
+                ..ServeFlags::default()
+            },
             _ => ServeFlags::default(),
         }
     }
@@ -236,9 +240,15 @@ pub(super) struct Import {
     /// Also remove from the branch what the folder lacks; what is skipped stays
     #[arg(long)]
     pub(super) mirror: bool,
+    /// Let a mirror leave the branch empty
+    #[arg(long, requires = "mirror")]
+    pub(super) allow_empty: bool,
     /// Make the project when absent, owned by this account
     #[arg(long, value_name = "NAME")]
     pub(super) owner: Option<String>,
+    /// Largest file that is taken, in bytes [default: 5368709120]
+    #[arg(long, value_name = "BYTES", env = "SITECONF_FILE_BYTES_MAX")]
+    pub(super) file_bytes_max: Option<u64>,
 }
 
 #[derive(Debug, Args)]

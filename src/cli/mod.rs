@@ -129,7 +129,8 @@ fn dispatch(cli: Cli, streams: &mut Streams<'_>) -> Result<Outcome> {
             transfer::list_projects(&Opened::beside(&settings)?, json, streams).map(fine)
         }
         Command::Import(wish) => {
-            transfer::import(&wish, &Opened::beside(&settings)?, streams).map(fine)
+            let opened = Opened::beside(&settings)?;
+            transfer::import(&wish, settings.file_bytes_max, &opened, streams)
         }
         Command::Export(wish) => {
             transfer::export(&wish, &Opened::for_reading(&settings)?, streams).map(fine)

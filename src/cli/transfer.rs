@@ -10,11 +10,11 @@ use super::opened::Opened;
 use super::output;
 use super::output::{Listed, visible};
 use super::progress::Progress;
-use super::{Error, Result, Streams};
+use super::{Error, Outcome, Result, Streams};
 use crate::base::branch_name::BranchName;
 use crate::base::repo_id::RepoId;
 use crate::repo;
-use crate::repo::{ImportFolder, ImportStep, Missing, Project, ProjectWriter};
+use crate::repo::{ImportFolder, ImportOptions, ImportStep, Missing, Project, ProjectWriter};
 
 /// Who a change is recorded under that the command line made.
 const ACTOR: &str = "command line";
@@ -71,8 +71,14 @@ pub(super) fn list_projects(opened: &Opened, json: bool, streams: &mut Streams<'
     output::list(streams.out, json, &rows)
 }
 
-/// `import`. What could not be taken is named and does not stop the rest.
-pub(super) fn import(wish: &Import, opened: &Opened, streams: &mut Streams<'_>) -> Result<()> {
+/// `import`. What could not be taken is named and does not stop the rest; what could not be read makes
+/// it a finding.
+pub(super) fn import(
+    wish: &Import,
+    file_bytes_max: u64,
+    opened: &Opened,
+    streams: &mut Streams<'_>,
+) -> Result<Outcome> {
     let repo_id = RepoId::parse(&wish.repo_id)?;
     let branch = BranchName::parse(&wish.branch)?;
     // Before the project and the branch are made for it.
@@ -84,9 +90,14 @@ pub(super) fn import(wish: &Import, opened: &Opened, streams: &mut Streams<'_>) 
         Err(error) => return Err(error.into()),
     }
 
+    let options = ImportOptions {
+        mirror: wish.mirror,
+        may_empty: wish.allow_empty,
+        file_bytes_max,
+    };
     let mut progress = Progress::new(streams);
     let (mut files, mut bytes): (u64, u64) = (0, 0);
-    let report = writer.import(&branch, &folder, wish.mirror, |step| match step {
+    let report = writer.import(&branch, &folder, options, |step| match step {
         ImportStep::Taken { size, .. } => {
             files += 1;
             bytes = bytes.saturating_add(size);
@@ -98,18 +109,28 @@ pub(super) fn import(wish: &Import, opened: &Opened, streams: &mut Streams<'_>) 
     })?;
     drop(progress);
 
-    let digest = report.revision.digest()?;
+    let (digest, now) = (report.revision.digest()?, report.revision.totals().files);
+    let before = writer.branch(&branch)?.snapshot(report.snapshot)?;
     writeln!(
         streams.out,
-        "{} files, {} bytes imported into {repo_id}:{branch}, {} skipped; the state before is {}, \
-         the branch is now {}",
+        "{} files, {} bytes imported into {repo_id}:{branch}, {} skipped; the state before is {} with \
+         {} files, the branch is now {} with {now}",
         report.files,
         report.bytes,
         report.skipped,
         report.snapshot,
+        before.totals().files,
         digest.short_id()
     )?;
-    Ok(())
+    if report.lost == 0 {
+        return Ok(Outcome::Fine);
+    }
+    let lost = report.lost;
+    writeln!(
+        streams.err,
+        "siteconf: {lost} of what was skipped could not be read, or was too large"
+    )?;
+    Ok(Outcome::Findings)
 }
 
 /// The project; made, for this owner, when there is none.

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use siteconf::base::limits::SPILL_OBJECTS;
-use siteconf::repo::ImportFolder;
+use siteconf::repo::{ImportFolder, ImportOptions};
 
 use crate::common::counting::Passed;
 use crate::common::{Bench, Layout, branch};
@@ -34,7 +34,10 @@ fn import(bench: &Bench, folder: &Path, mirror: bool) -> Passed {
         .import(
             &main,
             &ImportFolder::open(folder, None).unwrap(),
-            mirror,
+            ImportOptions {
+                mirror,
+                ..ImportOptions::default()
+            },
             |_| {},
         )
         .unwrap();
@@ -79,7 +82,7 @@ fn what_a_branch_has_already_is_not_read_to_lay_the_same_over_it() {
         let report = fresh.project.import(
             &main,
             &ImportFolder::open(folder.path(), None).unwrap(),
-            false,
+            ImportOptions::default(),
             |_| {},
         );
         let read = fresh.counts.inner().take();

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
 use proptest::prelude::*;
-use siteconf::repo::{Condition, ImportFolder};
+use siteconf::repo::{Condition, ImportFolder, ImportOptions};
 
 use crate::fixture::{Scene, branch, path, version};
 use crate::imports::folder;
@@ -80,7 +80,7 @@ pub(crate) fn apply(scene: &Scene, branches: usize, on: usize, change: &Change) 
                 .import(
                     &name,
                     &ImportFolder::open(folder.path(), None).unwrap(),
-                    false,
+                    ImportOptions::default(),
                     |_| {},
                 )
                 .unwrap();

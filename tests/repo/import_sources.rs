@@ -5,7 +5,7 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 
 use rustix::fs::{CWD, FileType, Mode, mknodat};
-use siteconf::repo::{ImportFolder, ImportStep};
+use siteconf::repo::{ImportFolder, ImportOptions, ImportStep};
 use siteconf::store::memory::MemoryStore;
 use siteconf::store::sqlite::SqliteStore;
 
@@ -18,20 +18,24 @@ fn import_beside(scene: &Scene, dir: &Path, meddle: impl Fn()) -> Vec<String> {
     let mut taken = 0;
     let mut skipped = Vec::new();
     let source = ImportFolder::open(dir, None).expect("the folder can be read");
-    let report = scene
-        .project
-        .import(&branch("main"), &source, false, |step| match step {
-            ImportStep::Taken { .. } => {
-                if taken == 0 {
-                    meddle();
+    let report =
+        scene.project.import(
+            &branch("main"),
+            &source,
+            ImportOptions::default(),
+            |step| match step {
+                ImportStep::Taken { .. } => {
+                    if taken == 0 {
+                        meddle();
+                    }
+                    taken += 1;
                 }
-                taken += 1;
-            }
-            ImportStep::Skipped { path, reason } => {
-                let path = path.strip_prefix(dir).expect("it is in the folder");
-                skipped.push(format!("{}: {reason}", path.display()));
-            }
-        });
+                ImportStep::Skipped { path, reason } => {
+                    let path = path.strip_prefix(dir).expect("it is in the folder");
+                    skipped.push(format!("{}: {reason}", path.display()));
+                }
+            },
+        );
     assert_eq!(report.expect("it is imported").files, taken);
     skipped
 }
@@ -91,6 +95,58 @@ fn a_folder_that_was_entered_is_read_whatever_takes_its_name() {
 }
 
 #[test]
+fn what_could_not_be_taken_is_counted_apart_and_a_mirror_of_nothing_is_refused() {
+    let scene = Scene::on(MemoryStore::default());
+    scene.save("a", "old");
+    let folder = folder(&[("a", "four"), ("b", "five!"), ("link@", "a")]);
+    let source = ImportFolder::open(folder.path(), None).unwrap();
+    let import = |file_bytes_max, may_empty| {
+        let mut skipped = Vec::new();
+        let options = ImportOptions {
+            mirror: true,
+            may_empty,
+            file_bytes_max,
+        };
+        let main = branch("main");
+        let report = scene.project.import(&main, &source, options, |step| {
+            if let ImportStep::Skipped { path, reason } = step {
+                let path = path.strip_prefix(folder.path()).unwrap();
+                skipped.push(format!("{}: {reason}", path.display()));
+            }
+        });
+        let report = report.map_err(|e| e.to_string());
+        (
+            report.map(|done| (done.files, done.skipped, done.lost)),
+            skipped,
+        )
+    };
+    let link = "link: it is a symbolic link".to_owned();
+    let (report, skipped) = import(4, false);
+    assert_eq!(report, Ok((1, 2, 1)));
+    let large = "b: it is larger than 4 bytes (file_bytes_max)".to_owned();
+    assert_eq!(skipped, [large, link.clone()]);
+    assert_eq!(scene.files(), ["a=four"]);
+
+    for name in ["a", "b"] {
+        fs::remove_file(folder.path().join(name)).unwrap();
+    }
+    let (report, _) = import(4, false);
+    assert_eq!(
+        report,
+        Err(format!(
+            "nothing was taken from {}, so its mirror would empty the branch, which has 1 files; \
+             --allow-empty lets it",
+            folder.path().display()
+        ))
+    );
+    assert_eq!(scene.files(), ["a=four"]);
+    assert_eq!(import(4, true), (Ok((0, 1, 0)), vec![link]));
+    assert_eq!(scene.files(), [""; 0]);
+    // There is nothing to lose.
+    assert_eq!(import(4, false).0, Ok((0, 1, 0)));
+}
+
+#[test]
 fn what_is_too_deep_for_a_path_is_skipped_as_a_whole() {
     let scene = Scene::on(MemoryStore::default());
     let deep = |levels: usize| vec!["d"; levels].join("/");
@@ -145,7 +201,7 @@ fn a_folder_that_is_holds_or_lies_in_the_data_folder_is_refused() {
     let source = ImportFolder::open(outside.path(), None).unwrap();
     let refused = scene
         .project
-        .import(&branch("main"), &source, true, |_| {})
+        .import(&branch("main"), &source, ImportOptions::default(), |_| {})
         .unwrap_err();
     assert_eq!(refused.to_string(), refusal(&at("apps/data")));
     assert_eq!(scene.files(), [""; 0]);

@@ -4,7 +4,9 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 
-use siteconf::repo::{Error, ImportFolder, ImportReport, ImportStep, Operation, Result};
+use siteconf::repo::{
+    Error, ImportFolder, ImportOptions, ImportReport, ImportStep, Operation, Result,
+};
 use tempfile::TempDir;
 
 use crate::fixture::{Scene, branch, path};
@@ -36,13 +38,24 @@ pub(crate) fn folder(files: &[(&str, &str)]) -> TempDir {
     folder
 }
 
+/// The options of a mirror, or of none; the branch may become empty.
+fn laid(mirror: bool) -> ImportOptions {
+    ImportOptions {
+        mirror,
+        may_empty: true,
+        ..ImportOptions::default()
+    }
+}
+
 fn opened(folder: &TempDir) -> ImportFolder {
     ImportFolder::open(folder.path(), None).unwrap()
 }
 
 pub(crate) fn try_import(scene: &Scene, dir: &Path, mirror: bool) -> Result<ImportReport> {
     let dir = ImportFolder::open(dir, None)?;
-    scene.project.import(&branch("main"), &dir, mirror, |_| {})
+    scene
+        .project
+        .import(&branch("main"), &dir, laid(mirror), |_| {})
 }
 
 #[track_caller]
@@ -95,15 +108,16 @@ fn an_import_is_the_same_content_saved_one_by_one(scene: &Scene) {
         .unwrap();
 
     let mut taken = Vec::new();
-    let report = scene.project.import(
-        &branch("main"),
-        &opened(&folder),
-        false,
-        |step| match step {
-            ImportStep::Taken { path, size } => taken.push((path.clone(), size)),
-            ImportStep::Skipped { path, reason } => panic!("{}: {reason}", path.display()),
-        },
-    );
+    let report =
+        scene.project.import(
+            &branch("main"),
+            &opened(&folder),
+            laid(false),
+            |step| match step {
+                ImportStep::Taken { path, size } => taken.push((path.clone(), size)),
+                ImportStep::Skipped { path, reason } => panic!("{}: {reason}", path.display()),
+            },
+        );
     let report = report.unwrap();
     let saved = scene.project.branch(&branch("saved")).unwrap().head();
     assert_eq!(report.revision.id(), saved.id());
@@ -181,7 +195,7 @@ fn a_mirror_keeps_what_is_in_the_place_of_what_was_skipped(scene: &Scene) {
     let folder = folder(&files);
     let report = scene
         .project
-        .import(&branch("main"), &opened(&folder), true, |step| {
+        .import(&branch("main"), &opened(&folder), laid(true), |step| {
             if let ImportStep::Skipped { path, reason } = step {
                 let path = path.strip_prefix(folder.path()).unwrap();
                 skipped.push(format!("{}: {reason}", path.display()));
@@ -258,7 +272,7 @@ fn a_folder_that_cannot_be_read_changes_nothing(scene: &Scene) {
     assert_eq!((scene.head().id(), snapshots(scene)), before);
     let refused = scene
         .project
-        .import(&branch("none"), &opened(&file), false, |_| {});
+        .import(&branch("none"), &opened(&file), laid(false), |_| {});
     assert_eq!(refused.unwrap_err().to_string(), "Branch not found");
 }
 

@@ -7,7 +7,7 @@ mod tree;
 
 use super::save::Change;
 use super::save::rebase::PreparedImport;
-use super::{ProjectWriter, Result, Revision};
+use super::{Error, ProjectWriter, Result, Revision};
 use crate::base::branch_name::BranchName;
 use crate::base::limits::COMMIT_ATTEMPTS_MAX;
 use crate::base::snapshot_version::SnapshotVersion;
@@ -16,6 +16,28 @@ use tree::TreeImport;
 
 pub use source::ImportFolder;
 pub use tree::ImportStep;
+
+/// How a folder is laid over a branch.
+#[derive(Clone, Copy, Debug)]
+pub struct ImportOptions {
+    /// True to remove what the folder lacks.
+    pub mirror: bool,
+    /// True to let a mirror leave a branch empty that has files.
+    pub may_empty: bool,
+    /// Largest file that is taken, in bytes.
+    pub file_bytes_max: u64,
+}
+
+impl Default for ImportOptions {
+    /// No mirror, and files of any size.
+    fn default() -> Self {
+        Self {
+            mirror: false,
+            may_empty: false,
+            file_bytes_max: u64::MAX,
+        }
+    }
+}
 
 /// What an import did.
 #[derive(Clone, Debug)]
@@ -26,6 +48,9 @@ pub struct ImportReport {
     pub bytes: u64,
     /// What was left out.
     pub skipped: u64,
+    /// What was left out of that although a branch takes its like: it could not be read, or was too
+    /// large.
+    pub lost: u64,
     /// The snapshot taken just before.
     pub snapshot: SnapshotVersion,
     /// The new state.
@@ -33,15 +58,15 @@ pub struct ImportReport {
 }
 
 impl ProjectWriter {
-    /// Lays a folder over a branch as one save; with `mirror`, what the folder lacks goes. What
+    /// Lays a folder over a branch as one save; in a mirror, what the folder lacks goes. What
     /// cannot be read, is no regular file or has a name that no branch takes is skipped and named to
     /// `step`, a folder as a whole; every file that is taken is named too. A mirror keeps what the branch
     /// has in the place of what was skipped.
     ///
     /// # Errors
     /// [`super::Missing::Branch`]; [`super::Error::Invalid`] when the folder itself cannot be read or a
-    /// data folder is found in it, or a file would take a folder's place or the reverse. The branch is
-    /// as it was then.
+    /// data folder is found in it, a file would take a folder's place or the reverse, or a mirror of
+    /// nothing would empty the branch. The branch is as it was then.
     ///
     /// # Limits
     /// Memory grows with the entries of the largest single folder; that of a mirror also with the paths
@@ -50,11 +75,18 @@ impl ProjectWriter {
         &self,
         branch: &BranchName,
         folder: &ImportFolder,
-        mirror: bool,
+        options: ImportOptions,
         step: impl FnMut(ImportStep<'_>),
     ) -> Result<ImportReport> {
-        self.branch(branch)?;
-        let imported = TreeImport::new(&self.projects, folder, mirror, step).run()?;
+        let before = self.branch(branch)?.head().totals().files;
+        let imported = TreeImport::new(&self.projects, folder, options, step).run()?;
+        if options.mirror && !options.may_empty && imported.files == 0 && before > 0 {
+            return Err(Error::invalid(format!(
+                "nothing was taken from {}, so its mirror would empty the branch, which has {before} \
+                 files; --allow-empty lets it",
+                folder.path().display()
+            )));
+        }
         for _ in 0..COMMIT_ATTEMPTS_MAX {
             let head = self.branch(branch)?.record.manifest;
             let prepared = PreparedImport::new(self.projects.nodes(), head, &imported.content)?;
@@ -67,6 +99,7 @@ impl ProjectWriter {
                         files: imported.files,
                         bytes: imported.bytes,
                         skipped: imported.skipped,
+                        lost: imported.lost,
                         snapshot: done.snapshot,
                         revision: done.revision,
                     });

@@ -7,7 +7,9 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::Arc;
 
+use super::ImportOptions;
 use super::source::{Entry, EntryKind, ImportFolder, LINK, NO_FILE, OpenFolder, unreadable};
+use crate::base::digest::byte_count;
 use crate::base::file_path::FilePath;
 use crate::base::limits::READ_CHUNK_BYTES;
 use crate::manifest::{DirectoryBuilder, Draft};
@@ -42,6 +44,7 @@ pub(super) struct ImportedTree {
     pub(super) files: u64,
     pub(super) bytes: u64,
     pub(super) skipped: u64,
+    pub(super) lost: u64,
 }
 
 /// A folder that is being imported. Blobs and nodes go into the store ahead of the save that names them.
@@ -49,10 +52,12 @@ pub(super) struct TreeImport<'a, S> {
     projects: &'a Projects,
     source: &'a ImportFolder,
     draft: Draft<'a>,
+    file_bytes_max: u64,
     step: S,
     files: u64,
     bytes: u64,
     skipped: u64,
+    lost: u64,
     /// What a mirror must not remove.
     kept: Option<Vec<FilePath>>,
 }
@@ -61,18 +66,20 @@ impl<'a, S: FnMut(ImportStep<'_>)> TreeImport<'a, S> {
     pub(super) fn new(
         projects: &'a Projects,
         source: &'a ImportFolder,
-        mirror: bool,
+        options: ImportOptions,
         step: S,
     ) -> Self {
         Self {
             projects,
             source,
             draft: Draft::new(projects.nodes()),
+            file_bytes_max: options.file_bytes_max,
             step,
             files: 0,
             bytes: 0,
             skipped: 0,
-            kept: mirror.then(Vec::new),
+            lost: 0,
+            kept: options.mirror.then(Vec::new),
         }
     }
 
@@ -98,6 +105,7 @@ impl<'a, S: FnMut(ImportStep<'_>)> TreeImport<'a, S> {
             files: self.files,
             bytes: self.bytes,
             skipped: self.skipped,
+            lost: self.lost,
         })
     }
 
@@ -163,7 +171,7 @@ impl<'a, S: FnMut(ImportStep<'_>)> TreeImport<'a, S> {
         match listed {
             Ok((entered, entries)) => self.fill(&entered, entries, path),
             Err(error) => {
-                self.skip(path, Some(inside), &error.to_string());
+                self.lose(path, inside, &error);
                 Ok(None)
             }
         }
@@ -184,7 +192,7 @@ impl<'a, S: FnMut(ImportStep<'_>)> TreeImport<'a, S> {
         let (file, executable) = match read {
             Ok(read) => read,
             Err(error) => {
-                self.skip(path, Some(inside), &error.to_string());
+                self.lose(path, inside, &error);
                 return Ok(None);
             }
         };
@@ -202,14 +210,30 @@ impl<'a, S: FnMut(ImportStep<'_>)> TreeImport<'a, S> {
 
     /// Reads a file. The inner error is of the file, the outer one of the store.
     fn read(&self, mut file: File, metadata: &Metadata) -> Result<io::Result<(NewFile, bool)>> {
+        let too_large = |size: u64| {
+            (size > self.file_bytes_max).then(|| {
+                let max = self.file_bytes_max;
+                io::Error::other(format!("it is larger than {max} bytes (file_bytes_max)"))
+            })
+        };
+        if let Some(error) = too_large(metadata.len()) {
+            return Ok(Err(error));
+        }
         // The length is not announced: a file that grows meanwhile is taken as it is read.
         let mut upload = self.projects.upload(None);
+        let mut size = 0;
         let mut chunk =
             vec![0; READ_CHUNK_BYTES.min(usize::try_from(metadata.len()).unwrap_or(0) + 1)];
         loop {
             match file.read(&mut chunk) {
                 Ok(0) => break,
-                Ok(count) => upload.write(&chunk[..count])?,
+                Ok(count) => {
+                    size += byte_count(&chunk[..count]);
+                    if let Some(error) = too_large(size) {
+                        return Ok(Err(error));
+                    }
+                    upload.write(&chunk[..count])?;
+                }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Ok(Err(error)),
             }
@@ -218,6 +242,12 @@ impl<'a, S: FnMut(ImportStep<'_>)> TreeImport<'a, S> {
             upload.finish()?,
             metadata.permissions().mode() & 0o111 != 0,
         )))
+    }
+
+    /// Leaves out what a branch takes, because of an error.
+    fn lose(&mut self, path: &Path, inside: FilePath, error: &io::Error) {
+        self.lost += 1;
+        self.skip(path, Some(inside), &error.to_string());
     }
 
     /// Leaves something out. `inside` is its path in the branch; for a name that is not allowed there

@@ -1,0 +1,143 @@
+//! Folders in and out, and what is told of them.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::process::ExitCode;
+
+use serde_json::json;
+
+use super::{Desk, lay};
+
+#[test]
+fn the_data_folder_is_not_imported() {
+    let desk = Desk::new();
+    desk.done(&["user", "add", "ann"]);
+    for dir in [desk.path(""), desk.path("data"), desk.path("data/secrets")] {
+        let shown = dir.display().to_string();
+        let words = ["import", "acme/x.erp", "main", &shown, "--owner", "ann"];
+        let said = desk.refused(1, &words);
+        let expected =
+            format!("siteconf: {shown} is, holds or lies in a data folder of siteconf: ");
+        assert!(said.starts_with(&expected), "{said}");
+    }
+    assert_eq!(desk.json(&["project", "list", "--json"]), json!([]));
+}
+
+#[test]
+fn an_import_that_lost_files_says_so_by_its_exit_code() {
+    let desk = Desk::with_project();
+    lay(&desk.path("in"), &[("large.xml", "12345")]);
+    symlink("a.xml", desk.path("in/link.xml")).unwrap();
+    let dir = desk.path("in").display().to_string();
+    let import = ["import", "acme/shop.erp", "main", &dir];
+    let config = desk.path("siteconf.toml").display().to_string();
+    lay(&desk.path(""), &[("siteconf.toml", "file_bytes_max = 4")]);
+    for limit in [["--file-bytes-max", "4"], ["--config", &config]] {
+        let ran = desk.run(&[&import[..], &limit].concat());
+        assert_eq!(ran.code, ExitCode::from(1));
+        assert_eq!(
+            ran.err,
+            format!(
+                "skipped {dir}/large.xml: it is larger than 4 bytes (file_bytes_max)\n\
+                 skipped {dir}/link.xml: it is a symbolic link\n\
+                 siteconf: 1 of what was skipped could not be read, or was too large\n"
+            )
+        );
+        assert!(
+            ran.out.starts_with(
+                "2 files, 8 bytes imported into acme/shop.erp:main, 2 skipped; the state before is "
+            ),
+            "{ran:?}"
+        );
+    }
+    let ran = desk.run(&import);
+    assert_eq!(ran.code, ExitCode::SUCCESS, "{ran:?}");
+    assert!(
+        ran.out.contains("v0004 with 2 files, the branch is now "),
+        "{ran:?}"
+    );
+    assert!(ran.out.ends_with(" with 3\n"), "{ran:?}");
+
+    fs::create_dir(desk.path("empty")).unwrap();
+    let empty = desk.path("empty").display().to_string();
+    let mirror = ["import", "acme/shop.erp", "main", &empty, "--mirror"];
+    let said = desk.refused(1, &mirror);
+    assert!(
+        said.ends_with("which has 3 files; --allow-empty lets it\n"),
+        "{said}"
+    );
+    let out = desk.done(&[&mirror[..], &["--allow-empty"]].concat());
+    assert!(
+        out.contains(" with 3 files, the branch is now ") && out.ends_with(" with 0\n"),
+        "{out}"
+    );
+}
+
+#[test]
+fn names_that_deceive_a_terminal_are_told_with_escapes() {
+    let desk = Desk::with_project();
+    lay(
+        &desk.path("in"),
+        &[("a\u{202e}lmx.b", ""), ("b\u{1b}[2J\n", "")],
+    );
+    let dir = desk.path("in").display().to_string();
+    let ran = desk.run(&["import", "acme/shop.erp", "main", &dir]);
+    let reason = "malformed path: it holds a control, bidirectional or zero-width character";
+    assert_eq!(
+        ran.err,
+        format!(
+            "skipped {dir}/a\\u{{202e}}lmx.b: {reason}\nskipped {dir}/b\\u{{1b}}[2J\\n: {reason}\n"
+        )
+    );
+}
+
+#[test]
+fn a_mirror_keeps_what_it_could_not_read_and_removes_the_rest() {
+    let desk = Desk::new();
+    desk.done(&["user", "add", "ann"]);
+    lay(
+        &desk.path("in"),
+        &[
+            ("gone.xml", "gone"),
+            ("linked.xml", "one"),
+            ("conf/a.xml", "a"),
+            ("conf/sub/b.xml", "b"),
+            ("old/c.xml", "c"),
+            ("stays.xml", "old"),
+        ],
+    );
+    desk.import(&["--owner", "ann"]);
+    // Links and sockets are skipped, as what cannot be read is; who is root can read everything.
+    let folder = desk.path("in");
+    for name in ["gone.xml", "linked.xml"] {
+        fs::remove_file(folder.join(name)).unwrap();
+    }
+    fs::remove_dir_all(folder.join("conf")).unwrap();
+    fs::remove_dir_all(folder.join("old")).unwrap();
+    symlink("/nowhere", folder.join("linked.xml")).unwrap();
+    symlink("/nowhere", folder.join("conf")).unwrap();
+    symlink("/nowhere", folder.join("never-there")).unwrap();
+    lay(&folder, &[("stays.xml", "new")]);
+
+    let dir = folder.display().to_string();
+    let ran = desk.run(&["import", "acme/shop.erp", "main", &dir, "--mirror"]);
+    assert_eq!(ran.code, ExitCode::SUCCESS, "{ran:?}");
+    assert_eq!(ran.err.lines().count(), 3, "{ran:?}");
+    let listed = desk.json(&[
+        "debug",
+        "diff",
+        "acme/shop.erp:main@v0002",
+        "acme/shop.erp:main",
+        "--json",
+    ]);
+    let changes = listed.as_array().unwrap().iter();
+    let changes: Vec<_> = changes.map(|c| [&c["change"], &c["path"]]).collect();
+    assert_eq!(
+        json!(changes),
+        json!([
+            ["deleted", "gone.xml"],
+            ["deleted", "old/c.xml"],
+            ["modified", "stays.xml"],
+        ])
+    );
+}
