@@ -202,8 +202,11 @@ impl Branch {
     /// The state that a snapshot holds.
     ///
     /// # Errors
-    /// [`Missing::Snapshot`].
+    /// [`Missing::Snapshot`], also for one that is newer than the head.
     pub fn snapshot(&self, version: SnapshotVersion) -> Result<Revision> {
+        if version.number() > self.snapshot_count() {
+            return Err(Error::missing(Missing::Snapshot));
+        }
         let store = self.project.projects.store();
         let record =
             store.value::<SnapshotRecord>(&key::snapshot(self.number, version.number()))?;

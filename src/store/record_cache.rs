@@ -16,7 +16,8 @@ const SHARES: usize = 256;
 
 /// Keeps what was read of a store's records: single ones, also their absence, and whole folders. What
 /// this process commits is renewed or dropped before the commit is answered; what another process
-/// writes is dropped within the bound of [`Store::foreign_writes`].
+/// writes is dropped within the bound of [`Store::foreign_writes`]. Who reads from the store what is
+/// newer than what is kept renews that first: nobody sees a write and then the state before it.
 #[derive(Debug)]
 pub struct RecordCache<S> {
     store: S,
@@ -108,38 +109,46 @@ impl<S: Store> RecordCache<S> {
         Ok(())
     }
 
-    /// Keeps a record that was read when its count of changes stood at `before`. Where it may be newer
-    /// than what others keep or have yet to observe, none of these is kept: no reader goes back.
-    fn keep_record(&self, key: &str, before: u64, record: Option<&Arc<Record>>) {
-        let changes = self.changes_of(key);
+    /// Keeps what was read while `still` holds: while no change was observed since the read began.
+    /// Before that it renews what is kept of the same records, if `read` has them newer.
+    fn keep(&self, read: &[Arc<Record>], still: impl FnOnce() -> bool, keep: impl FnOnce()) {
+        let newer: Vec<_> = read.iter().filter(|record| self.is_news(record)).collect();
         let _gate = self.gate.lock().expect("no panic while held");
-        let unchanged = changes.load(Ordering::Acquire) == before;
-        match (self.records.get(key), record) {
-            (Some(Some(kept)), Some(read)) if unchanged && kept.version >= read.version => {}
-            (None, read) | (Some(None), read @ None) if unchanged => {
-                self.records.insert(key.to_owned(), read.cloned());
+        if still() {
+            for record in newer {
+                self.renew(record);
             }
-            (Some(Some(_)), Some(read)) if unchanged => {
-                self.records.insert(key.to_owned(), Some(Arc::clone(read)));
-            }
-            _ => {
-                changes.fetch_add(1, Ordering::AcqRel);
-                self.records.remove(key);
-            }
+            keep();
         }
     }
 
-    /// Keeps a folder that was read in this state, as [`Self::keep_record`] keeps a record.
-    fn keep_folder(&self, prefix: &str, state: u64, folder: &Folder) {
-        let _gate = self.gate.lock().expect("no panic while held");
-        let unchanged = self.states.get(prefix) == Some(state);
-        match self.folders.get(prefix) {
-            None if unchanged => self.folders.insert(prefix.to_owned(), Arc::clone(folder)),
-            Some(kept) if unchanged && kept == *folder => {}
-            _ => {
-                self.folders.remove(prefix);
-                self.states.remove(prefix);
+    /// True if this record is kept, by itself or in a folder, as it was before.
+    fn is_news(&self, record: &Record) -> bool {
+        let kept = self.records.peek(&record.key);
+        kept.is_some_and(|kept| is_older(kept.as_ref(), record))
+            || folders_of(&record.key).any(|folder| {
+                let kept = self.folders.peek(folder);
+                kept.is_some_and(|kept| is_older(find_in(&kept, &record.key), record))
+            })
+    }
+
+    /// Puts a record into the place of its older version. The gate is held.
+    fn renew(&self, record: &Arc<Record>) {
+        // Who read the older one and has not kept it yet does not keep it.
+        self.changes_of(&record.key).fetch_add(1, Ordering::AcqRel);
+        if let Some(kept) = self.records.peek(&record.key)
+            && is_older(kept.as_ref(), record)
+        {
+            let renewed = Some(Arc::clone(record));
+            self.records.insert(record.key.clone(), renewed);
+        }
+        for folder in folders_of(&record.key) {
+            if let Some((name, mut kept)) = self.folders.remove(folder) {
+                put_into(Arc::make_mut(&mut kept), record);
+                self.folders.insert(name, kept);
             }
+            // Last: who reads the next state finds only what was renewed.
+            self.states.remove(folder);
         }
     }
 
@@ -198,6 +207,16 @@ impl<S: Store> RecordCache<S> {
     }
 }
 
+fn find_in<'a>(folder: &'a Folder, key: &str) -> Option<&'a Arc<Record>> {
+    let found = folder.binary_search_by(|kept| kept.key.as_str().cmp(key));
+    found.ok().map(|at| &folder[at])
+}
+
+/// True if what is kept, `None` for no record, is from before this record was written.
+fn is_older(kept: Option<&Arc<Record>>, record: &Record) -> bool {
+    kept.is_none_or(|kept| kept.version < record.version)
+}
+
 /// Puts a record into a folder in place of its older version.
 fn put_into(folder: &mut Vec<Arc<Record>>, record: &Arc<Record>) {
     match folder.binary_search_by(|kept| kept.key.cmp(&record.key)) {
@@ -221,9 +240,23 @@ impl<S: Store> Store for RecordCache<S> {
         if let Some(kept) = self.records.get(key) {
             return Ok(kept);
         }
-        let before = self.changes_of(key).load(Ordering::Acquire);
+        let changes = self.changes_of(key);
+        let before = changes.load(Ordering::Acquire);
         let record = self.store.record(key)?;
-        self.keep_record(key, before, record.as_ref());
+        self.keep(
+            record.as_slice(),
+            || changes.load(Ordering::Acquire) == before,
+            || match (self.records.peek(key).flatten(), &record) {
+                // Another may have read the same record later, and kept it first.
+                (Some(kept), Some(read)) if kept.version > read.version => {}
+                // Which of the two is older is not known.
+                (Some(_), None) => {
+                    changes.fetch_add(1, Ordering::AcqRel);
+                    self.records.remove(key);
+                }
+                _ => self.records.insert(key.to_owned(), record.clone()),
+            },
+        );
         Ok(record)
     }
 
@@ -238,7 +271,19 @@ impl<S: Store> Store for RecordCache<S> {
         }
         let state = self.state(prefix);
         let folder = self.store.folder(prefix)?;
-        self.keep_folder(prefix, state, &folder);
+        self.keep(
+            &folder,
+            || self.states.get(prefix) == Some(state),
+            || match self.folders.peek(prefix) {
+                None => self.folders.insert(prefix.to_owned(), Arc::clone(&folder)),
+                Some(kept) if kept == folder => {}
+                // Another has read it too; which of the two is older is not known.
+                Some(_) => {
+                    self.folders.remove(prefix);
+                    self.states.remove(prefix);
+                }
+            },
+        );
         Ok(folder)
     }
 

@@ -20,6 +20,8 @@ mod many_writers;
 #[cfg(test)]
 mod meddling;
 #[cfg(test)]
+mod order;
+#[cfg(test)]
 mod parents;
 #[cfg(test)]
 mod revisions;

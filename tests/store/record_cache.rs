@@ -204,3 +204,46 @@ fn what_is_written_elsewhere_leaves_a_folder_in_its_state() {
         &folder
     ));
 }
+
+/// Between the moment at which a commit is in the store and the one at which its caller knows it, some
+/// read what is kept and some what is there. Who has seen it there must not miss it afterwards.
+#[test]
+fn what_was_seen_in_a_record_is_seen_in_its_folders_and_the_reverse() {
+    let root = tempfile::tempdir().unwrap();
+    let store = RecordCache::new(SqliteStore::open_locked(root.path()).unwrap());
+    write(&store, "a/b/c", 1);
+    let record = || store.record("a/b/c").unwrap().unwrap().value.clone();
+
+    // The record is kept, the folder is not.
+    assert_eq!(record(), "1");
+    write(store.inner(), "a/b/c", 2);
+    assert_eq!(values(&store, "a/b/"), ["2"]);
+    assert_eq!(record(), "2");
+
+    // Both folders are kept, a new record is not.
+    assert_eq!(values(&store, "a/"), ["2"]);
+    let states = || ["a/", "a/b/"].map(|folder| store.folder_state(folder).unwrap());
+    let before = states();
+    write(store.inner(), "a/b/d", 3);
+    assert_eq!(store.record("a/b/d").unwrap().unwrap().value, "3");
+    for (now, before) in states().into_iter().zip(before) {
+        assert_ne!(now, before);
+    }
+    assert_eq!(values(&store, "a/"), ["2", "3"]);
+    assert_eq!(values(&store, "a/b/"), ["2", "3"]);
+
+    // One folder is kept, the one above it is not; nor is what was not there.
+    write(&store, "x/y/z", 1);
+    assert_eq!(values(&store, "x/y/"), ["1"]);
+    assert_eq!(store.record("x/y/new").unwrap(), None);
+    write(store.inner(), "x/y/z", 2);
+    write(store.inner(), "x/y/new", 3);
+    assert_eq!(values(&store, "x/"), ["3", "2"]);
+    assert_eq!(values(&store, "x/y/"), ["3", "2"]);
+    assert_eq!(store.record("x/y/new").unwrap().unwrap().value, "3");
+
+    // What is renewed in the usual way later stays as it is.
+    write(&store, "x/y/z", 4);
+    assert_eq!(values(&store, "x/"), ["3", "4"]);
+    assert_eq!(values(&store, "x/y/"), ["3", "4"]);
+}

@@ -31,17 +31,19 @@ pub struct Snapshot {
 }
 
 impl Branch {
-    /// Snapshots, newest first: those before `before`, at most `limit`; without either, all.
+    /// Snapshots, newest first: those before `before`, at most `limit`; without either, all. None that
+    /// is newer than the head: a save is seen in both or in none.
     pub fn history(
         &self,
         before: Option<SnapshotVersion>,
         limit: Option<usize>,
     ) -> Result<Vec<Snapshot>> {
         let prefix = key::snapshots(self.number);
-        let before = before.map(|version| key::snapshot(self.number, version.number()));
+        let beyond = self.snapshot_count().saturating_add(1);
+        let before = before.map_or(beyond, |before| beyond.min(before.number()));
         let scan = Scan {
             prefix: &prefix,
-            after: before.as_deref(),
+            after: Some(&key::snapshot(self.number, before)),
             descending: true,
             limit: limit.unwrap_or(usize::MAX),
         };
