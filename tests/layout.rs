@@ -8,11 +8,13 @@ mod tests {
     use std::path::{Path, PathBuf};
     use std::sync::Arc;
 
+    use blake3::hazmat::{HasherExt, Mode, merge_subtrees_non_root, merge_subtrees_root};
     use rusqlite::Connection;
 
     use siteconf::base::digest::{BodyDigests, manifest_id, node_id, object_id};
     use siteconf::base::file_path::FilePath;
     use siteconf::base::id::{BlobId, Kind, ManifestId, NodeId};
+    use siteconf::base::outboard::PieceHasher;
     use siteconf::base::secret::ServerKey;
     use siteconf::manifest::digest::lines;
     use siteconf::manifest::{Draft, Editor, NodeSource, Nodes, walk};
@@ -356,6 +358,53 @@ mod tests {
         staging.publish(blob).unwrap();
         let path: PathBuf = scene.root.path().join(block("blob-path").trim());
         assert_eq!(std::fs::read(path).unwrap(), large);
+    }
+
+    #[test]
+    fn an_outboard_leads_from_its_pieces_to_the_id() {
+        let large = vec![b'x'; 700_000];
+        let mut hasher = PieceHasher::default();
+        hasher.update(&large);
+        let (blob, outboard) = hasher.finish();
+        assert_eq!(blob.to_string(), id("outboard-blob"));
+        assert_eq!(outboard.encode(), bytes("outboard"));
+
+        // As the document says it, without the code.
+        let values: Vec<_> = (0..)
+            .zip(large.chunks(262_144))
+            .map(|(place, piece)| {
+                let mut hasher = blake3::Hasher::new();
+                hasher.set_input_offset(place * 262_144);
+                hasher.update(piece).finalize_non_root()
+            })
+            .collect();
+        assert_eq!(values.concat(), bytes("outboard"));
+        let left = merge_subtrees_non_root(&values[0], &values[1], Mode::Hash);
+        let root = merge_subtrees_root(&left, &values[2], Mode::Hash);
+        assert_eq!(root.to_string(), id("outboard-blob"));
+
+        let scene = example();
+        let mut staging = scene.store.stage().unwrap();
+        staging.write(&large).unwrap();
+        staging.publish(blob).unwrap();
+        let mut batch = Batch::default();
+        batch.objects.push(NewObject {
+            id: blob.into(),
+            kind: Kind::Blob,
+            size: 700_000,
+            sha256: Some(BodyDigests::of(&large).sha256),
+            body: NewBody::Published(outboard.encode().into()),
+        });
+        scene.store.commit(batch).unwrap();
+        let db = Connection::open(scene.root.path().join("store.db")).unwrap();
+        let row: Vec<u8> = db
+            .query_one(
+                "SELECT pieces FROM outboard JOIN object USING (seq) WHERE id = ?1",
+                [blob.as_bytes()],
+                |row| row.get(0),
+            )
+            .unwrap();
+        assert_eq!(row, bytes("outboard"));
     }
 
     #[test]

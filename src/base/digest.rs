@@ -4,6 +4,7 @@ use sha1::Sha1;
 use sha2::Digest as _;
 
 use super::id::{BlobId, GitId, Kind, ManifestId, Md5, NodeId, ObjectId, Sha256};
+use super::outboard::{Outboard, PieceHasher};
 
 /// The key-derivation context of node ids (`objects-layout.md`, "Ids").
 pub const NODE_CONTEXT: &str = "siteconf 2026-11 node v1";
@@ -71,18 +72,20 @@ impl StreamHasher for Md5Hasher {
     }
 }
 
-/// Computes what a blob is known by here: its id and its SHA-256.
+/// Computes what a blob is known by here: its id with the hashes of its pieces, and its SHA-256.
 #[derive(Clone, Debug, Default)]
 pub struct ContentHasher {
-    blake3: blake3::Hasher,
+    pieces: PieceHasher,
     sha256: sha2::Sha256,
 }
 
 impl ContentHasher {
     /// Ends the pass.
-    pub fn finish(self) -> (BlobId, Sha256) {
+    pub fn finish(self) -> (BlobId, Outboard, Sha256) {
+        let (blob, outboard) = self.pieces.finish();
         (
-            BlobId::from_bytes(*self.blake3.finalize().as_bytes()),
+            blob,
+            outboard,
             Sha256::from_bytes(self.sha256.finalize().into()),
         )
     }
@@ -90,7 +93,7 @@ impl ContentHasher {
 
 impl StreamHasher for ContentHasher {
     fn update(&mut self, bytes: &[u8]) {
-        self.blake3.update(bytes);
+        self.pieces.update(bytes);
         self.sha256.update(bytes);
     }
 }
@@ -149,7 +152,7 @@ impl BodyHasher {
 
     /// Ends the pass. The git id is right only if the size announced to [`BodyHasher::new`] came.
     pub fn finish(self) -> BodyDigests {
-        let (blob, sha256) = self.content.finish();
+        let (blob, _, sha256) = self.content.finish();
         BodyDigests {
             blob,
             size: self.size,

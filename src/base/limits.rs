@@ -127,8 +127,8 @@ pub const NODE_CACHE_BYTES: u64 = 48 << 20;
 pub const MANIFEST_CACHE_ENTRIES: usize = 4096;
 /// Memory for small blobs, in bytes.
 pub const BLOB_CACHE_BYTES: u64 = 32 << 20;
-/// Large blobs kept in mind as read whole and found right, entries; another is read whole once more.
-pub const SOUND_BLOBS_KEPT: usize = 100_000;
+/// Memory for the hashes of the pieces of large blobs, in bytes: those of 64 GiB.
+pub const OUTBOARD_CACHE_BYTES: u64 = 8 << 20;
 /// Memory for rendered answers, in bytes.
 pub const RENDERED_BYTES: u64 = 32 << 20;
 /// What a rendered answer usually takes, in bytes: the table is laid out by it.

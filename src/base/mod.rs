@@ -12,6 +12,7 @@ pub mod id;
 pub mod limits;
 mod may_block;
 pub mod name_error;
+pub mod outboard;
 pub mod repo_id;
 pub mod secret;
 pub mod snapshot_version;

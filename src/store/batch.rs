@@ -40,8 +40,9 @@ pub struct NewObject {
 pub enum NewBody {
     /// Here.
     Inline(Bytes),
-    /// Published by [`super::Staging::publish`].
-    Published,
+    /// Published by [`super::Staging::publish`]; with the hashes of its pieces, as
+    /// [`crate::base::outboard::Outboard`] encodes them, or nothing where they are not known.
+    Published(Bytes),
 }
 
 /// A record to write or delete.

@@ -91,7 +91,7 @@ impl Store for MemoryStore {
         for new in batch.objects {
             let bytes = match new.body {
                 NewBody::Inline(bytes) => bytes,
-                NewBody::Published => {
+                NewBody::Published(_) => {
                     let id = BlobId::from_bytes(*new.id.as_bytes());
                     state
                         .published

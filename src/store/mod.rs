@@ -123,6 +123,12 @@ pub trait Store: Send + Sync + fmt::Debug {
     /// holds them against the id (see [`objects::Objects`]).
     fn object(&self, id: ObjectId) -> Result<Option<StoredObject>>;
 
+    /// The hashes of a large blob's pieces as they were put with it ([`NewBody::Published`]), `None`
+    /// where there are none. The caller holds them against the id.
+    fn outboard(&self, _id: BlobId) -> Result<Option<Bytes>> {
+        Ok(None)
+    }
+
     /// Ids that start with these bytes (at most 32), at most `limit`.
     fn ids_with_prefix(&self, prefix: &[u8], limit: usize) -> Result<Vec<ObjectId>>;
 

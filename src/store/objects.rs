@@ -1,16 +1,20 @@
 //! Objects as the layers above see them: compared with their ids, small ones kept in memory.
 
+use std::io;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use quick_cache::sync::Cache;
 
 use super::error::damaged;
-use super::{Body, Result, Store, StoreError, StoredObject};
+use super::{Body, LargeBody, Result, Store, StoreError, StoredObject};
 use crate::base::digest::{byte_count, object_id};
 use crate::base::id::{BlobId, Kind, ObjectId, Sha256};
-use crate::base::limits::{BLOB_CACHE_BYTES, INLINE_BYTES_MAX, READ_CHUNK_BYTES, SOUND_BLOBS_KEPT};
+use crate::base::limits::{
+    BLOB_CACHE_BYTES, INLINE_BYTES_MAX, OUTBOARD_CACHE_BYTES, READ_CHUNK_BYTES,
+};
 use crate::base::may_block;
+use crate::base::outboard::{Outboard, PIECE_BYTES, PieceHasher};
 
 /// A blob whose bytes were compared with its id.
 #[derive(Clone, Debug)]
@@ -28,8 +32,8 @@ pub struct Blob {
 pub struct Objects {
     store: Arc<dyn Store>,
     blobs: Cache<BlobId, Blob, ByBytes>,
-    /// Large blobs that were read whole and found right since the start, the most recent ones.
-    verified: Cache<BlobId, ()>,
+    /// The hashes of the pieces of large blobs, each held against the blob's id.
+    outboards: Cache<BlobId, Arc<Outboard>, ByBytes>,
 }
 
 #[derive(Clone, Debug)]
@@ -46,6 +50,65 @@ impl quick_cache::Weighter<BlobId, Blob> for ByBytes {
     }
 }
 
+impl quick_cache::Weighter<BlobId, Arc<Outboard>> for ByBytes {
+    fn weight(&self, _: &BlobId, outboard: &Arc<Outboard>) -> u64 {
+        128 + outboard.weight()
+    }
+}
+
+/// A large blob of whose bytes none is given that was not held against its id.
+#[derive(Debug)]
+struct VerifiedBody {
+    id: BlobId,
+    size: u64,
+    outboard: Arc<Outboard>,
+    body: Arc<dyn LargeBody>,
+}
+
+impl VerifiedBody {
+    /// Fills the buffer with the piece that begins at this offset.
+    fn read_piece(&self, piece: &mut [u8], offset: u64) -> io::Result<()> {
+        self.body.read_exact_at(piece, offset)?;
+        let place = offset / PIECE_BYTES as u64;
+        if self.outboard.has_piece(self.id, place, piece) {
+            return Ok(());
+        }
+        let end = offset + byte_count(piece);
+        let reason = format!(
+            "blob {} is damaged: its file holds other bytes from {offset} to {end}",
+            self.id
+        );
+        Err(io::Error::new(io::ErrorKind::InvalidData, reason))
+    }
+}
+
+impl LargeBody for VerifiedBody {
+    fn read_exact_at(&self, mut buffer: &mut [u8], mut offset: u64) -> io::Result<()> {
+        let mut aside = Vec::new();
+        while !buffer.is_empty() {
+            let begin = offset - offset % PIECE_BYTES as u64;
+            let left = self.size.saturating_sub(begin);
+            let length = usize::try_from(left).unwrap_or(usize::MAX).min(PIECE_BYTES);
+            let into = usize::try_from(offset - begin).unwrap_or(usize::MAX);
+            if into >= length {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+            let take = buffer.len().min(length - into);
+            let (now, later) = buffer.split_at_mut(take);
+            if take == length {
+                self.read_piece(now, begin)?;
+            } else {
+                aside.resize(length, 0);
+                self.read_piece(&mut aside, begin)?;
+                now.copy_from_slice(&aside[into..into + take]);
+            }
+            offset += byte_count(now);
+            buffer = later;
+        }
+        Ok(())
+    }
+}
+
 impl Objects {
     /// Reads through to this store.
     pub fn new(store: Arc<dyn Store>) -> Self {
@@ -53,7 +116,7 @@ impl Objects {
         Self {
             store,
             blobs: Cache::with_weighter(items, BLOB_CACHE_BYTES, ByBytes),
-            verified: Cache::new(SOUND_BLOBS_KEPT),
+            outboards: Cache::with_weighter(1024, OUTBOARD_CACHE_BYTES, ByBytes),
         }
     }
 
@@ -67,25 +130,34 @@ impl Objects {
         self.blobs.get(&id)
     }
 
-    /// The blob with this id.
+    /// The blob with this id. A large one is held against it piece by piece when it is read.
     ///
     /// # Errors
-    /// [`StoreError::Missing`] and [`StoreError::Damaged`]; never wrong bytes.
+    /// [`StoreError::Missing`] and [`StoreError::Damaged`]; `InvalidData` of a large body's reads; never
+    /// wrong bytes.
     pub fn blob(&self, id: BlobId) -> Result<Blob> {
         if let Some(blob) = self.cached_blob(id) {
             return Ok(blob);
         }
         let stored = self.load(Kind::Blob, id.into())?;
-        match &stored.body {
-            Body::Inline(bytes) => check(Kind::Blob, id.into(), stored.size, bytes)?,
-            Body::Large(_) => self.check_large(id, &stored)?,
-        }
+        let body = match &stored.body {
+            Body::Inline(bytes) => {
+                check(Kind::Blob, id.into(), stored.size, bytes)?;
+                stored.body.clone()
+            }
+            Body::Large(body) => Body::Large(Arc::new(VerifiedBody {
+                id,
+                size: stored.size,
+                outboard: self.outboard(id, &stored)?,
+                body: Arc::clone(body),
+            })),
+        };
         let damaged = || damaged(Kind::Blob, id.into(), "its row has no SHA-256");
         let sha256 = stored.sha256.ok_or_else(damaged)?;
         let blob = Blob {
             size: stored.size,
             sha256,
-            body: stored.body,
+            body,
         };
         if matches!(blob.body, Body::Inline(_)) {
             self.blobs.insert(id, blob.clone());
@@ -132,27 +204,41 @@ impl Objects {
         Ok(stored)
     }
 
-    /// Reads a large blob whole and compares it with its id, unless that was done since the start and
-    /// not forgotten. Its file is never written in place: what was right stays right unless the disk
-    /// fails.
-    fn check_large(&self, id: BlobId, stored: &StoredObject) -> Result<()> {
-        if self.verified.get(&id).is_some() {
-            return Ok(());
+    /// The hashes of a large blob's pieces: those that were stored with it, or, where it has none of its
+    /// own, computed from the whole of it, once while they are not forgotten.
+    fn outboard(&self, id: BlobId, stored: &StoredObject) -> Result<Arc<Outboard>> {
+        if stored.size <= PIECE_BYTES as u64 {
+            return Ok(Arc::default());
         }
-        if may_block(|| large_body_id(stored))
-            .map_err(|_| damaged(Kind::Blob, id.into(), "its file cannot be read whole"))?
-            != id
-        {
-            return Err(damaged(Kind::Blob, id.into(), "its file holds other bytes"));
+        if let Some(known) = self.outboards.get(&id) {
+            return Ok(known);
         }
-        self.verified.insert(id, ());
-        Ok(())
+        let kept = self.store.outboard(id)?;
+        let own = kept
+            .as_ref()
+            .and_then(|bytes| Outboard::decode(bytes, id, stored.size));
+        if kept.is_some() && own.is_none() {
+            tracing::warn!(blob = %id, "its outboard is damaged; it is computed again");
+        }
+        let outboard = if let Some(own) = own {
+            own
+        } else {
+            let (found, outboard) = may_block(|| large_body_id(stored))
+                .map_err(|_| damaged(Kind::Blob, id.into(), "its file cannot be read whole"))?;
+            if found != id {
+                return Err(damaged(Kind::Blob, id.into(), "its file holds other bytes"));
+            }
+            outboard
+        };
+        let outboard = Arc::new(outboard);
+        self.outboards.insert(id, Arc::clone(&outboard));
+        Ok(outboard)
     }
 }
 
-/// The id that the bytes of a stored body of any size have.
-pub fn large_body_id(stored: &StoredObject) -> std::io::Result<BlobId> {
-    let mut hasher = blake3::Hasher::new();
+/// The id that the bytes of a stored body of any size have, and the hashes of its pieces.
+fn large_body_id(stored: &StoredObject) -> io::Result<(BlobId, Outboard)> {
+    let mut hasher = PieceHasher::default();
     match &stored.body {
         Body::Inline(bytes) => {
             hasher.update(bytes);
@@ -169,7 +255,7 @@ pub fn large_body_id(stored: &StoredObject) -> std::io::Result<BlobId> {
             }
         }
     }
-    Ok(BlobId::from_bytes(*hasher.finalize().as_bytes()))
+    Ok(hasher.finish())
 }
 
 fn check(kind: Kind, id: ObjectId, size: u64, bytes: &[u8]) -> Result<()> {

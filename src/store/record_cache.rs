@@ -4,11 +4,12 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
+use bytes::Bytes;
 use quick_cache::sync::Cache;
 
 use super::records::Folder;
 use super::{Batch, Record, Result, Scan, Staging, Store, StoredObject, Version};
-use crate::base::id::ObjectId;
+use crate::base::id::{BlobId, ObjectId};
 use crate::base::limits::{FOLDER_CACHE_BYTES, FOLDER_STATES_KEPT, RECORD_CACHE_BYTES};
 
 /// Counts of changes to single records.
@@ -229,6 +230,10 @@ fn put_into(folder: &mut Vec<Arc<Record>>, record: &Arc<Record>) {
 impl<S: Store> Store for RecordCache<S> {
     fn object(&self, id: ObjectId) -> Result<Option<StoredObject>> {
         self.store.object(id)
+    }
+
+    fn outboard(&self, id: BlobId) -> Result<Option<Bytes>> {
+        self.store.outboard(id)
     }
 
     fn ids_with_prefix(&self, prefix: &[u8], limit: usize) -> Result<Vec<ObjectId>> {

@@ -1,5 +1,8 @@
 //! Parts of files: contract section 5.
 
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+
 use crate::harness::{Answer, Daemon, Project, User};
 
 fn ask(user: &User, target: &str, range: &str) -> Answer {
@@ -106,4 +109,89 @@ fn a_range_of_a_file_that_changed_is_the_whole_new_file() {
     resume().assert_bytes(206, b"56789");
     project.save("main", "digits", "abcdefghij");
     resume().assert_bytes(200, b"abcdefghij");
+}
+
+/// Damage that comes while the daemon runs, to a file that it has served before.
+#[test]
+fn a_large_file_that_is_damaged_after_its_first_read_is_cut_off_before_the_damage() {
+    const PIECE: usize = 256 << 10;
+    let daemon = Daemon::start();
+    let (project, large) = saved(&daemon);
+    let reader = daemon.reader(&project);
+    let targets = [
+        (&project.user, project.file("main", "large")),
+        (&reader, project.raw("large")),
+    ];
+    for (user, target) in &targets {
+        user.get(target).assert_bytes(200, &large);
+    }
+    let id = blake3::hash(&large).to_string();
+    let file = daemon.data().join("blobs").join(&id[..2]).join(&id[2..]);
+    let flip = |at: usize| {
+        let mut bytes = std::fs::read(&file).unwrap();
+        bytes[at] ^= 1;
+        std::fs::write(&file, bytes).unwrap();
+    };
+
+    flip(700_000);
+    let sent = |user: &User, target: &str, range: Option<&str>| {
+        let mut request = user.request("GET", target);
+        if let Some(range) = range {
+            request = request.header("Range", range);
+        }
+        let mut connection = daemon.connect();
+        connection.send(&request.to_bytes());
+        connection.finish_sending();
+        let sent = connection.rest();
+        if sent.is_empty() {
+            // It was cut off before anything had left.
+            return (String::new(), sent);
+        }
+        let end = sent.windows(4).position(|four| four == b"\r\n\r\n");
+        let body = end.expect("a head comes") + 4;
+        let status = std::str::from_utf8(&sent[9..12]).unwrap().to_owned();
+        (status, sent[body..].to_vec())
+    };
+    for (user, target) in &targets {
+        let (status, body) = sent(user, target, None);
+        assert!(["200", ""].contains(&&*status), "{status}");
+        assert!(
+            body.len() <= 2 * PIECE && large.starts_with(&body),
+            "{} bytes",
+            body.len()
+        );
+        for (from, to) in [(0, 9), (1000, 2 * PIECE - 1), (3 * PIECE, large.len() - 1)] {
+            let answer = ask(user, target, &format!("bytes={from}-{to}"));
+            answer.assert_bytes(206, &large[from..=to]);
+        }
+        let (status, body) = sent(user, target, Some("bytes=500000-999999"));
+        assert!(["206", ""].contains(&&*status), "{status}");
+        let sound = &large[500_000..2 * PIECE];
+        assert!(sound.starts_with(&body), "{} bytes", body.len());
+        // The first piece is read while there is still an answer to be chosen.
+        for range in [
+            "bytes=600000-600009",
+            "bytes=700001-700002",
+            "bytes=-250000",
+        ] {
+            ask(user, target, range).assert_refused(500);
+        }
+    }
+    let json = project.read("/files/large?ref=main");
+    let (status, body) = sent(&reader, &json, None);
+    assert!(["200", ""].contains(&&*status), "{status}");
+    assert!(!body.ends_with(b"}"));
+
+    flip(700_000);
+    flip(0);
+    for (user, target) in &targets {
+        user.get(target).assert_refused(500);
+    }
+    flip(0);
+    for (user, target) in &targets {
+        user.get(target).assert_bytes(200, &large);
+    }
+    let whole = reader.get(&json).expect_status(200).json();
+    let encoded = whole["content"].as_str().unwrap();
+    assert!(BASE64_STANDARD.decode(encoded).unwrap() == large);
 }

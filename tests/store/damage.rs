@@ -7,6 +7,7 @@ use std::sync::Arc;
 use rusqlite::Connection;
 
 use siteconf::base::id::{BlobId, Kind, ObjectId};
+use siteconf::base::outboard::PIECE_BYTES;
 use siteconf::store::objects::{Blob, Objects};
 use siteconf::store::sqlite::SqliteStore;
 use siteconf::store::{Body, Result, Store, StoreError};
@@ -48,6 +49,16 @@ impl Scene {
     fn objects(&self) -> Objects {
         let store = SqliteStore::open_locked(self.root.path()).unwrap();
         Objects::new(Arc::new(store) as Arc<dyn Store>)
+    }
+
+    fn read_only(&self) -> Objects {
+        let store = SqliteStore::open_read_only(self.root.path()).unwrap();
+        Objects::new(Arc::new(store) as Arc<dyn Store>)
+    }
+
+    fn sql(&self, change: &str) {
+        let db = Connection::open(self.root.path().join("store.db")).unwrap();
+        db.execute_batch(change).unwrap();
     }
 
     /// Does to the row of an object what the software would not.
@@ -173,41 +184,147 @@ fn an_absent_object_is_missing_not_damaged() {
     ));
 }
 
-#[test]
-fn a_damaged_file_is_refused_and_the_others_are_read() {
-    type Change = fn(&Path, &Path);
-    let changes: [(&str, Change); 8] = [
-        ("truncated", |file, _| truncate(file, 599_999)),
-        ("emptied", |file, _| truncate(file, 0)),
-        ("longer", |file, _| truncate(file, 600_001)),
-        ("one bit", |file, _| {
-            let mut bytes = fs::read(file).unwrap();
-            bytes[599_999] ^= 1;
-            fs::write(file, bytes).unwrap();
-        }),
-        ("swapped", |file, other| {
-            fs::copy(other, file).unwrap();
-        }),
-        ("gone", |file, _| fs::remove_file(file).unwrap()),
-        ("a link", |file, _| {
+/// Where the two large blobs lie, to be changed.
+type Change = fn(&Path, &Path);
+
+/// What `open` sees; what only the bytes tell, with the first piece that has others.
+const CHANGES: [(&str, Change, Option<usize>); 9] = [
+    ("truncated", |file, _| truncate(file, 599_999), None),
+    ("emptied", |file, _| truncate(file, 0), None),
+    ("longer", |file, _| truncate(file, 600_001), None),
+    ("the last bit", |file, _| flip(file, 599_999), Some(2)),
+    (
+        "a bit in the middle",
+        |file, _| flip(file, 300_000),
+        Some(1),
+    ),
+    (
+        "swapped",
+        |file, other| assert_eq!(fs::copy(other, file).unwrap(), 600_000),
+        Some(0),
+    ),
+    ("gone", |file, _| fs::remove_file(file).unwrap(), None),
+    (
+        "a link",
+        |file, _| {
             let moved = file.with_extension("moved");
             fs::rename(file, &moved).unwrap();
             std::os::unix::fs::symlink(&moved, file).unwrap();
-        }),
-        ("a folder", |file, _| {
+        },
+        None,
+    ),
+    (
+        "a folder",
+        |file, _| {
             fs::remove_file(file).unwrap();
             fs::create_dir(file).unwrap();
-        }),
-    ];
-    for (how, change) in changes {
+        },
+        None,
+    ),
+];
+
+fn flip(file: &Path, at: usize) {
+    let mut bytes = fs::read(file).unwrap();
+    bytes[at] ^= 1;
+    fs::write(file, bytes).unwrap();
+}
+
+/// Asserts that of a damaged large body the pieces before the damage are given, whole and in parts,
+/// and nothing of the piece itself.
+#[track_caller]
+fn assert_given_up_to(blob: &Blob, damaged: usize, bytes: &[u8], how: &str) {
+    let Body::Large(large) = &blob.body else {
+        panic!("{how}: {blob:?}");
+    };
+    let read = |from: usize, to: usize| {
+        let mut found = vec![0; to - from];
+        let outcome = large.read_exact_at(&mut found, from as u64);
+        outcome.map(|()| found).map_err(|error| error.kind())
+    };
+    let (begin, end) = (
+        damaged * PIECE_BYTES,
+        bytes.len().min((damaged + 1) * PIECE_BYTES),
+    );
+    assert_eq!(read(0, begin), Ok(bytes[..begin].to_vec()), "{how}");
+    if begin > 0 {
+        assert_eq!(
+            read(7, begin - 5),
+            Ok(bytes[7..begin - 5].to_vec()),
+            "{how}"
+        );
+    }
+    let refused = Err(std::io::ErrorKind::InvalidData);
+    for (from, to) in [
+        (begin, end),
+        (begin, begin + 1),
+        (end - 1, end),
+        (0, bytes.len()),
+    ] {
+        assert_eq!(read(from, to), refused, "{how}: {from} to {to}");
+    }
+}
+
+#[test]
+fn a_damaged_file_is_refused_and_the_others_are_read() {
+    for (how, change, piece) in CHANGES {
         let scene = scene();
         change(&scene.file(scene.large), &scene.file(scene.other_large));
         let objects = scene.objects();
         for _ in 0..2 {
-            assert_damaged(objects.blob(scene.large), scene.large, how);
+            match piece {
+                Some(piece) => {
+                    let blob = objects.blob(scene.large).unwrap();
+                    assert_given_up_to(&blob, piece, &noise(1, 600_000), how);
+                }
+                None => assert_damaged(objects.blob(scene.large), scene.large, how),
+            }
         }
         assert_sound(objects.blob(scene.other_large), &noise(2, 600_000), how);
         assert_sound(objects.blob(scene.victim), b"victim", how);
+    }
+}
+
+/// A file that was right when it was first read, and is damaged then.
+#[test]
+fn a_file_that_is_damaged_after_its_first_read_is_refused_too() {
+    for (how, change, piece) in CHANGES {
+        for without_outboard in [false, true] {
+            let scene = scene();
+            if without_outboard {
+                scene.sql("DELETE FROM outboard");
+            }
+            let objects = scene.objects();
+            let bytes = noise(1, 600_000);
+            assert_sound(objects.blob(scene.large), &bytes, how);
+            change(&scene.file(scene.large), &scene.file(scene.other_large));
+            match piece {
+                Some(piece) => {
+                    let blob = objects.blob(scene.large).unwrap();
+                    assert_given_up_to(&blob, piece, &bytes, how);
+                }
+                None => assert_damaged(objects.blob(scene.large), scene.large, how),
+            }
+        }
+    }
+}
+
+/// As every blob of a service that stored no hashes of pieces; and with hashes that are not its own.
+#[test]
+fn a_blob_without_an_outboard_of_its_own_is_read_whole_first() {
+    for change in [
+        "DELETE FROM outboard",
+        "UPDATE outboard SET pieces = x'00'",
+        "UPDATE outboard SET pieces = zeroblob(96)",
+        "UPDATE outboard SET pieces = zeroblob(64)",
+        "UPDATE outboard SET pieces = x''",
+        "DROP TABLE outboard",
+    ] {
+        let scene = scene();
+        scene.sql(change);
+        let objects = scene.read_only();
+        assert_sound(objects.blob(scene.large), &noise(1, 600_000), change);
+        flip(&scene.file(scene.other_large), 599_999);
+        assert_damaged(objects.blob(scene.other_large), scene.other_large, change);
     }
 }
 

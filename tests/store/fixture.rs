@@ -4,6 +4,7 @@ use bytes::Bytes;
 
 use siteconf::base::digest::{byte_count, object_id, sha256};
 use siteconf::base::id::{BlobId, Kind, ObjectId};
+use siteconf::base::outboard::PieceHasher;
 use siteconf::store::{
     Batch, Body, Expect, NewBody, NewObject, RecordWrite, Scan, Store, StoredObject,
 };
@@ -24,10 +25,12 @@ pub(crate) fn blob(text: &str) -> NewObject {
     object(Kind::Blob, text.as_bytes())
 }
 
-/// The blob whose bytes were published.
+/// The blob whose bytes were published, with the hashes of its pieces.
 pub(crate) fn published(bytes: &[u8]) -> NewObject {
+    let mut hasher = PieceHasher::default();
+    hasher.update(bytes);
     NewObject {
-        body: NewBody::Published,
+        body: NewBody::Published(hasher.finish().1.encode().into()),
         ..object(Kind::Blob, bytes)
     }
 }

@@ -10,7 +10,7 @@ use super::report;
 use crate::base::id::Kind;
 use crate::base::limits::{
     BLOB_CACHE_BYTES, DIGEST_STATES_BYTES, FOLDER_CACHE_BYTES, LAST_CHANGES_BYTES,
-    NODE_CACHE_BYTES, RECENT_STEPS_BYTES, RECORD_CACHE_BYTES, RENDERED_BYTES,
+    NODE_CACHE_BYTES, OUTBOARD_CACHE_BYTES, RECENT_STEPS_BYTES, RECORD_CACHE_BYTES, RENDERED_BYTES,
 };
 use crate::cli::opened::Opened;
 use crate::cli::output;
@@ -41,11 +41,12 @@ struct Stats {
 }
 
 /// What a daemon keeps in memory at most, each cache in bytes.
-const CACHES: [(&str, u64); 8] = [
+const CACHES: [(&str, u64); 9] = [
     ("records", RECORD_CACHE_BYTES),
     ("folders of records", FOLDER_CACHE_BYTES),
     ("nodes", NODE_CACHE_BYTES),
     ("blobs", BLOB_CACHE_BYTES),
+    ("outboards of large blobs", OUTBOARD_CACHE_BYTES),
     ("digest states", DIGEST_STATES_BYTES),
     ("rendered answers", RENDERED_BYTES),
     ("last changes of files", LAST_CHANGES_BYTES),

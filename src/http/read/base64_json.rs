@@ -9,16 +9,13 @@ use bytes::Bytes;
 use hyper::StatusCode;
 use serde::Serialize;
 
-use crate::base::limits::READ_CHUNK_BYTES;
+use crate::base::outboard::PIECE_BYTES;
 use crate::http::reply::json;
 use crate::http::reply::stream::{ChunkStream, Pieces};
 use crate::http::reply::{Freshness, Reply};
 use crate::http::request::conditions::ETag;
 use crate::http::request::context::RequestContext;
 use crate::repo::{Body, Content};
-
-/// Bytes of a large file encoded at once: a multiple of three, so that no padding comes before the end.
-const CHUNK_BYTES: usize = READ_CHUNK_BYTES / 3 * 3;
 
 /// Answers with `object`, which serialises to an object with at least one field and tells the file's
 /// SHA-256, and the bytes of the file as its field `content`.
@@ -46,6 +43,7 @@ pub(super) fn respond(
         head: Some(head.into()),
         content,
         offset: 0,
+        rest: Vec::new(),
         at_end: false,
     };
     let body = ChunkStream::new(pieces, Some(length));
@@ -57,6 +55,8 @@ struct Encoded {
     head: Option<Bytes>,
     content: Content,
     offset: u64,
+    /// Bytes that were read and are no whole group of three.
+    rest: Vec<u8>,
     at_end: bool,
 }
 
@@ -67,11 +67,17 @@ impl Pieces for Encoded {
         }
         let left = usize::try_from(self.content.size - self.offset).unwrap_or(usize::MAX);
         if left > 0 {
-            let mut chunk = vec![0; left.min(CHUNK_BYTES)];
+            let mut chunk = std::mem::take(&mut self.rest);
+            let begin = chunk.len();
+            chunk.resize(begin + left.min(PIECE_BYTES), 0);
             if let Body::Large(large) = &self.content.body {
-                large.read_exact_at(&mut chunk, self.offset)?;
+                large.read_exact_at(&mut chunk[begin..], self.offset)?;
             }
-            self.offset += chunk.len() as u64;
+            self.offset += (chunk.len() - begin) as u64;
+            if self.offset < self.content.size {
+                // No padding before the end.
+                self.rest = chunk.split_off(chunk.len() / 3 * 3);
+            }
             return Ok(Some(BASE64_STANDARD.encode(chunk).into()));
         }
         if self.at_end {

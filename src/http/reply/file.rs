@@ -1,5 +1,8 @@
 //! A file's bytes as an answer: type, tag, conditions, parts.
 
+use std::io;
+use std::sync::Arc;
+
 use bytes::Bytes;
 use hyper::header::{
     ACCEPT_RANGES, CONTENT_DISPOSITION, CONTENT_RANGE, CONTENT_SECURITY_POLICY, HeaderValue,
@@ -83,16 +86,25 @@ pub(in crate::http) fn respond(
 ) -> Result<Reply, Error> {
     let Content { size, body, .. } = content;
     let tag = ETag::of_blob(file.blob());
-    let content_type = content_type(size, &body)?;
     let (status, from, length) = match asked_part(context, &tag, size) {
         Part::Whole => (StatusCode::OK, 0, size),
         Part::Slice { from, length } => (StatusCode::PARTIAL_CONTENT, from, length),
         Part::Unsatisfiable => return Err(Error::Range { size }),
     };
     let mut reply = match body {
-        Body::Inline(bytes) => Reply::bytes(status, content_type, slice_of(&bytes, from, length)),
+        Body::Inline(bytes) => {
+            let content_type = content_type(size, &bytes);
+            Reply::bytes(status, content_type, slice_of(&bytes, from, length))
+        }
         Body::Large(large) => {
-            Reply::large(status, content_type, FileChunks::new(large, from, length))
+            let chunks = FileChunks::begin(Arc::clone(&large), from, length).map_err(unreadable)?;
+            let head_bytes = INLINE_BYTES_MAX as u64;
+            let content_type = if from == 0 && chunks.first().len() as u64 >= size.min(head_bytes) {
+                content_type(size, chunks.first())
+            } else {
+                content_type(size, &head_of(large.as_ref(), size)?)
+            };
+            Reply::large(status, content_type, chunks)
         }
     };
     if status == StatusCode::PARTIAL_CONTENT {
@@ -133,26 +145,26 @@ fn slice_of(bytes: &Bytes, from: u64, length: u64) -> Bytes {
     bytes.slice(at(from)..at(from + length))
 }
 
-/// The type by the bytes alone, never by the name or the one who sent them: the first 64 KiB decide.
-fn content_type(size: u64, body: &Body) -> Result<&'static str, Error> {
-    let is_text = match body {
-        Body::Inline(bytes) => is_text(bytes, true),
-        Body::Large(large) => {
-            let head = usize::try_from(size)
-                .unwrap_or(usize::MAX)
-                .min(INLINE_BYTES_MAX);
-            is_text(&head_of(large.as_ref(), head)?, head as u64 == size)
-        }
-    };
-    Ok(if is_text { TEXT } else { BINARY })
+/// The type by the bytes alone, never by the name or the one who sent them: the first 64 KiB decide,
+/// with which `bytes` begin.
+fn content_type(size: u64, bytes: &[u8]) -> &'static str {
+    let head = &bytes[..bytes.len().min(INLINE_BYTES_MAX)];
+    if is_text(head, head.len() as u64 == size) {
+        TEXT
+    } else {
+        BINARY
+    }
 }
 
-fn head_of(large: &dyn LargeBody, length: usize) -> Result<Vec<u8>, Error> {
-    let mut head = vec![0; length];
-    may_block(|| large.read_exact_at(&mut head, 0))
-        .map_err(|error| repo::StoreError::io("reading a large file", error))
-        .map_err(repo::Error::from)?;
+fn head_of(large: &dyn LargeBody, size: u64) -> Result<Vec<u8>, Error> {
+    let size = usize::try_from(size).unwrap_or(usize::MAX);
+    let mut head = vec![0; size.min(INLINE_BYTES_MAX)];
+    may_block(|| large.read_exact_at(&mut head, 0)).map_err(unreadable)?;
     Ok(head)
+}
+
+fn unreadable(error: io::Error) -> Error {
+    repo::Error::from(repo::StoreError::io("reading a large file", error)).into()
 }
 
 /// True for UTF-8 without NUL; a character that the end of an incomplete run cuts is no defect.

@@ -7,7 +7,8 @@ use std::task::{Context, Poll, ready};
 use bytes::Bytes;
 use tokio::task::JoinHandle;
 
-use crate::base::limits::READ_CHUNK_BYTES;
+use crate::base::may_block;
+use crate::base::outboard::PIECE_BYTES;
 use crate::http::blocking;
 use crate::repo::LargeBody;
 
@@ -20,21 +21,43 @@ pub(in crate::http) struct FileChunks {
     offset: u64,
     /// Where the last one ends.
     end: u64,
+    /// What was read of it to begin with.
+    first: Option<Bytes>,
     reading: Option<JoinHandle<io::Result<Bytes>>>,
     /// Bytes not yet handed over.
     left: u64,
 }
 
 impl FileChunks {
-    /// Reads this many bytes from this offset on.
-    pub(in crate::http) fn new(body: Arc<dyn LargeBody>, from: u64, length: u64) -> Self {
-        Self {
+    /// Reads this many bytes from this offset on. The first piece is read at once, so that what cannot
+    /// be read is refused while there is still an answer to be chosen.
+    ///
+    /// # Errors
+    /// As [`LargeBody::read_exact_at`].
+    pub(in crate::http) fn begin(
+        body: Arc<dyn LargeBody>,
+        from: u64,
+        length: u64,
+    ) -> io::Result<Self> {
+        let mut chunks = Self {
             body,
             offset: from,
             end: from + length,
+            first: None,
             reading: None,
             left: length,
+        };
+        if let Some((offset, length)) = chunks.next_read() {
+            let mut piece = vec![0; length];
+            may_block(|| chunks.body.read_exact_at(&mut piece, offset))?;
+            chunks.first = Some(piece.into());
         }
+        Ok(chunks)
+    }
+
+    /// The first piece.
+    pub(in crate::http) fn first(&self) -> &[u8] {
+        self.first.as_deref().unwrap_or_default()
     }
 
     /// How many bytes are still to come.
@@ -47,8 +70,10 @@ impl FileChunks {
         &mut self,
         cx: &mut Context<'_>,
     ) -> Poll<Option<io::Result<Bytes>>> {
-        if self.reading.is_none() {
+        if let Some(first) = self.first.take() {
+            self.left = self.left.saturating_sub(first.len() as u64);
             self.read_ahead();
+            return Poll::Ready(Some(Ok(first)));
         }
         let Some(reading) = &mut self.reading else {
             return Poll::Ready(None);
@@ -67,14 +92,22 @@ impl FileChunks {
         Poll::Ready(Some(piece))
     }
 
-    fn read_ahead(&mut self) {
+    /// Where the next read begins and how long it is; `None` at the end.
+    fn next_read(&mut self) -> Option<(u64, usize)> {
         let left = usize::try_from(self.end - self.offset).unwrap_or(usize::MAX);
-        let length = left.min(READ_CHUNK_BYTES);
-        if length == 0 {
-            return;
-        }
-        let (body, offset) = (Arc::clone(&self.body), self.offset);
+        // To the end of a piece, because a piece is hashed whole whatever is read of it.
+        let into = usize::try_from(self.offset % PIECE_BYTES as u64).unwrap_or(0);
+        let length = left.min(PIECE_BYTES - into);
+        let offset = self.offset;
         self.offset += length as u64;
+        (length > 0).then_some((offset, length))
+    }
+
+    fn read_ahead(&mut self) {
+        let Some((offset, length)) = self.next_read() else {
+            return;
+        };
+        let body = Arc::clone(&self.body);
         self.reading = Some(blocking::start(move || {
             let mut piece = vec![0; length];
             body.read_exact_at(&mut piece, offset)?;

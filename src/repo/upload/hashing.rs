@@ -8,6 +8,7 @@ use std::{fmt, io, thread};
 
 use crate::base::digest::{BodyDigests, ContentHasher, GitHasher, Md5Hasher, StreamHasher};
 use crate::base::limits::{HASH_THREADS_BYTES_MIN, READ_CHUNK_BYTES};
+use crate::base::outboard::Outboard;
 use crate::repo::Result;
 use crate::store::buffer::Block;
 use crate::store::{Staging, StoreError};
@@ -77,12 +78,12 @@ impl LargeUpload {
     }
 
     /// Ends a body of this size. It is durable under its name when this returns.
-    pub(in crate::repo) fn finish(mut self, size: u64) -> Result<BodyDigests> {
+    pub(in crate::repo) fn finish(mut self, size: u64) -> Result<(BodyDigests, Outboard)> {
         let git = match self.git {
             Some(git) => git.finish()?,
             None => read_again(self.staging.as_mut(), GitHasher::new(size))?,
         };
-        let (blob, sha256) = self.content.finish()?.finish();
+        let (blob, outboard, sha256) = self.content.finish()?.finish();
         let digests = BodyDigests {
             blob,
             size,
@@ -91,7 +92,7 @@ impl LargeUpload {
             sha256,
         };
         self.staging.publish(blob)?;
-        Ok(digests)
+        Ok((digests, outboard))
     }
 }
 

@@ -64,7 +64,7 @@ impl NewFile {
     pub(super) fn small(&self) -> Option<(BlobId, &Bytes)> {
         match &self.body {
             NewBody::Inline(bytes) => Some((self.digests.blob, bytes)),
-            NewBody::Published => None,
+            NewBody::Published(_) => None,
         }
     }
 }
@@ -191,10 +191,13 @@ impl Upload {
             self.pass_on(last)?;
         }
         match self.large {
-            Some(large) => Ok(NewFile {
-                digests: large.finish(self.received)?,
-                body: NewBody::Published,
-            }),
+            Some(large) => {
+                let (digests, outboard) = large.finish(self.received)?;
+                Ok(NewFile {
+                    digests,
+                    body: NewBody::Published(outboard.encode().into()),
+                })
+            }
             None => Ok(NewFile::inline(self.small.into())),
         }
     }

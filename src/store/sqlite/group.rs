@@ -102,7 +102,7 @@ impl Group<'_> {
         let tx = self.tx;
         let bytes = match &new.body {
             NewBody::Inline(bytes) => Some(bytes.as_ref()),
-            NewBody::Published => None,
+            NewBody::Published(_) => None,
         };
         let sha256 = new.sha256.as_ref().map(|id| id.as_bytes().as_slice());
         let (id, kind) = (new.id.as_bytes(), new.kind.code());
@@ -120,7 +120,7 @@ impl Group<'_> {
                 Ok(0) => {}
                 Err(e) if e.sqlite_error_code() == Some(ErrorCode::DatabaseCorrupt) => {}
                 Err(e) => return Err(e),
-                Ok(_) => return Ok(()),
+                Ok(_) => return put_outboard(tx, row, new),
             }
         }
         let mut put = tx.prepare_cached(
@@ -128,7 +128,7 @@ impl Group<'_> {
         )?;
         let row = put.insert(params![id, kind, new.size, sha256, bytes])?;
         self.put.insert(new.id, row);
-        Ok(())
+        put_outboard(tx, row, new)
     }
 
     fn apply(&mut self, batch: &Batch) -> rusqlite::Result<Version> {
@@ -159,6 +159,17 @@ impl Group<'_> {
     }
 }
 
+/// Keeps the hashes of a large blob's pieces beside its row.
+fn put_outboard(tx: &Transaction<'_>, row: i64, new: &NewObject) -> rusqlite::Result<()> {
+    if let NewBody::Published(outboard) = &new.body
+        && !outboard.is_empty()
+    {
+        tx.prepare_cached("INSERT OR REPLACE INTO outboard (seq, pieces) VALUES (?1, ?2)")?
+            .execute(params![row, outboard.as_ref()])?;
+    }
+    Ok(())
+}
+
 /// True if a row holds this object, as whoever reads it will see.
 fn is_sound(tx: &Transaction<'_>, row: i64, new: &NewObject) -> rusqlite::Result<bool> {
     let mut get = tx.prepare_cached(
@@ -174,9 +185,9 @@ fn is_sound(tx: &Transaction<'_>, row: i64, new: &NewObject) -> rusqlite::Result
             && sha256 == own
             && match (bytes, &new.body) {
                 (Some(bytes), NewBody::Inline(own)) => bytes == own.as_ref(),
-                (Some(bytes), NewBody::Published) => object_id(new.kind, bytes) == new.id,
+                (Some(bytes), NewBody::Published(_)) => object_id(new.kind, bytes) == new.id,
                 // The file of a blob is compared with its id when it is read.
-                (None, body) => matches!(body, NewBody::Published),
+                (None, body) => matches!(body, NewBody::Published(_)),
             })
     };
     match get

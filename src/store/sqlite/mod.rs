@@ -22,6 +22,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
+use bytes::Bytes;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OptionalExtension, params};
 use serde::de::Error as _;
@@ -32,7 +33,7 @@ pub use salvage::Readable;
 use super::error::damaged;
 use super::{Batch, Body, Record, Result, Scan, Staging, Store, StoreError, StoredObject, Version};
 use crate::base::digest::record_checksum;
-use crate::base::id::{Kind, ObjectId, Sha256};
+use crate::base::id::{BlobId, Kind, ObjectId, Sha256};
 use crate::base::may_block;
 use external_writes::ExternalWrites;
 use object_index::ObjectIndex;
@@ -171,6 +172,22 @@ impl Store for SqliteStore {
             sha256,
             body,
         }))
+    }
+
+    fn outboard(&self, id: BlobId) -> Result<Option<Bytes>> {
+        self.read(|db| {
+            // Who only reads does not make what a folder of an older service lacks.
+            let made = "SELECT 1 FROM sqlite_schema WHERE name = 'outboard'";
+            if !db.prepare_cached(made)?.exists([])? {
+                return Ok(None);
+            }
+            let Some(seq) = self.index.find(db, id.into())? else {
+                return Ok(None);
+            };
+            let mut get = db.prepare_cached("SELECT pieces FROM outboard WHERE seq = ?1")?;
+            let pieces: Option<Vec<u8>> = get.query_one([seq], |row| row.get(0)).optional()?;
+            Ok(pieces.map(Bytes::from))
+        })
     }
 
     fn ids_with_prefix(&self, prefix: &[u8], limit: usize) -> Result<Vec<ObjectId>> {

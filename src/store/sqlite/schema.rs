@@ -28,6 +28,10 @@ CREATE TABLE IF NOT EXISTS object (
     sha256 BLOB,
     bytes  BLOB
 ) STRICT;
+CREATE TABLE IF NOT EXISTS outboard (
+    seq    INTEGER PRIMARY KEY,
+    pieces BLOB    NOT NULL
+) STRICT;
 CREATE TABLE IF NOT EXISTS object_index (
     id  BLOB    PRIMARY KEY,
     seq INTEGER NOT NULL
