@@ -94,7 +94,7 @@ impl<S: Store> Store for Counting<S> {
     fn commit(&self, batch: Batch) -> Result<Version> {
         let inline = batch.objects.iter().map(|object| match &object.body {
             NewBody::Inline(bytes) => bytes.len(),
-            NewBody::Published(_) => 0,
+            NewBody::Staged(_) | NewBody::Published(_) => 0,
         });
         let records = batch
             .writes

@@ -81,6 +81,8 @@ pub const HISTORY_PAGE_MAX: usize = 100;
 pub const SPILL_OBJECTS: usize = 1000;
 /// Bytes of them after which they are.
 pub const SPILL_BYTES: usize = 8 << 20;
+/// Files of large blobs among them after which they are: each is open until it is committed.
+pub const SPILL_FILES: usize = 64;
 /// Entries of one directory after which a directory builder writes its nodes.
 pub const BUILDER_ENTRIES_MAX: usize = 1000;
 /// Most files that may have changed in a branch between the preparation of an import and its commit;

@@ -2,16 +2,21 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
 
 use bytes::Bytes;
 
 use super::nodes::{NodeSource, Nodes};
 use crate::base::digest::{byte_count, manifest_id, node_id};
 use crate::base::id::{Kind, ManifestId, NodeId};
-use crate::base::limits::{SPILL_BYTES, SPILL_OBJECTS};
+use crate::base::limits::{COMMIT_ATTEMPTS_MAX, SPILL_BYTES, SPILL_FILES, SPILL_OBJECTS};
 use crate::object::manifest::Manifest;
 use crate::object::node::Node;
 use crate::store::{Batch, NewBody, NewObject, Result, StoreError};
+
+/// Pause before a commit is repeated because too many waited.
+const BUSY_PAUSE: Duration = Duration::from_millis(5);
 
 /// Collects the objects that edits make. Later edits of the same draft see them.
 #[derive(Debug)]
@@ -22,6 +27,8 @@ pub struct Draft<'a> {
     objects: Vec<NewObject>,
     /// Sum of the objects that are in memory.
     bytes: usize,
+    /// How many of them are files of large blobs.
+    files: usize,
 }
 
 impl<'a> Draft<'a> {
@@ -33,6 +40,7 @@ impl<'a> Draft<'a> {
             manifests: Vec::new(),
             objects: Vec::new(),
             bytes: 0,
+            files: 0,
         }
     }
 
@@ -57,15 +65,16 @@ impl<'a> Draft<'a> {
 
     /// Adds an object that nodes will name, a file's blob.
     pub fn put_object(&mut self, object: NewObject) {
-        if let NewBody::Inline(bytes) = &object.body {
-            self.bytes += bytes.len();
+        match object.inline() {
+            Some(bytes) => self.bytes += bytes.len(),
+            None => self.files += 1,
         }
         self.objects.push(object);
     }
 
     /// The objects to commit. The draft stays readable.
     pub fn take_objects(&mut self) -> Vec<NewObject> {
-        self.bytes = 0;
+        (self.bytes, self.files) = (0, 0);
         std::mem::take(&mut self.objects)
     }
 
@@ -73,9 +82,10 @@ impl<'a> Draft<'a> {
     /// They stay unreferenced if the change is not made in the end.
     ///
     /// # Limits
-    /// [`SPILL_OBJECTS`] or [`SPILL_BYTES`] are many.
+    /// [`SPILL_OBJECTS`], [`SPILL_BYTES`] or [`SPILL_FILES`] are many.
     pub fn spill(&mut self) -> Result<()> {
-        if self.objects.len() >= SPILL_OBJECTS || self.bytes >= SPILL_BYTES {
+        let many = self.objects.len() >= SPILL_OBJECTS || self.bytes >= SPILL_BYTES;
+        if many || self.files >= SPILL_FILES {
             self.spill_all()?;
         }
         Ok(())
@@ -91,14 +101,17 @@ impl<'a> Draft<'a> {
             objects,
             ..Batch::default()
         };
-        loop {
-            match self.nodes.objects().store().commit(batch.clone()) {
-                Ok(_) => break,
-                // The store's queue is full. Waiting costs nothing here, so the commit is repeated.
-                Err(StoreError::Busy) => std::thread::yield_now(),
-                Err(error) => return Err(error),
+        let store = self.nodes.objects().store();
+        let mut outcome = store.commit(batch.clone());
+        for _ in 1..COMMIT_ATTEMPTS_MAX {
+            if !matches!(outcome, Err(StoreError::Busy)) {
+                break;
             }
+            // The store's queue is full. Waiting costs nothing here, so the commit is repeated.
+            thread::sleep(BUSY_PAUSE);
+            outcome = store.commit(batch.clone());
         }
+        outcome?;
         // They are read from the store from now on.
         self.new.clear();
         Ok(())

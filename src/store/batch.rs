@@ -1,10 +1,12 @@
 //! What one commit takes.
 
+use std::sync::{Arc, Mutex};
+
 use bytes::Bytes;
 use serde::Serialize;
 
-use super::Version;
-use crate::base::id::{Kind, ObjectId, Sha256};
+use super::{Result, Staging, Version};
+use crate::base::id::{BlobId, Kind, ObjectId, Sha256};
 
 /// Objects and record writes that become durable and visible together, or not at all.
 #[derive(Clone, Debug, Default)]
@@ -40,9 +42,58 @@ pub struct NewObject {
 pub enum NewBody {
     /// Here.
     Inline(Bytes),
+    /// On their way in. The commit publishes them; one that is refused before it began, or is never
+    /// tried, leaves nothing of them.
+    Staged(Arc<StagedBody>),
     /// Published by [`super::Staging::publish`]; with the hashes of its pieces, as
     /// [`crate::base::outboard::Outboard`] encodes them, or nothing where they are not known.
     Published(Bytes),
+}
+
+/// A large body that is all there and has no name yet.
+#[derive(Debug)]
+pub struct StagedBody {
+    staging: Mutex<Box<dyn Staging>>,
+    outboard: Bytes,
+}
+
+impl StagedBody {
+    /// A body that was written to its end, with the hashes of its pieces as for [`NewBody::Published`].
+    pub fn new(staging: Box<dyn Staging>, outboard: Bytes) -> Self {
+        Self {
+            staging: Mutex::new(staging),
+            outboard,
+        }
+    }
+}
+
+impl NewObject {
+    /// Publishes the body if it is staged.
+    pub(super) fn publish(&self) -> Result<()> {
+        let NewBody::Staged(body) = &self.body else {
+            return Ok(());
+        };
+        let mut staging = body.staging.lock().expect("no panic while held");
+        staging.publish(BlobId::from_bytes(*self.id.as_bytes()))
+    }
+
+    /// The bytes for the object's row; `None` when they are a file's.
+    pub fn inline(&self) -> Option<&Bytes> {
+        match &self.body {
+            NewBody::Inline(bytes) => Some(bytes),
+            NewBody::Staged(_) | NewBody::Published(_) => None,
+        }
+    }
+
+    /// The hashes of the pieces of a file, where there are any.
+    pub(super) fn outboard(&self) -> Option<&Bytes> {
+        let outboard = match &self.body {
+            NewBody::Inline(_) => return None,
+            NewBody::Staged(body) => &body.outboard,
+            NewBody::Published(outboard) => outboard,
+        };
+        Some(outboard).filter(|outboard| !outboard.is_empty())
+    }
 }
 
 /// A record to write or delete.

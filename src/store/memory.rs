@@ -7,7 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use bytes::Bytes;
 
 use super::{
-    Batch, Body, NewBody, Record, Result, Scan, Staging, Store, StoreError, StoredObject, Version,
+    Batch, Body, NewBody, NewObject, Record, Result, Scan, Staging, Store, StoreError,
+    StoredObject, Version,
 };
 use crate::base::digest::{byte_count, object_id};
 use crate::base::id::{BlobId, Kind, ObjectId};
@@ -78,6 +79,7 @@ impl Store for MemoryStore {
     }
 
     fn commit(&self, batch: Batch) -> Result<Version> {
+        batch.objects.iter().try_for_each(NewObject::publish)?;
         let mut state = self.state();
         for write in &batch.writes {
             let found = state.records.get(&write.key).map(|(version, _)| *version);
@@ -91,7 +93,7 @@ impl Store for MemoryStore {
         for new in batch.objects {
             let bytes = match new.body {
                 NewBody::Inline(bytes) => bytes,
-                NewBody::Published(_) => {
+                NewBody::Staged(_) | NewBody::Published(_) => {
                     let id = BlobId::from_bytes(*new.id.as_bytes());
                     state
                         .published
@@ -176,7 +178,11 @@ impl Staging for MemoryStaging {
         Ok(Box::new(self.bytes.as_slice()))
     }
 
-    fn publish(self: Box<Self>, id: BlobId) -> Result<()> {
+    fn sync(&mut self) -> Result<()> {
+        Ok(())
+    }
+
+    fn publish(&mut self, id: BlobId) -> Result<()> {
         if object_id(Kind::Blob, &self.bytes) != id.into() {
             let reason = "it was published under an id that is not its own".to_owned();
             return Err(StoreError::Damaged {
@@ -186,7 +192,7 @@ impl Staging for MemoryStaging {
             });
         }
         let mut state = self.state.lock().expect("no panic while held");
-        state.published.insert(id, self.bytes.into());
+        state.published.insert(id, self.bytes.clone().into());
         Ok(())
     }
 }

@@ -22,7 +22,7 @@ use bytes::Bytes;
 
 use crate::base::id::{BlobId, Kind, ObjectId, Sha256};
 
-pub use batch::{Batch, Expect, NewBody, NewObject, RecordWrite};
+pub use batch::{Batch, Expect, NewBody, NewObject, RecordWrite, StagedBody};
 pub use error::{Result, StoreError};
 pub use records::{Folder, Record, Versioned};
 
@@ -93,11 +93,14 @@ pub trait Staging: Send + fmt::Debug {
     /// Reads back what was written, from its start.
     fn reread(&mut self) -> Result<Box<dyn io::Read + '_>>;
 
-    /// Gives the body its name.
+    /// Brings the bytes to the disk, so that [`Staging::publish`] has little left to do.
+    fn sync(&mut self) -> Result<()>;
+
+    /// Gives the body its name. A body that has it already keeps it.
     ///
     /// # Durability
     /// When it returns, the bytes are on the disk under their name; a commit may name them.
-    fn publish(self: Box<Self>, id: BlobId) -> Result<()>;
+    fn publish(&mut self, id: BlobId) -> Result<()>;
 }
 
 /// An object's row, without its bytes.

@@ -6,10 +6,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use md5::Digest as _;
-use siteconf::base::clock::SystemClock;
 use siteconf::base::id::{BlobId, ObjectId};
 use siteconf::base::limits::{BLOCK_BYTES, BLOCKS_PER_UPLOAD_MAX, HASH_SLOTS, INLINE_BYTES_MAX};
-use siteconf::repo::{Condition, Error, NewFile, Projects, Upload};
+use siteconf::repo::{BatchAction, Condition, Error, NewFile, Upload};
 use siteconf::store::sqlite::SqliteStore;
 use siteconf::store::{
     Batch, Record, Result, Scan, Staging, Store, StoreError, StoredObject, Version,
@@ -184,20 +183,83 @@ fn a_body_given_up_or_of_another_length_leaves_nothing() {
     assert!(scene.files().is_empty());
 }
 
+/// The files of large blobs below a folder.
+fn files_below(root: &Path, name: &str) -> usize {
+    let all = walkdir::WalkDir::new(root.join(name)).into_iter();
+    all.filter(|entry| entry.as_ref().unwrap().file_type().is_file())
+        .count()
+}
+
+#[test]
+fn what_is_refused_leaves_nothing_of_its_large_bodies_and_takes_nothing_of_others() {
+    let root = folder();
+    let scene = scene_on(root.path());
+    let left = || {
+        (
+            files_below(root.path(), "blobs"),
+            files_below(root.path(), "incoming"),
+        )
+    };
+    let large = |seed: u8| {
+        let mut bytes = noise(200_000);
+        bytes[0] = seed;
+        scene.projects.new_file(bytes.into()).unwrap()
+    };
+    let main = branch("main");
+    let batch = |actions| scene.project.batch(&main, actions, None).map(drop);
+    let failing = || BatchAction::Delete(path("absent"), Condition::None);
+    for _ in 0..3 {
+        let actions = vec![
+            BatchAction::Create(path("a"), large(1)),
+            BatchAction::Create(path("b"), large(2)),
+            failing(),
+        ];
+        batch(actions).unwrap_err();
+        let unmet = Condition::IfMatch(vec!["other".to_owned()]);
+        let save = scene.project.save(&main, &path("a"), large(1), unmet);
+        save.unwrap_err();
+        assert_eq!(left(), (0, 0));
+    }
+    batch(vec![BatchAction::Create(path("a"), large(1))]).unwrap();
+    assert_eq!(left(), (1, 0));
+    batch(vec![BatchAction::Create(path("b"), large(1)), failing()]).unwrap_err();
+    assert_eq!(left(), (1, 0));
+    let content = scene.head().file(&path("a")).unwrap().content().unwrap();
+    let siteconf::repo::Body::Large(body) = content.body else {
+        panic!("it is small");
+    };
+    let mut read = vec![0; 200_000];
+    body.read_exact_at(&mut read, 0).unwrap();
+    assert_eq!((read[0], &read[1..]), (1, &noise(200_000)[1..]));
+}
+
 #[test]
 fn a_failing_disk_is_told_to_who_brings_the_body() {
-    for fails_at in [Step::Write(0), Step::Write(2), Step::Reread, Step::Publish] {
+    let steps = [
+        Step::Write(0),
+        Step::Write(2),
+        Step::Reread,
+        Step::Sync,
+        Step::Publish,
+    ];
+    for fails_at in steps {
         let store = Arc::new(Failing {
             store: siteconf::store::memory::MemoryStore::default(),
             fails_at,
         });
-        let projects = Projects::new(Arc::clone(&store) as Arc<dyn Store>, Arc::new(SystemClock));
+        let scene = Scene::over(store);
         let bytes = noise(4 * BLOCK_BYTES);
-        let mut upload = projects.upload(None);
+        let mut upload = scene.projects.upload(None);
         let written = in_blocks(&mut upload, &bytes);
         let outcome = match fails_at {
             Step::Write(_) => written,
-            Step::Reread | Step::Publish => written.and_then(|()| upload.finish().map(drop)),
+            Step::Reread | Step::Sync => written.and_then(|()| upload.finish().map(drop)),
+            Step::Publish => {
+                let file = upload.finish().unwrap();
+                let (main, at) = (branch("main"), path("body"));
+                let saved = scene.project.save(&main, &at, file, Condition::None);
+                saved.map(drop)
+            }
         };
         let told = outcome.unwrap_err();
         assert!(
@@ -213,6 +275,7 @@ enum Step {
     /// The write of this number, from 0.
     Write(usize),
     Reread,
+    Sync,
     Publish,
 }
 
@@ -252,7 +315,11 @@ impl Staging for FailingStaging {
         self.at(Step::Reread)?;
         self.staging.reread()
     }
-    fn publish(self: Box<Self>, id: BlobId) -> Result<()> {
+    fn sync(&mut self) -> Result<()> {
+        self.at(Step::Sync)?;
+        self.staging.sync()
+    }
+    fn publish(&mut self, id: BlobId) -> Result<()> {
         self.at(Step::Publish)?;
         self.staging.publish(id)
     }

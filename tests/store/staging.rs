@@ -99,7 +99,7 @@ fn bodies_on_their_way_do_not_meet(store: &dyn Store) {
             staging.write(&body[part * 10_000..][..10_000]).unwrap();
         }
     }
-    for (staging, body) in stagings.into_iter().zip(&bodies) {
+    for (mut staging, body) in stagings.into_iter().zip(&bodies) {
         staging.publish(blob_id(body)).unwrap();
     }
     let objects = bodies.iter().map(|body| published(body)).collect();

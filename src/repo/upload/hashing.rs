@@ -8,10 +8,9 @@ use std::{fmt, io, thread};
 
 use crate::base::digest::{BodyDigests, ContentHasher, GitHasher, Md5Hasher, StreamHasher};
 use crate::base::limits::{HASH_THREADS_BYTES_MIN, READ_CHUNK_BYTES};
-use crate::base::outboard::Outboard;
 use crate::repo::Result;
 use crate::store::buffer::Block;
-use crate::store::{Staging, StoreError};
+use crate::store::{StagedBody, Staging, StoreError};
 
 /// The pipeline of one large body. Each block of it is written to its staged file by the caller, and
 /// hashed three times: MD5, which takes longest, the content (BLAKE3 and SHA-256), and git's SHA-1.
@@ -77,8 +76,8 @@ impl LargeUpload {
         }
     }
 
-    /// Ends a body of this size. It is durable under its name when this returns.
-    pub(in crate::repo) fn finish(mut self, size: u64) -> Result<(BodyDigests, Outboard)> {
+    /// Ends a body of this size. It is on the disk when this returns, and a commit gives it its name.
+    pub(in crate::repo) fn finish(mut self, size: u64) -> Result<(BodyDigests, StagedBody)> {
         let git = match self.git {
             Some(git) => git.finish()?,
             None => read_again(self.staging.as_mut(), GitHasher::new(size))?,
@@ -91,8 +90,9 @@ impl LargeUpload {
             git: git.finish(),
             sha256,
         };
-        self.staging.publish(blob)?;
-        Ok((digests, outboard))
+        self.staging.sync()?;
+        let body = StagedBody::new(self.staging, outboard.encode().into());
+        Ok((digests, body))
     }
 }
 
@@ -245,7 +245,10 @@ mod tests {
         let first = upload(&slots, size);
         let second = upload(&slots, size);
         assert_eq!((first.threaded, second.threaded), (true, false));
-        assert_eq!(first.finish(size).unwrap(), second.finish(size).unwrap());
+        assert_eq!(
+            first.finish(size).unwrap().0,
+            second.finish(size).unwrap().0
+        );
         let given_up = upload(&slots, size);
         assert!(given_up.threaded);
         drop(given_up);

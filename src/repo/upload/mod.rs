@@ -15,7 +15,7 @@ use crate::store::buffer::{Block, Blocks};
 use crate::store::{NewBody, NewObject, Store};
 use hashing::{HashSlots, LargeUpload};
 
-/// A file's bytes, complete and digested, to be given to a save.
+/// A file's bytes, complete and digested, to be given to a save. Dropped without one it leaves nothing.
 #[derive(Clone, Debug)]
 pub struct NewFile {
     pub(super) digests: BodyDigests,
@@ -64,7 +64,7 @@ impl NewFile {
     pub(super) fn small(&self) -> Option<(BlobId, &Bytes)> {
         match &self.body {
             NewBody::Inline(bytes) => Some((self.digests.blob, bytes)),
-            NewBody::Published(_) => None,
+            NewBody::Staged(_) | NewBody::Published(_) => None,
         }
     }
 }
@@ -176,7 +176,7 @@ impl Upload {
         large.write(block, self.announced.unwrap_or(self.received))
     }
 
-    /// Ends the body. A large one is durable under its name when this returns.
+    /// Ends the body. A large one is on the disk when this returns; the save gives it its name.
     ///
     /// # Errors
     /// [`Error::Invalid`] when fewer bytes came than announced; nothing is stored then.
@@ -192,10 +192,10 @@ impl Upload {
         }
         match self.large {
             Some(large) => {
-                let (digests, outboard) = large.finish(self.received)?;
+                let (digests, body) = large.finish(self.received)?;
                 Ok(NewFile {
                     digests,
-                    body: NewBody::Published(outboard.encode().into()),
+                    body: NewBody::Staged(Arc::new(body)),
                 })
             }
             None => Ok(NewFile::inline(self.small.into())),

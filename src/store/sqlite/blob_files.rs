@@ -24,6 +24,9 @@ const WRITE_BACK_BYTES: u64 = 8 << 20;
 /// small one.
 const DIRECT_BYTES_MIN: usize = 128 << 10;
 
+/// Names tried for a new file: a sweep happens once a start, so the second stays.
+const NAMES_TRIED_MAX: usize = 16;
+
 /// How a staged file's bytes reach the disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum WritePath {
@@ -85,11 +88,15 @@ pub(super) struct StagedFile {
     dirty: u64,
     /// The write-back under way.
     writing_back: Option<JoinHandle<io::Result<()>>>,
+    /// True while the file may have bytes that are not on the disk. A new file has its name.
+    dirty_since_sync: bool,
+    /// True once it has its name.
+    published: bool,
 }
 
 impl StagedFile {
     pub(super) fn create(folder: &Folder, writability: &Arc<Writability>) -> io::Result<Self> {
-        loop {
+        for _ in 0..NAMES_TRIED_MAX {
             let path = folder
                 .incoming()
                 .join(hex::encode(rand::random::<[u8; 16]>()));
@@ -105,9 +112,12 @@ impl StagedFile {
                     write_path: WritePath::Undecided,
                     dirty: 0,
                     writing_back: None,
+                    dirty_since_sync: true,
+                    published: false,
                 });
             }
         }
+        Err(io::Error::other("every new file was swept"))
     }
 }
 
@@ -174,6 +184,7 @@ impl StagedFile {
 
 impl Staging for StagedFile {
     fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        self.dirty_since_sync = true;
         let appended = self.append(bytes);
         if appended.map_err(|e| self.failed("writing an upload", e))? {
             self.dirty += byte_count(bytes);
@@ -198,16 +209,29 @@ impl Staging for StagedFile {
         }))
     }
 
-    fn publish(mut self: Box<Self>, id: BlobId) -> Result<()> {
+    fn sync(&mut self) -> Result<()> {
         self.finish_write_back()?;
+        if self.dirty_since_sync {
+            self.file
+                .sync_all()
+                .map_err(|e| self.failed("syncing an upload", e))?;
+            self.dirty_since_sync = false;
+        }
+        Ok(())
+    }
+
+    fn publish(&mut self, id: BlobId) -> Result<()> {
+        if self.published {
+            return Ok(());
+        }
+        self.sync()?;
         let target = blob_path(&self.folder, id.into());
         let dir = target.parent().unwrap_or(Path::new("/"));
-        self.file
-            .sync_all()
-            .map_err(|e| self.failed("syncing an upload", e))?;
         // A file of that name has the same bytes or is damaged: either way ours may take its place.
         fs::rename(&self.path, &target).map_err(|e| self.failed("naming a blob", e))?;
-        sync_dir(dir).map_err(|e| self.failed("syncing a folder of blobs", e))
+        sync_dir(dir).map_err(|e| self.failed("syncing a folder of blobs", e))?;
+        self.published = true;
+        Ok(())
     }
 }
 
@@ -231,6 +255,9 @@ impl Drop for StagedFile {
         // The space is free only when no thread has the file open; its failure matters no more.
         drop(self.finish_write_back());
         // After publishing there is no such name; otherwise the upload was given up and leaves nothing.
+        if self.published {
+            return;
+        }
         if let Err(e) = fs::remove_file(&self.path)
             && e.kind() != io::ErrorKind::NotFound
         {

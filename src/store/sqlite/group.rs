@@ -12,7 +12,7 @@ use super::schema;
 use crate::base::digest::{object_id, record_checksum};
 use crate::base::id::ObjectId;
 use crate::base::limits::TOMBSTONES_KEPT;
-use crate::store::{Batch, Expect, NewBody, NewObject, Result, StoreError, Version};
+use crate::store::{Batch, Expect, NewObject, Result, StoreError, Version};
 
 /// Applies the batches in their order and commits those that can be applied; gives the outcome of
 /// each. A batch sees what those before it wrote.
@@ -100,10 +100,7 @@ impl Group<'_> {
     /// is not: else it would be acknowledged, and gone.
     fn put_object(&mut self, new: &NewObject) -> rusqlite::Result<()> {
         let tx = self.tx;
-        let bytes = match &new.body {
-            NewBody::Inline(bytes) => Some(bytes.as_ref()),
-            NewBody::Published(_) => None,
-        };
+        let bytes = new.inline().map(AsRef::as_ref);
         let sha256 = new.sha256.as_ref().map(|id| id.as_bytes().as_slice());
         let (id, kind) = (new.id.as_bytes(), new.kind.code());
         if let Some(row) = self.row_of(new.id)? {
@@ -161,9 +158,7 @@ impl Group<'_> {
 
 /// Keeps the hashes of a large blob's pieces beside its row.
 fn put_outboard(tx: &Transaction<'_>, row: i64, new: &NewObject) -> rusqlite::Result<()> {
-    if let NewBody::Published(outboard) = &new.body
-        && !outboard.is_empty()
-    {
+    if let Some(outboard) = new.outboard() {
         tx.prepare_cached("INSERT OR REPLACE INTO outboard (seq, pieces) VALUES (?1, ?2)")?
             .execute(params![row, outboard.as_ref()])?;
     }
@@ -183,11 +178,11 @@ fn is_sound(tx: &Transaction<'_>, row: i64, new: &NewObject) -> rusqlite::Result
         Ok(kind == i64::from(new.kind.code())
             && u64::try_from(size).is_ok_and(|size| size == new.size)
             && sha256 == own
-            && match (bytes, &new.body) {
-                (Some(bytes), NewBody::Inline(own)) => bytes == own.as_ref(),
-                (Some(bytes), NewBody::Published(_)) => object_id(new.kind, bytes) == new.id,
+            && match (bytes, new.inline()) {
+                (Some(bytes), Some(own)) => bytes == own.as_ref(),
+                (Some(bytes), None) => object_id(new.kind, bytes) == new.id,
                 // The file of a blob is compared with its id when it is read.
-                (None, body) => matches!(body, NewBody::Published(_)),
+                (None, own) => own.is_none(),
             })
     };
     match get

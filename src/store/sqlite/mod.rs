@@ -31,7 +31,9 @@ pub use data_folder::{Folder, write_durably};
 pub use salvage::Readable;
 
 use super::error::damaged;
-use super::{Batch, Body, Record, Result, Scan, Staging, Store, StoreError, StoredObject, Version};
+use super::{
+    Batch, Body, NewObject, Record, Result, Scan, Staging, Store, StoreError, StoredObject, Version,
+};
 use crate::base::digest::record_checksum;
 use crate::base::id::{BlobId, Kind, ObjectId, Sha256};
 use crate::base::may_block;
@@ -253,8 +255,14 @@ impl Store for SqliteStore {
 
     fn commit(&self, batch: Batch) -> Result<Version> {
         let writer = self.writer.as_ref().ok_or(StoreError::ReadOnly)?;
+        if writer.is_stopped() {
+            return Err(StoreError::Stopped);
+        }
         self.wrote.store(true, Ordering::Relaxed);
-        may_block(|| writer.commit(batch))
+        may_block(|| {
+            batch.objects.iter().try_for_each(NewObject::publish)?;
+            writer.commit(batch)
+        })
     }
 
     fn stage(&self) -> Result<Box<dyn Staging>> {
