@@ -1,6 +1,6 @@
 //! What one commit takes.
 
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use bytes::Bytes;
 use serde::Serialize;
@@ -65,6 +65,15 @@ impl StagedBody {
             outboard,
         }
     }
+
+    /// As [`Staging::committed`].
+    pub(super) fn committed(&self) {
+        self.staging().committed();
+    }
+
+    fn staging(&self) -> MutexGuard<'_, Box<dyn Staging>> {
+        self.staging.lock().expect("no panic while held")
+    }
 }
 
 impl NewObject {
@@ -73,8 +82,8 @@ impl NewObject {
         let NewBody::Staged(body) = &self.body else {
             return Ok(());
         };
-        let mut staging = body.staging.lock().expect("no panic while held");
-        staging.publish(BlobId::from_bytes(*self.id.as_bytes()))
+        let id = BlobId::from_bytes(*self.id.as_bytes());
+        body.staging().publish(id)
     }
 
     /// The bytes for the object's row; `None` when they are a file's.
@@ -149,6 +158,15 @@ impl Batch {
             expect,
             value: None,
         });
+    }
+
+    /// The bodies that the commit has to publish.
+    pub(super) fn staged(&self) -> Vec<Arc<StagedBody>> {
+        let staged = self.objects.iter().filter_map(|new| match &new.body {
+            NewBody::Staged(body) => Some(Arc::clone(body)),
+            NewBody::Inline(_) | NewBody::Published(_) => None,
+        });
+        staged.collect()
     }
 
     /// An empty batch for a change that frees or protects.

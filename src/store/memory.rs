@@ -182,6 +182,8 @@ impl Staging for MemoryStaging {
         Ok(())
     }
 
+    fn committed(&mut self) {}
+
     fn publish(&mut self, id: BlobId) -> Result<()> {
         if object_id(Kind::Blob, &self.bytes) != id.into() {
             let reason = "it was published under an id that is not its own".to_owned();

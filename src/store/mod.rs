@@ -101,6 +101,10 @@ pub trait Staging: Send + fmt::Debug {
     /// # Durability
     /// When it returns, the bytes are on the disk under their name; a commit may name them.
     fn publish(&mut self, id: BlobId) -> Result<()>;
+
+    /// Says that a commit names the body. Of one of which that was never said, the next start removes
+    /// what no commit names.
+    fn committed(&mut self);
 }
 
 /// An object's row, without its bytes.

@@ -319,6 +319,9 @@ impl Staging for FailingStaging {
         self.at(Step::Sync)?;
         self.staging.sync()
     }
+    fn committed(&mut self) {
+        self.staging.committed();
+    }
     fn publish(&mut self, id: BlobId) -> Result<()> {
         self.at(Step::Publish)?;
         self.staging.publish(id)

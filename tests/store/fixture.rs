@@ -94,6 +94,7 @@ pub(crate) fn put_large(store: &dyn Store, bytes: &[u8]) -> ObjectId {
     let new = published(bytes);
     let id = new.id;
     store.commit(of_objects(vec![new])).unwrap();
+    staging.committed();
     id
 }
 

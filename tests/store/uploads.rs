@@ -2,11 +2,12 @@
 
 use std::fs::{self, File};
 use std::path::Path;
+use std::sync::Arc;
 
-use siteconf::store::Store;
 use siteconf::store::sqlite::SqliteStore;
+use siteconf::store::{Expect, NewBody, NewObject, StagedBody, Store};
 
-use crate::fixture::{blob_id, noise};
+use crate::fixture::{blob_id, bytes_of, contains, noise, of_objects, published, push, put_large};
 
 fn incoming(root: &Path) -> usize {
     fs::read_dir(root.join("incoming")).unwrap().count()
@@ -33,6 +34,9 @@ fn a_given_up_upload_leaves_no_file_and_a_published_one_moves() {
     let mut staging = store.stage().unwrap();
     staging.write(&bytes).unwrap();
     staging.publish(blob_id(&bytes)).unwrap();
+    staging.publish(blob_id(&bytes)).unwrap();
+    assert_eq!((incoming(root.path()), blob_files(root.path())), (1, 1));
+    staging.committed();
     assert_eq!((incoming(root.path()), blob_files(root.path())), (0, 1));
     let text = blob_id(&bytes).to_string();
     let file = root.path().join("blobs").join(&text[..2]).join(&text[2..]);
@@ -55,8 +59,88 @@ fn a_start_sweeps_what_a_crash_left_and_keeps_what_lives() {
     let daemon = SqliteStore::open_locked(root.path()).unwrap();
     assert_eq!(incoming(root.path()), 1);
     staging.publish(blob_id(&bytes)).unwrap();
+    assert_eq!((incoming(root.path()), blob_files(root.path())), (1, 1));
+    staging.committed();
     assert_eq!((incoming(root.path()), blob_files(root.path())), (0, 1));
     drop(daemon);
+}
+
+/// A body that was named, and then no more is heard of it.
+fn named(store: &SqliteStore, bytes: &[u8]) {
+    let mut staging = store.stage().unwrap();
+    staging.write(bytes).unwrap();
+    staging.publish(blob_id(bytes)).unwrap();
+}
+
+#[test]
+fn a_start_removes_what_was_named_and_never_committed_and_nothing_that_a_row_names() {
+    let root = tempfile::tempdir().unwrap();
+    let left = || (incoming(root.path()), blob_files(root.path()));
+    let [lost, kept, again] = [1, 2, 3].map(|seed| noise(seed, 100_000));
+    let store = SqliteStore::open_locked(root.path()).unwrap();
+    named(&store, &lost);
+    // Before and after a commit of the same bytes.
+    named(&store, &kept);
+    let kept = put_large(&store, &kept);
+    named(&store, &noise(2, 100_000));
+    named(&store, &again);
+    named(&store, &again);
+    assert_eq!(left(), (5, 3));
+    drop(store);
+    let store = SqliteStore::open_locked(root.path()).unwrap();
+    assert_eq!(left(), (0, 1));
+    assert!(bytes_of(&store.object(kept).unwrap().unwrap()) == noise(2, 100_000));
+    assert!(!contains(&store, blob_id(&lost).into()));
+}
+
+#[test]
+fn a_start_leaves_the_file_of_an_upload_that_lives_beside_it() {
+    let root = tempfile::tempdir().unwrap();
+    let bytes = noise(1, 100_000);
+    // The daemon is killed after it has named the same bytes that a command brings then.
+    named(&SqliteStore::open_locked(root.path()).unwrap(), &bytes);
+    let beside = SqliteStore::open_beside(root.path()).unwrap();
+    let mut staging = beside.stage().unwrap();
+    staging.write(&bytes).unwrap();
+    staging.publish(blob_id(&bytes)).unwrap();
+    let daemon = SqliteStore::open_locked(root.path()).unwrap();
+    assert_eq!((incoming(root.path()), blob_files(root.path())), (1, 1));
+    let object = published(&bytes);
+    let id = object.id;
+    beside.commit(of_objects(vec![object])).unwrap();
+    staging.committed();
+    assert!(bytes_of(&daemon.object(id).unwrap().unwrap()) == bytes);
+}
+
+/// A commit that is given the staged body names it, and clears up behind it.
+#[test]
+fn a_commit_publishes_what_is_staged() {
+    let root = tempfile::tempdir().unwrap();
+    let store = SqliteStore::open_locked(root.path()).unwrap();
+    let left = || (incoming(root.path()), blob_files(root.path()));
+    let bytes = noise(1, 300_000);
+    let staged = || {
+        let mut staging = store.stage().unwrap();
+        staging.write(&bytes).unwrap();
+        let NewBody::Published(outboard) = published(&bytes).body else {
+            panic!("it is published");
+        };
+        NewObject {
+            body: NewBody::Staged(Arc::new(StagedBody::new(staging, outboard))),
+            ..published(&bytes)
+        }
+    };
+    let mut refused = of_objects(vec![staged()]);
+    assert_eq!(left(), (1, 0));
+    push(&mut refused, "a", Expect::Version(7), Some("1"));
+    store.commit(refused).unwrap_err();
+    let object = staged();
+    let id = object.id;
+    store.commit(of_objects(vec![object])).unwrap();
+    assert!(bytes_of(&store.object(id).unwrap().unwrap()) == bytes);
+    drop(store);
+    drop(SqliteStore::open_locked(root.path()).unwrap());
+    assert_eq!(left(), (0, 1));
 }
 
 #[test]

@@ -90,8 +90,20 @@ pub(super) struct StagedFile {
     writing_back: Option<JoinHandle<io::Result<()>>>,
     /// True while the file may have bytes that are not on the disk. A new file has its name.
     dirty_since_sync: bool,
-    /// True once it has its name.
-    published: bool,
+    stage: Stage,
+}
+
+/// How far a staged file has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    /// It has its random name in `incoming/` alone.
+    Staged,
+    /// It lies in `blobs/`, and its claim in `incoming/`. The folder may not be synced.
+    Named,
+    /// The folder is synced, too.
+    Published,
+    /// A commit names it, and it has no claim.
+    Committed,
 }
 
 impl StagedFile {
@@ -113,7 +125,7 @@ impl StagedFile {
                     dirty: 0,
                     writing_back: None,
                     dirty_since_sync: true,
-                    published: false,
+                    stage: Stage::Staged,
                 });
             }
         }
@@ -146,6 +158,35 @@ impl StagedFile {
         }
         self.go_buffered()?;
         self.file.write_all(bytes).map(|()| true)
+    }
+
+    /// Moves the file to its name in `blobs/`, and leaves a second name of it in `incoming/`, its claim:
+    /// as long as there is one, no commit is known to name the blob.
+    fn name(&mut self, id: BlobId, target: &Path) -> io::Result<()> {
+        let random = self.path.file_name().unwrap_or_default();
+        let random = random.to_string_lossy();
+        let claim = self.folder.incoming().join(format!("{id}.{random}"));
+        let _sweep = Sweep::hold_off(&self.folder)?;
+        // Without a claim, on a file system that has no second names, the file may be left behind.
+        let claimed = fs::hard_link(&self.path, &claim).is_ok();
+        // A file of that name has the same bytes or is damaged: either way ours may take its place.
+        if let Err(e) = fs::rename(&self.path, target) {
+            drop(fs::remove_file(&claim));
+            return Err(e);
+        }
+        if claimed {
+            self.path = claim;
+        }
+        Ok(())
+    }
+
+    /// Removes the name in `incoming/`, if there is one.
+    fn remove_entry(&self) {
+        if let Err(e) = fs::remove_file(&self.path)
+            && e.kind() != io::ErrorKind::NotFound
+        {
+            tracing::warn!(error = %e, "an upload could not be removed");
+        }
     }
 
     fn go_buffered(&mut self) -> io::Result<()> {
@@ -221,17 +262,24 @@ impl Staging for StagedFile {
     }
 
     fn publish(&mut self, id: BlobId) -> Result<()> {
-        if self.published {
-            return Ok(());
-        }
-        self.sync()?;
         let target = blob_path(&self.folder, id.into());
-        let dir = target.parent().unwrap_or(Path::new("/"));
-        // A file of that name has the same bytes or is damaged: either way ours may take its place.
-        fs::rename(&self.path, &target).map_err(|e| self.failed("naming a blob", e))?;
-        sync_dir(dir).map_err(|e| self.failed("syncing a folder of blobs", e))?;
-        self.published = true;
+        if self.stage == Stage::Staged {
+            self.sync()?;
+            self.name(id, &target)
+                .map_err(|e| self.failed("naming a blob", e))?;
+            self.stage = Stage::Named;
+        }
+        if self.stage == Stage::Named {
+            let dir = target.parent().unwrap_or(Path::new("/"));
+            sync_dir(dir).map_err(|e| self.failed("syncing a folder of blobs", e))?;
+            self.stage = Stage::Published;
+        }
         Ok(())
+    }
+
+    fn committed(&mut self) {
+        self.stage = Stage::Committed;
+        self.remove_entry();
     }
 }
 
@@ -254,20 +302,39 @@ impl Drop for StagedFile {
     fn drop(&mut self) {
         // The space is free only when no thread has the file open; its failure matters no more.
         drop(self.finish_write_back());
-        // After publishing there is no such name; otherwise the upload was given up and leaves nothing.
-        if self.published {
-            return;
-        }
-        if let Err(e) = fs::remove_file(&self.path)
-            && e.kind() != io::ErrorKind::NotFound
-        {
-            tracing::warn!(error = %e, "an abandoned upload could not be removed");
+        // One that was given up leaves nothing. Of one that was named and not committed the claim stays:
+        // another save may use the same bytes, so only the next start can tell.
+        if self.stage == Stage::Staged {
+            self.remove_entry();
         }
     }
 }
 
-/// Removes uploads that a crash left: those that no process holds locked.
-pub(super) fn sweep_incoming(folder: &Folder) -> io::Result<()> {
+/// Held while files of blobs are named, by any number of uploads of any process, or removed, by one
+/// sweep alone.
+#[derive(Debug)]
+struct Sweep(#[expect(dead_code, reason = "open, it holds the lock")] File);
+
+impl Sweep {
+    fn hold_off(folder: &Folder) -> io::Result<Self> {
+        let incoming = File::open(folder.incoming())?;
+        incoming.lock_shared()?;
+        Ok(Self(incoming))
+    }
+
+    fn begin(folder: &Folder) -> io::Result<Self> {
+        let incoming = File::open(folder.incoming())?;
+        incoming.lock()?;
+        Ok(Self(incoming))
+    }
+}
+
+/// Removes uploads that a crash left: those that no process holds locked. One that was named goes with
+/// its file in `blobs/`, if no row names that and no other upload has taken its place.
+pub(super) fn sweep_incoming(
+    folder: &Folder,
+    has_row: impl Fn(ObjectId) -> Result<bool>,
+) -> io::Result<()> {
     for entry in fs::read_dir(folder.incoming())? {
         let entry = entry?;
         if !entry.file_type()?.is_file() {
@@ -278,12 +345,42 @@ pub(super) fn sweep_incoming(folder: &Folder) -> io::Result<()> {
         };
         // Held until the name is gone: an upload that waits for the lock then sees that it must begin
         // anew. One that was given up meanwhile has removed its name itself.
-        if file.try_lock().is_ok()
-            && let Err(e) = fs::remove_file(entry.path())
+        if file.try_lock().is_err() {
+            continue;
+        }
+        if let Some(id) = claimed(&entry.file_name().to_string_lossy()) {
+            let _sweep = Sweep::begin(folder)?;
+            match has_row(id) {
+                Ok(true) => {}
+                Ok(false) => remove_if_same(&blob_path(folder, id), &file)?,
+                Err(error) => {
+                    tracing::warn!(%error, blob = %id, "an abandoned upload cannot be looked up");
+                    continue;
+                }
+            }
+        }
+        if let Err(e) = fs::remove_file(entry.path())
             && e.kind() != io::ErrorKind::NotFound
         {
             return Err(e);
         }
     }
     Ok(())
+}
+
+/// The blob that a name in `incoming/` claims, `None` for one that has no name yet.
+fn claimed(name: &str) -> Option<ObjectId> {
+    let (id, _) = name.split_once('.')?;
+    id.parse().ok()
+}
+
+/// Removes a name if it is one of this file.
+fn remove_if_same(path: &Path, file: &File) -> io::Result<()> {
+    let own = file.metadata()?;
+    match fs::symlink_metadata(path) {
+        Ok(found) if (found.dev(), found.ino()) == (own.dev(), own.ino()) => fs::remove_file(path),
+        Ok(_) => Ok(()),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(e) => Err(e),
+    }
 }

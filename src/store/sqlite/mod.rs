@@ -76,10 +76,11 @@ impl SqliteStore {
     /// Opens or makes the store as the daemon: takes its lock and sweeps what a crash left.
     pub fn open_locked(root: &Path) -> Result<Self> {
         let (folder, lock) = Folder::open_or_create(root)?;
-        let swept = blob_files::sweep_incoming(&folder);
-        swept.map_err(|e| StoreError::io("sweeping abandoned uploads", e))?;
         let mut store = Self::with_writer(folder, true)?;
         store.lock = Some(lock);
+        let has_row = |id| store.read(|db| Ok(store.index.find(db, id)?.is_some()));
+        let swept = blob_files::sweep_incoming(&store.folder, has_row);
+        swept.map_err(|e| StoreError::io("sweeping abandoned uploads", e))?;
         Ok(store)
     }
 
@@ -261,7 +262,14 @@ impl Store for SqliteStore {
         self.wrote.store(true, Ordering::Relaxed);
         may_block(|| {
             batch.objects.iter().try_for_each(NewObject::publish)?;
-            writer.commit(batch)
+            let staged = batch.staged();
+            let outcome = writer.commit(batch);
+            if outcome.is_ok() {
+                for body in staged {
+                    body.committed();
+                }
+            }
+            outcome
         })
     }
 
