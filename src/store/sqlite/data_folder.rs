@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 
 use super::ownership::{refuse_links, require_own, unreadable};
 use super::schema;
-use crate::base::limits::BLOCK_BYTES;
 use crate::store::{Result, StoreError};
 
 /// What `FORMAT` holds.
@@ -175,16 +174,19 @@ impl Folder {
         self.root.join("STOPPED")
     }
 
-    /// True when the disk, or the quota, does not take another [`BLOCK_BYTES`].
-    pub(super) fn is_full(&self) -> bool {
+    /// Finds out whether the disk, and the quota, take so many bytes more.
+    ///
+    /// # Errors
+    /// [`StoreError::Full`] when they do not.
+    pub(super) fn try_room(&self, bytes: u64) -> Result<()> {
         let path = self.incoming().join("room");
         let taken = private_file(&path, true).and_then(|mut file| {
-            file.write_all(&vec![0; BLOCK_BYTES])?;
+            io::copy(&mut io::repeat(1).take(bytes), &mut file)?;
             file.sync_all()
         });
         // A sweep removes what cannot be removed now.
         let _removed = fs::remove_file(&path);
-        taken.is_err_and(|e| matches!(StoreError::io("", e), StoreError::Full))
+        taken.map_err(|e| StoreError::io("trying for room", e))
     }
 
     /// The folder of large blobs.

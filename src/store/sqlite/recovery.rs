@@ -13,6 +13,7 @@ use std::path::Path;
 use rusqlite::wal::CheckpointMode;
 use rusqlite::{Connection, TransactionBehavior};
 
+use super::data_folder::Folder;
 use crate::base::limits::BLOCK_BYTES;
 use crate::store::{Result, StoreError};
 
@@ -30,9 +31,13 @@ const FRAME_BYTES: u64 = 24 + 4096;
 /// # Errors
 /// [`StoreError::Full`] where there is no room for it, [`StoreError::Database`] when another process
 /// reads or writes for longer than a connection waits.
-pub(super) fn settle_log(db: &mut Connection, log: &Path) -> Result<()> {
+pub(super) fn settle_log(db: &mut Connection, folder: &Folder) -> Result<()> {
+    let log = &folder.log();
     let frames = frames_in_log(db)?;
     if frames > 0 {
+        // A sync of the database that fails for want of room would leave it as doubtful as the log. It
+        // grows by less, but not all that a thin disk calls free is there.
+        folder.try_room(frames * FRAME_BYTES)?;
         // While nobody else can write: who appends to the log or starts it again holds this lock.
         let _alone = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let length = LOG_HEADER_BYTES + frames * FRAME_BYTES;

@@ -1,8 +1,9 @@
 //! Whether this process may write into the folder, and what a failure makes of that. There is one state
 //! for commits, copies of the log and uploads, and all processes that use the folder share it.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io::{self, Write};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use rusqlite::{ErrorCode, ffi};
@@ -10,15 +11,21 @@ use rusqlite::{ErrorCode, ffi};
 use super::data_folder::{Folder, private_options};
 use crate::store::{Result, StoreError};
 
+/// Bytes for which there must be room where a failure is not to be one of a full disk.
+const ROOM_TRIED_BYTES: u64 = 1 << 20;
+
 /// Whether this process may write, and the file `STOPPED` that tells the others.
 #[derive(Debug)]
 pub(super) struct Writability {
     folder: Folder,
     /// False until what an earlier process left in the log is in the database (see
-    /// [`super::recovery`]).
+    /// [`super::recovery`]), and after a sync that failed for want of room until that is done again.
     settled: AtomicBool,
     /// True after a failure of this process that it cannot outlive.
     stopped: AtomicBool,
+    /// The log, opened beside SQLite: the system tells each who has a file open of a failed sync, and
+    /// SQLite does not pass its error on.
+    log: OnceLock<File>,
 }
 
 /// Why something was not written.
@@ -48,6 +55,7 @@ impl Writability {
             folder: folder.clone(),
             settled: AtomicBool::new(false),
             stopped: AtomicBool::new(false),
+            log: OnceLock::new(),
         }
     }
 
@@ -77,6 +85,9 @@ impl Writability {
                 }
                 _ => {}
             }
+        }
+        if let Ok(log) = File::open(self.folder.log()) {
+            self.log.get_or_init(|| log);
         }
         self.settled.store(true, Ordering::SeqCst);
         Ok(())
@@ -112,6 +123,12 @@ impl Writability {
             );
             self.tell(&format!("{action} failed: {failure}"));
         }
+        if refusal == Refusal::Full && may_be_of_sync(failure) {
+            // It heals, but not by writing on: what is written again over what such a sync has left may
+            // stay unreadable on the disk.
+            self.settled.store(false, Ordering::SeqCst);
+            self.tell(&format!("{action} failed for want of room: {failure}"));
+        }
         refusal
     }
 
@@ -124,7 +141,7 @@ impl Writability {
                 // SQLite knows ENOSPC of a write as such. It gives this error alone for a quota, for
                 // ENOSPC of a sync, and where the index of the log cannot grow, which loses nothing.
                 let extended = failure.sqlite_error().map(|error| error.extended_code);
-                if extended == Some(ffi::SQLITE_IOERR_SHMSIZE) || self.folder.is_full() {
+                if extended == Some(ffi::SQLITE_IOERR_SHMSIZE) || self.is_full() {
                     Refusal::Full
                 } else {
                     Refusal::Stopped
@@ -134,9 +151,31 @@ impl Writability {
         }
     }
 
+    /// True if a sync of the log has failed for want of room, or the folder takes no more.
+    fn is_full(&self) -> bool {
+        let synced = self.log.get().map_or(Ok(()), File::sync_data);
+        match synced.map_err(|e| StoreError::io("syncing the log", e)) {
+            Ok(()) => {
+                let tried = self.folder.try_room(ROOM_TRIED_BYTES);
+                matches!(tried, Err(StoreError::Full))
+            }
+            Err(error) => matches!(error, StoreError::Full),
+        }
+    }
+
     fn told(&self) -> io::Result<bool> {
         fs::exists(self.folder.stop_mark())
     }
+}
+
+/// True for a failure of SQLite that may be one of a sync.
+fn may_be_of_sync(failure: &StoreError) -> bool {
+    let StoreError::Database(failure) = failure else {
+        return false;
+    };
+    let extended = failure.sqlite_error().map(|error| error.extended_code);
+    failure.sqlite_error_code() == Some(ErrorCode::SystemIoFailure)
+        && extended != Some(ffi::SQLITE_IOERR_SHMSIZE)
 }
 
 #[cfg(test)]

@@ -195,7 +195,7 @@ fn settle(
         return Ok(());
     }
     let mut settle = || {
-        let outcome = recovery::settle_log(db, &folder.log())
+        let outcome = recovery::settle_log(db, folder)
             .and_then(|()| Ok(schema::make_tables(db)?))
             .and_then(|()| takeover::take_over(db, folder))
             .and_then(|()| writability.settled(true));
