@@ -44,8 +44,9 @@ pub fn record_checksum(key: &str, version: u64, value: &[u8]) -> [u8; 8] {
     hasher.update(key.as_bytes());
     hasher.update(&version.to_le_bytes());
     hasher.update(value);
+    let hash = hasher.finalize();
     let mut checksum = [0; 8];
-    hasher.finalize_xof().fill(&mut checksum);
+    checksum.copy_from_slice(&hash.as_bytes()[..8]);
     checksum
 }
 

@@ -14,6 +14,10 @@ use rusqlite::wal::CheckpointMode;
 use rusqlite::{Connection, TransactionBehavior};
 
 use super::data_folder::Folder;
+use super::high_water::HighWater;
+use super::reserve::Reserve;
+use super::writability::{Refusal, Writability};
+use super::{schema, takeover};
 use crate::base::limits::BLOCK_BYTES;
 use crate::store::{Result, StoreError};
 
@@ -21,6 +25,88 @@ use crate::store::{Result, StoreError};
 const LOG_HEADER_BYTES: u64 = 32;
 /// Bytes of a frame: a header and a page.
 const FRAME_BYTES: u64 = 24 + 4096;
+
+/// Opens the connection that writes, with its log settled. `settles` is false beside a daemon, which has
+/// settled it.
+///
+/// # Errors
+/// [`StoreError::Folder`] when commits that were acknowledged are not there. A log that cannot be
+/// settled is no error: the store is read, and each commit tries again.
+pub(super) fn open(
+    folder: &Folder,
+    settles: bool,
+    reserve: &Reserve,
+    writability: &Writability,
+) -> Result<(Connection, HighWater)> {
+    let opened = match open_checked(folder) {
+        Err(StoreError::Database(failure))
+            if writability.refusal_of(&failure) == Refusal::Full && reserve.give_up() =>
+        {
+            open_checked(folder)
+        }
+        opened => opened,
+    };
+    let (mut db, high_water) = opened?;
+    if !settles {
+        schema::make_tables(&db)?;
+        writability.settled(false)?;
+    }
+    match settle(&mut db, folder, reserve, writability) {
+        // Beside a daemon that has yet to settle the log, nothing is known to be durable.
+        Ok(()) if !writability.is_sound() => {}
+        Ok(()) => {
+            high_water.raise(schema::last_version(&db)?)?;
+            if !reserve.is_ready() {
+                tracing::warn!("the disk is full");
+            }
+        }
+        Err(refusal) if !(schema::has_tables(&db)? && folder.is_current()?) => {
+            return Err(refusal.to_error());
+        }
+        // It has told why.
+        Err(Refusal::Stopped) => {}
+        Err(refusal) => {
+            let why = "what an earlier run left in the log is not in the database yet";
+            tracing::error!(
+                ?refusal,
+                "{why}; the store is read, and refuses writes until it is"
+            );
+            writability.tell(why);
+        }
+    }
+    Ok((db, high_water))
+}
+
+/// Opens the connection, and holds the database against the high-water mark. That comes before the log is
+/// emptied: of one that is damaged, more may be read by other means.
+fn open_checked(folder: &Folder) -> Result<(Connection, HighWater)> {
+    let db = schema::open_writer(&folder.database())?;
+    let high_water = HighWater::open(folder, &db)?;
+    Ok((db, high_water))
+}
+
+/// Settles the log, unless that is done, makes the tables, and takes over a folder of the format before.
+pub(super) fn settle(
+    db: &mut Connection,
+    folder: &Folder,
+    reserve: &Reserve,
+    writability: &Writability,
+) -> std::result::Result<(), Refusal> {
+    if writability.is_settled() {
+        return Ok(());
+    }
+    let mut settle = || {
+        let outcome = settle_log(db, folder)
+            .and_then(|()| Ok(schema::make_tables(db)?))
+            .and_then(|()| takeover::take_over(db, folder))
+            .and_then(|()| writability.settled(true));
+        outcome.map_err(|failure| writability.judge("settling the log", &failure))
+    };
+    match settle() {
+        Err(Refusal::Full) if reserve.give_up() => settle(),
+        outcome => outcome,
+    }
+}
 
 /// Copies the log into the database and empties it.
 ///
@@ -31,7 +117,7 @@ const FRAME_BYTES: u64 = 24 + 4096;
 /// # Errors
 /// [`StoreError::Full`] where there is no room for it, [`StoreError::Database`] when another process
 /// reads or writes for longer than a connection waits.
-pub(super) fn settle_log(db: &mut Connection, folder: &Folder) -> Result<()> {
+fn settle_log(db: &mut Connection, folder: &Folder) -> Result<()> {
     let log = &folder.log();
     let frames = frames_in_log(db)?;
     if frames > 0 {
@@ -50,7 +136,7 @@ pub(super) fn settle_log(db: &mut Connection, folder: &Folder) -> Result<()> {
 }
 
 /// How many frames of whole transactions the log holds.
-pub(super) fn frames_in_log(db: &Connection) -> Result<u64> {
+fn frames_in_log(db: &Connection) -> Result<u64> {
     // The log is read, and looked through, with the first statement.
     db.query_one("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
     let (frames, _) = db.wal_checkpoint_v2(None::<&str>, CheckpointMode::NOOP)?;

@@ -12,11 +12,10 @@ use rusqlite::Connection;
 use super::checkpointer::{self, Checkpointer};
 use super::data_folder::Folder;
 use super::external_writes::ExternalWrites;
-use super::high_water::HighWater;
 use super::object_index::{IndexMerge, ObjectIndex};
 use super::reserve::Reserve;
 use super::writability::{Refusal, Writability};
-use super::{group, recovery, schema, spawn, takeover};
+use super::{group, recovery, schema, spawn};
 use crate::base::limits::{
     BATCHES_PER_TRANSACTION_MAX, BATCHES_WAITING_MAX, WAL_FRAMES_HELD, WAL_FRAMES_IDLE_MAX,
     WAL_FRAMES_MAX,
@@ -46,12 +45,10 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    /// Opens the connection and starts the threads. `settles` is false beside a daemon, which has
-    /// settled the log.
+    /// Opens the connection, as [`recovery::open`], and starts the threads.
     ///
     /// # Errors
-    /// [`StoreError::Folder`] when commits that were acknowledged are not there. A log that cannot be
-    /// settled is no error: the store is read, and each commit tries again.
+    /// As [`recovery::open`].
     pub(super) fn start(
         folder: &Folder,
         index: &Arc<ObjectIndex>,
@@ -60,40 +57,7 @@ impl Writer {
         let database = folder.database();
         let writability = Arc::new(Writability::new(folder));
         let reserve = Reserve::new(folder);
-        let opened = match open(folder) {
-            Err(StoreError::Database(failure))
-                if writability.refusal_of(&failure) == Refusal::Full && reserve.give_up() =>
-            {
-                open(folder)
-            }
-            opened => opened,
-        };
-        let (mut db, high_water) = opened?;
-        if !settles {
-            schema::make_tables(&db)?;
-            writability.settled(false)?;
-        }
-        match settle(&mut db, folder, &reserve, &writability) {
-            Ok(()) => {
-                high_water.raise(schema::last_version(&db)?)?;
-                if !reserve.is_ready() {
-                    tracing::warn!("the disk is full");
-                }
-            }
-            Err(refusal) if !(schema::has_tables(&db)? && folder.is_current()?) => {
-                return Err(refusal.to_error());
-            }
-            // It has told why.
-            Err(Refusal::Stopped) => {}
-            Err(refusal) => {
-                let why = "what an earlier run left in the log is not in the database yet";
-                tracing::error!(
-                    ?refusal,
-                    "{why}; the store is read, and refuses writes until it is"
-                );
-                writability.tell(why);
-            }
-        }
+        let (mut db, high_water) = recovery::open(folder, settles, &reserve, &writability)?;
         let frames = Arc::new(AtomicU64::new(0));
         let counted = Arc::clone(&frames);
         db.wal_hook(Some(move |_: &mut rusqlite::hooks::Wal, pages: i32| {
@@ -173,37 +137,6 @@ impl Writer {
 
     pub(super) fn is_stopped(&self) -> bool {
         self.writability.is_stopped() || self.state.is_poisoned()
-    }
-}
-
-/// Opens the connection, and holds the database against the high-water mark. That comes before the log is
-/// emptied: of one that is damaged, more may be read by other means.
-fn open(folder: &Folder) -> Result<(Connection, HighWater)> {
-    let db = schema::open_writer(&folder.database())?;
-    let high_water = HighWater::open(folder, &db)?;
-    Ok((db, high_water))
-}
-
-/// Settles the log, unless that is done, makes the tables, and takes over a folder of the format before.
-fn settle(
-    db: &mut Connection,
-    folder: &Folder,
-    reserve: &Reserve,
-    writability: &Writability,
-) -> std::result::Result<(), Refusal> {
-    if writability.is_settled() {
-        return Ok(());
-    }
-    let mut settle = || {
-        let outcome = recovery::settle_log(db, folder)
-            .and_then(|()| Ok(schema::make_tables(db)?))
-            .and_then(|()| takeover::take_over(db, folder))
-            .and_then(|()| writability.settled(true));
-        outcome.map_err(|failure| writability.judge("settling the log", &failure))
-    };
-    match settle() {
-        Err(Refusal::Full) if reserve.give_up() => settle(),
-        outcome => outcome,
     }
 }
 
@@ -315,7 +248,9 @@ impl State {
         if self.writability.is_stopped() {
             return refuse(Refusal::Stopped);
         }
-        if let Err(refusal) = settle(&mut self.db, &self.folder, &self.reserve, &self.writability) {
+        if let Err(refusal) =
+            recovery::settle(&mut self.db, &self.folder, &self.reserve, &self.writability)
+        {
             return refuse(refusal);
         }
         if self.reserve.is_ready() {
