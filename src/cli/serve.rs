@@ -1,5 +1,6 @@
 //! The service: opened, listening, stopped by a signal.
 
+use std::fs;
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::sync::Arc;
@@ -9,7 +10,7 @@ use std::time::Duration;
 
 use rustix::fs::Mode;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit, umask};
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use signal_hook::{flag, low_level};
 use tokio::net::TcpListener;
@@ -82,17 +83,21 @@ pub(super) fn serve(settings: &Settings, renew_key: bool, streams: &mut Streams<
     Ok(())
 }
 
-/// What is given ends with the first SIGTERM or Ctrl-C. From then on the process has until the limit,
+/// What is given ends with the first SIGTERM, Ctrl-C or hang-up of the terminal. From then on the process has until the limit,
 /// or until a second signal, whatever hangs in it.
 fn watch_signals(limit: Duration, rest_of_log: log::Rest) -> io::Result<oneshot::Receiver<()>> {
     let stopping = Arc::new(AtomicBool::new(false));
-    for signal in [SIGTERM, SIGINT] {
+    let mut ends = vec![SIGTERM, SIGINT];
+    if !ignores_hangup() {
+        ends.push(SIGHUP);
+    }
+    for &signal in &ends {
         // In this order: the first signal finds the mark not yet set. Both act in the handler itself,
         // so the second signal needs no thread of ours.
         flag::register_conditional_shutdown(signal, CUT_OFF, Arc::clone(&stopping))?;
         flag::register(signal, Arc::clone(&stopping))?;
     }
-    let mut signals = Signals::new([SIGTERM, SIGINT])?;
+    let mut signals = Signals::new(ends)?;
     let (stop, stopped) = oneshot::channel::<()>();
     let watch = move || {
         signals.forever().next();
@@ -110,6 +115,16 @@ fn watch_signals(limit: Duration, rest_of_log: log::Rest) -> io::Result<oneshot:
         .name("stop".to_owned())
         .spawn(watch)?;
     Ok(stopped)
+}
+
+/// True if the process was started to outlive its terminal, as `nohup` does.
+fn ignores_hangup() -> bool {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status
+        .lines()
+        .find_map(|line| line.strip_prefix("SigIgn:"))
+        .and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    ignored.is_some_and(|mask| mask >> (SIGHUP - 1) & 1 == 1)
 }
 
 /// Keeps the highest time that was seen.

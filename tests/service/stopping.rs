@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::process::{Child, ChildStderr, ExitStatus, Stdio};
+use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
@@ -22,7 +22,11 @@ struct Logged {
 
 impl Logged {
     fn start(store: &tempfile::TempDir, flags: &[&str]) -> Self {
-        let mut process = serve(&store.path().join("data"))
+        Self::spawn(serve(&store.path().join("data")), flags)
+    }
+
+    fn spawn(mut command: Command, flags: &[&str]) -> Self {
+        let mut process = command
             .args(["--log", "info"])
             .args(flags)
             .stderr(Stdio::piped())
@@ -109,6 +113,32 @@ fn store() -> (tempfile::TempDir, String) {
 
 fn database(store: &tempfile::TempDir) -> Connection {
     Connection::open(store.path().join("data/store.db")).unwrap()
+}
+
+#[test]
+fn a_closed_terminal_stops_as_other_signals_do_unless_it_is_to_be_outlived() {
+    let (store, _) = store();
+    for signal in [Signal::TERM, Signal::INT, Signal::HUP] {
+        let daemon = Logged::start(&store, &[]);
+        daemon.signal(signal);
+        let (status, log) = daemon.end();
+        assert_eq!(status.code(), Some(0), "{log}");
+        assert!(log.contains("\"stopped\""), "{log}");
+    }
+    let plain = serve(&store.path().join("data"));
+    let mut outlives = Command::new("sh");
+    outlives
+        .args(["-c", "trap '' HUP; exec \"$0\" \"$@\""])
+        .arg(plain.get_program())
+        .args(plain.get_args())
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped());
+    let mut daemon = Logged::spawn(outlives, &[]);
+    daemon.signal(Signal::HUP);
+    let answer = Client::new(daemon.address, "").get("/site-builder/api/erp-config/health");
+    assert_eq!(answer.status, 200, "{answer:?}");
+    daemon.signal(Signal::TERM);
+    daemon.wait_for("\"stopped\"");
 }
 
 /// The number of the last snapshot in a branch record, too small by one flipped bit.
