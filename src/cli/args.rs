@@ -21,14 +21,32 @@ pub(super) struct Cli {
 #[derive(Debug, Default, Args)]
 pub(super) struct Common {
     /// Folder of the store [default: ./siteconf-data]
-    #[arg(long, global = true, value_name = "DIR", env = "SITECONF_DATA")]
+    #[arg(
+        long,
+        global = true,
+        help_heading = "Everywhere",
+        value_name = "DIR",
+        env = "SITECONF_DATA"
+    )]
     pub(super) data: Option<PathBuf>,
     /// File of settings, TOML
-    #[arg(long, global = true, value_name = "FILE", env = "SITECONF_CONFIG")]
+    #[arg(
+        long,
+        global = true,
+        help_heading = "Everywhere",
+        value_name = "FILE",
+        env = "SITECONF_CONFIG"
+    )]
     pub(super) config: Option<PathBuf>,
     /// What is logged to standard error: error, warn, info, debug, trace, or a filter such as
     /// `info,siteconf::store=debug` [default: info for serve, else warn]
-    #[arg(long, global = true, value_name = "FILTER", env = "SITECONF_LOG")]
+    #[arg(
+        long,
+        global = true,
+        help_heading = "Everywhere",
+        value_name = "FILTER",
+        env = "SITECONF_LOG"
+    )]
     pub(super) log: Option<String>,
 }
 

@@ -178,7 +178,7 @@ fn a_folder_without_a_store_is_refused_and_left_alone() {
     assert_eq!(
         said,
         format!(
-            "siteconf: {empty}: no store here; \"siteconf serve\" makes one on its first start\n"
+            "siteconf: {empty}: no store here; name its folder with --data, or have one made: \"siteconf serve\" does\n"
         )
     );
     assert_eq!(fs::read_dir(&empty).unwrap().count(), 0);
@@ -363,17 +363,93 @@ fn a_folder_goes_in_and_comes_out_the_same() {
     );
 }
 
+/// A reader that has left.
+struct Closed;
+
+impl std::io::Write for Closed {
+    fn write(&mut self, _: &[u8]) -> std::io::Result<usize> {
+        Err(std::io::ErrorKind::BrokenPipe.into())
+    }
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
 #[test]
-fn a_reader_that_left_is_no_failure() {
-    struct Closed;
-    impl std::io::Write for Closed {
-        fn write(&mut self, _: &[u8]) -> std::io::Result<usize> {
-            Err(std::io::ErrorKind::BrokenPipe.into())
-        }
-        fn flush(&mut self) -> std::io::Result<()> {
-            Ok(())
+fn a_secret_that_nobody_could_read_is_not_left_behind() {
+    let desk = Desk::with_project();
+    for (words, said) in [
+        (
+            &["token", "create", "--user", "ann", "--name", "x", "--all"][..],
+            "writing the token: broken pipe; it is revoked again",
+        ),
+        (
+            &["user", "add", "bob"],
+            "writing the password: broken pipe; it is set, and nobody has seen it: set another with \
+             \"siteconf user passwd bob\"",
+        ),
+    ] {
+        let mut err = Vec::new();
+        let streams = Streams {
+            input: &mut std::io::empty(),
+            out: &mut Closed,
+            err: &mut err,
+            input_is_terminal: false,
+            err_is_terminal: false,
+        };
+        let code = run_on(desk.line(words), streams);
+        let err = String::from_utf8(err).unwrap();
+        assert_eq!(
+            (code, err),
+            (ExitCode::from(1), format!("siteconf: {said}\n"))
+        );
+    }
+    assert_eq!(desk.json(&["token", "list", "--json"]), json!([]));
+}
+
+#[test]
+fn a_refusal_says_what_there_is_and_what_to_do() {
+    let desk = Desk::with_project();
+    desk.done(&["user", "add", "dave"]);
+    let names = "names nothing in acme/shop.erp: it must be a branch, a snapshot as in main@v0007, or a \
+                 commit id; its branches: main";
+    let out = desk.path("out").display().to_string();
+    for reference in ["nobranch", "main@v9", "main@v0009", "abc"] {
+        for words in [
+            &["export", "acme/shop.erp", reference, &out][..],
+            &["debug", "digest", &format!("acme/shop.erp:{reference}")],
+        ] {
+            let said = desk.refused(1, words);
+            assert_eq!(said, format!("siteconf: \"{reference}\" {names}\n"));
         }
     }
+    assert_eq!(
+        desk.refused(1, &["export", "acme/none.erp", "main", &out]),
+        "siteconf: there is no project acme/none.erp; \"siteconf project list\" names all\n"
+    );
+    let create = ["token", "create", "--user", "dave", "--name", "x"];
+    assert_eq!(
+        desk.refused(1, &[&create[..], &["--repo", "acme/shop.erp"]].concat()),
+        "siteconf: dave may not read all of acme/shop.erp; give a role first, as in \"siteconf user \
+         role add dave ROLE_SITEBUILDER_USER__<prefix>\"\n"
+    );
+    let said = desk.refused(2, &["user", "add", "bad name"]);
+    assert!(
+        said.starts_with("siteconf: malformed user name: "),
+        "{said}"
+    );
+    let database = desk.path("data/store.db");
+    fs::write(&database, "no database at all, ".repeat(1000)).unwrap();
+    let said = desk.refused(1, &["project", "list"]);
+    assert_eq!(
+        said,
+        "siteconf: database: file is not a database: store.db is damaged; see what is left with \
+         \"siteconf debug check\", and restore the folder from a backup\n"
+    );
+}
+
+#[test]
+fn a_reader_that_left_is_no_failure() {
     let desk = Desk::with_project();
     for words in [
         &["project", "list"][..],

@@ -9,6 +9,7 @@ use super::opened::Opened;
 use super::output;
 use super::output::Listed;
 use super::{Error, Result, Streams};
+use crate::access;
 use crate::access::{Account, NewToken, TokenView, Tokens};
 use crate::base::clock::Timestamp;
 
@@ -126,8 +127,23 @@ fn create(wish: TokenCreate, opened: &Opened, streams: &mut Streams<'_>) -> Resu
         expires_at,
         fingerprint_required: wish.fingerprint,
     };
-    let (secret, _) = Tokens::new(&opened.repository).create(&account, new)?;
-    writeln!(streams.out, "{}", secret.reveal())?;
+    let tokens = Tokens::new(&opened.repository);
+    let repos = new.repos.join(", ");
+    let (secret, made) = tokens.create(&account, new).map_err(|e| match e {
+        access::Error::Forbidden => Error::Failed(format!(
+            "{0} may not read all of {repos}; give a role first, as in \"siteconf user role add {0} \
+             ROLE_SITEBUILDER_USER__<prefix>\"",
+            account.name()
+        )),
+        other => other.into(),
+    })?;
+    let shown = writeln!(streams.out, "{}", secret.reveal()).and_then(|()| streams.out.flush());
+    if let Err(e) = shown {
+        // A token that nobody has seen would only lie there.
+        tokens.revoke(&account, &made.id)?;
+        let reason = format!("writing the token: {e}; it is revoked again");
+        return Err(Error::Failed(reason));
+    }
     Ok(())
 }
 

@@ -167,8 +167,7 @@ fn project_to_fill(repo_id: &RepoId, owner: Option<&str>, opened: &Opened) -> Re
 /// `export`.
 pub(super) fn export(wish: &Export, opened: &Opened, streams: &mut Streams<'_>) -> Result<()> {
     let repo_id = RepoId::parse(&wish.repo_id)?;
-    let project = opened.repository.project(&repo_id)?;
-    let revision = project.resolve(Some(&wish.revision))?;
+    let revision = opened.revision(&repo_id, &wish.revision)?;
     let total = revision.totals().files;
     let mut progress = Progress::new(streams);
     let mut written: u64 = 0;

@@ -7,8 +7,9 @@ use super::opened::Opened;
 use super::output;
 use super::output::Listed;
 use super::password::NewPassword;
-use super::{Result, Streams};
+use super::{Error, Result, Streams};
 use crate::access::{Account, Role};
+use crate::base::account_name::AccountName;
 
 /// An account as it is listed.
 #[derive(Serialize)]
@@ -54,9 +55,14 @@ pub(super) fn run(command: UserCommand, opened: &Opened, streams: &mut Streams<'
             roles,
             password_stdin,
         } => {
+            let name = AccountName::parse(&name)?;
+            // A name that is taken is refused before anybody is asked for a password.
+            if accounts.by_name(name.as_str()).is_ok() {
+                return Err(Error::Failed(format!("the user name \"{name}\" is taken")));
+            }
             let password = NewPassword::obtain(password_stdin, streams)?;
-            accounts.create(&name, &password.text, &roles)?;
-            show(&password, streams)
+            accounts.create(name.as_str(), &password.text, &roles)?;
+            show(name.as_str(), &password, streams)
         }
         UserCommand::List { json } => {
             let rows: Vec<_> = accounts
@@ -74,7 +80,7 @@ pub(super) fn run(command: UserCommand, opened: &Opened, streams: &mut Streams<'
             accounts.by_name(&name)?;
             let password = NewPassword::obtain(password_stdin, streams)?;
             accounts.set_password(&name, &password.text)?;
-            show(&password, streams)
+            show(&name, &password, streams)
         }
         UserCommand::Disable { name } => Ok(accounts.set_enabled(&name, false)?),
         UserCommand::Enable { name } => Ok(accounts.set_enabled(&name, true)?),
@@ -85,9 +91,16 @@ pub(super) fn run(command: UserCommand, opened: &Opened, streams: &mut Streams<'
     }
 }
 
-fn show(password: &NewPassword, streams: &mut Streams<'_>) -> Result<()> {
-    if password.made_up {
-        writeln!(streams.out, "{}", password.text)?;
+/// Shows a password that nobody knows yet.
+fn show(name: &str, password: &NewPassword, streams: &mut Streams<'_>) -> Result<()> {
+    if !password.made_up {
+        return Ok(());
     }
-    Ok(())
+    let shown = writeln!(streams.out, "{}", password.text).and_then(|()| streams.out.flush());
+    shown.map_err(|e| {
+        Error::Failed(format!(
+            "writing the password: {e}; it is set, and nobody has seen it: set another with \"siteconf \
+             user passwd {name}\""
+        ))
+    })
 }

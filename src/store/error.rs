@@ -3,6 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use rusqlite::ErrorCode;
+
 use crate::base::id::{Kind, ObjectId};
 
 /// An error of the store.
@@ -77,8 +79,19 @@ pub enum StoreError {
         source: io::Error,
     },
     /// The database refused.
-    #[error("database: {0}")]
+    #[error("database: {_0}{advice}", advice = advice(_0))]
     Database(#[from] rusqlite::Error),
+}
+
+/// What to do about an error of the database, where there is something.
+fn advice(error: &rusqlite::Error) -> &'static str {
+    match error.sqlite_error_code() {
+        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
+            ": store.db is damaged; see what is left with \"siteconf debug check\", and restore the folder \
+             from a backup"
+        }
+        _ => "",
+    }
 }
 
 impl StoreError {

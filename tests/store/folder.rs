@@ -138,7 +138,7 @@ fn only_a_daemon_makes_a_store() {
         for open in [SqliteStore::open_beside, SqliteStore::open_read_only] {
             assert_eq!(
                 refusal(open(dir)),
-                "no store here; \"siteconf serve\" makes one on its first start"
+                "no store here; name its folder with --data, or have one made: \"siteconf serve\" does"
             );
         }
     }

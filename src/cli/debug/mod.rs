@@ -63,8 +63,7 @@ fn parts<'t>(target: &'t str, second: &str) -> Result<(RepoId, &'t str)> {
 /// What `REPO_ID:REVISION` names.
 fn revision(opened: &Opened, target: &str) -> Result<Revision> {
     let (repo_id, reference) = parts(target, "REVISION")?;
-    let project = opened.repository.project(&repo_id)?;
-    Ok(project.resolve(Some(reference))?)
+    opened.revision(&repo_id, reference)
 }
 
 /// Says on standard error what was found wrong.

@@ -62,9 +62,9 @@ impl Folder {
                 FORMAT.trim_end()
             )),
             Ok(_) => refuse("FORMAT does not name a format of siteconf"),
-            Err(e) if e.kind() == io::ErrorKind::NotFound => {
-                refuse("no store here; \"siteconf serve\" makes one on its first start")
-            }
+            Err(e) if e.kind() == io::ErrorKind::NotFound => refuse(
+                "no store here; name its folder with --data, or have one made: \"siteconf serve\" does",
+            ),
             Err(e) if e.kind() == io::ErrorKind::NotADirectory => refuse("it is no folder"),
             Err(e) => Err(unreadable(root, &format, &e)),
         }
