@@ -14,7 +14,7 @@ use super::{Error, Outcome, Result, Streams};
 use crate::base::branch_name::BranchName;
 use crate::base::repo_id::RepoId;
 use crate::repo;
-use crate::repo::{ImportFolder, ImportOptions, ImportStep, Missing, Project, ProjectWriter};
+use crate::repo::{ImportFolder, ImportOptions, ImportStep, Project, ProjectWriter};
 
 /// Who a change is recorded under that the command line made.
 const ACTOR: &str = "command line";
@@ -81,15 +81,8 @@ pub(super) fn import(
 ) -> Result<Outcome> {
     let repo_id = RepoId::parse(&wish.repo_id)?;
     let branch = BranchName::parse(&wish.branch)?;
-    // Before the project and the branch are made for it.
     let folder = ImportFolder::open(&wish.dir, Some(opened.store.data_folder().root()))?;
-    let project = project_to_fill(&repo_id, wish.owner.as_deref(), opened)?;
-    let writer = ProjectWriter::new(project, ACTOR);
-    match writer.create_branch(&branch, None) {
-        Ok(_) | Err(repo::Error::Exists { .. }) => {}
-        Err(error) => return Err(error.into()),
-    }
-
+    let target = Target::find(&repo_id, wish.owner.as_deref(), opened)?;
     let options = ImportOptions {
         mirror: wish.mirror,
         may_empty: wish.allow_empty,
@@ -97,7 +90,8 @@ pub(super) fn import(
     };
     let mut progress = Progress::new(streams);
     let (mut files, mut bytes): (u64, u64) = (0, 0);
-    let report = writer.import(&branch, &folder, options, |step| match step {
+    let repository = &opened.repository;
+    let read = repository.read_folder(&folder, options, |step| match step {
         ImportStep::Taken { size, .. } => {
             files += 1;
             bytes = bytes.saturating_add(size);
@@ -108,6 +102,17 @@ pub(super) fn import(
         }
     })?;
     drop(progress);
+    // Only now: an import that was refused or interrupted leaves no project and no branch behind.
+    let project = match target {
+        Target::Project(project) => project,
+        Target::Absent { owner } => repository.create_project(&repo_id, owner)?,
+    };
+    let writer = ProjectWriter::new(project, ACTOR);
+    match writer.create_branch(&branch, None) {
+        Ok(_) | Err(repo::Error::Exists { .. }) => {}
+        Err(error) => return Err(error.into()),
+    }
+    let report = writer.lay(&branch, &read)?;
 
     let (digest, now) = (report.revision.digest()?, report.revision.totals().files);
     let before = writer.branch(&branch)?.snapshot(report.snapshot)?;
@@ -133,34 +138,39 @@ pub(super) fn import(
     Ok(Outcome::Findings)
 }
 
-/// The project; made, for this owner, when there is none.
-fn project_to_fill(repo_id: &RepoId, owner: Option<&str>, opened: &Opened) -> Result<Project> {
-    let repository = &opened.repository;
-    let owner = owner
-        .map(|name| opened.accounts.by_name(name))
-        .transpose()?;
-    match (repository.project(repo_id), owner) {
-        (
-            Err(repo::Error::NotFound {
-                what: Missing::Project,
+/// Where an import goes.
+enum Target {
+    Project(Project),
+    /// There is none; it is to be made for this account.
+    Absent {
+        owner: u64,
+    },
+}
+
+impl Target {
+    fn find(repo_id: &RepoId, owner: Option<&str>, opened: &Opened) -> Result<Self> {
+        let owner = owner
+            .map(|name| opened.accounts.by_name(name))
+            .transpose()?;
+        let project = match opened.repository.project(repo_id) {
+            Err(repo::Error::NotFound { .. }) => None,
+            found => Some(found?),
+        };
+        match (project, owner) {
+            (Some(project), Some(owner)) if project.owner() != owner.number() => {
+                Err(Error::Failed(format!(
+                    "project {repo_id} is there already and is not owned by {}",
+                    owner.name()
+                )))
+            }
+            (Some(project), _) => Ok(Self::Project(project)),
+            (None, Some(owner)) => Ok(Self::Absent {
+                owner: owner.number(),
             }),
-            Some(owner),
-        ) => Ok(repository.create_project(repo_id, owner.number())?),
-        (
-            Err(repo::Error::NotFound {
-                what: Missing::Project,
-            }),
-            None,
-        ) => Err(Error::Failed(format!(
-            "there is no project {repo_id}; with --owner NAME it is made"
-        ))),
-        (Ok(project), Some(owner)) if project.owner() != owner.number() => {
-            Err(Error::Failed(format!(
-                "project {repo_id} is there already and is not owned by {}",
-                owner.name()
-            )))
+            (None, None) => Err(Error::Failed(format!(
+                "there is no project {repo_id}; with --owner NAME it is made"
+            ))),
         }
-        (project, _) => Ok(project?),
     }
 }
 

@@ -20,6 +20,21 @@ fn the_data_folder_is_not_imported() {
             format!("siteconf: {shown} is, holds or lies in a data folder of siteconf: ");
         assert!(said.starts_with(&expected), "{said}");
     }
+    // A copy of one, which is met only on the way.
+    lay(
+        &desk.path("in"),
+        &[
+            ("a", "a"),
+            ("old/FORMAT", ""),
+            ("old/store.db", ""),
+            ("old/secrets/key", ""),
+        ],
+    );
+    let dir = desk.path("in").display().to_string();
+    let words = ["import", "acme/x.erp", "main", &dir, "--owner", "ann"];
+    let said = desk.refused(1, &words);
+    let expected = format!("siteconf: {dir}/old is, holds or lies in a data folder of siteconf: ");
+    assert!(said.starts_with(&expected), "{said}");
     assert_eq!(desk.json(&["project", "list", "--json"]), json!([]));
 }
 

@@ -7,7 +7,7 @@ mod tree;
 
 use super::save::Change;
 use super::save::rebase::PreparedImport;
-use super::{Error, ProjectWriter, Result, Revision};
+use super::{Error, ProjectWriter, Projects, Result, Revision};
 use crate::base::branch_name::BranchName;
 use crate::base::limits::COMMIT_ATTEMPTS_MAX;
 use crate::base::snapshot_version::SnapshotVersion;
@@ -15,7 +15,7 @@ use crate::store::StoreError;
 use tree::TreeImport;
 
 pub use source::ImportFolder;
-pub use tree::ImportStep;
+pub use tree::{ImportStep, ReadFolder};
 
 /// How a folder is laid over a branch.
 #[derive(Clone, Copy, Debug)]
@@ -57,20 +57,32 @@ pub struct ImportReport {
     pub revision: Revision,
 }
 
-impl ProjectWriter {
-    /// Lays a folder over a branch as one save; in a mirror, what the folder lacks goes. What
-    /// cannot be read, is no regular file or has a name that no branch takes is skipped and named to
-    /// `step`, a folder as a whole; every file that is taken is named too. A mirror keeps what the branch
-    /// has in the place of what was skipped.
+impl Projects {
+    /// Reads a folder into the store, ahead of [`ProjectWriter::lay`]. What cannot be read, is no
+    /// regular file or has a name that no branch takes is skipped and named to `step`, a folder as a
+    /// whole; every file that is taken is named too.
     ///
     /// # Errors
-    /// [`super::Missing::Branch`]; [`super::Error::Invalid`] when the folder itself cannot be read or a
-    /// data folder is found in it, a file would take a folder's place or the reverse, or a mirror of
-    /// nothing would empty the branch. The branch is as it was then.
+    /// [`Error::Invalid`] when the folder itself cannot be read, or a data folder is found in it.
     ///
     /// # Limits
     /// Memory grows with the entries of the largest single folder; that of a mirror also with the paths
     /// that it keeps.
+    pub fn read_folder(
+        &self,
+        folder: &ImportFolder,
+        options: ImportOptions,
+        step: impl FnMut(ImportStep<'_>),
+    ) -> Result<ReadFolder> {
+        TreeImport::new(self, folder, options, step).run()
+    }
+}
+
+impl ProjectWriter {
+    /// Reads a folder, as [`Projects::read_folder`], and lays it over a branch.
+    ///
+    /// # Errors
+    /// Of both. The branch is as it was then.
     pub fn import(
         &self,
         branch: &BranchName,
@@ -78,28 +90,39 @@ impl ProjectWriter {
         options: ImportOptions,
         step: impl FnMut(ImportStep<'_>),
     ) -> Result<ImportReport> {
+        self.branch(branch)?;
+        self.lay(branch, &self.projects.read_folder(folder, options, step)?)
+    }
+
+    /// Lays a folder that was read over a branch, as one save; in a mirror, what the folder lacks goes,
+    /// but what the branch has in the place of what was skipped.
+    ///
+    /// # Errors
+    /// [`super::Missing::Branch`]; [`Error::Invalid`] when a file would take a folder's place or the
+    /// reverse, or a mirror of nothing would empty the branch. The branch is as it was then.
+    pub fn lay(&self, branch: &BranchName, folder: &ReadFolder) -> Result<ImportReport> {
         let before = self.branch(branch)?.head().totals().files;
-        let imported = TreeImport::new(&self.projects, folder, options, step).run()?;
-        if options.mirror && !options.may_empty && imported.files == 0 && before > 0 {
+        let options = folder.options;
+        if options.mirror && !options.may_empty && folder.files == 0 && before > 0 {
             return Err(Error::invalid(format!(
                 "nothing was taken from {}, so its mirror would empty the branch, which has {before} \
                  files; --allow-empty lets it",
-                folder.path().display()
+                folder.path.display()
             )));
         }
         for _ in 0..COMMIT_ATTEMPTS_MAX {
             let head = self.branch(branch)?.record.manifest;
-            let prepared = PreparedImport::new(self.projects.nodes(), head, &imported.content)?;
+            let prepared = PreparedImport::new(self.projects.nodes(), head, &folder.content)?;
             match self.submit(branch, Change::Import(prepared)) {
                 // The branch has changed by too much to be applied while other saves wait.
                 Err(error) if error.conflict().is_some() => {}
                 Err(error) => return Err(error),
                 Ok(done) => {
                     return Ok(ImportReport {
-                        files: imported.files,
-                        bytes: imported.bytes,
-                        skipped: imported.skipped,
-                        lost: imported.lost,
+                        files: folder.files,
+                        bytes: folder.bytes,
+                        skipped: folder.skipped,
+                        lost: folder.lost,
                         snapshot: done.snapshot,
                         revision: done.revision,
                     });

@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::fs::{File, Metadata};
 use std::io::{self, Read};
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::ImportOptions;
@@ -37,9 +37,11 @@ pub enum ImportStep<'a> {
     },
 }
 
-/// The tree of a folder, which is in the store, and what was counted on the way.
+/// A folder that was read: its tree, which is in the store, and what was counted on the way.
 #[derive(Debug)]
-pub(super) struct ImportedTree {
+pub struct ReadFolder {
+    pub(super) path: PathBuf,
+    pub(super) options: ImportOptions,
     pub(super) content: Content,
     pub(super) files: u64,
     pub(super) bytes: u64,
@@ -52,7 +54,7 @@ pub(super) struct TreeImport<'a, S> {
     projects: &'a Projects,
     source: &'a ImportFolder,
     draft: Draft<'a>,
-    file_bytes_max: u64,
+    options: ImportOptions,
     step: S,
     files: u64,
     bytes: u64,
@@ -73,7 +75,7 @@ impl<'a, S: FnMut(ImportStep<'_>)> TreeImport<'a, S> {
             projects,
             source,
             draft: Draft::new(projects.nodes()),
-            file_bytes_max: options.file_bytes_max,
+            options,
             step,
             files: 0,
             bytes: 0,
@@ -87,7 +89,7 @@ impl<'a, S: FnMut(ImportStep<'_>)> TreeImport<'a, S> {
     ///
     /// # Errors
     /// [`crate::repo::Error::Invalid`] when the folder itself cannot be read, or a data folder is in it.
-    pub(super) fn run(mut self) -> Result<ImportedTree> {
+    pub(super) fn run(mut self) -> Result<ReadFolder> {
         let (folder, path) = (self.source.folder(), self.source.path());
         let entries = self.source.list(folder, path)?;
         let entries = entries.map_err(|e| unreadable(path, &e))?;
@@ -97,7 +99,9 @@ impl<'a, S: FnMut(ImportStep<'_>)> TreeImport<'a, S> {
             None => Keep::All,
             Some(paths) => Keep::Only(Arc::new(paths.into_iter().collect())),
         };
-        Ok(ImportedTree {
+        Ok(ReadFolder {
+            path: path.to_owned(),
+            options: self.options,
             content: Content {
                 root: root.map(|entry| entry.root),
                 keep,
@@ -211,8 +215,8 @@ impl<'a, S: FnMut(ImportStep<'_>)> TreeImport<'a, S> {
     /// Reads a file. The inner error is of the file, the outer one of the store.
     fn read(&self, mut file: File, metadata: &Metadata) -> Result<io::Result<(NewFile, bool)>> {
         let too_large = |size: u64| {
-            (size > self.file_bytes_max).then(|| {
-                let max = self.file_bytes_max;
+            (size > self.options.file_bytes_max).then(|| {
+                let max = self.options.file_bytes_max;
                 io::Error::other(format!("it is larger than {max} bytes (file_bytes_max)"))
             })
         };
