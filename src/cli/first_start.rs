@@ -122,7 +122,8 @@ pub(super) fn server_key(
     Ok(key)
 }
 
-/// Makes the account `admin` where there is no account, and says its password once.
+/// Makes the account `admin` where there is no account, and says its password, once and to a person
+/// alone, and where it is kept.
 ///
 /// # Durability
 /// The password is kept before the account is there: a crash between leaves no account that nobody
@@ -139,11 +140,19 @@ pub(super) fn first_account(
     let path = folder.secrets().join("initial-password");
     keep(&path, &text)?;
     accounts.create(FIRST_ACCOUNT, &text, &[Role::Root])?;
-    writeln!(
-        streams.out,
-        "first start: user {FIRST_ACCOUNT}, password {text}, also in {}",
-        path.display()
-    )?;
+    let path = path.display();
+    // What is no terminal keeps it, as a journal does for good.
+    if streams.out_is_terminal {
+        writeln!(
+            streams.out,
+            "first start: user {FIRST_ACCOUNT}, password {text}, also in {path}"
+        )?;
+    } else {
+        writeln!(
+            streams.out,
+            "first start: user {FIRST_ACCOUNT}, password in {path}"
+        )?;
+    }
     streams.out.flush()?;
     Ok(())
 }

@@ -52,6 +52,8 @@ struct Streams<'a> {
     err: &'a mut dyn Write,
     /// True if a person types the input.
     input_is_terminal: bool,
+    /// True if a person sees `out`, and nothing keeps it.
+    out_is_terminal: bool,
     /// True if a person may be watching `err`.
     err_is_terminal: bool,
 }
@@ -70,6 +72,7 @@ pub fn run(
     let stdin = io::stdin();
     let streams = Streams {
         input_is_terminal: stdin.is_terminal(),
+        out_is_terminal: io::stdout().is_terminal(),
         err_is_terminal: io::stderr().is_terminal(),
         input: &mut stdin.lock(),
         out,

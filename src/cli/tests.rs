@@ -55,6 +55,7 @@ impl Desk {
             out: &mut out,
             err: &mut err,
             input_is_terminal: false,
+            out_is_terminal: false,
             err_is_terminal: false,
         };
         let code = run_on(self.line(words), streams);
@@ -395,6 +396,7 @@ fn a_secret_that_nobody_could_read_is_not_left_behind() {
             out: &mut Closed,
             err: &mut err,
             input_is_terminal: false,
+            out_is_terminal: false,
             err_is_terminal: false,
         };
         let code = run_on(desk.line(words), streams);
@@ -461,6 +463,7 @@ fn a_reader_that_left_is_no_failure() {
             out: &mut Closed,
             err: &mut err,
             input_is_terminal: false,
+            out_is_terminal: false,
             err_is_terminal: false,
         };
         let code = run_on(desk.line(words), streams);

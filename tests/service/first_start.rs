@@ -1,5 +1,7 @@
 //! A first start that is killed at any of its steps is finished by the next one.
 
+use std::fs;
+use std::io::{BufRead, BufReader};
 use std::thread;
 
 use rusqlite::Connection;
@@ -61,4 +63,25 @@ fn the_service_keeps_the_highest_time_that_it_has_seen() {
         thread::yield_now();
     };
     assert!((started - 10_000..=now() + 1).contains(&mark), "{mark}");
+}
+
+#[test]
+fn the_first_password_goes_to_its_file_and_into_no_journal() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().join("data");
+    let mut process = serve(&data).spawn().unwrap();
+    let mut said = BufReader::new(process.stdout.take().unwrap());
+    let mut lines = [String::new(), String::new()];
+    for line in &mut lines {
+        said.read_line(line).unwrap();
+    }
+    process.kill().unwrap();
+    process.wait().unwrap();
+    let file = data.join("secrets/initial-password");
+    assert_eq!(
+        lines[0],
+        format!("first start: user admin, password in {}\n", file.display())
+    );
+    assert!(lines[1].starts_with("listening on http://"), "{lines:?}");
+    assert_eq!(fs::read_to_string(file).unwrap().trim_end().len(), 32);
 }

@@ -1,7 +1,7 @@
 //! `debug` and `export` where others write, and where nobody may.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{PermissionsExt, chown};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -95,6 +95,24 @@ fn what_may_only_be_read_is_checked_and_exported() {
     assert!(said.contains(" files exported to "), "{said}");
     assert_eq!(fs::read(exported.join("later/0")).unwrap(), b"later");
     assert!(!folder.join("store.db-shm").exists());
+
+    // What would write says why it cannot.
+    if let Some(user) = reader.user {
+        for entry in walkdir::WalkDir::new(&folder) {
+            chown(entry.unwrap().path(), Some(user), None).unwrap();
+        }
+    }
+    for words in [&["user", "list"][..], &["serve"]] {
+        let output = reader.command(&folder).args(words).output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{output:?}");
+        assert_eq!(
+            String::from_utf8(output.stderr).unwrap(),
+            format!(
+                "siteconf: {}: nothing can be written here: Permission denied (os error 13)\n",
+                folder.display()
+            )
+        );
+    }
 
     // What a log holds must not be missed.
     fs::write(folder.join("store.db-wal"), "frames").unwrap();

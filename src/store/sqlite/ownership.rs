@@ -6,6 +6,7 @@ use std::io::ErrorKind;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 
+use rustix::fs::{Access, AtFlags, CWD, accessat};
 use rustix::process::geteuid;
 
 use crate::store::{Result, StoreError};
@@ -49,7 +50,12 @@ pub(super) fn refuse_links(root: &Path) -> Result<()> {
 /// trusted.
 pub(super) fn require_own(root: &Path) -> Result<()> {
     refuse_links(root)?;
-    require_owner(root, geteuid().as_raw())
+    require_owner(root, geteuid().as_raw())?;
+    let rights = Access::WRITE_OK | Access::EXEC_OK;
+    accessat(CWD, root, rights, AtFlags::EACCESS).map_err(|e| {
+        let e = std::io::Error::from(e);
+        StoreError::folder(root, format!("nothing can be written here: {e}"))
+    })
 }
 
 fn require_owner(root: &Path, own: u32) -> Result<()> {
