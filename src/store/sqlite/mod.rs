@@ -7,7 +7,6 @@ mod external_writes;
 mod group;
 mod high_water;
 mod object_index;
-mod ownership;
 mod readers;
 mod recovery;
 mod reserve;

@@ -1,13 +1,15 @@
 //! The data folder: its format, its lock, its subfolders (`objects-layout.md`, "Data folder").
 
+mod ownership;
+
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use super::ownership::{refuse_links, require_own, unreadable};
 use super::schema;
 use crate::store::{Result, StoreError};
+use ownership::{refuse_links, require_own, unreadable};
 
 /// What `FORMAT` holds.
 const FORMAT: &str = "siteconf 2\n";
