@@ -4,24 +4,49 @@ use crate::base::name_error::NameError;
 use crate::repo;
 use crate::store::StoreError;
 
-/// The text of a 401 for a token or a session that does not count.
-pub const UNAUTHORIZED: &str = "401 Unauthorized";
-/// The text of a refused login: one for an unknown name, a wrong password and a disabled account.
-pub const WRONG_LOGIN: &str = "Invalid username or password";
+/// What the operator may know of a refusal, and its caller need not.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Refusal {
+    /// The name of the account that was refused, where it is known.
+    pub account: Option<String>,
+    /// Why, in a few words.
+    pub reason: &'static str,
+}
+
+impl Refusal {
+    /// A refusal of whoever it was.
+    pub fn new(reason: &'static str) -> Self {
+        Self {
+            account: None,
+            reason,
+        }
+    }
+
+    /// A refusal of the account of this name.
+    pub fn of(account: &str, reason: &'static str) -> Self {
+        Self {
+            account: Some(account.to_owned()),
+            reason,
+        }
+    }
+}
 
 /// A refusal or a failure of this layer.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The credential is missing, unknown, expired, or its account is disabled. Log in, or take
     /// another token.
-    #[error("{0}")]
-    Unauthenticated(&'static str),
+    #[error("401 Unauthorized")]
+    Unauthenticated(Refusal),
+    /// The name is unknown, the password wrong, or the account disabled: which, the text does not say.
+    #[error("Invalid username or password")]
+    WrongLogin(Refusal),
     /// The token is bound to another instance, or no instance was named (specification section 5.2).
     #[error("FINGERPRINT_MISMATCH")]
-    FingerprintMismatch,
+    FingerprintMismatch(Refusal),
     /// The caller is known and has not the right.
     #[error("403 Forbidden")]
-    Forbidden,
+    Forbidden(Refusal),
     /// There is no such project.
     #[error("404 Project Not Found")]
     NotFound,
@@ -49,6 +74,22 @@ pub enum Error {
 }
 
 impl Error {
+    /// Who was refused and why, where somebody was for want of a credential or a right.
+    pub fn refusal(&self) -> Option<&Refusal> {
+        match self {
+            Self::Unauthenticated(refusal)
+            | Self::WrongLogin(refusal)
+            | Self::FingerprintMismatch(refusal)
+            | Self::Forbidden(refusal) => Some(refusal),
+            _ => None,
+        }
+    }
+
+    /// The account of this name is logged in, and has no role for what it asks.
+    pub(super) fn no_role(account: &str) -> Self {
+        Self::Forbidden(Refusal::of(account, "no role allows it"))
+    }
+
     /// A value that breaks its rule.
     pub(super) fn invalid(reason: impl Into<String>) -> Self {
         Self::Invalid {

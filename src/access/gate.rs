@@ -7,7 +7,7 @@ use bytes::Bytes;
 
 use super::account::Account;
 use super::accounts::Accounts;
-use super::error::{Error, Result, WRONG_LOGIN};
+use super::error::{Error, Refusal, Result};
 use super::rights::grant::decide;
 use super::rights::permission::{Permissions, Right};
 use super::rights::virtual_path::VirtualPath;
@@ -76,21 +76,31 @@ impl Gate {
     /// time.
     ///
     /// # Errors
-    /// [`Error::Unauthenticated`], in the same time and with the same text, for an unknown name, a
-    /// wrong password and a disabled account.
+    /// [`Error::WrongLogin`], in the same time and with the same text, for an unknown name, a wrong
+    /// password and a disabled account.
     ///
     /// # Limits
     /// Takes 19 MiB and some 25 ms of a core: the caller bounds how many run at once.
     pub fn login(&self, name: &str, password: &str) -> Result<(Secret, Arc<Account>)> {
-        let known = match self.accounts.by_name(name) {
-            Ok(account) => Some(account),
-            Err(Error::NoSuchAccount { .. }) => None,
-            Err(failed) => return Err(failed),
-        };
+        let known = self.known_account(name)?;
         let matches = self.accounts.is_password(known.as_deref(), password);
-        match known.filter(|account| matches && account.enabled) {
+        let refused = |reason| Refusal::of(name, reason);
+        match known {
+            None => Err(Error::WrongLogin(Refusal::new("unknown account"))),
+            Some(_) if !matches => Err(Error::WrongLogin(refused("wrong password"))),
+            Some(account) if !account.enabled => {
+                Err(Error::WrongLogin(refused("disabled account")))
+            }
             Some(account) => Ok((self.sessions.open(&account)?, account)),
-            None => Err(Error::Unauthenticated(WRONG_LOGIN)),
+        }
+    }
+
+    /// The account of this name, if there is one.
+    pub fn known_account(&self, name: &str) -> Result<Option<Arc<Account>>> {
+        match self.accounts.by_name(name) {
+            Ok(account) => Ok(Some(account)),
+            Err(Error::NoSuchAccount { .. }) => Ok(None),
+            Err(failed) => Err(failed),
         }
     }
 
@@ -136,7 +146,7 @@ impl Gate {
         if !caller.account.may(needed, &project) {
             let path = VirtualPath::new(project.owner(), id);
             tracing::debug!(account = caller.account.number, %path, ?needed, "refused");
-            return Err(Error::Forbidden);
+            return Err(Error::no_role(&caller.account.name));
         }
         Ok(project)
     }
@@ -187,7 +197,7 @@ impl Gate {
         let account = &caller.account;
         let path = VirtualPath::new(account.number, id);
         if !decide(&account.grants(), &path, Permissions::WRITE) {
-            return Err(Error::Forbidden);
+            return Err(Error::no_role(&account.name));
         }
         Ok(self.projects.create_project(id, account.number)?)
     }

@@ -1,6 +1,6 @@
 //! The gate's side for tokens: who holds one, and a caller's own.
 
-use super::error::{Error, Result};
+use super::error::{Error, Refusal, Result};
 use super::gate::{Caller, Gate};
 use super::token::{NewToken, TokenChange, TokenView};
 use super::token_check::TokenHolder;
@@ -35,7 +35,10 @@ impl Gate {
         match find(&self.projects, selector)? {
             Some(project) if holder.may_read(&project) => Ok(project),
             None if holder.token.scope.may_learn_absence(selector) => Err(Error::NotFound),
-            _ => Err(Error::Forbidden),
+            _ => Err(Error::Forbidden(Refusal::of(
+                &holder.owner.name,
+                "the token or its owner's roles do not cover the project",
+            ))),
         }
     }
 

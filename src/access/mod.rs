@@ -27,7 +27,7 @@ mod tokens;
 pub use account::Account;
 pub use accounts::Accounts;
 pub use check::decode_record;
-pub use error::{Error, Result, UNAUTHORIZED, WRONG_LOGIN};
+pub use error::{Error, Refusal, Result};
 pub use gate::{Caller, Gate, Uploads};
 pub use rights::grant::{Grant, Pattern, decide};
 pub use rights::permission::{Permissions, Right};

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::account::Account;
 use super::accounts::Accounts;
-use super::error::{Error, Result, UNAUTHORIZED};
+use super::error::{Error, Refusal, Result};
 use super::keys;
 use super::records::Records;
 use super::session_records::{Session, SessionOfAccount, forget, sessions_of};
@@ -112,25 +112,31 @@ impl Sessions {
     /// [`Error::Unauthenticated`] when the session is unknown, has passed, or was ended by a logout, a
     /// change of the password or the disabling of the account.
     pub(super) fn account(&self, secret: &Secret) -> Result<Arc<Account>> {
-        let refused = Error::Unauthenticated(UNAUTHORIZED);
         let Some(kept) = self.kept(secret.digest())? else {
-            return Err(refused);
+            return Err(Error::Unauthenticated(Refusal::new("unknown session")));
         };
         let (session, now) = (&kept.value, self.clock.now());
         let account = self.accounts.by_number(session.account)?;
-        let account = account.filter(|a| a.enabled && a.generation == session.generation);
+        let counts = |account: &Account| {
+            account.enabled
+                && account.generation == session.generation
+                && !self.lifetimes.have_passed(session, now)
+        };
         match account {
-            Some(account) if !self.lifetimes.have_passed(session, now) => {
+            Some(account) if counts(&account) => {
                 self.touch(&kept, now);
                 Ok(account)
             }
             // It is removed so that a clock set back does not revive it.
-            _ => {
+            ended => {
                 let mut batch = Batch::with_reserve();
                 forget(session.account, session.digest, &mut batch);
                 self.records
                     .commit_if_possible(batch, "the end of a session");
-                Err(refused)
+                Err(Error::Unauthenticated(Refusal {
+                    account: ended.map(|account| account.name.clone()),
+                    reason: "ended session",
+                }))
             }
         }
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::account::Account;
-use super::error::{Error, Result, UNAUTHORIZED};
+use super::error::{Error, Refusal, Result};
 use super::keys;
 use super::rights::permission::Permissions;
 use super::token::{Token, TokenOfDigest, TokenView};
@@ -64,7 +64,7 @@ impl Tokens {
             let (kept, owner) = self.known(secret, now)?;
             let mut token = Arc::clone(&kept.value);
             let bound = if token.fingerprint_required {
-                bind(&token, key, instance)?
+                bind(&token, &owner, key, instance)?
             } else {
                 None
             };
@@ -92,17 +92,20 @@ impl Tokens {
 
     /// The token and its owner, if it counts.
     fn known(&self, secret: &Secret, now: Timestamp) -> Result<(Versioned<Token>, Arc<Account>)> {
-        let refused = || Error::Unauthenticated(UNAUTHORIZED);
+        let unknown = || Error::Unauthenticated(Refusal::new("unknown token"));
         let lead = self.records.get(&keys::token_digest(secret.digest()))?;
-        let lead: Arc<TokenOfDigest> = lead.ok_or_else(refused)?.value;
+        let lead: Arc<TokenOfDigest> = lead.ok_or_else(unknown)?.value;
         let kept = self.records.get(&keys::token(lead.account, lead.token))?;
-        let kept: Versioned<Token> = kept.ok_or_else(refused)?;
+        let kept: Versioned<Token> = kept.ok_or_else(unknown)?;
+        let owner = self.accounts.by_number(lead.account)?.ok_or_else(unknown)?;
+        let refused = |reason| Error::Unauthenticated(Refusal::of(&owner.name, reason));
         if kept.value.has_expired(now) {
             self.note_expired(&kept);
-            return Err(refused());
+            return Err(refused("expired token"));
         }
-        let owner = self.accounts.by_number(lead.account)?;
-        let owner = owner.filter(|owner| owner.enabled).ok_or_else(refused)?;
+        if !owner.enabled {
+            return Err(refused("disabled account"));
+        }
         Ok((kept, owner))
     }
 
@@ -121,9 +124,16 @@ impl Tokens {
 
 /// Compares the instance with the one that the token is bound to. Gives the instance's fingerprint
 /// when the token is bound to none: the caller binds it, durably.
-fn bind(token: &Token, key: &ServerKey, instance: Option<&[u8]>) -> Result<Option<Fingerprint>> {
+fn bind(
+    token: &Token,
+    owner: &Account,
+    key: &ServerKey,
+    instance: Option<&[u8]>,
+) -> Result<Option<Fingerprint>> {
+    let refused = |reason| Error::FingerprintMismatch(Refusal::of(&owner.name, reason));
     let instance = instance.filter(|id| is_instance_id(id));
-    let shown = key.fingerprint(token.number, instance.ok_or(Error::FingerprintMismatch)?);
+    let instance = instance.ok_or_else(|| refused("no X-Instance-Id beside a bound token"))?;
+    let shown = key.fingerprint(token.number, instance);
     let Some(bound) = &token.fingerprint else {
         return Ok(Some(shown));
     };
@@ -131,7 +141,7 @@ fn bind(token: &Token, key: &ServerKey, instance: Option<&[u8]>) -> Result<Optio
         return Ok(None);
     }
     tracing::warn!(token = token.number, "a token was used by another instance");
-    Err(Error::FingerprintMismatch)
+    Err(refused("the token is bound to another instance"))
 }
 
 fn change_of(kept: &Versioned<Token>, token: &Token) -> Batch {

@@ -73,7 +73,7 @@ impl Scope {
                 )));
             };
             if !account.may(Permissions::VIEW, &project) {
-                return Err(Error::Forbidden);
+                return Err(Error::no_role(&account.name));
             }
             let entry = Listed {
                 project: project.number(),

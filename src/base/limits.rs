@@ -162,14 +162,10 @@ pub const SHUTDOWN_S_DEFAULT: u64 = 30;
 /// more wait without one. Half of what the runtime has: a short answer that reads the disk takes a
 /// thread, too.
 pub const BLOCKING_AT_ONCE_MAX: usize = 256;
-/// Most connections at once; more wait in the backlog.
-pub const CONNECTIONS_MAX: usize = 10_000;
 /// Bytes of a refused body that are read and dropped so that the client sees the answer.
 pub const REFUSED_BODY_BYTES_MAX: usize = 256 << 10;
-/// Most logins being checked at once: each takes 19 MiB and 25 ms of a core.
-pub const LOGINS_AT_ONCE_MAX: usize = 2;
-/// Most logins waiting to be checked.
-pub const LOGINS_WAITING_MAX: usize = 64;
+/// Clients that failed last and are remembered, and those that logged in last.
+pub const FAILED_CLIENTS_KEPT: usize = 16_384;
 /// Bytes of a large blob read at once.
 pub const READ_CHUNK_BYTES: usize = 256 << 10;
 /// Bytes of a body on its way in that are hashed and written at once.

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
+use super::limits::GivenLimits;
 use crate::access::Role;
 use crate::http::Network;
 
@@ -127,6 +128,8 @@ pub(super) struct ServeFlags {
     /// Longest wait of a stop for what is in flight, in seconds [default: 30]
     #[arg(long, value_name = "SECONDS", env = "SITECONF_SHUTDOWN_S")]
     pub(super) shutdown_s: Option<u64>,
+    #[command(flatten)]
+    pub(super) limits: GivenLimits,
 }
 
 #[derive(Debug, Subcommand)]

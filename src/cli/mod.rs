@@ -8,6 +8,7 @@ mod args;
 mod debug;
 mod error;
 mod first_start;
+mod limits;
 mod log;
 mod opened;
 mod output;

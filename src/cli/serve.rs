@@ -144,6 +144,7 @@ fn http_settings(settings: &Settings) -> HttpSettings {
         trusted_proxies: settings.trusted_proxies.clone(),
         file_bytes_max: settings.file_bytes_max,
         archive_bytes_max: settings.archive_bytes_max,
+        limits: settings.limits,
     }
 }
 

@@ -10,10 +10,11 @@ use rustix::fs::OFlags;
 use serde::Deserialize;
 
 use super::args::{Common, ServeFlags};
+use super::limits::{self, GivenLimits};
 use super::{Error, Result};
 use crate::access::SessionLifetimes;
 use crate::base::limits::{ARCHIVE_BYTES_MAX_DEFAULT, FILE_BYTES_MAX_DEFAULT, SHUTDOWN_S_DEFAULT};
-use crate::http::Network;
+use crate::http::{Limits, Network};
 
 const DATA: &str = "./siteconf-data";
 const LISTEN: &str = "127.0.0.1:8080";
@@ -41,6 +42,8 @@ pub(super) struct Settings {
     pub(super) sessions: SessionLifetimes,
     /// How long a stop waits for what is in flight, in seconds.
     pub(super) shutdown_s: u64,
+    /// What clients may take of the service.
+    pub(super) limits: Limits,
     /// What is logged, if anything was said about it.
     pub(super) log: Option<String>,
 }
@@ -59,6 +62,8 @@ struct Written {
     session_absolute_s: Option<u64>,
     session_idle_s: Option<u64>,
     shutdown_s: Option<u64>,
+    #[serde(default)]
+    limits: GivenLimits,
     log: Option<String>,
 }
 
@@ -109,6 +114,7 @@ impl Settings {
                 .shutdown_s
                 .or(file.shutdown_s)
                 .unwrap_or(SHUTDOWN_S_DEFAULT),
+            limits: flags.limits.or(&file.limits),
             log: common.log.or(file.log),
         };
         settings.check()?;
@@ -126,6 +132,9 @@ impl Settings {
         }
         if self.sessions.absolute_s == 0 || self.sessions.idle_s == 0 {
             return refuse("session_absolute_s and session_idle_s must be at least 1");
+        }
+        if let Some(name) = limits::zero(&self.limits) {
+            return refuse(&format!("limits.{name} must be at least 1"));
         }
         Ok(())
     }
@@ -232,6 +241,7 @@ mod tests {
                     idle_s: 3600,
                 },
                 shutdown_s: 30,
+                limits: Limits::default(),
                 log: None,
             }
         );
@@ -243,7 +253,7 @@ mod tests {
             "data = \"/srv/a\"\nlisten = \"[::]:80\"\nexternal_url = \"https://conf.example/\"\n\
              root_mount = true\ntrusted_proxies = [\"10.0.0.0/8\", \"::1\"]\n\
              archive_bytes_max = 12\nfile_bytes_max = 10\nsession_absolute_s = 20\nsession_idle_s = 30\n\
-             shutdown_s = 40\nlog = \"debug\"\n",
+             shutdown_s = 40\nlog = \"debug\"\nlimits.connections_max = 7\n",
         );
         common.data = Some("/srv/b".into());
         let flags = ServeFlags {
@@ -265,6 +275,10 @@ mod tests {
                     idle_s: 30,
                 },
                 shutdown_s: 40,
+                limits: Limits {
+                    connections_max: 7,
+                    ..Limits::default()
+                },
                 log: Some("debug".into()),
             }
         );
@@ -341,5 +355,11 @@ mod tests {
             refusal("session_idle_s = 0"),
             "session_absolute_s and session_idle_s must be at least 1"
         );
+        assert_eq!(
+            refusal("limits.logins_at_once_max = 0"),
+            "limits.logins_at_once_max must be at least 1"
+        );
+        let unknown = refusal("[limits]\nlogins_max = 1");
+        assert!(unknown.contains("unknown field `logins_max`"), "{unknown}");
     }
 }

@@ -1,8 +1,6 @@
 //! The one way from the network's tasks to work that blocks: SQLite, files, password hashing.
 
-use std::sync::Arc;
-
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 
 use super::error::Error;
@@ -39,31 +37,6 @@ pub(in crate::http) async fn in_place<T>(threads: &Semaphore, work: impl FnOnce(
     may_block(work)
 }
 
-/// Places for work that is heavy: a few run at once, a few more wait, and no thread waits with them.
-#[derive(Debug)]
-pub(in crate::http) struct Places {
-    all: Arc<Semaphore>,
-    running: Arc<Semaphore>,
-}
-
-impl Places {
-    /// Room for this many at once, and for this many that wait.
-    pub(in crate::http) fn new(at_once: usize, waiting: usize) -> Self {
-        Self {
-            all: Arc::new(Semaphore::new(at_once + waiting)),
-            running: Arc::new(Semaphore::new(at_once)),
-        }
-    }
-
-    /// Waits for a place, which is free again when what is given is dropped: the work keeps it, because
-    /// it goes on when its client leaves. `None` when enough wait already.
-    pub(in crate::http) async fn enter(&self) -> Option<[OwnedSemaphorePermit; 2]> {
-        let place = Arc::clone(&self.all).try_acquire_owned().ok()?;
-        let running = Arc::clone(&self.running).acquire_owned().await;
-        Some([place, running.expect("the semaphore is never closed")])
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::pin::{Pin, pin};
@@ -73,18 +46,6 @@ mod tests {
 
     fn poll_once<F: Future>(future: Pin<&mut F>) -> Poll<F::Output> {
         future.poll(&mut Context::from_waker(Waker::noop()))
-    }
-
-    #[tokio::test]
-    async fn one_too_many_is_sent_away_and_who_waits_comes_in() {
-        let places = Places::new(1, 1);
-        let first = places.enter().await.unwrap();
-        let mut waiting = pin!(places.enter());
-        assert!(poll_once(waiting.as_mut()).is_pending());
-        assert!(places.enter().await.is_none());
-        drop(first);
-        assert!(waiting.await.is_some());
-        assert!(places.enter().await.is_some());
     }
 
     #[tokio::test]

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use hyper::{Method, StatusCode};
 
 use crate::access;
+use crate::access::Refusal;
 use crate::repo;
 use crate::repo::{Missing, StoreError};
 
@@ -85,9 +86,14 @@ pub(super) enum Error {
     /// The body is in a transfer coding other than `chunked`.
     #[error("unknown transfer coding")]
     TransferCoding,
-    /// Enough logins are being checked, and enough wait.
-    #[error("Too many logins at once, try again in a moment")]
-    TooManyLogins,
+    /// A client asked too often, or for too much at once.
+    #[error("{}; try again in {retry_after_s} s", refusal.reason)]
+    TooMany {
+        /// Whose account it was, and of what it was too much.
+        refusal: Refusal,
+        /// When it is worth another try.
+        retry_after_s: u64,
+    },
     /// A handler panicked.
     #[error("the handler panicked")]
     Crashed,
@@ -115,7 +121,30 @@ impl Error {
 
     /// No credential was shown, or one that is not in its form.
     pub(super) fn no_credential() -> Self {
-        Self::Access(access::Error::Unauthenticated(access::UNAUTHORIZED))
+        let refusal = Refusal::new("no credential, or one that is not in its form");
+        Self::Access(access::Error::Unauthenticated(refusal))
+    }
+
+    /// Who was refused and why, where somebody was for want of a credential or a right, or because it
+    /// was too much.
+    pub(super) fn refusal(&self) -> Option<Refusal> {
+        match self {
+            Self::CrossSite => Some(Refusal::new("a request of another site")),
+            Self::TooMany { refusal, .. } => Some(refusal.clone()),
+            Self::Access(refused) => refused.refusal().cloned(),
+            _ => None,
+        }
+    }
+
+    /// Seconds after which it is worth another try, where another try may do.
+    pub(super) fn retry_after_s(&self) -> Option<u64> {
+        match self {
+            Self::TooMany { retry_after_s, .. } => Some(*retry_after_s),
+            // By then somebody may have restarted the service.
+            other if other.is_lasting() => Some(60),
+            other if other.status() == StatusCode::SERVICE_UNAVAILABLE => Some(1),
+            _ => None,
+        }
     }
 
     /// The route has only these methods.
@@ -150,7 +179,7 @@ impl Error {
             Self::Expectation => StatusCode::EXPECTATION_FAILED,
             Self::HeaderLines => StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
             Self::UnknownMethod | Self::TransferCoding => StatusCode::NOT_IMPLEMENTED,
-            Self::TooManyLogins => StatusCode::TOO_MANY_REQUESTS,
+            Self::TooMany { .. } => StatusCode::TOO_MANY_REQUESTS,
             Self::Crashed => StatusCode::INTERNAL_SERVER_ERROR,
             Self::Access(error) => of_access(error),
             Self::Repo(error) => of_repo(error),
@@ -186,11 +215,10 @@ impl Error {
             Self::Expectation => "only \"Expect: 100-continue\" is understood".into(),
             Self::UnknownMethod => "this method is not implemented".into(),
             Self::TransferCoding => "only the transfer coding \"chunked\" is implemented".into(),
-            Self::Access(access::Error::Unauthenticated(text)) => match (flavor, *text) {
-                (ApiFlavor::Admin, access::UNAUTHORIZED) => "Not logged in".into(),
-                (_, text) => text.into(),
-            },
-            Self::Access(access::Error::Forbidden) => {
+            Self::Access(access::Error::Unauthenticated(_)) => {
+                either("401 Unauthorized", "Not logged in")
+            }
+            Self::Access(access::Error::Forbidden(_)) => {
                 either("403 Forbidden", "your roles do not allow this")
             }
             Self::Access(access::Error::NotFound) => missing(flavor, Missing::Project).into(),
@@ -236,10 +264,10 @@ pub(super) fn allow(methods: &[Method]) -> String {
 
 fn of_access(error: &access::Error) -> StatusCode {
     match error {
-        access::Error::Unauthenticated(_) | access::Error::FingerprintMismatch => {
-            StatusCode::UNAUTHORIZED
-        }
-        access::Error::Forbidden => StatusCode::FORBIDDEN,
+        access::Error::Unauthenticated(_)
+        | access::Error::WrongLogin(_)
+        | access::Error::FingerprintMismatch(_) => StatusCode::UNAUTHORIZED,
+        access::Error::Forbidden(_) => StatusCode::FORBIDDEN,
         access::Error::NotFound
         | access::Error::NoSuchToken
         | access::Error::NoSuchAccount { .. } => StatusCode::NOT_FOUND,
@@ -321,19 +349,19 @@ mod tests {
                 "Not logged in",
             ),
             (
-                gate(access::Error::Unauthenticated(access::WRONG_LOGIN)),
+                gate(access::Error::WrongLogin(Refusal::default())),
                 401,
                 "Invalid username or password",
                 "Invalid username or password",
             ),
             (
-                gate(access::Error::FingerprintMismatch),
+                gate(access::Error::FingerprintMismatch(Refusal::default())),
                 401,
                 "FINGERPRINT_MISMATCH",
                 "FINGERPRINT_MISMATCH",
             ),
             (
-                gate(access::Error::Forbidden),
+                gate(access::Error::Forbidden(Refusal::default())),
                 403,
                 "403 Forbidden",
                 "your roles do not allow this",
@@ -345,10 +373,13 @@ mod tests {
                 "Project not found",
             ),
             (
-                Error::TooManyLogins,
+                Error::TooMany {
+                    refusal: Refusal::new("too many logins at once"),
+                    retry_after_s: 2,
+                },
                 429,
-                "Too many logins at once, try again in a moment",
-                "Too many logins at once, try again in a moment",
+                "too many logins at once; try again in 2 s",
+                "too many logins at once; try again in 2 s",
             ),
         ]);
     }

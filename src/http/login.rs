@@ -10,6 +10,7 @@ use hyper::StatusCode;
 use hyper::header::SET_COOKIE;
 use serde::{Deserialize, Serialize};
 
+use super::admission::network::ClientNetwork;
 use super::blocking;
 use super::error::Error;
 use super::reply::Reply;
@@ -18,9 +19,15 @@ use super::request::context::RequestContext;
 use super::request::query::Query;
 use super::request::{cross_site, json_body};
 use super::route::user::Route;
-use crate::access::Account;
+use crate::access;
+use crate::access::{Account, Refusal};
 use crate::base::limits::JSON_BYTES_MAX;
+use crate::base::may_block;
 
+/// Why a login waits that is not wrong yet.
+const BUSY: &str = "too many logins at once";
+/// Why a login waits that may be one guess of many.
+const GUESSING: &str = "too many wrong logins";
 /// The type of a form's body.
 const FORM: &str = "application/x-www-form-urlencoded";
 
@@ -52,11 +59,15 @@ pub(in crate::http) async fn respond(
     match route {
         Route::Login => {
             let credentials = credentials(&context, body).await?;
-            let place = context.service.logins.enter().await;
-            let place = place.ok_or(Error::TooManyLogins)?;
+            check_failures(&context, &credentials)?;
+            let client = ClientNetwork::of(context.client);
+            let place = context.service.logins.enter(client).await;
+            let place = place.ok_or_else(|| too_many(&context, &credentials, BUSY, 1))?;
+            // Those who waited beside this one may have failed meanwhile.
+            check_failures(&context, &credentials)?;
             blocking::run(move || {
                 let _place = place;
-                login(&context, &credentials)
+                login(&context, &credentials, client)
             })
             .await
         }
@@ -91,9 +102,49 @@ async fn credentials(
     })
 }
 
-fn login(context: &RequestContext, credentials: &Credentials) -> Result<Reply, Error> {
-    let gate = context.gate();
-    let (secret, account) = gate.login(&credentials.username, &credentials.password)?;
+/// Refuses who failed too often lately, before a password is looked at.
+fn check_failures(context: &RequestContext, credentials: &Credentials) -> Result<(), Error> {
+    let client = ClientNetwork::of(context.client);
+    let logins = &context.service.logins;
+    let now = context.service.clock.now();
+    match logins.wait_s(&credentials.username, client, now) {
+        Some(wait_s) => Err(too_many(context, credentials, GUESSING, wait_s)),
+        None => Ok(()),
+    }
+}
+
+/// A refusal that the log can tell of. Only the name of an account that exists is told there: what a
+/// person typed for a name may be a password.
+fn too_many(
+    context: &RequestContext,
+    credentials: &Credentials,
+    reason: &'static str,
+    retry_after_s: u64,
+) -> Error {
+    let account = may_block(|| context.gate().known_account(&credentials.username));
+    let account = account.ok().flatten();
+    Error::TooMany {
+        refusal: Refusal {
+            account: account.map(|account| account.name().to_owned()),
+            reason,
+        },
+        retry_after_s,
+    }
+}
+
+fn login(
+    context: &RequestContext,
+    credentials: &Credentials,
+    client: ClientNetwork,
+) -> Result<Reply, Error> {
+    let (gate, logins) = (context.gate(), &context.service.logins);
+    let Credentials { username, password } = credentials;
+    let (secret, account) = gate.login(username, password).inspect_err(|refused| {
+        if let access::Error::WrongLogin(_) = refused {
+            logins.failed(username, client, context.service.clock.now());
+        }
+    })?;
+    logins.succeeded(username, client);
     // The session that the browser had before is of no more use to anybody honest.
     if let Some(old) = context.service.cookie.read(context.headers()) {
         gate.logout(&old)?;

@@ -29,7 +29,7 @@
 //!
 //! # Where things are decided
 //! The status and text of an error in `error`, its answer in `reply/of_error`; limits in
-//! [`crate::base::limits`]; the shape of GitLab's objects in `shape`. A further route is one variant and
+//! [`crate::base::limits`], those of one client in [`Limits`] and `admission`; the shape of GitLab's objects in `shape`. A further route is one variant and
 //! one line in its table in `route`, one function among its API's handlers, and an operation in the
 //! document.
 //!
@@ -40,6 +40,7 @@
 #![doc = include_str!("contract.md")]
 
 mod admin;
+mod admission;
 mod archive;
 mod blocking;
 mod error;
@@ -57,5 +58,5 @@ mod settings;
 mod shape;
 mod wire;
 
-pub use settings::{HttpSettings, Network, NetworkError};
+pub use settings::{HttpSettings, Limits, Network, NetworkError};
 pub use wire::listener::Server;

@@ -1,6 +1,7 @@
 //! A request from top to bottom: limits, route, the API that answers, reply, log.
 
 use std::convert::Infallible;
+use std::net::IpAddr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,10 +16,9 @@ use hyper::{Method, Request, Response, StatusCode};
 use super::error::{self, ApiFlavor, Error};
 use super::reply::of_error::of_error;
 use super::reply::{Reply, ReplyBody};
-use super::request::base_url::Peer;
 use super::request::body::RequestBody;
+use super::request::client::Peer;
 use super::request::context::RequestContext;
-use super::request::id::RequestId;
 use super::request::query::Query;
 use super::request::{head_rules, path};
 use super::route::{self, Mount, Target};
@@ -38,28 +38,29 @@ pub(in crate::http) async fn handle(
     let (head, incoming) = request.into_parts();
     let mut body = RequestBody::new(incoming, &head);
     let (method, uri) = (head.method.clone(), head.uri.clone());
-    let reply = respond(service, head, peer, &mut body, id).await;
-    let close = body.drain().await;
-    unread.fetch_or(close, Ordering::Relaxed);
-    log::request(id, &method, &uri, reply.status, reply.body_bytes(), started);
-    let close = close || method == Method::CONNECT;
-    Ok(reply.into_response(id, method == Method::HEAD, close))
-}
-
-/// Makes an answer, or one out of the error that prevents it.
-async fn respond(
-    service: Arc<Service>,
-    head: Parts,
-    peer: Peer,
-    body: &mut RequestBody,
-    id: RequestId,
-) -> Reply {
+    let client = peer.client(&head.headers, &service.settings);
     let mut flavor = ApiFlavor::Admin;
-    let outcome = dispatch(service, head, peer, body, &mut flavor);
-    catch_panic(outcome).await.unwrap_or_else(|error| {
+    let outcome = dispatch(service, head, peer, client, &mut body, &mut flavor);
+    let outcome = catch_panic(outcome).await;
+    let refusal = outcome.as_ref().err().and_then(Error::refusal);
+    let reply = outcome.unwrap_or_else(|error| {
         log::failure(id, &error);
         of_error(&error, flavor)
-    })
+    });
+    let close = body.drain().await;
+    unread.fetch_or(close, Ordering::Relaxed);
+    log::request(&log::Line {
+        id,
+        client,
+        method: &method,
+        uri: &uri,
+        status: reply.status,
+        bytes: reply.body_bytes(),
+        refusal,
+        started,
+    });
+    let close = close || method == Method::CONNECT;
+    Ok(reply.into_response(id, method == Method::HEAD, close))
 }
 
 /// Limits, route, and the API that answers. `flavor` is set as soon as it is known whose words an
@@ -68,6 +69,7 @@ async fn dispatch(
     service: Arc<Service>,
     head: Parts,
     peer: Peer,
+    client: IpAddr,
     body: &mut RequestBody,
     flavor: &mut ApiFlavor,
 ) -> Result<Reply, Error> {
@@ -91,6 +93,7 @@ async fn dispatch(
         head,
         query,
         peer,
+        client,
     };
     match target {
         Target::Read(route) => read::respond(context, route, body).await,

@@ -4,14 +4,15 @@ use std::sync::Arc;
 
 use tokio::sync::Semaphore;
 
-use super::blocking::Places;
+use super::admission::failures::Failures;
+use super::admission::logins::Logins;
 use super::reply::cache::RenderedCache;
 use super::request::cookie::SessionCookie;
 use super::request::id::RequestIds;
 use super::settings::HttpSettings;
 use crate::access::Gate;
 use crate::base::clock::Clock;
-use crate::base::limits::{BLOCKING_AT_ONCE_MAX, LOGINS_AT_ONCE_MAX, LOGINS_WAITING_MAX};
+use crate::base::limits::BLOCKING_AT_ONCE_MAX;
 
 /// What all requests share.
 #[derive(Debug)]
@@ -20,7 +21,9 @@ pub(in crate::http) struct Service {
     pub(in crate::http) clock: Arc<dyn Clock>,
     pub(in crate::http) settings: HttpSettings,
     pub(in crate::http) cookie: SessionCookie,
-    pub(in crate::http) logins: Places,
+    pub(in crate::http) logins: Logins,
+    /// By client: requests with a token that does not count.
+    pub(in crate::http) wrong_tokens: Failures,
     /// Room for requests that hold a thread.
     pub(in crate::http) threads: Semaphore,
     pub(in crate::http) ids: RequestIds,
@@ -34,7 +37,8 @@ impl Service {
         Self {
             cookie: SessionCookie::new(external_url.is_some_and(|url| url.starts_with("https://"))),
             threads: Semaphore::new(BLOCKING_AT_ONCE_MAX),
-            logins: Places::new(LOGINS_AT_ONCE_MAX, LOGINS_WAITING_MAX),
+            logins: Logins::new(&settings.limits),
+            wrong_tokens: Failures::per_minute(settings.limits.wrong_tokens_minute_address_max),
             ids: RequestIds::new(),
             rendered: RenderedCache::new(),
             gate,

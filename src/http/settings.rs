@@ -21,6 +21,52 @@ pub struct HttpSettings {
     pub file_bytes_max: u64,
     /// Largest sum of the files of an archive, in bytes.
     pub archive_bytes_max: u64,
+    /// What clients may take of the service.
+    pub limits: Limits,
+}
+
+impl HttpSettings {
+    /// True for the address of a proxy that is believed.
+    pub(in crate::http) fn trusts(&self, address: IpAddr) -> bool {
+        let mut trusted = self.trusted_proxies.iter();
+        trusted.any(|network| network.contains(address))
+    }
+}
+
+/// What clients may take of the service. A client is an IPv4 address or a /64 of IPv6.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Most connections at once; more wait in the backlog.
+    pub connections_max: u64,
+    /// Passwords checked at once: each takes 19 MiB and some 25 ms of a core.
+    pub logins_at_once_max: u64,
+    /// Logins that wait for that.
+    pub logins_waiting_max: u64,
+    /// Logins of one client that are checked or wait.
+    pub logins_waiting_address_max: u64,
+    /// Wrong logins a minute of one client with one account; 0 is no limit, as for the next three.
+    pub wrong_logins_minute_max: u64,
+    /// Wrong logins a minute of one client.
+    pub wrong_logins_minute_address_max: u64,
+    /// Wrong logins a minute with one account.
+    pub wrong_logins_minute_account_max: u64,
+    /// Requests a minute of one client with tokens that do not count.
+    pub wrong_tokens_minute_address_max: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            connections_max: 10_000,
+            logins_at_once_max: 2,
+            logins_waiting_max: 64,
+            logins_waiting_address_max: 16,
+            wrong_logins_minute_max: 5,
+            wrong_logins_minute_address_max: 10,
+            wrong_logins_minute_account_max: 60,
+            wrong_tokens_minute_address_max: 300,
+        }
+    }
 }
 
 impl Default for HttpSettings {
@@ -31,6 +77,7 @@ impl Default for HttpSettings {
             trusted_proxies: Vec::new(),
             file_bytes_max: FILE_BYTES_MAX_DEFAULT,
             archive_bytes_max: ARCHIVE_BYTES_MAX_DEFAULT,
+            limits: Limits::default(),
         }
     }
 }

@@ -120,11 +120,11 @@ fn the_gate_opens_what_the_table_says_and_a_token_reads_no_more_than_its_owner()
         let opened = world.gate.open(&me, &id(repo_id));
         match &opened {
             Ok(opened) => assert_eq!(opened.number(), project.number(), "{what}"),
-            Err(refused) => assert!(matches!(refused, Error::Forbidden), "{what}: {refused}"),
+            Err(refused) => assert!(matches!(refused, Error::Forbidden(_)), "{what}: {refused}"),
         }
         let may_change = |action| match world.gate.open_to_change(&me, &id(repo_id), action) {
             Ok(writer) => writer.number() == project.number(),
-            Err(Error::Forbidden) => false,
+            Err(Error::Forbidden(_)) => false,
             Err(failed) => panic!("{what}: {failed}"),
         };
         let reads = opened.is_ok();
@@ -149,7 +149,7 @@ fn the_gate_opens_what_the_table_says_and_a_token_reads_no_more_than_its_owner()
                 let holder = world.gate.token(&secret, None).unwrap();
                 assert_eq!(world.told(&holder, &by_id(repo_id)), *repo_id);
             }
-            Err(Error::Forbidden) => assert!(!reads, "{what}"),
+            Err(Error::Forbidden(_)) => assert!(!reads, "{what}"),
             Err(failed) => panic!("{what}: {failed}"),
         }
     }
@@ -184,7 +184,7 @@ fn a_project_belongs_to_who_makes_it_and_public_ones_need_the_editor() {
     assert_eq!(world.gate.owner_name(&made).unwrap(), "auditor");
     for refused in [&user, &auditor] {
         let made = world.gate.create_project(refused, &id("public/a.erp"));
-        assert!(matches!(made, Err(Error::Forbidden)), "{made:?}");
+        assert!(matches!(made, Err(Error::Forbidden(_))), "{made:?}");
     }
     for (allowed, name) in [(&editor, "public/a.erp"), (&root, "public/b.erp")] {
         let made = world.gate.create_project(allowed, &id(name)).unwrap();

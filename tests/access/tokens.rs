@@ -94,7 +94,7 @@ fn what_breaks_a_rule_is_refused_and_makes_nothing() {
         assert!(is_invalid(&made), "{repos:?}: {made:?}");
     }
     let made = world.make_token(&eve, &["acme.erp", "theirs.erp"]);
-    assert!(matches!(made, Err(Error::Forbidden)), "{made:?}");
+    assert!(matches!(made, Err(Error::Forbidden(_))), "{made:?}");
     assert_eq!(world.gate.tokens(&eve).unwrap(), []);
     assert_eq!(
         refusal(world.make_token(&eve, &["absent.erp"])),
@@ -206,7 +206,7 @@ fn a_change_touches_only_what_it_names() {
     assert!(is_invalid(&change(repos(&["absent.erp"]))));
     assert!(matches!(
         change(repos(&["theirs.erp"])),
-        Err(Error::Forbidden)
+        Err(Error::Forbidden(_))
     ));
     let nameless = TokenChange {
         name: Some(String::new()),

@@ -44,6 +44,7 @@ mod revisions;
 mod roles;
 mod rollback;
 mod sessions;
+mod throttle;
 mod token_access;
 mod tokens;
 mod transport_bodies;

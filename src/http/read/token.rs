@@ -4,8 +4,9 @@ use hyper::HeaderMap;
 use hyper::header::{AUTHORIZATION, HeaderName, HeaderValue};
 
 use crate::access;
-use crate::access::TokenHolder;
+use crate::access::{Refusal, TokenHolder};
 use crate::base::secret::Secret;
+use crate::http::admission::network::ClientNetwork;
 use crate::http::error::Error;
 use crate::http::request::context::RequestContext;
 
@@ -20,10 +21,33 @@ pub(super) fn holder(context: &RequestContext) -> Result<TokenHolder, Error> {
     let headers = context.headers();
     let token = shown(headers).ok_or_else(Error::no_credential)?;
     let instance_id = headers.get(INSTANCE_ID).map(HeaderValue::as_bytes);
-    match context.gate().token(&token, instance_id) {
-        // What is no instance id is not the one that the token is bound to.
-        Err(access::Error::Invalid { .. }) => Err(access::Error::FingerprintMismatch.into()),
-        other => Ok(other?),
+    let holder = context.gate().token(&token, instance_id);
+    holder.map_err(|refused| count(context, refused))
+}
+
+/// Counts a token that does not count, and says so to who shows too many. Only who is refused anyway is
+/// counted: one bad client does not keep out those that share its address.
+fn count(context: &RequestContext, refused: access::Error) -> Error {
+    let (access::Error::Unauthenticated(refusal) | access::Error::FingerprintMismatch(refusal)) =
+        &refused
+    else {
+        return refused.into();
+    };
+    let (client, now) = (
+        ClientNetwork::of(context.client),
+        context.service.clock.now(),
+    );
+    let wrong_tokens = &context.service.wrong_tokens;
+    let Some(retry_after_s) = wrong_tokens.wait_s(&client, now) else {
+        wrong_tokens.add(&client, now);
+        return refused.into();
+    };
+    Error::TooMany {
+        refusal: Refusal {
+            account: refusal.account.clone(),
+            reason: "too many requests with tokens that do not count",
+        },
+        retry_after_s,
     }
 }
 

@@ -9,11 +9,6 @@ use super::Reply;
 use crate::http::error::{ApiFlavor, Error};
 use crate::repo;
 
-/// Seconds after which a client may try again what was refused for want of room.
-const RETRY_AFTER_S: &str = "1";
-/// Seconds after which somebody may have restarted the service.
-const RETRY_AFTER_RESTART_S: &str = "60";
-
 /// The body of every error.
 #[derive(Debug, serde::Serialize)]
 struct Message<'a> {
@@ -40,15 +35,10 @@ pub(in crate::http) fn of_error(error: &Error, flavor: ApiFlavor) -> Reply {
         }
         _ => {}
     }
+    if let Some(seconds) = error.retry_after_s() {
+        reply = reply.with(RETRY_AFTER, seconds.into());
+    }
     match status {
-        StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE => {
-            let seconds = if error.is_lasting() {
-                RETRY_AFTER_RESTART_S
-            } else {
-                RETRY_AFTER_S
-            };
-            reply.with(RETRY_AFTER, HeaderValue::from_static(seconds))
-        }
         StatusCode::UNAUTHORIZED if flavor == ApiFlavor::Read => {
             reply.with(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"))
         }

@@ -1,38 +1,16 @@
 //! The address under which a client knows the service: configured, told by a trusted proxy, or the
 //! `Host` it sent (contract section 5).
 
-use std::net::IpAddr;
-
 use hyper::HeaderMap;
 use hyper::header::{FORWARDED, HOST, HeaderName};
 
+use super::client::Peer;
 use super::head_rules::is_host;
 use crate::http::settings::HttpSettings;
 
 const X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
 const X_FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
 const X_FORWARDED_PREFIX: HeaderName = HeaderName::from_static("x-forwarded-prefix");
-
-/// Who is at the other end of a connection.
-#[derive(Clone, Copy, Debug)]
-pub(in crate::http) struct Peer {
-    trusted: bool,
-}
-
-impl Peer {
-    /// Whoever has this address.
-    pub(in crate::http) fn new(address: IpAddr, settings: &HttpSettings) -> Self {
-        let mut trusted = settings.trusted_proxies.iter();
-        Self {
-            trusted: trusted.any(|network| network.contains(address)),
-        }
-    }
-
-    /// True if it is believed what it tells of another's request.
-    pub(in crate::http) fn is_trusted(self) -> bool {
-        self.trusted
-    }
-}
 
 /// The scheme and authority of the service for this request, and a prefix if a proxy puts one before
 /// the path; without a slash at its end.

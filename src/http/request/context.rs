@@ -1,12 +1,14 @@
 //! A routed request, as handlers see it.
 
 use std::fmt::Write as _;
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use hyper::HeaderMap;
 use hyper::http::request::Parts;
 
-use super::base_url::{self, Peer};
+use super::base_url;
+use super::client::Peer;
 use super::query::Query;
 use crate::access::Gate;
 use crate::http::service::Service;
@@ -18,8 +20,10 @@ pub(in crate::http) struct RequestContext {
     pub(in crate::http) service: Arc<Service>,
     pub(in crate::http) head: Parts,
     pub(in crate::http) query: Query,
-    /// Who sent it.
+    /// Who is at the other end of the connection.
     pub(in crate::http) peer: Peer,
+    /// The address of who sent it.
+    pub(in crate::http) client: IpAddr,
 }
 
 impl RequestContext {

@@ -2,6 +2,7 @@
 
 pub(in crate::http) mod base_url;
 pub(in crate::http) mod body;
+pub(in crate::http) mod client;
 pub(in crate::http) mod conditions;
 pub(in crate::http) mod context;
 pub(in crate::http) mod cookie;

@@ -18,7 +18,7 @@ use tokio::time::{Instant, sleep};
 use super::client_stream::ClientStream;
 use crate::base::limits::{HEAD_WAIT_S_MAX, REFUSED_BODY_BYTES_MAX, REQUEST_HEAD_BYTES_MAX};
 use crate::http::pipeline::handle;
-use crate::http::request::base_url::Peer;
+use crate::http::request::client::Peer;
 use crate::http::service::Service;
 
 /// How long a connection stays after a refused upload.

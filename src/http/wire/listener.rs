@@ -12,7 +12,7 @@ use tokio::time::sleep;
 use super::connection;
 use crate::access::Gate;
 use crate::base::clock::Clock;
-use crate::base::limits::CONNECTIONS_MAX;
+use crate::http::admission::places;
 use crate::http::service::Service;
 use crate::http::settings::HttpSettings;
 
@@ -37,10 +37,10 @@ impl Server {
     /// answered.
     ///
     /// # Limits
-    /// At most 10,000 connections; more wait in the listener's backlog. How long the end may take is for
-    /// the caller to bound.
+    /// At most [`Limits::connections_max`](crate::http::Limits) connections; more wait in the listener's
+    /// backlog. How long the end may take is for the caller to bound.
     pub async fn run(self, listener: TcpListener, shutdown: impl Future<Output = ()>) {
-        let room = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+        let room = Arc::new(places(self.service.settings.limits.connections_max));
         let (stop, stopping) = watch::channel(false);
         let mut connections = JoinSet::new();
         let mut shutdown = std::pin::pin!(shutdown);

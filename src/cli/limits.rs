@@ -1,0 +1,85 @@
+//! The settings of [`Limits`]: each a flag, a variable and a name in the file's table `limits`.
+
+use clap::Args;
+use serde::Deserialize;
+
+use crate::http::Limits;
+
+/// Declares the limits that may be given: name, variable, and what `--help` says.
+macro_rules! given_limits {
+    ($($(#[doc = $text:literal])+ $name:ident, $variable:literal;)+) => {
+        /// The limits that somebody gave.
+        #[derive(Clone, Debug, Default, Args, Deserialize)]
+        #[serde(default, deny_unknown_fields)]
+        pub(super) struct GivenLimits {
+            $(
+                $(#[doc = $text])+
+                #[arg(long, value_name = "N", env = $variable)]
+                $name: Option<u64>,
+            )+
+        }
+
+        impl GivenLimits {
+            /// These, then those, then the defaults.
+            pub(super) fn or(&self, others: &Self) -> Limits {
+                let usual = Limits::default();
+                Limits {
+                    $($name: self.$name.or(others.$name).unwrap_or(usual.$name),)+
+                }
+            }
+        }
+
+        #[cfg(test)]
+        const LIMITS: &[(&str, &[&str], fn(&Limits) -> u64)] =
+            &[$((stringify!($name), &[$($text),+], |limits| limits.$name),)+];
+    };
+}
+
+given_limits! {
+    /// Most connections at once; more wait [default: 10000]
+    connections_max, "SITECONF_CONNECTIONS_MAX";
+    /// Passwords checked at once; each takes 19 MiB [default: 2]
+    logins_at_once_max, "SITECONF_LOGINS_AT_ONCE_MAX";
+    /// Logins that wait for that [default: 64]
+    logins_waiting_max, "SITECONF_LOGINS_WAITING_MAX";
+    /// Logins of one address that are checked or wait [default: 16]
+    logins_waiting_address_max, "SITECONF_LOGINS_WAITING_ADDRESS_MAX";
+    /// Wrong logins a minute from one address to one account; 0 for no limit [default: 5]
+    wrong_logins_minute_max, "SITECONF_WRONG_LOGINS_MINUTE_MAX";
+    /// Wrong logins a minute from one address; 0 for no limit [default: 10]
+    wrong_logins_minute_address_max, "SITECONF_WRONG_LOGINS_MINUTE_ADDRESS_MAX";
+    /// Wrong logins a minute to one account; 0 for no limit [default: 60]
+    wrong_logins_minute_account_max, "SITECONF_WRONG_LOGINS_MINUTE_ACCOUNT_MAX";
+    /// Requests a minute from one address with tokens that do not count; 0 for no limit
+    /// [default: 300]
+    wrong_tokens_minute_address_max, "SITECONF_WRONG_TOKENS_MINUTE_ADDRESS_MAX";
+}
+
+/// The first limit that must not be 0 and is.
+pub(super) fn zero(limits: &Limits) -> Option<&'static str> {
+    [
+        ("connections_max", limits.connections_max),
+        ("logins_at_once_max", limits.logins_at_once_max),
+        (
+            "logins_waiting_address_max",
+            limits.logins_waiting_address_max,
+        ),
+    ]
+    .into_iter()
+    .find_map(|(name, value)| (value == 0).then_some(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_limit_says_its_default() {
+        let usual = Limits::default();
+        for (name, text, value) in LIMITS {
+            let said = text.concat();
+            let default = format!("[default: {}]", value(&usual));
+            assert!(said.ends_with(&default), "{name}: {said}");
+        }
+    }
+}

@@ -1,0 +1,18 @@
+//! Who is let in: how much of the service one client may take, and when somebody who failed too often
+//! may try again.
+//!
+//! What is bounded here is bounded twice: in all, and for each who asks. Nothing of it costs a request
+//! that is answered from memory anything.
+
+use tokio::sync::Semaphore;
+
+pub(in crate::http) mod failures;
+pub(in crate::http) mod logins;
+pub(in crate::http) mod network;
+pub(in crate::http) mod quota;
+
+/// A semaphore with as many places as a setting says.
+pub(in crate::http) fn places(most: u64) -> Semaphore {
+    let most = usize::try_from(most).unwrap_or(usize::MAX);
+    Semaphore::new(most.min(Semaphore::MAX_PERMITS))
+}

@@ -1,0 +1,110 @@
+//! So much in all, so much for each.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Something that there is a bounded amount of, and of which each holder has a bounded share at most.
+#[derive(Debug)]
+pub(in crate::http) struct Quota<H: Eq + Hash> {
+    all_max: u64,
+    each_max: u64,
+    taken: Mutex<Taken<H>>,
+}
+
+#[derive(Debug)]
+struct Taken<H> {
+    all: u64,
+    /// Only of who holds something, so it is no larger than what there is.
+    each: HashMap<H, u64>,
+}
+
+impl<H: Copy + Eq + Hash> Quota<H> {
+    /// So much in all, and so much for each.
+    pub(in crate::http) fn new(all_max: u64, each_max: u64) -> Arc<Self> {
+        let taken = Taken {
+            all: 0,
+            each: HashMap::new(),
+        };
+        Arc::new(Self {
+            all_max,
+            each_max,
+            taken: Mutex::new(taken),
+        })
+    }
+
+    /// Takes so much for a holder, who gives it back by dropping the share. `None` when there is not
+    /// that much left for the holder, or in all.
+    pub(in crate::http) fn take(self: &Arc<Self>, holder: H, amount: u64) -> Option<Share<H>> {
+        let mut share = Share {
+            quota: Arc::clone(self),
+            holder,
+            amount: 0,
+        };
+        share.grow_to(amount).then_some(share)
+    }
+
+    fn taken(&self) -> MutexGuard<'_, Taken<H>> {
+        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What somebody holds of a [`Quota`].
+#[derive(Debug)]
+pub(in crate::http) struct Share<H: Copy + Eq + Hash> {
+    quota: Arc<Quota<H>>,
+    holder: H,
+    amount: u64,
+}
+
+impl<H: Copy + Eq + Hash> Share<H> {
+    /// Takes more until the share is so large; false, and as it was, when there is not so much left.
+    pub(in crate::http) fn grow_to(&mut self, amount: u64) -> bool {
+        let more = amount.saturating_sub(self.amount);
+        let mut taken = self.quota.taken();
+        let own = taken.each.get(&self.holder).copied().unwrap_or_default();
+        let (all, own) = (taken.all.saturating_add(more), own.saturating_add(more));
+        if all > self.quota.all_max || own > self.quota.each_max {
+            return false;
+        }
+        if more > 0 {
+            taken.all = all;
+            taken.each.insert(self.holder, own);
+            self.amount += more;
+        }
+        true
+    }
+}
+
+impl<H: Copy + Eq + Hash> Drop for Share<H> {
+    fn drop(&mut self) {
+        let mut taken = self.quota.taken();
+        taken.all -= self.amount;
+        let own = taken.each.get(&self.holder).copied().unwrap_or_default();
+        if own > self.amount {
+            taken.each.insert(self.holder, own - self.amount);
+        } else {
+            taken.each.remove(&self.holder);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_takes_more_than_a_share_and_all_no_more_than_there_is() {
+        let quota = Quota::new(5, 3);
+        let mut ann = quota.take("ann", 2).unwrap();
+        assert!(quota.take("ann", 2).is_none(), "more than a share");
+        assert!(ann.grow_to(3) && !ann.grow_to(4));
+        assert!(quota.take("bob", 3).is_none(), "more than there is");
+        let bob = quota.take("bob", 2).unwrap();
+        drop(ann);
+        assert!(quota.take("cid", 3).is_some());
+        drop(bob);
+        let taken = quota.taken();
+        assert_eq!((taken.all, taken.each.len()), (0, 0));
+    }
+}

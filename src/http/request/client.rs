@@ -1,0 +1,140 @@
+//! Who sent a request: whoever is at the other end of the connection, or whom a trusted proxy tells of.
+
+use std::net::{IpAddr, SocketAddr};
+
+use hyper::HeaderMap;
+use hyper::header::{FORWARDED, HeaderName};
+
+use crate::http::settings::HttpSettings;
+
+const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
+
+/// Who is at the other end of a connection.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::http) struct Peer {
+    address: IpAddr,
+    trusted: bool,
+}
+
+impl Peer {
+    /// Whoever has this address.
+    pub(in crate::http) fn new(address: IpAddr, settings: &HttpSettings) -> Self {
+        Self {
+            address: address.to_canonical(),
+            trusted: settings.trusts(address),
+        }
+    }
+
+    /// True if it is believed what it tells of another's request.
+    pub(in crate::http) fn is_trusted(self) -> bool {
+        self.trusted
+    }
+
+    /// The address of the client that sent a request with these headers. Of those that proxies tell it
+    /// is the last that is not itself a trusted proxy's: what stands before it, the client wrote.
+    /// `X-Forwarded-For` comes first, because a proxy that appends to it passes `Forwarded` on as the
+    /// client sent it.
+    pub(in crate::http) fn client(self, headers: &HeaderMap, settings: &HttpSettings) -> IpAddr {
+        if !self.trusted {
+            return self.address;
+        }
+        if headers.contains_key(X_FORWARDED_FOR) {
+            return self.told(headers, &X_FORWARDED_FOR, settings, |node| Some(node));
+        }
+        self.told(headers, &FORWARDED, settings, |element| {
+            let mut pairs = element.split(';').filter_map(|pair| pair.split_once('='));
+            let told = pairs.find(|(name, _)| name.trim().eq_ignore_ascii_case("for"));
+            told.map(|(_, node)| node)
+        })
+    }
+
+    /// Follows what this header tells from its end.
+    fn told(
+        self,
+        headers: &HeaderMap,
+        name: &HeaderName,
+        settings: &HttpSettings,
+        node: impl Fn(&str) -> Option<&str>,
+    ) -> IpAddr {
+        let mut client = self.address;
+        let lines = headers.get_all(name).iter().rev();
+        let elements = lines.flat_map(|line| line.to_str().unwrap_or_default().rsplit(','));
+        for element in elements {
+            let Some(told) = node(element).and_then(address) else {
+                break;
+            };
+            client = told;
+            if !settings.trusts(told) {
+                break;
+            }
+        }
+        client
+    }
+}
+
+/// An address with or without a port, as proxies write it.
+fn address(node: &str) -> Option<IpAddr> {
+    let node = node.trim().trim_matches('"');
+    let bare = node
+        .strip_prefix('[')
+        .and_then(|node| node.strip_suffix(']'));
+    let address = bare.unwrap_or(node).parse();
+    let with_port = || node.parse().map(|address: SocketAddr| address.ip());
+    Some(address.or_else(|_| with_port()).ok()?.to_canonical())
+}
+
+#[cfg(test)]
+mod tests {
+    use hyper::header::HeaderValue;
+
+    use super::*;
+
+    fn client(peer: &str, lines: &[(&'static str, &'static str)]) -> String {
+        let settings = HttpSettings {
+            trusted_proxies: vec!["10.0.0.0/8".parse().unwrap()],
+            ..HttpSettings::default()
+        };
+        let mut headers = HeaderMap::new();
+        for (name, value) in lines {
+            let name = HeaderName::from_static(name);
+            headers.append(name, HeaderValue::from_static(value));
+        }
+        let peer = Peer::new(peer.parse().unwrap(), &settings);
+        peer.client(&headers, &settings).to_string()
+    }
+
+    #[test]
+    fn a_trusted_proxy_tells_of_the_client() {
+        let told = "x-forwarded-for";
+        for (lines, expected) in [
+            (&[][..], "10.0.0.1"),
+            (&[(told, "192.0.2.7")], "192.0.2.7"),
+            (&[(told, "192.0.2.7:4711")], "192.0.2.7"),
+            (&[(told, "[2001:db8::1]:4711")], "2001:db8::1"),
+            (&[(told, "::ffff:192.0.2.7")], "192.0.2.7"),
+            // The client wrote the first one.
+            (&[(told, "198.51.100.1, 192.0.2.7")], "192.0.2.7"),
+            (&[(told, "198.51.100.1"), (told, "192.0.2.7")], "192.0.2.7"),
+            (&[(told, "192.0.2.7, 10.0.0.2")], "192.0.2.7"),
+            (&[(told, "unknown, 10.0.0.2")], "10.0.0.2"),
+            (&[(told, "nonsense")], "10.0.0.1"),
+            (
+                &[("forwarded", "for=\"[2001:db8::1]:1\";proto=https")],
+                "2001:db8::1",
+            ),
+            (
+                &[("forwarded", "for=198.51.100.1"), (told, "192.0.2.7")],
+                "192.0.2.7",
+            ),
+        ] {
+            assert_eq!(client("10.0.0.1", lines), expected, "{lines:?}");
+        }
+    }
+
+    #[test]
+    fn nobody_else_tells_of_another() {
+        let lines = [("x-forwarded-for", "198.51.100.1")];
+        assert_eq!(client("192.0.2.1", &lines), "192.0.2.1");
+        assert_eq!(client("::ffff:192.0.2.1", &lines), "192.0.2.1");
+    }
+}

@@ -1,0 +1,196 @@
+//! Who fails too often, and what the log says of who is refused.
+
+use regex::Regex;
+use serde_json::{Value, json};
+
+use crate::harness::{Answer, Daemon, Project, READ, User, password_of};
+
+/// A daemon behind a proxy, which tells of its clients.
+fn behind_a_proxy(flags: &[&str]) -> Daemon {
+    Daemon::start_with(&[&["--trusted-proxies", "127.0.0.1"], flags].concat())
+}
+
+fn from(daemon: &Daemon, address: &str) -> User {
+    daemon.anonymous().with("X-Forwarded-For", address)
+}
+
+fn log_in(user: &User, name: &str, password: &str) -> Answer {
+    let body = json!({ "username": name, "password": password });
+    user.post("/user/login", &body)
+}
+
+/// The log's last line of a request with this status.
+fn logged(daemon: &Daemon, status: u16) -> Value {
+    let log = daemon.log();
+    let lines = log.lines().rev().map(serde_json::from_str::<Value>);
+    let mut lines = lines.map(|line| line.expect("a line is JSON"));
+    let found = lines.find(|line| line["message"] == "request" && line["status"] == status);
+    found.expect("a line of such a request")
+}
+
+#[track_caller]
+fn assert_logged(daemon: &Daemon, status: u16, client: &str, account: &Value, reason: &str) {
+    let line = logged(daemon, status);
+    let said = [&line["client"], &line["account"], &line["reason"]];
+    assert_eq!(said, [&json!(client), account, &json!(reason)]);
+}
+
+#[track_caller]
+fn assert_to_wait(answer: &Answer, message: &str) {
+    let seconds = answer.header("Retry-After").expect("when to come back");
+    let message = format!("{message}; try again in {seconds} s");
+    answer.assert_error(429, &message);
+    let seconds: u64 = seconds.parse().unwrap();
+    assert!((1..=60).contains(&seconds), "{seconds}");
+}
+
+#[test]
+fn who_guesses_a_password_waits_and_others_do_not() {
+    let daemon = behind_a_proxy(&[]);
+    daemon.add_account("alice", &[]);
+    let guesser = from(&daemon, "192.0.2.66");
+    for guess in 0..5 {
+        log_in(&guesser, "alice", &format!("guess {guess}")).assert_refused(401);
+    }
+    let right = password_of("alice");
+    let answer = log_in(&guesser, "alice", &right);
+    assert_to_wait(&answer, "too many wrong logins");
+    let reason = "too many wrong logins";
+    assert_logged(&daemon, 429, "192.0.2.66", &json!("alice"), reason);
+    // The same network of IPv6 is the same client, another address is not.
+    log_in(&from(&daemon, "2001:db8::1"), "alice", &right).expect_status(200);
+    for _ in 0..5 {
+        log_in(&from(&daemon, "2001:db8:1::1"), "alice", "guess").assert_refused(401);
+    }
+    let neighbour = from(&daemon, "2001:db8:1::2");
+    assert_to_wait(&log_in(&neighbour, "alice", &right), reason);
+}
+
+#[test]
+fn who_guesses_names_waits_and_who_logged_in_there_does_not() {
+    let daemon = behind_a_proxy(&[]);
+    for name in ["alice", "bob"] {
+        daemon.add_account(name, &[]);
+    }
+    let office = from(&daemon, "192.0.2.66");
+    log_in(&office, "alice", &password_of("alice")).expect_status(200);
+    for guess in 0..10 {
+        log_in(&office, &format!("user{guess}"), "guess").assert_refused(401);
+    }
+    let waits = log_in(&office, "bob", &password_of("bob"));
+    assert_to_wait(&waits, "too many wrong logins");
+    log_in(&office, "alice", &password_of("alice")).expect_status(200);
+    log_in(&from(&daemon, "192.0.2.1"), "bob", &password_of("bob")).expect_status(200);
+}
+
+#[test]
+fn bad_tokens_are_told_to_wait_and_good_ones_beside_them_are_not() {
+    let daemon = behind_a_proxy(&["--wrong-tokens-minute-address-max", "3"]);
+    let alice = daemon.user("alice", &[]);
+    let token = alice.issue(&json!({ "name": "erp", "repos": ["*"] }));
+    let good = token["tokenString"].as_str().unwrap();
+    let office = from(&daemon, "192.0.2.66");
+    let ask = |token: &str| {
+        office
+            .with("PRIVATE-TOKEN", token)
+            .get(&format!("{READ}/user"))
+    };
+    let bad = "0".repeat(64);
+    for _ in 0..3 {
+        ask(&bad).assert_refused(401);
+    }
+    let reason = "too many requests with tokens that do not count";
+    assert_to_wait(&ask(&bad), reason);
+    assert_logged(&daemon, 429, "192.0.2.66", &Value::Null, reason);
+    for _ in 0..10 {
+        ask(good).expect_status(200);
+    }
+    let elsewhere = from(&daemon, "192.0.2.1").with("PRIVATE-TOKEN", &bad);
+    elsewhere.get(&format!("{READ}/user")).assert_refused(401);
+}
+
+#[test]
+fn the_log_says_who_was_refused_and_why() {
+    let daemon = behind_a_proxy(&[]);
+    let alice = daemon.user("alice", &[]);
+    let client = from(&daemon, "192.0.2.66");
+    let project = Project::create(&alice, "acme");
+    let user = format!("{READ}/user");
+    let bound = json!({ "name": "erp", "repos": ["*"], "fingerprint_required": true });
+    let bound = alice.issue(&bound)["tokenString"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    let bound = client.with("PRIVATE-TOKEN", &bound);
+    let session = client.with("Cookie", daemon.user("bob", &[]).credential());
+    let expect = |status: u16, account: &Value, reason: &str| {
+        assert_logged(&daemon, status, "192.0.2.66", account, reason);
+    };
+    let (nobody, name) = (Value::Null, json!("alice"));
+
+    log_in(&client, "alice", "wrong").assert_refused(401);
+    expect(401, &name, "wrong password");
+    log_in(&client, "a password as a name", "wrong").assert_refused(401);
+    expect(401, &nobody, "unknown account");
+    client.get(&user).assert_refused(401);
+    expect(
+        401,
+        &nobody,
+        "no credential, or one that is not in its form",
+    );
+    client
+        .with("PRIVATE-TOKEN", &"0".repeat(64))
+        .get(&user)
+        .assert_refused(401);
+    expect(401, &nobody, "unknown token");
+    bound.get(&user).assert_refused(401);
+    expect(401, &name, "no X-Instance-Id beside a bound token");
+    session.get(&project.admin("")).assert_refused(403);
+    expect(403, &json!("bob"), "no role allows it");
+    session
+        .with("Sec-Fetch-Site", "cross-site")
+        .get(&project.admin(""))
+        .assert_refused(403);
+    expect(403, &nobody, "a request of another site");
+    client.get(&format!("{READ}/health")).expect_status(200);
+    let line = logged(&daemon, 200);
+    assert_eq!(
+        (&line["client"], line.get("account"), line.get("reason")),
+        (&json!("192.0.2.66"), None, None)
+    );
+}
+
+#[test]
+fn the_filter_of_the_readme_finds_wrong_logins_and_nothing_else() {
+    let daemon = behind_a_proxy(&["--wrong-logins-minute-max", "1"]);
+    let alice = daemon.user("alice", &[]);
+    for address in ["192.0.2.66", "2001:db8::7"] {
+        let guesser = from(&daemon, address);
+        log_in(&guesser, "alice", "guess").assert_refused(401);
+        log_in(&guesser, "alice", "guess").assert_refused(429);
+    }
+    log_in(&from(&daemon, "192.0.2.1"), "alice", &password_of("alice")).expect_status(200);
+    // What a client writes into a request does not pass for another's failure.
+    let path = r#"/x","client":"192.0.2.9","method":"POST","path":"/user/login","status":401,"#;
+    let path = path.replace('"', "%22");
+    from(&daemon, "192.0.2.2").get(&path).assert_refused(404);
+    alice.get(&format!("{READ}/user")).assert_refused(401);
+
+    let readme = include_str!("../../README.md");
+    let filter = readme
+        .lines()
+        .find_map(|line| line.strip_prefix("failregex = "))
+        .expect("the README has a filter");
+    // fail2ban takes the time out of the line, and puts this in place of the address.
+    let filter = Regex::new(&filter.replace("<ADDR>", "(?<address>[0-9a-f.:]+)")).unwrap();
+    let time = Regex::new(r#""timestamp":"[^"]*""#).unwrap();
+    let log = daemon.log();
+    let found = log.lines().filter_map(|line| {
+        let line = time.replace(line, r#""timestamp":"""#);
+        Some(filter.captures(&line)?["address"].to_owned())
+    });
+    assert_eq!(
+        found.collect::<Vec<_>>(),
+        ["192.0.2.66", "192.0.2.66", "2001:db8::7", "2001:db8::7"]
+    );
+}
