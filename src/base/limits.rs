@@ -38,6 +38,8 @@ pub const FILE_BYTES_MAX_DEFAULT: u64 = 5 << 30;
 pub const INLINE_BYTES_MAX: usize = 64 << 10;
 /// Longest JSON body, in bytes, other than a batch's.
 pub const JSON_BYTES_MAX: usize = 1 << 20;
+/// Longest body of a login, in bytes: a name and a password, each byte escaped.
+pub const LOGIN_BYTES_MAX: usize = 8 << 10;
 /// Longest body of a batch, in bytes: it is held in memory until it is all there.
 pub const BATCH_BYTES_MAX: usize = 64 << 20;
 /// Most actions of a batch.
@@ -152,8 +154,8 @@ pub const REQUEST_TARGET_BYTES_MAX: usize = 32 << 10;
 pub const HEADER_LINES_MAX: usize = 64;
 /// Longest wait for a request's head, and for the next request of a connection, in seconds.
 pub const HEAD_WAIT_S_MAX: u64 = 20;
-/// Longest wait for the next bytes of a body, in seconds.
-pub const BODY_WAIT_S_MAX: u64 = 30;
+/// Least bytes a second of an upload.
+pub const UPLOAD_BYTES_PER_S_MIN: u64 = 1024;
 /// Longest wait for a client to take the next bytes of an answer, in seconds.
 pub const WRITE_WAIT_S_MAX: u64 = 30;
 /// How long a stop waits for what is in flight unless the settings say otherwise, in seconds.
@@ -162,6 +164,8 @@ pub const SHUTDOWN_S_DEFAULT: u64 = 30;
 /// more wait without one. Half of what the runtime has: a short answer that reads the disk takes a
 /// thread, too.
 pub const BLOCKING_AT_ONCE_MAX: usize = 256;
+/// Most refused connections that are waited for, so that the client sees why.
+pub const REFUSED_CONNECTIONS_MAX: usize = 64;
 /// Bytes of a refused body that are read and dropped so that the client sees the answer.
 pub const REFUSED_BODY_BYTES_MAX: usize = 256 << 10;
 /// Clients that failed last and are remembered, and those that logged in last.

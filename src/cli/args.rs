@@ -54,7 +54,7 @@ pub(super) struct Common {
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
     /// Starts the service; makes the store on its first start
-    Serve(ServeFlags),
+    Serve(Box<ServeFlags>),
     /// Accounts: add, list, passwd, disable, enable, role
     #[command(subcommand)]
     User(UserCommand),
@@ -77,7 +77,7 @@ impl Command {
     /// The flags of `serve`, and those of them that another command has.
     pub(super) fn serve_flags(&self) -> ServeFlags {
         match self {
-            Self::Serve(flags) => flags.clone(),
+            Self::Serve(flags) => ServeFlags::clone(flags),
             Self::Import(wish) => ServeFlags {
                 file_bytes_max: wish.file_bytes_max,
                 ..ServeFlags::default()

@@ -38,6 +38,12 @@ macro_rules! given_limits {
 given_limits! {
     /// Most connections at once; more wait [default: 10000]
     connections_max, "SITECONF_CONNECTIONS_MAX";
+    /// Connections of one address; 0 for no limit [default: 1024]
+    connections_address_max, "SITECONF_CONNECTIONS_ADDRESS_MAX";
+    /// Seconds for a body of JSON or of a form [default: 20]
+    body_s_max, "SITECONF_BODY_S_MAX";
+    /// Seconds in which an upload must bring 1 KiB for each [default: 30]
+    upload_grace_s, "SITECONF_UPLOAD_GRACE_S";
     /// Passwords checked at once; each takes 19 MiB [default: 2]
     logins_at_once_max, "SITECONF_LOGINS_AT_ONCE_MAX";
     /// Logins that wait for that [default: 64]
@@ -60,6 +66,8 @@ pub(super) fn zero(limits: &Limits) -> Option<&'static str> {
     [
         ("connections_max", limits.connections_max),
         ("logins_at_once_max", limits.logins_at_once_max),
+        ("body_s_max", limits.body_s_max),
+        ("upload_grace_s", limits.upload_grace_s),
         (
             "logins_waiting_address_max",
             limits.logins_waiting_address_max,

@@ -43,8 +43,8 @@ pub(super) enum Error {
         /// The methods, as `Allow` lists them.
         allow: String,
     },
-    /// The body made no progress.
-    #[error("the body made no progress")]
+    /// The body came too slowly.
+    #[error("the body came too slowly")]
     SlowBody,
     /// The body is too large.
     #[error("the body is larger than {limit_bytes} bytes")]
@@ -210,7 +210,7 @@ impl Error {
                 "405 Method Not Allowed",
                 "this route does not have this method; see the Allow header",
             ),
-            Self::SlowBody => "the body made no progress; send it again".into(),
+            Self::SlowBody => "the body came too slowly; send it again".into(),
             Self::Range { size } => format!("the range begins behind the end, {size} bytes").into(),
             Self::Expectation => "only \"Expect: 100-continue\" is understood".into(),
             Self::UnknownMethod => "this method is not implemented".into(),

@@ -21,7 +21,7 @@ use super::request::{cross_site, json_body};
 use super::route::user::Route;
 use crate::access;
 use crate::access::{Account, Refusal};
-use crate::base::limits::JSON_BYTES_MAX;
+use crate::base::limits::LOGIN_BYTES_MAX;
 use crate::base::may_block;
 
 /// Why a login waits that is not wrong yet.
@@ -88,7 +88,7 @@ async fn credentials(
     if !is_form {
         check_json(&context.head)?;
     }
-    let bytes = body.collect(JSON_BYTES_MAX).await?;
+    let bytes = body.collect_soon(LOGIN_BYTES_MAX).await?;
     if !is_form {
         return json_body::read(&bytes);
     }

@@ -13,6 +13,8 @@ use hyper::header::{ALLOW, HeaderValue};
 use hyper::http::request::Parts;
 use hyper::{Method, Request, Response, StatusCode};
 
+use super::admission::network::ClientNetwork;
+use super::admission::quota::Share;
 use super::error::{self, ApiFlavor, Error};
 use super::reply::of_error::of_error;
 use super::reply::{Reply, ReplyBody};
@@ -24,6 +26,7 @@ use super::request::{head_rules, path};
 use super::route::{self, Mount, Target};
 use super::service::Service;
 use super::{admin, log, login, openapi, read};
+use crate::access::Refusal;
 
 /// Answers a request, whatever happens. `unread` is set when a rest of its body was left in the
 /// connection, which then cannot carry another request.
@@ -36,7 +39,7 @@ pub(in crate::http) async fn handle(
     let started = Instant::now();
     let id = service.ids.next();
     let (head, incoming) = request.into_parts();
-    let mut body = RequestBody::new(incoming, &head);
+    let mut body = RequestBody::new(incoming, &head, &service.settings.limits);
     let (method, uri) = (head.method.clone(), head.uri.clone());
     let client = peer.client(&head.headers, &service.settings);
     let mut flavor = ApiFlavor::Admin;
@@ -88,6 +91,7 @@ async fn dispatch(
     let query = Query::parse(uri.query().unwrap_or_default())?;
     let query = if is_read { query.last_values() } else { query };
     let target = route::find(&head.method, mount)?;
+    let _share = share_of(&service, peer, client, body)?;
     let context = RequestContext {
         service,
         head,
@@ -103,6 +107,24 @@ async fn dispatch(
         Target::OpenApi(_) => openapi::respond(context, body).await,
         Target::Options(methods) => Ok(options(&methods)),
     }
+}
+
+/// What a request with a body takes of what its client may have, where the connection does not count
+/// because it is a proxy's.
+fn share_of(
+    service: &Service,
+    peer: Peer,
+    client: IpAddr,
+    body: &RequestBody,
+) -> Result<Option<Share<ClientNetwork>>, Error> {
+    if !peer.is_trusted() || body.announced() == Some(0) {
+        return Ok(None);
+    }
+    let share = service.clients.take(ClientNetwork::of(client), 1);
+    share.map(Some).ok_or(Error::TooMany {
+        refusal: Refusal::new("too many requests at once"),
+        retry_after_s: 1,
+    })
 }
 
 fn options(methods: &[Method]) -> Reply {

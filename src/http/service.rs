@@ -6,6 +6,8 @@ use tokio::sync::Semaphore;
 
 use super::admission::failures::Failures;
 use super::admission::logins::Logins;
+use super::admission::network::ClientNetwork;
+use super::admission::quota::Quota;
 use super::reply::cache::RenderedCache;
 use super::request::cookie::SessionCookie;
 use super::request::id::RequestIds;
@@ -21,6 +23,8 @@ pub(in crate::http) struct Service {
     pub(in crate::http) clock: Arc<dyn Clock>,
     pub(in crate::http) settings: HttpSettings,
     pub(in crate::http) cookie: SessionCookie,
+    /// By client: its connections, and the requests with bodies that a proxy sends for it.
+    pub(in crate::http) clients: Arc<Quota<ClientNetwork>>,
     pub(in crate::http) logins: Logins,
     /// By client: requests with a token that does not count.
     pub(in crate::http) wrong_tokens: Failures,
@@ -37,6 +41,13 @@ impl Service {
         Self {
             cookie: SessionCookie::new(external_url.is_some_and(|url| url.starts_with("https://"))),
             threads: Semaphore::new(BLOCKING_AT_ONCE_MAX),
+            clients: Quota::new(
+                u64::MAX,
+                match settings.limits.connections_address_max {
+                    0 => u64::MAX,
+                    most => most,
+                },
+            ),
             logins: Logins::new(&settings.limits),
             wrong_tokens: Failures::per_minute(settings.limits.wrong_tokens_minute_address_max),
             ids: RequestIds::new(),

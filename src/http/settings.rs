@@ -38,6 +38,13 @@ impl HttpSettings {
 pub struct Limits {
     /// Most connections at once; more wait in the backlog.
     pub connections_max: u64,
+    /// Most connections of one client, and, where a proxy tells of it, most requests with bodies at once;
+    /// 0 is no limit. The connections of trusted proxies are not counted.
+    pub connections_address_max: u64,
+    /// Longest time for a body of JSON or of a form, in seconds.
+    pub body_s_max: u64,
+    /// Time in which another body must bring 1 KiB for each second, in seconds.
+    pub upload_grace_s: u64,
     /// Passwords checked at once: each takes 19 MiB and some 25 ms of a core.
     pub logins_at_once_max: u64,
     /// Logins that wait for that.
@@ -58,6 +65,9 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             connections_max: 10_000,
+            connections_address_max: 1_024,
+            body_s_max: 20,
+            upload_grace_s: 30,
             logins_at_once_max: 2,
             logins_waiting_max: 64,
             logins_waiting_address_max: 16,

@@ -11,6 +11,7 @@ mod batch;
 mod branches;
 mod conditions;
 mod cross_site;
+mod crowds;
 mod damaged_records;
 mod diff;
 mod digest;

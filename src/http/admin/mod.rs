@@ -71,7 +71,7 @@ async fn payload(
             admit(context, route, body)?;
             check_json(&context.head)?;
             check_encoding(&context.head)?;
-            Ok(Payload::Json(body.collect(JSON_BYTES_MAX).await?))
+            Ok(Payload::Json(body.collect_soon(JSON_BYTES_MAX).await?))
         }
         Takes::File => {
             admit(context, route, body)?;

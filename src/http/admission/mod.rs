@@ -1,5 +1,5 @@
-//! Who is let in: how much of the service one client may take, and when somebody who failed too often
-//! may try again.
+//! Who is let in: how much of the service one client may take, how long it is waited for, and when
+//! somebody who failed too often may try again.
 //!
 //! What is bounded here is bounded twice: in all, and for each who asks. Nothing of it costs a request
 //! that is answered from memory anything.
@@ -9,6 +9,7 @@ use tokio::sync::Semaphore;
 pub(in crate::http) mod failures;
 pub(in crate::http) mod logins;
 pub(in crate::http) mod network;
+pub(in crate::http) mod patience;
 pub(in crate::http) mod quota;
 
 /// A semaphore with as many places as a setting says.

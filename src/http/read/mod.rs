@@ -44,9 +44,13 @@ pub(in crate::http) async fn respond(
     route: Route,
     body: &mut RequestBody,
 ) -> Result<Reply, Error> {
-    merge_form(&mut context, body).await?;
     if let Route::Health = route {
         return health(&context);
+    }
+    if has_form(&context, body) {
+        // Nothing is read for who shows no token that counts.
+        token::holder(&context)?;
+        merge_form(&mut context, body).await?;
     }
     let opened = Opened::by(&context, &route)?;
     if let Some(reply) = opened.at_once(&context, &route)? {
@@ -136,14 +140,15 @@ fn show(context: &RequestContext, project: &Project, resource: &Resource) -> Res
     }
 }
 
-/// Takes the parameters that some clients put into the body of a `GET`. A body of another type says
-/// nothing, and is not looked at.
+/// True for a request with parameters in its body, where some clients put them for a `GET`. A body of
+/// another type says nothing, and is not looked at.
+fn has_form(context: &RequestContext, body: &RequestBody) -> bool {
+    body.announced() != Some(0) && has_type(&context.head, "application/x-www-form-urlencoded")
+}
+
+/// Takes the parameters in the body.
 async fn merge_form(context: &mut RequestContext, body: &mut RequestBody) -> Result<(), Error> {
-    if body.announced() == Some(0) || !has_type(&context.head, "application/x-www-form-urlencoded")
-    {
-        return Ok(());
-    }
-    let form = body.collect(REQUEST_TARGET_BYTES_MAX).await?;
+    let form = body.collect_soon(REQUEST_TARGET_BYTES_MAX).await?;
     let form = std::str::from_utf8(&form).map_err(|_| Error::malformed("the form is not UTF-8"))?;
     context.query.merge_form(form)
 }

@@ -7,10 +7,12 @@ use http_body_util::BodyExt;
 use hyper::body::{Body as _, Incoming};
 use hyper::header::{CONTENT_ENCODING, CONTENT_TYPE, EXPECT};
 use hyper::http::request::Parts;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
-use crate::base::limits::{BODY_WAIT_S_MAX, INLINE_BYTES_MAX, REFUSED_BODY_BYTES_MAX};
+use crate::base::limits::{INLINE_BYTES_MAX, REFUSED_BODY_BYTES_MAX};
+use crate::http::admission::patience::Patience;
 use crate::http::error::Error;
+use crate::http::settings::Limits;
 
 /// How long a refused body that is small enough is waited for, so that the connection can go on.
 const REFUSED_BODY_WAIT: Duration = Duration::from_secs(1);
@@ -22,6 +24,9 @@ pub(in crate::http) struct RequestBody {
     incoming: Incoming,
     client_waits: bool,
     state: State,
+    patience: Patience,
+    /// For a body that is taken as a whole, in seconds.
+    whole_s: u64,
 }
 
 /// How far a body was read.
@@ -34,8 +39,10 @@ enum State {
 
 impl RequestBody {
     /// Takes the body of a request with this head.
-    pub(in crate::http) fn new(incoming: Incoming, head: &Parts) -> Self {
+    pub(in crate::http) fn new(incoming: Incoming, head: &Parts, limits: &Limits) -> Self {
         Self {
+            patience: Patience::for_steady(limits.upload_grace_s),
+            whole_s: limits.body_s_max,
             incoming,
             client_waits: head.headers.contains_key(EXPECT),
             state: State::Coming,
@@ -73,7 +80,7 @@ impl RequestBody {
     /// The next bytes, `None` at the end.
     ///
     /// # Errors
-    /// [`Error::SlowBody`] when none come in time, [`Error::BrokenBody`] when it ends early.
+    /// [`Error::SlowBody`] when they do not come in time, [`Error::BrokenBody`] when it ends early.
     pub(in crate::http) async fn next(&mut self) -> Result<Option<Bytes>, Error> {
         let next = self.next_frame().await;
         match next {
@@ -86,7 +93,8 @@ impl RequestBody {
 
     async fn next_frame(&mut self) -> Result<Option<Bytes>, Error> {
         loop {
-            let frame = timeout(Duration::from_secs(BODY_WAIT_S_MAX), self.incoming.frame())
+            let since = Instant::now();
+            let frame = timeout(self.patience.left(), self.incoming.frame())
                 .await
                 .map_err(|_| Error::SlowBody)?;
             let Some(frame) = frame else {
@@ -95,12 +103,25 @@ impl RequestBody {
             let frame = frame.map_err(|_| Error::BrokenBody)?;
             // Trailers say nothing to this service.
             if let Ok(bytes) = frame.into_data() {
+                self.patience.received(bytes.len(), since.elapsed());
                 return Ok(Some(bytes));
             }
         }
     }
 
-    /// The whole body.
+    /// The whole body, which must be there within one time.
+    ///
+    /// # Errors
+    /// As [`RequestBody::next`], and [`Error::TooLarge`] above this many bytes.
+    pub(in crate::http) async fn collect_soon(
+        &mut self,
+        limit_bytes: usize,
+    ) -> Result<Bytes, Error> {
+        self.patience = Patience::for_whole(self.whole_s);
+        self.collect(limit_bytes).await
+    }
+
+    /// The whole body, which must keep on coming.
     ///
     /// # Errors
     /// As [`RequestBody::next`], and [`Error::TooLarge`] above this many bytes.

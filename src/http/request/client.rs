@@ -25,6 +25,11 @@ impl Peer {
         }
     }
 
+    /// Its address.
+    pub(in crate::http) fn address(self) -> IpAddr {
+        self.address
+    }
+
     /// True if it is believed what it tells of another's request.
     pub(in crate::http) fn is_trusted(self) -> bool {
         self.trusted

@@ -33,6 +33,14 @@ impl Connection {
         drop(self.stream.get_mut().write_all(bytes));
     }
 
+    /// The same connection, to send while an answer is awaited.
+    pub(crate) fn another_end(&self) -> Self {
+        let stream = self.stream.get_ref().try_clone().expect("it is open");
+        Self {
+            stream: BufReader::new(stream),
+        }
+    }
+
     /// Says that nothing more will come.
     pub(crate) fn finish_sending(&self) {
         self.stream.get_ref().shutdown(Shutdown::Write).unwrap();

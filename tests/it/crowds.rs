@@ -1,0 +1,158 @@
+//! What one client may take of the service: connections, and time for what it sends.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use crate::harness::{Connection, Daemon, Project, READ, Request, soon};
+
+/// Sends a request's head and not its body.
+fn begin(connection: &mut Connection, request: &Request, announced: usize) {
+    let mut bytes = request.to_bytes();
+    bytes.truncate(bytes.len() - 2);
+    bytes.extend(format!("Content-Length: {announced}\r\n\r\n").as_bytes());
+    connection.send(&bytes);
+}
+
+/// Sends a byte now and then until the daemon has had enough, and tells how long that took.
+fn drip(mut connection: Connection, bytes: usize, status: u16) -> Duration {
+    let since = Instant::now();
+    thread::scope(|scope| {
+        let mut sending = connection.another_end();
+        let (stop, stopped) = std::sync::mpsc::channel::<()>();
+        scope.spawn(move || {
+            let pause = Duration::from_millis(50);
+            while stopped.recv_timeout(pause) == Err(std::sync::mpsc::RecvTimeoutError::Timeout) {
+                sending.send(&vec![b' '; bytes]);
+            }
+        });
+        let answer = connection.answer();
+        drop(stop);
+        answer.assert_error(status, "the body came too slowly; send it again");
+    });
+    since.elapsed()
+}
+
+#[test]
+fn a_small_body_has_one_time_for_all_of_it() {
+    let daemon = Daemon::start_with(&["--body-s-max", "1"]);
+    let project = Project::with_main(&daemon.session("admin"), "acme/shop");
+    let token = daemon.reader(&project);
+    let login = daemon
+        .anonymous()
+        .request("POST", "/user/login")
+        .header("Content-Type", "application/json");
+    let branch = project
+        .user
+        .request("POST", &project.admin("/branches"))
+        .header("Content-Type", "application/json");
+    let form = token
+        .request("GET", &project.read("/tree"))
+        .header("Content-Type", "application/x-www-form-urlencoded");
+    for request in [login, branch, form] {
+        let mut connection = daemon.connect();
+        begin(&mut connection, &request, 8000);
+        let took = drip(connection, 1, 408);
+        assert!(took < Duration::from_secs(5), "{took:?}");
+    }
+}
+
+#[test]
+fn an_upload_must_keep_on_coming() {
+    let daemon = Daemon::start_with(&["--upload-grace-s", "1"]);
+    let project = Project::with_main(&daemon.session("admin"), "acme/shop");
+    let save = || project.user.request("PUT", &project.file("main", "a.xml"));
+    for announced in [50_000, 5_000_000] {
+        let mut connection = daemon.connect();
+        begin(&mut connection, &save(), announced);
+        let took = drip(connection, 10, 408);
+        assert!(took < Duration::from_secs(5), "{took:?}");
+    }
+    // Four times as long as the grace, and fast enough.
+    let mut connection = daemon.connect();
+    begin(&mut connection, &save(), 32 << 10);
+    for _ in 0..32 {
+        connection.send(&[b'x'; 1 << 10]);
+        thread::sleep(Duration::from_millis(125));
+    }
+    connection.answer().expect_status(201);
+}
+
+#[test]
+fn a_login_is_short_and_a_form_of_nobody_is_not_read() {
+    let daemon = Daemon::start();
+    let body = json!({ "username": "admin", "password": "x".repeat(8 << 10) });
+    let refused = daemon.anonymous().post("/user/login", &body);
+    refused.assert_error(413, "the body is larger than 8192 bytes");
+    for token in [None, Some("0".repeat(64))] {
+        let mut request = daemon
+            .anonymous()
+            .request("GET", &format!("{READ}/projects"))
+            .header("Content-Type", "application/x-www-form-urlencoded");
+        if let Some(token) = token {
+            request = request.header("PRIVATE-TOKEN", &token);
+        }
+        let mut connection = daemon.connect();
+        begin(&mut connection, &request, 20_000);
+        connection.answer().assert_refused(401);
+    }
+}
+
+#[test]
+fn one_address_has_so_many_connections_and_is_told() {
+    let daemon = Daemon::start_with(&["--connections-address-max", "3"]);
+    let health = daemon
+        .anonymous()
+        .request("GET", &format!("{READ}/health"))
+        .to_bytes();
+    let mut held: Vec<_> = (0..3).map(|_| daemon.connect()).collect();
+    for connection in &mut held {
+        connection.send(&health);
+        connection.answer().expect_status(200);
+    }
+    let mut refused = daemon.connect();
+    refused.send(&health);
+    let answer = refused.answer();
+    answer.assert_error(429, "too many connections of one address; try again later");
+    assert_eq!(answer.header("Retry-After"), Some("1"));
+    assert!(refused.is_closed());
+    drop(held.pop());
+    soon(|| {
+        let mut connection = daemon.connect();
+        connection.send(&health);
+        connection.answer().status == 200
+    });
+}
+
+#[test]
+fn behind_a_proxy_the_clients_that_it_tells_of_are_counted() {
+    let flags = [
+        "--connections-address-max",
+        "2",
+        "--trusted-proxies",
+        "127.0.0.1",
+    ];
+    let daemon = Daemon::start_with(&flags);
+    let login = |address: &str| {
+        let request = daemon
+            .anonymous()
+            .request("POST", "/user/login")
+            .header("Content-Type", "application/json")
+            .header("X-Forwarded-For", address);
+        let mut connection = daemon.connect();
+        begin(&mut connection, &request, 2);
+        connection
+    };
+    let (mut first, mut second) = (login("192.0.2.66"), login("192.0.2.66"));
+    soon(|| {
+        let mut third = login("192.0.2.66");
+        third.send(b"{}");
+        third.answer().status == 429
+    });
+    let mut other = login("192.0.2.1");
+    for connection in [&mut first, &mut second, &mut other] {
+        connection.send(b"{}");
+        connection.answer().assert_refused(400);
+    }
+}
