@@ -32,6 +32,11 @@ impl TokenHolder {
         &self.owner
     }
 
+    /// The token's number, which no other of its owner has.
+    pub fn number(&self) -> u64 {
+        self.token.number
+    }
+
     /// What is shown of the token.
     pub fn token(&self) -> TokenView {
         self.token.view(&self.owner.name, self.at)

@@ -44,6 +44,16 @@ given_limits! {
     body_s_max, "SITECONF_BODY_S_MAX";
     /// Seconds in which an upload must bring 1 KiB for each [default: 30]
     upload_grace_s, "SITECONF_UPLOAD_GRACE_S";
+    /// Bytes of bodies of the Admin API in memory at once [default: 134217728]
+    bodies_bytes_max, "SITECONF_BODIES_BYTES_MAX";
+    /// Of these, most for one account [default: 67108864]
+    bodies_bytes_account_max, "SITECONF_BODIES_BYTES_ACCOUNT_MAX";
+    /// Comparisons, archives, searches and long listings at once [default: 2]
+    long_at_once_max, "SITECONF_LONG_AT_ONCE_MAX";
+    /// Such requests that wait [default: 256]
+    long_waiting_max, "SITECONF_LONG_WAITING_MAX";
+    /// Such requests of one token or session that run or wait [default: 8]
+    long_credential_max, "SITECONF_LONG_CREDENTIAL_MAX";
     /// Passwords checked at once; each takes 19 MiB [default: 2]
     logins_at_once_max, "SITECONF_LOGINS_AT_ONCE_MAX";
     /// Logins that wait for that [default: 64]
@@ -67,6 +77,10 @@ pub(super) fn zero(limits: &Limits) -> Option<&'static str> {
         ("connections_max", limits.connections_max),
         ("logins_at_once_max", limits.logins_at_once_max),
         ("body_s_max", limits.body_s_max),
+        ("bodies_bytes_max", limits.bodies_bytes_max),
+        ("bodies_bytes_account_max", limits.bodies_bytes_account_max),
+        ("long_at_once_max", limits.long_at_once_max),
+        ("long_credential_max", limits.long_credential_max),
         ("upload_grace_s", limits.upload_grace_s),
         (
             "logins_waiting_address_max",

@@ -94,6 +94,9 @@ pub(super) enum Error {
         /// When it is worth another try.
         retry_after_s: u64,
     },
+    /// All of something is taken.
+    #[error("{0}; try again in a moment")]
+    NoRoom(&'static str),
     /// A handler panicked.
     #[error("the handler panicked")]
     Crashed,
@@ -164,6 +167,14 @@ impl Error {
         }
     }
 
+    /// True for what went wrong here, so that the operator should look; false for a refusal.
+    pub(super) fn is_failure(&self) -> bool {
+        match self {
+            Self::UnknownMethod | Self::TransferCoding | Self::NoRoom(_) => false,
+            other => other.status().is_server_error(),
+        }
+    }
+
     /// The status it is answered with.
     pub(super) fn status(&self) -> StatusCode {
         match self {
@@ -180,6 +191,7 @@ impl Error {
             Self::HeaderLines => StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
             Self::UnknownMethod | Self::TransferCoding => StatusCode::NOT_IMPLEMENTED,
             Self::TooMany { .. } => StatusCode::TOO_MANY_REQUESTS,
+            Self::NoRoom(_) => StatusCode::SERVICE_UNAVAILABLE,
             Self::Crashed => StatusCode::INTERNAL_SERVER_ERROR,
             Self::Access(error) => of_access(error),
             Self::Repo(error) => of_repo(error),
@@ -214,6 +226,7 @@ impl Error {
             Self::Range { size } => format!("the range begins behind the end, {size} bytes").into(),
             Self::Expectation => "only \"Expect: 100-continue\" is understood".into(),
             Self::UnknownMethod => "this method is not implemented".into(),
+            Self::NoRoom(_) => self.to_string().into(),
             Self::TransferCoding => "only the transfer coding \"chunked\" is implemented".into(),
             Self::Access(access::Error::Unauthenticated(_)) => {
                 either("401 Unauthorized", "Not logged in")

@@ -52,7 +52,7 @@ pub(in crate::http) fn request(line: &Line<'_>) {
 
 /// Writes what the client must not see: the whole chain of an error that is not the client's.
 pub(in crate::http) fn failure(id: RequestId, error: &Error) {
-    if !error.status().is_server_error() {
+    if !error.is_failure() {
         return;
     }
     let mut chain = error.to_string();

@@ -121,7 +121,7 @@ fn share_of(
         return Ok(None);
     }
     let share = service.clients.take(ClientNetwork::of(client), 1);
-    share.map(Some).ok_or(Error::TooMany {
+    share.map(Some).map_err(|_| Error::TooMany {
         refusal: Refusal::new("too many requests at once"),
         retry_after_s: 1,
     })

@@ -6,6 +6,7 @@ use tokio::sync::Semaphore;
 
 use super::admission::failures::Failures;
 use super::admission::logins::Logins;
+use super::admission::long::LongRequests;
 use super::admission::network::ClientNetwork;
 use super::admission::quota::Quota;
 use super::reply::cache::RenderedCache;
@@ -25,6 +26,9 @@ pub(in crate::http) struct Service {
     pub(in crate::http) cookie: SessionCookie,
     /// By client: its connections, and the requests with bodies that a proxy sends for it.
     pub(in crate::http) clients: Arc<Quota<ClientNetwork>>,
+    /// By account: bytes of bodies in memory.
+    pub(in crate::http) bodies: Arc<Quota<u64>>,
+    pub(in crate::http) long: LongRequests,
     pub(in crate::http) logins: Logins,
     /// By client: requests with a token that does not count.
     pub(in crate::http) wrong_tokens: Failures,
@@ -48,6 +52,11 @@ impl Service {
                     most => most,
                 },
             ),
+            bodies: Quota::new(
+                settings.limits.bodies_bytes_max,
+                settings.limits.bodies_bytes_account_max,
+            ),
+            long: LongRequests::new(&settings.limits),
             logins: Logins::new(&settings.limits),
             wrong_tokens: Failures::per_minute(settings.limits.wrong_tokens_minute_address_max),
             ids: RequestIds::new(),

@@ -45,6 +45,16 @@ pub struct Limits {
     pub body_s_max: u64,
     /// Time in which another body must bring 1 KiB for each second, in seconds.
     pub upload_grace_s: u64,
+    /// Bytes of bodies of the Admin API in memory at once.
+    pub bodies_bytes_max: u64,
+    /// Of these, most for one account.
+    pub bodies_bytes_account_max: u64,
+    /// Requests that compute, search or read for long, at once.
+    pub long_at_once_max: u64,
+    /// Such requests that wait.
+    pub long_waiting_max: u64,
+    /// Such requests of one token, or of one account that is logged in, that run or wait.
+    pub long_credential_max: u64,
     /// Passwords checked at once: each takes 19 MiB and some 25 ms of a core.
     pub logins_at_once_max: u64,
     /// Logins that wait for that.
@@ -68,6 +78,11 @@ impl Default for Limits {
             connections_address_max: 1_024,
             body_s_max: 20,
             upload_grace_s: 30,
+            bodies_bytes_max: 128 << 20,
+            bodies_bytes_account_max: 64 << 20,
+            long_at_once_max: 2,
+            long_waiting_max: 256,
+            long_credential_max: 8,
             logins_at_once_max: 2,
             logins_waiting_max: 64,
             logins_waiting_address_max: 16,

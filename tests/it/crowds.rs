@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::harness::{Connection, Daemon, Project, READ, Request, soon};
+use crate::harness::{Connection, Daemon, Project, READ, Request, User, soon};
 
 /// Sends a request's head and not its body.
 fn begin(connection: &mut Connection, request: &Request, announced: usize) {
@@ -155,4 +155,112 @@ fn behind_a_proxy_the_clients_that_it_tells_of_are_counted() {
         connection.send(b"{}");
         connection.answer().assert_refused(400);
     }
+}
+
+#[test]
+fn bodies_have_so_much_memory_and_each_account_a_part_of_it() {
+    let flags = [
+        "--bodies-bytes-max",
+        "1000000",
+        "--bodies-bytes-account-max",
+        "600000",
+    ];
+    let daemon = Daemon::start_with(&flags);
+    let role = ["ROLE_SITEBUILDER_EDITOR__ROOT"];
+    let project = Project::with_main(&daemon.user("alice", &role), "acme/shop");
+    let batch = |user: &User| {
+        user.request("POST", &project.on("main", "/batch"))
+            .header("Content-Type", "application/json")
+    };
+    let mut body = vec![b' '; 500_000];
+    let batch_json = json!({ "actions": [
+        { "action": "create", "file_path": "a.xml", "content": "<a/>" },
+    ] });
+    body.splice(0..0, batch_json.to_string().into_bytes());
+    let mut first = daemon.connect();
+    begin(&mut first, &batch(&project.user), body.len());
+    let second = || batch(&project.user).body(&body).send();
+    soon(|| second().status == 429);
+    let refused = second();
+    refused.assert_error(429, "too many bytes of bodies at once; try again in 1 s");
+    assert_eq!(refused.header("Retry-After"), Some("1"));
+
+    let bob = daemon.user("bob", &role);
+    let refused = batch(&bob).body(&body).send();
+    refused.assert_error(
+        503,
+        "too many bytes of bodies at once; try again in a moment",
+    );
+    assert_eq!(refused.header("Retry-After"), Some("1"));
+    // What is small has room, and what was held is free again.
+    batch(&bob)
+        .body(batch_json.to_string().replace("a.xml", "b.xml").as_bytes())
+        .send()
+        .expect_status(200);
+    first.send(&body);
+    first.answer().expect_status(200);
+    // It fits now, and is refused for what it says: the file is there already.
+    batch(&bob).body(&body).send().assert_refused(400);
+    assert!(!daemon.log().contains("\"level\":\"ERROR\""));
+}
+
+#[test]
+fn a_batch_is_read_no_further_than_its_limit() {
+    let daemon = Daemon::start();
+    let project = Project::with_main(&daemon.session("admin"), "acme/shop");
+    let action = r#"{"action":"delete","file_path":"a"},"#;
+    let body = format!("{{\"actions\":[{} and so on", action.repeat(10_001));
+    let refused = project
+        .user
+        .request("POST", &project.on("main", "/batch"))
+        .header("Content-Type", "application/json")
+        .body(body.as_bytes())
+        .send()
+        .assert_refused(400);
+    assert!(
+        refused.starts_with("malformed JSON body: there are more than 10000 actions"),
+        "{refused}"
+    );
+}
+
+#[test]
+fn long_requests_have_places_and_short_ones_go_by() {
+    let flags = [
+        "--long-at-once-max",
+        "1",
+        "--long-waiting-max",
+        "1",
+        "--long-credential-max",
+        "1",
+    ];
+    let daemon = Daemon::start_with(&flags);
+    let project = Project::with_main(&daemon.session("admin"), "acme/shop");
+    // More than the sockets of both ends hold.
+    let mut large = vec![0; 48 << 20];
+    for (at, byte) in large.iter_mut().enumerate() {
+        *byte = u8::try_from(at.wrapping_mul(2_654_435_761) >> 24 & 0xff).unwrap();
+    }
+    project.save("main", "large.bin", &large).expect_status(201);
+    let [one, two, three] = [(); 3].map(|()| daemon.reader(&project));
+    let archive = project.read("/archive.tar");
+    let ask = |user: &User| {
+        let mut connection = daemon.connect();
+        connection.send(&user.request("GET", &archive).to_bytes());
+        connection
+    };
+    let mut first = ask(&one);
+    assert!(first.bytes(12).starts_with(b"HTTP/1.1 200"));
+    let compare = project.read("/compare?from=main&to=main");
+    let refused = one.get(&compare);
+    refused.assert_error(429, "too many long requests at once; try again in 1 s");
+    let mut second = ask(&two);
+    assert!(second.bytes(12).starts_with(b"HTTP/1.1 200"));
+    let refused = three.get(&compare);
+    refused.assert_error(503, "too many long requests at once; try again in a moment");
+    for short in [project.read("/branches"), project.read("/commits")] {
+        one.get(&short).expect_status(200);
+        three.get(&short).expect_status(200);
+    }
+    drop(first);
+    soon(|| three.get(&compare).status == 200);
 }

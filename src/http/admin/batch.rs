@@ -1,6 +1,7 @@
 //! `POST …/batch`: several changes as one save, as JSON in the shape of GitLab's commits API or as a
 //! tar archive.
 
+use std::fmt;
 use std::io::Read as _;
 
 use base64::Engine as _;
@@ -8,7 +9,8 @@ use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use hyper::StatusCode;
 use hyper::header::ETAG;
-use serde::{Deserialize, Serialize};
+use serde::de::{Error as _, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 use tar::EntryType;
 
 use super::{BranchAt, writer};
@@ -25,13 +27,42 @@ use crate::http::request::json_body::Object;
 use crate::http::request::{conditions, json_body, params};
 use crate::repo::{BatchAction, Condition, NewFile};
 
+const TOO_MANY_ACTIONS: &str = "there are more than 10000 actions";
+
 /// A batch as JSON.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Batch {
     #[serde(default)]
     message: Option<String>,
+    #[serde(deserialize_with = "actions")]
     actions: Vec<Object<ActionJson>>,
+}
+
+/// Reads the actions, and stops at the first one too many.
+fn actions<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Object<ActionJson>>, D::Error> {
+    struct Actions;
+
+    impl<'de> Visitor<'de> for Actions {
+        type Value = Vec<Object<ActionJson>>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a list of actions")
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
+            let mut actions = Vec::new();
+            while let Some(action) = list.next_element()? {
+                if actions.len() == BATCH_ACTIONS_MAX {
+                    return Err(A::Error::custom(TOO_MANY_ACTIONS));
+                }
+                actions.push(action);
+            }
+            Ok(actions)
+        }
+    }
+
+    from.deserialize_seq(Actions)
 }
 
 /// An action of a batch.
@@ -240,7 +271,7 @@ fn check_count(actions: usize) -> Result<(), Error> {
     match actions {
         0 => Err(Error::malformed("there is nothing to change")),
         1..=BATCH_ACTIONS_MAX => Ok(()),
-        _ => Err(Error::malformed("there are more than 10000 actions")),
+        _ => Err(Error::malformed(TOO_MANY_ACTIONS)),
     }
 }
 

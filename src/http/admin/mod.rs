@@ -51,8 +51,18 @@ pub(in crate::http) async fn respond(
     context.query.only(route.parameters())?;
     let payload = payload(&context, &route, body).await?;
     // Nothing is awaited between the check and the reply: a client that leaves cuts no change in two.
-    let threads = &context.service.threads;
-    blocking::in_place(threads, || act(&context, &route, payload)).await
+    let act = || act(&context, &route, payload);
+    let long = &context.service.long;
+    if let Route::Diff { .. } = route {
+        let place = long.enter(caller(&context)?.account(), None)?;
+        return place.run(act).await;
+    }
+    let reply = blocking::in_place(&context.service.threads, act).await?;
+    if reply.is_made_while_sent() {
+        let place = long.enter(caller(&context)?.account(), None)?;
+        return Ok(reply.in_turns(place));
+    }
+    Ok(reply)
 }
 
 /// Reads the body that the route takes, if the caller may do there what the route does.
@@ -98,8 +108,9 @@ async fn payload(
 }
 
 /// Refuses what would be refused after the body, too.
-fn admit(context: &RequestContext, route: &Route, body: &RequestBody) -> Result<(), Error> {
+fn admit(context: &RequestContext, route: &Route, body: &mut RequestBody) -> Result<(), Error> {
     let caller = caller(context)?;
+    body.count_for(&context.service.bodies, caller.account());
     match route {
         Route::CreateBranch { project } => {
             writer(context, &caller, project, Right::Write)?;

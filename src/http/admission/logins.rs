@@ -50,7 +50,7 @@ impl Logins {
 
     /// Waits for a place. `None` when enough wait already, of this client or in all.
     pub(in crate::http) async fn enter(&self, client: ClientNetwork) -> Option<LoginPlace> {
-        let share = self.room.take(client, 1)?;
+        let share = self.room.take(client, 1).ok()?;
         let place = Arc::clone(&self.hashing).acquire_owned().await;
         Some((share, place.expect("the semaphore is never closed")))
     }

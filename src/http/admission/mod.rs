@@ -8,6 +8,7 @@ use tokio::sync::Semaphore;
 
 pub(in crate::http) mod failures;
 pub(in crate::http) mod logins;
+pub(in crate::http) mod long;
 pub(in crate::http) mod network;
 pub(in crate::http) mod patience;
 pub(in crate::http) mod quota;

@@ -33,20 +33,36 @@ impl<H: Copy + Eq + Hash> Quota<H> {
         })
     }
 
-    /// Takes so much for a holder, who gives it back by dropping the share. `None` when there is not
-    /// that much left for the holder, or in all.
-    pub(in crate::http) fn take(self: &Arc<Self>, holder: H, amount: u64) -> Option<Share<H>> {
+    /// Takes so much for a holder, who gives it back by dropping the share.
+    ///
+    /// # Errors
+    /// There is not that much left for the holder, or in all.
+    pub(in crate::http) fn take(
+        self: &Arc<Self>,
+        holder: H,
+        amount: u64,
+    ) -> Result<Share<H>, Full> {
         let mut share = Share {
             quota: Arc::clone(self),
             holder,
             amount: 0,
         };
-        share.grow_to(amount).then_some(share)
+        share.grow_to(amount)?;
+        Ok(share)
     }
 
     fn taken(&self) -> MutexGuard<'_, Taken<H>> {
         self.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Why there is nothing left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::http) enum Full {
+    /// The holder has its share.
+    Holder,
+    /// All is taken.
+    All,
 }
 
 /// What somebody holds of a [`Quota`].
@@ -58,21 +74,27 @@ pub(in crate::http) struct Share<H: Copy + Eq + Hash> {
 }
 
 impl<H: Copy + Eq + Hash> Share<H> {
-    /// Takes more until the share is so large; false, and as it was, when there is not so much left.
-    pub(in crate::http) fn grow_to(&mut self, amount: u64) -> bool {
+    /// Takes more until the share is so large.
+    ///
+    /// # Errors
+    /// As [`Quota::take`]; the share stays as it was.
+    pub(in crate::http) fn grow_to(&mut self, amount: u64) -> Result<(), Full> {
         let more = amount.saturating_sub(self.amount);
         let mut taken = self.quota.taken();
         let own = taken.each.get(&self.holder).copied().unwrap_or_default();
         let (all, own) = (taken.all.saturating_add(more), own.saturating_add(more));
-        if all > self.quota.all_max || own > self.quota.each_max {
-            return false;
+        if own > self.quota.each_max {
+            return Err(Full::Holder);
+        }
+        if all > self.quota.all_max {
+            return Err(Full::All);
         }
         if more > 0 {
             taken.all = all;
             taken.each.insert(self.holder, own);
             self.amount += more;
         }
-        true
+        Ok(())
     }
 }
 
@@ -97,12 +119,13 @@ mod tests {
     fn nobody_takes_more_than_a_share_and_all_no_more_than_there_is() {
         let quota = Quota::new(5, 3);
         let mut ann = quota.take("ann", 2).unwrap();
-        assert!(quota.take("ann", 2).is_none(), "more than a share");
-        assert!(ann.grow_to(3) && !ann.grow_to(4));
-        assert!(quota.take("bob", 3).is_none(), "more than there is");
+        assert_eq!(quota.take("ann", 2).unwrap_err(), Full::Holder);
+        assert_eq!(ann.grow_to(3), Ok(()));
+        assert_eq!(ann.grow_to(4), Err(Full::Holder));
+        assert_eq!(quota.take("bob", 3).unwrap_err(), Full::All);
         let bob = quota.take("bob", 2).unwrap();
         drop(ann);
-        assert!(quota.take("cid", 3).is_some());
+        assert!(quota.take("cid", 3).is_ok());
         drop(bob);
         let taken = quota.taken();
         assert_eq!((taken.all, taken.each.len()), (0, 0));

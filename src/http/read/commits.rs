@@ -141,7 +141,7 @@ pub(super) fn show(
     project: &Project,
     reference: &str,
 ) -> Result<Reply, Error> {
-    let with_stats = context.query.text("stats")?.is_none() || context.query.flag("stats")?;
+    let with_stats = wants_stats(context)?;
     let commit = named(project, reference)?;
     let shown = LoneCommitJson {
         commit: CommitJson::new(context, project, &commit)?,
@@ -157,6 +157,11 @@ pub(super) fn show(
         Freshness::Moving,
         &[],
     ))
+}
+
+/// True if a commit is asked for with how many lines it changed.
+pub(super) fn wants_stats(context: &RequestContext) -> Result<bool, Error> {
+    Ok(context.query.text("stats")?.is_none() || context.query.flag("stats")?)
 }
 
 /// The commit that a reference names.

@@ -56,8 +56,43 @@ pub(in crate::http) async fn respond(
     if let Some(reply) = opened.at_once(&context, &route)? {
         return Ok(reply);
     }
+    let place = || {
+        let token = Some(opened.holder.number());
+        context.service.long.enter(opened.holder.owner(), token)
+    };
+    if takes_long(&context, &route)? {
+        let place = place()?;
+        let reply = place.run(|| opened.show(&context, &route)).await?;
+        return Ok(reply.in_turns(place));
+    }
     let threads = &context.service.threads;
-    blocking::in_place(threads, || opened.show(&context, &route)).await
+    let reply = blocking::in_place(threads, || opened.show(&context, &route)).await?;
+    if reply.is_made_while_sent() {
+        return Ok(reply.in_turns(place()?));
+    }
+    Ok(reply)
+}
+
+/// True for what may compute, search or read for long.
+fn takes_long(context: &RequestContext, route: &Route) -> Result<bool, Error> {
+    let Route::Repository { resource, .. } = route else {
+        return Ok(false);
+    };
+    Ok(match resource {
+        Resource::Compare
+        | Resource::CommitDiff(_)
+        | Resource::CommitRefs(_)
+        | Resource::Blob(_)
+        | Resource::RawBlob(_)
+        | Resource::Archive(_) => true,
+        Resource::Commit(_) => commits::wants_stats(context)?,
+        Resource::Commits => context.query.text("path")?.is_some(),
+        Resource::Branches
+        | Resource::Branch(_)
+        | Resource::Tree
+        | Resource::File(_)
+        | Resource::Raw(_) => false,
+    })
 }
 
 fn health(context: &RequestContext) -> Result<Reply, Error> {

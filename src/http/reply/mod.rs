@@ -22,6 +22,7 @@ use hyper::header::{
 use hyper::{HeaderMap, Response, StatusCode};
 use serde::Serialize;
 
+use super::admission::long::LongPlace;
 use super::request::conditions::ETag;
 use super::request::id::RequestId;
 use file_chunks::FileChunks;
@@ -129,6 +130,19 @@ impl Reply {
         }
         reply.body = ReplyBody::Pieces(body);
         reply.with(CONTENT_TYPE, HeaderValue::from_static(content_type))
+    }
+
+    /// True if the body is made while it is sent.
+    pub(super) fn is_made_while_sent(&self) -> bool {
+        matches!(self.body, ReplyBody::Pieces(_))
+    }
+
+    /// The answer, whose body is made in turns with others if it is made while it is sent.
+    pub(super) fn in_turns(mut self, place: LongPlace) -> Self {
+        if let ReplyBody::Pieces(body) = &mut self.body {
+            body.take_turns(place);
+        }
+        self
     }
 
     /// The answer with a header line more.

@@ -7,6 +7,7 @@ use std::task::{Context, Poll, ready};
 use bytes::Bytes;
 use tokio::task::JoinHandle;
 
+use crate::http::admission::long::LongPlace;
 use crate::http::blocking;
 
 /// Makes a body piece by piece.
@@ -25,7 +26,9 @@ type Made = (Box<dyn Pieces>, io::Result<Option<Bytes>>);
 pub(in crate::http) struct ChunkStream {
     /// At rest: not begun, or at its end.
     pieces: Option<Box<dyn Pieces>>,
-    making: Option<JoinHandle<Made>>,
+    making: Option<JoinHandle<Option<Made>>>,
+    /// Where each piece waits for its turn.
+    place: Option<LongPlace>,
     /// Bytes not yet handed over, when the length is known.
     left: Option<u64>,
 }
@@ -36,8 +39,14 @@ impl ChunkStream {
         Self {
             pieces: Some(Box::new(pieces)),
             making: None,
+            place: None,
             left: length,
         }
+    }
+
+    /// Makes each piece when it is its turn, and keeps the place until all is sent.
+    pub(in crate::http) fn take_turns(&mut self, place: LongPlace) {
+        self.place = Some(place);
     }
 
     /// How many bytes are still to come, when that is known.
@@ -64,13 +73,13 @@ impl ChunkStream {
         let made = ready!(std::pin::Pin::new(making).poll(cx));
         self.making = None;
         let piece = match made {
-            Ok((pieces, Ok(Some(piece)))) => {
+            Ok(Some((pieces, Ok(Some(piece))))) => {
                 self.make_ahead(pieces);
                 Ok(piece)
             }
-            Ok((_, Ok(None))) => return Poll::Ready(None),
-            Ok((_, Err(error))) => Err(error),
-            Err(_) => Err(io::Error::other("the maker of a body panicked")),
+            Ok(Some((_, Ok(None)))) => return Poll::Ready(None),
+            Ok(Some((_, Err(error)))) => Err(error),
+            Ok(None) | Err(_) => Err(io::Error::other("the maker of a body panicked")),
         };
         match &piece {
             Ok(bytes) => {
@@ -83,9 +92,22 @@ impl ChunkStream {
     }
 
     fn make_ahead(&mut self, mut pieces: Box<dyn Pieces>) {
-        self.making = Some(blocking::start(move || {
+        let make = move || {
             let piece = pieces.next_piece();
-            (pieces, piece)
+            Some((pieces, piece))
+        };
+        let Some(place) = &self.place else {
+            self.making = Some(blocking::start(make));
+            return;
+        };
+        let turn = place.turn();
+        self.making = Some(tokio::spawn(async move {
+            let turn = turn.await;
+            let made = blocking::start(move || {
+                let _turn = turn;
+                make()
+            });
+            made.await.ok().flatten()
         }));
     }
 }

@@ -1,5 +1,6 @@
 //! The body of a request: read with a bound and a patience, or refused unread.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
@@ -9,8 +10,10 @@ use hyper::header::{CONTENT_ENCODING, CONTENT_TYPE, EXPECT};
 use hyper::http::request::Parts;
 use tokio::time::{Instant, timeout};
 
+use crate::access::{Account, Refusal};
 use crate::base::limits::{INLINE_BYTES_MAX, REFUSED_BODY_BYTES_MAX};
 use crate::http::admission::patience::Patience;
+use crate::http::admission::quota::{Full, Quota, Share};
 use crate::http::error::Error;
 use crate::http::settings::Limits;
 
@@ -27,6 +30,15 @@ pub(in crate::http) struct RequestBody {
     patience: Patience,
     /// For a body that is taken as a whole, in seconds.
     whole_s: u64,
+    /// What it holds of the memory for bodies, until the request is answered.
+    memory: Option<Memory>,
+}
+
+/// A part of the memory for bodies, and the name of the account that has it.
+#[derive(Debug)]
+struct Memory {
+    share: Share<u64>,
+    account: String,
 }
 
 /// How far a body was read.
@@ -43,10 +55,36 @@ impl RequestBody {
         Self {
             patience: Patience::for_steady(limits.upload_grace_s),
             whole_s: limits.body_s_max,
+            memory: None,
             incoming,
             client_waits: head.headers.contains_key(EXPECT),
             state: State::Coming,
         }
+    }
+
+    /// Counts what it takes of the memory for bodies for this account from now on.
+    pub(in crate::http) fn count_for(&mut self, memory: &Arc<Quota<u64>>, account: &Account) {
+        self.memory = memory.take(account.number(), 0).ok().map(|share| Memory {
+            share,
+            account: account.name().to_owned(),
+        });
+    }
+
+    /// Takes as much memory as so many bytes.
+    ///
+    /// # Errors
+    /// [`Error::TooMany`] when the account has its part, [`Error::NoRoom`] when there is none left.
+    pub(in crate::http) fn hold(&mut self, bytes: u64) -> Result<(), Error> {
+        let Some(Memory { share, account }) = &mut self.memory else {
+            return Ok(());
+        };
+        share.grow_to(bytes).map_err(|full| match full {
+            Full::Holder => Error::TooMany {
+                refusal: Refusal::of(account, "too many bytes of bodies at once"),
+                retry_after_s: 1,
+            },
+            Full::All => Error::NoRoom("too many bytes of bodies at once"),
+        })
     }
 
     /// How many bytes it announces; `None` when it is sent in chunks.
@@ -128,6 +166,8 @@ impl RequestBody {
     pub(in crate::http) async fn collect(&mut self, limit_bytes: usize) -> Result<Bytes, Error> {
         let limit = limit_bytes as u64;
         self.refuse_above(limit)?;
+        // What is announced is taken at once, so that it is refused before it comes.
+        self.hold(self.announced().unwrap_or_default())?;
         let Some(first) = self.next().await? else {
             return Ok(Bytes::new());
         };
@@ -140,6 +180,7 @@ impl RequestBody {
             if whole.len() + bytes.len() > limit_bytes {
                 return Err(Error::TooLarge { limit_bytes: limit });
             }
+            self.hold((whole.len() + bytes.len()) as u64)?;
             whole.extend_from_slice(&bytes);
             piece = self.next().await?;
         }

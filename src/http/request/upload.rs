@@ -4,11 +4,14 @@ use tokio::task::JoinHandle;
 
 use super::body::RequestBody;
 use super::context::RequestContext;
-use crate::base::limits::INLINE_BYTES_MAX;
+use crate::base::limits::{BLOCK_BYTES, INLINE_BYTES_MAX};
 use crate::http::blocking;
 use crate::http::error::Error;
 use crate::repo::Block;
 use crate::repo::{NewFile, Upload};
+
+/// Memory that an upload is counted with: a block that is filled and one that is written.
+const UPLOAD_BYTES_HELD: u64 = 2 * BLOCK_BYTES as u64;
 
 /// Takes a body as a file that a save can name. A small one is collected, a larger one or one of
 /// unknown length goes to the disk in blocks while it comes, so memory does not grow with it. No thread
@@ -29,6 +32,7 @@ pub(in crate::http) async fn receive(
         // Digesting so few takes less than the way to the pool and back.
         return Ok(uploads.new_file(bytes)?);
     }
+    body.hold(UPLOAD_BYTES_HELD)?;
     let mut upload = Box::new(uploads.upload(announced));
     let (first, second) = (upload.block(), upload.block());
     let mut upload = Writing::Done(upload, second);

@@ -106,7 +106,7 @@ impl Server {
     /// A connection's part of what its client may have; `None` when the client has all it may.
     fn share_of(&self, peer: Peer) -> Option<Share<ClientNetwork>> {
         let client = ClientNetwork::of(peer.address());
-        self.service.clients.take(client, 1)
+        self.service.clients.take(client, 1).ok()
     }
 }
 
