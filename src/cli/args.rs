@@ -96,6 +96,15 @@ pub(super) struct ServeFlags {
     /// `https://conf.example`
     #[arg(long, value_name = "URL", env = "SITECONF_EXTERNAL_URL")]
     pub(super) external_url: Option<String>,
+    /// Further names under which clients reach the service, with commas between them; with neither
+    /// these nor an external URL any name will do
+    #[arg(
+        long,
+        value_name = "HOSTS",
+        env = "SITECONF_HOSTS",
+        value_delimiter = ','
+    )]
+    pub(super) hosts: Option<Vec<String>>,
     /// Serve the Read API at /api/v4 too
     #[arg(long, value_name = "BOOL", env = "SITECONF_ROOT_MOUNT",
           num_args = 0..=1, require_equals = true, default_missing_value = "true")]

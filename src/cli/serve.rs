@@ -140,6 +140,7 @@ async fn keep_time(clock: Arc<SteadyClock>) {
 fn http_settings(settings: &Settings) -> HttpSettings {
     HttpSettings {
         external_url: settings.external_url.clone(),
+        hosts: settings.hosts.clone(),
         root_mount: settings.root_mount,
         trusted_proxies: settings.trusted_proxies.clone(),
         file_bytes_max: settings.file_bytes_max,

@@ -30,6 +30,8 @@ pub(super) struct Settings {
     pub(super) listen: String,
     /// Where clients reach the service, without a slash at its end, if not at `listen`.
     pub(super) external_url: Option<String>,
+    /// Further names of the service.
+    pub(super) hosts: Vec<String>,
     /// True to serve the Read API at `/api/v4` too.
     pub(super) root_mount: bool,
     /// Proxies that are believed what they tell of a client's request.
@@ -55,6 +57,7 @@ struct Written {
     data: Option<PathBuf>,
     listen: Option<String>,
     external_url: Option<String>,
+    hosts: Option<Vec<String>>,
     root_mount: Option<bool>,
     trusted_proxies: Option<Vec<String>>,
     archive_bytes_max: Option<u64>,
@@ -86,6 +89,7 @@ impl Settings {
                 .or(file.listen)
                 .unwrap_or_else(|| LISTEN.into()),
             external_url: flags.external_url.or(file.external_url).map(without_slash),
+            hosts: flags.hosts.or(file.hosts).unwrap_or_default(),
             root_mount: flags.root_mount.or(file.root_mount).unwrap_or(false),
             trusted_proxies: match (flags.trusted_proxies, file.trusted_proxies) {
                 (Some(given), _) => given,
@@ -129,6 +133,11 @@ impl Settings {
             return refuse(
                 "external_url must be http:// or https:// and a host, and a port if need be, nothing more",
             );
+        }
+        if let Some(host) = self.hosts.iter().find(|host| !is_host(host)) {
+            return refuse(&format!(
+                "hosts: \"{host}\" must be a name or an address, as in conf.example"
+            ));
         }
         if self.sessions.absolute_s == 0 || self.sessions.idle_s == 0 {
             return refuse("session_absolute_s and session_idle_s must be at least 1");
@@ -184,6 +193,10 @@ fn without_slash(mut url: String) -> String {
     url
 }
 
+fn is_host(host: &str) -> bool {
+    !host.is_empty() && is_base_url(&format!("http://{host}"))
+}
+
 fn is_base_url(url: &str) -> bool {
     let rest = url
         .strip_prefix("http://")
@@ -232,6 +245,7 @@ mod tests {
                 data: "./siteconf-data".into(),
                 listen: "127.0.0.1:8080".into(),
                 external_url: None,
+                hosts: vec![],
                 root_mount: false,
                 trusted_proxies: vec![],
                 archive_bytes_max: 10 << 30,
@@ -251,6 +265,7 @@ mod tests {
     fn the_file_gives_way_to_flags() {
         let (_dir, mut common) = written(
             "data = \"/srv/a\"\nlisten = \"[::]:80\"\nexternal_url = \"https://conf.example/\"\n\
+             hosts = [\"conf.inner\"]\n\
              root_mount = true\ntrusted_proxies = [\"10.0.0.0/8\", \"::1\"]\n\
              archive_bytes_max = 12\nfile_bytes_max = 10\nsession_absolute_s = 20\nsession_idle_s = 30\n\
              shutdown_s = 40\nlog = \"debug\"\nlimits.connections_max = 7\n",
@@ -266,6 +281,7 @@ mod tests {
                 data: "/srv/b".into(),
                 listen: "[::]:80".into(),
                 external_url: Some("https://conf.example".into()),
+                hosts: vec!["conf.inner".into()],
                 root_mount: true,
                 trusted_proxies: vec!["10.0.0.0/8".parse().unwrap(), "::1".parse().unwrap()],
                 archive_bytes_max: 12,
@@ -350,6 +366,10 @@ mod tests {
             refusal("trusted_proxies = [\"::1\", \"proxy\"]"),
             "trusted_proxies: \"proxy\": it must be an address, or an address, a slash and a number of \
              bits, as in 10.0.0.0/8"
+        );
+        assert_eq!(
+            refusal("hosts = [\"https://conf.example\"]"),
+            "hosts: \"https://conf.example\" must be a name or an address, as in conf.example"
         );
         assert_eq!(
             refusal("session_idle_s = 0"),

@@ -31,6 +31,9 @@ pub(super) enum Error {
     /// A page of another site asks.
     #[error("a request of another site")]
     CrossSite,
+    /// The request was sent to a name that is not the service's.
+    #[error("a request to another host")]
+    Misdirected,
     /// No such route.
     #[error("no such route")]
     NoRoute,
@@ -180,6 +183,7 @@ impl Error {
         match self {
             Self::Malformed(_) | Self::BrokenBody => StatusCode::BAD_REQUEST,
             Self::CrossSite => StatusCode::FORBIDDEN,
+            Self::Misdirected => StatusCode::MISDIRECTED_REQUEST,
             Self::NoRoute | Self::NotThere(_) => StatusCode::NOT_FOUND,
             Self::Method { .. } => StatusCode::METHOD_NOT_ALLOWED,
             Self::SlowBody => StatusCode::REQUEST_TIMEOUT,
@@ -217,6 +221,10 @@ impl Error {
         };
         match self {
             Self::CrossSite => "requests of other sites are refused".into(),
+            Self::Misdirected => {
+                "this service has no such name; its settings external_url and hosts say which it has"
+                    .into()
+            }
             Self::NoRoute => either("404 Not Found", "there is no such route"),
             Self::Method { .. } => either(
                 "405 Method Not Allowed",

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use tokio::sync::Semaphore;
 
 use super::admission::failures::Failures;
+use super::admission::hosts::Hosts;
 use super::admission::logins::Logins;
 use super::admission::long::LongRequests;
 use super::admission::network::ClientNetwork;
@@ -28,6 +29,7 @@ pub(in crate::http) struct Service {
     pub(in crate::http) clients: Arc<Quota<ClientNetwork>>,
     /// By account: bytes of bodies in memory.
     pub(in crate::http) bodies: Arc<Quota<u64>>,
+    pub(in crate::http) hosts: Hosts,
     pub(in crate::http) long: LongRequests,
     pub(in crate::http) logins: Logins,
     /// By client: requests with a token that does not count.
@@ -56,6 +58,7 @@ impl Service {
                 settings.limits.bodies_bytes_max,
                 settings.limits.bodies_bytes_account_max,
             ),
+            hosts: Hosts::new(&settings),
             long: LongRequests::new(&settings.limits),
             logins: Logins::new(&settings.limits),
             wrong_tokens: Failures::per_minute(settings.limits.wrong_tokens_minute_address_max),

@@ -15,6 +15,8 @@ pub struct HttpSettings {
     /// The address under which clients reach the service, as `https://conf.example`, when it is not
     /// the one they send as `Host`. With `https` the session cookie is `Secure`.
     pub external_url: Option<String>,
+    /// Names under which the service may be reached besides that one; with neither, any will do.
+    pub hosts: Vec<String>,
     /// Proxies that are believed what they tell of the client's request (`Forwarded`, `X-Forwarded-*`).
     pub trusted_proxies: Vec<Network>,
     /// Largest file that is taken, in bytes.
@@ -99,6 +101,7 @@ impl Default for HttpSettings {
         Self {
             root_mount: false,
             external_url: None,
+            hosts: Vec::new(),
             trusted_proxies: Vec::new(),
             file_bytes_max: FILE_BYTES_MAX_DEFAULT,
             archive_bytes_max: ARCHIVE_BYTES_MAX_DEFAULT,

@@ -35,6 +35,7 @@ mod json_bodies;
 mod kept_answers;
 mod login;
 mod long_lists;
+mod names;
 mod openapi;
 mod projects;
 mod ranges;

@@ -7,6 +7,7 @@
 use tokio::sync::Semaphore;
 
 pub(in crate::http) mod failures;
+pub(in crate::http) mod hosts;
 pub(in crate::http) mod logins;
 pub(in crate::http) mod long;
 pub(in crate::http) mod network;

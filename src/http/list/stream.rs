@@ -11,7 +11,7 @@ use hyper::header::{CONTENT_ENCODING, HeaderName, HeaderValue, VARY};
 use crate::base::limits::LISTED_ENTRIES_WHOLE_MAX;
 use crate::http::reply::gzip;
 use crate::http::reply::stream::{ChunkStream, Pieces};
-use crate::http::reply::{Freshness, Reply};
+use crate::http::reply::{Freshness, Reply, VARY_COMPRESSED};
 use crate::http::request::conditions::ETag;
 use crate::http::request::context::RequestContext;
 use crate::http::shape::entry::EntryJson;
@@ -57,10 +57,9 @@ pub(in crate::http) fn respond(
     }
     let tag = ETag::of_parts(&parts);
     let kept = |reply: Reply| match form {
-        Form::Read => reply.validated(&tag, freshness).with(
-            VARY,
-            HeaderValue::from_static("Authorization, Cookie, Private-Token, Accept-Encoding"),
-        ),
+        Form::Read => reply
+            .validated(&tag, freshness)
+            .with(VARY, HeaderValue::from_static(VARY_COMPRESSED)),
         Form::Admin => reply.validated(&tag, freshness),
     };
     if tag.is_known_to(context.headers()) {

@@ -7,7 +7,7 @@ use hyper::{HeaderMap, StatusCode};
 use serde::Serialize;
 
 use super::rendered::Rendered;
-use super::{Freshness, Reply, gzip};
+use super::{Freshness, Reply, VARY_COMPRESSED, gzip};
 use crate::base::limits::COMPRESS_BYTES_MIN;
 use crate::http::request::conditions::ETag;
 
@@ -100,10 +100,7 @@ fn unchanged(tag: &ETag, freshness: Freshness) -> Reply {
 }
 
 fn varied(reply: Reply) -> Reply {
-    reply.with(
-        VARY,
-        HeaderValue::from_static("Authorization, Cookie, Private-Token, Accept-Encoding"),
-    )
+    reply.with(VARY, HeaderValue::from_static(VARY_COMPRESSED))
 }
 
 #[cfg(test)]

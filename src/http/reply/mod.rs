@@ -39,6 +39,12 @@ const PROTECTION: [(HeaderName, &str); 4] = [
     ),
 ];
 
+/// What an answer depends on besides its address: who asks, and for a bound token from where.
+const VARY_CREDENTIALS: &str = "Authorization, Cookie, Private-Token, X-Instance-Id";
+/// The same, where the answer may be compressed.
+pub(super) const VARY_COMPRESSED: &str =
+    "Authorization, Cookie, Private-Token, X-Instance-Id, Accept-Encoding";
+
 /// An answer.
 #[derive(Debug)]
 pub(super) struct Reply {
@@ -156,10 +162,7 @@ impl Reply {
         // A client's cache may serve several users: who asks is part of the key.
         self.with(ETAG, tag.header())
             .with(CACHE_CONTROL, freshness.header())
-            .with(
-                VARY,
-                HeaderValue::from_static("Authorization, Cookie, Private-Token"),
-            )
+            .with(VARY, HeaderValue::from_static(VARY_CREDENTIALS))
     }
 
     /// Length of the body in bytes, as the headers say.

@@ -167,7 +167,8 @@ impl RequestBody {
         let limit = limit_bytes as u64;
         self.refuse_above(limit)?;
         // What is announced is taken at once, so that it is refused before it comes.
-        self.hold(self.announced().unwrap_or_default())?;
+        let announced = self.announced().unwrap_or_default();
+        self.hold(announced)?;
         let Some(first) = self.next().await? else {
             return Ok(Bytes::new());
         };
@@ -181,6 +182,9 @@ impl RequestBody {
                 return Err(Error::TooLarge { limit_bytes: limit });
             }
             self.hold((whole.len() + bytes.len()) as u64)?;
+            if whole.is_empty() {
+                whole.reserve(usize::try_from(announced).unwrap_or(0));
+            }
             whole.extend_from_slice(&bytes);
             piece = self.next().await?;
         }

@@ -52,10 +52,11 @@ pub(in crate::http) fn check_file_use(headers: &HeaderMap) -> Result<(), Error> 
     Ok(())
 }
 
-/// True if the origin is the configured address, or names the host that the request was sent to.
+/// True if the origin is the configured address; without one, if it names the host that the request was
+/// sent to.
 fn is_ours(origin: &str, headers: &HeaderMap, external_url: Option<&str>) -> bool {
-    if external_url.is_some_and(|ours| origin.eq_ignore_ascii_case(origin_of(ours))) {
-        return true;
+    if let Some(ours) = external_url {
+        return origin.eq_ignore_ascii_case(origin_of(ours));
     }
     let host = origin
         .strip_prefix("http://")
@@ -124,5 +125,11 @@ mod tests {
         let lines = [host, ("origin", "https://public.example")];
         assert!(passes(&lines, Some("https://public.example/")));
         assert!(!passes(&lines, Some("http://public.example/")));
+        let lines = [
+            ("host", "public.example"),
+            ("origin", "http://public.example"),
+        ];
+        assert!(passes(&lines, None));
+        assert!(!passes(&lines, Some("https://public.example")));
     }
 }

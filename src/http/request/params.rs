@@ -18,6 +18,10 @@ impl From<NameError> for Error {
 /// it. A text that could be a project of some other service is one that does not exist.
 pub(in crate::http) fn selector(text: &str) -> Result<ProjectSelector, Error> {
     if !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit()) {
+        // A project has one number, and a number one spelling.
+        if text.starts_with('0') {
+            return Ok(ProjectSelector::Unknown);
+        }
         return Ok(text
             .parse()
             .map_or(ProjectSelector::Unknown, ProjectSelector::Number));
@@ -77,6 +81,7 @@ mod tests {
     #[test]
     fn a_project_is_a_repo_id_a_number_or_unknown() {
         assert_eq!(selector("42").unwrap(), ProjectSelector::Number(42));
+        assert_eq!(selector("042").unwrap(), ProjectSelector::Unknown);
         assert_eq!(
             selector("acme/shop.erp").unwrap(),
             ProjectSelector::Id(RepoId::parse("acme/shop.erp").unwrap())
