@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::account::Account;
 use super::error::{Error, Result};
 use super::keys;
-use super::password::{HashingMemory, PasswordHash};
+use super::password::{self, HashingMemory, PasswordHash};
 use super::records::Records;
 use super::rights::role::Role;
 use super::session_records;
@@ -42,10 +42,11 @@ impl Accounts {
     /// Makes an account.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for a malformed or taken name, or a password that is too short or long.
+    /// [`Error::Invalid`] for a malformed or taken name, or a password that breaks the rule.
     pub fn create(&self, name: &str, password: &str, roles: &[Role]) -> Result<Account> {
         let name = AccountName::parse(name)?;
-        let password = PasswordHash::new(&self.hashing, password)?;
+        password::check(name.as_str(), password)?;
+        let password = PasswordHash::new(&self.hashing, password);
         let mut given = Vec::new();
         for role in roles {
             add(&mut given, role);
@@ -103,9 +104,10 @@ impl Accounts {
     /// Gives an account another password, and ends its sessions.
     ///
     /// # Errors
-    /// [`Error::NoSuchAccount`]; [`Error::Invalid`] for a password that is too short or long.
+    /// [`Error::NoSuchAccount`]; [`Error::Invalid`] for a password that breaks the rule.
     pub fn set_password(&self, name: &str, password: &str) -> Result<()> {
-        let password = PasswordHash::new(&self.hashing, password)?;
+        password::check(name, password)?;
+        let password = PasswordHash::new(&self.hashing, password);
         self.change(name, |account| {
             account.password = password.clone();
             account.generation += 1;

@@ -27,7 +27,9 @@ pub const SESSIONS_PER_ACCOUNT_MAX: usize = 20;
 /// Longest `X-Instance-Id`, in bytes.
 pub const INSTANCE_ID_BYTES_MAX: usize = 255;
 /// Shortest new password, in bytes.
-pub const PASSWORD_BYTES_MIN: usize = 8;
+pub const PASSWORD_BYTES_MIN: usize = 12;
+/// Guesses that a new password must outlast.
+pub const PASSWORD_GUESSES_MIN: u64 = 10_000;
 /// Longest password, in bytes.
 pub const PASSWORD_BYTES_MAX: usize = 1024;
 

@@ -248,7 +248,7 @@ fn accounts_are_made_listed_and_changed() {
 fn a_password_is_taken_from_standard_input() {
     let desk = Desk::new();
     let add = ["user", "add", "ann", "--password-stdin"];
-    let said = desk.run_with("short\n", &add).err;
+    let said = desk.run_with("eleven byte\n", &add).err;
     assert!(
         said.starts_with("siteconf: ") && said.contains("password"),
         "{said}"

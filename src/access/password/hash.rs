@@ -1,4 +1,4 @@
-//! Passwords: the only form in which they are kept, and the memory in which they are hashed.
+//! The only form in which passwords are kept, and the memory in which they are hashed.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -6,9 +6,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use argon2::password_hash::phc::{Output, ParamsString, PasswordHash as Phc, Salt};
 use argon2::{Algorithm, Argon2, Block, Params, Version};
 use serde::{Deserialize, Serialize};
-
-use super::error::{Error, Result};
-use crate::base::limits::{PASSWORD_BYTES_MAX, PASSWORD_BYTES_MIN};
 
 /// Memory of one hashing, in KiB: the least that OWASP names beside two passes. No stored hash may ask
 /// for more: a damaged record must not take the machine down.
@@ -29,7 +26,7 @@ const DUMMY: &str = "$argon2id$v=19$m=19456,t=2,p=1$c2l0ZWNvbmYtbm9ib2R5IQ$AAAAA
 /// same time as others, made once and used again. Allocated for each hashing and freed, it would stay
 /// with the allocator once for every thread that ever hashed.
 #[derive(Clone, Default)]
-pub(super) struct HashingMemory(Arc<Mutex<Vec<Vec<Block>>>>);
+pub(in crate::access) struct HashingMemory(Arc<Mutex<Vec<Vec<Block>>>>);
 
 impl HashingMemory {
     /// The hash, of this many bytes. `None` for a salt or a length that argon2 does not take.
@@ -63,20 +60,11 @@ impl fmt::Debug for HashingMemory {
 /// An argon2id hash as a PHC string. It is written into a record and shown nowhere else.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(transparent)]
-pub(super) struct PasswordHash(String);
+pub(in crate::access) struct PasswordHash(String);
 
 impl PasswordHash {
     /// Hashes a new password under a random salt. Takes some 25 ms.
-    ///
-    /// # Errors
-    /// [`Error::Invalid`] when the password is shorter than [`PASSWORD_BYTES_MIN`] or longer than
-    /// [`PASSWORD_BYTES_MAX`]. Any characters are allowed, and none is changed.
-    pub(super) fn new(memory: &HashingMemory, password: &str) -> Result<Self> {
-        if !(PASSWORD_BYTES_MIN..=PASSWORD_BYTES_MAX).contains(&password.len()) {
-            return Err(Error::invalid(format!(
-                "malformed password: it must have {PASSWORD_BYTES_MIN} to {PASSWORD_BYTES_MAX} bytes"
-            )));
-        }
+    pub(in crate::access) fn new(memory: &HashingMemory, password: &str) -> Self {
         let cost = Params::new(MEMORY_KIB, PASSES, LANES, None).expect("constants within bounds");
         let params = ParamsString::try_from(&cost).expect("numbers have a text");
         let salt = Salt::new(&rand::random::<[u8; 16]>()).expect("16 bytes are within its bounds");
@@ -90,16 +78,16 @@ impl PasswordHash {
             salt: Some(salt),
             hash: Some(hash),
         };
-        Ok(Self(phc.to_string()))
+        Self(phc.to_string())
     }
 
     /// A hash that takes as long to check as any other and matches nothing: for a name without an account.
-    pub(super) fn dummy() -> Self {
+    pub(in crate::access) fn dummy() -> Self {
         Self(DUMMY.to_owned())
     }
 
     /// True if this is the hash of the password, byte for byte as it was received.
-    pub(super) fn matches(&self, memory: &HashingMemory, password: &str) -> bool {
+    pub(in crate::access) fn matches(&self, memory: &HashingMemory, password: &str) -> bool {
         let Some((cost, salt, stored)) = self.read() else {
             tracing::error!("a stored password hash cannot be read");
             return false;
@@ -136,7 +124,7 @@ mod tests {
 
     #[test]
     fn only_the_same_bytes_match() {
-        let hash = PasswordHash::new(&memory(), "пароль 1").unwrap();
+        let hash = PasswordHash::new(&memory(), "пароль 1");
         assert!(hash.0.starts_with("$argon2id$v=19$m=19456,t=2,p=1$"));
         assert_eq!(format!("{hash:?}"), "PasswordHash(..)");
         assert!(hash.matches(&memory(), "пароль 1"));
@@ -145,35 +133,15 @@ mod tests {
         }
         assert_ne!(
             hash.0,
-            PasswordHash::new(&memory(), "пароль 1").unwrap().0,
+            PasswordHash::new(&memory(), "пароль 1").0,
             "no new salt"
-        );
-    }
-
-    #[test]
-    fn a_new_password_has_its_length() {
-        for wrong in [
-            "1234567".to_owned(),
-            String::new(),
-            "x".repeat(PASSWORD_BYTES_MAX + 1),
-        ] {
-            let refused = PasswordHash::new(&memory(), &wrong)
-                .unwrap_err()
-                .to_string();
-            assert_eq!(refused, "malformed password: it must have 8 to 1024 bytes");
-        }
-        let longest = "x".repeat(PASSWORD_BYTES_MAX);
-        assert!(
-            PasswordHash::new(&memory(), &longest)
-                .unwrap()
-                .matches(&memory(), &longest)
         );
     }
 
     #[test]
     fn memory_is_used_again() {
         let memory = memory();
-        let hash = PasswordHash::new(&memory, "long enough").unwrap();
+        let hash = PasswordHash::new(&memory, "long enough");
         let place = memory.free()[0].as_ptr();
         assert!(hash.matches(&memory, "long enough") && !hash.matches(&memory, "something else"));
         let free = memory.free();
@@ -193,7 +161,7 @@ mod tests {
                 phc.hash.unwrap().len(),
             )
         };
-        let real = PasswordHash::new(&memory(), "long enough").unwrap();
+        let real = PasswordHash::new(&memory(), "long enough");
         assert_eq!(cost(&PasswordHash::dummy()), cost(&real));
         assert!(!PasswordHash::dummy().matches(&memory(), "long enough"));
     }
