@@ -130,7 +130,7 @@ fn create(wish: TokenCreate, opened: &Opened, streams: &mut Streams<'_>) -> Resu
     let tokens = Tokens::new(&opened.repository);
     let repos = new.repos.join(", ");
     let (secret, made) = tokens.create(&account, new).map_err(|e| match e {
-        access::Error::Forbidden => Error::Failed(format!(
+        access::Error::Forbidden(_) => Error::Failed(format!(
             "{0} may not read all of {repos}; give a role first, as in \"siteconf user role add {0} \
              ROLE_SITEBUILDER_USER__<prefix>\"",
             account.name()
