@@ -15,6 +15,12 @@ fn begin(connection: &mut Connection, request: &Request, announced: usize) {
     connection.send(&bytes);
 }
 
+/// Reads that the daemon wants the body: it has counted the request.
+fn wait_for_body(connection: &mut Connection) {
+    let wanted = b"HTTP/1.1 100 Continue\r\n\r\n";
+    assert_eq!(connection.bytes(wanted.len()), wanted);
+}
+
 /// Sends a byte now and then until the daemon has had enough, and tells how long that took.
 fn drip(mut connection: Connection, bytes: usize, status: u16) -> Duration {
     let since = Instant::now();
@@ -139,18 +145,19 @@ fn behind_a_proxy_the_clients_that_it_tells_of_are_counted() {
             .anonymous()
             .request("POST", "/user/login")
             .header("Content-Type", "application/json")
-            .header("X-Forwarded-For", address);
+            .header("X-Forwarded-For", address)
+            .header("Expect", "100-continue");
         let mut connection = daemon.connect();
         begin(&mut connection, &request, 2);
         connection
     };
     let (mut first, mut second) = (login("192.0.2.66"), login("192.0.2.66"));
-    soon(|| {
-        let mut third = login("192.0.2.66");
-        third.send(b"{}");
-        third.answer().status == 429
-    });
+    wait_for_body(&mut first);
+    wait_for_body(&mut second);
+    let refused = login("192.0.2.66").answer();
+    refused.assert_error(429, "too many requests at once; try again in 1 s");
     let mut other = login("192.0.2.1");
+    wait_for_body(&mut other);
     for connection in [&mut first, &mut second, &mut other] {
         connection.send(b"{}");
         connection.answer().assert_refused(400);
@@ -178,10 +185,10 @@ fn bodies_have_so_much_memory_and_each_account_a_part_of_it() {
     ] });
     body.splice(0..0, batch_json.to_string().into_bytes());
     let mut first = daemon.connect();
-    begin(&mut first, &batch(&project.user), body.len());
-    let second = || batch(&project.user).body(&body).send();
-    soon(|| second().status == 429);
-    let refused = second();
+    let waiting = batch(&project.user).header("Expect", "100-continue");
+    begin(&mut first, &waiting, body.len());
+    wait_for_body(&mut first);
+    let refused = batch(&project.user).body(&body).send();
     refused.assert_error(429, "too many bytes of bodies at once; try again in 1 s");
     assert_eq!(refused.header("Retry-After"), Some("1"));
 
@@ -201,6 +208,7 @@ fn bodies_have_so_much_memory_and_each_account_a_part_of_it() {
     first.answer().expect_status(200);
     // It fits now, and is refused for what it says: the file is there already.
     batch(&bob).body(&body).send().assert_refused(400);
+    daemon.logged("\"status\":400");
     assert!(!daemon.log().contains("\"level\":\"ERROR\""));
 }
 

@@ -3,7 +3,7 @@
 use regex::Regex;
 use serde_json::{Value, json};
 
-use crate::harness::{Answer, Daemon, Project, READ, User, password_of};
+use crate::harness::{Answer, Daemon, Project, READ, User, password_of, soon};
 
 /// A daemon behind a proxy, which tells of its clients.
 fn behind_a_proxy(flags: &[&str]) -> Daemon {
@@ -19,20 +19,34 @@ fn log_in(user: &User, name: &str, password: &str) -> Answer {
     user.post("/user/login", &body)
 }
 
-/// The log's last line of a request with this status.
+/// Waits until the log's last line of a request is of this status, and gives it.
+#[track_caller]
 fn logged(daemon: &Daemon, status: u16) -> Value {
-    let log = daemon.log();
-    let lines = log.lines().rev().map(serde_json::from_str::<Value>);
-    let mut lines = lines.map(|line| line.expect("a line is JSON"));
-    let found = lines.find(|line| line["message"] == "request" && line["status"] == status);
-    found.expect("a line of such a request")
+    let mut last = Value::Null;
+    soon(|| {
+        let log = daemon.log();
+        let whole = log.rsplit_once('\n').map_or("", |(lines, _)| lines);
+        let lines = whole.lines().rev().map(serde_json::from_str::<Value>);
+        let mut lines = lines.map(|line| line.expect("a line is JSON"));
+        last = lines
+            .find(|line| line["message"] == "request")
+            .unwrap_or_default();
+        last["status"] == status
+    });
+    last
 }
 
 #[track_caller]
 fn assert_logged(daemon: &Daemon, status: u16, client: &str, account: &Value, reason: &str) {
-    let line = logged(daemon, status);
-    let said = [&line["client"], &line["account"], &line["reason"]];
-    assert_eq!(said, [&json!(client), account, &json!(reason)]);
+    let mut line = Value::Null;
+    soon(|| {
+        line = logged(daemon, status);
+        line["reason"] == reason
+    });
+    assert_eq!(
+        [&line["client"], &line["account"]],
+        [&json!(client), account]
+    );
 }
 
 #[track_caller]
@@ -175,6 +189,8 @@ fn the_filter_of_the_readme_finds_wrong_logins_and_nothing_else() {
     let path = path.replace('"', "%22");
     from(&daemon, "192.0.2.2").get(&path).assert_refused(404);
     alice.get(&format!("{READ}/user")).assert_refused(401);
+    from(&daemon, "192.0.2.3").get("/last").assert_refused(404);
+    soon(|| daemon.log().contains("\"path\":\"/last\""));
 
     let readme = include_str!("../../README.md");
     let filter = readme
