@@ -101,6 +101,15 @@ impl Accounts {
         hash.matches(&self.hashing, password)
     }
 
+    /// True if this account has the role for everything, and no other that is enabled has it.
+    pub fn is_last_root(&self, name: &str) -> Result<bool> {
+        let accounts = self.list()?;
+        let is_root =
+            |account: &&Arc<Account>| account.is_enabled() && account.roles().contains(&Role::Root);
+        let mut roots = accounts.iter().filter(is_root);
+        Ok(roots.next().is_some_and(|root| root.name() == name) && roots.next().is_none())
+    }
+
     /// Gives an account another password, and ends its sessions.
     ///
     /// # Errors

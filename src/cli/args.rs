@@ -173,6 +173,9 @@ pub(super) enum UserCommand {
     Disable {
         /// The account
         name: String,
+        /// Also the last one with the role for everything
+        #[arg(long)]
+        force: bool,
     },
     /// Opens a disabled account again
     Enable {
@@ -199,6 +202,9 @@ pub(super) enum RoleCommand {
         name: String,
         /// The role
         role: Role,
+        /// Also the role for everything from the last account with it
+        #[arg(long)]
+        force: bool,
     },
 }
 

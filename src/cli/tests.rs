@@ -245,6 +245,29 @@ fn accounts_are_made_listed_and_changed() {
 }
 
 #[test]
+fn the_last_account_that_may_do_everything_is_kept() {
+    let desk = Desk::new();
+    let root = "ROLE_SITEBUILDER_EDITOR__ROOT";
+    for name in ["ann", "bob"] {
+        desk.done(&["user", "add", name, "--role", root]);
+    }
+    desk.done(&["user", "disable", "ann"]);
+    let refusal = format!(
+        "siteconf: \"bob\" is the last account with the role {root}; give it to another first, or say --force\n"
+    );
+    let (disable, strip) = (
+        ["user", "disable", "bob"],
+        ["user", "role", "remove", "bob", root],
+    );
+    assert_eq!(desk.refused(1, &disable), refusal);
+    assert_eq!(desk.refused(1, &strip), refusal);
+    desk.done(&["user", "enable", "ann"]);
+    desk.done(&strip);
+    desk.done(&["user", "disable", "bob"]);
+    desk.done(&["user", "disable", "ann", "--force"]);
+}
+
+#[test]
 fn a_password_is_taken_from_standard_input() {
     let desk = Desk::new();
     let add = ["user", "add", "ann", "--password-stdin"];

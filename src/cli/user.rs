@@ -8,7 +8,7 @@ use super::output;
 use super::output::Listed;
 use super::password::NewPassword;
 use super::{Error, Result, Streams};
-use crate::access::{Account, Role};
+use crate::access::{Account, Accounts, Role};
 use crate::base::account_name::AccountName;
 
 /// An account as it is listed.
@@ -82,13 +82,32 @@ pub(super) fn run(command: UserCommand, opened: &Opened, streams: &mut Streams<'
             accounts.set_password(&name, &password.text)?;
             show(&name, &password, streams)
         }
-        UserCommand::Disable { name } => Ok(accounts.set_enabled(&name, false)?),
+        UserCommand::Disable { name, force } => {
+            if !force {
+                keep_a_root(accounts, &name)?;
+            }
+            Ok(accounts.set_enabled(&name, false)?)
+        }
         UserCommand::Enable { name } => Ok(accounts.set_enabled(&name, true)?),
         UserCommand::Role(RoleCommand::Add { name, role }) => Ok(accounts.add_role(&name, &role)?),
-        UserCommand::Role(RoleCommand::Remove { name, role }) => {
+        UserCommand::Role(RoleCommand::Remove { name, role, force }) => {
+            if role == Role::Root && !force {
+                keep_a_root(accounts, &name)?;
+            }
             Ok(accounts.remove_role(&name, &role)?)
         }
     }
+}
+
+/// Refuses what would leave nobody who may do everything.
+fn keep_a_root(accounts: &Accounts, name: &str) -> Result<()> {
+    if !accounts.is_last_root(name)? {
+        return Ok(());
+    }
+    Err(Error::Failed(format!(
+        "\"{name}\" is the last account with the role {}; give it to another first, or say --force",
+        Role::Root
+    )))
 }
 
 /// Shows a password that nobody knows yet.
