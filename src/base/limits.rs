@@ -29,7 +29,7 @@ pub const INSTANCE_ID_BYTES_MAX: usize = 255;
 /// Shortest new password, in bytes.
 pub const PASSWORD_BYTES_MIN: usize = 12;
 /// Guesses that a new password must outlast.
-pub const PASSWORD_GUESSES_MIN: u64 = 10_000;
+pub const PASSWORD_GUESSES_MIN: u64 = 100_000;
 /// Longest password, in bytes.
 pub const PASSWORD_BYTES_MAX: usize = 1024;
 

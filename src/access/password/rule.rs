@@ -9,7 +9,7 @@ use crate::base::limits::{PASSWORD_BYTES_MAX, PASSWORD_BYTES_MIN, PASSWORD_GUESS
 ///
 /// # Errors
 /// [`Error::Invalid`] for fewer than [`PASSWORD_BYTES_MIN`] or more than [`PASSWORD_BYTES_MAX`] bytes,
-/// and for one of the first 10,000 guesses of whoever knows the account's name: a common password, the
+/// and for one of the first 100,000 guesses of whoever knows the account's name: a common password, the
 /// name, a run of keys or digits, or one of these repeated or slightly changed.
 pub(in crate::access) fn check(account: &str, password: &str) -> Result<()> {
     if !(PASSWORD_BYTES_MIN..=PASSWORD_BYTES_MAX).contains(&password.len()) {
