@@ -103,7 +103,8 @@ class Service(Server):
 
     def start(self, level):
         out = self.log + ".out"
-        environment = {**os.environ, "SITECONF_LOG": level}
+        # All clients have one address here.
+        environment = {**os.environ, "SITECONF_LOG": level, "SITECONF_CONNECTIONS_ADDRESS_MAX": "0"}
         with open(out, "wb") as stdout, open(self.log, "ab") as stderr:
             self.process = subprocess.Popen(
                 [self.binary, "serve", "--data", self.data, "--listen", "127.0.0.1:0"],

@@ -35,12 +35,24 @@ const SMALL_REMOVALS: &str = "^(deleteFile|deleteBranch|revokeToken)$";
 /// Without requests that follow from none before them, which were made already.
 const SEQUENCES: &str = "examples,coverage,stateful";
 
+/// It guesses more names, passwords and tokens than anybody may.
+const GUESSES: [&str; 8] = [
+    "--wrong-logins-minute-max",
+    "0",
+    "--wrong-logins-minute-address-max",
+    "0",
+    "--wrong-logins-minute-account-max",
+    "0",
+    "--wrong-tokens-minute-address-max",
+    "0",
+];
+
 #[test]
 fn the_service_is_as_its_document_says() {
     let Some(schemathesis) = tool("schemathesis/bin/schemathesis") else {
         return;
     };
-    let mut daemon = Daemon::start();
+    let mut daemon = Daemon::start_with(&GUESSES);
     let alice = set_stage(&daemon);
     let token = reading_token(&daemon);
     let run = |arguments: &[&str]| {
