@@ -53,7 +53,7 @@ def check_sizes(run, kind, server, measured):
     """Every round's answers must have been as long as those that were compared, and a head."""
     body = run.people.body_bytes[kind.name, server.name]
     for one in measured:
-        if not 0.98 * body < one.size < 1.02 * body + 1000:
+        if not 0.98 * body < one.size < 1.02 * body + 1200:
             raise SystemExit(f"{kind.name}: {server.name} sent {one.size:.0f} bytes an answer")
 
 
