@@ -1,4 +1,4 @@
-//! Lists: their pages and links, the rendered ones kept in memory, and those too long for it.
+//! Lists: their pages and links, what is searched in them, and those too long for memory.
 
 pub(in crate::http) mod links;
 pub(in crate::http) mod page_token;
