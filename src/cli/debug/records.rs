@@ -10,7 +10,7 @@ use crate::cli::progress::Progress;
 use crate::manifest::digest::Digested;
 use crate::object::key::COMMIT_DIGITS;
 use crate::object::record::{
-    BranchRecord, CommitRecord, DigestRecord, ProjectRecord, SnapshotRecord,
+    BranchRecord, ClockRecord, CommitRecord, DigestRecord, ProjectRecord, SnapshotRecord,
 };
 use crate::store::{Record, StoreError};
 
@@ -61,6 +61,7 @@ fn decode(record: &Record) -> std::result::Result<Option<Told>, StoreError> {
         "project" => known::<ProjectRecord>(record)?,
         "branch" => known::<BranchRecord>(record)?,
         "snapshot" => known::<SnapshotRecord>(record)?,
+        "clock" => known::<ClockRecord>(record)?,
         "digest" => {
             let sha256 = record.decode::<DigestRecord>()?.value.sha256;
             let manifest = parts.next().and_then(|id| id.parse().ok());
