@@ -11,6 +11,7 @@ mod tests {
     use blake3::hazmat::{HasherExt, Mode, merge_subtrees_non_root, merge_subtrees_root};
     use rusqlite::Connection;
 
+    use siteconf::base::clock::Timestamp;
     use siteconf::base::digest::{BodyDigests, manifest_id, node_id, object_id};
     use siteconf::base::file_path::FilePath;
     use siteconf::base::id::{BlobId, Kind, ManifestId, NodeId};
@@ -358,6 +359,17 @@ mod tests {
         staging.publish(blob).unwrap();
         let path: PathBuf = scene.root.path().join(block("blob-path").trim());
         assert_eq!(std::fs::read(path).unwrap(), large);
+    }
+
+    #[test]
+    fn the_note_of_the_last_backup_is_the_line_of_the_document() {
+        let scene = example();
+        let at = Timestamp::parse("2026-11-21T22:30:00Z").unwrap();
+        let folder = scene.store.data_folder();
+        folder.note_backup(at).unwrap();
+        let note = std::fs::read_to_string(scene.root.path().join("last-backup")).unwrap();
+        assert_eq!(note, block("last-backup") + "\n");
+        assert_eq!(folder.last_backup().unwrap(), Some(at));
     }
 
     #[test]

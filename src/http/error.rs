@@ -314,6 +314,7 @@ fn of_store(error: &StoreError) -> StatusCode {
         StoreError::Busy
         | StoreError::Stopped
         | StoreError::ReadOnly
+        | StoreError::Underway { .. }
         | StoreError::Conflict { .. } => StatusCode::SERVICE_UNAVAILABLE,
         StoreError::Missing { .. }
         | StoreError::Damaged { .. }

@@ -69,6 +69,12 @@ pub enum StoreError {
         /// Who holds it.
         holder: String,
     },
+    /// A backup or a collection runs, beside which this must not.
+    #[error("a {what} is running; try again when it has ended")]
+    Underway {
+        /// Which.
+        what: &'static str,
+    },
     /// Input or output failed.
     #[error("{action}: {source}")]
     Io {

@@ -27,6 +27,8 @@ macro_rules! on_every_engine {
 #[cfg(test)]
 mod checksums;
 #[cfg(test)]
+mod collection_lock;
+#[cfg(test)]
 mod commits;
 #[cfg(test)]
 mod concurrency;

@@ -26,7 +26,7 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OptionalExtension, params};
 use serde::de::Error as _;
 
-pub use data_folder::{Folder, write_durably};
+pub use data_folder::{CollectionLock, Folder, write_durably};
 pub use salvage::Readable;
 
 use super::error::damaged;

@@ -1,5 +1,7 @@
 //! The data folder: its format, its lock, its subfolders (`objects-layout.md`, "Data folder").
 
+mod collection_lock;
+mod last_backup;
 mod ownership;
 
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
@@ -9,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use super::schema;
 use crate::store::{Result, StoreError};
+pub use collection_lock::CollectionLock;
 use ownership::{refuse_links, require_own, unreadable};
 
 /// What `FORMAT` holds.
