@@ -116,29 +116,68 @@ fn database(store: &tempfile::TempDir) -> Connection {
 }
 
 #[test]
-fn a_closed_terminal_stops_as_other_signals_do_unless_it_is_to_be_outlived() {
+fn signals_stop_it_and_a_hangup_reloads_it() {
     let (store, _) = store();
-    for signal in [Signal::TERM, Signal::INT, Signal::HUP] {
-        let daemon = Logged::start(&store, &[]);
+    for signal in [Signal::TERM, Signal::INT] {
+        let mut daemon = Logged::start(&store, &[]);
+        for _ in 0..2 {
+            daemon.signal(Signal::HUP);
+            daemon.wait_for("\"reloaded\"");
+        }
+        let answer = Client::new(daemon.address, "").get("/site-builder/api/erp-config/health");
+        assert_eq!(answer.status, 200, "{answer:?}");
         daemon.signal(signal);
         let (status, log) = daemon.end();
         assert_eq!(status.code(), Some(0), "{log}");
         assert!(log.contains("\"stopped\""), "{log}");
     }
-    let plain = serve(&store.path().join("data"));
-    let mut outlives = Command::new("sh");
-    outlives
-        .args(["-c", "trap '' HUP; exec \"$0\" \"$@\""])
-        .arg(plain.get_program())
-        .args(plain.get_args())
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped());
-    let mut daemon = Logged::spawn(outlives, &[]);
-    daemon.signal(Signal::HUP);
-    let answer = Client::new(daemon.address, "").get("/site-builder/api/erp-config/health");
-    assert_eq!(answer.status, 200, "{answer:?}");
-    daemon.signal(Signal::TERM);
-    daemon.wait_for("\"stopped\"");
+}
+
+/// In a terminal of its own, whose window is then closed.
+#[test]
+fn a_closed_terminal_stops_it_unless_it_is_to_be_outlived() {
+    let (store, _) = store();
+    for (before, after) in [("", "stopping"), ("trap '' HUP; ", "reloaded")] {
+        let plain = serve(&store.path().join("data"));
+        let words: Vec<_> = std::iter::once(plain.get_program())
+            .chain(plain.get_args())
+            .map(|word| word.to_str().unwrap())
+            .collect();
+        let log = tempfile::NamedTempFile::new().unwrap();
+        let line = format!(
+            "{before}echo $$; exec {} --log info 2>{}",
+            words.join(" "),
+            log.path().display()
+        );
+        let mut terminal = Command::new("script")
+            .args(["--quiet", "--command", &line, "/dev/null"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut said = BufReader::new(terminal.stdout.take().unwrap()).lines();
+        let id: i32 = said.next().unwrap().unwrap().trim().parse().unwrap();
+        let listening = said.next().unwrap().unwrap();
+        assert!(listening.starts_with("listening on http://"), "{listening}");
+        terminal.kill().unwrap();
+        terminal.wait().unwrap();
+        let told = |text: &str| {
+            let end = Instant::now() + Duration::from_secs(20);
+            loop {
+                let log = std::fs::read_to_string(log.path()).unwrap();
+                if log.contains(text) {
+                    return;
+                }
+                assert!(Instant::now() < end, "no \"{text}\" in {log}");
+                std::thread::yield_now();
+            }
+        };
+        told(after);
+        if after == "reloaded" {
+            kill_process(Pid::from_raw(id).unwrap(), Signal::TERM).unwrap();
+        }
+        told("\"stopped\"");
+    }
 }
 
 /// The number of the last snapshot in a branch record, too small by one flipped bit.

@@ -1,21 +1,17 @@
 //! The service: opened, listening, stopped by a signal.
 
-use std::fs;
+mod reload;
+mod signals;
+
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-use std::thread;
 use std::time::Duration;
 
 use rustix::fs::Mode;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit, umask};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use signal_hook::iterator::Signals;
-use signal_hook::{flag, low_level};
 use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Runtime};
-use tokio::sync::oneshot;
 use tokio::time::{MissedTickBehavior, interval};
 
 use super::settings::Settings;
@@ -27,9 +23,7 @@ use crate::repo::{Projects, SteadyClock, TICK_S};
 use crate::store::Store;
 use crate::store::record_cache::RecordCache;
 use crate::store::sqlite::SqliteStore;
-
-/// The exit code of a stop that did not wait for everything in flight.
-const CUT_OFF: i32 = 1;
+use reload::Reload;
 
 /// Serves until SIGTERM or Ctrl-C, then answers what is in flight. After `shutdown_s` seconds, and at
 /// a second signal, the process ends with exit code 1.
@@ -56,7 +50,10 @@ pub(super) fn serve(settings: &Settings, renew_key: bool, streams: &mut Streams<
 
     let runtime = runtime()?;
     let limit = Duration::from_secs(settings.shutdown_s);
-    let stop = watch_signals(limit, rest_of_log.clone())
+    let reload = Reload::default();
+    let stop = reload
+        .start()
+        .and_then(|reload| signals::watch(limit, rest_of_log.clone(), reload))
         .map_err(|e| Error::Failed(format!("watching for signals: {e}")))?;
     runtime.block_on(async {
         tokio::spawn(keep_time(steady_clock));
@@ -81,50 +78,6 @@ pub(super) fn serve(settings: &Settings, renew_key: bool, streams: &mut Streams<
     drop(runtime);
     tracing::info!("stopped");
     Ok(())
-}
-
-/// What is given ends with the first SIGTERM, Ctrl-C or hang-up of the terminal. From then on the process has until the limit,
-/// or until a second signal, whatever hangs in it.
-fn watch_signals(limit: Duration, rest_of_log: log::Rest) -> io::Result<oneshot::Receiver<()>> {
-    let stopping = Arc::new(AtomicBool::new(false));
-    let mut ends = vec![SIGTERM, SIGINT];
-    if !ignores_hangup() {
-        ends.push(SIGHUP);
-    }
-    for &signal in &ends {
-        // In this order: the first signal finds the mark not yet set. Both act in the handler itself,
-        // so the second signal needs no thread of ours.
-        flag::register_conditional_shutdown(signal, CUT_OFF, Arc::clone(&stopping))?;
-        flag::register(signal, Arc::clone(&stopping))?;
-    }
-    let mut signals = Signals::new(ends)?;
-    let (stop, stopped) = oneshot::channel::<()>();
-    let watch = move || {
-        signals.forever().next();
-        drop(stop);
-        thread::sleep(limit);
-        tracing::warn!(
-            shutdown_s = limit.as_secs(),
-            "the time for a stop is over; ending with requests in flight"
-        );
-        drop(rest_of_log);
-        // Not through the end of `main`, which waits for what hangs. The store survives a kill.
-        low_level::exit(CUT_OFF);
-    };
-    thread::Builder::new()
-        .name("stop".to_owned())
-        .spawn(watch)?;
-    Ok(stopped)
-}
-
-/// True if the process was started to outlive its terminal, as `nohup` does.
-fn ignores_hangup() -> bool {
-    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let ignored = status
-        .lines()
-        .find_map(|line| line.strip_prefix("SigIgn:"))
-        .and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
-    ignored.is_some_and(|mask| mask >> (SIGHUP - 1) & 1 == 1)
 }
 
 /// Keeps the highest time that was seen.

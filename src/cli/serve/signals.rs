@@ -1,0 +1,84 @@
+//! Signals: SIGTERM and Ctrl-C stop the service, SIGHUP reloads it.
+
+use std::fs;
+use std::io::{self, IsTerminal, stderr, stdin, stdout};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+use signal_hook::{flag, low_level};
+use tokio::sync::oneshot;
+
+use super::reload::Trigger;
+use crate::cli::log;
+
+/// The exit code of a stop that did not wait for everything in flight.
+const CUT_OFF: i32 = 1;
+
+/// What is given ends with the first SIGTERM, Ctrl-C or end of the terminal. From then on the process
+/// has until the limit, or until a second signal, whatever hangs in it. Any other SIGHUP is a reload.
+pub(super) fn watch(
+    limit: Duration,
+    rest_of_log: log::Rest,
+    reload: Trigger,
+) -> io::Result<oneshot::Receiver<()>> {
+    let stopping = Arc::new(AtomicBool::new(false));
+    for signal in [SIGTERM, SIGINT] {
+        // In this order: the first signal finds the mark not yet set. Both act in the handler itself,
+        // so the second signal needs no thread of ours.
+        flag::register_conditional_shutdown(signal, CUT_OFF, Arc::clone(&stopping))?;
+        flag::register(signal, Arc::clone(&stopping))?;
+    }
+    // Looked at before the handler is there, which changes it.
+    let outlives_terminal = ignores_hangup();
+    let terminals = terminals();
+    let mut signals = Signals::new([SIGTERM, SIGINT, SIGHUP])?;
+    let (stop, stopped) = oneshot::channel::<()>();
+    let watch = move || {
+        let hung_up = || !outlives_terminal && self::terminals() != terminals;
+        let mut arriving = signals.forever();
+        arriving.find(|&signal| {
+            let stops = signal != SIGHUP || hung_up();
+            if !stops {
+                reload.pull();
+            }
+            stops
+        });
+        stopping.store(true, Ordering::SeqCst);
+        drop(stop);
+        thread::sleep(limit);
+        tracing::warn!(
+            shutdown_s = limit.as_secs(),
+            "the time for a stop is over; ending with requests in flight"
+        );
+        drop(rest_of_log);
+        // Not through the end of `main`, which waits for what hangs. The store survives a kill.
+        low_level::exit(CUT_OFF);
+    };
+    thread::Builder::new()
+        .name("signals".to_owned())
+        .spawn(watch)?;
+    Ok(stopped)
+}
+
+/// Which of the standard streams are terminals. One whose window was closed no longer is.
+fn terminals() -> [bool; 3] {
+    [
+        stdin().is_terminal(),
+        stdout().is_terminal(),
+        stderr().is_terminal(),
+    ]
+}
+
+/// True if the process was started to outlive its terminal, as `nohup` does.
+fn ignores_hangup() -> bool {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status
+        .lines()
+        .find_map(|line| line.strip_prefix("SigIgn:"))
+        .and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    ignored.is_some_and(|mask| mask >> (SIGHUP - 1) & 1 == 1)
+}
