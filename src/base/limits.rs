@@ -160,8 +160,6 @@ pub const HEAD_WAIT_S_MAX: u64 = 20;
 pub const UPLOAD_BYTES_PER_S_MIN: u64 = 1024;
 /// Longest wait for a client to take the next bytes of an answer, in seconds.
 pub const WRITE_WAIT_S_MAX: u64 = 30;
-/// How long a stop waits for what is in flight unless the settings say otherwise, in seconds.
-pub const SHUTDOWN_S_DEFAULT: u64 = 30;
 /// Most requests that may hold a thread at once, for a change or for an answer that is not in memory;
 /// more wait without one. Half of what the runtime has: a short answer that reads the disk takes a
 /// thread, too.

@@ -4,51 +4,17 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
-use super::limits::GivenLimits;
+use super::settings::{EVERYWHERE, Flags, IMPORT, SERVE};
 use crate::access::Role;
-use crate::http::Network;
 
 /// Keeps configuration files for ERP clients: branches, snapshots, rollback.
 #[derive(Debug, Parser)]
 #[command(name = "siteconf", version, max_term_width = 100)]
 pub(super) struct Cli {
     #[command(flatten)]
-    pub(super) common: Common,
+    pub(super) settings: Flags<EVERYWHERE>,
     #[command(subcommand)]
     pub(super) command: Command,
-}
-
-/// What every command takes.
-#[derive(Debug, Default, Args)]
-pub(super) struct Common {
-    /// Folder of the store [default: ./siteconf-data]
-    #[arg(
-        long,
-        global = true,
-        help_heading = "Everywhere",
-        value_name = "DIR",
-        env = "SITECONF_DATA"
-    )]
-    pub(super) data: Option<PathBuf>,
-    /// File of settings, TOML
-    #[arg(
-        long,
-        global = true,
-        help_heading = "Everywhere",
-        value_name = "FILE",
-        env = "SITECONF_CONFIG"
-    )]
-    pub(super) config: Option<PathBuf>,
-    /// What is logged to standard error: error, warn, info, debug, trace, or a filter such as
-    /// `info,siteconf::store=debug` [default: info for serve, else warn]
-    #[arg(
-        long,
-        global = true,
-        help_heading = "Everywhere",
-        value_name = "FILTER",
-        env = "SITECONF_LOG"
-    )]
-    pub(super) log: Option<String>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -73,72 +39,14 @@ pub(super) enum Command {
     Debug(DebugCommand),
 }
 
-impl Command {
-    /// The flags of `serve`, and those of them that another command has.
-    pub(super) fn serve_flags(&self) -> ServeFlags {
-        match self {
-            Self::Serve(flags) => ServeFlags::clone(flags),
-            Self::Import(wish) => ServeFlags {
-                file_bytes_max: wish.file_bytes_max,
-                ..ServeFlags::default()
-            },
-            _ => ServeFlags::default(),
-        }
-    }
-}
-
 #[derive(Clone, Debug, Default, Args)]
 pub(super) struct ServeFlags {
-    /// Address and port to listen on; port 0 takes a free one [default: 127.0.0.1:8080]
-    #[arg(long, value_name = "ADDR", env = "SITECONF_LISTEN")]
-    pub(super) listen: Option<String>,
-    /// Where clients reach the service, when a proxy stands before it, as in
-    /// `https://conf.example`
-    #[arg(long, value_name = "URL", env = "SITECONF_EXTERNAL_URL")]
-    pub(super) external_url: Option<String>,
-    /// Further names under which clients reach the service, with commas between them; with neither
-    /// these nor an external URL any name will do
-    #[arg(
-        long,
-        value_name = "HOSTS",
-        env = "SITECONF_HOSTS",
-        value_delimiter = ','
-    )]
-    pub(super) hosts: Option<Vec<String>>,
-    /// Serve the Read API at /api/v4 too
-    #[arg(long, value_name = "BOOL", env = "SITECONF_ROOT_MOUNT",
-          num_args = 0..=1, require_equals = true, default_missing_value = "true")]
-    pub(super) root_mount: Option<bool>,
-    /// Proxies that are believed what they tell of a client's request, addresses or ranges as in
-    /// 10.0.0.0/8, with commas between them
-    #[arg(
-        long,
-        value_name = "ADDRS",
-        env = "SITECONF_TRUSTED_PROXIES",
-        value_delimiter = ','
-    )]
-    pub(super) trusted_proxies: Option<Vec<Network>>,
-    /// Largest sum of the files of an archive, in bytes [default: 10737418240]
-    #[arg(long, value_name = "BYTES", env = "SITECONF_ARCHIVE_BYTES_MAX")]
-    pub(super) archive_bytes_max: Option<u64>,
-    /// Largest body of one file, in bytes [default: 5368709120]
-    #[arg(long, value_name = "BYTES", env = "SITECONF_FILE_BYTES_MAX")]
-    pub(super) file_bytes_max: Option<u64>,
-    /// Longest life of a session, in seconds [default: 43200]
-    #[arg(long, value_name = "SECONDS", env = "SITECONF_SESSION_ABSOLUTE_S")]
-    pub(super) session_absolute_s: Option<u64>,
-    /// Longest pause in a session, in seconds [default: 3600]
-    #[arg(long, value_name = "SECONDS", env = "SITECONF_SESSION_IDLE_S")]
-    pub(super) session_idle_s: Option<u64>,
+    #[command(flatten)]
+    pub(super) settings: Flags<SERVE>,
     /// Go on with another server key where the store's is lost for good; tokens that are bound to
     /// an instance are refused until they are reset
     #[arg(long)]
     pub(super) new_server_key: bool,
-    /// Longest wait of a stop for what is in flight, in seconds [default: 30]
-    #[arg(long, value_name = "SECONDS", env = "SITECONF_SHUTDOWN_S")]
-    pub(super) shutdown_s: Option<u64>,
-    #[command(flatten)]
-    pub(super) limits: GivenLimits,
 }
 
 #[derive(Debug, Subcommand)]
@@ -282,9 +190,8 @@ pub(super) struct Import {
     /// Make the project when absent, owned by this account
     #[arg(long, value_name = "NAME")]
     pub(super) owner: Option<String>,
-    /// Largest file that is taken, in bytes [default: 5368709120]
-    #[arg(long, value_name = "BYTES", env = "SITECONF_FILE_BYTES_MAX")]
-    pub(super) file_bytes_max: Option<u64>,
+    #[command(flatten)]
+    pub(super) settings: Flags<IMPORT>,
 }
 
 #[derive(Debug, Args)]

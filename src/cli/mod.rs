@@ -8,7 +8,6 @@ mod args;
 mod debug;
 mod error;
 mod first_start;
-mod limits;
 mod log;
 mod opened;
 mod output;
@@ -32,7 +31,7 @@ use clap::Parser;
 use args::{Cli, Command, ProjectCommand};
 pub use error::{Error, Result};
 use opened::Opened;
-use settings::Settings;
+use settings::{EVERYWHERE, Flags, Settings};
 
 /// How a command that did not fail ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,9 +115,13 @@ fn show(help: &clap::Error, out: &mut dyn Write) -> Result<Outcome> {
 }
 
 fn dispatch(cli: Cli, streams: &mut Streams<'_>) -> Result<Outcome> {
-    let settings = Settings::gather(cli.common, cli.command.serve_flags())?;
+    let settings = match &cli.command {
+        Command::Serve(flags) => Settings::gather(cli.settings, flags.settings.clone()),
+        Command::Import(wish) => Settings::gather(cli.settings, wish.settings.clone()),
+        _ => Settings::gather(cli.settings, Flags::<EVERYWHERE>::default()),
+    }?;
     if !matches!(cli.command, Command::Serve(_)) {
-        log::of_command(settings.log.as_deref())?;
+        log::of_command(&settings.log)?;
     }
     let fine = |()| Outcome::Fine;
     match cli.command {

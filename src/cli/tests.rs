@@ -158,11 +158,11 @@ fn help_is_a_result_and_a_wrong_line_is_a_refusal() {
         (&["debug", "object", "abc"], "\"abc\" must be 4 to 64"),
         (
             &["serve", "--listen", "8080"],
-            "listen \"8080\" must be an address and a port",
+            "listen = 8080 (--listen): it must be an address and a port",
         ),
         (
             &["serve", "--external-url", "conf"],
-            "external_url must be http",
+            "external_url = \"conf\" (--external-url): it must be http",
         ),
     ] {
         let said = desk.refused(2, wrong);

@@ -26,6 +26,8 @@ mod readme;
 #[cfg(test)]
 mod server_key;
 #[cfg(test)]
+mod settings;
+#[cfg(test)]
 mod stopping;
 #[cfg(test)]
 mod writers;

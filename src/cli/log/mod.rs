@@ -16,6 +16,7 @@ use std::thread;
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::MakeWriter;
 
+use super::settings::Told;
 use super::{Error, Result};
 use json_line::JsonLine;
 use queue::{Lines, Queue};
@@ -30,8 +31,8 @@ const QUIET: &str = "warn";
 ///
 /// # Errors
 /// [`Error::Usage`] for a malformed filter.
-pub(super) fn of_command(filter: Option<&str>) -> Result<()> {
-    start(filter.unwrap_or(QUIET), io::stderr)
+pub(super) fn of_command(filter: &Told<String>) -> Result<()> {
+    start(filter, QUIET, io::stderr)
 }
 
 /// Begins to log as [`of_command`] does, through a queue, and logs panics, which else would be written
@@ -39,12 +40,12 @@ pub(super) fn of_command(filter: Option<&str>) -> Result<()> {
 ///
 /// # Errors
 /// [`Error::Usage`] for a malformed filter, [`Error::Failed`] without a thread or a descriptor.
-pub(super) fn of_service(filter: Option<&str>) -> Result<Rest> {
+pub(super) fn of_service(filter: &Told<String>) -> Result<Rest> {
     let failed = |e| Error::Failed(format!("starting the log: {e}"));
     // A descriptor of its own: who holds the lock of `io::stderr` may wait for a reader.
     let out = io::stderr().as_fd().try_clone_to_owned().map_err(failed)?;
     let queue = Queue::start(File::from(out)).map_err(failed)?;
-    start(filter.unwrap_or(USUAL), Lines(Arc::clone(&queue)))?;
+    start(filter, USUAL, Lines(Arc::clone(&queue)))?;
     panic::set_hook(Box::new(|defect| tracing::error!(%defect, "panic")));
     Ok(Rest(queue))
 }
@@ -62,13 +63,15 @@ impl Drop for Rest {
     }
 }
 
-fn start<W>(filter: &str, out: W) -> Result<()>
+/// An empty filter is `usual`.
+fn start<W>(filter: &Told<String>, usual: &str, out: W) -> Result<()>
 where
     W: for<'a> MakeWriter<'a> + Send + Sync + 'static,
 {
+    let text = if filter.is_empty() { usual } else { filter };
     let filter = EnvFilter::builder()
-        .parse(filter)
-        .map_err(|e| Error::Usage(format!("log filter \"{filter}\": {e}")))?;
+        .parse(text)
+        .map_err(|e| filter.refuse(format_args!("it is no filter: {e}")))?;
     let log = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(out);

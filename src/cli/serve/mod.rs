@@ -14,7 +14,7 @@ use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Runtime};
 use tokio::time::{MissedTickBehavior, interval};
 
-use super::settings::Settings;
+use super::settings::{Settings, Told};
 use super::{Error, Result, Streams, first_start, log};
 use crate::access::{Accounts, Gate};
 use crate::base::clock::{Clock, SystemClock};
@@ -30,7 +30,7 @@ use reload::Reload;
 ///
 /// `renew_key` is as for [`first_start::server_key`].
 pub(super) fn serve(settings: &Settings, renew_key: bool, streams: &mut Streams<'_>) -> Result<()> {
-    let rest_of_log = log::of_service(settings.log.as_deref())?;
+    let rest_of_log = log::of_service(&settings.log)?;
     let address = resolve(&settings.listen)?;
     // Nobody else reads what lies in the folder.
     umask(Mode::RWXG | Mode::RWXO);
@@ -110,12 +110,8 @@ fn runtime() -> Result<Runtime> {
 }
 
 /// The address that the setting names.
-fn resolve(listen: &str) -> Result<SocketAddr> {
-    let malformed = || {
-        Error::Usage(format!(
-            "listen \"{listen}\" must be an address and a port, as in 127.0.0.1:8080"
-        ))
-    };
+fn resolve(listen: &Told<String>) -> Result<SocketAddr> {
+    let malformed = || listen.refuse("it must be an address and a port, as in 127.0.0.1:8080");
     let mut found = listen.to_socket_addrs().map_err(|_| malformed())?;
     found.next().ok_or_else(malformed)
 }

@@ -1,0 +1,110 @@
+//! A file of settings: TOML, with the names of the table.
+
+use std::fs::OpenOptions;
+use std::io;
+use std::io::Read;
+use std::ops::Range;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::OFlags;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::given::{Given, Source, Told, Written};
+use super::table::Setting;
+use crate::cli::{Error, Result};
+
+/// A file of settings has some ten lines; what is longer is another file.
+const FILE_BYTES_MAX: u64 = 64 << 10;
+
+/// Reads a file of settings.
+///
+/// # Errors
+/// [`Error::Usage`] for a file that cannot be read, is no TOML, or has a name that no setting has.
+pub(super) fn read(path: &Told<PathBuf>) -> Result<Vec<Given>> {
+    let text = text(path)?;
+    let table = DeTable::parse(&text).map_err(|e| {
+        let reason = format!("{}: {}", path.display(), e.to_string().trim_end());
+        Error::Usage(reason)
+    })?;
+    let file = File { path, text: &text };
+    let mut given = Vec::new();
+    for (name, value) in table.get_ref() {
+        match value.get_ref() {
+            DeValue::Table(inner) => {
+                for (last, value) in inner {
+                    let whole = format!("{}.{}", name.get_ref(), last.get_ref());
+                    given.push(file.given(&whole, &last.span(), value)?);
+                }
+            }
+            _ => given.push(file.given(name.get_ref(), &name.span(), value)?),
+        }
+    }
+    Ok(given)
+}
+
+struct File<'a> {
+    path: &'a Path,
+    text: &'a str,
+}
+
+impl File<'_> {
+    fn given(&self, name: &str, at: &Range<usize>, value: &Spanned<DeValue<'_>>) -> Result<Given> {
+        let line = 1 + self.text[..at.start].matches('\n').count();
+        let path = self.path.to_owned();
+        let Some(setting) = Setting::in_file(name) else {
+            let path = path.display();
+            return Err(Error::Usage(format!(
+                "{path}, line {line}: there is no setting \"{name}\""
+            )));
+        };
+        Ok(Given {
+            setting,
+            written: written(value.get_ref()),
+            shown: self.text[value.span()].to_owned(),
+            source: Source::File { path, line },
+        })
+    }
+}
+
+fn written(value: &DeValue<'_>) -> Written {
+    match value {
+        DeValue::String(text) => Written::Text(text.clone().into_owned()),
+        DeValue::Boolean(read) => Written::Bool(*read),
+        DeValue::Integer(number) => u64::from_str_radix(number.as_str(), number.radix())
+            .map_or(Written::Other, Written::Number),
+        DeValue::Array(items) => {
+            let text = |item: &Spanned<DeValue<'_>>| match item.get_ref() {
+                DeValue::String(text) => Some(text.clone().into_owned()),
+                _ => None,
+            };
+            let texts: Option<Vec<_>> = items.iter().map(text).collect();
+            texts.map_or(Written::Other, Written::List)
+        }
+        _ => Written::Other,
+    }
+}
+
+fn text(path: &Told<PathBuf>) -> Result<String> {
+    // Without waiting: a pipe would, for somebody who writes into it.
+    let nonblock = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or(0);
+    let opened = OpenOptions::new()
+        .read(true)
+        .custom_flags(nonblock)
+        .open(&**path);
+    let unreadable = |e: io::Error| path.refuse(format_args!("it cannot be read: {e}"));
+    let file = opened.map_err(unreadable)?;
+    if !file.metadata().map_err(unreadable)?.is_file() {
+        return Err(path.refuse("a file of settings must be a regular file"));
+    }
+    let mut text = String::new();
+    let mut bounded = file.take(FILE_BYTES_MAX + 1);
+    bounded.read_to_string(&mut text).map_err(unreadable)?;
+    if text.len() as u64 > FILE_BYTES_MAX {
+        return Err(path.refuse(format_args!(
+            "it is longer than {FILE_BYTES_MAX} bytes, too long for a file of settings"
+        )));
+    }
+    Ok(text)
+}

@@ -1,0 +1,191 @@
+//! What somebody gave for a setting, and where: so that a refusal can say it.
+
+use std::ffi::OsString;
+use std::fmt;
+use std::ops::Deref;
+use std::path::PathBuf;
+
+use super::table::Setting;
+use crate::cli::Error;
+
+/// Most characters of a value that a refusal shows.
+const SHOWN_CHARS_MAX: usize = 200;
+
+/// Where a value came from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::cli) enum Source {
+    Default,
+    Flag,
+    Variable,
+    /// A line of a file of settings, counted from 1.
+    File {
+        path: PathBuf,
+        line: usize,
+    },
+}
+
+/// A value as it was written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Written {
+    /// By a flag, as often as it was given, or by a variable.
+    Plain(Vec<OsString>),
+    Text(String),
+    Number(u64),
+    Bool(bool),
+    List(Vec<String>),
+    /// What no setting takes.
+    Other,
+}
+
+/// What was given for a setting.
+#[derive(Clone, Debug)]
+pub(super) struct Given {
+    pub(super) setting: &'static Setting,
+    pub(super) written: Written,
+    /// The value as a refusal shows it.
+    pub(super) shown: String,
+    pub(super) source: Source,
+}
+
+/// A value that was read, and what a refusal says of where it came from.
+#[derive(Clone, Debug)]
+pub(in crate::cli) struct Told<T> {
+    value: T,
+    given: Given,
+}
+
+impl Given {
+    /// What a flag or a variable gave.
+    pub(super) fn plain(setting: &'static Setting, source: Source, values: Vec<OsString>) -> Self {
+        let texts: Vec<_> = values.iter().map(|value| value.to_string_lossy()).collect();
+        let text = texts.join(",");
+        let is_bare = text.parse::<u64>().is_ok() || text.parse::<bool>().is_ok();
+        Self {
+            setting,
+            written: Written::Plain(values),
+            shown: if is_bare { text } else { format!("\"{text}\"") },
+            source,
+        }
+    }
+
+    /// Says what is wrong with it.
+    pub(super) fn refuse(&self, reason: impl fmt::Display) -> Error {
+        let Self {
+            setting, source, ..
+        } = self;
+        let mut shown = self.shown.clone();
+        if let Some((end, _)) = shown.char_indices().nth(SHOWN_CHARS_MAX) {
+            shown.truncate(end);
+            shown.push('…');
+        }
+        let source = match source {
+            Source::Default => "the default".to_owned(),
+            Source::Flag => format!("--{}", setting.flag()),
+            Source::Variable => format!("{} in the environment", setting.variable()),
+            Source::File { path, line } => format!("{}, line {line}", path.display()),
+        };
+        Error::Usage(format!("{} = {shown} ({source}): {reason}", setting.name))
+    }
+
+    /// A text.
+    pub(super) fn text(&self) -> Result<String, Error> {
+        match &self.written {
+            Written::Plain(values) => {
+                let last = values.last().and_then(|value| value.to_str());
+                last.map(str::to_owned)
+                    .ok_or_else(|| self.refuse("it must be UTF-8"))
+            }
+            Written::Text(text) => Ok(text.clone()),
+            _ => Err(self.refuse("it must be a text in quotes")),
+        }
+    }
+
+    /// A path; one that a flag or a variable gives may have any bytes.
+    pub(super) fn path(&self) -> Result<PathBuf, Error> {
+        match &self.written {
+            Written::Plain(values) => Ok(values.last().cloned().unwrap_or_default().into()),
+            _ => Ok(self.text()?.into()),
+        }
+    }
+
+    /// A whole number.
+    pub(super) fn number(&self) -> Result<u64, Error> {
+        let number = match &self.written {
+            Written::Plain(_) => self.text()?.parse().ok(),
+            Written::Number(number) => Some(*number),
+            _ => None,
+        };
+        number.ok_or_else(|| self.refuse("it must be a whole number"))
+    }
+
+    /// A whole number that is not 0.
+    pub(super) fn number_from_1(&self) -> Result<u64, Error> {
+        match self.number()? {
+            0 => Err(self.refuse("it must be at least 1")),
+            number => Ok(number),
+        }
+    }
+
+    /// True or false.
+    pub(super) fn bool(&self) -> Result<bool, Error> {
+        let read = match &self.written {
+            Written::Plain(_) => self.text()?.parse().ok(),
+            Written::Bool(read) => Some(*read),
+            _ => None,
+        };
+        read.ok_or_else(|| self.refuse("it must be true or false"))
+    }
+
+    /// Texts: a list in a file, with commas between them elsewhere.
+    pub(super) fn list(&self) -> Result<Vec<String>, Error> {
+        match &self.written {
+            Written::Plain(values) => {
+                let mut list = Vec::new();
+                for value in values {
+                    let text = value
+                        .to_str()
+                        .ok_or_else(|| self.refuse("it must be UTF-8"))?;
+                    list.extend(text.split(',').map(str::to_owned));
+                }
+                Ok(list)
+            }
+            Written::List(list) => Ok(list.clone()),
+            _ => Err(self.refuse("it must be a list of texts, as in [\"a\", \"b\"]")),
+        }
+    }
+
+    /// This value, told apart from what is given elsewhere.
+    pub(super) fn told<T>(
+        &self,
+        read: impl FnOnce(&Self) -> Result<T, Error>,
+    ) -> Result<Told<T>, Error> {
+        Ok(Told {
+            value: read(self)?,
+            given: self.clone(),
+        })
+    }
+}
+
+impl<T> Told<T> {
+    /// Says what is wrong with it, which only its use has shown.
+    pub(in crate::cli) fn refuse(&self, reason: impl fmt::Display) -> Error {
+        self.given.refuse(reason)
+    }
+}
+
+impl<T> Deref for Told<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.value
+    }
+}
+
+/// Equal values are the same setting, whoever gave them.
+impl<T: PartialEq> PartialEq for Told<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.value == other.value
+    }
+}
+
+impl<T: Eq> Eq for Told<T> {}

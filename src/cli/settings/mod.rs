@@ -1,0 +1,185 @@
+//! Settings: flag over environment over file over default. [`table`] has them all; here they become
+//! values. A value that cannot be is refused with its name and where it came from.
+
+mod file;
+mod flags;
+mod given;
+mod table;
+
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+use std::path::PathBuf;
+
+use super::Result;
+use crate::access::SessionLifetimes;
+use crate::http::{Limits, Network};
+pub(super) use flags::Flags;
+pub(super) use given::Told;
+use given::{Given, Source};
+use table::SETTINGS;
+pub(super) use table::{EVERYWHERE, IMPORT, SERVE};
+
+/// What the service and the commands go by.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Settings {
+    /// The folder of the store.
+    pub(super) data: PathBuf,
+    /// Address and port to listen on.
+    pub(super) listen: Told<String>,
+    /// Where clients reach the service, without a slash at its end, if not at `listen`.
+    pub(super) external_url: Option<String>,
+    /// Further names of the service.
+    pub(super) hosts: Vec<String>,
+    /// True to serve the Read API at `/api/v4` too.
+    pub(super) root_mount: bool,
+    /// Proxies that are believed what they tell of a client's request.
+    pub(super) trusted_proxies: Vec<Network>,
+    /// Largest sum of the files of an archive, in bytes.
+    pub(super) archive_bytes_max: u64,
+    /// Largest body of one file, in bytes.
+    pub(super) file_bytes_max: u64,
+    /// How long a session counts.
+    pub(super) sessions: SessionLifetimes,
+    /// How long a stop waits for what is in flight, in seconds.
+    pub(super) shutdown_s: u64,
+    /// What clients may take of the service.
+    pub(super) limits: Limits,
+    /// What is logged; empty if nothing was said about it.
+    pub(super) log: Told<String>,
+}
+
+impl Settings {
+    /// Puts together what was said where: by the flags that every command has and by the command's own,
+    /// each with its variable, and in the file.
+    ///
+    /// # Errors
+    /// [`Error::Usage`](super::Error::Usage) for a file that cannot be read or has an unknown setting,
+    /// and for a value that cannot be.
+    pub(super) fn gather<const COMMAND: u8>(
+        everywhere: Flags<EVERYWHERE>,
+        command: Flags<COMMAND>,
+    ) -> Result<Self> {
+        let mut all = All(everywhere.0);
+        all.0.extend(command.0);
+        let config = all.get(table::CONFIG);
+        if config.source != Source::Default {
+            all.0.extend(file::read(&config.told(Given::path)?)?);
+        }
+        let (url, hosts, proxies) = (
+            all.get("external_url"),
+            all.get("hosts"),
+            all.get("trusted_proxies"),
+        );
+        Ok(Self {
+            data: all.get("data").path()?,
+            listen: all.get("listen").told(Given::text)?,
+            external_url: match url.source {
+                Source::Default => None,
+                _ => Some(base_url(&url)?),
+            },
+            hosts: each(&hosts, |host| {
+                is_host(host)
+                    .then(|| host.to_owned())
+                    .ok_or("it must be a name or an address, as in conf.example")
+            })?,
+            root_mount: all.get("root_mount").bool()?,
+            trusted_proxies: each(&proxies, str::parse)?,
+            archive_bytes_max: all.get("archive_bytes_max").number()?,
+            file_bytes_max: all.get("file_bytes_max").number()?,
+            sessions: SessionLifetimes {
+                absolute_s: all.get("session_absolute_s").number_from_1()?,
+                idle_s: all.get("session_idle_s").number_from_1()?,
+            },
+            shutdown_s: all.get("shutdown_s").number()?,
+            limits: limits(&all)?,
+            log: all.get("log").told(Given::text)?,
+        })
+    }
+}
+
+/// Everything that was given, the stronger before the weaker.
+struct All(Vec<Given>);
+
+impl All {
+    /// What holds for the setting of this name.
+    fn get(&self, name: &str) -> Given {
+        let given = self.0.iter().find(|given| given.setting.name == name);
+        given.cloned().unwrap_or_else(|| {
+            let setting = SETTINGS.iter().find(|setting| setting.name == name);
+            let setting = setting.expect("each setting that is read is in the table");
+            Given::plain(setting, Source::Default, default_of(setting))
+        })
+    }
+}
+
+fn default_of(setting: &table::Setting) -> Vec<std::ffi::OsString> {
+    if setting.default.is_empty() && setting.is_list() {
+        return Vec::new();
+    }
+    vec![setting.default.into()]
+}
+
+fn limits(all: &All) -> Result<Limits> {
+    let number = |name: &str| all.get(&format!("limits.{name}")).number();
+    let from_1 = |name: &str| all.get(&format!("limits.{name}")).number_from_1();
+    Ok(Limits {
+        connections_max: from_1("connections_max")?,
+        connections_address_max: number("connections_address_max")?,
+        body_s_max: from_1("body_s_max")?,
+        upload_grace_s: from_1("upload_grace_s")?,
+        bodies_bytes_max: from_1("bodies_bytes_max")?,
+        bodies_bytes_account_max: from_1("bodies_bytes_account_max")?,
+        long_at_once_max: from_1("long_at_once_max")?,
+        long_waiting_max: number("long_waiting_max")?,
+        long_credential_max: from_1("long_credential_max")?,
+        logins_at_once_max: from_1("logins_at_once_max")?,
+        logins_waiting_max: number("logins_waiting_max")?,
+        logins_waiting_address_max: from_1("logins_waiting_address_max")?,
+        wrong_logins_minute_max: number("wrong_logins_minute_max")?,
+        wrong_logins_minute_address_max: number("wrong_logins_minute_address_max")?,
+        wrong_logins_minute_account_max: number("wrong_logins_minute_account_max")?,
+        wrong_tokens_minute_address_max: number("wrong_tokens_minute_address_max")?,
+    })
+}
+
+/// Reads every item of a list.
+fn each<T, E: fmt::Display>(
+    given: &Given,
+    read: impl Fn(&str) -> std::result::Result<T, E>,
+) -> Result<Vec<T>> {
+    let read = |item: String| {
+        let wrong = |e| given.refuse(format_args!("\"{item}\": {e}"));
+        read(&item).map_err(wrong)
+    };
+    given.list()?.into_iter().map(read).collect()
+}
+
+fn base_url(given: &Given) -> Result<String> {
+    let mut url = given.text()?;
+    if url.ends_with('/') {
+        url.pop();
+    }
+    if is_base_url(&url) {
+        return Ok(url);
+    }
+    Err(given
+        .refuse("it must be http:// or https:// and a host, and a port if need be, nothing more"))
+}
+
+fn is_host(host: &str) -> bool {
+    !host.is_empty() && is_base_url(&format!("http://{host}"))
+}
+
+fn is_base_url(url: &str) -> bool {
+    let rest = url
+        .strip_prefix("http://")
+        .or_else(|| url.strip_prefix("https://"));
+    rest.is_some_and(|rest| {
+        !rest.is_empty()
+            && !rest.starts_with(':')
+            && rest.bytes().all(|b| b.is_ascii_graphic())
+            && !rest.contains(['/', '?', '#', '"', '<', '>', '\\', '@'])
+    })
+}

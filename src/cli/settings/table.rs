@@ -1,0 +1,148 @@
+//! Every setting there is: its name, what holds when nobody says anything, and what `--help` says of it.
+//! The README's table has the same, which a test compares.
+
+/// Takes part in every command.
+pub(in crate::cli) const EVERYWHERE: u8 = 1;
+/// A flag of `serve`.
+pub(in crate::cli) const SERVE: u8 = 2;
+/// A flag of `import`.
+pub(in crate::cli) const IMPORT: u8 = 4;
+
+/// A setting. Its last name, after the table's, makes its flag and its variable, too:
+/// `limits.body_s_max`, `--body-s-max`, `SITECONF_BODY_S_MAX`.
+#[derive(Debug, PartialEq, Eq)]
+pub(in crate::cli) struct Setting {
+    /// The name in the file.
+    pub(in crate::cli) name: &'static str,
+    /// What a value is, which is also its placeholder in the help.
+    pub(in crate::cli) value: &'static str,
+    /// The value that holds when nobody gives one; empty if none does.
+    pub(in crate::cli) default: &'static str,
+    /// The commands that have it as a flag.
+    pub(super) commands: u8,
+    pub(super) help: &'static str,
+}
+
+/// The placeholder of settings whose flag may stand without a value.
+pub(super) const BOOL: &str = "BOOL";
+/// The name of the one setting that no file may have.
+pub(super) const CONFIG: &str = "config";
+
+impl Setting {
+    const fn of_serve(
+        name: &'static str,
+        value: &'static str,
+        default: &'static str,
+        help: &'static str,
+    ) -> Self {
+        Self::of(SERVE, name, value, default, help)
+    }
+
+    const fn of(
+        commands: u8,
+        name: &'static str,
+        value: &'static str,
+        default: &'static str,
+        help: &'static str,
+    ) -> Self {
+        Self {
+            name,
+            value,
+            default,
+            commands,
+            help,
+        }
+    }
+
+    /// The setting of this name in the file, if it has one.
+    pub(super) fn in_file(name: &str) -> Option<&'static Self> {
+        SETTINGS
+            .iter()
+            .find(|setting| setting.name == name && name != CONFIG)
+    }
+
+    /// True if it takes several values.
+    pub(super) fn is_list(&self) -> bool {
+        matches!(self.value, "HOSTS" | "ADDRS")
+    }
+
+    fn last_name(&self) -> &'static str {
+        self.name.rsplit('.').next().unwrap_or(self.name)
+    }
+
+    /// The name of the flag, without its dashes.
+    pub(in crate::cli) fn flag(&self) -> String {
+        self.last_name().replace('_', "-")
+    }
+
+    /// The name of the variable.
+    pub(in crate::cli) fn variable(&self) -> String {
+        format!("SITECONF_{}", self.last_name().to_uppercase())
+    }
+}
+
+/// All settings, in the order of the help.
+#[rustfmt::skip]
+pub(in crate::cli) const SETTINGS: &[Setting] = &[
+    Setting::of(EVERYWHERE, "data", "DIR", "./siteconf-data",
+        "Folder of the store"),
+    Setting::of(EVERYWHERE, CONFIG, "FILE", "",
+        "File of settings, TOML"),
+    Setting::of(EVERYWHERE, "log", "FILTER", "",
+        "What is logged: error, warn, info, debug, trace, or a filter such as \
+         `info,siteconf::store=debug` [default: info for serve, else warn]"),
+    Setting::of_serve("listen", "ADDR", "127.0.0.1:8080",
+        "Address and port to listen on; port 0 takes a free one"),
+    Setting::of_serve("external_url", "URL", "",
+        "Where clients reach the service, when a proxy stands before it, as in `https://conf.example`"),
+    Setting::of_serve("hosts", "HOSTS", "",
+        "Further names under which clients reach the service, with commas between them; with neither \
+         these nor an external URL any name will do"),
+    Setting::of_serve("root_mount", BOOL, "false",
+        "Serve the Read API at /api/v4 too"),
+    Setting::of_serve("trusted_proxies", "ADDRS", "",
+        "Proxies that are believed what they tell of a client's request, addresses or ranges as in \
+         10.0.0.0/8, with commas between them"),
+    Setting::of_serve("archive_bytes_max", "BYTES", "10737418240",
+        "Largest sum of the files of an archive, in bytes"),
+    Setting::of(SERVE | IMPORT, "file_bytes_max", "BYTES", "5368709120",
+        "Largest file that is taken, in bytes"),
+    Setting::of_serve("session_absolute_s", "SECONDS", "43200",
+        "Longest life of a session, in seconds"),
+    Setting::of_serve("session_idle_s", "SECONDS", "3600",
+        "Longest pause in a session, in seconds"),
+    Setting::of_serve("shutdown_s", "SECONDS", "30",
+        "Longest wait of a stop for what is in flight, in seconds"),
+    Setting::of_serve("limits.connections_max", "N", "10000",
+        "Most connections at once; more wait"),
+    Setting::of_serve("limits.connections_address_max", "N", "1024",
+        "Connections of one address; 0 for no limit"),
+    Setting::of_serve("limits.body_s_max", "N", "20",
+        "Seconds for a body of JSON or of a form"),
+    Setting::of_serve("limits.upload_grace_s", "N", "30",
+        "Seconds in which an upload must bring 1 KiB for each"),
+    Setting::of_serve("limits.bodies_bytes_max", "N", "134217728",
+        "Bytes of bodies of the Admin API in memory at once"),
+    Setting::of_serve("limits.bodies_bytes_account_max", "N", "67108864",
+        "Of these, most for one account"),
+    Setting::of_serve("limits.long_at_once_max", "N", "2",
+        "Comparisons, archives, searches and long listings at once"),
+    Setting::of_serve("limits.long_waiting_max", "N", "256",
+        "Such requests that wait"),
+    Setting::of_serve("limits.long_credential_max", "N", "8",
+        "Such requests of one token or session that run or wait"),
+    Setting::of_serve("limits.logins_at_once_max", "N", "2",
+        "Passwords checked at once; each takes 19 MiB"),
+    Setting::of_serve("limits.logins_waiting_max", "N", "64",
+        "Logins that wait for that"),
+    Setting::of_serve("limits.logins_waiting_address_max", "N", "16",
+        "Logins of one address that are checked or wait"),
+    Setting::of_serve("limits.wrong_logins_minute_max", "N", "5",
+        "Wrong logins a minute from one address to one account; 0 for no limit"),
+    Setting::of_serve("limits.wrong_logins_minute_address_max", "N", "10",
+        "Wrong logins a minute from one address; 0 for no limit"),
+    Setting::of_serve("limits.wrong_logins_minute_account_max", "N", "60",
+        "Wrong logins a minute to one account; 0 for no limit"),
+    Setting::of_serve("limits.wrong_tokens_minute_address_max", "N", "300",
+        "Requests a minute from one address with tokens that do not count; 0 for no limit"),
+];

@@ -1,0 +1,291 @@
+//! What is told where, which of it holds, and how a wrong one is refused.
+
+use std::fs;
+use std::path::Path;
+
+use clap::Parser;
+use rustix::fs::{CWD, FileType, Mode, mknodat};
+
+use super::*;
+use crate::cli::Error;
+use crate::cli::args::{Cli, Command};
+
+/// What `serve` goes by with these flags.
+fn served(flags: &[&str]) -> Result<Settings> {
+    let line = ["siteconf", "serve"].iter().chain(flags);
+    let cli = Cli::try_parse_from(line).unwrap();
+    let Command::Serve(serve) = cli.command else {
+        panic!("the line says serve");
+    };
+    Settings::gather(cli.settings, serve.settings)
+}
+
+/// The same with a file.
+fn served_with(text: &str, flags: &[&str]) -> Result<Settings> {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("siteconf.toml");
+    fs::write(&path, text).unwrap();
+    served(&[&["--config", path.to_str().unwrap()], flags].concat()).map_err(|error| match error {
+        Error::Usage(said) => Error::Usage(said.replace(path.to_str().unwrap(), "FILE")),
+        other => other,
+    })
+}
+
+#[track_caller]
+fn refusal(settings: Result<Settings>) -> String {
+    let error = settings.unwrap_err();
+    assert!(matches!(error, Error::Usage(_)), "{error:?}");
+    error.to_string()
+}
+
+/// A text as `told` gives it.
+fn told(text: &str) -> Told<String> {
+    let given = Given::plain(&SETTINGS[0], Source::Default, vec![text.into()]);
+    given.told(Given::text).unwrap()
+}
+
+#[test]
+fn without_a_word_the_defaults_hold() {
+    assert_eq!(
+        served(&[]).unwrap(),
+        Settings {
+            data: "./siteconf-data".into(),
+            listen: told("127.0.0.1:8080"),
+            external_url: None,
+            hosts: vec![],
+            root_mount: false,
+            trusted_proxies: vec![],
+            archive_bytes_max: 10 << 30,
+            file_bytes_max: 5 << 30,
+            sessions: SessionLifetimes::default(),
+            shutdown_s: 30,
+            limits: Limits::default(),
+            log: told(""),
+        }
+    );
+}
+
+#[test]
+fn the_file_gives_way_to_flags() {
+    let settings = served_with(
+        "data = \"/srv/a\"\nlisten = \"[::]:80\"\nexternal_url = \"https://conf.example/\"\n\
+         hosts = [\"conf.inner\"]\nroot_mount = true\n\
+         trusted_proxies = [\"10.0.0.0/8\", \"::1\"]\narchive_bytes_max = 12\n\
+         file_bytes_max = 0x10\nsession_absolute_s = 20\nsession_idle_s = 30\n\
+         shutdown_s = 40\nlog = \"debug\"\nlimits.connections_max = 7\n",
+        &[
+            "--data",
+            "/srv/b",
+            "--file-bytes-max",
+            "11",
+            "--body-s-max=3",
+        ],
+    );
+    assert_eq!(
+        settings.unwrap(),
+        Settings {
+            data: "/srv/b".into(),
+            listen: told("[::]:80"),
+            external_url: Some("https://conf.example".into()),
+            hosts: vec!["conf.inner".into()],
+            root_mount: true,
+            trusted_proxies: vec!["10.0.0.0/8".parse().unwrap(), "::1".parse().unwrap()],
+            archive_bytes_max: 12,
+            file_bytes_max: 11,
+            sessions: SessionLifetimes {
+                absolute_s: 20,
+                idle_s: 30,
+            },
+            shutdown_s: 40,
+            limits: Limits {
+                connections_max: 7,
+                body_s_max: 3,
+                ..Limits::default()
+            },
+            log: told("debug"),
+        }
+    );
+}
+
+#[test]
+fn a_flag_takes_lists_with_commas_and_a_switch_needs_no_value() {
+    let settings = served(&["--hosts", "a,b", "--hosts=c", "--root-mount"]).unwrap();
+    assert_eq!(settings.hosts, ["a", "b", "c"]);
+    assert!(settings.root_mount);
+    assert!(!served(&["--root-mount=false"]).unwrap().root_mount);
+}
+
+#[test]
+fn only_a_small_regular_file_is_read() {
+    let dir = tempfile::tempdir().unwrap();
+    let at = |name: &str| dir.path().join(name);
+    mknodat(CWD, at("pipe"), FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+    fs::write(at("longest"), "#".repeat(64 << 10)).unwrap();
+    fs::write(at("huge"), "#".repeat((64 << 10) + 1)).unwrap();
+    fs::write(at("binary"), [0xff]).unwrap();
+    let read = |path: &Path| served(&["--config", path.to_str().unwrap()]);
+    let irregular = "a file of settings must be a regular file";
+    for (path, reason) in [
+        (at("pipe"), irregular),
+        ("/dev/zero".into(), irregular),
+        (at(""), irregular),
+        (
+            at("huge"),
+            "it is longer than 65536 bytes, too long for a file of settings",
+        ),
+        (
+            at("absent"),
+            "it cannot be read: No such file or directory (os error 2)",
+        ),
+        (
+            at("binary"),
+            "it cannot be read: stream did not contain valid UTF-8",
+        ),
+    ] {
+        let path = path.as_path();
+        let said = format!("config = \"{}\" (--config): {reason}", path.display());
+        assert_eq!(refusal(read(path)), said);
+    }
+    read(&at("longest")).unwrap();
+}
+
+#[test]
+fn a_wrong_setting_names_itself_its_value_and_its_place() {
+    for (text, said) in [
+        (
+            "listen = \"[::]:80\"\nlisten_on = 1",
+            "FILE, line 2: there is no setting \"listen_on\"",
+        ),
+        (
+            "[limits]\nlogins_max = 1",
+            "FILE, line 2: there is no setting \"limits.logins_max\"",
+        ),
+        (
+            "config = \"x\"",
+            "FILE, line 1: there is no setting \"config\"",
+        ),
+        (
+            "\nroot_mount = \"yes\"",
+            "root_mount = \"yes\" (FILE, line 2): it must be true or false",
+        ),
+        (
+            "shutdown_s = -1",
+            "shutdown_s = -1 (FILE, line 1): it must be a whole number",
+        ),
+        (
+            "shutdown_s = \"1\"",
+            "shutdown_s = \"1\" (FILE, line 1): it must be a whole number",
+        ),
+        (
+            "listen.port = 1",
+            "FILE, line 1: there is no setting \"listen.port\"",
+        ),
+        (
+            "log = 1.5",
+            "log = 1.5 (FILE, line 1): it must be a text in quotes",
+        ),
+        (
+            "trusted_proxies = [\"::1\", \"proxy\"]",
+            "trusted_proxies = [\"::1\", \"proxy\"] (FILE, line 1): \"proxy\": it must be an address, \
+             or an address, a slash and a number of bits, as in 10.0.0.0/8",
+        ),
+        (
+            "hosts = \"conf.example\"",
+            "hosts = \"conf.example\" (FILE, line 1): it must be a list of texts, as in [\"a\", \"b\"]",
+        ),
+        (
+            "hosts = [\"https://conf.example\"]",
+            "hosts = [\"https://conf.example\"] (FILE, line 1): \"https://conf.example\": it must be a \
+             name or an address, as in conf.example",
+        ),
+        (
+            "session_absolute_s = 5\nsession_idle_s = 0",
+            "session_idle_s = 0 (FILE, line 2): it must be at least 1",
+        ),
+        (
+            "# two\n[limits]\n\nlogins_at_once_max = 0",
+            "limits.logins_at_once_max = 0 (FILE, line 4): it must be at least 1",
+        ),
+    ] {
+        assert_eq!(refusal(served_with(text, &[])), said, "{text}");
+    }
+}
+
+#[test]
+fn a_wrong_flag_names_itself_and_its_value() {
+    let broken = refusal(served_with("listen = \nlog = \"info\"", &[]));
+    assert!(
+        broken.starts_with("FILE: TOML parse error at line 1"),
+        "{broken}"
+    );
+    for url in [
+        "conf.example",
+        "ftp://x",
+        "https://",
+        "https:///x",
+        "http://a?b",
+        "https://a/b",
+    ] {
+        assert_eq!(
+            refusal(served(&["--external-url", url])),
+            format!(
+                "external_url = \"{url}\" (--external-url): it must be http:// or https:// and a host, \
+                 and a port if need be, nothing more"
+            )
+        );
+    }
+    for (flags, said) in [
+        (
+            &["--connections-max", "0"][..],
+            "limits.connections_max = 0 (--connections-max): it must be at least 1",
+        ),
+        (
+            &["--shutdown-s", "soon"],
+            "shutdown_s = \"soon\" (--shutdown-s): it must be a whole number",
+        ),
+        (
+            &["--root-mount=yes"],
+            "root_mount = \"yes\" (--root-mount): it must be true or false",
+        ),
+        (
+            &["--hosts", "a,"],
+            "hosts = \"a,\" (--hosts): \"\": it must be a name or an address, as in conf.example",
+        ),
+    ] {
+        assert_eq!(refusal(served(flags)), said);
+    }
+    let long = refusal(served(&[
+        "--listen",
+        "x",
+        "--external-url",
+        &"y".repeat(300),
+    ]));
+    let shown = format!("external_url = \"{}… (--external-url): ", "y".repeat(199));
+    assert!(long.starts_with(&shown), "{long}");
+}
+
+/// The README's row of a setting: the names by which it is given, and its default.
+#[test]
+fn the_readme_lists_every_setting() {
+    let readme = include_str!("../../../README.md");
+    for setting in SETTINGS {
+        let (flag, variable) = (setting.flag(), setting.variable());
+        let name = match setting.name {
+            table::CONFIG => String::new(),
+            name => format!("`{name}`"),
+        };
+        let row = format!("| {name} | `--{flag}` | `{variable}` | ").replace("|  |", "| |");
+        let found = readme.lines().find_map(|line| line.strip_prefix(&row));
+        let rest = found.unwrap_or_else(|| panic!("{row} is not in the README"));
+        let default = rest.split(" | ").next().unwrap();
+        if !setting.default.is_empty() {
+            assert_eq!(default.trim_matches('`'), setting.default, "{row}");
+        }
+    }
+    let rows = readme.lines().filter(|line| line.contains("| `SITECONF_"));
+    assert_eq!(
+        rows.count(),
+        SETTINGS.len(),
+        "the README has a setting that is not there"
+    );
+}
