@@ -19,6 +19,7 @@ mod tests {
     use siteconf::base::secret::ServerKey;
     use siteconf::manifest::digest::lines;
     use siteconf::manifest::{Draft, Editor, NodeSource, Nodes, walk};
+    use siteconf::object::audit::AuditRecord;
     use siteconf::object::manifest::Manifest;
     use siteconf::object::node::{FileEntry, Node, Value};
     use siteconf::object::record::{
@@ -330,6 +331,8 @@ mod tests {
             BranchRecord: "branch-without-last",
             SnapshotRecord: "snapshot",
             ClockRecord: "clock",
+            AuditRecord: "audit",
+            AuditRecord: "audit-role",
             DigestRecord: "digest",
             CommitRecord: "commit",
         );

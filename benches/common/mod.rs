@@ -126,7 +126,7 @@ impl Bench {
         let root = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         let id = RepoId::parse("bench/shop.erp").unwrap();
         Self::on(root, |repository| {
-            repository.create_project(&id, 1).unwrap()
+            repository.create_project(&id, 1, "bench").unwrap()
         })
     }
 

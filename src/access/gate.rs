@@ -1,6 +1,7 @@
 //! The gate: the only door to a project for the layer above.
 
 use std::collections::HashMap;
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -14,6 +15,7 @@ use super::rights::virtual_path::VirtualPath;
 use super::sessions::{SessionLifetimes, Sessions};
 use super::token_scope::{ProjectSelector, find};
 use super::tokens::Tokens;
+use crate::base::actor::Actor;
 use crate::base::repo_id::RepoId;
 use crate::base::secret::{Seal, Secret, ServerKey};
 use crate::repo;
@@ -35,9 +37,22 @@ pub struct Gate {
 #[derive(Clone, Debug)]
 pub struct Caller {
     pub(super) account: Arc<Account>,
+    from: Option<IpAddr>,
 }
 
 impl Caller {
+    /// The same, at the address that the request came from, for the audit log.
+    #[must_use]
+    pub fn at(self, address: IpAddr) -> Self {
+        let from = Some(address);
+        Self { from, ..self }
+    }
+
+    /// Who makes the caller's changes.
+    pub(super) fn actor(&self) -> Actor {
+        Actor::account(&self.account.name, self.from)
+    }
+
     /// The account that is logged in.
     pub fn account(&self) -> &Account {
         &self.account
@@ -110,7 +125,10 @@ impl Gate {
     /// [`Error::Unauthenticated`].
     pub fn session(&self, cookie: &Secret) -> Result<Caller> {
         let account = self.sessions.account(cookie)?;
-        Ok(Caller { account })
+        Ok(Caller {
+            account,
+            from: None,
+        })
     }
 
     /// Ends a session. It counts no more when this returns.
@@ -137,7 +155,7 @@ impl Gate {
         action: Right,
     ) -> Result<ProjectWriter> {
         let project = self.open_for(caller, id, action.needs())?;
-        Ok(ProjectWriter::new(project, &caller.account.name))
+        Ok(ProjectWriter::new(project, caller.actor()))
     }
 
     fn open_for(&self, caller: &Caller, id: &RepoId, needed: Permissions) -> Result<Project> {
@@ -199,7 +217,9 @@ impl Gate {
         if !decide(&account.grants(), &path, Permissions::WRITE) {
             return Err(Error::no_role(&account.name));
         }
-        Ok(self.projects.create_project(id, account.number)?)
+        Ok(self
+            .projects
+            .create_project(id, account.number, caller.actor())?)
     }
 
     /// Seals what a client keeps for the service, as [`ServerKey::seal`].

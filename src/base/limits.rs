@@ -78,6 +78,13 @@ pub const REGEX_PROGRAM_BYTES_MAX: usize = 1 << 20;
 pub const ARCHIVE_BYTES_MAX_DEFAULT: u64 = 10 << 30;
 /// JSON answers below this many bytes are not compressed: they fit a packet as they are.
 pub const COMPRESS_BYTES_MIN: usize = 1024;
+/// Most entries on a page of the audit log, and how many a page has unless the client asks for another
+/// number.
+pub const AUDIT_PAGE_MAX: usize = 100;
+/// Records of the audit log, the newest, that are looked at for one page.
+pub const AUDIT_SEARCHED_MAX: usize = 20_000;
+/// Records of the audit log that are read, or removed, at once.
+pub const AUDIT_CHUNK: usize = 1000;
 /// Most snapshots on a page of the history.
 pub const HISTORY_PAGE_MAX: usize = 100;
 

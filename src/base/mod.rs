@@ -3,6 +3,7 @@
 //! Nothing here does input or output, and nothing here knows another layer.
 
 pub mod account_name;
+pub mod actor;
 pub mod branch_name;
 pub mod clock;
 pub mod digest;

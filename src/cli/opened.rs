@@ -1,10 +1,14 @@
 //! The store of a command, opened, with what the commands need of it.
 
+use std::fs;
 use std::sync::Arc;
+
+use rustix::process::getuid;
 
 use super::settings::Settings;
 use super::{Error, Result};
 use crate::access::Accounts;
+use crate::base::actor::Actor;
 use crate::base::clock::SystemClock;
 use crate::base::repo_id::RepoId;
 use crate::repo;
@@ -23,6 +27,8 @@ pub(super) struct Opened {
     pub(super) repository: Projects,
     /// Its accounts.
     pub(super) accounts: Accounts,
+    /// Who runs the command.
+    pub(super) actor: Actor,
 }
 
 impl Opened {
@@ -80,6 +86,46 @@ impl Opened {
             store,
             repository,
             accounts,
+            actor: actor(),
         }
+    }
+}
+
+/// Who runs this command: the user as whom the process runs, after the one who logged in to the machine
+/// where that is another, as with sudo.
+pub(super) fn actor() -> Actor {
+    let users = fs::read_to_string("/etc/passwd").unwrap_or_default();
+    let runs_as = getuid().as_raw();
+    let logged_in = fs::read_to_string("/proc/self/loginuid").unwrap_or_default();
+    let logged_in = logged_in.trim().parse().ok();
+    // The system has the last number where nobody logged in, as under systemd.
+    let logged_in = logged_in.filter(|user| *user != u32::MAX && *user != runs_as);
+    let runs_as = name_of(&users, runs_as);
+    Actor::command_line(match logged_in {
+        Some(user) => format!("{} as {runs_as}", name_of(&users, user)),
+        None => runs_as,
+    })
+}
+
+/// The name of a user by the lines of `/etc/passwd`; the number where they have none.
+fn name_of(users: &str, number: u32) -> String {
+    let wanted = number.to_string();
+    let name = users.lines().find_map(|line| {
+        let mut fields = line.split(':');
+        let name = fields.next()?;
+        (fields.nth(1)? == wanted).then_some(name)
+    });
+    name.map_or_else(|| format!("user {number}"), str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_user_is_named_as_the_system_knows_it() {
+        let users = "root:x:0:0:root:/root:/bin/sh\nconf:x:990:990::/:/bin/false\nodd:x\n";
+        assert_eq!(name_of(users, 990), "conf");
+        assert_eq!(name_of(users, 99), "user 99");
     }
 }

@@ -16,9 +16,6 @@ use crate::base::repo_id::RepoId;
 use crate::repo;
 use crate::repo::{ImportFolder, ImportOptions, ImportStep, Project, ProjectWriter};
 
-/// Who a change is recorded under that the command line made.
-const ACTOR: &str = "command line";
-
 /// A project as it is listed.
 #[derive(Serialize)]
 struct Row {
@@ -105,9 +102,11 @@ pub(super) fn import(
     // Only now: an import that was refused or interrupted leaves no project and no branch behind.
     let project = match target {
         Target::Project(project) => project,
-        Target::Absent { owner } => repository.create_project(&repo_id, owner)?,
+        Target::Absent { owner } => {
+            repository.create_project(&repo_id, owner, opened.actor.clone())?
+        }
     };
-    let writer = ProjectWriter::new(project, ACTOR);
+    let writer = ProjectWriter::new(project, opened.actor.clone());
     match writer.create_branch(&branch, None) {
         Ok(_) | Err(repo::Error::Exists { .. }) => {}
         Err(error) => return Err(error.into()),

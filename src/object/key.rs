@@ -13,6 +13,8 @@ pub const PROJECT_COUNTER: &str = "counter/project";
 pub const BRANCH_COUNTER: &str = "counter/branch";
 /// The highest time that was seen.
 pub const CLOCK: &str = "clock";
+/// The audit log. A record's key has the version of its write, in 16 digits.
+pub const AUDIT: &str = "audit/";
 /// Above every project.
 pub const PROJECTS: &str = "project/";
 /// Above the index of projects by identifier.

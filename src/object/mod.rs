@@ -2,6 +2,7 @@
 //!
 //! Everything here is pure: no input or output, and no knowledge of where bytes live.
 
+pub mod audit;
 pub mod key;
 pub mod manifest;
 pub mod node;

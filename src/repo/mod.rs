@@ -3,6 +3,7 @@
 //! This layer never asks who is calling. An owner is a number and an actor is a text to it; who may
 //! hold a [`Project`] or a [`ProjectWriter`] is decided above.
 
+pub mod audit;
 mod branch;
 mod diff;
 mod digests;

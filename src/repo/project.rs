@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
-use super::{Error, Missing, Projects, Result};
+use super::{Error, Missing, Projects, Result, audit};
+use crate::base::actor::Actor;
 use crate::base::clock::Timestamp;
 use crate::base::repo_id::RepoId;
+use crate::object::audit::{Action, AuditRecord};
 use crate::object::key;
 use crate::object::record::ProjectRecord;
 use crate::store::Expect;
@@ -18,11 +20,17 @@ pub struct Project {
 }
 
 impl Projects {
-    /// Makes a project.
+    /// Makes a project for the account of this number.
     ///
     /// # Errors
     /// [`Error::Exists`] when the identifier is taken.
-    pub fn create_project(&self, repo_id: &RepoId, owner: u64) -> Result<Project> {
+    pub fn create_project(
+        &self,
+        repo_id: &RepoId,
+        owner: u64,
+        actor: impl Into<Actor>,
+    ) -> Result<Project> {
+        let actor = actor.into();
         let store = self.store().as_ref();
         let created_at = self.clock().now();
         let record = ProjectRecord {
@@ -38,6 +46,11 @@ impl Projects {
             let number = store.next_number(key::PROJECT_COUNTER, batch)?;
             batch.write(id_key.clone(), Expect::Absent, &number);
             batch.write(key::project(number), Expect::Absent, &record);
+            let made = AuditRecord {
+                project: Some((number, repo_id.to_string())),
+                ..AuditRecord::new(created_at, &actor, Action::ProjectCreated)
+            };
+            audit::add(batch, &made);
             Ok(number)
         })?;
         Ok(self.opened(number, Arc::new(record)))
@@ -103,5 +116,13 @@ impl Project {
     /// When it was made.
     pub fn created_at(&self) -> Timestamp {
         self.record.created_at
+    }
+
+    /// The audit record of what this actor does to it now.
+    pub(super) fn noted(&self, actor: &Actor, action: Action) -> AuditRecord {
+        AuditRecord {
+            project: Some((self.number, self.repo_id().to_string())),
+            ..AuditRecord::new(self.projects.clock().now(), actor, action)
+        }
     }
 }

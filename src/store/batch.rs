@@ -17,6 +17,8 @@ pub struct Batch {
     pub required: Vec<ObjectId>,
     /// Record writes, each with what it expects.
     pub writes: Vec<RecordWrite>,
+    /// Records that come to the end of a log, after the writes.
+    pub appends: Vec<RecordAppend>,
     /// True for a change that frees or protects, such as a deletion or a login: on a full disk it may
     /// use the room that is kept for such.
     pub uses_reserve: bool,
@@ -116,6 +118,23 @@ pub struct RecordWrite {
     pub value: Option<Bytes>,
 }
 
+/// A record to add to a log: a folder whose records are in the order of their commits.
+#[derive(Clone, Debug)]
+pub struct RecordAppend {
+    /// The folder, with its slash.
+    pub folder: &'static str,
+    /// The value.
+    pub value: Bytes,
+}
+
+impl RecordAppend {
+    /// The record's key when its write has this version: the folder, and the version as 16 hexadecimal
+    /// digits.
+    pub fn key(&self, version: Version) -> String {
+        format!("{}{version:016x}", self.folder)
+    }
+}
+
 /// What a write expects to find.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Expect {
@@ -141,14 +160,19 @@ impl Expect {
 impl Batch {
     /// Adds a record's new value.
     pub fn write<T: Serialize>(&mut self, key: String, expect: Expect, value: &T) {
-        let value =
-            serde_json::to_vec(value).expect("records serialize: string keys, no failing types");
         self.writes.push(RecordWrite {
             key,
             expect,
-            // Records are kept in memory: without room to grow.
-            value: Some(value.into_boxed_slice().into()),
+            value: Some(encoded(value)),
         });
+    }
+
+    /// Adds a record to the end of a log. Its key, [`RecordAppend::key`], comes of the version that the
+    /// store gives its write: nobody else has it, and it is beyond that of every record committed before.
+    /// So those who append do not stand in each other's way.
+    pub fn append_to<T: Serialize>(&mut self, folder: &'static str, value: &T) {
+        let value = encoded(value);
+        self.appends.push(RecordAppend { folder, value });
     }
 
     /// Adds a deletion.
@@ -183,6 +207,14 @@ impl Batch {
         self.objects.append(&mut other.objects);
         self.required.append(&mut other.required);
         self.writes.append(&mut other.writes);
+        self.appends.append(&mut other.appends);
         self.uses_reserve &= other.uses_reserve;
     }
+}
+
+fn encoded<T: Serialize>(value: &T) -> Bytes {
+    let value =
+        serde_json::to_vec(value).expect("records serialize: string keys, no failing types");
+    // Records are kept in memory: without room to grow.
+    value.into_boxed_slice().into()
 }

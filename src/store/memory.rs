@@ -142,6 +142,12 @@ impl Store for MemoryStore {
                 state.version = version;
             }
         }
+        for append in batch.appends {
+            state.version += 1;
+            let version = state.version;
+            let key = append.key(version);
+            state.records.insert(key, (version, append.value));
+        }
         Ok(state.version)
     }
 

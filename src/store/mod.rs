@@ -22,7 +22,7 @@ use bytes::Bytes;
 
 use crate::base::id::{BlobId, Kind, ObjectId, Sha256};
 
-pub use batch::{Batch, Expect, NewBody, NewObject, RecordWrite, StagedBody};
+pub use batch::{Batch, Expect, NewBody, NewObject, RecordAppend, RecordWrite, StagedBody};
 pub use error::{Result, StoreError};
 pub use records::{Folder, Record, Versioned};
 
@@ -166,8 +166,8 @@ pub trait Store: Send + Sync + fmt::Debug {
 
     /// Makes the whole batch durable and visible, or none of it. Batches of many callers share a
     /// sync; one that is refused does not touch the others. Its writes get versions one after another,
-    /// in their order; it gives the last, or the store's when it writes nothing. Deleting what is not
-    /// there is no write.
+    /// in their order, then its appends; it gives the last, or the store's when it writes nothing.
+    /// Deleting what is not there is no write.
     ///
     /// # Errors
     /// [`StoreError::Conflict`] when a record has not the version expected, [`StoreError::Missing`]

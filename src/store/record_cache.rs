@@ -160,6 +160,17 @@ impl<S: Store> RecordCache<S> {
         &self.changes[share]
     }
 
+    /// A write of which nothing is known yet but its key.
+    fn write_of(&self, key: String) -> Write<'_> {
+        let changes = self.changes_of(&key);
+        Write {
+            changes,
+            before: changes.load(Ordering::Acquire),
+            record: None,
+            key,
+        }
+    }
+
     /// The state of a folder, known since `observe_foreign`.
     fn state(&self, folder: &str) -> u64 {
         if let Some(state) = self.states.get(folder) {
@@ -306,30 +317,31 @@ impl<S: Store> Store for RecordCache<S> {
     }
 
     fn commit(&self, batch: Batch) -> Result<Version> {
-        let of_write = |write: &super::RecordWrite| {
-            let changes = self.changes_of(&write.key);
-            (
-                Write {
-                    key: write.key.clone(),
-                    changes,
-                    before: changes.load(Ordering::Acquire),
-                    record: None,
-                },
-                write.value.clone(),
-            )
-        };
+        let of_write =
+            |write: &super::RecordWrite| (self.write_of(write.key.clone()), write.value.clone());
         let (mut writes, values): (Vec<_>, Vec<_>) = batch.writes.iter().map(of_write).unzip();
+        let appends = batch.appends.clone();
         let outcome = self.store.commit(batch);
         // A deletion may have been none, and then it took no version: the others' are not known. After
         // a failure nothing is.
         if let Ok(last) = outcome
             && values.iter().all(Option::is_some)
         {
-            let versions = (0..=last).rev();
+            let versions = (0..=last).rev().skip(appends.len());
             for ((write, value), version) in writes.iter_mut().zip(values).rev().zip(versions) {
                 write.record =
                     value.map(|value| Arc::new(Record::new(write.key.clone(), version, value)));
             }
+        }
+        if let Ok(last) = outcome {
+            let versions = (0..=last).rev();
+            let keys = appends
+                .iter()
+                .rev()
+                .zip(versions)
+                .map(|(new, at)| new.key(at));
+            // Nobody reads a record of a log by itself, so none is kept: what was absent is dropped.
+            writes.extend(keys.map(|key| self.write_of(key)));
         }
         if !writes.is_empty() {
             self.observe_own(&writes);

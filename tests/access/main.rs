@@ -71,7 +71,9 @@ impl World {
     /// Makes a project of the caller's, past the gate.
     fn project(&self, owner: &Caller, repo_id: &str) -> Project {
         let owner = owner.account().number();
-        self.projects.create_project(&id(repo_id), owner).unwrap()
+        self.projects
+            .create_project(&id(repo_id), owner, "the test")
+            .unwrap()
     }
 
     /// Makes a token without an expiry or a fingerprint.

@@ -20,7 +20,7 @@ fn names_are_taken_once(scene: &Scene) {
     assert!(matches!(again, Error::Exists { what: "branch" }));
     let again = scene
         .projects
-        .create_project(scene.project.repo_id(), 2)
+        .create_project(scene.project.repo_id(), 2, "alice")
         .unwrap_err();
     assert!(matches!(again, Error::Exists { what: "project" }));
 }
@@ -110,7 +110,7 @@ fn a_deleted_project_is_gone_and_its_number_never_used_again(scene: &Scene) {
     ));
     assert!(scene.projects.project_by_number(number).is_err());
     assert!(scene.try_save("main", "a", "2").is_err());
-    let again = scene.projects.create_project(&id, 1).unwrap();
+    let again = scene.projects.create_project(&id, 1, "alice").unwrap();
     assert!(again.number() > number);
     assert!(again.branches().unwrap().is_empty());
     let ids = |scene: &Scene| -> Vec<RepoId> {

@@ -39,7 +39,7 @@ impl Scene {
         let clock = Arc::new(ManualClock::new(Timestamp::parse("2026-11-21").unwrap()));
         let projects = Projects::new(store, Arc::clone(&clock) as Arc<_>);
         let project = projects
-            .create_project(&RepoId::parse("acme/shop.erp").unwrap(), 1)
+            .create_project(&RepoId::parse("acme/shop.erp").unwrap(), 1, "alice")
             .unwrap();
         let project = ProjectWriter::new(project, "alice");
         project.create_branch(&branch("main"), None).unwrap();

@@ -1,6 +1,8 @@
 //! What can be done with a project, without HTTP, on each engine and with a clock of the test's own.
 
 #[cfg(test)]
+mod audit;
+#[cfg(test)]
 mod branches;
 #[cfg(test)]
 mod changing;

@@ -120,6 +120,37 @@ fn what_is_kept_is_what_the_store_has_after_any_batch() {
     batch.write("a/e".to_owned(), Expect::Version(77), &1);
     assert!(store.commit(batch).is_err());
     agrees("a refusal");
+    let mut batch = Batch::default();
+    values(&mut batch, 51);
+    batch.append_to("log/", &1);
+    batch.append_to("log/", &2);
+    store.commit(batch).unwrap();
+    agrees("two values and two of a log");
+}
+
+#[test]
+fn what_is_appended_is_seen_where_its_absence_was_kept() {
+    let root = tempfile::tempdir().unwrap();
+    let store = RecordCache::new(SqliteStore::open_locked(root.path()).unwrap());
+    let next = |more: u64| format!("log/{:016x}", store.last_version().unwrap() + more);
+    for value in 1..=3 {
+        let (before, state, key) = (
+            values(&store, "log/").len(),
+            store.folder_state("log/").unwrap(),
+            next(2),
+        );
+        assert_eq!(store.record(&key).unwrap(), None);
+        let mut batch = Batch::default();
+        batch.write("a/b".to_owned(), Expect::Anything, &value);
+        batch.append_to("log/", &value);
+        store.commit(batch).unwrap();
+        assert_eq!(
+            store.record(&key).unwrap().unwrap().value,
+            value.to_string()
+        );
+        assert_eq!(values(&store, "log/").len(), before + 1);
+        assert_ne!(store.folder_state("log/").unwrap(), state);
+    }
 }
 
 #[test]

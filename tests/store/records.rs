@@ -1,8 +1,9 @@
 //! Records: values, versions, deletions, scans.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
-use siteconf::store::{Batch, Expect, Scan, Store};
+use siteconf::store::{Batch, Expect, Record, Scan, Store};
 
 use crate::fixture::{of_write, push, value};
 
@@ -12,6 +13,8 @@ on_every_engine!(
     versions_rise_and_no_two_writes_share_one,
     a_deleted_record_is_gone_and_comes_back_newer,
     deleting_nothing_is_not_a_write,
+    what_is_appended_has_the_version_of_its_write_for_its_name,
+    a_log_is_in_the_order_of_the_commits_of_many_writers,
     scans_agree_with_a_sorted_map,
 );
 
@@ -91,6 +94,62 @@ fn deleting_nothing_is_not_a_write(store: &dyn Store) {
             version
         );
         assert_eq!(store.last_version().unwrap(), version);
+    }
+}
+
+fn what_is_appended_has_the_version_of_its_write_for_its_name(store: &dyn Store) {
+    let mut batch = of_write("k", Expect::Absent, Some("1"));
+    push(&mut batch, "nothing", Expect::Anything, None);
+    batch.append_to("log/", &"first");
+    batch.append_to("log/", &"second");
+    push(&mut batch, "l", Expect::Absent, Some("2"));
+    assert_eq!(store.commit(batch).unwrap(), 4);
+    let log = || {
+        let records = store.scan(Scan::prefix("log/")).unwrap();
+        let shown = |record: &Arc<Record>| {
+            let value = String::from_utf8(record.value.to_vec()).unwrap();
+            format!("{} {} {value}", record.key, record.version)
+        };
+        records.iter().map(shown).collect::<Vec<_>>()
+    };
+    let first = "log/0000000000000003 3 \"first\"";
+    let second = "log/0000000000000004 4 \"second\"";
+    assert_eq!(log(), [first, second]);
+
+    let mut refused = of_write("k", Expect::Absent, Some("3"));
+    refused.append_to("log/", &"refused");
+    assert!(store.commit(refused).is_err());
+    assert_eq!((log().len(), store.last_version().unwrap()), (2, 4));
+
+    let mut alone = Batch::default();
+    alone.append_to("log/", &"third");
+    assert_eq!(store.commit(alone).unwrap(), 5);
+    assert_eq!(log(), [first, second, "log/0000000000000005 5 \"third\""]);
+}
+
+fn a_log_is_in_the_order_of_the_commits_of_many_writers(store: &dyn Store) {
+    std::thread::scope(|scope| {
+        for writer in 0..8 {
+            scope.spawn(move || {
+                for turn in 0..20 {
+                    let key = format!("k/{writer}/{turn}");
+                    let mut batch = of_write(&key, Expect::Absent, Some("1"));
+                    batch.append_to("log/", &key);
+                    let version = store.commit(batch).unwrap();
+                    let appended = store.record(&format!("log/{version:016x}")).unwrap();
+                    let appended = appended.expect("it is there when its commit is answered");
+                    assert_eq!(appended.value, format!("\"{key}\""));
+                }
+            });
+        }
+    });
+    let log = store.scan(Scan::prefix("log/")).unwrap();
+    assert_eq!(log.len(), 160);
+    for record in &log {
+        let key: String = serde_json::from_slice(&record.value).unwrap();
+        // The write of the same batch is the one before.
+        let version = store.record(&key).unwrap().unwrap().version;
+        assert_eq!(record.version, version + 1, "{key}");
     }
 }
 

@@ -8,6 +8,7 @@ use crate::cli::Result;
 use crate::cli::opened::Opened;
 use crate::cli::progress::Progress;
 use crate::manifest::digest::Digested;
+use crate::object::audit::AuditRecord;
 use crate::object::key::COMMIT_DIGITS;
 use crate::object::record::{
     BranchRecord, ClockRecord, CommitRecord, DigestRecord, ProjectRecord, SnapshotRecord,
@@ -62,6 +63,7 @@ fn decode(record: &Record) -> std::result::Result<Option<Told>, StoreError> {
         "branch" => known::<BranchRecord>(record)?,
         "snapshot" => known::<SnapshotRecord>(record)?,
         "clock" => known::<ClockRecord>(record)?,
+        "audit" => known::<AuditRecord>(record)?,
         "digest" => {
             let sha256 = record.decode::<DigestRecord>()?.value.sha256;
             let manifest = parts.next().and_then(|id| id.parse().ok());

@@ -170,7 +170,7 @@ fn act(context: &RequestContext, route: &Route, payload: Payload) -> Result<Repl
 fn caller(context: &RequestContext) -> Result<Caller, Error> {
     let cookie = context.service.cookie.read(context.headers());
     let cookie = cookie.ok_or_else(Error::no_credential)?;
-    Ok(context.gate().session(&cookie)?)
+    Ok(context.gate().session(&cookie)?.at(context.client))
 }
 
 /// Opens a project for reading.

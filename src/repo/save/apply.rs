@@ -7,12 +7,13 @@ use crate::base::snapshot_version::SnapshotVersion;
 use crate::manifest::lookup;
 use crate::manifest::lookup::{Found, Place};
 use crate::manifest::{Draft, EditError, Editor};
+use crate::object::audit::{Action, AuditRecord};
 use crate::object::key;
 use crate::object::manifest::Manifest;
 use crate::object::node::FileEntry;
 use crate::object::record::{BranchRecord, LastChange, Operation, ParentRecord, SnapshotRecord};
 use crate::repo::upload::NewFile;
-use crate::repo::{Branch, Error, FileDifference, Missing, Project, Result, diff};
+use crate::repo::{Branch, Error, FileDifference, Missing, Project, Result, audit, diff};
 use crate::store::retry::Attempts;
 use crate::store::{Batch, Expect, StoreError};
 
@@ -226,9 +227,9 @@ impl<'a> Head<'a> {
             manifest: self.record.manifest,
             totals: self.record.totals,
             reached_at: self.record.updated_at,
-            reached_by: std::mem::replace(&mut self.record.updated_by, job.actor.clone()),
+            reached_by: std::mem::replace(&mut self.record.updated_by, job.actor.name().to_owned()),
             created_at: now,
-            created_by: job.actor.clone(),
+            created_by: job.actor.name().to_owned(),
             operation,
             path: path.map(FilePath::to_string),
             message,
@@ -238,6 +239,7 @@ impl<'a> Head<'a> {
             Expect::Absent,
             &snapshot,
         );
+        self.note(job, &snapshot, number);
         if id != self.record.manifest {
             self.record.last = Some(LastChange {
                 at: now,
@@ -262,6 +264,26 @@ impl<'a> Head<'a> {
             manifest: id,
             totals: manifest.totals,
         }
+    }
+
+    /// Has the change told in the audit log.
+    fn note(&mut self, job: &Job, snapshot: &SnapshotRecord, number: u64) {
+        let (restored, count) = match &job.change {
+            Change::Rollback { to, .. } => (Some(to.number()), None),
+            Change::Batch { actions, .. } => (None, u64::try_from(actions.len()).ok()),
+            Change::Put { .. } | Change::Delete { .. } | Change::Import(_) => (None, None),
+        };
+        let action = Action::from(snapshot.operation);
+        let record = AuditRecord {
+            at: snapshot.created_at,
+            branch: Some((self.branch.number, self.record.name.to_string())),
+            path: snapshot.path.clone(),
+            snapshot: Some(number),
+            restored,
+            count,
+            ..self.branch.project.noted(&job.actor, action)
+        };
+        audit::add(&mut self.batch, &record);
     }
 
     /// The head with a snapshot restored: whole, or only what is at one path.

@@ -8,6 +8,7 @@ pub(super) mod queue;
 pub(super) mod rebase;
 
 use super::upload::NewFile;
+use crate::base::actor::Actor;
 use crate::base::file_path::FilePath;
 use crate::base::id::ManifestId;
 use crate::base::snapshot_version::SnapshotVersion;
@@ -88,7 +89,7 @@ pub(in crate::repo) enum Change {
 /// A change and who makes it.
 #[derive(Clone, Debug)]
 pub(in crate::repo) struct Job {
-    pub(in crate::repo) actor: String,
+    pub(in crate::repo) actor: Actor,
     /// The state that the branch must be in; a branch in another is a conflict.
     pub(in crate::repo) head: Option<ManifestId>,
     pub(in crate::repo) change: Change,

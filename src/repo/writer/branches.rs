@@ -3,10 +3,11 @@
 use super::ProjectWriter;
 use crate::base::branch_name::BranchName;
 use crate::manifest::{Draft, Editor};
+use crate::object::audit::{Action, AuditRecord};
 use crate::object::key;
 use crate::object::node::Totals;
 use crate::object::record::{BranchRecord, LastChange};
-use crate::repo::{Branch, Error, Missing, Result};
+use crate::repo::{Branch, Error, Missing, Result, audit};
 use crate::store::{Batch, Expect, Scan, Store, StoreError};
 
 /// Records that are deleted with one commit after their branch is gone.
@@ -37,10 +38,10 @@ impl ProjectWriter {
             snapshots: 0,
             created_at: now,
             updated_at: now,
-            updated_by: self.actor().to_owned(),
+            updated_by: self.actor().name().to_owned(),
             last: Some(LastChange {
                 at: now,
-                by: self.actor().to_owned(),
+                by: self.actor().name().to_owned(),
                 operation: None,
                 path: None,
                 message: None,
@@ -60,6 +61,11 @@ impl ProjectWriter {
             batch.required.push(manifest.into());
             batch.write(name_key.clone(), Expect::Absent, &number);
             batch.write(key::branch(self.number(), number), Expect::Absent, &record);
+            let record = AuditRecord {
+                detail: from.map(|from| format!("from {from}")),
+                ..self.told(Action::BranchCreated, Some((number, name)))
+            };
+            audit::add(batch, &record);
             Ok(number)
         })?;
         self.branch_by_number(number)?
@@ -84,6 +90,8 @@ impl ProjectWriter {
                 key::branch(self.number(), branch.number),
                 Expect::Version(branch.version),
             );
+            let record = self.told(Action::BranchDeleted, Some((branch.number, name)));
+            audit::add(batch, &record);
             Ok::<_, Error>(branch)
         })?;
         // The branch is gone; what only it could reach is swept now, or stays unreachable.
@@ -102,6 +110,7 @@ impl ProjectWriter {
             let version = record.ok_or(Error::missing(Missing::Project))?.version;
             batch.delete(key::project_id(self.repo_id().as_str()), Expect::Anything);
             batch.delete(key::project(self.number()), Expect::Version(version));
+            audit::add(batch, &self.told(Action::ProjectDeleted, None));
             Ok::<_, Error>(())
         })?;
         for branch in self.branches()? {
@@ -113,6 +122,14 @@ impl ProjectWriter {
         let commits = key::commits(self.number());
         self.projects.background().flush(&commits);
         Ok(sweep(store, &commits)?)
+    }
+
+    /// The audit record of what is done to the project, or to this branch of it.
+    fn told(&self, action: Action, branch: Option<(u64, &BranchName)>) -> AuditRecord {
+        AuditRecord {
+            branch: branch.map(|(number, name)| (number, name.to_string())),
+            ..self.project.noted(self.actor(), action)
+        }
     }
 }
 

@@ -4,6 +4,7 @@ mod branches;
 
 use std::ops::Deref;
 
+use crate::base::actor::Actor;
 use crate::base::branch_name::BranchName;
 use crate::base::file_path::FilePath;
 use crate::base::id::{BlobId, GitId, ManifestId, Md5};
@@ -15,12 +16,11 @@ use crate::repo::save::{BatchAction, Change, Condition, Job};
 use crate::repo::upload::NewFile;
 use crate::repo::{Branch, Error, FileDifference, Project, Result, Revision};
 
-/// An opened project that may be changed, and the name of the account that changes it. To hold one is
-/// the permission to use it.
+/// An opened project that may be changed, and who changes it. To hold one is the permission to use it.
 #[derive(Clone, Debug)]
 pub struct ProjectWriter {
     project: Project,
-    actor: String,
+    actor: Actor,
     /// See [`ProjectWriter::requiring`].
     condition: Condition,
 }
@@ -73,11 +73,11 @@ impl Deref for ProjectWriter {
 }
 
 impl ProjectWriter {
-    /// Grants the permission. `actor` is the author that histories show.
-    pub fn new(project: Project, actor: &str) -> Self {
+    /// Grants the permission. The name of `actor` is the author that histories show.
+    pub fn new(project: Project, actor: impl Into<Actor>) -> Self {
         Self {
             project,
-            actor: actor.to_owned(),
+            actor: actor.into(),
             condition: Condition::None,
         }
     }
@@ -93,7 +93,7 @@ impl ProjectWriter {
     }
 
     /// Who makes the changes.
-    pub fn actor(&self) -> &str {
+    pub fn actor(&self) -> &Actor {
         &self.actor
     }
 

@@ -152,6 +152,12 @@ impl Group<'_> {
                 forget.execute([self.version.saturating_sub(TOMBSTONES_KEPT)])?;
             }
         }
+        for append in &batch.appends {
+            self.version += 1;
+            let key = append.key(self.version);
+            let checksum = record_checksum(&key, self.version, &append.value);
+            write.execute(params![self.version, key, append.value.as_ref(), checksum])?;
+        }
         Ok(self.version)
     }
 }

@@ -1,0 +1,194 @@
+//! What the audit log tells of changes of projects: one record each, in their order.
+
+use std::net::IpAddr;
+
+use siteconf::base::actor::Actor;
+use siteconf::base::clock::Timestamp;
+use siteconf::base::repo_id::RepoId;
+use siteconf::repo::audit::{Entry, Filter};
+use siteconf::repo::{BatchAction, Condition, ImportFolder, ImportOptions, ProjectWriter};
+use siteconf::store::memory::MemoryStore;
+
+use crate::fixture::{Scene, branch, path, version};
+use crate::on_every_engine;
+
+on_every_engine!(
+    each_change_leaves_one_record_and_a_refusal_none,
+    the_log_is_read_from_both_ends,
+    old_records_are_removed_from_the_beginning,
+);
+
+/// The record as it lies there, without its time.
+fn told(entry: &Entry) -> String {
+    let text = serde_json::to_string(&*entry.record).unwrap();
+    let at = format!("\"at\":{},", entry.record.at.ms());
+    assert!(text.contains(&at), "{text}");
+    text.replace(&at, "")
+}
+
+fn log(scene: &Scene) -> Vec<String> {
+    let entries = scene.projects.audit_after(None).unwrap();
+    entries.iter().map(told).collect()
+}
+
+fn each_change_leaves_one_record_and_a_refusal_none(scene: &Scene) {
+    let main = branch("main");
+    let made = log(scene);
+    assert_eq!(
+        made,
+        [
+            r#"{"by":"alice","action":"project-created","project":[1,"acme/shop.erp"]}"#,
+            r#"{"by":"alice","action":"branch-created","project":[1,"acme/shop.erp"],"branch":[1,"main"]}"#,
+        ]
+    );
+    let from: IpAddr = "203.0.113.7".parse().unwrap();
+    let project = ProjectWriter::new((*scene.project).clone(), Actor::account("bob", Some(from)));
+    let put = |at: &str| BatchAction::Put(path(at), scene.file("1"), None);
+    let none = Condition::None;
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("new"), "1").unwrap();
+    let folder = ImportFolder::open(folder.path(), None).unwrap();
+
+    project
+        .save(&main, &path("a"), scene.file("1"), none.clone())
+        .unwrap();
+    // The same bytes are a save, too: it takes a snapshot.
+    project
+        .save(&main, &path("a"), scene.file("1"), none.clone())
+        .unwrap();
+    project
+        .batch(&main, vec![put("b"), put("c")], Some("why".to_owned()))
+        .unwrap();
+    project.delete(&main, &path("b"), none.clone()).unwrap();
+    project.rollback(&main, version(2), None).unwrap();
+    project
+        .rollback(&main, version(4), Some(&path("c")))
+        .unwrap();
+    project
+        .import(&main, &folder, ImportOptions::default(), |_| {})
+        .unwrap();
+    project
+        .create_branch(&branch("next"), Some("main@v0003"))
+        .unwrap();
+    project.delete_branch(&branch("next")).unwrap();
+
+    // Refused: nothing is told.
+    project.delete(&main, &path("absent"), none).unwrap_err();
+    let absent = Condition::IfAbsent;
+    project
+        .save(&main, &path("a"), scene.file("2"), absent)
+        .unwrap_err();
+    project.rollback(&main, version(99), None).unwrap_err();
+    project.batch(&main, vec![put("a/b")], None).unwrap_err();
+    project.create_branch(&main, None).unwrap_err();
+    project.delete_branch(&branch("absent")).unwrap_err();
+    let taken = RepoId::parse("acme/shop.erp").unwrap();
+    scene.projects.create_project(&taken, 1, "bob").unwrap_err();
+
+    project.clone().delete_project().unwrap();
+    project.delete_project().unwrap_err();
+
+    let head = r#"{"by":"bob","from":"203.0.113.7","action":"#;
+    let at = r#","project":[1,"acme/shop.erp"],"branch":[1,"main"]"#;
+    let next = r#","project":[1,"acme/shop.erp"],"branch":[2,"next"]"#;
+    assert_eq!(
+        log(scene)[made.len()..],
+        [
+            format!(r#"{head}"save"{at},"path":"a","snapshot":1}}"#),
+            format!(r#"{head}"save"{at},"path":"a","snapshot":2}}"#),
+            format!(r#"{head}"batch"{at},"snapshot":3,"count":2}}"#),
+            format!(r#"{head}"delete"{at},"path":"b","snapshot":4}}"#),
+            format!(r#"{head}"rollback"{at},"snapshot":5,"restored":2}}"#),
+            format!(r#"{head}"rollback"{at},"path":"c","snapshot":6,"restored":4}}"#),
+            format!(r#"{head}"import"{at},"snapshot":7}}"#),
+            format!(r#"{head}"branch-created"{next},"detail":"from main@v0003"}}"#),
+            format!(r#"{head}"branch-deleted"{next}}}"#),
+            format!(r#"{head}"project-deleted","project":[1,"acme/shop.erp"]}}"#),
+        ]
+    );
+}
+
+#[test]
+fn changes_that_share_a_commit_leave_a_record_each() {
+    let scene = Scene::on(MemoryStore::default());
+    std::thread::scope(|scope| {
+        for writer in 0..8 {
+            let scene = &scene;
+            scope.spawn(move || {
+                for turn in 0..10 {
+                    scene.save(&format!("{writer}/{turn}"), "1");
+                }
+            });
+        }
+    });
+    let log = scene.projects.audit_after(None).unwrap();
+    let saves: Vec<_> = log
+        .iter()
+        .filter_map(|entry| entry.record.snapshot)
+        .collect();
+    assert_eq!(saves, (1..=80).collect::<Vec<_>>());
+}
+
+fn the_log_is_read_from_both_ends(scene: &Scene) {
+    let start = scene.projects.clock().now();
+    for turn in 0..2500 {
+        scene.clock.advance_s(1);
+        scene.save(&format!("{}", turn % 7), "1");
+    }
+    let read = |filter: &Filter| {
+        let (mut before, mut paths) = (None, Vec::new());
+        loop {
+            let page = scene.projects.audit_page(filter, before, 100).unwrap();
+            paths.extend(page.entries.iter().map(|entry| entry.record.snapshot));
+            before = page.next;
+            if before.is_none() {
+                return paths;
+            }
+        }
+    };
+    let snapshots = |from: u64| (from..=2500).rev().map(Some).collect::<Vec<_>>();
+    let all = Filter::default();
+    assert_eq!(read(&all), [snapshots(1), vec![None, None]].concat());
+    let late = Filter {
+        since: Some(start.plus_s(2000)),
+        ..Filter::default()
+    };
+    assert_eq!(read(&late), snapshots(2000));
+    let of = |user: &str, project: &str| Filter {
+        user: Some(user.to_owned()),
+        project: Some(project.to_owned()),
+        ..Filter::default()
+    };
+    assert_eq!(read(&of("alice", "acme/shop.erp")).len(), 2502);
+    assert!(read(&of("ali", "acme/shop.erp")).is_empty());
+    assert!(read(&of("alice", "acme/shop")).is_empty());
+
+    let behind = |since: Timestamp| {
+        let place = scene.projects.audit_place(since).unwrap();
+        let first = scene.projects.audit_after(place).unwrap();
+        first.first().map(|entry| entry.record.snapshot)
+    };
+    assert_eq!(behind(start.plus_s(2000)), Some(Some(2000)));
+    assert_eq!(behind(start), Some(None));
+    assert_eq!(behind(start.plus_s(9999)), None);
+}
+
+fn old_records_are_removed_from_the_beginning(scene: &Scene) {
+    let start = scene.projects.clock().now();
+    scene.clock.advance_s(9_000_000);
+    scene.save("wrong clock", "1");
+    scene.clock.set(start);
+    for turn in 0..1200 {
+        scene.clock.advance_s(1);
+        scene.save(&format!("{}", turn % 7), "1");
+    }
+    let removed = scene.projects.forget_audit(start.plus_s(1100)).unwrap();
+    let rest = scene.projects.audit_after(None).unwrap();
+    let rest: Vec<_> = rest
+        .iter()
+        .filter_map(|entry| entry.record.snapshot)
+        .collect();
+    assert_eq!(removed, 2 + 1099);
+    assert_eq!(rest, [vec![1], (1101..=1201).collect()].concat());
+    assert_eq!(scene.projects.forget_audit(start.plus_s(1100)).unwrap(), 0);
+}
