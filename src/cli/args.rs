@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
+use super::example::Example;
 use super::settings::{EVERYWHERE, Flags, IMPORT, SERVE};
 use crate::access::Role;
 
@@ -37,6 +38,12 @@ pub(super) enum Command {
     /// Looks into a store, read-only; also into a damaged one
     #[command(subcommand)]
     Debug(DebugCommand),
+    /// Prints a file for what runs beside the service, ready to be adapted
+    Example {
+        /// What it is for
+        #[arg(value_name = "NAME")]
+        name: Example,
+    },
 }
 
 #[derive(Clone, Debug, Default, Args)]

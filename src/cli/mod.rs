@@ -7,6 +7,7 @@
 mod args;
 mod debug;
 mod error;
+mod example;
 mod first_start;
 mod log;
 mod opened;
@@ -143,5 +144,6 @@ fn dispatch(cli: Cli, streams: &mut Streams<'_>) -> Result<Outcome> {
             transfer::export(&wish, &Opened::for_reading(&settings)?, streams).map(fine)
         }
         Command::Debug(command) => debug::run(command, &Opened::for_reading(&settings)?, streams),
+        Command::Example { name } => example::print(name, streams.out).map(fine),
     }
 }

@@ -2,6 +2,8 @@
 
 use hyper::Method;
 
+use crate::base::repo_id::RepoId;
+
 /// Names a branch: the decoded segments of its project and its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::http) struct BranchAt {
@@ -75,9 +77,28 @@ pub(in crate::http) enum Takes {
 }
 
 impl Route {
-    /// The route with this method and these decoded segments below the mount.
+    /// The route with this method and these decoded segments below the mount. The strict form has one
+    /// segment for the project; several are what a decoding proxy makes of it, as on the Read API.
     pub(in crate::http) fn find(method: &Method, segments: &[&str]) -> Option<Self> {
         let method = method.as_str();
+        let decoded = || {
+            let ["projects", rest @ ..] = segments else {
+                return None;
+            };
+            (2..=rest.len()).find_map(|end| {
+                let (project, rest) = rest.split_at(end);
+                let likely = !project.contains(&"branches");
+                let project = project.join("/");
+                if !likely || RepoId::parse(&project).is_err() {
+                    return None;
+                }
+                Self::find_strictly(method, &[&["projects", project.as_str()], rest].concat())
+            })
+        };
+        Self::find_strictly(method, segments).or_else(decoded)
+    }
+
+    fn find_strictly(method: &str, segments: &[&str]) -> Option<Self> {
         match segments {
             ["projects"] => match method {
                 "GET" => Some(Self::Projects),
@@ -362,6 +383,52 @@ mod tests {
             ("GET", below(&["diff"]), Route::Diff { at: at() }),
             ("POST", below(&["rollback"]), Route::Rollback { at: at() }),
         ]);
+    }
+
+    #[test]
+    fn a_project_may_have_slashes_that_a_proxy_decoded() {
+        let project = || "acme/eu/shop.erp".to_owned();
+        let in_branch = || BranchAt {
+            project: project(),
+            branch: "main".into(),
+        };
+        let one = ["projects", "acme", "eu", "shop.erp"];
+        let below = |rest: &[&'static str]| [&one[..], rest].concat();
+        assert_routes(vec![
+            ("GET", one.to_vec(), Route::Project { project: project() }),
+            (
+                "POST",
+                below(&["branches"]),
+                Route::CreateBranch { project: project() },
+            ),
+            (
+                "PUT",
+                below(&["branches", "main", "files", "branches", "a.erp"]),
+                Route::SaveFile {
+                    at: in_branch(),
+                    path: "branches/a.erp".into(),
+                },
+            ),
+            // One segment is the strict form, whatever follows it.
+            (
+                "DELETE",
+                vec!["projects", "7", "branches", "shop.erp"],
+                Route::DeleteBranch {
+                    at: BranchAt {
+                        project: "7".into(),
+                        branch: "shop.erp".into(),
+                    },
+                },
+            ),
+        ]);
+        for nothing in [
+            vec!["projects", "acme", "shop"],
+            vec!["projects", "a b", "..", "shop.erp"],
+            vec!["projects", "acme", "branches", "main", "shop.erp"],
+            vec!["tokens", "acme", "shop.erp"],
+        ] {
+            assert_eq!(Route::find(&Method::GET, &nothing), None, "{nothing:?}");
+        }
     }
 
     #[test]

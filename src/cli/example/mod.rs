@@ -1,0 +1,38 @@
+//! Files for what runs beside the service, printed as they stand in this folder. A further one is a
+//! variant and a line.
+
+use std::io::Write;
+
+use clap::ValueEnum;
+
+use super::Result;
+
+/// What a file is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum Example {
+    /// nginx with TLS before it
+    Nginx,
+    /// HAProxy with TLS before it
+    Haproxy,
+    /// Caddy with TLS before it
+    Caddy,
+    /// A container
+    Docker,
+}
+
+impl Example {
+    fn text(self) -> &'static str {
+        match self {
+            Self::Nginx => include_str!("nginx.conf"),
+            Self::Haproxy => include_str!("haproxy.cfg"),
+            Self::Caddy => include_str!("Caddyfile"),
+            Self::Docker => include_str!("Dockerfile"),
+        }
+    }
+}
+
+/// Prints the file.
+pub(super) fn print(example: Example, out: &mut dyn Write) -> Result<()> {
+    out.write_all(example.text().as_bytes())?;
+    Ok(())
+}
