@@ -75,6 +75,17 @@ impl Uploads {
     }
 }
 
+/// Whether the store takes changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Writes {
+    /// It does.
+    Taken,
+    /// The last change found no room; it heals.
+    Full,
+    /// A write has failed; nothing more is written until a restart.
+    Stopped,
+}
+
 impl Gate {
     /// The gate before these projects. The key is what instances are remembered under.
     pub fn new(projects: Projects, key: ServerKey, lifetimes: SessionLifetimes) -> Self {
@@ -179,6 +190,23 @@ impl Gate {
         } else {
             Err(StoreError::Stopped.into())
         }
+    }
+
+    /// Whether changes are taken, in all that is told of it.
+    pub fn writes(&self) -> Writes {
+        let store = self.projects.store();
+        if !store.is_writable() {
+            Writes::Stopped
+        } else if store.is_full() {
+            Writes::Full
+        } else {
+            Writes::Taken
+        }
+    }
+
+    /// Room on the file system of the store, in bytes, where it has one and tells.
+    pub fn free_bytes(&self) -> Option<u64> {
+        self.projects.store().free_bytes()
     }
 
     /// The caller's own projects, or with `accessible` all that grants open, each with its owner's

@@ -28,7 +28,7 @@ pub use account::Account;
 pub use accounts::Accounts;
 pub use check::decode_record;
 pub use error::{Error, Refusal, Result};
-pub use gate::{Caller, Gate, Uploads};
+pub use gate::{Caller, Gate, Uploads, Writes};
 pub use rights::grant::{Grant, Pattern, decide};
 pub use rights::permission::{Permissions, Right};
 pub use rights::role::{Role, RoleError, grants};

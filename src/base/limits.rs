@@ -171,6 +171,11 @@ pub const WRITE_WAIT_S_MAX: u64 = 30;
 /// more wait without one. Half of what the runtime has: a short answer that reads the disk takes a
 /// thread, too.
 pub const BLOCKING_AT_ONCE_MAX: usize = 256;
+/// Room on the file system of the store below which the service is not ready, unless the settings say
+/// otherwise, in bytes.
+pub const DISK_LOW_BYTES_DEFAULT: u64 = 256 << 20;
+/// Longest id of a proxy that the log shows, in bytes.
+pub const PROXY_REQUEST_ID_BYTES_MAX: usize = 128;
 /// Most refused connections that are waited for, so that the client sees why.
 pub const REFUSED_CONNECTIONS_MAX: usize = 64;
 /// Bytes of a refused body that are read and dropped so that the client sees the answer.

@@ -100,6 +100,9 @@ pub(super) enum Error {
     /// All of something is taken.
     #[error("{0}; try again in a moment")]
     NoRoom(&'static str),
+    /// The service should be sent no requests.
+    #[error("not ready: {0}")]
+    NotReady(String),
     /// A handler panicked.
     #[error("the handler panicked")]
     Crashed,
@@ -173,7 +176,9 @@ impl Error {
     /// True for what went wrong here, so that the operator should look; false for a refusal.
     pub(super) fn is_failure(&self) -> bool {
         match self {
-            Self::UnknownMethod | Self::TransferCoding | Self::NoRoom(_) => false,
+            Self::UnknownMethod | Self::TransferCoding | Self::NoRoom(_) | Self::NotReady(_) => {
+                false
+            }
             other => other.status().is_server_error(),
         }
     }
@@ -195,7 +200,7 @@ impl Error {
             Self::HeaderLines => StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
             Self::UnknownMethod | Self::TransferCoding => StatusCode::NOT_IMPLEMENTED,
             Self::TooMany { .. } => StatusCode::TOO_MANY_REQUESTS,
-            Self::NoRoom(_) => StatusCode::SERVICE_UNAVAILABLE,
+            Self::NoRoom(_) | Self::NotReady(_) => StatusCode::SERVICE_UNAVAILABLE,
             Self::Crashed => StatusCode::INTERNAL_SERVER_ERROR,
             Self::Access(error) => of_access(error),
             Self::Repo(error) => of_repo(error),
@@ -234,7 +239,7 @@ impl Error {
             Self::Range { size } => format!("the range begins behind the end, {size} bytes").into(),
             Self::Expectation => "only \"Expect: 100-continue\" is understood".into(),
             Self::UnknownMethod => "this method is not implemented".into(),
-            Self::NoRoom(_) => self.to_string().into(),
+            Self::NoRoom(_) | Self::NotReady(_) => self.to_string().into(),
             Self::TransferCoding => "only the transfer coding \"chunked\" is implemented".into(),
             Self::Access(access::Error::Unauthenticated(_)) => {
                 either("401 Unauthorized", "Not logged in")

@@ -3,13 +3,15 @@
 use std::error::Error as _;
 use std::fmt::Write as _;
 use std::net::IpAddr;
-use std::time::Instant;
+use std::time::Duration;
 
 use hyper::{Method, StatusCode, Uri};
 
 use super::error::Error;
+use super::request::context::Who;
 use super::request::id::RequestId;
 use super::request::query::keys_for_log;
+use super::route::template::Template;
 use crate::access::Refusal;
 
 /// Longest undecoded path that the log shows, in bytes.
@@ -24,11 +26,17 @@ pub(in crate::http) struct Line<'a> {
     pub(in crate::http) method: &'a Method,
     pub(in crate::http) uri: &'a Uri,
     pub(in crate::http) status: StatusCode,
+    pub(in crate::http) route: Template,
     /// Length of the body of the answer.
     pub(in crate::http) bytes: u64,
+    /// Who sent it, if that was found out.
+    pub(in crate::http) who: Option<&'a Who>,
+    /// The id by which a trusted proxy knows it.
+    pub(in crate::http) proxy_request_id: Option<&'a str>,
     /// Who was refused and why, if somebody was.
     pub(in crate::http) refusal: Option<Refusal>,
-    pub(in crate::http) started: Instant,
+    /// From the request's head to the answer's.
+    pub(in crate::http) took: Duration,
 }
 
 /// Writes one line per request; of its query only the keys. The README's filter for fail2ban knows the
@@ -41,11 +49,16 @@ pub(in crate::http) fn request(line: &Line<'_>) {
         method = %line.method,
         path = shortened(line.uri.path()),
         status = line.status.as_u16(),
+        route = line.route.path(),
         query = line.uri.query().map(keys_for_log),
         bytes = line.bytes,
-        micros = line.started.elapsed().as_micros(),
-        account = refusal.and_then(|refusal| refusal.account.as_deref()),
+        micros = u64::try_from(line.took.as_micros()).unwrap_or(u64::MAX),
+        account = refusal
+            .and_then(|refusal| refusal.account.as_deref())
+            .or(line.who.map(Who::account)),
+        token = line.who.and_then(Who::token),
         reason = refusal.map(|refusal| refusal.reason),
+        proxy_request_id = line.proxy_request_id,
         "request",
     );
 }

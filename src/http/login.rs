@@ -15,7 +15,7 @@ use super::blocking;
 use super::error::Error;
 use super::reply::Reply;
 use super::request::body::{RequestBody, check_json, has_type};
-use super::request::context::RequestContext;
+use super::request::context::{RequestContext, Who};
 use super::request::query::Query;
 use super::request::{cross_site, json_body};
 use super::route::user::Route;
@@ -164,7 +164,9 @@ fn session(context: &RequestContext) -> Result<Reply, Error> {
     let cookie = context.service.cookie.read(context.headers());
     let cookie = cookie.ok_or_else(Error::no_credential)?;
     let caller = context.gate().session(&cookie)?;
-    Ok(shown(caller.account()))
+    let reply = shown(caller.account());
+    context.note(Who::Caller(caller));
+    Ok(reply)
 }
 
 fn shown(account: &Account) -> Reply {

@@ -44,6 +44,7 @@ mod admission;
 mod archive;
 mod blocking;
 mod error;
+mod health;
 mod list;
 mod log;
 mod login;
@@ -58,5 +59,5 @@ mod settings;
 mod shape;
 mod wire;
 
-pub use settings::{HttpSettings, Limits, Network, NetworkError};
+pub use settings::{AccessLog, HttpSettings, Limits, Network, NetworkError};
 pub use wire::listener::Server;

@@ -1,21 +1,20 @@
 //! A request from top to bottom: limits, route, the API that answers, reply, log.
 
 use std::convert::Infallible;
-use std::net::IpAddr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::task::Poll;
 use std::time::Instant;
 
 use hyper::body::Incoming;
 use hyper::header::{ALLOW, HeaderValue};
-use hyper::http::request::Parts;
 use hyper::{Method, Request, Response, StatusCode};
 
 use super::admission::network::ClientNetwork;
 use super::admission::quota::Share;
 use super::error::{self, ApiFlavor, Error};
+use super::health::probe;
 use super::reply::of_error::of_error;
 use super::reply::{Reply, ReplyBody};
 use super::request::body::RequestBody;
@@ -23,10 +22,12 @@ use super::request::client::Peer;
 use super::request::context::RequestContext;
 use super::request::query::Query;
 use super::request::{head_rules, path};
+use super::route::template::Template;
 use super::route::{self, Mount, Target};
 use super::service::Service;
 use super::{admin, log, login, openapi, read};
 use crate::access::Refusal;
+use crate::base::may_block;
 
 /// Answers a request, whatever happens. `unread` is set when a rest of its body was left in the
 /// connection, which then cannot carry another request.
@@ -42,73 +43,100 @@ pub(in crate::http) async fn handle(
     let mut body = RequestBody::new(incoming, &head, &service.settings.limits);
     let (method, uri) = (head.method.clone(), head.uri.clone());
     let client = peer.client(&head.headers, &service.settings);
-    let mut flavor = ApiFlavor::Admin;
-    let outcome = dispatch(service, head, peer, client, &mut body, &mut flavor);
+    let proxy_request_id = peer.proxy_request_id(&head.headers);
+    let who = Arc::new(OnceLock::new());
+    let mut known = Known {
+        flavor: ApiFlavor::Admin,
+        route: Template::NONE,
+    };
+    let context = RequestContext {
+        service: Arc::clone(&service),
+        head,
+        query: Query::default(),
+        peer,
+        client,
+        who: Arc::clone(&who),
+    };
+    let outcome = dispatch(context, &mut body, &mut known);
     let outcome = catch_panic(outcome).await;
     let refusal = outcome.as_ref().err().and_then(Error::refusal);
     let reply = outcome.unwrap_or_else(|error| {
         log::failure(id, &error);
-        of_error(&error, flavor)
+        of_error(&error, known.flavor)
     });
     let close = body.drain().await;
     unread.fetch_or(close, Ordering::Relaxed);
-    log::request(&log::Line {
-        id,
-        client,
-        method: &method,
-        uri: &uri,
-        status: reply.status,
-        bytes: reply.body_bytes(),
-        refusal,
-        started,
-    });
+    if service.settings.access_log.tells(&method, reply.status) {
+        log::request(&log::Line {
+            id,
+            client,
+            method: &method,
+            uri: &uri,
+            status: reply.status,
+            route: known.route,
+            bytes: reply.body_bytes(),
+            who: who.get(),
+            proxy_request_id: proxy_request_id.as_deref(),
+            refusal,
+            took: started.elapsed(),
+        });
+    }
     let close = close || method == Method::CONNECT;
     Ok(reply.into_response(id, method == Method::HEAD, close))
 }
 
-/// Limits, route, and the API that answers. `flavor` is set as soon as it is known whose words an
-/// error speaks.
+/// What becomes known of a request on its way, and stays known when it is refused later.
+#[derive(Debug)]
+struct Known {
+    /// Whose words an error speaks.
+    flavor: ApiFlavor,
+    route: Template,
+}
+
+/// Limits, route, and the API that answers.
 async fn dispatch(
-    service: Arc<Service>,
-    head: Parts,
-    peer: Peer,
-    client: IpAddr,
+    mut context: RequestContext,
     body: &mut RequestBody,
-    flavor: &mut ApiFlavor,
+    known: &mut Known,
 ) -> Result<Reply, Error> {
-    head_rules::check(&head)?;
-    if head.uri.path() == "*" {
+    head_rules::check(&context.head)?;
+    let uri = context.head.uri.clone();
+    if uri.path() == "*" {
         return Ok(options(&head_rules::METHODS));
     }
-    let uri = head.uri.clone();
     let segments = path::segments(uri.path())?;
     let segments: Vec<&str> = segments.iter().map(AsRef::as_ref).collect();
-    let mount = Mount::of(&segments, service.settings.root_mount);
+    let mount = Mount::of(&segments, context.settings().root_mount);
     let is_read = matches!(mount, Mount::Read(_));
     if is_read {
-        *flavor = ApiFlavor::Read;
+        known.flavor = ApiFlavor::Read;
     }
     let query = Query::parse(uri.query().unwrap_or_default())?;
-    let query = if is_read { query.last_values() } else { query };
-    let target = route::find(&head.method, mount)?;
-    // The health check tells nothing, and probes call a service by whatever address it has.
-    if !matches!(target, Target::Read(route::read::Route::Health)) {
-        service.hosts.check(&head.headers, peer)?;
+    context.query = if is_read { query.last_values() } else { query };
+    let target = route::find(&context.head.method, mount)?;
+    known.route = Template::of(&target);
+    // Health checks tell nothing, and probes call a service by whatever address it has.
+    if !matches!(
+        target,
+        Target::Read(route::read::Route::Health) | Target::Probe(_)
+    ) {
+        let service = &context.service;
+        service.hosts.check(context.headers(), context.peer)?;
     }
-    let _share = share_of(&service, peer, client, body)?;
-    let context = RequestContext {
-        service,
-        head,
-        query,
-        peer,
-        client,
-    };
+    let _share = share_of(&context, body)?;
     match target {
         Target::Read(route) => read::respond(context, route, body).await,
         // What is rarer is large, and every request would have room for it.
         Target::Admin(route) => Box::pin(admin::respond(context, route, body)).await,
         Target::User(route) => Box::pin(login::respond(context, route, body)).await,
         Target::OpenApi(_) => openapi::respond(context, body).await,
+        Target::Probe(route) => {
+            body.refuse()?;
+            probe::respond(route, || {
+                let service = &context.service;
+                may_block(|| service.health.look(&service.gate))
+            })
+        }
         Target::Options(methods) => Ok(options(&methods)),
     }
 }
@@ -116,15 +144,14 @@ async fn dispatch(
 /// What a request with a body takes of what its client may have, where the connection does not count
 /// because it is a proxy's.
 fn share_of(
-    service: &Service,
-    peer: Peer,
-    client: IpAddr,
+    context: &RequestContext,
     body: &RequestBody,
 ) -> Result<Option<Share<ClientNetwork>>, Error> {
-    if !peer.is_trusted() || body.announced() == Some(0) {
+    if !context.peer.is_trusted() || body.announced() == Some(0) {
         return Ok(None);
     }
-    let share = service.clients.take(ClientNetwork::of(client), 1);
+    let clients = &context.service.clients;
+    let share = clients.take(ClientNetwork::of(context.client), 1);
     share.map(Some).map_err(|_| Error::TooMany {
         refusal: Refusal::new("too many requests at once"),
         retry_after_s: 1,

@@ -10,6 +10,7 @@ use super::admission::logins::Logins;
 use super::admission::long::LongRequests;
 use super::admission::network::ClientNetwork;
 use super::admission::quota::Quota;
+use super::health::Health;
 use super::reply::cache::RenderedCache;
 use super::request::cookie::SessionCookie;
 use super::request::id::RequestIds;
@@ -38,6 +39,7 @@ pub(in crate::http) struct Service {
     pub(in crate::http) threads: Semaphore,
     pub(in crate::http) ids: RequestIds,
     pub(in crate::http) rendered: RenderedCache,
+    pub(in crate::http) health: Health,
 }
 
 impl Service {
@@ -64,6 +66,7 @@ impl Service {
             wrong_tokens: Failures::per_minute(settings.limits.wrong_tokens_minute_address_max),
             ids: RequestIds::new(),
             rendered: RenderedCache::new(),
+            health: Health::new(settings.disk_low_bytes),
             gate,
             clock,
             settings,

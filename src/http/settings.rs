@@ -3,9 +3,12 @@
 use std::net::IpAddr;
 use std::str::FromStr;
 
+use hyper::{Method, StatusCode};
 use ipnet::IpNet;
 
-use crate::base::limits::{ARCHIVE_BYTES_MAX_DEFAULT, FILE_BYTES_MAX_DEFAULT};
+use crate::base::limits::{
+    ARCHIVE_BYTES_MAX_DEFAULT, DISK_LOW_BYTES_DEFAULT, FILE_BYTES_MAX_DEFAULT,
+};
 
 /// What the operator decides about this layer.
 #[derive(Clone, Debug)]
@@ -25,6 +28,51 @@ pub struct HttpSettings {
     pub archive_bytes_max: u64,
     /// What clients may take of the service.
     pub limits: Limits,
+    /// Which requests have a line in the log.
+    pub access_log: AccessLog,
+    /// The service is not ready while the file system of the store has less room, in bytes.
+    pub disk_low_bytes: u64,
+}
+
+/// Which requests have a line in the log.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum AccessLog {
+    /// All.
+    #[default]
+    All,
+    /// Those that may change something, and those that were refused or failed.
+    Writes,
+    /// Those that were refused or failed: with a status of 400 and above.
+    Errors,
+    /// None.
+    Off,
+}
+
+impl AccessLog {
+    /// True if a request that was answered so has a line.
+    pub(in crate::http) fn tells(self, method: &Method, status: StatusCode) -> bool {
+        let failed = status.is_client_error() || status.is_server_error();
+        match self {
+            Self::All => true,
+            Self::Writes => failed || !matches!(method.as_str(), "GET" | "HEAD" | "OPTIONS"),
+            Self::Errors => failed,
+            Self::Off => false,
+        }
+    }
+}
+
+impl FromStr for AccessLog {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, &'static str> {
+        match text {
+            "all" => Ok(Self::All),
+            "writes" => Ok(Self::Writes),
+            "errors" => Ok(Self::Errors),
+            "off" => Ok(Self::Off),
+            _ => Err("it must be all, writes, errors or off"),
+        }
+    }
 }
 
 impl HttpSettings {
@@ -106,6 +154,8 @@ impl Default for HttpSettings {
             file_bytes_max: FILE_BYTES_MAX_DEFAULT,
             archive_bytes_max: ARCHIVE_BYTES_MAX_DEFAULT,
             limits: Limits::default(),
+            access_log: AccessLog::All,
+            disk_low_bytes: DISK_LOW_BYTES_DEFAULT,
         }
     }
 }

@@ -180,4 +180,15 @@ pub trait Store: Send + Sync + fmt::Debug {
 
     /// False after a failed write: reads go on, writes are refused until a restart.
     fn is_writable(&self) -> bool;
+
+    /// True if the last commit was refused for want of room.
+    fn is_full(&self) -> bool {
+        false
+    }
+
+    /// Room on the file system that it lies on, in bytes; `None` where there is none or it cannot be
+    /// told.
+    fn free_bytes(&self) -> Option<u64> {
+        None
+    }
 }

@@ -356,4 +356,12 @@ impl<S: Store> Store for RecordCache<S> {
     fn is_writable(&self) -> bool {
         self.store.is_writable()
     }
+
+    fn is_full(&self) -> bool {
+        self.store.is_full()
+    }
+
+    fn free_bytes(&self) -> Option<u64> {
+        self.store.free_bytes()
+    }
 }

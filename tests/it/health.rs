@@ -12,9 +12,55 @@ fn anybody_may_ask_whether_the_service_is_well() {
         assert_eq!(answer.status, 200);
         assert_eq!(
             masked(answer.json()),
-            json!({ "status": "ok", "time": "<time>" })
+            json!({ "status": "ok", "time": "<time>", "writes": "ok" })
         );
     }
+}
+
+#[test]
+fn probes_are_answered_to_anybody_under_any_name() {
+    let daemon = Daemon::start_with(&["--hosts", "conf.example"]);
+    let ask = |method: &str, path: &str| {
+        let mut connection = daemon.connect();
+        let head = format!("{method} {path} HTTP/1.1\r\nHost: 10.0.0.7\r\n\r\n");
+        connection.send(head.as_bytes());
+        match method {
+            "HEAD" => connection.answer_to_head(),
+            _ => connection.answer(),
+        }
+    };
+    for (path, status) in [("/livez", "live"), ("/readyz", "ready")] {
+        let answer = ask("GET", path);
+        assert_eq!(answer.status, 200, "{path}");
+        assert_eq!(answer.json(), json!({ "status": status }));
+        assert_eq!(ask("HEAD", path).status, 200, "{path}");
+        assert_eq!(ask("DELETE", path).status, 405, "{path}");
+        assert_eq!(ask("GET", &format!("{path}/x")).status, 404, "{path}");
+    }
+    assert_eq!(ask("GET", "/user/session").status, 421);
+}
+
+#[test]
+fn a_disk_with_little_room_is_told_once() {
+    let daemon = Daemon::start_with(&["--disk-low-bytes", "1000000000000000000"]);
+    for _ in 0..3 {
+        let answer = daemon.anonymous().get("/readyz");
+        assert_eq!(answer.status, 503);
+        let message = answer.json()["message"].as_str().unwrap().to_owned();
+        let rest = message.strip_prefix("not ready: the disk of the store has ");
+        assert!(
+            rest.unwrap()
+                .ends_with(" MiB left, less than disk_low_bytes"),
+            "{message}"
+        );
+        assert_eq!(daemon.anonymous().get("/livez").status, 200);
+    }
+    let told = "the disk of the store has little room left";
+    assert_eq!(
+        daemon.logged(told)["disk_low_bytes"],
+        1_000_000_000_000_000_000_u64
+    );
+    assert_eq!(daemon.log().matches(told).count(), 1);
 }
 
 #[test]
@@ -46,6 +92,14 @@ fn a_service_that_has_stopped_writing_says_so_everywhere_until_it_is_restarted()
     admin
         .get(&project.file("main", "a.xml"))
         .assert_bytes(200, b"<a/>");
+    let ready = daemon.anonymous().get("/readyz");
+    assert_eq!(ready.status, 503);
+    assert_eq!(
+        ready.json(),
+        json!({ "message": "not ready: writes are refused after a failed write, until the service is \
+                            restarted" })
+    );
+    assert_eq!(daemon.anonymous().get("/livez").status, 200);
     let beside = daemon.command(&["user", "add", "ann"], "");
     assert_eq!(beside.status.code(), Some(1));
     let said = String::from_utf8(beside.stderr).unwrap();

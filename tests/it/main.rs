@@ -7,6 +7,7 @@
 
 mod harness;
 
+mod access_log;
 mod batch;
 mod branches;
 mod conditions;

@@ -1,8 +1,9 @@
-//! The log: to standard error, text for a person at a terminal, JSON for everybody else.
+//! The log: to standard error or a file, text for a person at a terminal, JSON for everybody else.
 //!
 //! A command writes its lines itself. The service must not: a reader that stalls or a full disk would
 //! hold its threads. It puts them into a [`Queue`], which a thread of its own empties.
 
+mod file;
 mod json_line;
 mod queue;
 
@@ -16,8 +17,9 @@ use std::thread;
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::MakeWriter;
 
-use super::settings::Told;
+use super::settings::{LogFormat, Settings, Told};
 use super::{Error, Result};
+use file::Replaceable;
 use json_line::JsonLine;
 use queue::{Lines, Queue};
 
@@ -32,22 +34,52 @@ const QUIET: &str = "warn";
 /// # Errors
 /// [`Error::Usage`] for a malformed filter.
 pub(super) fn of_command(filter: &Told<String>) -> Result<()> {
-    start(filter, QUIET, io::stderr)
+    start(filter, QUIET, Form::on_stderr(LogFormat::Auto), io::stderr)
 }
 
-/// Begins to log as [`of_command`] does, through a queue, and logs panics, which else would be written
-/// to standard error at once. What it returns writes the rest of the queue when it is dropped.
+/// Begins to log as [`of_command`] does, through a queue, to where the settings say, and logs panics,
+/// which else would be written to standard error at once. What it returns writes the rest of the queue
+/// when it is dropped, and opens the file of the log again when it is called.
 ///
 /// # Errors
-/// [`Error::Usage`] for a malformed filter, [`Error::Failed`] without a thread or a descriptor.
-pub(super) fn of_service(filter: &Told<String>) -> Result<Rest> {
+/// [`Error::Usage`] for a malformed filter and a file that cannot be opened, [`Error::Failed`] without a
+/// thread or a descriptor.
+pub(super) fn of_service(settings: &Settings) -> Result<(Rest, impl FnMut() + Send + use<>)> {
     let failed = |e| Error::Failed(format!("starting the log: {e}"));
-    // A descriptor of its own: who holds the lock of `io::stderr` may wait for a reader.
-    let out = io::stderr().as_fd().try_clone_to_owned().map_err(failed)?;
-    let queue = Queue::start(File::from(out)).map_err(failed)?;
-    start(filter, USUAL, Lines(Arc::clone(&queue)))?;
+    let path = settings.log_file.to_path_buf();
+    let is_named = !path.as_os_str().is_empty();
+    let (out, form) = if is_named {
+        let unopened = |e| {
+            settings
+                .log_file
+                .refuse(format_args!("it cannot be opened: {e}"))
+        };
+        let file = file::open(&path).map_err(unopened)?;
+        (file, Form::in_file(settings.log_format))
+    } else {
+        // A descriptor of its own: who holds the lock of `io::stderr` may wait for a reader.
+        let out = io::stderr().as_fd().try_clone_to_owned().map_err(failed)?;
+        (File::from(out), Form::on_stderr(settings.log_format))
+    };
+    let out = Replaceable::new(out);
+    let replacement = out.replacement();
+    let queue = Queue::start(out).map_err(failed)?;
+    start(&settings.log, USUAL, form, Lines(Arc::clone(&queue)))?;
     panic::set_hook(Box::new(|defect| tracing::error!(%defect, "panic")));
-    Ok(Rest(queue))
+    let reopen = move || {
+        if !is_named {
+            return;
+        }
+        match file::open(&path) {
+            Ok(file) => replacement.put(file),
+            Err(error) => tracing::error!(
+                log_file = %path.display(),
+                %error,
+                "the log cannot be opened again; it goes on where it was"
+            ),
+        }
+    };
+    Ok((Rest(queue), reopen))
 }
 
 /// Lines that wait to be written. Dropped, it gives them a second.
@@ -63,8 +95,33 @@ impl Drop for Rest {
     }
 }
 
+/// What a line is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    Text { colours: bool },
+    Json,
+}
+
+impl Form {
+    fn on_stderr(format: LogFormat) -> Self {
+        let colours = io::stderr().is_terminal();
+        match format {
+            LogFormat::Auto if !colours => Self::Json,
+            LogFormat::Auto | LogFormat::Text => Self::Text { colours },
+            LogFormat::Json => Self::Json,
+        }
+    }
+
+    fn in_file(format: LogFormat) -> Self {
+        match format {
+            LogFormat::Text => Self::Text { colours: false },
+            LogFormat::Auto | LogFormat::Json => Self::Json,
+        }
+    }
+}
+
 /// An empty filter is `usual`.
-fn start<W>(filter: &Told<String>, usual: &str, out: W) -> Result<()>
+fn start<W>(filter: &Told<String>, usual: &str, form: Form, out: W) -> Result<()>
 where
     W: for<'a> MakeWriter<'a> + Send + Sync + 'static,
 {
@@ -75,10 +132,9 @@ where
     let log = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(out);
-    let _started = if io::stderr().is_terminal() {
-        log.try_init()
-    } else {
-        log.event_format(JsonLine).try_init()
+    let _started = match form {
+        Form::Text { colours } => log.with_ansi(colours).try_init(),
+        Form::Json => log.event_format(JsonLine).try_init(),
     };
     Ok(())
 }

@@ -30,7 +30,7 @@ use reload::Reload;
 ///
 /// `renew_key` is as for [`first_start::server_key`].
 pub(super) fn serve(settings: &Settings, renew_key: bool, streams: &mut Streams<'_>) -> Result<()> {
-    let rest_of_log = log::of_service(&settings.log)?;
+    let (rest_of_log, reopen_log) = log::of_service(settings)?;
     let address = resolve(&settings.listen)?;
     // Nobody else reads what lies in the folder.
     umask(Mode::RWXG | Mode::RWXO);
@@ -50,7 +50,8 @@ pub(super) fn serve(settings: &Settings, renew_key: bool, streams: &mut Streams<
 
     let runtime = runtime()?;
     let limit = Duration::from_secs(settings.shutdown_s);
-    let reload = Reload::default();
+    let mut reload = Reload::default();
+    reload.add(reopen_log);
     let stop = reload
         .start()
         .and_then(|reload| signals::watch(limit, rest_of_log.clone(), reload))
@@ -99,6 +100,8 @@ fn http_settings(settings: &Settings) -> HttpSettings {
         file_bytes_max: settings.file_bytes_max,
         archive_bytes_max: settings.archive_bytes_max,
         limits: settings.limits,
+        access_log: settings.access_log,
+        disk_low_bytes: settings.disk_low_bytes,
     }
 }
 

@@ -1,4 +1,4 @@
-//! Signals: SIGTERM and Ctrl-C stop the service, SIGHUP reloads it.
+//! Signals: SIGTERM and Ctrl-C stop the service, SIGHUP and SIGUSR1 reload it.
 
 use std::fs;
 use std::io::{self, IsTerminal, stderr, stdin, stdout};
@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1};
 use signal_hook::iterator::Signals;
 use signal_hook::{flag, low_level};
 use tokio::sync::oneshot;
@@ -35,13 +35,17 @@ pub(super) fn watch(
     // Looked at before the handler is there, which changes it.
     let outlives_terminal = ignores_hangup();
     let terminals = terminals();
-    let mut signals = Signals::new([SIGTERM, SIGINT, SIGHUP])?;
+    let mut signals = Signals::new([SIGTERM, SIGINT, SIGHUP, SIGUSR1])?;
     let (stop, stopped) = oneshot::channel::<()>();
     let watch = move || {
         let hung_up = || !outlives_terminal && self::terminals() != terminals;
         let mut arriving = signals.forever();
         arriving.find(|&signal| {
-            let stops = signal != SIGHUP || hung_up();
+            let stops = match signal {
+                SIGUSR1 => false,
+                SIGHUP => hung_up(),
+                _ => true,
+            };
             if !stops {
                 reload.pull();
             }

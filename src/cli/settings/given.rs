@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::fmt;
 use std::ops::Deref;
 use std::path::PathBuf;
+use std::str::FromStr;
 
 use super::table::Setting;
 use crate::cli::Error;
@@ -98,6 +99,11 @@ impl Given {
             Written::Text(text) => Ok(text.clone()),
             _ => Err(self.refuse("it must be a text in quotes")),
         }
+    }
+
+    /// One of the words that a type has.
+    pub(super) fn parsed<T: FromStr<Err = &'static str>>(&self) -> Result<T, Error> {
+        self.text()?.parse().map_err(|reason| self.refuse(reason))
     }
 
     /// A path; one that a flag or a variable gives may have any bytes.

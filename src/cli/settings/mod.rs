@@ -4,6 +4,7 @@
 mod file;
 mod flags;
 mod given;
+mod log_format;
 mod table;
 
 #[cfg(test)]
@@ -14,10 +15,11 @@ use std::path::PathBuf;
 
 use super::Result;
 use crate::access::SessionLifetimes;
-use crate::http::{Limits, Network};
+use crate::http::{AccessLog, Limits, Network};
 pub(super) use flags::Flags;
 pub(super) use given::Told;
 use given::{Given, Source};
+pub(super) use log_format::LogFormat;
 use table::SETTINGS;
 pub(super) use table::{EVERYWHERE, IMPORT, SERVE};
 
@@ -46,6 +48,14 @@ pub(super) struct Settings {
     pub(super) shutdown_s: u64,
     /// What clients may take of the service.
     pub(super) limits: Limits,
+    /// Room on the disk of the store below which the service is not ready, in bytes.
+    pub(super) disk_low_bytes: u64,
+    /// Which requests are logged.
+    pub(super) access_log: AccessLog,
+    /// How the service writes its log.
+    pub(super) log_format: LogFormat,
+    /// Where the service writes its log; an empty path is standard error.
+    pub(super) log_file: Told<PathBuf>,
     /// What is logged; empty if nothing was said about it.
     pub(super) log: Told<String>,
 }
@@ -94,6 +104,10 @@ impl Settings {
             },
             shutdown_s: all.get("shutdown_s").number()?,
             limits: limits(&all)?,
+            disk_low_bytes: all.get("disk_low_bytes").number()?,
+            access_log: all.get("access_log").parsed()?,
+            log_format: all.get("log_format").parsed()?,
+            log_file: all.get("log_file").told(Given::path)?,
             log: all.get("log").told(Given::text)?,
         })
     }

@@ -44,6 +44,11 @@ fn told(text: &str) -> Told<String> {
     given.told(Given::text).unwrap()
 }
 
+fn told_path(path: &str) -> Told<PathBuf> {
+    let given = Given::plain(&SETTINGS[0], Source::Default, vec![path.into()]);
+    given.told(Given::path).unwrap()
+}
+
 #[test]
 fn without_a_word_the_defaults_hold() {
     assert_eq!(
@@ -60,6 +65,10 @@ fn without_a_word_the_defaults_hold() {
             sessions: SessionLifetimes::default(),
             shutdown_s: 30,
             limits: Limits::default(),
+            disk_low_bytes: 256 << 20,
+            access_log: AccessLog::All,
+            log_format: LogFormat::Auto,
+            log_file: told_path(""),
             log: told(""),
         }
     );
@@ -72,7 +81,8 @@ fn the_file_gives_way_to_flags() {
          hosts = [\"conf.inner\"]\nroot_mount = true\n\
          trusted_proxies = [\"10.0.0.0/8\", \"::1\"]\narchive_bytes_max = 12\n\
          file_bytes_max = 0x10\nsession_absolute_s = 20\nsession_idle_s = 30\n\
-         shutdown_s = 40\nlog = \"debug\"\nlimits.connections_max = 7\n",
+         shutdown_s = 40\ndisk_low_bytes = 50\naccess_log = \"off\"\n\
+         log_format = \"text\"\nlog_file = \"/var/log/x\"\nlog = \"debug\"\nlimits.connections_max = 7\n",
         &[
             "--data",
             "/srv/b",
@@ -102,6 +112,10 @@ fn the_file_gives_way_to_flags() {
                 body_s_max: 3,
                 ..Limits::default()
             },
+            disk_low_bytes: 50,
+            access_log: AccessLog::Off,
+            log_format: LogFormat::Text,
+            log_file: told_path("/var/log/x"),
             log: told("debug"),
         }
     );
@@ -246,6 +260,14 @@ fn a_wrong_flag_names_itself_and_its_value() {
         (
             &["--root-mount=yes"],
             "root_mount = \"yes\" (--root-mount): it must be true or false",
+        ),
+        (
+            &["--access-log", "some"],
+            "access_log = \"some\" (--access-log): it must be all, writes, errors or off",
+        ),
+        (
+            &["--log-format=xml"],
+            "log_format = \"xml\" (--log-format): it must be auto, text or json",
         ),
         (
             &["--hosts", "a,"],

@@ -23,7 +23,7 @@ use super::blocking;
 use super::error::Error;
 use super::reply::Reply;
 use super::request::body::{RequestBody, check_encoding, check_json, has_type};
-use super::request::context::RequestContext;
+use super::request::context::{RequestContext, Who};
 use super::request::{cross_site, params, upload};
 use crate::access::{Caller, Right};
 use crate::base::limits::{BATCH_BYTES_MAX, JSON_BYTES_MAX};
@@ -170,7 +170,9 @@ fn act(context: &RequestContext, route: &Route, payload: Payload) -> Result<Repl
 fn caller(context: &RequestContext) -> Result<Caller, Error> {
     let cookie = context.service.cookie.read(context.headers());
     let cookie = cookie.ok_or_else(Error::no_credential)?;
-    Ok(context.gate().session(&cookie)?.at(context.client))
+    let caller = context.gate().session(&cookie)?.at(context.client);
+    context.note(Who::Caller(caller.clone()));
+    Ok(caller)
 }
 
 /// Opens a project for reading.

@@ -17,12 +17,13 @@ use super::request::body::RequestBody;
 use super::request::context::RequestContext;
 
 /// General things, the schemas, and the paths of each API.
-const PARTS: [&str; 5] = [
+const PARTS: [&str; 6] = [
     include_str!("document.json"),
     include_str!("schemas.json"),
     include_str!("read.json"),
     include_str!("admin.json"),
     include_str!("login.json"),
+    include_str!("probe.json"),
 ];
 
 /// The document as it is sent: plain, and compressed.
@@ -103,27 +104,6 @@ fn merge(whole: &mut Value, part: Value) {
         (whole, part) => *whole = part,
     }
 }
-
-/// Names every route of a table as the document does, `METHOD /path/below/the/mount`. The compiler
-/// sees to it that no variant is forgotten.
-#[cfg(test)]
-macro_rules! templates {
-    ($($route:pat => [$($template:literal),+ $(,)?],)+) => {
-        impl Route {
-            /// The names of all routes.
-            pub(in crate::http) const TEMPLATES: &[&str] = &[$($($template),+),+];
-
-            /// The names that lead to this route.
-            pub(in crate::http) fn templates(&self) -> &'static [&'static str] {
-                match self {
-                    $($route => &[$($template),+],)+
-                }
-            }
-        }
-    };
-}
-#[cfg(test)]
-pub(super) use templates;
 
 #[cfg(test)]
 mod tests;

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::document;
 use crate::http::route::openapi::Route;
-use crate::http::route::{Mount, admin, read, user};
+use crate::http::route::{Mount, admin, probe, read, user};
 
 /// Where each table is mounted; the Read API also where a setting puts it, which no document can know.
 const READ: [&str; 2] = [
@@ -56,6 +56,7 @@ fn the_document_and_the_router_are_equal() {
     );
     routes.extend(mounted(USER, user::Route::TEMPLATES));
     routes.extend(mounted(DOCUMENT, Route::TEMPLATES));
+    routes.extend(mounted("", probe::Route::TEMPLATES));
     let document = document();
     let documented = operations(&document).into_iter().map(|(name, _)| name);
     let documented: BTreeSet<_> = documented.collect();
@@ -93,6 +94,7 @@ fn every_documented_path_leads_to_its_route() {
                 user::Route::find(&method, rest).map(|r| r.templates()),
             ),
             Mount::OpenApi(rest) => (DOCUMENT, Route::find(&method, rest).map(|r| r.templates())),
+            Mount::Probe(rest) => ("", probe::Route::find(&method, rest).map(|r| r.templates())),
             Mount::None => panic!("{name} is below no mount"),
         };
         let templates = templates.unwrap_or_else(|| panic!("{name} leads nowhere"));

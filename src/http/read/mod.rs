@@ -27,7 +27,7 @@ use super::request::body::{RequestBody, has_type};
 use super::request::context::RequestContext;
 use super::request::params;
 use super::route::read::{Resource, Route};
-use crate::access::TokenHolder;
+use crate::access::{TokenHolder, Writes};
 use crate::base::limits::REQUEST_TARGET_BYTES_MAX;
 use crate::repo::Project;
 
@@ -36,6 +36,7 @@ use crate::repo::Project;
 struct Health {
     status: &'static str,
     time: String,
+    writes: &'static str,
 }
 
 /// Answers a request of the Read API.
@@ -100,6 +101,10 @@ fn health(context: &RequestContext) -> Result<Reply, Error> {
     let health = Health {
         status: "ok",
         time: context.service.clock.now().to_string(),
+        writes: match context.gate().writes() {
+            Writes::Taken => "ok",
+            Writes::Full | Writes::Stopped => "refused",
+        },
     };
     Ok(Reply::json(StatusCode::OK, &health))
 }

@@ -8,7 +8,7 @@ use crate::access::{Refusal, TokenHolder};
 use crate::base::secret::Secret;
 use crate::http::admission::network::ClientNetwork;
 use crate::http::error::Error;
-use crate::http::request::context::RequestContext;
+use crate::http::request::context::{RequestContext, Who};
 
 const PRIVATE_TOKEN: HeaderName = HeaderName::from_static("private-token");
 const INSTANCE_ID: HeaderName = HeaderName::from_static("x-instance-id");
@@ -22,7 +22,9 @@ pub(super) fn holder(context: &RequestContext) -> Result<TokenHolder, Error> {
     let token = shown(headers).ok_or_else(Error::no_credential)?;
     let instance_id = headers.get(INSTANCE_ID).map(HeaderValue::as_bytes);
     let holder = context.gate().token(&token, instance_id);
-    holder.map_err(|refused| count(context, refused))
+    let holder = holder.map_err(|refused| count(context, refused))?;
+    context.note(Who::Holder(holder.clone()));
+    Ok(holder)
 }
 
 /// Counts a token that does not count, and says so to who shows too many. Only who is refused anyway is

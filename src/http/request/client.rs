@@ -5,9 +5,11 @@ use std::net::{IpAddr, SocketAddr};
 use hyper::HeaderMap;
 use hyper::header::{FORWARDED, HeaderName};
 
+use crate::base::limits::PROXY_REQUEST_ID_BYTES_MAX;
 use crate::http::settings::HttpSettings;
 
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
+const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// Who is at the other end of a connection.
 #[derive(Clone, Copy, Debug)]
@@ -33,6 +35,16 @@ impl Peer {
     /// True if it is believed what it tells of another's request.
     pub(in crate::http) fn is_trusted(self) -> bool {
         self.trusted
+    }
+
+    /// The id by which a trusted proxy knows the request: of visible ASCII, and not too long.
+    pub(in crate::http) fn proxy_request_id(self, headers: &HeaderMap) -> Option<String> {
+        let id = headers.get(X_REQUEST_ID).filter(|_| self.trusted)?;
+        let id = id.to_str().ok().filter(|id| {
+            (1..=PROXY_REQUEST_ID_BYTES_MAX).contains(&id.len())
+                && id.bytes().all(|byte| byte.is_ascii_graphic())
+        });
+        id.map(str::to_owned)
     }
 
     /// The address of the client that sent a request with these headers. Of those that proxies tell it
@@ -133,6 +145,28 @@ mod tests {
             ),
         ] {
             assert_eq!(client("10.0.0.1", lines), expected, "{lines:?}");
+        }
+    }
+
+    #[test]
+    fn only_a_trusted_proxy_names_a_request_and_not_at_length() {
+        let settings = HttpSettings {
+            trusted_proxies: vec!["10.0.0.0/8".parse().unwrap()],
+            ..HttpSettings::default()
+        };
+        let (longest, too_long) = ("x".repeat(128), "x".repeat(129));
+        for (peer, id, expected) in [
+            ("10.0.0.1", "a-1", Some("a-1")),
+            ("10.0.0.1", &longest, Some(longest.as_str())),
+            ("10.0.0.1", &too_long, None),
+            ("10.0.0.1", "", None),
+            ("10.0.0.1", "a b", None),
+            ("192.0.2.1", "a-1", None),
+        ] {
+            let mut headers = HeaderMap::new();
+            headers.insert(X_REQUEST_ID, HeaderValue::try_from(id).unwrap());
+            let peer = Peer::new(peer.parse().unwrap(), &settings);
+            assert_eq!(peer.proxy_request_id(&headers).as_deref(), expected, "{id}");
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 use std::net::IpAddr;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use hyper::HeaderMap;
 use hyper::http::request::Parts;
@@ -10,7 +10,7 @@ use hyper::http::request::Parts;
 use super::base_url;
 use super::client::Peer;
 use super::query::Query;
-use crate::access::Gate;
+use crate::access::{Caller, Gate, TokenHolder};
 use crate::http::service::Service;
 use crate::http::settings::HttpSettings;
 
@@ -24,12 +24,46 @@ pub(in crate::http) struct RequestContext {
     pub(in crate::http) peer: Peer,
     /// The address of who sent it.
     pub(in crate::http) client: IpAddr,
+    /// Who sent it, once that is known.
+    pub(in crate::http) who: Arc<OnceLock<Who>>,
+}
+
+/// Who a credential stands for.
+#[derive(Debug)]
+pub(in crate::http) enum Who {
+    /// Somebody logged in.
+    Caller(Caller),
+    /// The holder of a token.
+    Holder(TokenHolder),
+}
+
+impl Who {
+    /// The account's name.
+    pub(in crate::http) fn account(&self) -> &str {
+        match self {
+            Self::Caller(caller) => caller.account().name(),
+            Self::Holder(holder) => holder.owner().name(),
+        }
+    }
+
+    /// The token's number.
+    pub(in crate::http) fn token(&self) -> Option<u64> {
+        match self {
+            Self::Caller(_) => None,
+            Self::Holder(holder) => Some(holder.number()),
+        }
+    }
 }
 
 impl RequestContext {
     /// The gate.
     pub(in crate::http) fn gate(&self) -> &Gate {
         &self.service.gate
+    }
+
+    /// Notes who sent the request, for the log. The first to be noted stays.
+    pub(in crate::http) fn note(&self, who: Who) {
+        drop(self.who.set(who));
     }
 
     /// The operator's settings.

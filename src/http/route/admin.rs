@@ -236,8 +236,7 @@ impl Route {
     }
 }
 
-#[cfg(test)]
-crate::http::openapi::templates! {
+crate::http::route::names::templates! {
     Self::Projects => ["GET /projects"],
     Self::CreateProject => ["POST /projects"],
     Self::Project { .. } => ["GET /projects/{repo_id}"],

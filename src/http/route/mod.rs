@@ -4,8 +4,11 @@
 //! its API's table here, one function in its API's handlers, and an operation in the document.
 
 pub(in crate::http) mod admin;
+pub(in crate::http) mod names;
 pub(in crate::http) mod openapi;
+pub(in crate::http) mod probe;
 pub(in crate::http) mod read;
+pub(in crate::http) mod template;
 pub(in crate::http) mod user;
 
 use hyper::Method;
@@ -20,6 +23,7 @@ pub(in crate::http) enum Mount<'a> {
     Admin(&'a [&'a str]),
     User(&'a [&'a str]),
     OpenApi(&'a [&'a str]),
+    Probe(&'a [&'a str]),
     None,
 }
 
@@ -33,6 +37,7 @@ impl<'a> Mount<'a> {
             ["site-builder", "api", "openapi.json", rest @ ..] => Self::OpenApi(rest),
             ["site-builder", "api", rest @ ..] => Self::Admin(rest),
             ["user", rest @ ..] => Self::User(rest),
+            ["livez" | "readyz", ..] => Self::Probe(segments),
             _ => Self::None,
         }
     }
@@ -49,6 +54,8 @@ pub(in crate::http) enum Target {
     User(user::Route),
     /// The document that describes both APIs.
     OpenApi(openapi::Route),
+    /// Whether the service is well.
+    Probe(probe::Route),
     /// Which methods a path has.
     Options(Vec<Method>),
 }
@@ -70,6 +77,9 @@ pub(in crate::http) fn find(method: &Method, mount: Mount<'_>) -> Result<Target,
         }),
         Mount::OpenApi(segments) => look_up(method, |method| {
             openapi::Route::find(method, segments).map(Target::OpenApi)
+        }),
+        Mount::Probe(segments) => look_up(method, |method| {
+            probe::Route::find(method, segments).map(Target::Probe)
         }),
         Mount::None => Err(Error::NoRoute),
     }
@@ -120,6 +130,7 @@ mod tests {
                 Mount::OpenApi(&[]),
             ),
             (&["user", "login"], Mount::User(&["login"])),
+            (&["livez"], Mount::Probe(&["livez"])),
             (&["api", "v4", "projects"], Mount::None),
             (&["api"], Mount::None),
             (&[], Mount::None),

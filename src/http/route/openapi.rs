@@ -15,7 +15,6 @@ impl Route {
     }
 }
 
-#[cfg(test)]
-crate::http::openapi::templates! {
+crate::http::route::names::templates! {
     Self::Document => ["GET "],
 }

@@ -151,8 +151,7 @@ impl Resource {
     }
 }
 
-#[cfg(test)]
-crate::http::openapi::templates! {
+crate::http::route::names::templates! {
     Self::Health => ["GET /health"],
     Self::User => ["GET /user"],
     Self::Version => ["GET /version", "GET /metadata"],

@@ -22,8 +22,7 @@ impl Route {
     }
 }
 
-#[cfg(test)]
-crate::http::openapi::templates! {
+crate::http::route::names::templates! {
     Self::Login => ["POST /login"],
     Self::Logout => ["POST /logout"],
     Self::Session => ["GET /session"],

@@ -9,7 +9,7 @@ use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::JoinSet;
-use tokio::time::sleep;
+use tokio::time::{MissedTickBehavior, interval, sleep};
 
 use super::connection;
 use super::linger::linger;
@@ -19,12 +19,16 @@ use crate::base::limits::REFUSED_CONNECTIONS_MAX;
 use crate::http::admission::network::ClientNetwork;
 use crate::http::admission::places;
 use crate::http::admission::quota::Share;
+use crate::http::blocking;
 use crate::http::request::client::Peer;
 use crate::http::service::Service;
 use crate::http::settings::HttpSettings;
 
 /// Pause after an accept that failed for want of file descriptors or memory.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+/// How often the room on the disk is looked at where nobody asks.
+const LOOKS_EVERY: Duration = Duration::from_secs(10);
 
 /// What a client reads that has more connections than it may.
 const REFUSAL: &str = "HTTP/1.1 429 Too Many Requests\r\n\
@@ -61,11 +65,17 @@ impl Server {
         let (stop, stopping) = watch::channel(false);
         let mut connections = JoinSet::new();
         let mut shutdown = std::pin::pin!(shutdown);
+        let mut looks = interval(LOOKS_EVERY);
+        looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             tokio::select! {
                 biased;
                 () = &mut shutdown => break,
                 Some(_) = connections.join_next() => {}
+                _ = looks.tick() => {
+                    let service = Arc::clone(&self.service);
+                    drop(blocking::start(move || service.health.look(&service.gate)));
+                }
                 accepted = accept(&listener, &room) => match accepted {
                     Ok((stream, address, place)) => {
                         let peer = Peer::new(address, &self.service.settings);
@@ -99,6 +109,7 @@ impl Server {
             }
         }
         drop(listener);
+        self.service.health.stop();
         stop.send_replace(true);
         while connections.join_next().await.is_some() {}
     }

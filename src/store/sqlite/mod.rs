@@ -24,6 +24,7 @@ use std::thread::JoinHandle;
 use bytes::Bytes;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OptionalExtension, params};
+use rustix::fs::statvfs;
 use serde::de::Error as _;
 
 pub use data_folder::{CollectionLock, Folder, write_durably};
@@ -288,6 +289,16 @@ impl Store for SqliteStore {
         self.writer
             .as_ref()
             .is_some_and(|writer| !writer.is_stopped())
+    }
+
+    fn is_full(&self) -> bool {
+        let writer = self.writer.as_ref();
+        writer.is_some_and(|writer| writer.writability().is_out_of_room())
+    }
+
+    fn free_bytes(&self) -> Option<u64> {
+        let room = statvfs(self.folder.root()).ok()?;
+        Some(room.f_bavail.saturating_mul(room.f_frsize))
     }
 }
 

@@ -23,6 +23,8 @@ pub(super) struct Writability {
     settled: AtomicBool,
     /// True after a failure of this process that it cannot outlive.
     stopped: AtomicBool,
+    /// True while the last commit found no room.
+    out_of_room: AtomicBool,
     /// The log, opened beside SQLite: the system tells each who has a file open of a failed sync, and
     /// SQLite does not pass its error on.
     log: OnceLock<File>,
@@ -55,6 +57,7 @@ impl Writability {
             folder: folder.clone(),
             settled: AtomicBool::new(false),
             stopped: AtomicBool::new(false),
+            out_of_room: AtomicBool::new(false),
             log: OnceLock::new(),
         }
     }
@@ -64,6 +67,16 @@ impl Writability {
     pub(super) fn is_stopped(&self) -> bool {
         // Before it is settled, the file is this process's own.
         self.stopped.load(Ordering::SeqCst) || self.is_settled() && self.told().unwrap_or(false)
+    }
+
+    /// True if the last commit found no room.
+    pub(super) fn is_out_of_room(&self) -> bool {
+        self.out_of_room.load(Ordering::Relaxed)
+    }
+
+    /// Notes whether a commit found room.
+    pub(super) fn note_room(&self, is_out: bool) {
+        self.out_of_room.store(is_out, Ordering::Relaxed);
     }
 
     /// True when what an earlier process left in the log is in the database.

@@ -258,9 +258,14 @@ impl State {
                 Err(Refusal::Full) if batches.iter().any(|batch| batch.uses_reserve) => {
                     self.reserve.give_up();
                 }
-                outcome => return outcome.unwrap_or_else(refuse),
+                outcome => {
+                    let full = matches!(outcome, Err(Refusal::Full));
+                    self.writability.note_room(full);
+                    return outcome.unwrap_or_else(refuse);
+                }
             }
         }
+        self.writability.note_room(true);
         self.commit_with_reserve(&batches)
     }
 

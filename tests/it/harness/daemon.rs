@@ -77,10 +77,15 @@ impl Daemon {
         logged.expect("it was found")
     }
 
+    /// Sends it a signal.
+    pub(crate) fn signal(&self, signal: Signal) {
+        let id = i32::try_from(self.process.id()).expect("a process id");
+        kill_process(Pid::from_raw(id).expect("not zero"), signal).expect("it runs");
+    }
+
     /// Asks it to stop, and waits until it did.
     pub(crate) fn stop(&mut self) -> ExitStatus {
-        let id = i32::try_from(self.process.id()).expect("a process id");
-        kill_process(Pid::from_raw(id).expect("not zero"), Signal::TERM).expect("it runs");
+        self.signal(Signal::TERM);
         self.process.wait().expect("it ends")
     }
 

@@ -1,0 +1,76 @@
+//! The file that a log goes to, which another may take the place of while it is written.
+
+use std::fs::{File, OpenOptions, Permissions};
+use std::io::{self, Write};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rustix::fs::OFlags;
+
+/// The mode of a new file: the group reads, so that a collector of logs needs no more.
+const MODE: u32 = 0o640;
+
+/// Opens a log to write at its end, and makes it when absent.
+pub(super) fn open(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    // Without waiting: a pipe would, for somebody who reads it.
+    let nonblock = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or(0);
+    options.append(true).custom_flags(nonblock);
+    match options.clone().create_new(true).mode(MODE).open(path) {
+        Ok(file) => {
+            // The mask of the process would take the group's part.
+            file.set_permissions(Permissions::from_mode(MODE))?;
+            Ok(file)
+        }
+        Err(e) if e.kind() == io::ErrorKind::AlreadyExists => options.open(path),
+        Err(e) => Err(e),
+    }
+}
+
+/// A file, and the one that takes its place with the next write.
+#[derive(Debug)]
+pub(super) struct Replaceable {
+    file: File,
+    next: Replacement,
+}
+
+/// The way to replace the file.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Replacement(Arc<Mutex<Option<File>>>);
+
+impl Replaceable {
+    /// Begins with this file.
+    pub(super) fn new(file: File) -> Self {
+        Self {
+            file,
+            next: Replacement::default(),
+        }
+    }
+
+    /// The way to replace it.
+    pub(super) fn replacement(&self) -> Replacement {
+        self.next.clone()
+    }
+}
+
+impl Replacement {
+    /// What is written from now on goes into this file.
+    pub(super) fn put(&self, file: File) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(file);
+    }
+}
+
+impl Write for Replaceable {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let next = self.next.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(file) = { next }.take() {
+            self.file = file;
+        }
+        self.file.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}

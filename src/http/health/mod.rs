@@ -1,0 +1,144 @@
+//! Whether the service is well: what probes, load balancers and the metrics are told.
+
+pub(in crate::http) mod probe;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::access::{Gate, Writes};
+
+/// What is known of the service beside what it serves.
+#[derive(Debug)]
+pub(in crate::http) struct Health {
+    disk_low_bytes: u64,
+    /// True if it was last found that the disk has little room.
+    disk_low: AtomicBool,
+    stopping: AtomicBool,
+}
+
+/// How the service is at one moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::http) struct State {
+    pub(in crate::http) writes: Writes,
+    /// Room for the store on its file system, in bytes, where it has one and tells.
+    pub(in crate::http) free_bytes: Option<u64>,
+    /// That is less than the settings want.
+    pub(in crate::http) disk_low: bool,
+    pub(in crate::http) stopping: bool,
+}
+
+impl Health {
+    /// Of a service that has just started.
+    pub(in crate::http) fn new(disk_low_bytes: u64) -> Self {
+        Self {
+            disk_low_bytes,
+            disk_low: AtomicBool::new(false),
+            stopping: AtomicBool::new(false),
+        }
+    }
+
+    /// From now on the service is stopping.
+    pub(in crate::http) fn stop(&self) {
+        self.stopping.store(true, Ordering::Relaxed);
+    }
+
+    /// How the service is now. The log is told, once, when the room on the disk becomes little, and when
+    /// there is enough again.
+    pub(in crate::http) fn look(&self, gate: &Gate) -> State {
+        let free_bytes = gate.free_bytes();
+        State {
+            writes: gate.writes(),
+            free_bytes,
+            disk_low: self.is_low(free_bytes),
+            stopping: self.stopping.load(Ordering::Relaxed),
+        }
+    }
+
+    fn is_low(&self, free_bytes: Option<u64>) -> bool {
+        let Some(free_bytes) = free_bytes else {
+            return false;
+        };
+        let disk_low_bytes = self.disk_low_bytes;
+        let low = free_bytes < disk_low_bytes;
+        if self.disk_low.swap(low, Ordering::Relaxed) != low {
+            if low {
+                tracing::warn!(
+                    free_bytes,
+                    disk_low_bytes,
+                    "the disk of the store has little room left"
+                );
+            } else {
+                tracing::info!(
+                    free_bytes,
+                    disk_low_bytes,
+                    "the disk of the store has room again"
+                );
+            }
+        }
+        low
+    }
+}
+
+impl State {
+    /// Why no requests should be sent; empty if they should.
+    pub(in crate::http) fn hindrances(&self) -> Vec<String> {
+        let mut hindrances = Vec::new();
+        if self.stopping {
+            hindrances.push("the service is stopping".to_owned());
+        }
+        match self.writes {
+            Writes::Taken => {}
+            Writes::Full => hindrances.push("writes are refused: the disk is full".to_owned()),
+            Writes::Stopped => hindrances.push(
+                "writes are refused after a failed write, until the service is restarted"
+                    .to_owned(),
+            ),
+        }
+        if let (true, Some(free)) = (self.disk_low, self.free_bytes) {
+            let mebibytes = free >> 20;
+            hindrances.push(format!(
+                "the disk of the store has {mebibytes} MiB left, less than disk_low_bytes"
+            ));
+        }
+        hindrances
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_hindrance_is_told() {
+        let well = State {
+            writes: Writes::Taken,
+            free_bytes: Some(5 << 30),
+            disk_low: false,
+            stopping: false,
+        };
+        assert!(well.hindrances().is_empty());
+        let ill = State {
+            writes: Writes::Stopped,
+            free_bytes: Some(12 << 20),
+            disk_low: true,
+            stopping: true,
+        };
+        assert_eq!(
+            ill.hindrances().join("; "),
+            "the service is stopping; writes are refused after a failed write, until the service is \
+             restarted; the disk of the store has 12 MiB left, less than disk_low_bytes"
+        );
+    }
+
+    #[test]
+    fn little_room_is_less_than_the_setting() {
+        let health = Health::new(100);
+        for (free, low) in [
+            (Some(100), false),
+            (Some(99), true),
+            (Some(100), false),
+            (None, false),
+        ] {
+            assert_eq!(health.is_low(free), low, "{free:?}");
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! Routes by their place in one list: what counts and logs requests needs neither the names in a path nor
+//! a search.
+
+use std::sync::LazyLock;
+
+use super::{Target, admin, openapi, probe, read, user};
+
+/// Where each table is mounted.
+const TABLES: [(&str, &[&str]); 5] = [
+    ("/site-builder/api/erp-config", read::Route::TEMPLATES),
+    ("/site-builder/api", admin::Route::TEMPLATES),
+    ("/user", user::Route::TEMPLATES),
+    ("/site-builder/api/openapi.json", openapi::Route::TEMPLATES),
+    ("", probe::Route::TEMPLATES),
+];
+
+/// The place of each table's first route among all, and at the end their count.
+const FIRST: [usize; TABLES.len() + 1] = {
+    let mut first = [0; TABLES.len() + 1];
+    let mut table = 0;
+    while table < TABLES.len() {
+        first[table + 1] = first[table] + TABLES[table].1.len();
+        table += 1;
+    }
+    first
+};
+
+/// A route of any table; or none, for a path that has none and for `OPTIONS`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::http) struct Template(usize);
+
+impl Template {
+    /// No route.
+    pub(in crate::http) const NONE: Self = Self(FIRST[TABLES.len()]);
+    /// The route of a target.
+    pub(in crate::http) fn of(target: &Target) -> Self {
+        Self(match target {
+            Target::Read(route) => FIRST[0] + route.place(),
+            Target::Admin(route) => FIRST[1] + route.place(),
+            Target::User(route) => FIRST[2] + route.place(),
+            Target::OpenApi(route) => FIRST[3] + route.place(),
+            Target::Probe(route) => FIRST[4] + route.place(),
+            Target::Options(_) => return Self::NONE,
+        })
+    }
+
+    /// Its path, with the names of its parameters for their values; `none` without a route.
+    pub(in crate::http) fn path(self) -> &'static str {
+        static PATHS: LazyLock<Vec<String>> = LazyLock::new(|| {
+            let paths = TABLES.iter().flat_map(|(mount, templates)| {
+                templates.iter().map(move |template| {
+                    let (_, path) = template.split_once(' ').unwrap_or_default();
+                    format!("{mount}{path}")
+                })
+            });
+            paths.chain(["none".to_owned()]).collect()
+        });
+        &PATHS[self.0]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use hyper::Method;
+
+    use super::*;
+    use crate::http::route::{Mount, find};
+
+    #[test]
+    fn a_request_has_the_template_of_its_route() {
+        for (method, path, expected) in [
+            (
+                Method::GET,
+                "site-builder api erp-config health",
+                "/site-builder/api/erp-config/health",
+            ),
+            (
+                Method::HEAD,
+                "site-builder api erp-config api v4 projects 7 repository archive.tar.gz",
+                "/site-builder/api/erp-config/projects/{repo_id}/repository/archive",
+            ),
+            (
+                Method::DELETE,
+                "site-builder api tokens 7",
+                "/site-builder/api/tokens/{token_id}",
+            ),
+            (Method::POST, "user login", "/user/login"),
+            (
+                Method::GET,
+                "site-builder api openapi.json",
+                "/site-builder/api/openapi.json",
+            ),
+            (Method::GET, "readyz", "/readyz"),
+            (Method::OPTIONS, "readyz", "none"),
+        ] {
+            let segments: Vec<_> = path.split(' ').collect();
+            let target = find(&method, Mount::of(&segments, false)).unwrap();
+            assert_eq!(Template::of(&target).path(), expected);
+        }
+        assert_eq!(Template::NONE.path(), "none");
+    }
+}
