@@ -23,7 +23,8 @@ mod tests {
     use siteconf::object::manifest::Manifest;
     use siteconf::object::node::{FileEntry, Node, Value};
     use siteconf::object::record::{
-        BranchRecord, ClockRecord, CommitRecord, DigestRecord, ProjectRecord, SnapshotRecord,
+        BranchRecord, ClockRecord, CommitRecord, DeletedRecord, DigestRecord, ProjectRecord,
+        SnapshotRecord,
     };
     use siteconf::store::objects::Objects;
     use siteconf::store::sqlite::SqliteStore;
@@ -329,6 +330,8 @@ mod tests {
             BranchRecord: "branch",
             BranchRecord: "new-branch",
             BranchRecord: "branch-without-last",
+            DeletedRecord<ProjectRecord>: "deleted-project",
+            DeletedRecord<BranchRecord>: "deleted-branch",
             SnapshotRecord: "snapshot",
             ClockRecord: "clock",
             AuditRecord: "audit",

@@ -230,8 +230,13 @@ impl Gate {
 
     /// The name of a project's owner, empty when that account is gone.
     pub fn owner_name(&self, project: &Project) -> Result<String> {
-        let owner = self.accounts.by_number(project.owner())?;
-        Ok(owner.map_or_else(String::new, |owner| owner.name.clone()))
+        self.account_name(project.owner())
+    }
+
+    /// The name of the account with this number, empty when it is gone.
+    pub(super) fn account_name(&self, number: u64) -> Result<String> {
+        let account = self.accounts.by_number(number)?;
+        Ok(account.map_or_else(String::new, |account| account.name.clone()))
     }
 
     /// Makes a project that belongs to the caller.

@@ -10,6 +10,7 @@ use crate::base::clock::Timestamp;
 use crate::base::id::Sha256;
 use crate::base::limits::TOKEN_NAME_BYTES_MAX;
 use crate::base::secret::Fingerprint;
+use crate::repo::Projects;
 
 /// What a new token is to be.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -125,12 +126,12 @@ impl Token {
     }
 
     /// What this owner sees of it now.
-    pub(super) fn view(&self, owner: &str, now: Timestamp) -> TokenView {
+    pub(super) fn view(&self, owner: &str, projects: &Projects, now: Timestamp) -> TokenView {
         TokenView {
             id: self.number.to_string(),
             name: self.name.clone(),
             owner: owner.to_owned(),
-            repos: self.scope.to_repos(),
+            repos: self.scope.to_repos(projects),
             expires_at: self.expires_at,
             fingerprint_required: self.fingerprint_required,
             fingerprint_bound: self.fingerprint.is_some(),

@@ -11,7 +11,7 @@ use super::tokens::Tokens;
 use crate::base::clock::Timestamp;
 use crate::base::limits::INSTANCE_ID_BYTES_MAX;
 use crate::base::secret::{Fingerprint, Secret, ServerKey};
-use crate::repo::Project;
+use crate::repo::{Project, Projects};
 use crate::store::Batch;
 use crate::store::Versioned;
 
@@ -23,6 +23,7 @@ const LAST_USED_BEHIND_S_MAX: u64 = 60;
 pub struct TokenHolder {
     pub(super) owner: Arc<Account>,
     pub(super) token: Arc<Token>,
+    projects: Projects,
     at: Timestamp,
 }
 
@@ -39,7 +40,7 @@ impl TokenHolder {
 
     /// What is shown of the token.
     pub fn token(&self) -> TokenView {
-        self.token.view(&self.owner.name, self.at)
+        self.token.view(&self.owner.name, &self.projects, self.at)
     }
 
     /// True if the token covers the project and its owner may still read it.
@@ -90,6 +91,7 @@ impl Tokens {
             Ok(TokenHolder {
                 owner,
                 token,
+                projects: self.projects.clone(),
                 at: now,
             })
         })

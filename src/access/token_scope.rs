@@ -107,11 +107,16 @@ impl Scope {
         }
     }
 
-    /// The scope as `repos` again.
-    pub(super) fn to_repos(&self) -> Vec<String> {
+    /// The scope as `repos` again. A project that came back under another name is told by that one;
+    /// one that is deleted, or cannot be read, by the name under which it was listed.
+    pub(super) fn to_repos(&self, projects: &Projects) -> Vec<String> {
+        let told = |entry: &Listed| match projects.project_by_number(entry.project) {
+            Ok(project) => project.repo_id().to_string(),
+            Err(_) => entry.repo_id.clone(),
+        };
         match self {
             Self::Wildcard => vec![WILDCARD.to_owned()],
-            Self::Allowlist(listed) => listed.iter().map(|entry| entry.repo_id.clone()).collect(),
+            Self::Allowlist(listed) => listed.iter().map(told).collect(),
         }
     }
 }

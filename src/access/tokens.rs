@@ -24,7 +24,7 @@ pub struct Tokens {
     pub(super) accounts: Accounts,
     pub(super) clock: Arc<SteadyClock>,
     pub(super) background: Arc<BackgroundWrites>,
-    projects: Projects,
+    pub(super) projects: Projects,
 }
 
 impl Tokens {
@@ -137,7 +137,7 @@ impl Tokens {
     }
 
     fn view(&self, account: &Account, token: &Token) -> TokenView {
-        token.view(&account.name, self.clock.now())
+        token.view(&account.name, &self.projects, self.clock.now())
     }
 
     fn kept_of(&self, account: &Account) -> Result<Vec<Versioned<Token>>> {

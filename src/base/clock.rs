@@ -40,6 +40,13 @@ impl Timestamp {
         Self(self.0.saturating_add(ms))
     }
 
+    /// The point `s` seconds earlier.
+    #[must_use]
+    pub fn minus_s(self, s: u64) -> Self {
+        let ms = i64::try_from(s.saturating_mul(1000)).unwrap_or(i64::MAX);
+        Self(self.0.saturating_sub(ms))
+    }
+
     /// Reads a date as clients write it: RFC 3339 with an offset, or `YYYY-MM-DD`, which is that
     /// day's midnight in UTC.
     pub fn parse(text: &str) -> Option<Self> {

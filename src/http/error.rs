@@ -335,11 +335,13 @@ fn missing(flavor: ApiFlavor, what: Missing) -> &'static str {
     match (flavor, what) {
         (ApiFlavor::Read, Missing::Project) => "404 Project Not Found",
         (ApiFlavor::Read, Missing::Branch) => "404 Branch Not Found",
+        (ApiFlavor::Read, Missing::Deleted) => "404 Not Found",
         (ApiFlavor::Read, Missing::Revision | Missing::Snapshot) => "404 Commit Not Found",
         (ApiFlavor::Read, Missing::File) => "404 File Not Found",
         (ApiFlavor::Read, Missing::Folder) => "404 invalid revision or path Not Found",
         (ApiFlavor::Admin, Missing::Project) => "Project not found",
         (ApiFlavor::Admin, Missing::Branch) => "Branch not found",
+        (ApiFlavor::Admin, Missing::Deleted) => "Nothing deleted has this id",
         (ApiFlavor::Admin, Missing::Revision) => "Revision not found",
         (ApiFlavor::Admin, Missing::Snapshot) => "Snapshot not found",
         (ApiFlavor::Admin, Missing::File) => "File not found",

@@ -8,6 +8,7 @@ use ipnet::IpNet;
 
 use crate::base::limits::{
     ARCHIVE_BYTES_MAX_DEFAULT, DISK_LOW_BYTES_DEFAULT, FILE_BYTES_MAX_DEFAULT,
+    KEEP_DELETED_DAYS_DEFAULT,
 };
 
 /// What the operator decides about this layer.
@@ -26,6 +27,8 @@ pub struct HttpSettings {
     pub file_bytes_max: u64,
     /// Largest sum of the files of an archive, in bytes.
     pub archive_bytes_max: u64,
+    /// How long what is deleted can be restored, in days. It is only told here.
+    pub keep_deleted_days: u64,
     /// What clients may take of the service.
     pub limits: Limits,
     /// Which requests have a line in the log.
@@ -153,6 +156,7 @@ impl Default for HttpSettings {
             trusted_proxies: Vec::new(),
             file_bytes_max: FILE_BYTES_MAX_DEFAULT,
             archive_bytes_max: ARCHIVE_BYTES_MAX_DEFAULT,
+            keep_deleted_days: KEEP_DELETED_DAYS_DEFAULT,
             limits: Limits::default(),
             access_log: AccessLog::All,
             disk_low_bytes: DISK_LOW_BYTES_DEFAULT,

@@ -139,10 +139,18 @@ actions! {
     ProjectCreated = "project-created",
     /// A project was deleted.
     ProjectDeleted = "project-deleted",
+    /// A deleted project was restored.
+    ProjectRestored = "project-restored",
+    /// The time of a deleted project was over.
+    ProjectForgotten = "project-forgotten",
     /// A branch was made.
     BranchCreated = "branch-created",
     /// A branch was deleted.
     BranchDeleted = "branch-deleted",
+    /// A deleted branch was restored.
+    BranchRestored = "branch-restored",
+    /// The time of a deleted branch was over.
+    BranchForgotten = "branch-forgotten",
     /// A file was saved.
     Save = "save",
     /// A file was deleted.

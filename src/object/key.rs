@@ -20,6 +20,11 @@ pub const PROJECTS: &str = "project/";
 /// Above the index of projects by identifier.
 pub const PROJECT_IDS: &str = "project-id/";
 
+/// Above every deleted project.
+pub const DELETED_PROJECTS: &str = "deleted-project/";
+/// Above every deleted branch.
+pub const DELETED_BRANCHES: &str = "deleted-branch/";
+
 /// A project.
 pub fn project(project: u64) -> String {
     numbered(PROJECTS, project)
@@ -30,6 +35,11 @@ pub fn project_id(repo_id: &str) -> String {
     [PROJECT_IDS, repo_id].concat()
 }
 
+/// A deleted project.
+pub fn deleted_project(project: u64) -> String {
+    numbered(DELETED_PROJECTS, project)
+}
+
 /// Above every branch of a project.
 pub fn branches(project: u64) -> String {
     folder("branch/", project)
@@ -38,6 +48,16 @@ pub fn branches(project: u64) -> String {
 /// A branch.
 pub fn branch(project: u64, branch: u64) -> String {
     numbered(&branches(project), branch)
+}
+
+/// Above every deleted branch of a project.
+pub fn deleted_branches(project: u64) -> String {
+    folder(DELETED_BRANCHES, project)
+}
+
+/// A deleted branch.
+pub fn deleted_branch(project: u64, branch: u64) -> String {
+    numbered(&deleted_branches(project), branch)
 }
 
 /// Above the index of a project's branches by name.

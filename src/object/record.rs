@@ -45,6 +45,26 @@ pub struct BranchRecord {
     pub last: Option<LastChange>,
 }
 
+/// A project or a branch that was deleted and can come back: its record as it was, and the deletion.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeletedRecord<T> {
+    /// What was deleted.
+    #[serde(flatten)]
+    pub record: T,
+    /// When.
+    pub deleted_at: Timestamp,
+    /// Who deleted it.
+    pub deleted_by: String,
+    /// True when its time is over: it cannot come back, and what belongs to it is being removed.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub forgetting: bool,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+fn is_false(value: &bool) -> bool {
+    !*value
+}
+
 /// What last changed what a branch holds. A save of the bytes that are there already is no change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LastChange {

@@ -157,6 +157,11 @@ impl BranchNames {
 }
 
 impl Branch {
+    /// The project that it belongs to.
+    pub fn project(&self) -> &Project {
+        &self.project
+    }
+
     /// Its name.
     pub fn name(&self) -> &BranchName {
         &self.record.name

@@ -15,6 +15,8 @@ pub enum Missing {
     Project,
     /// No branch of this name.
     Branch,
+    /// Nothing deleted that could be restored.
+    Deleted,
     /// Nothing that the reference could name.
     Revision,
     /// No snapshot of this version.
@@ -30,6 +32,7 @@ impl fmt::Display for Missing {
         f.write_str(match self {
             Self::Project => "Project",
             Self::Branch => "Branch",
+            Self::Deleted => "Deleted project or branch",
             Self::Revision => "Revision",
             Self::Snapshot => "Snapshot",
             Self::File => "File",

@@ -5,6 +5,7 @@
 
 pub mod audit;
 mod branch;
+mod deleted;
 mod diff;
 mod digests;
 mod error;
@@ -24,6 +25,7 @@ mod upload;
 mod writer;
 
 pub use branch::{Branch, BranchNames};
+pub use deleted::{Deleted, DeletedId, Forgotten};
 pub use diff::{ChangeKind, FileDifference, diff, diff_at_most};
 pub use digests::BranchDigest;
 pub use error::{Error, Missing, Result};

@@ -9,13 +9,14 @@ use crate::base::repo_id::RepoId;
 use crate::object::audit::{Action, AuditRecord};
 use crate::object::key;
 use crate::object::record::ProjectRecord;
-use crate::store::Expect;
+use crate::store::{Batch, Expect, Version, Versioned};
 
 /// An opened project, for reading. A cheap handle.
 #[derive(Clone, Debug)]
 pub struct Project {
     pub(super) projects: Projects,
     number: u64,
+    version: Version,
     record: Arc<ProjectRecord>,
 }
 
@@ -53,7 +54,7 @@ impl Projects {
             audit::add(batch, &made);
             Ok(number)
         })?;
-        Ok(self.opened(number, Arc::new(record)))
+        self.project_by_number(number)
     }
 
     /// The project of this identifier.
@@ -75,29 +76,50 @@ impl Projects {
     pub fn project_by_number(&self, number: u64) -> Result<Project> {
         let record = self.store().value(&key::project(number))?;
         let record = record.ok_or(Error::missing(Missing::Project))?;
-        Ok(self.opened(number, record.value))
+        Ok(self.opened(number, record))
     }
 
     /// All projects, in the byte order of their identifiers.
     pub fn all(&self) -> Result<Vec<Project>> {
         let mut projects = Vec::new();
         for record in self.store().folder(key::PROJECTS)?.iter() {
-            projects.push(self.opened(record.number(), record.decode()?.value));
+            projects.push(self.opened(record.number(), record.decode()?));
         }
         projects.sort_by(|a, b| a.repo_id().cmp(b.repo_id()));
         Ok(projects)
     }
 
-    fn opened(&self, number: u64, record: Arc<ProjectRecord>) -> Project {
+    fn opened(&self, number: u64, record: Versioned<ProjectRecord>) -> Project {
         Project {
             projects: self.clone(),
             number,
-            record,
+            version: record.version,
+            record: record.value,
         }
     }
 }
 
 impl Project {
+    /// The record as it is now.
+    ///
+    /// # Errors
+    /// [`Missing::Project`] when it was deleted since it was opened.
+    pub(super) fn require_project(&self) -> Result<Versioned<ProjectRecord>> {
+        let record = self.projects.store().value(&key::project(self.number))?;
+        record.ok_or(Error::missing(Missing::Project))
+    }
+
+    /// Has a batch committed only if the project is not deleted before: it writes the record as it is.
+    /// For what adds to the project, so that nothing comes to a project whose records are being removed.
+    ///
+    /// # Errors
+    /// [`Missing::Project`].
+    pub(super) fn hold(&self, batch: &mut Batch) -> Result<()> {
+        let kept = self.require_project()?;
+        batch.write(key::project(self.number), kept.expect(), &*kept.value);
+        Ok(())
+    }
+
     /// Its number, the `id` of the read API. Never used twice.
     pub fn number(&self) -> u64 {
         self.number
@@ -111,6 +133,11 @@ impl Project {
     /// The number of the account that owns it.
     pub fn owner(&self) -> u64 {
         self.record.owner
+    }
+
+    /// A number that stays the same as long as nobody changes what is said of the project itself.
+    pub fn state(&self) -> u64 {
+        self.version
     }
 
     /// When it was made.

@@ -8,6 +8,7 @@
 
 mod accounts;
 mod decisions;
+mod deleted;
 mod durability;
 mod fingerprints;
 mod scopes;

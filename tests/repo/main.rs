@@ -9,7 +9,11 @@ mod changing;
 #[cfg(test)]
 mod commits;
 #[cfg(test)]
+mod deleted;
+#[cfg(test)]
 mod fixture;
+#[cfg(test)]
+mod forgotten;
 #[cfg(test)]
 mod import_races;
 mod import_sources;

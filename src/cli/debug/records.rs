@@ -11,7 +11,8 @@ use crate::manifest::digest::Digested;
 use crate::object::audit::AuditRecord;
 use crate::object::key::COMMIT_DIGITS;
 use crate::object::record::{
-    BranchRecord, ClockRecord, CommitRecord, DigestRecord, ProjectRecord, SnapshotRecord,
+    BranchRecord, ClockRecord, CommitRecord, DeletedRecord, DigestRecord, ProjectRecord,
+    SnapshotRecord,
 };
 use crate::store::{Record, StoreError};
 
@@ -61,6 +62,8 @@ fn decode(record: &Record) -> std::result::Result<Option<Told>, StoreError> {
         "counter" | "project-id" | "branch-name" => known::<u64>(record)?,
         "project" => known::<ProjectRecord>(record)?,
         "branch" => known::<BranchRecord>(record)?,
+        "deleted-project" => known::<DeletedRecord<ProjectRecord>>(record)?,
+        "deleted-branch" => known::<DeletedRecord<BranchRecord>>(record)?,
         "snapshot" => known::<SnapshotRecord>(record)?,
         "clock" => known::<ClockRecord>(record)?,
         "audit" => known::<AuditRecord>(record)?,

@@ -15,12 +15,12 @@ use crate::cli::output::Listed;
 use crate::cli::{Outcome, Result, Streams};
 use crate::object::key;
 use crate::object::node::Totals;
-use crate::object::record::{BranchRecord, ProjectRecord, SnapshotRecord};
+use crate::object::record::{BranchRecord, DeletedRecord, ProjectRecord, SnapshotRecord};
 use crate::store::sqlite::SqliteStore;
 use crate::store::{Record, Scan, Store, StoreError};
 
 /// A project and one of its branches; a project without any stands alone.
-#[derive(Debug, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub(super) struct Reference {
     project: u64,
     repo_id: String,
@@ -41,6 +41,8 @@ pub(super) struct State {
     pub(super) totals: Totals,
     /// True for a head.
     pub(super) is_head: bool,
+    /// True for a state of what is deleted and can be restored.
+    pub(super) is_deleted: bool,
 }
 
 /// Everything that keeps a state, and what could not be read.
@@ -48,8 +50,12 @@ pub(super) struct State {
 pub(super) struct Refs {
     /// Projects and branches.
     pub(super) references: Vec<Reference>,
+    /// Those that are deleted and can be restored, with the branches of a deleted project.
+    pub(super) deleted: Vec<Reference>,
     /// How many projects there are.
     pub(super) projects: u64,
+    /// How many deleted ones.
+    pub(super) deleted_projects: u64,
     /// What is wrong, a sentence each.
     pub(super) findings: Vec<String>,
 }
@@ -95,34 +101,46 @@ impl Refs {
                 continue;
             };
             refs.projects += 1;
-            refs.read_branches(store, number, project.repo_id.as_str())?;
+            let (branches, deleted) = refs.read_branches(store, number, &project)?;
+            refs.references.extend(branches);
+            refs.deleted.extend(deleted);
+        }
+        for record in refs.records(store, key::DELETED_PROJECTS)? {
+            let kept = refs.decode::<DeletedRecord<ProjectRecord>>(&record);
+            let (Some(kept), Some(number)) = (kept, refs.number_in(&record)) else {
+                continue;
+            };
+            // Of one that is being forgotten some records are gone.
+            if !kept.forgetting {
+                refs.deleted_projects += 1;
+                let (branches, deleted) = refs.read_branches(store, number, &kept.record)?;
+                refs.deleted.extend(branches.into_iter().chain(deleted));
+            }
         }
         refs.references
             .sort_by(|a, b| (&a.repo_id, &a.branch).cmp(&(&b.repo_id, &b.branch)));
         Ok(refs)
     }
 
-    fn read_branches(&mut self, store: &SqliteStore, project: u64, repo_id: &str) -> Result<()> {
+    /// The branches of a project, and those of them that are deleted.
+    fn read_branches(
+        &mut self,
+        store: &SqliteStore,
+        project: u64,
+        record: &ProjectRecord,
+    ) -> Result<(Vec<Reference>, Vec<Reference>)> {
+        let repo_id = record.repo_id.as_str();
+        let (mut branches, mut deleted) = (Vec::new(), Vec::new());
         let records = self.records(store, &key::branches(project))?;
         for record in &records {
             let branch = self.decode::<BranchRecord>(record);
             let (Some(branch), Some(number)) = (branch, self.number_in(record)) else {
                 continue;
             };
-            let totals = Totals::from(branch.totals);
-            self.references.push(Reference {
-                project,
-                repo_id: repo_id.to_owned(),
-                branch: Some(branch.name.to_string()),
-                number,
-                manifest: Some(branch.manifest),
-                snapshots: branch.snapshots,
-                files: totals.files,
-                bytes: totals.bytes,
-            });
+            branches.push(Reference::new(project, repo_id, number, &branch));
         }
         if records.is_empty() {
-            self.references.push(Reference {
+            branches.push(Reference {
                 project,
                 repo_id: repo_id.to_owned(),
                 branch: None,
@@ -133,7 +151,16 @@ impl Refs {
                 bytes: 0,
             });
         }
-        Ok(())
+        for record in self.records(store, &key::deleted_branches(project))? {
+            let kept = self.decode::<DeletedRecord<BranchRecord>>(&record);
+            let (Some(kept), Some(number)) = (kept, self.number_in(&record)) else {
+                continue;
+            };
+            if !kept.forgetting {
+                deleted.push(Reference::new(project, repo_id, number, &kept.record));
+            }
+        }
+        Ok((branches, deleted))
     }
 
     /// The number of a branch.
@@ -158,41 +185,34 @@ impl Refs {
         Ok(read.collect())
     }
 
-    /// Every state that a head or a snapshot keeps.
+    /// Every state that a head or a snapshot keeps, also of what is deleted.
     pub(super) fn states(&mut self, store: &SqliteStore) -> Result<Vec<State>> {
         let mut states = Vec::new();
-        let branches: Vec<_> = self
-            .references
-            .iter()
-            .filter_map(|at| {
-                Some((
-                    at.manifest?,
-                    at.project,
-                    at.number,
-                    at.snapshots,
-                    at.totals(),
-                ))
-            })
+        let living = self.references.iter().map(|at| (at, false));
+        let branches: Vec<_> = living
+            .chain(self.deleted.iter().map(|at| (at, true)))
+            .filter_map(|(at, is_deleted)| Some((at.manifest?, at.clone(), is_deleted)))
             .collect();
-        for (manifest, project, branch, count, totals) in branches {
+        for (manifest, at, is_deleted) in branches {
             states.push(State {
                 manifest,
-                totals,
+                totals: at.totals(),
                 is_head: true,
+                is_deleted,
             });
-            let snapshots = self.snapshots(store, branch)?;
+            let snapshots = self.snapshots(store, at.number)?;
             let numbers: Vec<_> = snapshots.iter().map(|(number, _)| *number).collect();
-            if !numbers.iter().copied().eq(1..=count)
-                && !is_moving(store, &key::branch(project, branch), count, &numbers)?
-            {
+            if !numbers.iter().copied().eq(1..=at.snapshots) && !at.is_moving(store, &numbers)? {
                 self.findings.push(format!(
-                    "branch {branch}: its snapshots are not v0001 to the {count} it counts"
+                    "branch {}: its snapshots are not v0001 to the {} it counts",
+                    at.number, at.snapshots
                 ));
             }
             states.extend(snapshots.into_iter().map(|(_, snapshot)| State {
                 manifest: snapshot.manifest,
                 totals: snapshot.totals.into(),
                 is_head: false,
+                is_deleted,
             }));
         }
         Ok(states)
@@ -246,6 +266,20 @@ impl Refs {
 }
 
 impl Reference {
+    fn new(project: u64, repo_id: &str, number: u64, branch: &BranchRecord) -> Self {
+        let totals = Totals::from(branch.totals);
+        Self {
+            project,
+            repo_id: repo_id.to_owned(),
+            branch: Some(branch.name.to_string()),
+            number,
+            manifest: Some(branch.manifest),
+            snapshots: branch.snapshots,
+            files: totals.files,
+            bytes: totals.bytes,
+        }
+    }
+
     fn totals(&self) -> Totals {
         Totals {
             files: self.files,
@@ -253,17 +287,26 @@ impl Reference {
             ..Totals::default()
         }
     }
-}
 
-/// True if the snapshots of a branch, which counted so many when it was read, are what saves or the
-/// deletion of the branch have made of them meanwhile.
-fn is_moving(store: &SqliteStore, branch: &str, count: u64, numbers: &[u64]) -> Result<bool> {
-    let Some(record) = store.record(branch)? else {
-        return Ok(true);
-    };
-    let now = serde_json::from_slice::<BranchRecord>(&record.value).map_or(0, |now| now.snapshots);
-    let last = numbers.last().copied().unwrap_or(0);
-    Ok(numbers.iter().copied().eq(1..=last) && (count..=now).contains(&last))
+    /// True if these snapshots of the branch are what saves have made of them since it was read, or it
+    /// was deleted, restored or forgotten meanwhile.
+    fn is_moving(&self, store: &SqliteStore, numbers: &[u64]) -> Result<bool> {
+        let deleted = store.record(&key::deleted_branch(self.project, self.number))?;
+        let deleted = deleted.and_then(|record| {
+            serde_json::from_slice::<DeletedRecord<BranchRecord>>(&record.value).ok()
+        });
+        let living = store.record(&key::branch(self.project, self.number))?;
+        let now = match (living, deleted) {
+            (None, None) => return Ok(true),
+            (None, Some(kept)) if kept.forgetting => return Ok(true),
+            (None, Some(kept)) => kept.record.snapshots,
+            (Some(record), _) => {
+                serde_json::from_slice::<BranchRecord>(&record.value).map_or(0, |now| now.snapshots)
+            }
+        };
+        let last = numbers.last().copied().unwrap_or(0);
+        Ok(numbers.iter().copied().eq(1..=last) && (self.snapshots..=now).contains(&last))
+    }
 }
 
 /// The number that ends a key.

@@ -23,6 +23,8 @@ struct Stats {
     projects: u64,
     branches: u64,
     snapshots: u64,
+    /// What can be restored.
+    deleted: Deleted,
     /// By kind.
     objects: BTreeMap<&'static str, Held>,
     /// Blobs that are files of their own.
@@ -31,7 +33,7 @@ struct Stats {
     stored_bytes: u64,
     /// Bytes of all files of all heads.
     head_bytes: u64,
-    /// Bytes of all files of all heads and snapshots, as if each were a copy.
+    /// Bytes of all files of all heads and snapshots, as if each were a copy, with those that are deleted.
     logical_bytes: u64,
     /// `logical_bytes` a stored byte.
     dedup_ratio: f64,
@@ -52,6 +54,14 @@ const CACHES: [(&str, u64); 9] = [
     ("last changes of files", LAST_CHANGES_BYTES),
     ("newest steps of branches", RECENT_STEPS_BYTES),
 ];
+
+/// Deleted projects, and branches and snapshots that are deleted, by themselves or with their project.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+struct Deleted {
+    projects: u64,
+    branches: u64,
+    snapshots: u64,
+}
 
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 struct Held {
@@ -76,15 +86,22 @@ fn count(opened: &Opened, streams: &mut Streams<'_>) -> Result<(Stats, Vec<Strin
     let states = refs.states(store)?;
     let mut stats = Stats {
         projects: refs.projects,
+        deleted: Deleted {
+            projects: refs.deleted_projects,
+            ..Deleted::default()
+        },
         ..Stats::default()
     };
     for state in &states {
         stats.logical_bytes = stats.logical_bytes.saturating_add(state.totals.bytes);
-        if state.is_head {
-            stats.branches += 1;
-            stats.head_bytes = stats.head_bytes.saturating_add(state.totals.bytes);
-        } else {
-            stats.snapshots += 1;
+        match (state.is_head, state.is_deleted) {
+            (true, false) => {
+                stats.branches += 1;
+                stats.head_bytes = stats.head_bytes.saturating_add(state.totals.bytes);
+            }
+            (false, false) => stats.snapshots += 1,
+            (true, true) => stats.deleted.branches += 1,
+            (false, true) => stats.deleted.snapshots += 1,
         }
     }
     stats.objects = Kind::ALL.map(|kind| (kind.name(), Held::default())).into();
@@ -109,7 +126,10 @@ fn count(opened: &Opened, streams: &mut Streams<'_>) -> Result<(Stats, Vec<Strin
     })?;
     stats.node_bytes = Sizes::of(&node_bytes);
     let mut measure = Measure::new(opened.repository.nodes());
-    for state in states.iter().filter(|state| state.is_head) {
+    for state in states
+        .iter()
+        .filter(|state| state.is_head && !state.is_deleted)
+    {
         progress.say(|| "measuring the trees of the heads".to_owned());
         measure.head(state.manifest);
     }
@@ -126,6 +146,15 @@ fn show(stats: &Stats, streams: &mut Streams<'_>) -> Result<()> {
         out,
         "{} projects, {} branches, {} snapshots",
         stats.projects, stats.branches, stats.snapshots
+    )?;
+    let Deleted {
+        projects,
+        branches,
+        snapshots,
+    } = stats.deleted;
+    writeln!(
+        out,
+        "deleted   {projects} projects, {branches} branches, {snapshots} snapshots, which can be restored"
     )?;
     for (kind, held) in &stats.objects {
         writeln!(

@@ -1,5 +1,6 @@
 //! The service: opened, listening, stopped by a signal.
 
+mod forget;
 mod reload;
 mod signals;
 
@@ -23,6 +24,7 @@ use crate::repo::{Projects, SteadyClock, TICK_S};
 use crate::store::Store;
 use crate::store::record_cache::RecordCache;
 use crate::store::sqlite::SqliteStore;
+use forget::Forget;
 use reload::Reload;
 
 /// Serves until SIGTERM or Ctrl-C, then answers what is in flight. After `shutdown_s` seconds, and at
@@ -45,6 +47,7 @@ pub(super) fn serve(settings: &Settings, renew_key: bool, streams: &mut Streams<
     let key = first_start::server_key(&folder, &*store, &accounts, renew_key)?;
     first_start::first_account(&folder, &accounts, streams)?;
     let steady_clock = Arc::clone(repository.steady_clock());
+    let forget = Forget::new(repository.clone(), settings.keep_deleted_days);
     let gate = Gate::new(repository, key, settings.sessions);
     let server = Server::new(gate, clock, http_settings(settings));
 
@@ -58,6 +61,7 @@ pub(super) fn serve(settings: &Settings, renew_key: bool, streams: &mut Streams<
         .map_err(|e| Error::Failed(format!("watching for signals: {e}")))?;
     runtime.block_on(async {
         tokio::spawn(keep_time(steady_clock));
+        tokio::spawn(forget.clone().run());
         let listener = bind(address).await?;
         let address = listener.local_addr().map_err(cannot_listen(address))?;
         writeln!(streams.out, "listening on http://{address}")?;
@@ -67,6 +71,7 @@ pub(super) fn serve(settings: &Settings, renew_key: bool, streams: &mut Streams<
         let stop = async {
             // The sender has nothing to send: that it is gone is the word.
             drop(stop.await);
+            forget.end();
             tracing::info!(
                 shutdown_s = limit.as_secs(),
                 "stopping; a second signal ends at once"
@@ -99,6 +104,7 @@ fn http_settings(settings: &Settings) -> HttpSettings {
         trusted_proxies: settings.trusted_proxies.clone(),
         file_bytes_max: settings.file_bytes_max,
         archive_bytes_max: settings.archive_bytes_max,
+        keep_deleted_days: settings.keep_deleted_days,
         limits: settings.limits,
         access_log: settings.access_log,
         disk_low_bytes: settings.disk_low_bytes,

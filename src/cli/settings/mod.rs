@@ -42,6 +42,8 @@ pub(super) struct Settings {
     pub(super) archive_bytes_max: u64,
     /// Largest body of one file, in bytes.
     pub(super) file_bytes_max: u64,
+    /// How long what is deleted can be restored, in days.
+    pub(super) keep_deleted_days: u64,
     /// How long a session counts.
     pub(super) sessions: SessionLifetimes,
     /// How long a stop waits for what is in flight, in seconds.
@@ -98,6 +100,7 @@ impl Settings {
             trusted_proxies: each(&proxies, str::parse)?,
             archive_bytes_max: all.get("archive_bytes_max").number()?,
             file_bytes_max: all.get("file_bytes_max").number()?,
+            keep_deleted_days: all.get("keep_deleted_days").number()?,
             sessions: SessionLifetimes {
                 absolute_s: all.get("session_absolute_s").number_from_1()?,
                 idle_s: all.get("session_idle_s").number_from_1()?,

@@ -107,6 +107,8 @@ pub(in crate::cli) const SETTINGS: &[Setting] = &[
         "Largest sum of the files of an archive, in bytes"),
     Setting::of(SERVE | IMPORT, "file_bytes_max", "BYTES", "5368709120",
         "Largest file that is taken, in bytes"),
+    Setting::of_serve("keep_deleted_days", "DAYS", "30",
+        "Days for which a deleted project or branch can be restored; then it is forgotten"),
     Setting::of_serve("session_absolute_s", "SECONDS", "43200",
         "Longest life of a session, in seconds"),
     Setting::of_serve("session_idle_s", "SECONDS", "3600",

@@ -31,6 +31,8 @@ pub(in crate::http) enum ShownState {
     Branches {
         /// The project's number.
         project: u64,
+        /// The state of what is said of it, as of its identifier.
+        project_state: u64,
         /// Their state, as [`crate::repo::Project::branches_state`] gives it.
         state: u64,
     },
@@ -42,6 +44,7 @@ impl ShownState {
     pub(in crate::http) fn of_branches(project: &Project) -> Result<Self, Error> {
         Ok(Self::Branches {
             project: project.number(),
+            project_state: project.state(),
             state: project.branches_state()?,
         })
     }

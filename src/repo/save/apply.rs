@@ -41,6 +41,8 @@ pub(in crate::repo) fn run(project: &Project, branch: u64, jobs: &[Job]) -> Vec<
 }
 
 fn attempt(project: &Project, branch: u64, jobs: &[Job]) -> Result<Vec<Result<Outcome>>> {
+    // The branches of a deleted project stay where they are.
+    project.require_project()?;
     let branch = project
         .branch_by_number(branch)?
         .ok_or(Error::missing(Missing::Branch))?;

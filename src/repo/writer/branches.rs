@@ -1,4 +1,4 @@
-//! Branches made and deleted, and projects deleted.
+//! Branches made and deleted, and projects deleted. How both come back is in [`crate::repo::deleted`].
 
 use super::ProjectWriter;
 use crate::base::branch_name::BranchName;
@@ -6,12 +6,9 @@ use crate::manifest::{Draft, Editor};
 use crate::object::audit::{Action, AuditRecord};
 use crate::object::key;
 use crate::object::node::Totals;
-use crate::object::record::{BranchRecord, LastChange};
+use crate::object::record::{BranchRecord, DeletedRecord, LastChange, ProjectRecord};
 use crate::repo::{Branch, Error, Missing, Result, audit};
-use crate::store::{Batch, Expect, Scan, Store, StoreError};
-
-/// Records that are deleted with one commit after their branch is gone.
-const SWEEP_RECORDS: usize = 1000;
+use crate::store::Expect;
 
 impl ProjectWriter {
     /// Makes a branch: empty, or in the state that `from` names, which costs one record.
@@ -50,9 +47,7 @@ impl ProjectWriter {
         };
         let name_key = key::branch_name(self.number(), name.as_str());
         let number = store.commit_prepared(|batch| {
-            if store.record(&key::project(self.number()))?.is_none() {
-                return Err(Error::missing(Missing::Project));
-            }
+            self.hold(batch)?;
             if store.record(&name_key)?.is_some() {
                 return Err(Error::Exists { what: "branch" });
             }
@@ -72,15 +67,24 @@ impl ProjectWriter {
             .ok_or(Error::missing(Missing::Branch))
     }
 
-    /// Deletes a branch with its snapshots. Its state stays where another branch shares it.
+    /// Deletes a branch with its snapshots; for a time it can be restored, see
+    /// [`crate::repo::Projects::restore_branch`].
     ///
     /// # Errors
     /// [`Missing::Branch`]; [`Error::Precondition`].
     pub fn delete_branch(&self, name: &BranchName) -> Result<()> {
         let store = self.projects.store().as_ref();
-        let branch = store.commit_prepared(|batch| {
+        let deleted_at = self.projects.steady_clock().now();
+        store.commit_prepared(|batch| {
+            self.require_project()?;
             let branch = self.branch(name)?;
             self.required_head(&branch)?;
+            let record = DeletedRecord {
+                record: BranchRecord::clone(&branch.record),
+                deleted_at,
+                deleted_by: self.actor().name().to_owned(),
+                forgetting: false,
+            };
             batch.uses_reserve = true;
             batch.delete(
                 key::branch_name(self.number(), name.as_str()),
@@ -90,38 +94,43 @@ impl ProjectWriter {
                 key::branch(self.number(), branch.number),
                 Expect::Version(branch.version),
             );
+            batch.write(
+                key::deleted_branch(self.number(), branch.number),
+                Expect::Absent,
+                &record,
+            );
             let record = self.told(Action::BranchDeleted, Some((branch.number, name)));
             audit::add(batch, &record);
-            Ok::<_, Error>(branch)
-        })?;
-        // The branch is gone; what only it could reach is swept now, or stays unreachable.
-        Ok(sweep(store, &key::snapshots(branch.number))?)
+            Ok(())
+        })
     }
 
-    /// Deletes the project with its branches.
+    /// Deletes the project with its branches; for a time it can be restored, see
+    /// [`crate::repo::Projects::restore_project`]. The branches stay as they are, so this costs the same
+    /// however many there are.
     ///
     /// # Errors
     /// [`Missing::Project`].
     pub fn delete_project(self) -> Result<()> {
         let store = self.projects.store().as_ref();
+        let deleted_at = self.projects.steady_clock().now();
         store.commit_prepared(|batch| {
+            let kept = self.require_project()?;
+            let record = DeletedRecord {
+                record: ProjectRecord::clone(&kept.value),
+                deleted_at,
+                deleted_by: self.actor().name().to_owned(),
+                forgetting: false,
+            };
             batch.uses_reserve = true;
-            let record = store.record(&key::project(self.number()))?;
-            let version = record.ok_or(Error::missing(Missing::Project))?.version;
-            batch.delete(key::project_id(self.repo_id().as_str()), Expect::Anything);
-            batch.delete(key::project(self.number()), Expect::Version(version));
+            let id_key = key::project_id(kept.value.repo_id.as_str());
+            batch.delete(id_key, Expect::Anything);
+            batch.delete(key::project(self.number()), kept.expect());
+            let deleted_key = key::deleted_project(self.number());
+            batch.write(deleted_key, Expect::Absent, &record);
             audit::add(batch, &self.told(Action::ProjectDeleted, None));
-            Ok::<_, Error>(())
-        })?;
-        for branch in self.branches()? {
-            sweep(store, &key::snapshots(branch.number))?;
-        }
-        sweep(store, &key::branches(self.number()))?;
-        sweep(store, &key::branch_names(self.number()))?;
-        // Entries on their way would be left behind.
-        let commits = key::commits(self.number());
-        self.projects.background().flush(&commits);
-        Ok(sweep(store, &commits)?)
+            Ok(())
+        })
     }
 
     /// The audit record of what is done to the project, or to this branch of it.
@@ -130,23 +139,5 @@ impl ProjectWriter {
             branch: branch.map(|(number, name)| (number, name.to_string())),
             ..self.project.noted(self.actor(), action)
         }
-    }
-}
-
-/// Deletes every record under a prefix, a bounded number with each commit.
-fn sweep(store: &dyn Store, prefix: &str) -> std::result::Result<(), StoreError> {
-    loop {
-        let records = store.scan(Scan {
-            limit: SWEEP_RECORDS,
-            ..Scan::prefix(prefix)
-        })?;
-        if records.is_empty() {
-            return Ok(());
-        }
-        let mut batch = Batch::with_reserve();
-        for record in records {
-            batch.delete(record.key.clone(), Expect::Anything);
-        }
-        store.commit(batch)?;
     }
 }

@@ -1,0 +1,90 @@
+//! The gate's side for what was deleted: an owner and the role for everything see it, and restore it.
+
+use super::account::Account;
+use super::error::{Error, Result};
+use super::gate::{Caller, Gate};
+use super::rights::grant::decide;
+use super::rights::permission::{Permissions, Right};
+use super::rights::role::Role;
+use super::rights::virtual_path::VirtualPath;
+use crate::base::branch_name::BranchName;
+use crate::base::repo_id::RepoId;
+use crate::repo;
+use crate::repo::{Branch, Deleted, DeletedId, Missing, Project};
+
+/// What was restored.
+#[derive(Clone, Debug)]
+pub enum Restored {
+    /// A project.
+    Project(Project),
+    /// A branch.
+    Branch(Branch),
+}
+
+impl Gate {
+    /// What was deleted and the caller may restore, each with its owner's name, the newest deletion
+    /// first: of the caller's own projects, or with `accessible` of all.
+    pub fn deleted(&self, caller: &Caller, accessible: bool) -> Result<Vec<(Deleted, String)>> {
+        let mut listed = Vec::new();
+        for deleted in self.projects.deleted()? {
+            let own = deleted.owner() == caller.account.number;
+            if (own || accessible) && may_restore(&caller.account, &deleted) {
+                let owner = self.account_name(deleted.owner())?;
+                listed.push((deleted, owner));
+            }
+        }
+        Ok(listed)
+    }
+
+    /// Restores what was deleted, under another name if one is given: the identifier of a project, the
+    /// name of a branch.
+    ///
+    /// # Errors
+    /// [`Missing::Deleted`] for an id that nothing has, or what the caller may not restore;
+    /// [`Error::Forbidden`] for a new name that the caller could not make a project under;
+    /// [`repo::Error::Exists`] for a name that is taken; [`repo::Error::Invalid`] for one that breaks its
+    /// rule.
+    pub fn restore(&self, caller: &Caller, id: &str, new_name: Option<&str>) -> Result<Restored> {
+        let account = &caller.account;
+        let id: DeletedId = id.parse()?;
+        let deleted = self.projects.deleted_by_id(id)?;
+        if !may_restore(account, &deleted) {
+            return Err(repo::Error::missing(Missing::Deleted).into());
+        }
+        let invalid = |refused| Error::Repo(repo::Error::from(refused));
+        match id {
+            DeletedId::Project(number) => {
+                let new_id = new_name.map(RepoId::parse).transpose().map_err(invalid)?;
+                if let Some(new_id) = &new_id {
+                    let path = VirtualPath::new(deleted.owner(), new_id);
+                    if !decide(&account.grants(), &path, Permissions::WRITE) {
+                        return Err(Error::no_role(&account.name));
+                    }
+                }
+                let project =
+                    self.projects
+                        .restore_project(number, new_id.as_ref(), &caller.actor())?;
+                Ok(Restored::Project(project))
+            }
+            DeletedId::Branch(project, number) => {
+                let name = new_name.map(BranchName::parse).transpose();
+                let name = name.map_err(invalid)?;
+                let branch = self.projects.restore_branch(
+                    project,
+                    number,
+                    name.as_ref(),
+                    &caller.actor(),
+                )?;
+                Ok(Restored::Branch(branch))
+            }
+        }
+    }
+}
+
+/// True for the owner and for the role for everything, where their grants let them write and delete
+/// there. Who may merely delete in a project of another does not take that back.
+fn may_restore(account: &Account, deleted: &Deleted) -> bool {
+    let path = VirtualPath::new(deleted.owner(), deleted.repo_id());
+    let concerned = deleted.owner() == account.number || account.roles.contains(&Role::Root);
+    concerned && decide(&account.grants(), &path, Right::Rollback.needs())
+}

@@ -1,0 +1,61 @@
+//! What was deleted long enough ago is forgotten: at the start, and every hour.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use tokio::time::{MissedTickBehavior, interval};
+
+use crate::base::may_block;
+use crate::repo::{Forgotten, Projects};
+
+const PAUSE: Duration = Duration::from_hours(1);
+const DAY_S: u64 = 24 * 3600;
+
+/// The task that forgets. Clones share the word to end.
+#[derive(Clone)]
+pub(super) struct Forget {
+    projects: Projects,
+    keep_s: u64,
+    ended: Arc<AtomicBool>,
+}
+
+impl Forget {
+    pub(super) fn new(projects: Projects, keep_days: u64) -> Self {
+        Self {
+            projects,
+            keep_s: keep_days.saturating_mul(DAY_S),
+            ended: Arc::default(),
+        }
+    }
+
+    /// Ends it with the commit under way; the rest is for the next start.
+    pub(super) fn end(&self) {
+        self.ended.store(true, Ordering::Relaxed);
+    }
+
+    pub(super) async fn run(self) {
+        let mut ticks = interval(PAUSE);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            ticks.tick().await;
+            may_block(|| self.once());
+        }
+    }
+
+    fn once(&self) {
+        let go_on = || !self.ended.load(Ordering::Relaxed);
+        match self.projects.forget_deleted(self.keep_s, &go_on) {
+            Ok(Forgotten {
+                projects: 0,
+                branches: 0,
+            }) => {}
+            Ok(Forgotten { projects, branches }) => tracing::info!(
+                projects,
+                branches,
+                "forgot what was deleted, after the time for which it is kept"
+            ),
+            Err(error) => tracing::warn!(%error, "what was deleted could not be forgotten"),
+        }
+    }
+}

@@ -1,0 +1,286 @@
+//! What was deleted long enough ago, removed from the records, some at a time.
+//!
+//! What is to go is marked first: from then on it cannot be restored, and is found again by its mark
+//! after a crash. Its own record goes last.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::numbers_in;
+use crate::base::actor::Actor;
+use crate::base::clock::Timestamp;
+use crate::base::limits::FORGOTTEN_RECORDS_PER_COMMIT;
+use crate::object::audit::{Action, AuditRecord};
+use crate::object::key;
+use crate::object::record::{BranchRecord, DeletedRecord, ProjectRecord};
+use crate::repo::{Error, Projects, Result, audit};
+use crate::store::retry::Attempts;
+use crate::store::{Batch, Expect, Record, Scan, Store, StoreError};
+
+/// What was forgotten.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Forgotten {
+    /// Projects, with all their branches.
+    pub projects: u64,
+    /// Branches of other projects.
+    pub branches: u64,
+}
+
+impl Projects {
+    /// Forgets what was deleted more than so many seconds ago, by the steady clock: a machine's clock
+    /// that jumps ahead ends nothing. Snapshots, names and commit ids go with it; what the snapshots held
+    /// is left to the collection of garbage. Between commits it asks `go_on`, and ends when told so; the
+    /// rest is for the next time, also after a crash.
+    ///
+    /// # Errors
+    /// Those of the store. A record that is damaged is left out and told in the log.
+    pub fn forget_deleted(&self, keep_s: u64, go_on: &dyn Fn() -> bool) -> Result<Forgotten> {
+        let before = self.steady_clock().believed().minus_s(keep_s);
+        let mut forgotten = Forgotten::default();
+        let projects = self.over(key::DELETED_PROJECTS, before, |record, project| {
+            Ok(self.project_told(record, project))
+        })?;
+        for number in projects.iter().map(|record| record.number()) {
+            if !go_on() {
+                return Ok(forgotten);
+            }
+            forgotten.projects += u64::from(self.forget_project(number, go_on)?);
+        }
+        let mut branches: BTreeMap<u64, BTreeSet<u64>> = BTreeMap::new();
+        let over = self.over(key::DELETED_BRANCHES, before, |record, branch| {
+            self.branch_told(record, branch)
+        })?;
+        for record in over {
+            let (project, branch) = numbers_in(&record);
+            branches.entry(project).or_default().insert(branch);
+        }
+        for (project, branches) in branches {
+            if !go_on() {
+                return Ok(forgotten);
+            }
+            forgotten.branches += self.forget_branches(project, &branches, go_on)?;
+        }
+        Ok(forgotten)
+    }
+
+    /// The deleted records under a prefix whose time is over, each with its mark set, which `told` has
+    /// told in the audit log. One that somebody restores first is not among them.
+    fn over<T>(
+        &self,
+        prefix: &str,
+        before: Timestamp,
+        told: impl Fn(&Record, &T) -> Result<AuditRecord>,
+    ) -> Result<Vec<Arc<Record>>>
+    where
+        T: Clone + Serialize + DeserializeOwned + Send + Sync + 'static,
+    {
+        let store = self.store().as_ref();
+        let mut found = Vec::new();
+        for record in store.scan(Scan::prefix(prefix))? {
+            match record.decode::<DeletedRecord<T>>() {
+                Ok(kept) if kept.value.is_over(before) => found.push(record),
+                Ok(_) => {}
+                Err(error @ StoreError::DamagedRecord { .. }) => {
+                    tracing::error!(%error, "it is not forgotten");
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+        let mut marked = Vec::with_capacity(found.len());
+        for some in found.chunks(FORGOTTEN_RECORDS_PER_COMMIT) {
+            marked.extend(store.commit_prepared(|batch| {
+                batch.uses_reserve = true;
+                let mut marked = Vec::with_capacity(some.len());
+                for record in some {
+                    let kept = store.value::<DeletedRecord<T>>(&record.key)?;
+                    let Some(kept) = kept.filter(|kept| kept.value.is_over(before)) else {
+                        continue;
+                    };
+                    if !kept.value.forgetting {
+                        let mark = DeletedRecord {
+                            forgetting: true,
+                            ..DeletedRecord::clone(&kept.value)
+                        };
+                        batch.write(record.key.clone(), kept.expect(), &mark);
+                        audit::add(batch, &told(record, &kept.value.record)?);
+                    }
+                    marked.push(Arc::clone(record));
+                }
+                Ok::<_, Error>(marked)
+            })?);
+        }
+        Ok(marked)
+    }
+
+    fn project_told(&self, record: &Record, project: &ProjectRecord) -> AuditRecord {
+        AuditRecord {
+            project: Some((record.number(), project.repo_id.to_string())),
+            ..AuditRecord::new(
+                self.clock().now(),
+                &Actor::service(),
+                Action::ProjectForgotten,
+            )
+        }
+    }
+
+    fn branch_told(&self, record: &Record, branch: &BranchRecord) -> Result<AuditRecord> {
+        let (number, _) = numbers_in(record);
+        let project = match self.living(number)? {
+            Some(project) => project.repo_id().to_string(),
+            // It is deleted itself.
+            None => String::new(),
+        };
+        Ok(AuditRecord {
+            project: Some((number, project)),
+            branch: Some((record.number(), branch.name.to_string())),
+            ..AuditRecord::new(
+                self.clock().now(),
+                &Actor::service(),
+                Action::BranchForgotten,
+            )
+        })
+    }
+
+    /// Removes a marked project with everything in it; true if it was removed to the end.
+    fn forget_project(&self, number: u64, go_on: &dyn Fn() -> bool) -> Result<bool> {
+        let store = self.store().as_ref();
+        let mut attempts = Attempts::default();
+        loop {
+            match self.sweep_project(number, Sweep::new(store, go_on)) {
+                // A save that began before the deletion has just been made.
+                Err(StoreError::Conflict { key }) => attempts.lost(store, &key)?,
+                done => return Ok(done?),
+            }
+        }
+    }
+
+    fn sweep_project(&self, number: u64, mut sweep: Sweep<'_>) -> Done<bool> {
+        let commits = key::commits(number);
+        // Entries on their way would be left behind.
+        self.background().flush(&commits);
+        sweep.folder(&commits, |_| true)?;
+        sweep.folder(&key::branch_names(number), |_| true)?;
+        for branches in [key::branches(number), key::deleted_branches(number)] {
+            sweep.each(&branches, &mut |sweep, branch| {
+                sweep.folder(&key::snapshots(branch.number()), |_| true)?;
+                // With the version: a save adds a snapshot, which must go, too.
+                sweep.delete(branch.key.clone(), Expect::Version(branch.version))
+            })?;
+        }
+        sweep.delete(key::deleted_project(number), Expect::Anything)?;
+        sweep.finish()
+    }
+
+    /// Removes marked branches of one project; how many were removed.
+    fn forget_branches(
+        &self,
+        project: u64,
+        branches: &BTreeSet<u64>,
+        go_on: &dyn Fn() -> bool,
+    ) -> Result<u64> {
+        let mut sweep = Sweep::new(self.store().as_ref(), go_on);
+        let commits = key::commits(project);
+        self.background().flush(&commits);
+        sweep.folder(&commits, |commit| branches.contains(&commit.number()))?;
+        for &branch in branches {
+            sweep.folder(&key::snapshots(branch), |_| true)?;
+            sweep.delete(key::deleted_branch(project, branch), Expect::Anything)?;
+        }
+        Ok(if sweep.finish()? {
+            branches.len() as u64
+        } else {
+            0
+        })
+    }
+}
+
+impl<T> DeletedRecord<T> {
+    /// True if it was deleted before this time, or its forgetting has begun.
+    fn is_over(&self, before: Timestamp) -> bool {
+        self.forgetting || self.deleted_at < before
+    }
+}
+
+/// Deletions that are committed a bounded number at a time, in their order.
+struct Sweep<'a> {
+    store: &'a dyn Store,
+    go_on: &'a dyn Fn() -> bool,
+    batch: Batch,
+    /// True after the word to end: nothing more is deleted.
+    ended: bool,
+}
+
+type Done<T> = std::result::Result<T, StoreError>;
+
+impl<'a> Sweep<'a> {
+    fn new(store: &'a dyn Store, go_on: &'a dyn Fn() -> bool) -> Self {
+        Self {
+            store,
+            go_on,
+            batch: Batch::with_reserve(),
+            ended: false,
+        }
+    }
+
+    fn delete(&mut self, key: String, expect: Expect) -> Done<()> {
+        self.batch.delete(key, expect);
+        if self.batch.writes.len() >= FORGOTTEN_RECORDS_PER_COMMIT {
+            self.commit()?;
+        }
+        Ok(())
+    }
+
+    /// Deletes the records under a prefix of which this is true.
+    fn folder(&mut self, prefix: &str, mut goes: impl FnMut(&Record) -> bool) -> Done<()> {
+        self.each(prefix, &mut |sweep, record| {
+            if goes(record) {
+                sweep.delete(record.key.clone(), Expect::Anything)?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Calls with every record under a prefix, in order.
+    fn each(
+        &mut self,
+        prefix: &str,
+        act: &mut dyn FnMut(&mut Self, &Record) -> Done<()>,
+    ) -> Done<()> {
+        let mut after: Option<String> = None;
+        loop {
+            let records = self.store.scan(Scan {
+                after: after.as_deref(),
+                limit: FORGOTTEN_RECORDS_PER_COMMIT,
+                ..Scan::prefix(prefix)
+            })?;
+            let Some(last) = records.last() else {
+                return Ok(());
+            };
+            after = Some(last.key.clone());
+            for record in &records {
+                if self.ended {
+                    return Ok(());
+                }
+                act(self, record)?;
+            }
+        }
+    }
+
+    /// Commits what is left; true if nothing was left out.
+    fn finish(mut self) -> Done<bool> {
+        self.commit()?;
+        Ok(!self.ended)
+    }
+
+    fn commit(&mut self) -> Done<()> {
+        let batch = std::mem::replace(&mut self.batch, Batch::with_reserve());
+        self.ended |= !(self.go_on)();
+        if !self.ended {
+            self.store.commit(batch)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,101 @@
+//! What was deleted, brought back.
+
+use crate::base::actor::Actor;
+use crate::base::branch_name::BranchName;
+use crate::base::repo_id::RepoId;
+use crate::object::audit::{Action, AuditRecord};
+use crate::object::key;
+use crate::object::record::{BranchRecord, ProjectRecord};
+use crate::repo::{Branch, Error, Missing, Project, Projects, Result, audit};
+use crate::store::Expect;
+
+impl Projects {
+    /// Restores a deleted project as it was, with its number and its branches, under this identifier or
+    /// that which it had. It is there whole when this returns, or as before.
+    ///
+    /// # Errors
+    /// [`Missing::Deleted`]; [`Error::Exists`] when the identifier is taken meanwhile.
+    pub fn restore_project(
+        &self,
+        number: u64,
+        new_id: Option<&RepoId>,
+        actor: &Actor,
+    ) -> Result<Project> {
+        let store = self.store().as_ref();
+        store.commit_prepared(|batch| {
+            let kept = self.deleted_project(number)?;
+            let mut record = ProjectRecord::clone(&kept.value.record);
+            if let Some(id) = new_id {
+                record.repo_id = id.clone();
+            }
+            let id_key = key::project_id(record.repo_id.as_str());
+            if let Some(taken) = store.value::<u64>(&id_key)? {
+                return Err(refusal(*taken.value, number, "project"));
+            }
+            batch.delete(key::deleted_project(number), kept.expect());
+            batch.write(id_key, Expect::Absent, &number);
+            batch.write(key::project(number), Expect::Absent, &record);
+            let restored = AuditRecord {
+                project: Some((number, record.repo_id.to_string())),
+                detail: new_id.map(|_| format!("was {}", kept.value.record.repo_id)),
+                ..AuditRecord::new(self.clock().now(), actor, Action::ProjectRestored)
+            };
+            audit::add(batch, &restored);
+            Ok(())
+        })?;
+        self.project_by_number(number)
+    }
+
+    /// Restores a deleted branch as it was, with its number, its snapshots and its commit ids, under this
+    /// name or that which it had. It is there whole when this returns, or as before.
+    ///
+    /// # Errors
+    /// [`Missing::Deleted`], also when the project is not there; [`Error::Exists`] when the name is taken
+    /// meanwhile.
+    pub fn restore_branch(
+        &self,
+        project: u64,
+        number: u64,
+        new_name: Option<&BranchName>,
+        actor: &Actor,
+    ) -> Result<Branch> {
+        let store = self.store().as_ref();
+        let opened = self.living(project)?;
+        let opened = opened.ok_or(Error::missing(Missing::Deleted))?;
+        store.commit_prepared(|batch| {
+            let kept = self.deleted_branch(project, number)?;
+            opened.hold(batch)?;
+            let mut record = BranchRecord::clone(&kept.value.record);
+            if let Some(name) = new_name {
+                record.name = name.clone();
+            }
+            let name_key = key::branch_name(project, record.name.as_str());
+            if let Some(taken) = store.value::<u64>(&name_key)? {
+                return Err(refusal(*taken.value, number, "branch"));
+            }
+            batch.delete(key::deleted_branch(project, number), kept.expect());
+            batch.write(name_key, Expect::Absent, &number);
+            batch.write(key::branch(project, number), Expect::Absent, &record);
+            let restored = AuditRecord {
+                branch: Some((number, record.name.to_string())),
+                detail: new_name.map(|_| format!("was {}", kept.value.record.name)),
+                ..opened.noted(actor, Action::BranchRestored)
+            };
+            audit::add(batch, &restored);
+            Ok(())
+        })?;
+        opened
+            .branch_by_number(number)?
+            .ok_or(Error::missing(Missing::Branch))
+    }
+}
+
+/// Why a name cannot be had that leads to the number of another, or to the own one: then somebody else
+/// has just restored it.
+fn refusal(taken_by: u64, own: u64, what: &'static str) -> Error {
+    if taken_by == own {
+        Error::missing(Missing::Deleted)
+    } else {
+        Error::Exists { what }
+    }
+}

@@ -1,0 +1,187 @@
+//! What is deleted is kept for its time, by a clock that cannot be hurried, and then forgotten to the
+//! last record, however often that is interrupted.
+
+use std::cell::Cell;
+
+use siteconf::base::clock::Clock;
+use siteconf::base::repo_id::RepoId;
+use siteconf::object::key;
+use siteconf::repo::{Error, Forgotten, Missing, ProjectWriter};
+use siteconf::store::{Batch, Expect, Scan};
+
+use crate::fixture::{Scene, branch};
+use crate::on_every_engine;
+
+on_every_engine!(
+    what_is_deleted_is_kept_for_its_time,
+    a_clock_that_jumps_ahead_ends_nothing,
+    forgetting_that_is_cut_off_goes_on_later,
+    nothing_is_kept_where_nothing_is_to_be,
+);
+
+const DAY_S: u64 = 24 * 3600;
+
+/// The keys below these, which are all that projects have.
+fn keys(scene: &Scene) -> Vec<String> {
+    let kinds = [
+        "project",
+        "project-id",
+        "deleted-project",
+        "branch",
+        "branch-name",
+        "deleted-branch",
+        "snapshot",
+        "commit",
+    ];
+    let mut keys = Vec::new();
+    for kind in kinds {
+        let records = scene
+            .projects
+            .store()
+            .scan(Scan::prefix(&format!("{kind}/")));
+        keys.extend(records.unwrap().iter().map(|record| record.key.clone()));
+    }
+    keys
+}
+
+fn pass_days(scene: &Scene, days: u64) {
+    scene.clock.advance_s(days * DAY_S);
+}
+
+fn forget(scene: &Scene, days: u64) -> Forgotten {
+    scene
+        .projects
+        .forget_deleted(days * DAY_S, &|| true)
+        .unwrap()
+}
+
+fn counts(projects: u64, branches: u64) -> Forgotten {
+    Forgotten { projects, branches }
+}
+
+fn what_is_deleted_is_kept_for_its_time(scene: &Scene) {
+    scene.save("a", "1");
+    let id = scene.head().digest().unwrap();
+    scene.project.resolve(Some(id.commit_id())).unwrap();
+    let other = scene
+        .project
+        .create_branch(&branch("other"), Some("main"))
+        .unwrap();
+    scene
+        .project
+        .resolve(Some(other.head().digest().unwrap().commit_id()))
+        .unwrap();
+    let before = keys(scene);
+    scene
+        .project
+        .create_branch(&branch("next"), Some("main"))
+        .unwrap();
+    scene.try_save("next", "a", "2").unwrap();
+    let next = scene.project.branch(&branch("next")).unwrap().head();
+    scene
+        .project
+        .resolve(Some(next.digest().unwrap().commit_id()))
+        .unwrap();
+    scene.project.delete_branch(&branch("next")).unwrap();
+    pass_days(scene, 29);
+    assert_eq!(forget(scene, 30), counts(0, 0));
+    assert_eq!(scene.projects.deleted().unwrap().len(), 1);
+    pass_days(scene, 2);
+    assert_eq!(forget(scene, 30), counts(0, 1));
+    assert_eq!(keys(scene), before, "all of it is gone, and nothing else");
+    scene.project.resolve(Some(id.commit_id())).unwrap();
+    assert!(scene.projects.deleted().unwrap().is_empty());
+
+    scene.project.delete_branch(&branch("other")).unwrap();
+    scene.project.clone().delete_project().unwrap();
+    pass_days(scene, 29);
+    assert_eq!(forget(scene, 30), counts(0, 0));
+    pass_days(scene, 2);
+    assert_eq!(forget(scene, 30), counts(1, 0));
+    assert_eq!(keys(scene), [""; 0]);
+    assert_eq!(forget(scene, 30), counts(0, 0));
+}
+
+fn a_clock_that_jumps_ahead_ends_nothing(scene: &Scene) {
+    scene.save("a", "1");
+    scene.project.clone().delete_project().unwrap();
+    scene.clock.set(scene.clock.now().plus_s(400 * DAY_S));
+    scene.projects.steady_clock().tick();
+    assert_eq!(forget(scene, 30), counts(0, 0));
+    let number = scene.project.number();
+    scene
+        .projects
+        .restore_project(number, None, &"root".into())
+        .unwrap();
+    assert_eq!(scene.files(), ["a=1"]);
+}
+
+fn forgetting_that_is_cut_off_goes_on_later(scene: &Scene) {
+    const SNAPSHOTS: u64 = 1500;
+    scene.save("a", "1");
+    let rest = keys(scene);
+    for name in ["x", "y"] {
+        scene
+            .project
+            .create_branch(&branch(name), Some("main"))
+            .unwrap();
+    }
+    scene.project.delete_branch(&branch("x")).unwrap();
+    let project = RepoId::parse("other.erp").unwrap();
+    let project = scene.projects.create_project(&project, 1, "bob").unwrap();
+    let other = ProjectWriter::new(project, "bob");
+    other.create_branch(&branch("main"), None).unwrap();
+    // Records as long histories would have left them.
+    let store = scene.projects.store();
+    let snapshot = store
+        .scan(Scan::prefix("snapshot/"))
+        .unwrap()
+        .pop()
+        .unwrap();
+    let snapshot: serde_json::Value = serde_json::from_slice(&snapshot.value).unwrap();
+    let mut batch = Batch::default();
+    for of in [2, 4] {
+        for number in 1..=SNAPSHOTS {
+            batch.write(key::snapshot(of, number), Expect::Absent, &snapshot);
+        }
+    }
+    store.commit(batch).unwrap();
+    other.delete_project().unwrap();
+    scene.project.delete_branch(&branch("y")).unwrap();
+    pass_days(scene, 2);
+
+    let mut cut_off = 0_u32;
+    loop {
+        let left = Cell::new(cut_off);
+        let go_on = || left.replace(left.get().saturating_sub(1)) > 0;
+        scene.projects.forget_deleted(DAY_S, &go_on).unwrap();
+        // What was marked is not seen and does not come back.
+        for deleted in scene.projects.deleted().unwrap() {
+            assert!(scene.projects.deleted_by_id(deleted.id()).is_ok());
+        }
+        let back = scene
+            .projects
+            .restore_project(2, None, &"root".into())
+            .unwrap_err();
+        assert!(matches!(
+            back,
+            Error::NotFound {
+                what: Missing::Deleted
+            }
+        ));
+        if keys(scene) == rest {
+            break;
+        }
+        cut_off += 1;
+        assert!(cut_off < 20, "{:?}", keys(scene));
+    }
+    assert!(cut_off >= 4, "it was cut off only {cut_off} times");
+    assert_eq!(scene.files(), ["a=1"]);
+}
+
+fn nothing_is_kept_where_nothing_is_to_be(scene: &Scene) {
+    scene.project.clone().delete_project().unwrap();
+    scene.clock.advance_s(1);
+    assert_eq!(forget(scene, 0), counts(1, 0));
+    assert_eq!(keys(scene), [""; 0]);
+}
