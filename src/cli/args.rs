@@ -35,6 +35,8 @@ pub(super) enum Command {
     Import(Import),
     /// Writes a revision into a new or empty folder
     Export(Export),
+    /// Removes what no branch and no snapshot needs, and gives its room back
+    Gc(Collect),
     /// Looks into a store, read-only; also into a damaged one
     #[command(subcommand)]
     Debug(DebugCommand),
@@ -209,6 +211,20 @@ pub(super) struct Export {
     pub(super) revision: String,
     /// The folder to write: absent or empty
     pub(super) dir: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Collect {
+    /// Only say what would be removed
+    #[arg(long, conflicts_with = "compact")]
+    pub(super) dry_run: bool,
+    /// Then write the database anew, as small as it can be; the service must be stopped, and there
+    /// must be room for twice what is left
+    #[arg(long)]
+    pub(super) compact: bool,
+    /// As JSON
+    #[arg(long)]
+    pub(super) json: bool,
 }
 
 #[derive(Debug, Subcommand)]

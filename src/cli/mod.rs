@@ -5,6 +5,7 @@
 //! back. All but `serve` work beside a running daemon; `debug` reads even a damaged store.
 
 mod args;
+mod collect;
 mod debug;
 mod error;
 mod example;
@@ -143,6 +144,10 @@ fn dispatch(cli: Cli, streams: &mut Streams<'_>) -> Result<Outcome> {
         Command::Export(wish) => {
             transfer::export(&wish, &Opened::for_reading(&settings)?, streams).map(fine)
         }
+        Command::Gc(wish) if wish.dry_run => {
+            collect::collect(&wish, &Opened::for_reading(&settings)?, streams)
+        }
+        Command::Gc(wish) => collect::collect(&wish, &Opened::beside(&settings)?, streams),
         Command::Debug(command) => debug::run(command, &Opened::for_reading(&settings)?, streams),
         Command::Example { name } => example::print(name, streams.out).map(fine),
     }

@@ -91,7 +91,7 @@ impl<'a> Draft<'a> {
         Ok(())
     }
 
-    /// Commits all objects so far, ahead of what names them.
+    /// Commits all objects so far, ahead of what names them. The caller holds a pin.
     pub fn spill_all(&mut self) -> Result<()> {
         let objects = self.take_objects();
         if objects.is_empty() {
@@ -99,6 +99,7 @@ impl<'a> Draft<'a> {
         }
         let batch = Batch {
             objects,
+            ahead: true,
             ..Batch::default()
         };
         let store = self.nodes.objects().store();

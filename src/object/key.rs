@@ -24,6 +24,15 @@ pub const PROJECT_IDS: &str = "project-id/";
 pub const DELETED_PROJECTS: &str = "deleted-project/";
 /// Above every deleted branch.
 pub const DELETED_BRANCHES: &str = "deleted-branch/";
+/// Above every record that keeps states: what no manifest in one of these leads to is removed by a
+/// collection.
+pub const STATES: [&str; 3] = ["branch/", DELETED_BRANCHES, SNAPSHOTS];
+/// Above every snapshot.
+pub const SNAPSHOTS: &str = "snapshot/";
+/// Above every digest.
+pub const DIGESTS: &str = "digest/";
+/// Above every commit id.
+pub const COMMITS: &str = "commit/";
 
 /// A project.
 pub fn project(project: u64) -> String {
@@ -72,7 +81,7 @@ pub fn branch_name(project: u64, name: &str) -> String {
 
 /// Above every snapshot of a branch.
 pub fn snapshots(branch: u64) -> String {
-    folder("snapshot/", branch)
+    folder(SNAPSHOTS, branch)
 }
 
 /// A snapshot.
@@ -82,12 +91,12 @@ pub fn snapshot(branch: u64, number: u64) -> String {
 
 /// The digest of a manifest.
 pub fn digest(manifest: ManifestId) -> String {
-    format!("digest/{manifest}")
+    format!("{DIGESTS}{manifest}")
 }
 
 /// Above the index of a project's states by commit id.
 pub fn commits(project: u64) -> String {
-    folder("commit/", project)
+    folder(COMMITS, project)
 }
 
 /// A state by its commit id and the branch that has or had it.

@@ -99,6 +99,11 @@ impl Error {
         }
     }
 
+    /// True if an object is missing.
+    pub(super) fn lacks_object(&self) -> bool {
+        matches!(self, Self::Store(error) if matches!(**error, StoreError::Missing { .. }))
+    }
+
     /// A file has not the entity tag that was demanded, but this one or none.
     pub fn file_precondition(tag: Option<BlobId>) -> Self {
         Self::Precondition {

@@ -5,6 +5,7 @@
 
 pub mod audit;
 mod branch;
+mod collection;
 mod deleted;
 mod diff;
 mod digests;
@@ -25,6 +26,7 @@ mod upload;
 mod writer;
 
 pub use branch::{Branch, BranchNames};
+pub use collection::{Collected, CollectionStep, Patience, Weights};
 pub use deleted::{Deleted, DeletedId, Forgotten};
 pub use diff::{ChangeKind, FileDifference, diff, diff_at_most};
 pub use digests::BranchDigest;
@@ -45,4 +47,5 @@ pub use writer::{Applied, ProjectWriter, RolledBack, Saved};
 pub use crate::object::node::Totals;
 pub use crate::object::record::Operation;
 pub use crate::store::buffer::Block;
+pub use crate::store::sqlite::{Amount, Space};
 pub use crate::store::{Body, LargeBody, StoreError};

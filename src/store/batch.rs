@@ -15,6 +15,11 @@ pub struct Batch {
     pub objects: Vec<NewObject>,
     /// Objects that must be there already.
     pub required: Vec<ObjectId>,
+    /// True for objects that a later commit names: those that are there already are kept for it, too,
+    /// as long as the caller holds a pin (see [`super::Store::pin`]).
+    pub ahead: bool,
+    /// Records that are not written and must be as expected.
+    pub expected: Vec<(String, Expect)>,
     /// Record writes, each with what it expects.
     pub writes: Vec<RecordWrite>,
     /// Records that come to the end of a log, after the writes.
@@ -184,6 +189,15 @@ impl Batch {
         });
     }
 
+    /// Every record that must be as expected, written or not.
+    pub(super) fn expectations(&self) -> impl Iterator<Item = (&str, Expect)> {
+        let written = self.writes.iter().map(|write| (&write.key, write.expect));
+        let others = self.expected.iter().map(|(key, expect)| (key, *expect));
+        written
+            .chain(others)
+            .map(|(key, expect)| (key.as_str(), expect))
+    }
+
     /// The bodies that the commit has to publish.
     pub(super) fn staged(&self) -> Vec<Arc<StagedBody>> {
         let staged = self.objects.iter().filter_map(|new| match &new.body {
@@ -206,6 +220,8 @@ impl Batch {
     pub fn append(&mut self, mut other: Self) {
         self.objects.append(&mut other.objects);
         self.required.append(&mut other.required);
+        self.ahead |= other.ahead;
+        self.expected.append(&mut other.expected);
         self.writes.append(&mut other.writes);
         self.appends.append(&mut other.appends);
         self.uses_reserve &= other.uses_reserve;

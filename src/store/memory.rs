@@ -81,11 +81,11 @@ impl Store for MemoryStore {
     fn commit(&self, batch: Batch) -> Result<Version> {
         batch.objects.iter().try_for_each(NewObject::publish)?;
         let mut state = self.state();
-        for write in &batch.writes {
-            let found = state.records.get(&write.key).map(|(version, _)| *version);
-            if !write.expect.holds(found) {
+        for (key, expect) in batch.expectations() {
+            let found = state.records.get(key).map(|(version, _)| *version);
+            if !expect.holds(found) {
                 return Err(StoreError::Conflict {
-                    key: write.key.clone(),
+                    key: key.to_owned(),
                 });
             }
         }

@@ -107,6 +107,13 @@ pub trait Staging: Send + fmt::Debug {
     fn committed(&mut self);
 }
 
+/// Keeps objects that are put ahead of the commit that names them, until it is dropped or its process
+/// ends.
+pub trait Pin: Send + Sync + fmt::Debug {}
+
+/// Of a store that removes nothing.
+impl Pin for () {}
+
 /// An object's row, without its bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ObjectRow {
@@ -174,6 +181,12 @@ pub trait Store: Send + Sync + fmt::Debug {
     /// when a required object is not there, [`StoreError::Full`], [`StoreError::Busy`],
     /// [`StoreError::Stopped`], [`StoreError::ReadOnly`].
     fn commit(&self, batch: Batch) -> Result<Version>;
+
+    /// Keeps what is put from now on with [`Batch::ahead`]: no collection removes it while the pin is
+    /// held.
+    fn pin(&self) -> Result<Box<dyn Pin>> {
+        Ok(Box::new(()))
+    }
 
     /// Begins a body that is too large for a row.
     fn stage(&self) -> Result<Box<dyn Staging>>;

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use quick_cache::sync::Cache;
 
 use super::records::Folder;
-use super::{Batch, Record, Result, Scan, Staging, Store, StoredObject, Version};
+use super::{Batch, Pin, Record, Result, Scan, Staging, Store, StoredObject, Version};
 use crate::base::id::{BlobId, ObjectId};
 use crate::base::limits::{FOLDER_CACHE_BYTES, FOLDER_STATES_KEPT, RECORD_CACHE_BYTES};
 
@@ -347,6 +347,10 @@ impl<S: Store> Store for RecordCache<S> {
             self.observe_own(&writes);
         }
         outcome
+    }
+
+    fn pin(&self) -> Result<Box<dyn Pin>> {
+        self.store.pin()
     }
 
     fn stage(&self) -> Result<Box<dyn Staging>> {

@@ -250,7 +250,7 @@ fn a_damaged_record_is_named_and_all_others_are_read() {
     assert_eq!(
         findings[0],
         format!(
-            "branch 1: its snapshots are not v0001 to the {} it counts",
+            "branch 1: its snapshots are not all up to the {} it counts",
             SAVES + 1
         )
     );

@@ -137,7 +137,7 @@ fn a_folder_of_the_format_before_is_taken_over_by_the_daemon() {
         assert_eq!(contents(&store), before, "{interrupted}");
         drop(store);
         let format = fs::read_to_string(root.path().join("FORMAT")).unwrap();
-        assert_eq!(format, "siteconf 2\n");
+        assert_eq!(format, "siteconf 3\n");
         for open in [
             SqliteStore::open_locked,
             SqliteStore::open_beside,

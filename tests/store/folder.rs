@@ -106,12 +106,12 @@ fn a_folder_of_another_format_is_refused_and_left_alone() {
     ];
     for (format, reason) in [
         (
-            "siteconf 3\n",
-            "the folder has format \"siteconf 3\", this version reads \"siteconf 2\"; use the version that wrote it",
+            "siteconf 4\n",
+            "the folder has format \"siteconf 4\", this version reads \"siteconf 3\"; use the version that wrote it",
         ),
         (
             "siteconf 1.5",
-            "the folder has format \"siteconf 1.5\", this version reads \"siteconf 2\"; use the version that wrote it",
+            "the folder has format \"siteconf 1.5\", this version reads \"siteconf 3\"; use the version that wrote it",
         ),
         ("", "FORMAT does not name a format of siteconf"),
         (
@@ -263,7 +263,7 @@ fn an_interrupted_creation_goes_on_where_it_stopped() {
         drop(store);
         assert_eq!(
             fs::read_to_string(root.path().join("FORMAT")).unwrap(),
-            "siteconf 2\n"
+            "siteconf 3\n"
         );
         assert_eq!(
             names(root.path()),

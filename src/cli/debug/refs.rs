@@ -202,9 +202,11 @@ impl Refs {
             });
             let snapshots = self.snapshots(store, at.number)?;
             let numbers: Vec<_> = snapshots.iter().map(|(number, _)| *number).collect();
-            if !numbers.iter().copied().eq(1..=at.snapshots) && !at.is_moving(store, &numbers)? {
+            let first = numbers.first().copied().unwrap_or(1);
+            let all = numbers.iter().copied().eq(first..=at.snapshots);
+            if !all && !at.is_moving(store, &numbers)? {
                 self.findings.push(format!(
-                    "branch {}: its snapshots are not v0001 to the {} it counts",
+                    "branch {}: its snapshots are not all up to the {} it counts",
                     at.number, at.snapshots
                 ));
             }
@@ -304,8 +306,11 @@ impl Reference {
                 serde_json::from_slice::<BranchRecord>(&record.value).map_or(0, |now| now.snapshots)
             }
         };
-        let last = numbers.last().copied().unwrap_or(0);
-        Ok(numbers.iter().copied().eq(1..=last) && (self.snapshots..=now).contains(&last))
+        let (first, last) = match numbers {
+            [] => (1, 0),
+            [first, ..] => (*first, numbers.last().copied().unwrap_or(0)),
+        };
+        Ok(numbers.iter().copied().eq(first..=last) && (self.snapshots..=now).contains(&last))
     }
 }
 

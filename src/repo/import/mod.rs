@@ -74,7 +74,7 @@ impl Projects {
         options: ImportOptions,
         step: impl FnMut(ImportStep<'_>),
     ) -> Result<ReadFolder> {
-        TreeImport::new(self, folder, options, step).run()
+        TreeImport::new(self, folder, options, step)?.run()
     }
 }
 
@@ -111,8 +111,10 @@ impl ProjectWriter {
             )));
         }
         for _ in 0..COMMIT_ATTEMPTS_MAX {
-            let head = self.branch(branch)?.record.manifest;
-            let prepared = PreparedImport::new(self.projects.nodes(), head, &folder.content)?;
+            let head = self.branch(branch)?.head();
+            let nodes = self.projects.nodes();
+            let prepared =
+                PreparedImport::new(nodes, head.manifest(), head.place(), &folder.content)?;
             match self.submit(branch, Change::Import(prepared)) {
                 // The branch has changed by too much to be applied while other saves wait.
                 Err(error) if error.conflict().is_some() => {}

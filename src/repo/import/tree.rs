@@ -17,6 +17,7 @@ use crate::object::node::{DirectoryEntry, FileEntry, Value};
 use crate::repo::save::rebase::{Content, Keep};
 use crate::repo::upload::NewFile;
 use crate::repo::{Projects, Result};
+use crate::store::Pin;
 
 /// What the import did with an entry of the folder.
 #[derive(Clone, Copy, Debug)]
@@ -47,6 +48,9 @@ pub struct ReadFolder {
     pub(super) bytes: u64,
     pub(super) skipped: u64,
     pub(super) lost: u64,
+    /// Keeps the tree until it is laid over a branch.
+    #[expect(dead_code, reason = "held")]
+    pub(super) pin: Box<dyn Pin>,
 }
 
 /// A folder that is being imported. Blobs and nodes go into the store ahead of the save that names them.
@@ -56,6 +60,7 @@ pub(super) struct TreeImport<'a, S> {
     draft: Draft<'a>,
     options: ImportOptions,
     step: S,
+    pin: Box<dyn Pin>,
     files: u64,
     bytes: u64,
     skipped: u64,
@@ -70,19 +75,20 @@ impl<'a, S: FnMut(ImportStep<'_>)> TreeImport<'a, S> {
         source: &'a ImportFolder,
         options: ImportOptions,
         step: S,
-    ) -> Self {
-        Self {
+    ) -> Result<Self> {
+        Ok(Self {
             projects,
             source,
             draft: Draft::new(projects.nodes()),
             options,
             step,
+            pin: projects.store().pin()?,
             files: 0,
             bytes: 0,
             skipped: 0,
             lost: 0,
             kept: options.mirror.then(Vec::new),
-        }
+        })
     }
 
     /// Imports the whole folder. When this returns, its tree is durable.
@@ -110,6 +116,7 @@ impl<'a, S: FnMut(ImportStep<'_>)> TreeImport<'a, S> {
             bytes: self.bytes,
             skipped: self.skipped,
             lost: self.lost,
+            pin: self.pin,
         })
     }
 

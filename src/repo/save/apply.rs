@@ -1,5 +1,7 @@
 //! What each change does to a branch's head, and the one commit that makes them.
 
+use super::missing::MissingObjects;
+use super::rebase::PreparedImport;
 use super::{BatchAction, Change, Condition, Job, Outcome};
 use crate::base::file_path::FilePath;
 use crate::base::id::ManifestId;
@@ -22,11 +24,16 @@ use crate::store::{Batch, Expect, StoreError};
 pub(in crate::repo) fn run(project: &Project, branch: u64, jobs: &[Job]) -> Vec<Result<Outcome>> {
     let refuse = |error: Error| jobs.iter().map(|_| Err(error.clone())).collect();
     let mut attempts = Attempts::default();
+    let mut missing = MissingObjects::default();
     loop {
-        let error = match attempt(project, branch, jobs) {
+        let error = match attempt(project, branch, jobs, missing.is_damage()) {
             Ok(outcomes) => return outcomes,
             Err(error) => error,
         };
+        if error.lacks_object() && !missing.is_damage() {
+            missing.met();
+            continue;
+        }
         let Some(key) = error.conflict() else {
             return refuse(error);
         };
@@ -40,7 +47,14 @@ pub(in crate::repo) fn run(project: &Project, branch: u64, jobs: &[Job]) -> Vec<
     }
 }
 
-fn attempt(project: &Project, branch: u64, jobs: &[Job]) -> Result<Vec<Result<Outcome>>> {
+/// Makes the changes once. Where an object is missing, none is made, unless that `is_damage`: then those
+/// are made that need it not.
+fn attempt(
+    project: &Project,
+    branch: u64,
+    jobs: &[Job],
+    is_damage: bool,
+) -> Result<Vec<Result<Outcome>>> {
     // The branches of a deleted project stay where they are.
     project.require_project()?;
     let branch = project
@@ -49,6 +63,12 @@ fn attempt(project: &Project, branch: u64, jobs: &[Job]) -> Result<Vec<Result<Ou
     let projects = &project.projects;
     let mut head = Head::of(&branch)?;
     let outcomes: Vec<_> = jobs.iter().map(|job| head.apply(job)).collect();
+    let lacking = outcomes.iter().filter_map(|outcome| outcome.as_ref().err());
+    if let Some(error) = lacking.into_iter().find(|error| error.lacks_object())
+        && !is_damage
+    {
+        return Err(error.clone());
+    }
     if outcomes.iter().any(Result::is_ok) {
         let Head {
             mut draft,
@@ -187,6 +207,7 @@ impl<'a> Head<'a> {
                 (Operation::Batch, None, message.clone())
             }
             Change::Import(import) => {
+                self.require_base(import)?;
                 let rebased =
                     import.rebase_onto(&mut self.draft, self.record.manifest, &self.manifest)?;
                 let rebased = rebased.ok_or_else(|| self.conflict())?;
@@ -288,6 +309,23 @@ impl<'a> Head<'a> {
         audit::add(&mut self.batch, &record);
     }
 
+    /// Has the commit require that the state which an import was laid over is still kept.
+    fn require_base(&mut self, import: &PreparedImport) -> Result<()> {
+        let (base, place) = import.base();
+        if base == self.branch.record.manifest {
+            return Ok(());
+        }
+        let key = key::snapshot(self.branch.number, place.unwrap_or_default());
+        let store = self.branch.project.projects.store();
+        match store.value::<SnapshotRecord>(&key)? {
+            Some(kept) if kept.value.manifest == base => {
+                self.batch.expected.push((key, kept.expect()));
+                Ok(())
+            }
+            _ => Err(self.conflict()),
+        }
+    }
+
     /// The head with a snapshot restored: whole, or only what is at one path.
     fn rolled_back(
         &mut self,
@@ -301,6 +339,7 @@ impl<'a> Head<'a> {
             .store()
             .value::<SnapshotRecord>(&snapshot_key)?;
         let record = record.ok_or(Error::missing(Missing::Snapshot))?;
+        self.batch.expected.push((snapshot_key, record.expect()));
         let id = record.value.manifest;
         let old = project.projects.nodes().manifest(id)?;
         let Some(path) = path else {

@@ -4,6 +4,7 @@
 //! and [`rebase`] brings an import up to date that was prepared outside of the queue.
 
 pub(super) mod apply;
+mod missing;
 pub(super) mod queue;
 pub(super) mod rebase;
 

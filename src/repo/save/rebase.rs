@@ -38,15 +38,23 @@ pub(in crate::repo) struct PreparedImport {
     content: Content,
     /// The state that it was laid over, and its root.
     base: (ManifestId, NodeId),
+    /// The version of the snapshot that holds that state, once the branch has another.
+    place: Option<u64>,
     result: (ManifestId, Manifest),
 }
 
 impl PreparedImport {
-    /// Lays an import over a state and puts what that makes into the store.
+    /// Lays an import over a state and puts what that makes into the store. `place` is the version of the
+    /// snapshot that holds the state, once the branch has another.
     ///
     /// # Errors
     /// [`crate::repo::Error::Invalid`] where a file would take a folder's place or the reverse.
-    pub(in crate::repo) fn new(nodes: &Nodes, base: ManifestId, content: &Content) -> Result<Self> {
+    pub(in crate::repo) fn new(
+        nodes: &Nodes,
+        base: ManifestId,
+        place: Option<u64>,
+        content: &Content,
+    ) -> Result<Self> {
         let mut draft = Draft::new(nodes);
         let root = nodes.manifest(base)?.root;
         let result = match &content.keep {
@@ -57,8 +65,15 @@ impl PreparedImport {
         Ok(Self {
             content: content.clone(),
             base: (base, root),
+            place,
             result,
         })
+    }
+
+    /// The state that it was laid over, of which the result has parts, and the version of the snapshot
+    /// that holds it once the branch has another.
+    pub(in crate::repo) fn base(&self) -> (ManifestId, Option<u64>) {
+        (self.base.0, self.place)
     }
 
     /// The state that the import makes of this head: what has changed in the branch since the state

@@ -19,11 +19,11 @@ impl ProjectWriter {
         let projects = &self.projects;
         let store = projects.store().as_ref();
         let mut draft = Draft::new(projects.nodes());
-        let (manifest, totals) = match from {
-            Some(reference) => {
-                let revision = self.resolve(Some(reference))?;
-                (revision.manifest(), revision.totals())
-            }
+        let state = from
+            .map(|reference| self.resolve(Some(reference)))
+            .transpose()?;
+        let (manifest, totals) = match &state {
+            Some(revision) => (revision.manifest(), revision.totals()),
             None => (Editor::empty().finish(&mut draft)?.0, Totals::default()),
         };
         let objects = draft.take_objects();
@@ -50,6 +50,12 @@ impl ProjectWriter {
             self.hold(batch)?;
             if store.record(&name_key)?.is_some() {
                 return Err(Error::Exists { what: "branch" });
+            }
+            if let Some(revision) = &state {
+                let kept = revision.kept_by()?;
+                batch
+                    .expected
+                    .push(kept.ok_or(Error::missing(Missing::Revision))?);
             }
             let number = store.next_number(key::BRANCH_COUNTER, batch)?;
             batch.objects.clone_from(&objects);

@@ -1,5 +1,7 @@
 //! Large blobs as files: staged in `incoming/`, published into `blobs/`.
 
+use std::collections::HashSet;
+use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Seek, SeekFrom, Write};
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
@@ -90,6 +92,8 @@ pub(super) struct StagedFile {
     writing_back: Option<JoinHandle<io::Result<()>>>,
     /// True while the file may have bytes that are not on the disk. A new file has its name.
     dirty_since_sync: bool,
+    /// The claim, where it is a file of its own.
+    claim: Option<File>,
     stage: Stage,
 }
 
@@ -125,6 +129,7 @@ impl StagedFile {
                     dirty: 0,
                     writing_back: None,
                     dirty_since_sync: true,
+                    claim: None,
                     stage: Stage::Staged,
                 });
             }
@@ -167,16 +172,19 @@ impl StagedFile {
         let random = random.to_string_lossy();
         let claim = self.folder.incoming().join(format!("{id}.{random}"));
         let _sweep = Sweep::hold_off(&self.folder)?;
-        // Without a claim, on a file system that has no second names, the file may be left behind.
-        let claimed = fs::hard_link(&self.path, &claim).is_ok();
+        // A file system that has no second names gets an empty file, locked as well: it keeps the blob
+        // from a collection, and after a crash the next one removes that.
+        if fs::hard_link(&self.path, &claim).is_err() {
+            let file = private_options().create_new(true).open(&claim)?;
+            file.lock()?;
+            self.claim = Some(file);
+        }
         // A file of that name has the same bytes or is damaged: either way ours may take its place.
         if let Err(e) = fs::rename(&self.path, target) {
             drop(fs::remove_file(&claim));
             return Err(e);
         }
-        if claimed {
-            self.path = claim;
-        }
+        self.path = claim;
         Ok(())
     }
 
@@ -280,6 +288,7 @@ impl Staging for StagedFile {
     fn committed(&mut self) {
         self.stage = Stage::Committed;
         self.remove_entry();
+        self.claim = None;
     }
 }
 
@@ -313,7 +322,7 @@ impl Drop for StagedFile {
 /// Held while files of blobs are named, by any number of uploads of any process, or removed, by one
 /// sweep alone.
 #[derive(Debug)]
-struct Sweep(#[expect(dead_code, reason = "open, it holds the lock")] File);
+pub(super) struct Sweep(#[expect(dead_code, reason = "open, it holds the lock")] File);
 
 impl Sweep {
     fn hold_off(folder: &Folder) -> io::Result<Self> {
@@ -322,7 +331,7 @@ impl Sweep {
         Ok(Self(incoming))
     }
 
-    fn begin(folder: &Folder) -> io::Result<Self> {
+    pub(super) fn begin(folder: &Folder) -> io::Result<Self> {
         let incoming = File::open(folder.incoming())?;
         incoming.lock()?;
         Ok(Self(incoming))
@@ -352,6 +361,8 @@ pub(super) fn sweep_incoming(
             let _sweep = Sweep::begin(folder)?;
             match has_row(id) {
                 Ok(true) => {}
+                // Another upload of the same bytes may be about to commit, whichever file has the name.
+                Ok(false) if is_claimed_by_others(folder, id, &entry.file_name())? => {}
                 Ok(false) => remove_if_same(&blob_path(folder, id), &file)?,
                 Err(error) => {
                     tracing::warn!(%error, blob = %id, "an abandoned upload cannot be looked up");
@@ -366,6 +377,26 @@ pub(super) fn sweep_incoming(
         }
     }
     Ok(())
+}
+
+/// True if a blob has another claim than the one of this name.
+fn is_claimed_by_others(folder: &Folder, id: ObjectId, own: &OsStr) -> io::Result<bool> {
+    for entry in fs::read_dir(folder.incoming())? {
+        let name = entry?.file_name();
+        if name != own && claimed(&name.to_string_lossy()) == Some(id) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// The blobs that are claimed: of which no commit is known to name the file.
+pub(super) fn claims(folder: &Folder) -> io::Result<HashSet<ObjectId>> {
+    let mut claims = HashSet::new();
+    for entry in fs::read_dir(folder.incoming())? {
+        claims.extend(claimed(&entry?.file_name().to_string_lossy()));
+    }
+    Ok(claims)
 }
 
 /// The blob that a name in `incoming/` claims, `None` for one that has no name yet.

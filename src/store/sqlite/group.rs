@@ -6,6 +6,7 @@ use rusqlite::{
     Connection, ErrorCode, OptionalExtension, Row, Transaction, TransactionBehavior, params,
 };
 
+use super::collection::state::State;
 use super::external_writes::ExternalWrites;
 use super::object_index::ObjectIndex;
 use super::schema;
@@ -29,12 +30,15 @@ pub(super) fn commit(
     let version = schema::last_version(&tx)?;
     external.observe(version);
     let names_objects = |batch: &&Batch| !(batch.objects.is_empty() && batch.required.is_empty());
+    let mut state = State::default();
     if batches.iter().any(names_objects) {
         index.catch_up(&tx)?;
+        state = State::read(&tx)?;
     }
     let mut group = Group {
         tx: &tx,
         index,
+        state,
         put: HashMap::new(),
         version,
     };
@@ -58,6 +62,7 @@ pub(super) fn commit(
 struct Group<'a> {
     tx: &'a Transaction<'a>,
     index: &'a ObjectIndex,
+    state: State,
     /// The rows that it has put.
     put: HashMap<ObjectId, i64>,
     /// The version of its last write.
@@ -77,34 +82,54 @@ impl Group<'_> {
         let mut find = self
             .tx
             .prepare_cached("SELECT version FROM record WHERE key = ?1")?;
-        for write in &batch.writes {
-            if write.expect == Expect::Anything {
+        for (key, expect) in batch.expectations() {
+            if expect == Expect::Anything {
                 continue;
             }
-            let found = find.query_one([&write.key], |row| row.get(0)).optional()?;
-            if !write.expect.holds(found) {
-                return Ok(Some(StoreError::Conflict {
-                    key: write.key.clone(),
-                }));
+            let found = find.query_one([key], |row| row.get(0)).optional()?;
+            if !expect.holds(found) {
+                let key = key.to_owned();
+                return Ok(Some(StoreError::Conflict { key }));
             }
         }
         for id in &batch.required {
-            if !batch.objects.iter().any(|new| new.id == *id) && self.row_of(*id)?.is_none() {
+            if !batch.objects.iter().any(|new| new.id == *id) && !self.is_there(*id)? {
                 return Ok(Some(StoreError::Missing { id: *id }));
             }
         }
         Ok(None)
     }
 
-    /// Puts an object. One that is there is left as it is where its row is sound, and replaced where it
-    /// is not: else it would be acknowledged, and gone.
-    fn put_object(&mut self, new: &NewObject) -> rusqlite::Result<()> {
+    fn is_there(&self, id: ObjectId) -> rusqlite::Result<bool> {
+        let Some(row) = self.row_of(id)? else {
+            return Ok(false);
+        };
+        self.tx
+            .prepare_cached("SELECT 1 FROM object WHERE seq = ?1 AND id = ?2")?
+            .exists(params![row, id.as_bytes()])
+    }
+
+    /// Keeps an object that the batch reuses from the collection under way.
+    fn touch(&self, row: i64, batch: &Batch) -> rusqlite::Result<()> {
+        if batch.ahead || self.state.may_remove(row) {
+            self.state.touch(self.tx, row)?;
+        }
+        Ok(())
+    }
+
+    /// Puts an object of a batch. One that is there is left as it is where its row is sound, and replaced
+    /// where it is not: else it would be acknowledged, and gone.
+    fn put_object(&mut self, new: &NewObject, batch: &Batch) -> rusqlite::Result<()> {
         let tx = self.tx;
         let bytes = new.inline().map(AsRef::as_ref);
         let sha256 = new.sha256.as_ref().map(|id| id.as_bytes().as_slice());
         let (id, kind) = (new.id.as_bytes(), new.kind.code());
         if let Some(row) = self.row_of(new.id)? {
-            if self.put.contains_key(&new.id) || is_sound(tx, row, new)? {
+            if self.put.contains_key(&new.id) {
+                return Ok(());
+            }
+            self.touch(row, batch)?;
+            if is_sound(tx, row, new)? {
                 return Ok(());
             }
             tracing::error!(id = %new.id, "the row of an object was damaged; it is replaced");
@@ -121,9 +146,11 @@ impl Group<'_> {
             }
         }
         let mut put = tx.prepare_cached(
-            "INSERT INTO object (id, kind, size, sha256, bytes) VALUES (?1, ?2, ?3, ?4, ?5)",
+            "INSERT INTO object (seq, id, kind, size, sha256, bytes)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
         )?;
-        let row = put.insert(params![id, kind, new.size, sha256, bytes])?;
+        let row = self.state.next_row();
+        put.execute(params![row, id, kind, new.size, sha256, bytes])?;
         self.put.insert(new.id, row);
         put_outboard(tx, row, new)
     }
@@ -131,7 +158,12 @@ impl Group<'_> {
     fn apply(&mut self, batch: &Batch) -> rusqlite::Result<Version> {
         let tx = self.tx;
         for new in &batch.objects {
-            self.put_object(new)?;
+            self.put_object(new, batch)?;
+        }
+        for id in &batch.required {
+            if let Some(row) = self.row_of(*id)? {
+                self.touch(row, batch)?;
+            }
         }
         let mut write = tx.prepare_cached(
             "INSERT INTO record (version, key, value, checksum) VALUES (?1, ?2, ?3, ?4)

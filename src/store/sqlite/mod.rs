@@ -2,6 +2,7 @@
 
 mod blob_files;
 mod checkpointer;
+mod collection;
 mod data_folder;
 mod external_writes;
 mod group;
@@ -27,16 +28,20 @@ use rusqlite::{Connection, OptionalExtension, params};
 use rustix::fs::statvfs;
 use serde::de::Error as _;
 
-pub use data_folder::{CollectionLock, Folder, write_durably};
+pub use collection::{Amount, Collection, Marks, Pace, Space};
+pub use data_folder::{CollectionLock, Folder, Lock, write_durably};
 pub use salvage::Readable;
 
 use super::error::damaged;
 use super::{
-    Batch, Body, NewObject, Record, Result, Scan, Staging, Store, StoreError, StoredObject, Version,
+    Batch, Body, NewObject, Pin, Record, Result, Scan, Staging, Store, StoreError, StoredObject,
+    Version,
 };
 use crate::base::digest::record_checksum;
 use crate::base::id::{BlobId, Kind, ObjectId, Sha256};
 use crate::base::may_block;
+use collection::pin::FilePin;
+use collection::state::State;
 use external_writes::ExternalWrites;
 use object_index::ObjectIndex;
 use readers::Readers;
@@ -60,7 +65,7 @@ pub struct SqliteStore {
     /// True once it has written.
     wrote: AtomicBool,
     /// Held by the daemon.
-    lock: Option<data_folder::Lock>,
+    lock: Option<Lock>,
 }
 
 impl Drop for SqliteStore {
@@ -78,8 +83,7 @@ impl SqliteStore {
         let (folder, lock) = Folder::open_or_create(root)?;
         let mut store = Self::with_writer(folder, true)?;
         store.lock = Some(lock);
-        let has_row = |id| store.read(|db| Ok(store.index.find(db, id)?.is_some()));
-        let swept = blob_files::sweep_incoming(&store.folder, has_row);
+        let swept = blob_files::sweep_incoming(&store.folder, |id| store.has_row(id));
         swept.map_err(|e| StoreError::io("sweeping abandoned uploads", e))?;
         Ok(store)
     }
@@ -90,7 +94,7 @@ impl SqliteStore {
         // Without a daemon, which has settled the log, this process does. It holds the daemon's lock for
         // as long as that takes.
         let alone = if folder.has_log() {
-            data_folder::Lock::take(root).ok()
+            Lock::take(root).ok()
         } else {
             None
         };
@@ -131,6 +135,36 @@ impl SqliteStore {
         &self.folder
     }
 
+    /// What `get` finds in the row of an object.
+    fn in_row<T>(
+        &self,
+        db: &Connection,
+        id: ObjectId,
+        mut get: impl FnMut(i64) -> rusqlite::Result<Option<T>>,
+    ) -> Result<Option<T>> {
+        let Some(row) = self.index.find(db, id)? else {
+            return Ok(None);
+        };
+        if let Some(found) = get(row)? {
+            return Ok(Some(found));
+        }
+        // It was collected, and may have come again in another row.
+        self.index.catch_up(db)?;
+        let again = self.index.find_known(db, id)?;
+        Ok(again.filter(|again| *again != row).map_or(Ok(None), get)?)
+    }
+
+    /// True if there is an object with this id.
+    pub fn has_row(&self, id: ObjectId) -> Result<bool> {
+        self.read(|db| {
+            let mut find = db.prepare_cached("SELECT 1 FROM object WHERE seq = ?1 AND id = ?2")?;
+            let found = self.in_row(db, id, |row| {
+                Ok(find.exists(params![row, id.as_bytes()])?.then_some(()))
+            });
+            Ok(found?.is_some())
+        })
+    }
+
     /// Lends a connection that reads.
     fn read<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
         may_block(|| self.readers.lend(work))
@@ -140,18 +174,17 @@ impl SqliteStore {
 impl Store for SqliteStore {
     fn object(&self, id: ObjectId) -> Result<Option<StoredObject>> {
         let row = self.read(|db| {
-            let Some(seq) = self.index.find(db, id)? else {
-                return Ok(None);
-            };
             let mut get = db.prepare_cached(
                 "SELECT kind, size, sha256, bytes FROM object WHERE seq = ?1 AND id = ?2",
             )?;
-            let row = get.query_one(params![seq, id.as_bytes()], |row| {
-                let sha256: Option<Vec<u8>> = row.get(2)?;
-                let bytes: Option<Vec<u8>> = row.get(3)?;
-                Ok((row.get(0)?, row.get(1)?, sha256, bytes))
-            });
-            Ok(row.optional()?)
+            self.in_row(db, id, |seq| {
+                let row = get.query_one(params![seq, id.as_bytes()], |row| {
+                    let sha256: Option<Vec<u8>> = row.get(2)?;
+                    let bytes: Option<Vec<u8>> = row.get(3)?;
+                    Ok((row.get(0)?, row.get(1)?, sha256, bytes))
+                });
+                row.optional()
+            })
         })?;
         let Some((kind, size, sha256, bytes)) = row else {
             return Ok(None);
@@ -164,10 +197,15 @@ impl Store for SqliteStore {
             .map_err(|_| damaged(kind, id, "its row's SHA-256 has another length"))?;
         let body = match bytes {
             Some(bytes) => Body::Inline(bytes.into()),
-            None => Body::Large(Arc::new(
-                blob_files::open_blob(&self.folder, id, size)
-                    .map_err(|e| damaged(kind, id, &format!("its file cannot be opened: {e}")))?,
-            )),
+            None => match blob_files::open_blob(&self.folder, id, size) {
+                Ok(file) => Body::Large(Arc::new(file)),
+                // It was collected meanwhile.
+                Err(_) if !self.has_row(id)? => return Ok(None),
+                Err(e) => {
+                    let reason = format!("its file cannot be opened: {e}");
+                    return Err(damaged(kind, id, &reason));
+                }
+            },
         };
         Ok(Some(StoredObject {
             kind,
@@ -184,11 +222,10 @@ impl Store for SqliteStore {
             if !db.prepare_cached(made)?.exists([])? {
                 return Ok(None);
             }
-            let Some(seq) = self.index.find(db, id.into())? else {
-                return Ok(None);
-            };
             let mut get = db.prepare_cached("SELECT pieces FROM outboard WHERE seq = ?1")?;
-            let pieces: Option<Vec<u8>> = get.query_one([seq], |row| row.get(0)).optional()?;
+            let pieces: Option<Vec<u8>> = self.in_row(db, id.into(), |seq| {
+                get.query_one([seq], |row| row.get(0)).optional()
+            })?;
             Ok(pieces.map(Bytes::from))
         })
     }
@@ -271,6 +308,11 @@ impl Store for SqliteStore {
             }
             outcome
         })
+    }
+
+    fn pin(&self) -> Result<Box<dyn Pin>> {
+        let state = || self.read(|db| Ok(State::read(db)?));
+        Ok(Box::new(FilePin::take(&self.folder, state)?))
     }
 
     fn stage(&self) -> Result<Box<dyn Staging>> {

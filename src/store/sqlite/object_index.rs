@@ -96,11 +96,16 @@ impl ObjectIndex {
     }
 
     /// Reads the ids of rows that were not seen before and are not in the table: of what another process
-    /// puts and merges, nothing is kept. Rows that cannot be read are skipped: their objects are missing
+    /// puts and merges, nothing is kept, nor of what a collection may have removed since, because it
+    /// merges first. Rows that cannot be read are skipped: their objects are missing
     /// then, and the next save of the same bytes puts them again.
     pub(super) fn catch_up(&self, db: &Connection) -> rusqlite::Result<()> {
         let last = last_row(db)?.min(i64::MAX - 1);
-        if self.tail().last.is_some_and(|seen| seen >= last) {
+        let indexed = last_indexed(db)?;
+        let is_current = |tail: &UnindexedTail| {
+            tail.last.is_some_and(|seen| seen >= last) && tail.indexed >= indexed
+        };
+        if is_current(&self.tail()) {
             return Ok(());
         }
         let mut tail = self.tail_mut();
@@ -163,6 +168,11 @@ impl ObjectIndex {
         if !self.is_merge_due() {
             return None;
         }
+        self.merge_of_all()
+    }
+
+    /// The merge of the tail into the table, due or not.
+    pub(super) fn merge_of_all(&self) -> Option<IndexMerge> {
         let tail = self.tail();
         let last = tail.last?;
         let mut rows: Vec<_> = tail.rows.iter().map(|(id, row)| (*id, *row)).collect();
@@ -213,7 +223,9 @@ impl IndexMerge {
         let tx = db.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
         let some = self.rows.len().div_ceil(STEPS_MAX).max(MERGED_AT_ONCE);
         let end = (self.merged + some).min(self.rows.len());
-        self.insert(&tx, end)?;
+        // Up to there another process has merged them, and a collection may have removed them since.
+        let indexed = last_indexed(&tx)?;
+        self.insert(&tx, end, indexed)?;
         let last = end == self.rows.len();
         if last {
             tx.execute("UPDATE indexed SET seq = max(seq, ?1)", [self.last])?;
@@ -226,14 +238,15 @@ impl IndexMerge {
         Ok(last)
     }
 
-    fn insert(&self, tx: &Transaction<'_>, end: usize) -> rusqlite::Result<()> {
+    fn insert(&self, tx: &Transaction<'_>, end: usize, indexed: i64) -> rusqlite::Result<()> {
         let mut insert =
             // An object may have come again because its row was damaged.
             tx.prepare_cached(
                 "INSERT INTO object_index (id, seq) VALUES (?1, ?2)
                  ON CONFLICT (id) DO UPDATE SET seq = excluded.seq WHERE seq <> excluded.seq",
             )?;
-        for (id, row) in &self.rows[self.merged..end] {
+        let new = self.rows[self.merged..end].iter();
+        for (id, row) in new.filter(|(_, row)| *row > indexed) {
             insert.execute(params![id.as_bytes(), row])?;
         }
         Ok(())
@@ -242,10 +255,11 @@ impl IndexMerge {
 
 /// The row up to which objects are in the table.
 fn last_indexed(db: &Connection) -> rusqlite::Result<i64> {
-    db.query_one("SELECT seq FROM indexed", [], |row| row.get(0))
+    db.prepare_cached("SELECT seq FROM indexed")?
+        .query_one([], |row| row.get(0))
 }
 
-fn last_row(db: &Connection) -> rusqlite::Result<i64> {
+pub(super) fn last_row(db: &Connection) -> rusqlite::Result<i64> {
     db.prepare_cached("SELECT coalesce(max(seq), 0) FROM object")?
         .query_one([], |row| row.get(0))
 }

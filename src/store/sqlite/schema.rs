@@ -40,6 +40,17 @@ CREATE TABLE IF NOT EXISTS indexed (
     seq INTEGER NOT NULL
 ) STRICT;
 INSERT INTO indexed (seq) SELECT 0 WHERE NOT EXISTS (SELECT 1 FROM indexed);
+CREATE TABLE IF NOT EXISTS collection (
+    epoch INTEGER NOT NULL,
+    scope INTEGER NOT NULL,
+    last  INTEGER NOT NULL
+) STRICT;
+INSERT INTO collection (epoch, scope, last)
+    SELECT 0, 0, 0 WHERE NOT EXISTS (SELECT 1 FROM collection);
+CREATE TABLE IF NOT EXISTS touched (
+    seq   INTEGER PRIMARY KEY,
+    epoch INTEGER NOT NULL
+) STRICT;
 CREATE TABLE IF NOT EXISTS record (
     version  INTEGER PRIMARY KEY,
     key      TEXT    NOT NULL UNIQUE,
@@ -62,6 +73,10 @@ pub(super) fn open_writer(path: &Path) -> Result<Connection> {
     )?;
     db.busy_timeout(BUSY_WAIT)?;
     db.pragma_update(None, "page_size", 4096)?;
+    if db.query_one("PRAGMA page_count", [], |row| row.get::<_, i64>(0))? == 0 {
+        // In a new database only, where it writes nothing: pages that become free can be given back.
+        let_pages_go(&db)?;
+    }
     let mode: String = db.pragma_update_and_check(None, "journal_mode", "wal", |row| row.get(0))?;
     if mode != "wal" {
         let reason =
@@ -80,6 +95,11 @@ pub(super) fn open_writer(path: &Path) -> Result<Connection> {
     db.pragma_update(None, "mmap_size", 0)?;
     db.set_prepared_statement_cache_capacity(32);
     Ok(db)
+}
+
+/// Says that free pages can be given back: in an empty database, or one that is then written anew.
+pub(super) fn let_pages_go(db: &Connection) -> rusqlite::Result<()> {
+    db.pragma_update(None, "auto_vacuum", "INCREMENTAL")
 }
 
 /// True in a database that is not empty.

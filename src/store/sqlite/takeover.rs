@@ -1,4 +1,5 @@
-//! Taking over a folder of format 1, whose records have no checksums.
+//! Taking over a folder of an earlier format: the records of format 1 have no checksums, and who writes
+//! format 2 knows of no collection, so nobody may write in it when one begins.
 
 use rusqlite::wal::CheckpointMode;
 use rusqlite::{Connection, Row, TransactionBehavior, params};
@@ -13,23 +14,25 @@ const RECORDS: Table = Table {
     rows: "SELECT version, key, value FROM record WHERE version >= ?1 ORDER BY version LIMIT ?2",
 };
 
-/// Gives every record its checksum, and the folder the format of today. What cannot be read gets none,
-/// and is damaged as before. Interrupted, it begins anew: until the end the folder has its old format,
+/// Gives every record its checksum where it has none, and the folder the format of today. What cannot be
+/// read gets none, and is damaged as before. Interrupted, it begins anew: until the end the folder has its old format,
 /// and an older version may write in it.
 pub(super) fn take_over(db: &mut Connection, folder: &Folder) -> Result<()> {
     if folder.is_current()? {
         return Ok(());
     }
-    tracing::info!("the data folder gets format 2: every record a checksum");
-    if !db.column_exists(None::<&str>, "record", "checksum")? {
-        db.execute_batch("ALTER TABLE record ADD COLUMN checksum BLOB")?;
-    }
-    let mut from = 0;
-    // In the order of the versions: what somebody writes meanwhile comes last.
-    while let Some(last) = give_checksums(db, from)? {
-        // So that the log starts again.
-        db.wal_checkpoint_v2(None::<&str>, CheckpointMode::PASSIVE)?;
-        from = last + 1;
+    tracing::info!("the data folder gets format 3");
+    if !folder.has_checksums()? {
+        if !db.column_exists(None::<&str>, "record", "checksum")? {
+            db.execute_batch("ALTER TABLE record ADD COLUMN checksum BLOB")?;
+        }
+        let mut from = 0;
+        // In the order of the versions: what somebody writes meanwhile comes last.
+        while let Some(last) = give_checksums(db, from)? {
+            // So that the log starts again.
+            db.wal_checkpoint_v2(None::<&str>, CheckpointMode::PASSIVE)?;
+            from = last + 1;
+        }
     }
     folder.set_current()
 }

@@ -20,6 +20,7 @@ use crate::base::limits::{
     BATCHES_PER_TRANSACTION_MAX, BATCHES_WAITING_MAX, WAL_FRAMES_HELD, WAL_FRAMES_IDLE_MAX,
     WAL_FRAMES_MAX,
 };
+use crate::base::may_block;
 use crate::store::{Batch, Result, StoreError, Version};
 
 /// What the writer's thread is asked to do.
@@ -117,6 +118,24 @@ impl Writer {
         let (outcome, receiver) = sync_channel(1);
         self.send(Job::Commit(batch, outcome))?;
         receiver.recv().unwrap_or(Err(StoreError::Stopped))
+    }
+
+    /// Runs a transaction of another kind than a batch; on a full disk, in the room that is kept. `what`
+    /// names it in the log.
+    pub(super) fn run<T>(
+        &self,
+        what: &'static str,
+        mut work: impl FnMut(&mut Connection, &ObjectIndex) -> rusqlite::Result<T>,
+    ) -> Result<T> {
+        may_block(|| {
+            let mut state = self.state.lock().map_err(|_| StoreError::Stopped)?;
+            let outcome = state.run(what, &mut work);
+            if state.is_maintenance_due() {
+                // As after a commit.
+                drop(self.send(Job::Maintain));
+            }
+            outcome
+        })
     }
 
     fn send(&self, job: Job) -> Result<()> {
@@ -267,6 +286,31 @@ impl State {
         }
         self.writability.note_room(true);
         self.commit_with_reserve(&batches)
+    }
+
+    fn run<T>(
+        &mut self,
+        what: &'static str,
+        work: &mut impl FnMut(&mut Connection, &ObjectIndex) -> rusqlite::Result<T>,
+    ) -> Result<T> {
+        if self.writability.is_stopped() {
+            return Err(StoreError::Stopped);
+        }
+        let settled =
+            recovery::settle(&mut self.db, &self.folder, &self.reserve, &self.writability);
+        settled.map_err(Refusal::to_error)?;
+        let mut attempt = |state: &mut Self| {
+            let done = work(&mut state.db, &state.index);
+            done.map_err(|failure| state.writability.judge(what, &failure.into()))
+        };
+        match attempt(self) {
+            Err(Refusal::Full) if self.reserve.give_up() => {
+                // So that the next finds room in the log's own blocks.
+                checkpointer::copy(&self.db, &self.writability);
+                attempt(self).map_err(Refusal::to_error)
+            }
+            outcome => outcome.map_err(Refusal::to_error),
+        }
     }
 
     fn commit_group(

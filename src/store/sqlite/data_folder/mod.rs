@@ -15,9 +15,9 @@ pub use collection_lock::CollectionLock;
 use ownership::{refuse_links, require_own, unreadable};
 
 /// What `FORMAT` holds.
-const FORMAT: &str = "siteconf 2\n";
-/// What it holds where records have no checksums yet (see [`super::takeover`]).
-const FORMAT_BEFORE: &str = "siteconf 1\n";
+const FORMAT: &str = "siteconf 3\n";
+/// What it holds in a folder that is to be taken over (see [`super::takeover`]).
+const FORMATS_BEFORE: [&str; 2] = ["siteconf 1\n", "siteconf 2\n"];
 /// Names that a folder may hold before it has a format: an interrupted creation.
 const OWN_NAMES: [&str; 9] = [
     "LOCK",
@@ -57,10 +57,11 @@ impl Folder {
         let format = root.join("FORMAT");
         match fs::read_to_string(&format) {
             Ok(text) if text == FORMAT => Self::with_database(root),
-            Ok(text) if text == FORMAT_BEFORE => refuse(
-                "the folder has format \"siteconf 1\"; \"siteconf serve\" of this version takes it over \
-                 when it starts on it",
-            ),
+            Ok(text) if FORMATS_BEFORE.contains(&text.as_str()) => refuse(&format!(
+                "the folder has format \"{}\"; \"siteconf serve\" of this version takes it over when it \
+                 starts on it",
+                text.trim_end()
+            )),
             Ok(text) if text.starts_with("siteconf ") => refuse(&format!(
                 "the folder has format \"{}\", this version reads \"{}\"; use the version that wrote it",
                 text.trim_end(),
@@ -103,8 +104,17 @@ impl Folder {
 
     /// True in a folder of the format of today, false in one that is to be taken over.
     pub(super) fn is_current(&self) -> Result<bool> {
+        Ok(self.format()? == FORMAT)
+    }
+
+    /// True unless the records of the folder's format have no checksums.
+    pub(super) fn has_checksums(&self) -> Result<bool> {
+        Ok(self.format()? != FORMATS_BEFORE[0])
+    }
+
+    fn format(&self) -> Result<String> {
         let format = fs::read_to_string(self.root.join("FORMAT"));
-        Ok(format.map_err(|e| StoreError::io("reading FORMAT", e))? == FORMAT)
+        format.map_err(|e| StoreError::io("reading FORMAT", e))
     }
 
     /// Gives the folder the format of today.
@@ -115,7 +125,7 @@ impl Folder {
 
     /// Opens a folder, or makes one where there is nothing, and takes its lock. A creation that was
     /// interrupted goes on where it stopped, and empty folders that a copy has lost are made again. A
-    /// folder of the format before is opened, too.
+    /// folder of an earlier format is opened, too.
     ///
     /// # Errors
     /// [`StoreError::Locked`] when another daemon holds it; [`StoreError::Folder`] as
@@ -125,7 +135,9 @@ impl Folder {
         refuse_network(root)?;
         let format = root.join("FORMAT");
         let (folder, exists) = match fs::read_to_string(&format) {
-            Ok(text) if text == FORMAT_BEFORE => (Self::with_database(root)?, true),
+            Ok(text) if FORMATS_BEFORE.contains(&text.as_str()) => {
+                (Self::with_database(root)?, true)
+            }
             Err(e) if e.kind() == io::ErrorKind::NotFound => {
                 refuse_other_content(root)?;
                 let root = root.to_owned();

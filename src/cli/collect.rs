@@ -1,0 +1,156 @@
+//! Room given back: objects that nothing leads to, removed.
+
+use serde::Serialize;
+
+use super::args::Collect;
+use super::opened::Opened;
+use super::output;
+use super::progress::Progress;
+use super::{Outcome, Result, Streams};
+use crate::repo::{Amount, Collected, CollectionStep, Patience, Weights};
+
+/// What a collection did, as JSON.
+#[derive(Debug, Serialize)]
+struct Report {
+    states: usize,
+    removed_objects: u64,
+    removed_bytes: u64,
+    removed_files: u64,
+    removed_records: u64,
+    given_back_bytes: u64,
+    free_bytes: u64,
+    shrinks: bool,
+}
+
+/// What a collection would do, as JSON.
+#[derive(Debug, Serialize)]
+struct Preview {
+    live: Counted,
+    old: Counted,
+    unreachable: Counted,
+}
+
+/// A number of objects, as JSON.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub(super) struct Counted {
+    objects: u64,
+    bytes: u64,
+}
+
+impl From<Amount> for Counted {
+    fn from(Amount { objects, bytes }: Amount) -> Self {
+        Self { objects, bytes }
+    }
+}
+
+/// `gc`.
+pub(super) fn collect(
+    wish: &Collect,
+    opened: &Opened,
+    streams: &mut Streams<'_>,
+) -> Result<Outcome> {
+    if wish.dry_run {
+        return preview(wish.json, opened, streams);
+    }
+    if wish.compact {
+        // The lock comes before the work, so that a service is not found only after it.
+        let alone = opened.store.lock_out_service()?;
+        let report = run(opened, streams)?;
+        let space = opened.store.compact(&alone)?;
+        return show(
+            wish.json,
+            &Report {
+                given_back_bytes: space,
+                free_bytes: 0,
+                shrinks: true,
+                ..report
+            },
+            streams,
+        );
+    }
+    let report = run(opened, streams)?;
+    show(wish.json, &report, streams)
+}
+
+fn run(opened: &Opened, streams: &mut Streams<'_>) -> Result<Report> {
+    let mut progress = Progress::new(streams);
+    let done = opened
+        .repository
+        .collect(&opened.store, Patience::default(), |step| {
+            progress.say(|| said(step));
+        })?;
+    let Collected {
+        states,
+        removed,
+        files,
+        records,
+        space,
+    } = done;
+    Ok(Report {
+        states,
+        removed_objects: removed.objects,
+        removed_bytes: removed.bytes,
+        removed_files: files,
+        removed_records: records,
+        given_back_bytes: space.given_back,
+        free_bytes: space.kept,
+        shrinks: space.shrinks,
+    })
+}
+
+fn show(json: bool, report: &Report, streams: &mut Streams<'_>) -> Result<Outcome> {
+    if json {
+        output::write_json(streams.out, report)?;
+        return Ok(Outcome::Fine);
+    }
+    writeln!(
+        streams.out,
+        "{} objects of {} bytes removed, {} of them files; {} bytes of the database given back",
+        report.removed_objects, report.removed_bytes, report.removed_files, report.given_back_bytes
+    )?;
+    if !report.shrinks {
+        writeln!(
+            streams.out,
+            "The database was made by an earlier version and does not shrink: {} bytes in it are free \
+             and will be used again. \"siteconf gc --compact\" with the service stopped writes it anew, \
+             smaller; it needs room for twice what is left. From then on it shrinks by itself.",
+            report.free_bytes
+        )?;
+    }
+    Ok(Outcome::Fine)
+}
+
+fn preview(json: bool, opened: &Opened, streams: &mut Streams<'_>) -> Result<Outcome> {
+    let mut progress = Progress::new(streams);
+    let Weights {
+        live,
+        old,
+        unreachable,
+    } = opened
+        .repository
+        .weigh(&opened.store, |step| progress.say(|| said(step)))?;
+    drop(progress);
+    let preview = Preview {
+        live: live.into(),
+        old: old.into(),
+        unreachable: unreachable.into(),
+    };
+    if json {
+        output::write_json(streams.out, &preview)?;
+        return Ok(Outcome::Fine);
+    }
+    writeln!(
+        streams.out,
+        "{} objects of {} bytes would be removed; branches need {} of {} bytes, older states {} more of \
+         {} bytes",
+        unreachable.objects, unreachable.bytes, live.objects, live.bytes, old.objects, old.bytes
+    )?;
+    Ok(Outcome::Fine)
+}
+
+fn said(step: CollectionStep) -> String {
+    match step {
+        CollectionStep::Marked(done, all) => format!("{done} of {all} states walked"),
+        CollectionStep::Removed(removed) => format!("{} objects removed", removed.objects),
+    }
+}

@@ -1,0 +1,103 @@
+//! Removing what no state leads to, while others save. Why that is safe: [`crate::store::sqlite`] and
+//! `objects-layout.md`, "Collection".
+
+mod kept_by;
+mod mark;
+mod records;
+mod roots;
+mod weigh;
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::Projects;
+use crate::store::Result;
+use crate::store::sqlite::{Amount, Marks, Pace, Space, SqliteStore};
+use mark::mark;
+use roots::Roots;
+pub use weigh::Weights;
+
+/// What a collection leaves to others.
+#[derive(Clone, Copy, Debug)]
+pub struct Patience {
+    /// How long before anything is removed the states were read that are kept: who reads a state that is
+    /// no longer kept has so long to end.
+    pub readers_wait: Duration,
+    /// How many times as long as a transaction nothing is done after it, while others save.
+    pub pause_times: u32,
+}
+
+impl Default for Patience {
+    /// Two seconds, and a fortieth of the time.
+    fn default() -> Self {
+        Self {
+            readers_wait: Duration::from_secs(2),
+            pause_times: 40,
+        }
+    }
+}
+
+/// What a collection is doing.
+#[derive(Clone, Copy, Debug)]
+pub enum CollectionStep {
+    /// So many of so many states are marked.
+    Marked(usize, usize),
+    /// So much is removed.
+    Removed(Amount),
+}
+
+/// What a collection did.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Collected {
+    /// States that are kept: of heads and snapshots, each once.
+    pub states: usize,
+    /// What was removed.
+    pub removed: Amount,
+    /// Files of large blobs among it.
+    pub files: u64,
+    /// Digests and commit ids of states that are gone.
+    pub records: u64,
+    /// What became of the room.
+    pub space: Space,
+}
+
+impl Projects {
+    /// Removes every object that no head and no snapshot leads to, also of branches that were deleted and
+    /// can come back. Others may save and read meanwhile. `store` is the store of these projects.
+    ///
+    /// # Errors
+    /// [`crate::repo::StoreError::Underway`] while another collection or a backup is under way; those of a
+    /// damaged record or object that states are kept by: then nothing is removed.
+    ///
+    /// # Limits
+    /// Memory of a bit for each object, 32 bytes for each head and snapshot, and 64 MiB.
+    pub fn collect(
+        &self,
+        store: &SqliteStore,
+        patience: Patience,
+        mut step: impl FnMut(CollectionStep),
+    ) -> Result<Collected> {
+        let collection = store.begin_collection(Pace::new(patience.pause_times))?;
+        let read = Instant::now();
+        let roots = Roots::read(store)?;
+        let states = roots.heads.len() + roots.old.len();
+        let mut marks = Marks::default();
+        for (marked, state) in roots.heads.iter().chain(&roots.old).enumerate() {
+            step(CollectionStep::Marked(marked, states));
+            mark(store, self.nodes(), &mut marks, *state)?;
+        }
+        thread::sleep(patience.readers_wait.saturating_sub(read.elapsed()));
+        let removed = collection.sweep(&marks, |removed| step(CollectionStep::Removed(removed)))?;
+        let files = collection.sweep_files()?;
+        let records = records::remove_gone(self.store().as_ref(), store, &collection)?;
+        let space = collection.give_back()?;
+        collection.finish()?;
+        Ok(Collected {
+            states,
+            removed,
+            files,
+            records,
+            space,
+        })
+    }
+}

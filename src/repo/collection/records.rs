@@ -1,0 +1,71 @@
+//! Digests and commit ids of states that are gone.
+
+use std::sync::Arc;
+
+use crate::base::id::{ManifestId, ObjectId};
+use crate::object::key;
+use crate::object::record::CommitRecord;
+use crate::store::sqlite::{Collection, SqliteStore};
+use crate::store::{Batch, Expect, Record, Result, Scan, Store, StoreError};
+
+/// Records read at once.
+const READ_AT_ONCE: usize = 256;
+
+/// Removes them; gives how many. A state that comes again gets both again, when somebody asks for them.
+pub(super) fn remove_gone(
+    over: &dyn Store,
+    store: &SqliteStore,
+    collection: &Collection<'_>,
+) -> Result<u64> {
+    let mut removed = 0;
+    for prefix in [key::DIGESTS, key::COMMITS] {
+        let mut after = None;
+        loop {
+            let scan = Scan {
+                after: after.as_deref(),
+                limit: READ_AT_ONCE,
+                ..Scan::prefix(prefix)
+            };
+            let records = store.scan(scan)?;
+            let Some(last) = records.last() else { break };
+            after = Some(last.key.clone());
+            removed += remove(over, store, collection, &records)?;
+        }
+    }
+    Ok(removed)
+}
+
+fn remove(
+    over: &dyn Store,
+    store: &SqliteStore,
+    collection: &Collection<'_>,
+    records: &[Arc<Record>],
+) -> Result<u64> {
+    let mut batch = Batch::with_reserve();
+    for record in records {
+        if let Some(manifest) = manifest_of(record)
+            && !store.has_row(manifest)?
+        {
+            batch.delete(record.key.clone(), Expect::Version(record.version));
+        }
+    }
+    let count = batch.writes.len() as u64;
+    if count == 0 {
+        return Ok(0);
+    }
+    match collection.commit(over, batch) {
+        Ok(()) => Ok(count),
+        // One of them was written anew; the next collection looks again.
+        Err(StoreError::Conflict { .. }) => Ok(0),
+        Err(error) => Err(error),
+    }
+}
+
+/// The manifest that a record is about, `None` where that cannot be read.
+fn manifest_of(record: &Record) -> Option<ObjectId> {
+    let manifest = match record.key.strip_prefix(key::DIGESTS) {
+        Some(id) => id.parse::<ManifestId>().ok()?,
+        None => record.decode::<CommitRecord>().ok()?.value.manifest,
+    };
+    Some(manifest.into())
+}

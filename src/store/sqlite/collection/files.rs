@@ -1,0 +1,73 @@
+//! Removing files of blobs that no row names.
+//!
+//! Files go after their rows. Whoever puts a blob gives its file the name first, and leaves a claim in
+//! `incoming/` until its commit is done; so while nobody may give names, a file without a row and
+//! without a claim is needed by nobody, and nobody comes to need it.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::PathBuf;
+
+use crate::base::id::ObjectId;
+use crate::store::sqlite::SqliteStore;
+use crate::store::sqlite::blob_files::{self, Sweep, blob_path};
+use crate::store::{Result, StoreError};
+
+/// Files that are moved away while uploads wait for it.
+const FILES_AT_ONCE: usize = 64;
+
+/// Removes them; gives how many.
+pub(super) fn remove_unnamed(store: &SqliteStore) -> Result<u64> {
+    let io = |e| StoreError::io("removing files of blobs", e);
+    let has_row = |id| store.has_row(id);
+    // Claims of uploads that have ended keep nothing.
+    blob_files::sweep_incoming(&store.folder, has_row).map_err(io)?;
+    let mut unnamed = Vec::new();
+    let mut failed = None;
+    store.survey_files(&mut |file| {
+        // A file of another name is none of ours; "debug check" tells of it.
+        let Ok(id) = file else { return };
+        match has_row(id) {
+            Ok(true) => {}
+            Ok(false) => unnamed.push(id),
+            Err(error) => failed = Some(error),
+        }
+    });
+    if let Some(error) = failed {
+        return Err(error);
+    }
+    let mut removed = 0;
+    for some in unnamed.chunks(FILES_AT_ONCE) {
+        for moved in move_away(store, some, has_row)? {
+            // Whoever has it open reads on. After a kill the next start removes it.
+            match fs::remove_file(moved) {
+                // A service that has just started may have been faster.
+                Err(e) if e.kind() != ErrorKind::NotFound => return Err(io(e)),
+                _ => removed += 1,
+            }
+        }
+    }
+    Ok(removed)
+}
+
+/// Moves files away that have neither a row nor a claim, to names that no other file gets.
+fn move_away(
+    store: &SqliteStore,
+    some: &[ObjectId],
+    has_row: impl Fn(ObjectId) -> Result<bool>,
+) -> Result<Vec<PathBuf>> {
+    let io = |e| StoreError::io("removing files of blobs", e);
+    let _nobody_names = Sweep::begin(&store.folder).map_err(io)?;
+    let claimed = blob_files::claims(&store.folder).map_err(io)?;
+    let mut moved = Vec::new();
+    for id in some {
+        if claimed.contains(id) || has_row(*id)? {
+            continue;
+        }
+        let name = hex::encode(rand::random::<[u8; 16]>());
+        let away = store.folder.incoming().join(name);
+        fs::rename(blob_path(&store.folder, *id), &away).map_err(io)?;
+        moved.push(away);
+    }
+    Ok(moved)
+}

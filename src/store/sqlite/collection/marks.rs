@@ -1,0 +1,65 @@
+//! The objects that are kept: a bit for each row.
+
+use crate::base::id::ObjectId;
+use crate::base::limits::MARKS_REMEMBERED;
+use crate::store::sqlite::SqliteStore;
+use crate::store::{Result, StoreError};
+
+/// Objects that were marked, by the numbers of their rows.
+///
+/// # Limits
+/// Memory of a bit for each row of the store, and 8 MiB.
+#[derive(Clone, Debug)]
+pub struct Marks {
+    words: Vec<u64>,
+    /// Objects that were marked lately, each at a place that its id tells: most that trees name were,
+    /// and their rows need not be looked for.
+    lately: Vec<ObjectId>,
+}
+
+impl Default for Marks {
+    fn default() -> Self {
+        Self {
+            words: Vec::new(),
+            lately: vec![ObjectId::from_bytes([0; ObjectId::BYTES]); MARKS_REMEMBERED],
+        }
+    }
+}
+
+impl Marks {
+    /// Marks an object. False if it was marked before.
+    ///
+    /// # Errors
+    /// [`StoreError::Missing`].
+    pub fn mark(&mut self, store: &SqliteStore, id: ObjectId) -> Result<bool> {
+        let place = usize::from_le_bytes(id.as_bytes()[..8].try_into().expect("eight bytes"))
+            % MARKS_REMEMBERED;
+        if self.lately[place] == id {
+            return Ok(false);
+        }
+        let row = store.read(|db| Ok(store.index.find(db, id)?))?;
+        let row = row.ok_or(StoreError::Missing { id })?;
+        let (word, bit) = place_of(row);
+        if word >= self.words.len() {
+            self.words.resize(word + word / 2 + 1, 0);
+        }
+        let is_new = self.words[word] & bit == 0;
+        self.words[word] |= bit;
+        self.lately[place] = id;
+        Ok(is_new)
+    }
+
+    /// True for a row that was marked.
+    pub(super) fn has(&self, row: i64) -> bool {
+        let (word, bit) = place_of(row);
+        self.words.get(word).is_some_and(|word| word & bit != 0)
+    }
+}
+
+fn place_of(row: i64) -> (usize, u64) {
+    let row = row.cast_unsigned();
+    (
+        usize::try_from(row / 64).unwrap_or(usize::MAX),
+        1 << (row % 64),
+    )
+}

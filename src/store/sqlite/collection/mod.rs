@@ -1,0 +1,337 @@
+//! Removing objects that nothing leads to, while others save (`objects-layout.md`, "Collection").
+//!
+//! What a state needs is decided above; here is what makes the removal safe. A collection begins by
+//! raising the epoch: from then on each commit touches what it reuses, in its own transaction, and what
+//! it puts has a later row. Then the caller reads the records that keep states, in one transaction, and
+//! marks what they lead to. What is removed is neither marked nor touched nor later, judged again in the
+//! transaction that removes it.
+
+mod files;
+mod marks;
+mod pace;
+pub(super) mod pin;
+mod space;
+pub(super) mod state;
+
+use rusqlite::{Connection, Row, Transaction, TransactionBehavior, params};
+
+use super::data_folder::{CollectionLock, Lock};
+use super::object_index::ObjectIndex;
+use super::{SqliteStore, sound_record};
+use crate::base::id::ObjectId;
+use crate::store::{Batch, Record, Result, Store, StoreError};
+pub use marks::Marks;
+pub use pace::Pace;
+pub use space::Space;
+use state::State;
+
+/// Rows looked at between two transactions.
+const PAGE_ROWS: i64 = 1000;
+/// Touches that are forgotten in one transaction.
+const TOUCHES_AT_ONCE: i64 = 1000;
+
+/// A number of objects.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Amount {
+    /// How many.
+    pub objects: u64,
+    /// Their bytes.
+    pub bytes: u64,
+}
+
+impl Amount {
+    /// Counts one more.
+    pub fn add(&mut self, bytes: u64) {
+        self.objects += 1;
+        self.bytes = self.bytes.saturating_add(bytes);
+    }
+}
+
+/// The one collection that is under way. Dropped before [`Collection::finish`], it leaves the store whole,
+/// and the next one does what it has not done.
+#[derive(Debug)]
+pub struct Collection<'a> {
+    store: &'a SqliteStore,
+    epoch: i64,
+    /// Rows beyond this one are not removed.
+    scope: i64,
+    /// What was touched in this epoch or later is not removed.
+    spared: i64,
+    pace: Pace,
+    _alone: CollectionLock,
+}
+
+/// A row that is to be removed.
+#[derive(Clone, Copy, Debug)]
+struct Candidate {
+    row: i64,
+    id: ObjectId,
+    bytes: u64,
+}
+
+impl SqliteStore {
+    /// Begins a collection. Everything that is in the store by now, and is kept by no pin, may be removed
+    /// by it.
+    ///
+    /// # Errors
+    /// [`StoreError::Underway`] beside another one, or a backup.
+    pub fn begin_collection(&self, pace: Pace) -> Result<Collection<'_>> {
+        let alone = self.folder.lock_for_collection()?;
+        let state = self.write(|db, _| raise(db))?;
+        let (spared, scope) = self.kept_by_pins(state)?;
+        let collection = Collection {
+            store: self,
+            epoch: state.epoch,
+            scope,
+            spared,
+            pace,
+            _alone: alone,
+        };
+        collection.merge_index()?;
+        Ok(collection)
+    }
+
+    /// Keeps a service from starting; see [`SqliteStore::compact`].
+    ///
+    /// # Errors
+    /// [`StoreError::Locked`] when one runs.
+    pub fn lock_out_service(&self) -> Result<Lock> {
+        Lock::take(self.folder.root())
+    }
+
+    /// Writes the database anew without free pages, while no service runs. Gives by how many bytes it is
+    /// smaller. Interrupted, it changes nothing.
+    pub fn compact(&self, _alone: &Lock) -> Result<u64> {
+        space::compact(self)
+    }
+
+    /// What a collection that began now could remove: rows up to this one.
+    pub fn collectable(&self) -> Result<i64> {
+        let state = self.read(|db| Ok(State::read(db)?))?;
+        Ok(self.kept_by_pins(state)?.1)
+    }
+
+    /// The oldest touches that count beside this state, and the last row that may be removed.
+    fn kept_by_pins(&self, state: State) -> Result<(i64, i64)> {
+        let (epoch, row) = pin::kept(&self.folder)?.unwrap_or((state.epoch, state.last));
+        Ok((epoch.min(state.epoch), row.min(state.last)))
+    }
+
+    /// Calls `visit` with every record under these prefixes, all of one moment.
+    ///
+    /// # Errors
+    /// [`StoreError::DamagedRecord`] at the first that is damaged; those of `visit`.
+    pub fn visit_at_once(
+        &self,
+        prefixes: &[&str],
+        visit: &mut dyn FnMut(&Record) -> Result<()>,
+    ) -> Result<()> {
+        self.read(|db| {
+            let tx = db.unchecked_transaction()?;
+            let mut list = tx.prepare_cached(
+                "SELECT key, version, value, checksum FROM record
+                 WHERE key >= ?1 AND key < CAST(?2 AS TEXT) ORDER BY key",
+            )?;
+            for prefix in prefixes {
+                let beyond = [prefix.as_bytes(), &[0xff]].concat();
+                let mut rows = list.query(params![prefix, beyond])?;
+                while let Some(row) = rows.next()? {
+                    let (key, version, value) = (row.get(0)?, row.get(1)?, row.get(2)?);
+                    visit(&sound_record(key, version, value, row.get_ref(3)?)?)?;
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// Calls `visit` with the bytes of every object up to a row, and with whether each of the marks has
+    /// it.
+    pub fn weigh<const N: usize>(
+        &self,
+        marks: [&Marks; N],
+        last: i64,
+        mut visit: impl FnMut(u64, [bool; N]),
+    ) -> Result<()> {
+        let mut after = 0;
+        while after < last {
+            let page = self.read(|db| {
+                let mut list = db.prepare_cached(
+                    "SELECT seq, size FROM object WHERE seq > ?1 AND seq <= ?2
+                     ORDER BY seq LIMIT ?3",
+                )?;
+                let rows = list.query_map(params![after, last, PAGE_ROWS], |row| {
+                    Ok((row.get(0)?, row.get(1)?))
+                })?;
+                Ok(rows.collect::<rusqlite::Result<Vec<(i64, u64)>>>()?)
+            })?;
+            let Some((seen, _)) = page.last() else {
+                break;
+            };
+            after = *seen;
+            for (row, bytes) in page {
+                visit(bytes, marks.map(|marks| marks.has(row)));
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs a transaction of a collection on the connection that writes.
+    fn write<T>(
+        &self,
+        work: impl FnMut(&mut Connection, &ObjectIndex) -> rusqlite::Result<T>,
+    ) -> Result<T> {
+        let writer = self.writer.as_ref().ok_or(StoreError::ReadOnly)?;
+        writer.run("a collection", work)
+    }
+}
+
+impl Collection<'_> {
+    /// Enters every object in the index before any is removed: of what is entered, no process keeps the
+    /// row in memory.
+    fn merge_index(&self) -> Result<()> {
+        self.store.read(|db| Ok(self.store.index.catch_up(db)?))?;
+        let Some(mut merge) = self.store.index.merge_of_all() else {
+            return Ok(());
+        };
+        while !self.pace.step(self.store, || {
+            self.store.write(|db, index| merge.step(index, db))
+        })? {}
+        Ok(())
+    }
+
+    /// Removes what is not marked. The marks must be of states that were read after the collection began.
+    /// Calls `progress` with what was removed so far.
+    pub fn sweep(&self, marks: &Marks, mut progress: impl FnMut(Amount)) -> Result<Amount> {
+        let mut removed = Amount::default();
+        let mut waiting = Vec::new();
+        let mut after = 0;
+        while let Some(page) = self.page(after)? {
+            after = page.iter().map(|it| it.row).max().unwrap_or(after);
+            waiting.extend(page.into_iter().filter(|it| !marks.has(it.row)));
+            while waiting.len() >= self.pace.size() {
+                let some = waiting.split_off(waiting.len() - self.pace.size());
+                self.remove(&some, &mut removed)?;
+                progress(removed);
+            }
+        }
+        while !waiting.is_empty() {
+            let some = waiting.split_off(waiting.len().saturating_sub(self.pace.size()));
+            self.remove(&some, &mut removed)?;
+        }
+        Ok(removed)
+    }
+
+    /// The rows of the collection behind this one, `None` where there are no more.
+    fn page(&self, after: i64) -> Result<Option<Vec<Candidate>>> {
+        let page = self.store.read(|db| {
+            let mut list = db.prepare_cached(
+                "SELECT seq, id, size FROM object WHERE seq > ?1 AND seq <= ?2
+                 ORDER BY seq LIMIT ?3",
+            )?;
+            let candidate = |row: &Row<'_>| {
+                Ok(Candidate {
+                    row: row.get(0)?,
+                    id: ObjectId::from_bytes(row.get(1)?),
+                    bytes: row.get(2)?,
+                })
+            };
+            let rows = list.query_map(params![after, self.scope, PAGE_ROWS], candidate)?;
+            Ok(rows.collect::<rusqlite::Result<Vec<_>>>()?)
+        })?;
+        Ok((!page.is_empty()).then_some(page))
+    }
+
+    /// Removes those of some rows that were not touched, in one transaction.
+    fn remove(&self, some: &[Candidate], removed: &mut Amount) -> Result<()> {
+        let now = self.pace.step(self.store, || {
+            self.store.write(|db, _| {
+                let tx = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+                let mut removed = Amount::default();
+                // Who began another collection meanwhile, where locks do not hold, has other marks.
+                if State::read(&tx)?.epoch == self.epoch {
+                    for it in some {
+                        if !is_touched(&tx, it.row, self.spared)? && remove_row(&tx, it)? {
+                            removed.add(it.bytes);
+                        }
+                    }
+                }
+                tx.commit()?;
+                Ok(removed)
+            })
+        })?;
+        removed.objects += now.objects;
+        removed.bytes = removed.bytes.saturating_add(now.bytes);
+        Ok(())
+    }
+
+    /// Commits a batch as a part of the collection, at its pace, to a store over this one.
+    ///
+    /// # Errors
+    /// Those of [`Store::commit`].
+    pub fn commit(&self, over: &dyn Store, batch: Batch) -> Result<()> {
+        self.pace.commit(self.store, over, batch)
+    }
+
+    /// Removes the files that no row names. Gives how many.
+    pub fn sweep_files(&self) -> Result<u64> {
+        files::remove_unnamed(self.store)
+    }
+
+    /// Gives free pages back to the file system, as far as the database was made for that.
+    pub fn give_back(&self) -> Result<Space> {
+        space::give_back(self.store, &self.pace)
+    }
+
+    /// Ends the collection: commits no longer touch what they reuse.
+    pub fn finish(self) -> Result<()> {
+        let state = self.store.write(|db, _| {
+            let tx = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            // A pin that is taken from now on is of a later epoch than what is forgotten.
+            tx.execute("UPDATE collection SET epoch = epoch + 1, scope = 0", [])?;
+            let state = State::read(&tx)?;
+            tx.commit()?;
+            Ok(state)
+        })?;
+        let (kept, _) = self.store.kept_by_pins(state)?;
+        let forget = |db: &mut Connection, _: &ObjectIndex| {
+            db.execute(
+                "DELETE FROM touched WHERE seq IN
+                    (SELECT seq FROM touched WHERE epoch < ?1 LIMIT ?2)",
+                params![kept, TOUCHES_AT_ONCE],
+            )
+        };
+        while self.pace.step(self.store, || self.store.write(forget))? > 0 {}
+        Ok(())
+    }
+}
+
+/// Begins a collection of every row that there is.
+fn raise(db: &mut Connection) -> rusqlite::Result<State> {
+    let tx = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let State { last, .. } = State::read(&tx)?;
+    tx.execute(
+        "UPDATE collection SET epoch = epoch + 1, scope = ?1, last = ?1",
+        [last],
+    )?;
+    let state = State::read(&tx)?;
+    tx.commit()?;
+    Ok(state)
+}
+
+fn is_touched(tx: &Transaction<'_>, row: i64, since: i64) -> rusqlite::Result<bool> {
+    tx.prepare_cached("SELECT 1 FROM touched WHERE seq = ?1 AND epoch >= ?2")?
+        .exists([row, since])
+}
+
+/// Removes an object with all that belongs to it. False if it was gone.
+fn remove_row(tx: &Transaction<'_>, it: &Candidate) -> rusqlite::Result<bool> {
+    let mut remove = tx.prepare_cached("DELETE FROM object WHERE seq = ?1 AND id = ?2")?;
+    if remove.execute(params![it.row, it.id.as_bytes()])? == 0 {
+        return Ok(false);
+    }
+    tx.prepare_cached("DELETE FROM object_index WHERE id = ?2 AND seq = ?1")?
+        .execute(params![it.row, it.id.as_bytes()])?;
+    tx.prepare_cached("DELETE FROM outboard WHERE seq = ?1")?
+        .execute([it.row])?;
+    Ok(true)
+}

@@ -1,0 +1,81 @@
+//! How fast a collection works: others come first.
+
+use std::cell::Cell;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::store::sqlite::SqliteStore;
+use crate::store::{Batch, Result, Store, Version};
+
+/// How long a transaction should take: others that save meanwhile wait for it.
+const STEP: Duration = Duration::from_millis(3);
+/// Longest pause.
+const PAUSE_MAX: Duration = Duration::from_millis(400);
+/// Rows or pages of a transaction.
+const SIZE_MIN: usize = 8;
+const SIZE_MAX: usize = 2048;
+
+/// The size of transactions, and the pauses between them.
+#[derive(Debug)]
+pub struct Pace {
+    size: Cell<usize>,
+    /// How many times as long as a transaction nothing is done after it, while others save.
+    pause_times: u32,
+    /// The last write of a record that was seen.
+    seen: Cell<Version>,
+}
+
+impl Pace {
+    /// Pauses so many times as long as it works, while others save.
+    pub fn new(pause_times: u32) -> Self {
+        Self {
+            size: Cell::new(64),
+            pause_times,
+            seen: Cell::new(0),
+        }
+    }
+
+    /// How many rows or pages the next transaction should take.
+    pub(super) fn size(&self) -> usize {
+        self.size.get()
+    }
+
+    /// Makes a step, and pauses after it if others save.
+    pub(super) fn step<T>(
+        &self,
+        store: &SqliteStore,
+        step: impl FnOnce() -> Result<T>,
+    ) -> Result<T> {
+        let began = Instant::now();
+        let done = step()?;
+        let taken = began.elapsed();
+        let size = self.size.get();
+        if taken > 2 * STEP {
+            self.size.set((size / 2).max(SIZE_MIN));
+        } else if taken < STEP {
+            self.size.set((size + size / 4).min(SIZE_MAX));
+        }
+        self.pause(store, taken)?;
+        Ok(done)
+    }
+
+    /// Commits a batch as a step, to a store over this one.
+    pub fn commit(&self, store: &SqliteStore, over: &dyn Store, batch: Batch) -> Result<()> {
+        let began = Instant::now();
+        let before = store.last_version()?;
+        if before == self.seen.get() {
+            self.seen.set(over.commit(batch)?);
+        } else {
+            over.commit(batch)?;
+        }
+        self.pause(store, began.elapsed())
+    }
+
+    fn pause(&self, store: &SqliteStore, taken: Duration) -> Result<()> {
+        let last = store.last_version()?;
+        if self.seen.replace(last) != last {
+            thread::sleep((taken * self.pause_times).min(PAUSE_MAX));
+        }
+        Ok(())
+    }
+}

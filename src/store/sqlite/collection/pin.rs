@@ -1,0 +1,110 @@
+//! Pins: files in `incoming/`, locked while they are held, that keep what was put since.
+
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::path::PathBuf;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::state::State;
+use crate::store::sqlite::data_folder::{Folder, private_options};
+use crate::store::{Pin, Result, StoreError};
+
+/// How the names of pins begin.
+const PREFIX: &str = "pin-";
+/// Longest text of a pin, in bytes.
+const TEXT_BYTES_MAX: u64 = 64;
+/// Names tried for a new file, as for an upload.
+const NAMES_TRIED_MAX: usize = 16;
+/// How long a pin may be held without saying since when.
+const UNTOLD_MAX: Duration = Duration::from_secs(5);
+
+/// A pin that is held. The file says which collections had begun and which rows there were.
+#[derive(Debug)]
+pub(in crate::store::sqlite) struct FilePin {
+    path: PathBuf,
+    /// Open, it holds the lock.
+    file: File,
+}
+
+impl Pin for FilePin {}
+
+impl FilePin {
+    /// Takes a pin. `state` reads the state of collections; it is called when the pin can be seen, so
+    /// that a collection which does not see it had begun by then.
+    pub(in crate::store::sqlite) fn take(
+        folder: &Folder,
+        state: impl FnOnce() -> Result<State>,
+    ) -> Result<Self> {
+        let io = |e| StoreError::io("beginning an import", e);
+        let mut pin = Self::create(folder).map_err(io)?;
+        let State { epoch, last, .. } = state()?;
+        let text = format!("{epoch} {last}\n");
+        pin.file.write_all(text.as_bytes()).map_err(io)?;
+        Ok(pin)
+    }
+
+    fn create(folder: &Folder) -> io::Result<Self> {
+        for _ in 0..NAMES_TRIED_MAX {
+            let name = format!("{PREFIX}{}", hex::encode(rand::random::<[u8; 16]>()));
+            let path = folder.incoming().join(name);
+            let file = private_options().create_new(true).open(&path)?;
+            file.lock()?;
+            // Who looks for pins that are not held may have come between creation and lock.
+            if fs::exists(&path)? {
+                return Ok(Self { path, file });
+            }
+        }
+        Err(io::Error::other("every new file was swept"))
+    }
+}
+
+impl Drop for FilePin {
+    fn drop(&mut self) {
+        // One that cannot be removed is no longer locked, and does not count.
+        let _removed = fs::remove_file(&self.path);
+    }
+}
+
+/// What the pins keep: touches of this epoch and later, and rows beyond this one. Without pins, nothing.
+pub(super) fn kept(folder: &Folder) -> Result<Option<(i64, i64)>> {
+    let began = Instant::now();
+    loop {
+        let pins = held(folder).map_err(|e| StoreError::io("looking for imports", e))?;
+        if let Some(pins) = pins.into_iter().collect::<Option<Vec<_>>>() {
+            let older = |a: (i64, i64), b: (i64, i64)| (a.0.min(b.0), a.1.min(b.1));
+            return Ok(pins.into_iter().reduce(older));
+        }
+        if began.elapsed() > UNTOLD_MAX {
+            return Err(StoreError::Busy);
+        }
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// The pins that are held, `None` for one that does not say yet since when. Others are removed.
+fn held(folder: &Folder) -> io::Result<Vec<Option<(i64, i64)>>> {
+    let mut held = Vec::new();
+    for entry in fs::read_dir(folder.incoming())? {
+        let entry = entry?;
+        if !entry.file_name().to_string_lossy().starts_with(PREFIX) {
+            continue;
+        }
+        let Ok(file) = File::open(entry.path()) else {
+            continue;
+        };
+        if file.try_lock().is_ok() {
+            let _removed = fs::remove_file(entry.path());
+            continue;
+        }
+        let mut text = String::new();
+        (&file).take(TEXT_BYTES_MAX).read_to_string(&mut text)?;
+        held.push(parse(&text));
+    }
+    Ok(held)
+}
+
+fn parse(text: &str) -> Option<(i64, i64)> {
+    let (epoch, last) = text.strip_suffix('\n')?.split_once(' ')?;
+    Some((epoch.parse().ok()?, last.parse().ok()?))
+}

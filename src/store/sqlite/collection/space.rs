@@ -1,0 +1,77 @@
+//! Giving the pages that a collection has freed back to the file system.
+
+use rusqlite::Connection;
+
+use super::pace::Pace;
+use crate::store::Result;
+use crate::store::sqlite::{SqliteStore, schema};
+
+/// What became of the free pages of the database.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Space {
+    /// Bytes that were given back.
+    pub given_back: u64,
+    /// Bytes that are free and stay in the file, to be used again.
+    pub kept: u64,
+    /// False in a database of a format before 3, which keeps them until it was compacted once.
+    pub shrinks: bool,
+}
+
+/// The size and the free part of a database, in pages.
+struct Pages {
+    free: u64,
+    bytes: u64,
+    shrinks: bool,
+}
+
+impl Pages {
+    fn read(db: &Connection) -> rusqlite::Result<Self> {
+        let number = |pragma: &str| db.query_one(pragma, [], |row| row.get::<_, u64>(0));
+        Ok(Self {
+            free: number("PRAGMA freelist_count")?,
+            bytes: number("PRAGMA page_size")?,
+            shrinks: number("PRAGMA auto_vacuum")? == 2,
+        })
+    }
+}
+
+/// Writes the database anew without free pages, so that it gives later ones back by itself. Gives by how
+/// many bytes it is smaller. Others wait for as long as it takes, and its log grows to the size of what
+/// is left.
+pub(super) fn compact(store: &SqliteStore) -> Result<u64> {
+    let size = || -> Result<u64> {
+        let pages = |db: &Connection| {
+            let number = |pragma: &str| db.query_one(pragma, [], |row| row.get::<_, u64>(0));
+            Ok(number("PRAGMA page_count")? * number("PRAGMA page_size")?)
+        };
+        store.read(pages)
+    };
+    let before = size()?;
+    store.write(|db, _| {
+        schema::let_pages_go(db)?;
+        db.execute_batch("VACUUM")
+    })?;
+    Ok(before.saturating_sub(size()?))
+}
+
+/// Gives them back in small transactions.
+pub(super) fn give_back(store: &SqliteStore, pace: &Pace) -> Result<Space> {
+    let read = || store.read(|db| Ok(Pages::read(db)?));
+    let mut pages = read()?;
+    let mut space = Space {
+        shrinks: pages.shrinks,
+        ..Space::default()
+    };
+    while pages.shrinks && pages.free > 0 {
+        let some = format!("PRAGMA incremental_vacuum({})", pace.size());
+        pace.step(store, || store.write(|db, _| db.execute_batch(&some)))?;
+        let before = std::mem::replace(&mut pages, read()?);
+        space.given_back += before.free.saturating_sub(pages.free) * pages.bytes;
+        // Others take free pages, too, or free some.
+        if pages.free >= before.free {
+            break;
+        }
+    }
+    space.kept = pages.free * pages.bytes;
+    Ok(space)
+}

@@ -1,0 +1,184 @@
+//! Rounds of saves that need what is just being removed.
+
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
+
+use siteconf::base::snapshot_version::SnapshotVersion;
+use siteconf::repo::{Error, ImportFolder, ImportOptions, ProjectWriter};
+use siteconf::store::{Batch, Expect, Scan};
+
+use crate::scene::{Process, assert_nothing_left, assert_sound, branch};
+
+/// Rounds, from the environment.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a setting of the test, not of the service"
+)]
+fn rounds(usual: u64) -> u64 {
+    let given = std::env::var("COLLECTION_ROUNDS").ok();
+    given.map_or(usual, |text| text.parse().unwrap())
+}
+
+/// Numbers that look random and are the same in every run of a thread.
+struct Numbers(u64);
+
+impl Numbers {
+    fn below(&mut self, most: u64) -> u64 {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % most
+    }
+}
+
+/// Few contents, so that most saves bring back one that was removed; one of seven is large.
+fn content(number: u64) -> Vec<u8> {
+    let text = format!("content {number}\n");
+    text.repeat(if number.is_multiple_of(7) { 6_000 } else { 1 })
+        .into_bytes()
+}
+
+/// Removes all snapshots but the newest, record by record, as pruning does.
+fn prune(process: &Process, project: &ProjectWriter) {
+    for branch in project.branches().unwrap() {
+        let mut snapshots = branch.history(None, None).unwrap();
+        snapshots.retain(|it| it.version.number() + 1 < branch.snapshot_count());
+        let number = branch.head().branch_number();
+        let mut batch = Batch::default();
+        for snapshot in snapshots {
+            let version = snapshot.version.number();
+            batch.delete(
+                format!("snapshot/{number:08x}/{version:08x}"),
+                Expect::Anything,
+            );
+        }
+        process.projects.store().commit(batch).unwrap();
+    }
+    let mut batch = Batch::default();
+    for record in process
+        .projects
+        .store()
+        .scan(Scan::prefix("deleted-branch/"))
+        .unwrap()
+    {
+        batch.delete(record.key.clone(), Expect::Anything);
+    }
+    process.projects.store().commit(batch).unwrap();
+}
+
+fn save_at_random(process: &Process, project: &ProjectWriter, numbers: &mut Numbers) {
+    let at = format!("{}/{}.xml", numbers.below(4), numbers.below(4));
+    let name = ["main", "next"][usize::try_from(numbers.below(2)).unwrap()];
+    let saved = match numbers.below(12) {
+        0 => {
+            let to = project.branch(&branch(name)).unwrap().snapshot_count();
+            let back = numbers.below(3);
+            let to = SnapshotVersion::new(to.saturating_sub(back).max(1));
+            let part = (numbers.below(2) == 0).then(|| crate::scene::path(&at));
+            project.rollback(&branch(name), to, part.as_ref()).map(drop)
+        }
+        1 => {
+            let name = format!("short-{}", numbers.below(1000));
+            let from = ["main", "next", "main@v0002"][usize::try_from(numbers.below(3)).unwrap()];
+            match project.create_branch(&branch(&name), Some(from)) {
+                Ok(_) => project.delete_branch(&branch(&name)),
+                Err(Error::Exists { .. }) => Ok(()),
+                Err(error) => Err(error),
+            }
+        }
+        2 => project
+            .delete(
+                &branch(name),
+                &crate::scene::path(&at),
+                siteconf::repo::Condition::None,
+            )
+            .map(drop),
+        _ => process
+            .save(project, name, &at, &content(numbers.below(20)))
+            .map(drop),
+    };
+    match saved {
+        // A snapshot that was pruned, or a file that is not there: never anything of the store.
+        Ok(()) | Err(Error::NotFound { .. }) => {}
+        Err(error) => panic!("a change failed: {error}"),
+    }
+}
+
+#[test]
+fn saves_of_what_is_being_removed_lose_nothing() {
+    let root = tempfile::tempdir().unwrap();
+    let daemon = Process::daemon(root.path());
+    let project = daemon.create();
+    project.create_branch(&branch("next"), None).unwrap();
+    let beside = Process::beside(root.path());
+    let collecting = Process::beside(root.path());
+    let (ended, collections) = (AtomicBool::new(false), AtomicU64::new(0));
+    let removed = AtomicU64::new(0);
+    thread::scope(|scope| {
+        for writer in 0..4_u64 {
+            let process = if writer < 3 { &daemon } else { &beside };
+            let ended = &ended;
+            scope.spawn(move || {
+                let (project, mut numbers) = (process.project(), Numbers(writer));
+                while !ended.load(Ordering::Relaxed) {
+                    save_at_random(process, &project, &mut numbers);
+                }
+            });
+        }
+        scope.spawn(|| import_all_the_time(&beside, &ended));
+        let theirs = collecting.project();
+        for _ in 0..rounds(4) {
+            prune(&collecting, &theirs);
+            let done = collecting.collect();
+            removed.fetch_add(done.removed.objects, Ordering::Relaxed);
+            collections.fetch_add(1, Ordering::Relaxed);
+            assert_heads_are_whole(root.path());
+        }
+        ended.store(true, Ordering::Relaxed);
+    });
+    assert!(removed.load(Ordering::Relaxed) > 100, "{removed:?} removed");
+    assert_sound(root.path());
+    prune(&collecting, &collecting.project());
+    assert_nothing_left(&collecting, root.path());
+}
+
+/// Reads every file of every state with the caches of a new process.
+fn assert_heads_are_whole(root: &std::path::Path) {
+    let fresh = Process::beside(root);
+    let project = fresh.project();
+    for branch in project.branches().unwrap() {
+        let head = branch.head();
+        let entries = head.list(None, true).unwrap();
+        let mut blobs = BTreeSet::new();
+        for entry in entries {
+            if let Ok(file) = head.file(&crate::scene::path(&entry.path))
+                && blobs.insert(file.blob())
+            {
+                file.content().unwrap();
+            }
+        }
+    }
+}
+
+/// Imports folders of the same contents, with a pause before each is laid over the branch.
+fn import_all_the_time(process: &Process, ended: &AtomicBool) {
+    let project = process.project();
+    let mut numbers = Numbers(99);
+    while !ended.load(Ordering::Relaxed) {
+        let folder = tempfile::tempdir().unwrap();
+        for file in 0..20 {
+            let name = format!("{file}.xml");
+            std::fs::write(folder.path().join(name), content(numbers.below(20))).unwrap();
+        }
+        let folder = ImportFolder::open(folder.path(), None).unwrap();
+        let read = process
+            .projects
+            .read_folder(&folder, ImportOptions::default(), |_| {});
+        let read = read.unwrap();
+        // So that a collection begins, and ends, in between: nothing waits for this.
+        thread::sleep(std::time::Duration::from_millis(numbers.below(3000)));
+        project.lay(&branch("main"), &read).unwrap();
+    }
+}

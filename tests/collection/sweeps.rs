@@ -1,0 +1,261 @@
+//! What one collection removes, and what it leaves.
+
+use std::thread;
+
+use siteconf::repo::Error;
+use siteconf::store::sqlite::Pace;
+use siteconf::store::{Scan, StoreError};
+
+use crate::scene::{Process, assert_nothing_left, assert_sound, branch, files, number, path};
+
+#[test]
+fn what_nothing_leads_to_is_removed_with_all_that_belongs_to_it() {
+    let root = tempfile::tempdir().unwrap();
+    let daemon = Process::daemon(root.path());
+    let project = daemon.create();
+    let large = |letter: &str| letter.repeat(300_000).into_bytes();
+    daemon
+        .save(&project, "main", "a/kept.xml", b"kept")
+        .unwrap();
+    daemon.save(&project, "main", "large", &large("k")).unwrap();
+    project
+        .create_branch(&branch("other"), Some("main"))
+        .unwrap();
+    daemon
+        .save(&project, "other", "a/gone.xml", b"gone")
+        .unwrap();
+    daemon
+        .save(&project, "other", "large", &large("g"))
+        .unwrap();
+    let gone = project
+        .branch(&branch("other"))
+        .unwrap()
+        .head()
+        .digest()
+        .unwrap();
+    let kept = project
+        .branch(&branch("main"))
+        .unwrap()
+        .head()
+        .digest()
+        .unwrap();
+    // Waits until both ids are in the index.
+    for id in [gone.commit_id(), kept.commit_id()] {
+        project.resolve(Some(id)).unwrap();
+    }
+
+    let nothing = daemon.collect();
+    assert_eq!(
+        (nothing.removed.objects, nothing.files, nothing.records),
+        (0, 0, 0)
+    );
+    assert_eq!(files(root.path()), 2);
+
+    project.delete_branch(&branch("other")).unwrap();
+    forget_deleted(&daemon);
+    let weights = daemon.projects.weigh(daemon.store(), |_| {}).unwrap();
+    let done = daemon.collect();
+    assert_eq!(done.removed, weights.unreachable);
+    // Two blobs, and the nodes and the manifest of either save: the root, and first the folder, too.
+    assert_eq!((done.removed.objects, done.files, done.records), (7, 1, 2));
+    assert_eq!(files(root.path()), 1);
+    assert_nothing_left(&daemon, root.path());
+
+    // What was removed comes again with the next save of it.
+    daemon
+        .save(&project, "main", "a/gone.xml", b"gone")
+        .unwrap();
+    daemon.save(&project, "main", "large", &large("g")).unwrap();
+    assert_sound(root.path());
+    assert_nothing_left(&daemon, root.path());
+}
+
+/// Removes the records of deleted branches, as when their time is over.
+fn forget_deleted(process: &Process) {
+    let mut batch = siteconf::store::Batch::default();
+    for prefix in ["deleted-branch/", "snapshot/00000002/"] {
+        for record in process.projects.store().scan(Scan::prefix(prefix)).unwrap() {
+            batch.delete(record.key.clone(), siteconf::store::Expect::Anything);
+        }
+    }
+    process.projects.store().commit(batch).unwrap();
+}
+
+#[test]
+fn room_is_given_back_and_row_numbers_are_not_given_again() {
+    let root = tempfile::tempdir().unwrap();
+    let daemon = Process::daemon(root.path());
+    let project = daemon.create();
+    project.create_branch(&branch("other"), None).unwrap();
+    for number in 0..200_u32 {
+        let content = blake3::hash(&number.to_le_bytes()).to_hex().repeat(100);
+        daemon
+            .save(&project, "other", "a.xml", content.as_bytes())
+            .unwrap();
+    }
+    let last = number(root.path(), "SELECT max(seq) FROM object");
+    project.delete_branch(&branch("other")).unwrap();
+    forget_deleted(&daemon);
+    let done = daemon.collect();
+    assert!(
+        done.space.shrinks && done.space.given_back > 200 * 4096,
+        "{done:?}"
+    );
+    assert_eq!(done.space.kept, 0);
+    assert_eq!(number(root.path(), "PRAGMA freelist_count"), 0);
+    assert_eq!(number(root.path(), "SELECT last FROM collection"), last);
+    daemon.save(&project, "main", "b.xml", b"b").unwrap();
+    let first = "SELECT min(seq) FROM object WHERE seq > (SELECT last FROM collection)";
+    assert_eq!(number(root.path(), first), last + 1);
+    assert_nothing_left(&daemon, root.path());
+}
+
+#[test]
+fn a_process_that_knows_what_was_removed_puts_it_again() {
+    let root = tempfile::tempdir().unwrap();
+    let daemon = Process::daemon(root.path());
+    let project = daemon.create();
+    let beside = Process::beside(root.path());
+    let theirs = beside.project();
+    project.create_branch(&branch("other"), None).unwrap();
+    for text in ["one", "two"] {
+        daemon
+            .save(&project, "other", "a.xml", text.as_bytes())
+            .unwrap();
+        // Both have the rows in memory.
+        beside
+            .save(&theirs, "other", "b.xml", text.as_bytes())
+            .unwrap();
+    }
+    project.delete_branch(&branch("other")).unwrap();
+    forget_deleted(&daemon);
+    assert!(beside.collect().removed.objects > 0);
+    // The one puts it in a new row, the other finds that.
+    beside.save(&theirs, "main", "a.xml", b"one").unwrap();
+    daemon.save(&project, "main", "b.xml", b"one").unwrap();
+    daemon.save(&project, "main", "c.xml", b"two").unwrap();
+    beside.save(&theirs, "main", "d.xml", b"two").unwrap();
+    for process in [&daemon, &beside] {
+        let head = || process.project().branch(&branch("main")).unwrap().head();
+        // What another process has written is seen a little later.
+        let newest = beside.project().branch(&branch("main")).unwrap().head();
+        while head().manifest() != newest.manifest() {
+            thread::yield_now();
+        }
+        let head = head();
+        for (at, text) in [
+            ("a.xml", "one"),
+            ("b.xml", "one"),
+            ("c.xml", "two"),
+            ("d.xml", "two"),
+        ] {
+            let content = head.file(&path(at)).unwrap().content().unwrap();
+            let siteconf::repo::Body::Inline(bytes) = content.body else {
+                panic!("it is small");
+            };
+            assert_eq!(bytes, text.as_bytes(), "{at}");
+        }
+    }
+    assert_nothing_left(&daemon, root.path());
+}
+
+#[test]
+fn an_import_under_way_keeps_what_it_put() {
+    let root = tempfile::tempdir().unwrap();
+    let daemon = Process::daemon(root.path());
+    let project = daemon.create();
+    let folder = tempfile::tempdir().unwrap();
+    for (name, text) in [("new.xml", "new"), ("again.xml", "again")] {
+        std::fs::write(folder.path().join(name), text).unwrap();
+    }
+    // One of the two blobs is there already, and nothing leads to it.
+    project.create_branch(&branch("other"), None).unwrap();
+    daemon
+        .save(&project, "other", "again.xml", b"again")
+        .unwrap();
+    project.delete_branch(&branch("other")).unwrap();
+    forget_deleted(&daemon);
+    let folder = siteconf::repo::ImportFolder::open(folder.path(), None).unwrap();
+    let options = siteconf::repo::ImportOptions::default();
+    let importing = Process::beside(root.path());
+    let read = importing
+        .projects
+        .read_folder(&folder, options, |_| {})
+        .unwrap();
+    daemon.collect();
+    daemon.collect();
+    importing.project().lay(&branch("main"), &read).unwrap();
+    assert_sound(root.path());
+    drop(read);
+    assert_nothing_left(&daemon, root.path());
+    assert_eq!(number(root.path(), "SELECT count(*) FROM touched"), 0);
+
+    // One that was given up leaves what the next collection removes.
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("given-up.xml"), "given up").unwrap();
+    let folder = siteconf::repo::ImportFolder::open(folder.path(), None).unwrap();
+    drop(
+        importing
+            .projects
+            .read_folder(&folder, options, |_| {})
+            .unwrap(),
+    );
+    assert_eq!(daemon.collect().removed.objects, 2);
+}
+
+#[test]
+fn one_runs_at_a_time_and_one_that_was_interrupted_is_taken_up() {
+    let root = tempfile::tempdir().unwrap();
+    let daemon = Process::daemon(root.path());
+    let project = daemon.create();
+    let beside = Process::beside(root.path());
+    let first = daemon.store().begin_collection(Pace::new(1)).unwrap();
+    let refused = beside.try_collect().unwrap_err();
+    assert!(
+        matches!(refused, StoreError::Underway { what: "collection" }),
+        "{refused}"
+    );
+    drop(first);
+    assert_ne!(number(root.path(), "SELECT scope FROM collection"), 0);
+    // Saves go on, and touch what they reuse.
+    daemon.save(&project, "main", "a.xml", b"a").unwrap();
+    daemon.save(&project, "main", "b.xml", b"a").unwrap();
+    let copy = daemon.store().data_folder().lock_for_backup().unwrap();
+    assert!(beside.try_collect().is_err());
+    drop(copy);
+    assert_nothing_left(&beside, root.path());
+    assert_eq!(number(root.path(), "SELECT scope FROM collection"), 0);
+}
+
+#[test]
+fn a_state_that_is_no_longer_kept_does_not_come_back() {
+    let root = tempfile::tempdir().unwrap();
+    let daemon = Process::daemon(root.path());
+    let project = daemon.create();
+    for text in ["one", "two", "three"] {
+        daemon
+            .save(&project, "main", "a.xml", text.as_bytes())
+            .unwrap();
+    }
+    // Known to the daemon's memory, and pruned by another process.
+    let second = siteconf::base::snapshot_version::SnapshotVersion::new(2);
+    let known = project.preview_rollback(&branch("main"), second, None);
+    assert_eq!(known.unwrap().len(), 1);
+    let beside = Process::beside(root.path());
+    let mut batch = siteconf::store::Batch::default();
+    for version in [1, 2] {
+        let key = format!("snapshot/00000001/{version:08x}");
+        batch.delete(key, siteconf::store::Expect::Anything);
+    }
+    beside.projects.store().commit(batch).unwrap();
+    let refused = project.rollback(&branch("main"), second, None).unwrap_err();
+    assert!(matches!(refused, Error::NotFound { .. }), "{refused}");
+    beside.collect();
+    let refused = project.rollback(&branch("main"), second, None).unwrap_err();
+    assert!(matches!(refused, Error::NotFound { .. }), "{refused}");
+    let refused = project
+        .create_branch(&branch("next"), Some("main@v0002"))
+        .unwrap_err();
+    assert!(matches!(refused, Error::NotFound { .. }), "{refused}");
+    assert_nothing_left(&daemon, root.path());
+}
