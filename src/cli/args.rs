@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 
 use super::example::Example;
-use super::settings::{EVERYWHERE, Flags, IMPORT, SERVE};
+use super::settings::{EVERYWHERE, Flags, IMPORT, LIST, SERVE};
 use crate::access::Role;
 
 /// Keeps configuration files for ERP clients: branches, snapshots, rollback.
@@ -28,9 +28,12 @@ pub(super) enum Command {
     /// Read tokens: create, list, revoke
     #[command(subcommand)]
     Token(TokenCommand),
-    /// Projects: list
+    /// Projects: list, delete, restore
     #[command(subcommand)]
     Project(ProjectCommand),
+    /// Branches: delete, restore
+    #[command(subcommand)]
+    Branch(BranchCommand),
     /// Lays a folder over a branch, as one save; makes the branch when absent
     Import(Import),
     /// Writes a revision into a new or empty folder
@@ -175,11 +178,54 @@ pub(super) struct TokenCreate {
 #[derive(Debug, Subcommand)]
 pub(super) enum ProjectCommand {
     /// Lists all projects
-    List {
-        /// As JSON
-        #[arg(long)]
-        json: bool,
+    List(ProjectList),
+    /// Deletes a project with its branches; for a time it can be restored
+    Delete {
+        /// The project, as in acme/shop.erp
+        repo_id: String,
     },
+    /// Restores a deleted project with its history
+    Restore(RestoreWish),
+}
+
+#[derive(Debug, Args)]
+pub(super) struct ProjectList {
+    /// Instead those projects and branches that are deleted and can be restored
+    #[arg(long)]
+    pub(super) deleted: bool,
+    /// As JSON
+    #[arg(long)]
+    pub(super) json: bool,
+    #[command(flatten)]
+    pub(super) settings: Flags<LIST>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum BranchCommand {
+    /// Deletes a branch with its snapshots; for a time it can be restored
+    Delete {
+        /// The project, as in acme/shop.erp
+        repo_id: String,
+        /// The branch
+        branch: String,
+    },
+    /// Restores a deleted branch with its history
+    Restore {
+        /// The project, as in acme/shop.erp
+        repo_id: String,
+        #[command(flatten)]
+        wish: RestoreWish,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(super) struct RestoreWish {
+    /// Its name, or its id, as `project list --deleted` shows it
+    #[arg(value_name = "NAME|ID")]
+    pub(super) what: String,
+    /// Restore it under this name
+    #[arg(long = "as", value_name = "NAME")]
+    pub(super) name: Option<String>,
 }
 
 #[derive(Debug, Args)]

@@ -7,6 +7,7 @@
 mod args;
 mod collect;
 mod debug;
+mod deleted;
 mod error;
 mod example;
 mod first_start;
@@ -120,6 +121,9 @@ fn dispatch(cli: Cli, streams: &mut Streams<'_>) -> Result<Outcome> {
     let settings = match &cli.command {
         Command::Serve(flags) => Settings::gather(cli.settings, flags.settings.clone()),
         Command::Import(wish) => Settings::gather(cli.settings, wish.settings.clone()),
+        Command::Project(ProjectCommand::List(wish)) => {
+            Settings::gather(cli.settings, wish.settings.clone())
+        }
         _ => Settings::gather(cli.settings, Flags::<EVERYWHERE>::default()),
     }?;
     if !matches!(cli.command, Command::Serve(_)) {
@@ -134,8 +138,22 @@ fn dispatch(cli: Cli, streams: &mut Streams<'_>) -> Result<Outcome> {
         Command::Token(command) => {
             token::run(command, &Opened::beside(&settings)?, streams).map(fine)
         }
-        Command::Project(ProjectCommand::List { json }) => {
-            transfer::list_projects(&Opened::beside(&settings)?, json, streams).map(fine)
+        Command::Project(command) => {
+            let opened = Opened::beside(&settings)?;
+            match command {
+                ProjectCommand::List(wish) if wish.deleted => {
+                    deleted::list(&opened, settings.keep_deleted_days, wish.json, streams)
+                }
+                ProjectCommand::List(wish) => transfer::list_projects(&opened, wish.json, streams),
+                ProjectCommand::Delete { repo_id } => {
+                    deleted::delete_project(&repo_id, &opened, streams)
+                }
+                ProjectCommand::Restore(wish) => deleted::restore_project(&wish, &opened, streams),
+            }
+            .map(fine)
+        }
+        Command::Branch(command) => {
+            deleted::branch(&command, &Opened::beside(&settings)?, streams).map(fine)
         }
         Command::Import(wish) => {
             let opened = Opened::beside(&settings)?;

@@ -14,6 +14,7 @@ mod conditions;
 mod cross_site;
 mod crowds;
 mod damaged_records;
+mod deleted;
 mod diff;
 mod digest;
 mod file_names;

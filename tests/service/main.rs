@@ -30,4 +30,6 @@ mod settings;
 #[cfg(test)]
 mod stopping;
 #[cfg(test)]
+mod undelete;
+#[cfg(test)]
 mod writers;

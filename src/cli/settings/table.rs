@@ -7,6 +7,8 @@ pub(in crate::cli) const EVERYWHERE: u8 = 1;
 pub(in crate::cli) const SERVE: u8 = 2;
 /// A flag of `import`.
 pub(in crate::cli) const IMPORT: u8 = 4;
+/// A flag of `project list`.
+pub(in crate::cli) const LIST: u8 = 8;
 
 /// A setting. Its last name, after the table's, makes its flag and its variable, too:
 /// `limits.body_s_max`, `--body-s-max`, `SITECONF_BODY_S_MAX`.
@@ -107,7 +109,7 @@ pub(in crate::cli) const SETTINGS: &[Setting] = &[
         "Largest sum of the files of an archive, in bytes"),
     Setting::of(SERVE | IMPORT, "file_bytes_max", "BYTES", "5368709120",
         "Largest file that is taken, in bytes"),
-    Setting::of_serve("keep_deleted_days", "DAYS", "30",
+    Setting::of(SERVE | LIST, "keep_deleted_days", "DAYS", "30",
         "Days for which a deleted project or branch can be restored; then it is forgotten"),
     Setting::of_serve("session_absolute_s", "SECONDS", "43200",
         "Longest life of a session, in seconds"),

@@ -88,10 +88,19 @@ pub(super) fn create(
     let from = params::reference(from.as_deref())?;
     let project = writer(context, caller, project, Right::Write)?;
     let branch = project.create_branch(&name, from)?;
+    shown(context, StatusCode::CREATED, &branch)
+}
+
+pub(super) fn shown(
+    context: &RequestContext,
+    status: StatusCode,
+    branch: &Branch,
+) -> Result<Reply, Error> {
+    let project = branch.project();
     let default = project.default_branch()?;
-    let shown = AdminBranchJson::new(context, &project, &branch, default.as_ref())?;
+    let shown = AdminBranchJson::new(context, project, branch, default.as_ref())?;
     let tag = ETag::of_commit(branch.head().digest()?.commit_id());
-    Ok(Reply::json(StatusCode::CREATED, &shown).with(ETAG, tag.header()))
+    Ok(Reply::json(status, &shown).with(ETAG, tag.header()))
 }
 
 /// `DELETE /projects/<project>/branches/<ref>`

@@ -7,6 +7,7 @@
 
 mod batch;
 mod branches;
+mod deleted;
 mod diff;
 mod files;
 mod history;
@@ -77,7 +78,8 @@ async fn payload(
             body.refuse()?;
             Ok(Payload::None)
         }
-        Takes::Json => {
+        Takes::JsonOrNothing if body.announced() == Some(0) => Ok(Payload::None),
+        Takes::Json | Takes::JsonOrNothing => {
             admit(context, route, body)?;
             check_json(&context.head)?;
             check_encoding(&context.head)?;
@@ -153,6 +155,11 @@ fn act(context: &RequestContext, route: &Route, payload: Payload) -> Result<Repl
         (Route::ChangeToken { id }, Payload::Json(json)) => {
             tokens::change(context, caller, id, &json)
         }
+        (Route::Deleted, _) => deleted::list(context, caller),
+        (Route::Restore { id }, Payload::Json(json)) => {
+            deleted::restore(context, caller, id, Some(&json))
+        }
+        (Route::Restore { id }, _) => deleted::restore(context, caller, id, None),
         (Route::RevokeToken { id }, _) => tokens::revoke(context, caller, id),
         (
             Route::CreateProject

@@ -56,15 +56,7 @@ struct NewProject {
 
 /// `GET /projects`, whole or in GitLab's pages, by identifier.
 pub(super) fn list(context: &RequestContext, caller: &Caller) -> Result<Reply, Error> {
-    let accessible = match context.query.text("scope")? {
-        None => false,
-        Some("accessible") => true,
-        Some(_) => {
-            return Err(Error::malformed(
-                "scope is invalid: it can be \"accessible\"",
-            ));
-        }
-    };
+    let accessible = is_accessible(context)?;
     let paging = Paging::of(&context.query)?;
     let projects = context.gate().projects(caller, accessible)?;
     let list = format!("own projects/{accessible}");
@@ -79,6 +71,17 @@ pub(super) fn list(context: &RequestContext, caller: &Caller) -> Result<Reply, E
         reply = reply.with(name.clone(), value.clone());
     }
     Ok(reply)
+}
+
+/// True if a list is wanted of all that the caller's roles open.
+pub(super) fn is_accessible(context: &RequestContext) -> Result<bool, Error> {
+    match context.query.text("scope")? {
+        None => Ok(false),
+        Some("accessible") => Ok(true),
+        Some(_) => Err(Error::malformed(
+            "scope is invalid: it can be \"accessible\"",
+        )),
+    }
 }
 
 /// `POST /projects`
@@ -116,7 +119,11 @@ pub(super) fn delete(
     Ok(Reply::empty(StatusCode::NO_CONTENT))
 }
 
-fn shown(context: &RequestContext, status: StatusCode, project: &Project) -> Result<Reply, Error> {
+pub(super) fn shown(
+    context: &RequestContext,
+    status: StatusCode,
+    project: &Project,
+) -> Result<Reply, Error> {
     let owner = context.gate().owner_name(project)?;
     Ok(Reply::json(status, &ProjectJson::new(project, owner)?))
 }

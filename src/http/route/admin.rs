@@ -59,6 +59,10 @@ pub(in crate::http) enum Route {
     ChangeToken { id: String },
     /// `DELETE /tokens/<id>`
     RevokeToken { id: String },
+    /// `GET /deleted`
+    Deleted,
+    /// `POST /deleted/<id>/restore`
+    Restore { id: String },
 }
 
 /// What body a route takes.
@@ -70,6 +74,8 @@ pub(in crate::http) enum Takes {
     NothingOfInterest,
     /// One JSON object.
     Json,
+    /// One JSON object, or none.
+    JsonOrNothing,
     /// The bytes of a file.
     File,
     /// JSON or a tar archive.
@@ -128,6 +134,10 @@ impl Route {
                 };
                 Self::in_branch(method, at, rest)
             }
+            ["deleted"] if method == "GET" => Some(Self::Deleted),
+            ["deleted", id, "restore"] if method == "POST" => Some(Self::Restore {
+                id: (*id).to_owned(),
+            }),
             ["tokens"] => match method {
                 "GET" => Some(Self::Tokens),
                 "POST" => Some(Self::CreateToken),
@@ -195,6 +205,7 @@ impl Route {
             Self::SaveFile { .. } => Takes::File,
             Self::Batch { .. } => Takes::Batch,
             Self::Rollback { .. } => Takes::NothingOfInterest,
+            Self::Restore { .. } => Takes::JsonOrNothing,
             Self::Projects
             | Self::Project { .. }
             | Self::DeleteProject { .. }
@@ -206,14 +217,17 @@ impl Route {
             | Self::History { .. }
             | Self::Diff { .. }
             | Self::Tokens
-            | Self::RevokeToken { .. } => Takes::Nothing,
+            | Self::RevokeToken { .. }
+            | Self::Deleted => Takes::Nothing,
         }
     }
 
     /// The query parameters it knows; others are refused.
     pub(in crate::http) fn parameters(&self) -> &'static [&'static str] {
         match self {
-            Self::Projects => &["scope", "page", "per_page", "pagination", "page_token"],
+            Self::Projects | Self::Deleted => {
+                &["scope", "page", "per_page", "pagination", "page_token"]
+            }
             Self::Tree { .. } => &["path", "recursive"],
             Self::Batch { .. } => &["path"],
             Self::History { .. } => &["limit", "before"],
@@ -231,7 +245,8 @@ impl Route {
             | Self::Tokens
             | Self::CreateToken
             | Self::ChangeToken { .. }
-            | Self::RevokeToken { .. } => &[],
+            | Self::RevokeToken { .. }
+            | Self::Restore { .. } => &[],
         }
     }
 }
@@ -266,6 +281,8 @@ crate::http::route::names::templates! {
     Self::CreateToken => ["POST /tokens"],
     Self::ChangeToken { .. } => ["PATCH /tokens/{token_id}"],
     Self::RevokeToken { .. } => ["DELETE /tokens/{token_id}"],
+    Self::Deleted => ["GET /deleted"],
+    Self::Restore { .. } => ["POST /deleted/{deleted_id}/restore"],
 }
 
 #[cfg(test)]
@@ -329,6 +346,12 @@ mod tests {
                 "DELETE",
                 vec!["tokens", "7"],
                 Route::RevokeToken { id: id() },
+            ),
+            ("GET", vec!["deleted"], Route::Deleted),
+            (
+                "POST",
+                vec!["deleted", "7", "restore"],
+                Route::Restore { id: id() },
             ),
         ]);
     }

@@ -7,6 +7,7 @@
 mod forget;
 mod restore;
 
+use std::cmp::Reverse;
 use std::fmt;
 use std::str::FromStr;
 
@@ -21,7 +22,7 @@ use crate::object::record::{BranchRecord, DeletedRecord, ProjectRecord};
 use crate::store::{Record, Scan, Versioned};
 
 /// Names what was deleted: `project-<number>` or `branch-<project's number>-<number>`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DeletedId {
     /// A project by its number.
     Project(u64),
@@ -70,6 +71,16 @@ impl FromStr for DeletedId {
     }
 }
 
+impl DeletedId {
+    /// Its numbers, which rise as ids do: the project's, then the branch's, 0 for a project.
+    pub fn numbers(self) -> (u64, u64) {
+        match self {
+            Self::Project(number) => (number, 0),
+            Self::Branch(project, number) => (project, number),
+        }
+    }
+}
+
 impl Projects {
     /// What was deleted and can be restored, the newest deletion first. The branches of a deleted
     /// project, and those that were deleted before it, come back with it and are not listed.
@@ -99,7 +110,7 @@ impl Projects {
             }
             last = Some((number, project));
         }
-        all.sort_by_key(|deleted| (std::cmp::Reverse(deleted.at), deleted.id));
+        all.sort_by_key(|deleted| (Reverse(deleted.at), deleted.id.numbers()));
         Ok(all)
     }
 

@@ -97,7 +97,12 @@ impl Daemon {
 
     /// Starts again on the same folder; it must have ended.
     pub(crate) fn restart(&mut self) {
-        (self.process, self.output, self.address) = launch(&self.folder, &[]);
+        self.restart_with(&[]);
+    }
+
+    /// The same, with more flags.
+    pub(crate) fn restart_with(&mut self, flags: &[&str]) {
+        (self.process, self.output, self.address) = launch(&self.folder, flags);
     }
 
     /// Runs another command beside it.

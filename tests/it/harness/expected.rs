@@ -72,6 +72,8 @@ fn is_chosen_time(field: &str) -> bool {
             | "created_at"
             | "updated_at"
             | "last_used_at"
+            | "deleted_at"
+            | "kept_until"
             | "authored_date"
             | "committed_date"
             | "last_activity_at"

@@ -1,0 +1,113 @@
+//! What was deleted, listed and restored.
+
+use hyper::StatusCode;
+use serde::{Deserialize, Serialize};
+
+use super::{branches, projects};
+use crate::access;
+use crate::access::{Caller, Restored};
+use crate::http::error::Error;
+use crate::http::list::pagination;
+use crate::http::list::pagination::Paging;
+use crate::http::reply::Reply;
+use crate::http::request::context::RequestContext;
+use crate::http::request::{conditions, json_body};
+use crate::repo;
+use crate::repo::Deleted;
+
+const DAY_S: u64 = 24 * 3600;
+
+/// A deleted project or branch.
+#[derive(Debug, Serialize)]
+struct DeletedJson {
+    kind: &'static str,
+    id: String,
+    repo_id: String,
+    branch: Option<String>,
+    owner: String,
+    deleted_at: String,
+    deleted_by: String,
+    kept_until: String,
+}
+
+impl DeletedJson {
+    fn new(context: &RequestContext, deleted: &Deleted, owner: String) -> Self {
+        let branch = deleted.branch_name().map(ToString::to_string);
+        let kept_s = context.settings().keep_deleted_days.saturating_mul(DAY_S);
+        Self {
+            kind: if branch.is_some() {
+                "branch"
+            } else {
+                "project"
+            },
+            id: deleted.id().to_string(),
+            repo_id: deleted.repo_id().to_string(),
+            branch,
+            owner,
+            deleted_at: deleted.deleted_at().to_string(),
+            deleted_by: deleted.deleted_by().to_owned(),
+            kept_until: deleted.deleted_at().plus_s(kept_s).to_string(),
+        }
+    }
+}
+
+/// What a restore may send.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Wanted {
+    /// Another name: the repo id of a project, the name of a branch.
+    #[serde(default, rename = "as", deserialize_with = "json_body::given")]
+    name: Option<String>,
+}
+
+/// `GET /deleted`, whole or in GitLab's pages, the newest deletion first.
+pub(super) fn list(context: &RequestContext, caller: &Caller) -> Result<Reply, Error> {
+    let accessible = projects::is_accessible(context)?;
+    let paging = Paging::of(&context.query)?;
+    let deleted = context.gate().deleted(caller, accessible)?;
+    let list = format!("deleted/{accessible}");
+    let place =
+        |(deleted, _): &(Deleted, String)| (-deleted.deleted_at().ms(), deleted.id().numbers());
+    let (part, headers) = pagination::cut(context, &paging, &list, deleted, place)?;
+    let shown: Vec<_> = part
+        .into_iter()
+        .map(|(deleted, owner)| DeletedJson::new(context, &deleted, owner))
+        .collect();
+    let mut reply = Reply::json(StatusCode::OK, &shown);
+    for (name, value) in headers.lines() {
+        reply = reply.with(name.clone(), value.clone());
+    }
+    Ok(reply)
+}
+
+/// `POST /deleted/<id>/restore`
+pub(super) fn restore(
+    context: &RequestContext,
+    caller: &Caller,
+    id: &str,
+    body: Option<&[u8]>,
+) -> Result<Reply, Error> {
+    conditions::check_untagged(context.headers())?;
+    let wanted: Wanted = body.map(json_body::read).transpose()?.unwrap_or_default();
+    let restored = context.gate().restore(caller, id, wanted.name.as_deref());
+    match restored.map_err(advised)? {
+        Restored::Project(project) => projects::shown(context, StatusCode::OK, &project),
+        Restored::Branch(branch) => branches::shown(context, StatusCode::OK, &branch),
+    }
+}
+
+/// Says what to do about a name that is taken.
+fn advised(error: access::Error) -> Error {
+    match error {
+        access::Error::Repo(repo::Error::Exists { what }) => Error::Malformed(format!(
+            "a {what} of this name exists already: restore the deleted one under another, as in \
+             {{\"as\": \"{}\"}}",
+            if what == "project" {
+                "acme/shop2.erp"
+            } else {
+                "main2"
+            }
+        )),
+        other => other.into(),
+    }
+}
