@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::password::PasswordHash;
-use super::rights::grant::{Grant, decide};
+use super::rights::grant::{Grant, Pattern, decide};
 use super::rights::permission::Permissions;
 use super::rights::role::{Role, grants};
 use super::rights::virtual_path::VirtualPath;
@@ -59,5 +59,14 @@ impl Account {
     pub(super) fn may(&self, needed: Permissions, project: &Project) -> bool {
         let path = VirtualPath::new(project.owner(), project.repo_id());
         decide(&self.grants(), &path, needed)
+    }
+
+    /// True if it may see whatever there is.
+    pub(super) fn may_see_everything(&self) -> bool {
+        let grants = self.grants();
+        let mut everywhere = grants
+            .iter()
+            .filter(|grant| grant.pattern == Pattern::Everything);
+        everywhere.any(|grant| grant.permissions.include(Permissions::VIEW))
     }
 }

@@ -10,28 +10,40 @@ use super::records::Records;
 use super::rights::role::Role;
 use super::session_records;
 use crate::base::account_name::AccountName;
+use crate::base::actor::Actor;
 use crate::base::clock::Clock;
 use crate::repo::Projects;
+use crate::repo::audit;
+use crate::repo::audit::{Action, AuditRecord};
 use crate::store::Versioned;
 use crate::store::{Batch, Expect};
 
-/// All accounts of the service. Each change is durable when its function returns, and counts from
-/// the next request on; for a daemon beside this process as soon as its store has noticed.
+/// All accounts of the service. Each change is durable when its function returns, together with its
+/// record in the audit log, and counts from the next request on; for a daemon beside this process as soon
+/// as its store has noticed.
 #[derive(Clone, Debug)]
 pub struct Accounts {
     records: Records,
     clock: Arc<dyn Clock>,
     hashing: HashingMemory,
+    actor: Actor,
 }
 
 impl Accounts {
-    /// The accounts that lie in the same store as these projects.
+    /// The accounts that lie in the same store as these projects. Changes are the service's own.
     pub fn new(projects: &Projects) -> Self {
         Self {
-            records: Records::new(projects.store()),
+            records: Records::new(projects),
             clock: Arc::clone(projects.clock()),
             hashing: HashingMemory::default(),
+            actor: Actor::service(),
         }
+    }
+
+    /// The same, with changes that are this actor's.
+    #[must_use]
+    pub fn acting(self, actor: Actor) -> Self {
+        Self { actor, ..self }
     }
 
     /// True when there is no account yet: a first start.
@@ -70,6 +82,13 @@ impl Accounts {
             };
             batch.write(keys::account(number), Expect::Absent, &account);
             batch.write(keys::account_name(name.as_str()), Expect::Absent, &number);
+            let roles: Vec<_> = given.iter().map(Role::to_string).collect();
+            let made = AuditRecord {
+                account: Some(name.to_string()),
+                detail: audit::detail(roles.join(" ")),
+                ..self.records.noted(&self.actor, Action::AccountCreated)
+            };
+            audit::add(&mut batch, &made);
             self.records.commit(batch)?;
             Ok(account)
         })
@@ -117,7 +136,7 @@ impl Accounts {
     pub fn set_password(&self, name: &str, password: &str) -> Result<()> {
         password::check(name, password)?;
         let password = PasswordHash::new(&self.hashing, password);
-        self.change(name, |account| {
+        self.change(name, Action::PasswordSet, None, |account| {
             account.password = password.clone();
             account.generation += 1;
         })
@@ -129,7 +148,12 @@ impl Accounts {
     /// # Errors
     /// [`Error::NoSuchAccount`].
     pub fn set_enabled(&self, name: &str, enabled: bool) -> Result<()> {
-        self.change(name, |account| {
+        let action = if enabled {
+            Action::AccountEnabled
+        } else {
+            Action::AccountDisabled
+        };
+        self.change(name, action, None, |account| {
             account.enabled = enabled;
             if !enabled {
                 account.generation += 1;
@@ -142,7 +166,8 @@ impl Accounts {
     /// # Errors
     /// [`Error::NoSuchAccount`].
     pub fn add_role(&self, name: &str, role: &Role) -> Result<()> {
-        self.change(name, |account| add(&mut account.roles, role))
+        let given = |account: &mut Account| add(&mut account.roles, role);
+        self.change(name, Action::RoleAdded, Some(role), given)
     }
 
     /// Takes a role from an account, if it has it.
@@ -150,21 +175,37 @@ impl Accounts {
     /// # Errors
     /// [`Error::NoSuchAccount`].
     pub fn remove_role(&self, name: &str, role: &Role) -> Result<()> {
-        self.change(name, |account| account.roles.retain(|held| held != role))
+        let taken = |account: &mut Account| account.roles.retain(|held| held != role);
+        self.change(name, Action::RoleRemoved, Some(role), taken)
     }
 
     /// Writes an account's record after a change to it. A change of the generation takes the sessions'
     /// records with it; they would not count any more.
-    fn change(&self, name: &str, change: impl Fn(&mut Account)) -> Result<()> {
+    fn change(
+        &self,
+        name: &str,
+        action: Action,
+        role: Option<&Role>,
+        change: impl Fn(&mut Account),
+    ) -> Result<()> {
         self.records.retry_on_conflict(|| {
             let kept = self.kept_by_name(name)?;
             let mut account = Account::clone(&kept.value);
             change(&mut account);
             let mut batch = Batch::with_reserve();
+            let mut sessions = None;
             if account.generation != kept.value.generation {
-                session_records::forget_all(&self.records, account.number, &mut batch)?;
+                let ended = session_records::forget_all(&self.records, account.number, &mut batch)?;
+                sessions = Some(ended).filter(|count| *count > 0);
             }
             batch.write(keys::account(account.number), kept.expect(), &account);
+            let changed = AuditRecord {
+                account: Some(name.to_owned()),
+                sessions,
+                detail: role.map(Role::to_string),
+                ..self.records.noted(&self.actor, action)
+            };
+            audit::add(&mut batch, &changed);
             self.records.commit(batch)
         })
     }

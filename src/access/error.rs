@@ -9,6 +9,8 @@ use crate::store::StoreError;
 pub struct Refusal {
     /// The name of the account that was refused, where it is known.
     pub account: Option<String>,
+    /// The token that was shown, where it is known: its number and the end of its secret.
+    pub token: Option<(u64, String)>,
     /// Why, in a few words.
     pub reason: &'static str,
 }
@@ -17,8 +19,8 @@ impl Refusal {
     /// A refusal of whoever it was.
     pub fn new(reason: &'static str) -> Self {
         Self {
-            account: None,
             reason,
+            ..Self::default()
         }
     }
 
@@ -26,7 +28,7 @@ impl Refusal {
     pub fn of(account: &str, reason: &'static str) -> Self {
         Self {
             account: Some(account.to_owned()),
-            reason,
+            ..Self::new(reason)
         }
     }
 }

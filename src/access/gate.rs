@@ -1,6 +1,7 @@
 //! The gate: the only door to a project for the layer above.
 
 use std::collections::HashMap;
+use std::fmt;
 use std::net::IpAddr;
 use std::sync::Arc;
 
@@ -8,17 +9,19 @@ use bytes::Bytes;
 
 use super::account::Account;
 use super::accounts::Accounts;
+use super::audit::{Refusals, Refused};
 use super::error::{Error, Refusal, Result};
 use super::rights::grant::decide;
 use super::rights::permission::{Permissions, Right};
 use super::rights::virtual_path::VirtualPath;
-use super::sessions::{SessionLifetimes, Sessions};
+use super::sessions::{SessionLifetimes, Sessions, Visit};
 use super::token_scope::{ProjectSelector, find};
 use super::tokens::Tokens;
 use crate::base::actor::Actor;
 use crate::base::repo_id::RepoId;
 use crate::base::secret::{Seal, Secret, ServerKey};
 use crate::repo;
+use crate::repo::audit::{Filter, Page};
 use crate::repo::{NewFile, Project, ProjectWriter, Projects, Upload};
 use crate::store::StoreError;
 
@@ -31,6 +34,7 @@ pub struct Gate {
     pub(super) projects: Projects,
     accounts: Accounts,
     sessions: Sessions,
+    refusals: Arc<Refusals>,
 }
 
 /// Somebody logged in, as read at the start of a request. Only [`Gate::session`] makes one.
@@ -93,6 +97,7 @@ impl Gate {
             accounts: Accounts::new(&projects),
             sessions: Sessions::new(&projects, lifetimes),
             tokens: Tokens::new(&projects),
+            refusals: Arc::new(Refusals::new(&projects)),
             key: Arc::new(key),
             projects,
         }
@@ -107,7 +112,12 @@ impl Gate {
     ///
     /// # Limits
     /// Takes 19 MiB and some 25 ms of a core: the caller bounds how many run at once.
-    pub fn login(&self, name: &str, password: &str) -> Result<(Secret, Arc<Account>)> {
+    pub fn login(
+        &self,
+        name: &str,
+        password: &str,
+        visit: &Visit<'_>,
+    ) -> Result<(Secret, Arc<Account>)> {
         let known = self.known_account(name)?;
         let matches = self.accounts.is_password(known.as_deref(), password);
         let refused = |reason| Refusal::of(name, reason);
@@ -117,7 +127,7 @@ impl Gate {
             Some(account) if !account.enabled => {
                 Err(Error::WrongLogin(refused("disabled account")))
             }
-            Some(account) => Ok((self.sessions.open(&account)?, account)),
+            Some(account) => Ok((self.sessions.open(&account, visit)?, account)),
         }
     }
 
@@ -142,9 +152,9 @@ impl Gate {
         })
     }
 
-    /// Ends a session. It counts no more when this returns.
-    pub fn logout(&self, cookie: &Secret) -> Result<()> {
-        self.sessions.close(cookie)
+    /// Ends a session, from this address. It counts no more when this returns.
+    pub fn logout(&self, cookie: &Secret, from: Option<IpAddr>) -> Result<()> {
+        self.sessions.close(cookie, from)
     }
 
     /// Opens a project for reading and listing.
@@ -253,6 +263,37 @@ impl Gate {
         Ok(self
             .projects
             .create_project(id, account.number, caller.actor())?)
+    }
+
+    /// Has a refusal told in the audit log, soon and in the background; `request` says what was asked.
+    ///
+    /// # Limits
+    /// Some a minute of each kind; more are counted.
+    pub fn note_refusal(
+        &self,
+        what: Refused,
+        refusal: &Refusal,
+        from: IpAddr,
+        request: impl fmt::Display,
+    ) {
+        self.refusals.note(what, refusal, from, request);
+    }
+
+    /// The newest entries of the audit log before a place, or of all, as [`Projects::audit_page`].
+    ///
+    /// # Errors
+    /// [`Error::Forbidden`] for who may not see everything.
+    pub fn audit_page(
+        &self,
+        caller: &Caller,
+        filter: &Filter,
+        before: Option<u64>,
+        limit: usize,
+    ) -> Result<Page> {
+        if !caller.account.may_see_everything() {
+            return Err(Error::no_role(&caller.account.name));
+        }
+        Ok(self.projects.audit_page(filter, before, limit)?)
     }
 
     /// Seals what a client keeps for the service, as [`ServerKey::seal`].

@@ -1,5 +1,7 @@
 //! The gate's side for tokens: who holds one, and a caller's own.
 
+use std::net::IpAddr;
+
 use super::error::{Error, Refusal, Result};
 use super::gate::{Caller, Gate};
 use super::token::{NewToken, TokenChange, TokenView};
@@ -9,7 +11,8 @@ use crate::base::secret::Secret;
 use crate::repo::Project;
 
 impl Gate {
-    /// Who holds this token; `instance_id` is the value of `X-Instance-Id`, when one was sent.
+    /// Who holds this token; `instance_id` is the value of `X-Instance-Id`, when one was sent, and `from`
+    /// the address that the request came from.
     ///
     /// # Errors
     /// [`Error::Unauthenticated`] when it is unknown, revoked or expired, or its owner is disabled;
@@ -17,8 +20,13 @@ impl Gate {
     ///
     /// # Durability
     /// When the first use of a token with `fingerprint_required` returns, the token is bound.
-    pub fn token(&self, token: &Secret, instance_id: Option<&[u8]>) -> Result<TokenHolder> {
-        self.tokens.check(&self.key, token, instance_id)
+    pub fn token(
+        &self,
+        token: &Secret,
+        instance_id: Option<&[u8]>,
+        from: Option<IpAddr>,
+    ) -> Result<TokenHolder> {
+        self.tokens.check(&self.key, token, instance_id, from)
     }
 
     /// Opens a project for reading by a token.
@@ -35,10 +43,13 @@ impl Gate {
         match find(&self.projects, selector)? {
             Some(project) if holder.may_read(&project) => Ok(project),
             None if holder.token.scope.may_learn_absence(selector) => Err(Error::NotFound),
-            _ => Err(Error::Forbidden(Refusal::of(
-                &holder.owner.name,
-                "the token or its owner's roles do not cover the project",
-            ))),
+            _ => Err(Error::Forbidden(Refusal {
+                token: Some(holder.token.shown()),
+                ..Refusal::of(
+                    &holder.owner.name,
+                    "the token or its owner's roles do not cover the project",
+                )
+            })),
         }
     }
 
@@ -55,7 +66,7 @@ impl Gate {
     /// [`Error::Invalid`] for a value that breaks its rule or a project that does not exist,
     /// [`Error::Forbidden`] for one that the caller may not read.
     pub fn create_token(&self, caller: &Caller, new: NewToken) -> Result<(Secret, TokenView)> {
-        self.tokens.create(&caller.account, new)
+        self.tokens.create(&caller.account, new, &caller.actor())
     }
 
     /// The caller's tokens, in the order in which they were made.
@@ -73,7 +84,8 @@ impl Gate {
         id: &str,
         change: &TokenChange,
     ) -> Result<TokenView> {
-        self.tokens.change(&caller.account, id, change)
+        self.tokens
+            .change(&caller.account, id, change, &caller.actor())
     }
 
     /// Revokes a token of the caller. It counts no more when this returns.
@@ -81,6 +93,6 @@ impl Gate {
     /// # Errors
     /// [`Error::NoSuchToken`], for another's token too.
     pub fn revoke_token(&self, caller: &Caller, id: &str) -> Result<()> {
-        self.tokens.revoke(&caller.account, id)
+        self.tokens.revoke(&caller.account, id, &caller.actor())
     }
 }

@@ -9,6 +9,7 @@
 
 mod account;
 mod accounts;
+mod audit;
 mod check;
 mod error;
 mod gate;
@@ -27,6 +28,7 @@ mod tokens;
 
 pub use account::Account;
 pub use accounts::Accounts;
+pub use audit::Refused;
 pub use check::decode_record;
 pub use error::{Error, Refusal, Result};
 pub use gate::{Caller, Gate, Uploads, Writes};
@@ -35,7 +37,7 @@ pub use rights::grant::{Grant, Pattern, decide};
 pub use rights::permission::{Permissions, Right};
 pub use rights::role::{Role, RoleError, grants};
 pub use rights::virtual_path::{Folder, VirtualPath};
-pub use sessions::SessionLifetimes;
+pub use sessions::{SessionLifetimes, Visit};
 pub use token::{Expiry, NewToken, TokenChange, TokenState, TokenView};
 pub use token_check::TokenHolder;
 pub use token_scope::ProjectSelector;

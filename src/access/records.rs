@@ -6,6 +6,10 @@ use std::sync::Arc;
 use serde::de::DeserializeOwned;
 
 use super::error::{Error, Result};
+use crate::base::actor::Actor;
+use crate::base::clock::Clock;
+use crate::repo::Projects;
+use crate::repo::audit::{Action, AuditRecord};
 use crate::store::retry::Attempts;
 use crate::store::{Batch, Store, StoreError, Versioned};
 
@@ -13,13 +17,20 @@ use crate::store::{Batch, Store, StoreError, Versioned};
 #[derive(Clone, Debug)]
 pub(super) struct Records {
     store: Arc<dyn Store>,
+    clock: Arc<dyn Clock>,
 }
 
 impl Records {
-    pub(super) fn new(store: &Arc<dyn Store>) -> Self {
+    pub(super) fn new(projects: &Projects) -> Self {
         Self {
-            store: Arc::clone(store),
+            store: Arc::clone(projects.store()),
+            clock: Arc::clone(projects.clock()),
         }
+    }
+
+    /// The audit record of what this actor does now.
+    pub(super) fn noted(&self, actor: &Actor, action: Action) -> AuditRecord {
+        AuditRecord::new(self.clock.now(), actor, action)
     }
 
     /// The value under this key, `None` if there is none.

@@ -29,12 +29,13 @@ pub(super) struct SessionOfAccount {
     pub(super) created_at: Timestamp,
 }
 
-/// Adds the deletion of all sessions of an account to a batch.
-pub(super) fn forget_all(records: &Records, account: u64, batch: &mut Batch) -> Result<()> {
-    for session in sessions_of(records, account)? {
+/// Adds the deletion of all sessions of an account to a batch, and says how many there are.
+pub(super) fn forget_all(records: &Records, account: u64, batch: &mut Batch) -> Result<u64> {
+    let sessions = sessions_of(records, account)?;
+    for session in &sessions {
         forget(account, session.digest, batch);
     }
-    Ok(())
+    Ok(u64::try_from(sessions.len()).unwrap_or(u64::MAX))
 }
 
 /// Adds the deletion of one session to a batch.

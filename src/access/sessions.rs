@@ -1,5 +1,6 @@
 //! Sessions: a login's secret, kept as a digest, and how long it counts.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use super::account::Account;
@@ -8,10 +9,13 @@ use super::error::{Error, Refusal, Result};
 use super::keys;
 use super::records::Records;
 use super::session_records::{Session, SessionOfAccount, forget, sessions_of};
+use crate::base::actor::Actor;
 use crate::base::clock::Timestamp;
 use crate::base::id::Sha256;
 use crate::base::limits::SESSIONS_PER_ACCOUNT_MAX;
 use crate::base::secret::Secret;
+use crate::repo::audit;
+use crate::repo::audit::{Action, AuditRecord};
 use crate::repo::{Projects, SteadyClock, TICK_S};
 use crate::store::Versioned;
 use crate::store::{Batch, Expect};
@@ -54,6 +58,15 @@ impl SessionLifetimes {
     }
 }
 
+/// Whence somebody logs in.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Visit<'a> {
+    /// The address that the request comes from, for the audit log.
+    pub from: Option<IpAddr>,
+    /// The session that the browser had before, which ends: it is of no more use to anybody honest.
+    pub old_session: Option<&'a Secret>,
+}
+
 /// All sessions of the service.
 #[derive(Clone, Debug)]
 pub(super) struct Sessions {
@@ -66,19 +79,19 @@ pub(super) struct Sessions {
 impl Sessions {
     pub(super) fn new(projects: &Projects, lifetimes: SessionLifetimes) -> Self {
         Self {
-            records: Records::new(projects.store()),
+            records: Records::new(projects),
             accounts: Accounts::new(projects),
             clock: Arc::clone(projects.steady_clock()),
             lifetimes,
         }
     }
 
-    /// Opens a session with a new secret. The account's oldest sessions give way to it when there are
-    /// [`SESSIONS_PER_ACCOUNT_MAX`].
+    /// Opens a session with a new secret, in place of the one that a browser had before. The account's
+    /// oldest sessions give way to it when there are [`SESSIONS_PER_ACCOUNT_MAX`].
     ///
     /// # Durability
     /// When it returns, the session outlives a crash.
-    pub(super) fn open(&self, account: &Account) -> Result<Secret> {
+    pub(super) fn open(&self, account: &Account, visit: &Visit<'_>) -> Result<Secret> {
         let secret = Secret::generate();
         let (digest, now) = (secret.digest(), self.clock.now());
         let session = Session {
@@ -89,7 +102,16 @@ impl Sessions {
             last_seen: now,
         };
         let mut batch = Batch::with_reserve();
+        let old = visit.old_session.map(|old| self.kept(old.digest()));
+        let old = old.transpose()?.flatten();
+        if let Some(old) = &old {
+            forget(old.value.account, old.value.digest, &mut batch);
+        }
         let mut others = sessions_of(&self.records, account.number)?;
+        others.retain(|other| {
+            old.as_ref()
+                .is_none_or(|old| old.value.digest != other.digest)
+        });
         others.sort_by_key(|other| (other.created_at, other.digest));
         let too_many = (others.len() + 1).saturating_sub(SESSIONS_PER_ACCOUNT_MAX);
         for oldest in &others[..too_many] {
@@ -102,6 +124,13 @@ impl Sessions {
         let key = keys::account_session(account.number, digest);
         batch.write(key, Expect::Absent, &of_account);
         batch.write(keys::session(digest), Expect::Absent, &session);
+        let ended = u64::try_from(too_many).unwrap_or(u64::MAX) + u64::from(old.is_some());
+        let actor = Actor::account(&account.name, visit.from);
+        let login = AuditRecord {
+            sessions: Some(ended).filter(|count| *count > 0),
+            ..self.records.noted(&actor, Action::Login)
+        };
+        audit::add(&mut batch, &login);
         self.records.commit(batch)?;
         Ok(secret)
     }
@@ -135,20 +164,31 @@ impl Sessions {
                     .commit_if_possible(batch, "the end of a session");
                 Err(Error::Unauthenticated(Refusal {
                     account: ended.map(|account| account.name.clone()),
-                    reason: "ended session",
+                    ..Refusal::new("ended session")
                 }))
             }
         }
     }
 
     /// Ends a session; an unknown one has ended already.
-    pub(super) fn close(&self, secret: &Secret) -> Result<()> {
-        let Some(kept) = self.kept(secret.digest())? else {
-            return Ok(());
-        };
-        let mut batch = Batch::with_reserve();
-        forget(kept.value.account, kept.value.digest, &mut batch);
-        self.records.commit(batch)
+    pub(super) fn close(&self, secret: &Secret, from: Option<IpAddr>) -> Result<()> {
+        self.records.retry_on_conflict(|| {
+            let Some(kept) = self.kept(secret.digest())? else {
+                return Ok(());
+            };
+            let account = self.accounts.by_number(kept.value.account)?;
+            let name = account.as_ref().map_or("", |account| account.name());
+            let logout = self
+                .records
+                .noted(&Actor::account(name, from), Action::Logout);
+            let mut batch = Batch::with_reserve();
+            let (account, digest) = (kept.value.account, kept.value.digest);
+            // Of two that end it at once one does.
+            batch.delete(keys::session(digest), kept.expect());
+            batch.delete(keys::account_session(account, digest), Expect::Anything);
+            audit::add(&mut batch, &logout);
+            self.records.commit(batch)
+        })
     }
 
     /// Records the use, expecting the version read: a logout meanwhile must not be undone.
@@ -184,9 +224,9 @@ mod tests {
         let accounts = Accounts::new(&projects);
         let sessions = Sessions::new(&projects, SessionLifetimes::default());
         let eve = accounts.create("eve", "correct horse", &[]).unwrap();
-        let secret = sessions.open(&eve).unwrap();
+        let secret = sessions.open(&eve, &Visit::default()).unwrap();
         let read = sessions.kept(secret.digest()).unwrap().unwrap();
-        sessions.close(&secret).unwrap();
+        sessions.close(&secret, None).unwrap();
         clock.advance_s(120);
         sessions.touch(&read, clock.now());
         assert!(sessions.account(&secret).is_err());
@@ -200,7 +240,7 @@ mod tests {
         let sessions = Sessions::new(&projects, SessionLifetimes::default());
         let overtaken = accounts.create("eve", "correct horse", &[]).unwrap();
         accounts.set_password("eve", "battery staple").unwrap();
-        let secret = sessions.open(&overtaken).unwrap();
+        let secret = sessions.open(&overtaken, &Visit::default()).unwrap();
         assert!(sessions.account(&secret).is_err());
     }
 }

@@ -40,6 +40,21 @@ pub struct TokenChange {
     pub reset_fingerprint: bool,
 }
 
+impl TokenChange {
+    /// What it is about, by the names of the Admin API.
+    pub(super) fn fields(&self) -> Vec<&'static str> {
+        let given = [
+            (self.name.is_some(), "name"),
+            (self.repos.is_some(), "repos"),
+            (self.expires_at.is_some(), "expires_at"),
+            (self.fingerprint_required.is_some(), "fingerprint_required"),
+            (self.reset_fingerprint, "reset_fingerprint"),
+        ];
+        let given = given.into_iter().filter(|(is_given, _)| *is_given);
+        given.map(|(_, field)| field).collect()
+    }
+}
+
 /// Until when a token counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Expiry {
@@ -123,6 +138,11 @@ pub(super) struct TokenOfDigest {
 impl Token {
     pub(super) fn has_expired(&self, now: Timestamp) -> bool {
         self.found_expired || self.expires_at.is_some_and(|at| at <= now)
+    }
+
+    /// What the audit log knows it by.
+    pub(super) fn shown(&self) -> (u64, String) {
+        (self.number, self.suffix.clone())
     }
 
     /// What this owner sees of it now.

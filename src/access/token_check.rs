@@ -1,5 +1,6 @@
 //! Whether a token counts for a request, and the binding to its first instance.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use super::account::Account;
@@ -8,9 +9,12 @@ use super::keys;
 use super::rights::permission::Permissions;
 use super::token::{Token, TokenOfDigest, TokenView};
 use super::tokens::Tokens;
+use crate::base::actor::Actor;
 use crate::base::clock::Timestamp;
 use crate::base::limits::INSTANCE_ID_BYTES_MAX;
 use crate::base::secret::{Fingerprint, Secret, ServerKey};
+use crate::repo::audit;
+use crate::repo::audit::Action;
 use crate::repo::{Project, Projects};
 use crate::store::Batch;
 use crate::store::Versioned;
@@ -64,6 +68,7 @@ impl Tokens {
         key: &ServerKey,
         secret: &Secret,
         instance: Option<&[u8]>,
+        from: Option<IpAddr>,
     ) -> Result<TokenHolder> {
         self.records.retry_on_conflict(|| {
             let now = self.clock.now();
@@ -81,7 +86,11 @@ impl Tokens {
                     ..Token::clone(&token)
                 };
                 if bound.is_some() {
-                    self.records.commit(change_of(&kept, &used))?;
+                    let mut batch = change_of(&kept, &used);
+                    let actor = Actor::account(&owner.name, from);
+                    let noted = self.noted(&owner, &used, &actor, Action::TokenBound);
+                    audit::add(&mut batch, &noted);
+                    self.records.commit(batch)?;
                 } else {
                     let key = keys::token(used.account, used.number);
                     self.background.put(key, change_of(&kept, &used));
@@ -105,7 +114,7 @@ impl Tokens {
         let kept = self.records.get(&keys::token(lead.account, lead.token))?;
         let kept: Versioned<Token> = kept.ok_or_else(unknown)?;
         let owner = self.accounts.by_number(lead.account)?.ok_or_else(unknown)?;
-        let refused = |reason| Error::Unauthenticated(Refusal::of(&owner.name, reason));
+        let refused = |reason| Error::Unauthenticated(refusal(&owner, &kept.value, reason));
         if kept.value.has_expired(now) {
             self.note_expired(&kept);
             return Err(refused("expired token"));
@@ -137,7 +146,7 @@ fn bind(
     key: &ServerKey,
     instance: Option<&[u8]>,
 ) -> Result<Option<Fingerprint>> {
-    let refused = |reason| Error::FingerprintMismatch(Refusal::of(&owner.name, reason));
+    let refused = |reason| Error::FingerprintMismatch(refusal(owner, token, reason));
     let instance = instance.filter(|id| is_instance_id(id));
     let instance = instance.ok_or_else(|| refused("no X-Instance-Id beside a bound token"))?;
     let shown = key.fingerprint(token.number, instance);
@@ -149,6 +158,13 @@ fn bind(
     }
     tracing::warn!(token = token.number, "a token was used by another instance");
     Err(refused("the token is bound to another instance"))
+}
+
+fn refusal(owner: &Account, token: &Token, reason: &'static str) -> Refusal {
+    Refusal {
+        token: Some(token.shown()),
+        ..Refusal::of(&owner.name, reason)
+    }
 }
 
 fn change_of(kept: &Versioned<Token>, token: &Token) -> Batch {

@@ -9,8 +9,11 @@ use super::keys;
 use super::records::Records;
 use super::token::{NewToken, Token, TokenChange, TokenOfDigest, TokenView, check_token_name};
 use super::token_scope::Scope;
+use crate::base::actor::Actor;
 use crate::base::limits::TOKENS_PER_ACCOUNT_MAX;
 use crate::base::secret::Secret;
+use crate::repo::audit;
+use crate::repo::audit::{Action, AuditRecord};
 use crate::repo::{Projects, SteadyClock};
 use crate::store::Versioned;
 use crate::store::background_writes::BackgroundWrites;
@@ -31,7 +34,7 @@ impl Tokens {
     /// The tokens for these projects.
     pub fn new(projects: &Projects) -> Self {
         Self {
-            records: Records::new(projects.store()),
+            records: Records::new(projects),
             accounts: Accounts::new(projects),
             clock: Arc::clone(projects.steady_clock()),
             background: Arc::clone(projects.background()),
@@ -44,7 +47,12 @@ impl Tokens {
     /// # Errors
     /// [`Error::Invalid`] and [`Error::Forbidden`] as contract section 6 says of `POST /tokens`;
     /// [`Error::Invalid`] when the account has [`TOKENS_PER_ACCOUNT_MAX`] tokens.
-    pub fn create(&self, account: &Account, new: NewToken) -> Result<(Secret, TokenView)> {
+    pub fn create(
+        &self,
+        account: &Account,
+        new: NewToken,
+        actor: &Actor,
+    ) -> Result<(Secret, TokenView)> {
         check_token_name(&new.name)?;
         let secret = Secret::generate();
         let mut token = Token {
@@ -78,6 +86,17 @@ impl Tokens {
                 token: token.number,
             };
             batch.write(keys::token_digest(token.digest), Expect::Absent, &of_digest);
+            let covers = format!(
+                "\"{}\" for {}",
+                token.name,
+                token.scope.to_repos(&self.projects).join(", ")
+            );
+            let noted = self.noted(account, &token, actor, Action::TokenCreated);
+            let made = AuditRecord {
+                detail: audit::detail(covers),
+                ..noted
+            };
+            audit::add(&mut batch, &made);
             self.records.commit(batch)
         })?;
         Ok((secret, self.view(account, &token)))
@@ -99,7 +118,13 @@ impl Tokens {
     /// # Errors
     /// [`Error::NoSuchToken`]; [`Error::Invalid`] and [`Error::Forbidden`] as for a new one. Nothing
     /// is changed then.
-    pub fn change(&self, account: &Account, id: &str, change: &TokenChange) -> Result<TokenView> {
+    pub fn change(
+        &self,
+        account: &Account,
+        id: &str,
+        change: &TokenChange,
+        actor: &Actor,
+    ) -> Result<TokenView> {
         if self.kept(account, id)?.is_none() {
             return Err(Error::NoSuchToken);
         }
@@ -116,6 +141,11 @@ impl Tokens {
             let mut batch = Batch::with_reserve();
             let key = keys::token(account.number, token.number);
             batch.write(key, kept.expect(), &token);
+            let changed = AuditRecord {
+                detail: audit::detail(change.fields().join(", ")),
+                ..self.noted(account, &token, actor, Action::TokenChanged)
+            };
+            audit::add(&mut batch, &changed);
             self.records.commit(batch)?;
             Ok(self.view(account, &token))
         })
@@ -125,15 +155,32 @@ impl Tokens {
     ///
     /// # Errors
     /// [`Error::NoSuchToken`].
-    pub fn revoke(&self, account: &Account, id: &str) -> Result<()> {
+    pub fn revoke(&self, account: &Account, id: &str, actor: &Actor) -> Result<()> {
         self.records.retry_on_conflict(|| {
             let kept = self.kept(account, id)?.ok_or(Error::NoSuchToken)?;
             let mut batch = Batch::with_reserve();
             let key = keys::token(account.number, kept.value.number);
             batch.delete(key, kept.expect());
             batch.delete(keys::token_digest(kept.value.digest), Expect::Anything);
+            let revoked = self.noted(account, &kept.value, actor, Action::TokenRevoked);
+            audit::add(&mut batch, &revoked);
             self.records.commit(batch)
         })
+    }
+
+    /// The audit record of what is done to a token of this account.
+    pub(super) fn noted(
+        &self,
+        account: &Account,
+        token: &Token,
+        actor: &Actor,
+        action: Action,
+    ) -> AuditRecord {
+        AuditRecord {
+            account: Some(account.name.clone()),
+            token: Some(token.shown()),
+            ..self.records.noted(actor, action)
+        }
     }
 
     fn view(&self, account: &Account, token: &Token) -> TokenView {

@@ -85,6 +85,11 @@ pub const AUDIT_PAGE_MAX: usize = 100;
 pub const AUDIT_SEARCHED_MAX: usize = 20_000;
 /// Records of the audit log that are read, or removed, at once.
 pub const AUDIT_CHUNK: usize = 1000;
+/// Refusals of a kind that the audit log tells of in a minute; the next one counts the others.
+pub const REFUSALS_AUDITED_MINUTE_MAX: i64 = 20;
+/// Longest text of a record of the audit log that says more than names, such as what a token covers, in
+/// bytes.
+pub const AUDIT_DETAIL_BYTES_MAX: usize = 256;
 /// Most snapshots on a page of the history.
 pub const HISTORY_PAGE_MAX: usize = 100;
 

@@ -7,9 +7,12 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::password::NewPassword;
-use super::{Error, Result, Streams};
+use super::{Error, Result, Streams, opened};
 use crate::access::{Accounts, Role};
 use crate::base::secret::ServerKey;
+use crate::repo::Projects;
+use crate::repo::audit;
+use crate::repo::audit::{Action, AuditRecord};
 use crate::store::sqlite::{Folder, write_durably};
 use crate::store::{Batch, Expect, Store, Versioned};
 
@@ -87,10 +90,11 @@ impl KeyState {
 /// token that is bound to an instance would be accepted.
 pub(super) fn server_key(
     folder: &Folder,
-    store: &dyn Store,
+    repository: &Projects,
     accounts: &Accounts,
     renew: bool,
 ) -> Result<ServerKey> {
+    let store = repository.store().as_ref();
     let state = KeyState::read(folder, store, accounts)?;
     match state.fault() {
         Some(fault) if !renew => {
@@ -117,6 +121,9 @@ pub(super) fn server_key(
     if state.known.is_none_or(|known| *known.value != record) {
         let mut batch = Batch::default();
         batch.write(KEY_RECORD.to_owned(), Expect::Anything, &record);
+        let now = repository.clock().now();
+        let noted = AuditRecord::new(now, &opened::actor(), Action::ServerKeySet);
+        audit::add(&mut batch, &noted);
         store.commit(batch)?;
     }
     Ok(key)

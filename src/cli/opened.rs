@@ -81,12 +81,13 @@ impl Opened {
         let store = Arc::new(store);
         let shared = Arc::clone(&store) as Arc<dyn Store>;
         let repository = Projects::new(shared, Arc::new(SystemClock));
-        let accounts = Accounts::new(&repository);
+        let actor = actor();
+        let accounts = Accounts::new(&repository).acting(actor.clone());
         Self {
             store,
             repository,
             accounts,
-            actor: actor(),
+            actor,
         }
     }
 }

@@ -33,9 +33,12 @@ impl Desk {
         let folder = tempfile::tempdir().unwrap();
         let store = SqliteStore::open_locked(&folder.path().join("data")).unwrap();
         let Opened {
-            store, accounts, ..
+            store,
+            repository,
+            accounts,
+            ..
         } = Opened::of(store);
-        server_key(store.data_folder(), &*store, &accounts, false).unwrap();
+        server_key(store.data_folder(), &repository, &accounts, false).unwrap();
         Self { folder }
     }
 

@@ -108,7 +108,7 @@ pub(super) fn run(command: TokenCommand, opened: &Opened, streams: &mut Streams<
         TokenCommand::Revoke { id } => {
             let tokens = Tokens::new(&opened.repository);
             let owner = owner_of(&tokens, opened, &id)?;
-            Ok(tokens.revoke(&owner, &id)?)
+            Ok(tokens.revoke(&owner, &id, &opened.actor)?)
         }
     }
 }
@@ -129,7 +129,7 @@ fn create(wish: TokenCreate, opened: &Opened, streams: &mut Streams<'_>) -> Resu
     };
     let tokens = Tokens::new(&opened.repository);
     let repos = new.repos.join(", ");
-    let (secret, made) = tokens.create(&account, new).map_err(|e| match e {
+    let (secret, made) = tokens.create(&account, new, &opened.actor).map_err(|e| match e {
         access::Error::Forbidden(_) => Error::Failed(format!(
             "{0} may not read all of {repos}; give a role first, as in \"siteconf user role add {0} \
              ROLE_SITEBUILDER_USER__<prefix>\"",
@@ -140,7 +140,7 @@ fn create(wish: TokenCreate, opened: &Opened, streams: &mut Streams<'_>) -> Resu
     let shown = writeln!(streams.out, "{}", secret.reveal()).and_then(|()| streams.out.flush());
     if let Err(e) = shown {
         // A token that nobody has seen would only lie there.
-        tokens.revoke(&account, &made.id)?;
+        tokens.revoke(&account, &made.id, &opened.actor)?;
         let reason = format!("writing the token: {e}; it is revoked again");
         return Err(Error::Failed(reason));
     }

@@ -20,7 +20,7 @@ use super::request::query::Query;
 use super::request::{cross_site, json_body};
 use super::route::user::Route;
 use crate::access;
-use crate::access::{Account, Refusal};
+use crate::access::{Account, Refusal, Refused, Visit};
 use crate::base::limits::LOGIN_BYTES_MAX;
 use crate::base::may_block;
 
@@ -123,11 +123,13 @@ fn too_many(
 ) -> Error {
     let account = may_block(|| context.gate().known_account(&credentials.username));
     let account = account.ok().flatten();
+    let refusal = Refusal {
+        account: account.map(|account| account.name().to_owned()),
+        ..Refusal::new(reason)
+    };
+    context.note_refusal(Refused::ManyLogins, &refusal);
     Error::TooMany {
-        refusal: Refusal {
-            account: account.map(|account| account.name().to_owned()),
-            reason,
-        },
+        refusal,
         retry_after_s,
     }
 }
@@ -139,22 +141,26 @@ fn login(
 ) -> Result<Reply, Error> {
     let (gate, logins) = (context.gate(), &context.service.logins);
     let Credentials { username, password } = credentials;
-    let (secret, account) = gate.login(username, password).inspect_err(|refused| {
-        if let access::Error::WrongLogin(_) = refused {
-            logins.failed(username, client, context.service.clock.now());
-        }
-    })?;
+    let old_session = context.service.cookie.read(context.headers());
+    let visit = Visit {
+        from: Some(context.client),
+        old_session: old_session.as_ref(),
+    };
+    let (secret, account) = gate
+        .login(username, password, &visit)
+        .inspect_err(|refused| {
+            if let access::Error::WrongLogin(refusal) = refused {
+                logins.failed(username, client, context.service.clock.now());
+                context.note_refusal(Refused::Login, refusal);
+            }
+        })?;
     logins.succeeded(username, client);
-    // The session that the browser had before is of no more use to anybody honest.
-    if let Some(old) = context.service.cookie.read(context.headers()) {
-        gate.logout(&old)?;
-    }
     Ok(shown(&account).with(SET_COOKIE, context.service.cookie.set(&secret)))
 }
 
 fn logout(context: &RequestContext) -> Result<Reply, Error> {
     if let Some(secret) = context.service.cookie.read(context.headers()) {
-        context.gate().logout(&secret)?;
+        context.gate().logout(&secret, Some(context.client))?;
     }
     let removed = context.service.cookie.remove();
     Ok(Reply::empty(StatusCode::NO_CONTENT).with(SET_COOKIE, removed))

@@ -26,7 +26,7 @@ use super::route::template::Template;
 use super::route::{self, Mount, Target};
 use super::service::Service;
 use super::{admin, log, login, openapi, read};
-use crate::access::Refusal;
+use crate::access::{Refusal, Refused};
 use crate::base::may_block;
 
 /// Answers a request, whatever happens. `unread` is set when a rest of its body was left in the
@@ -60,6 +60,13 @@ pub(in crate::http) async fn handle(
     let outcome = dispatch(context, &mut body, &mut known);
     let outcome = catch_panic(outcome).await;
     let refusal = outcome.as_ref().err().and_then(Error::refusal);
+    if let (Err(error), Some(refusal)) = (&outcome, &refusal)
+        && error.status() == StatusCode::FORBIDDEN
+    {
+        let request = format_args!("{method} {}", uri.path());
+        let gate = &service.gate;
+        gate.note_refusal(Refused::Right, refusal, client, request);
+    }
     let reply = outcome.unwrap_or_else(|error| {
         log::failure(id, &error);
         of_error(&error, known.flavor)

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::record::Operation;
 use crate::base::actor::Actor;
 use crate::base::clock::Timestamp;
+use crate::base::limits::AUDIT_DETAIL_BYTES_MAX;
 
 /// What was done, or refused. Names go with numbers where a later thing may have the same name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -77,6 +78,12 @@ impl AuditRecord {
             left_out: None,
         }
     }
+}
+
+/// A text for [`AuditRecord::detail`], cut to the length that it may have; `None` for an empty one.
+pub fn detail(mut text: String) -> Option<String> {
+    text.truncate(text.floor_char_boundary(AUDIT_DETAIL_BYTES_MAX));
+    Some(text).filter(|text| !text.is_empty())
 }
 
 /// Declares [`Action`] with the names that records and answers have for its variants.

@@ -1,6 +1,7 @@
 //! Writes that nobody waits for, such as when a token was last used: bundled, off the way of answers.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -30,6 +31,8 @@ struct Shared {
     state: Mutex<State>,
     /// There is something to do, or something was done.
     changed: Condvar,
+    /// Records for logs that were not written.
+    lost: AtomicU64,
 }
 
 #[derive(Debug, Default)]
@@ -50,6 +53,7 @@ impl BackgroundWrites {
             store,
             state: Mutex::default(),
             changed: Condvar::new(),
+            lost: AtomicU64::new(0),
         });
         let works = Arc::clone(&shared);
         let thread = std::thread::Builder::new()
@@ -72,7 +76,15 @@ impl BackgroundWrites {
         if self.thread.is_some() && has_room {
             state.waiting.insert(name, batch);
             self.shared.changed.notify_all();
+        } else {
+            self.shared.lose(&batch);
         }
+    }
+
+    /// How many records for logs were given up since this was last asked, because too much waited or the
+    /// store refused them.
+    pub fn take_lost(&self) -> u64 {
+        self.shared.lost.swap(0, Ordering::Relaxed)
     }
 
     /// Waits until what was put before under names with this prefix is committed or refused. Costs
@@ -141,13 +153,24 @@ impl Shared {
             Ok(_) => {}
             Err(StoreError::Conflict { .. }) => {
                 for batch in batches {
-                    if let Err(error) = self.store.commit(batch) {
+                    if let Err(error) = self.store.commit(batch.clone()) {
+                        self.lose(&batch);
                         tracing::debug!(%error, "a background write was refused");
                     }
                 }
             }
-            Err(error) => tracing::debug!(%error, "background writes were refused"),
+            Err(error) => {
+                for batch in &batches {
+                    self.lose(batch);
+                }
+                tracing::debug!(%error, "background writes were refused");
+            }
         }
+    }
+
+    fn lose(&self, batch: &Batch) {
+        let lost = u64::try_from(batch.appends.len()).unwrap_or(u64::MAX);
+        self.lost.fetch_add(lost, Ordering::Relaxed);
     }
 }
 

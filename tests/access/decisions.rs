@@ -146,7 +146,7 @@ fn the_gate_opens_what_the_table_says_and_a_token_reads_no_more_than_its_owner()
         match world.make_token(&me, &[repo_id]) {
             Ok((secret, _)) => {
                 assert!(reads, "{what}: a token for what its owner may not read");
-                let holder = world.gate.token(&secret, None).unwrap();
+                let holder = world.gate.token(&secret, None, None).unwrap();
                 assert_eq!(world.told(&holder, &by_id(repo_id)), *repo_id);
             }
             Err(Error::Forbidden(_)) => assert!(!reads, "{what}"),

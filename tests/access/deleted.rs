@@ -147,7 +147,7 @@ fn a_token_follows_its_project_and_not_the_name() {
     };
     let (secret, _) = world.gate.create_token(&ann, new).unwrap();
     let opens = |instance: &[u8], selector: &str| {
-        let holder = world.gate.token(&secret, Some(instance));
+        let holder = world.gate.token(&secret, Some(instance), None);
         match holder.and_then(|holder| world.gate.open_by_token(&holder, &by_id(selector))) {
             Ok(project) => project.number().to_string(),
             Err(refused) => refused.to_string(),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::{World, named};
-use siteconf::access::{Error, NewToken};
+use siteconf::access::{Error, NewToken, Visit};
 use siteconf::base::secret::ServerKey;
 use siteconf::store::StoreError;
 use siteconf::store::record_cache::RecordCache;
@@ -24,9 +24,15 @@ fn a_restart_changes_nothing_for_anybody() {
 
     let world = start();
     let eve = world.user("eve", &["ROLE_SITEBUILDER_EDITOR__READONLY"]);
-    let (open, _) = world.gate.login("eve", crate::PASSWORD).unwrap();
-    let (ended, _) = world.gate.login("eve", crate::PASSWORD).unwrap();
-    world.gate.logout(&ended).unwrap();
+    let (open, _) = world
+        .gate
+        .login("eve", crate::PASSWORD, &Visit::default())
+        .unwrap();
+    let (ended, _) = world
+        .gate
+        .login("eve", crate::PASSWORD, &Visit::default())
+        .unwrap();
+    world.gate.logout(&ended, None).unwrap();
     let (bound, _) = world.gate.create_token(&eve, required).unwrap();
     let (revoked, made) = world.make_token(&eve, &["*"]).unwrap();
     world.gate.revoke_token(&eve, &made.id).unwrap();
@@ -59,7 +65,10 @@ fn when_nothing_can_be_written_an_unbound_token_is_not_served_and_others_are() {
     let store = RecordCache::new(SqliteStore::open_locked(folder.path()).unwrap());
     let world = World::over(Arc::new(store), key.clone());
     let eve = world.user("eve", &[]);
-    let (cookie, _) = world.gate.login("eve", crate::PASSWORD).unwrap();
+    let (cookie, _) = world
+        .gate
+        .login("eve", crate::PASSWORD, &Visit::default())
+        .unwrap();
     let (plain, _) = world.make_token(&eve, &["*"]).unwrap();
     let (bound, _) = world.gate.create_token(&eve, required("bound")).unwrap();
     let (unbound, _) = world.gate.create_token(&eve, required("unbound")).unwrap();
@@ -73,13 +82,13 @@ fn when_nothing_can_be_written_an_unbound_token_is_not_served_and_others_are() {
     assert_eq!(world.told_instance(&bound, Some(b"erp-1")), "bound: true");
     assert!(world.gate.session(&cookie).is_ok());
     for _ in 0..2 {
-        let refused = world.gate.token(&unbound, Some(b"erp-1"));
+        let refused = world.gate.token(&unbound, Some(b"erp-1"), None);
         assert!(
             matches!(refused, Err(Error::Store(StoreError::ReadOnly))),
             "{refused:?}"
         );
     }
-    let failed = world.gate.logout(&cookie);
+    let failed = world.gate.logout(&cookie, None);
     assert!(
         matches!(failed, Err(Error::Store(StoreError::ReadOnly))),
         "a logout that was not kept was acknowledged: {failed:?}"

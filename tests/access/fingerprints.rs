@@ -20,7 +20,7 @@ fn bound(name: &str) -> NewToken {
 impl World {
     /// What an instance is told that shows the token.
     pub(super) fn told_instance(&self, secret: &Secret, instance: Option<&[u8]>) -> String {
-        match self.gate.token(secret, instance) {
+        match self.gate.token(secret, instance, None) {
             Ok(holder) => format!("bound: {}", holder.token().fingerprint_bound),
             Err(refused) => refused.to_string(),
         }

@@ -7,6 +7,7 @@
 )]
 
 mod accounts;
+mod audit;
 mod decisions;
 mod deleted;
 mod durability;
@@ -20,7 +21,7 @@ use std::sync::Arc;
 
 use siteconf::access::{
     Accounts, Caller, Error, Gate, NewToken, ProjectSelector, Result, Role, SessionLifetimes,
-    TokenHolder, TokenView,
+    TokenHolder, TokenView, Visit,
 };
 use siteconf::base::clock::{ManualClock, Timestamp};
 use siteconf::base::repo_id::RepoId;
@@ -65,7 +66,7 @@ impl World {
 
     /// Logs an account in.
     fn again(&self, name: &str) -> Caller {
-        let (cookie, _) = self.gate.login(name, PASSWORD).unwrap();
+        let (cookie, _) = self.gate.login(name, PASSWORD, &Visit::default()).unwrap();
         self.gate.session(&cookie).unwrap()
     }
 
@@ -85,7 +86,7 @@ impl World {
     /// Makes a token and shows it.
     fn holder(&self, caller: &Caller, repos: &[&str]) -> TokenHolder {
         let (secret, _) = self.make_token(caller, repos).unwrap();
-        self.gate.token(&secret, None).unwrap()
+        self.gate.token(&secret, None, None).unwrap()
     }
 
     /// What the token's holder is told about a project: its repo id, or the refusal.

@@ -1,14 +1,17 @@
 //! Logins and sessions (contract section 7).
 
 use crate::{PASSWORD, World, id, refusal};
-use siteconf::access::Role;
+use siteconf::access::{Role, Visit};
 use siteconf::base::limits::SESSIONS_PER_ACCOUNT_MAX;
 use siteconf::base::secret::Secret;
 use siteconf::store::Scan;
 
 impl World {
     fn login(&self, name: &str) -> Secret {
-        self.gate.login(name, PASSWORD).unwrap().0
+        self.gate
+            .login(name, PASSWORD, &Visit::default())
+            .unwrap()
+            .0
     }
 
     fn is_in(&self, cookie: &Secret) -> bool {
@@ -46,10 +49,13 @@ fn a_login_says_the_same_for_unknown_wrong_and_disabled() {
         ("off", PASSWORD),
         ("off", "wrong horse"),
     ] {
-        let refused = refusal(world.gate.login(name, password));
+        let refused = refusal(world.gate.login(name, password, &Visit::default()));
         assert_eq!(refused, "Invalid username or password", "{name}");
     }
-    let (cookie, account) = world.gate.login("eve", PASSWORD).unwrap();
+    let (cookie, account) = world
+        .gate
+        .login("eve", PASSWORD, &Visit::default())
+        .unwrap();
     assert_eq!(account.name(), "eve");
     let caller = world.gate.session(&cookie).unwrap();
     assert_eq!(caller.account().number(), account.number());
@@ -63,11 +69,11 @@ fn every_login_has_its_own_secret_which_no_record_holds() {
     assert_ne!(first.reveal(), second.reveal());
     assert!(!world.is_in(&Secret::generate()));
 
-    world.gate.logout(&first).unwrap();
+    world.gate.logout(&first, None).unwrap();
     assert!(!world.is_in(&first));
     assert!(world.is_in(&second));
-    world.gate.logout(&first).unwrap();
-    world.gate.logout(&Secret::generate()).unwrap();
+    world.gate.logout(&first, None).unwrap();
+    world.gate.logout(&Secret::generate(), None).unwrap();
 
     for record in world.projects.store().scan(Scan::prefix("")).unwrap() {
         let text = format!("{} {}", record.key, String::from_utf8_lossy(&record.value));
@@ -145,10 +151,13 @@ fn a_new_password_and_a_disabled_account_end_all_sessions_for_good() {
     assert!(world.is_in(&adam));
     assert_eq!(world.session_records(), others);
     assert_eq!(
-        refusal(world.gate.login("eve", PASSWORD)),
+        refusal(world.gate.login("eve", PASSWORD, &Visit::default())),
         "Invalid username or password"
     );
-    let (eve, _) = world.gate.login("eve", "battery staple").unwrap();
+    let (eve, _) = world
+        .gate
+        .login("eve", "battery staple", &Visit::default())
+        .unwrap();
 
     world.accounts.set_enabled("eve", false).unwrap();
     assert!(!world.is_in(&eve));

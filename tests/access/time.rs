@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::{Arc, Mutex};
 
-use siteconf::access::{NewToken, TokenState};
+use siteconf::access::{NewToken, TokenState, Visit};
 use siteconf::base::clock::Timestamp;
 use siteconf::base::secret::{Secret, ServerKey};
 
@@ -42,7 +42,7 @@ impl World {
     }
 
     fn counts(&self, token: &Secret) -> bool {
-        self.gate.token(token, None).is_ok()
+        self.gate.token(token, None, None).is_ok()
     }
 
     /// The states of eve's tokens as they are listed.
@@ -52,7 +52,10 @@ impl World {
     }
 
     fn log_in(&self) -> Secret {
-        self.gate.login("eve", PASSWORD).unwrap().0
+        self.gate
+            .login("eve", PASSWORD, &Visit::default())
+            .unwrap()
+            .0
     }
 
     fn knows(&self, cookie: &Secret) -> bool {

@@ -4,6 +4,7 @@ use crate::{World, by_id, is_invalid, named, refusal, texts};
 use siteconf::access::{
     Error, Expiry, NewToken, ProjectSelector, Role, TokenChange, TokenState, TokenView, Tokens,
 };
+use siteconf::base::actor::Actor;
 use siteconf::base::clock::Timestamp;
 use siteconf::base::limits::{TOKEN_NAME_BYTES_MAX, TOKEN_REPOS_MAX, TOKENS_PER_ACCOUNT_MAX};
 use siteconf::base::secret::Secret;
@@ -51,7 +52,7 @@ fn a_token_is_shown_whole_but_for_its_secret() {
         std::slice::from_ref(&expected)
     );
 
-    let holder = world.gate.token(&secret, Some(b"erp-1")).unwrap();
+    let holder = world.gate.token(&secret, Some(b"erp-1"), None).unwrap();
     let used = TokenView {
         fingerprint_bound: true,
         last_used_at: Some(at("2026-11-01")),
@@ -107,7 +108,7 @@ fn a_token_that_is_unknown_revoked_or_disabled_does_not_count() {
     let world = World::new();
     let eve = world.user("eve", &[]);
     let (secret, made) = world.make_token(&eve, &["*"]).unwrap();
-    let shown = |secret: &Secret| world.gate.token(secret, None).map(|_| ());
+    let shown = |secret: &Secret| world.gate.token(secret, None, None).map(|_| ());
     shown(&secret).unwrap();
     assert_eq!(refusal(shown(&Secret::generate())), "401 Unauthorized");
 
@@ -132,7 +133,7 @@ fn an_expired_token_stays_listed_and_expired_until_its_owner_says_otherwise() {
     let world = World::new();
     let eve = world.user("eve", &[]);
     let (secret, made) = world.make_token(&eve, &["*"]).unwrap();
-    let counts = || world.gate.token(&secret, None).is_ok();
+    let counts = || world.gate.token(&secret, None, None).is_ok();
     let state = || world.gate.tokens(&eve).unwrap()[0].state;
 
     let view = world
@@ -144,7 +145,10 @@ fn an_expired_token_stays_listed_and_expired_until_its_owner_says_otherwise() {
     assert_eq!(state(), TokenState::Active);
     world.clock.set(at("2026-11-02"));
     assert_eq!(state(), TokenState::Expired);
-    assert_eq!(refusal(world.gate.token(&secret, None)), "401 Unauthorized");
+    assert_eq!(
+        refusal(world.gate.token(&secret, None, None)),
+        "401 Unauthorized"
+    );
 
     world.clock.set(at("2026-11-01"));
     assert!(!counts(), "a clock set back revived it");
@@ -176,7 +180,10 @@ fn an_expired_token_stays_listed_and_expired_until_its_owner_says_otherwise() {
     };
     let (secret, made) = world.gate.create_token(&eve, born_expired).unwrap();
     assert_eq!(made.state, TokenState::Expired);
-    assert_eq!(refusal(world.gate.token(&secret, None)), "401 Unauthorized");
+    assert_eq!(
+        refusal(world.gate.token(&secret, None, None)),
+        "401 Unauthorized"
+    );
 }
 
 #[test]
@@ -244,7 +251,7 @@ fn anothers_token_is_as_good_as_none() {
         let revoked = world.gate.revoke_token(&eve, id);
         assert_eq!(refusal(revoked), "404 Token Not Found", "{id}");
     }
-    world.gate.token(&secret, None).unwrap();
+    world.gate.token(&secret, None, None).unwrap();
 }
 
 #[test]
@@ -253,7 +260,7 @@ fn the_last_use_is_written_once_a_minute() {
     let eve = world.user("eve", &[]);
     let (secret, _) = world.make_token(&eve, &["*"]).unwrap();
     let used = || {
-        world.gate.token(&secret, None).unwrap();
+        world.gate.token(&secret, None, None).unwrap();
         world.gate.tokens(&eve).unwrap()[0]
             .last_used_at
             .unwrap()
@@ -274,7 +281,7 @@ fn an_owner_who_may_read_no_longer_takes_the_right_from_the_token() {
     let eve = world.user("eve", &["ROLE_SITEBUILDER_USER__acme"]);
     let (secret, _) = world.make_token(&eve, &["acme.erp"]).unwrap();
     let told = |selector: &ProjectSelector| {
-        let holder = world.gate.token(&secret, None).unwrap();
+        let holder = world.gate.token(&secret, None, None).unwrap();
         world.told(&holder, selector)
     };
     assert_eq!(told(&by_id("acme.erp")), "acme.erp");
@@ -293,16 +300,20 @@ fn an_owner_who_may_read_no_longer_takes_the_right_from_the_token() {
 fn an_account_has_no_more_tokens_than_allowed() {
     let world = World::new();
     let eve = world.user("eve", &[]);
-    let tokens = Tokens::new(&world.projects);
+    let (tokens, actor) = (Tokens::new(&world.projects), Actor::from("eve"));
     for _ in 0..TOKENS_PER_ACCOUNT_MAX {
-        tokens.create(eve.account(), named("n", &[])).unwrap();
+        tokens
+            .create(eve.account(), named("n", &[]), &actor)
+            .unwrap();
     }
-    let one_more = tokens.create(eve.account(), named("n", &[]));
+    let one_more = tokens.create(eve.account(), named("n", &[]), &actor);
     assert_eq!(
         refusal(one_more),
         "you have 1000 tokens, the most allowed: revoke one first"
     );
-    tokens.revoke(eve.account(), "500").unwrap();
-    let (_, made) = tokens.create(eve.account(), named("n", &[])).unwrap();
+    tokens.revoke(eve.account(), "500", &actor).unwrap();
+    let (_, made) = tokens
+        .create(eve.account(), named("n", &[]), &actor)
+        .unwrap();
     assert_eq!(made.id, "1001");
 }

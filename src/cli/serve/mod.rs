@@ -16,7 +16,7 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::time::{MissedTickBehavior, interval};
 
 use super::settings::{Settings, Told};
-use super::{Error, Result, Streams, first_start, log};
+use super::{Error, Result, Streams, first_start, log, opened};
 use crate::access::{Accounts, Gate};
 use crate::base::clock::{Clock, SystemClock};
 use crate::http::{HttpSettings, Server};
@@ -43,8 +43,8 @@ pub(super) fn serve(settings: &Settings, renew_key: bool, streams: &mut Streams<
     let store: Arc<dyn Store> = Arc::new(RecordCache::new(store));
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let repository = Projects::new(Arc::clone(&store), Arc::clone(&clock));
-    let accounts = Accounts::new(&repository);
-    let key = first_start::server_key(&folder, &*store, &accounts, renew_key)?;
+    let accounts = Accounts::new(&repository).acting(opened::actor());
+    let key = first_start::server_key(&folder, &repository, &accounts, renew_key)?;
     first_start::first_account(&folder, &accounts, streams)?;
     let steady_clock = Arc::clone(repository.steady_clock());
     let forget = Forget::new(repository.clone(), settings.keep_deleted_days);

@@ -4,7 +4,7 @@ use hyper::HeaderMap;
 use hyper::header::{AUTHORIZATION, HeaderName, HeaderValue};
 
 use crate::access;
-use crate::access::{Refusal, TokenHolder};
+use crate::access::{Refusal, Refused, TokenHolder};
 use crate::base::secret::Secret;
 use crate::http::admission::network::ClientNetwork;
 use crate::http::error::Error;
@@ -21,7 +21,8 @@ pub(super) fn holder(context: &RequestContext) -> Result<TokenHolder, Error> {
     let headers = context.headers();
     let token = shown(headers).ok_or_else(Error::no_credential)?;
     let instance_id = headers.get(INSTANCE_ID).map(HeaderValue::as_bytes);
-    let holder = context.gate().token(&token, instance_id);
+    let from = Some(context.client);
+    let holder = context.gate().token(&token, instance_id, from);
     let holder = holder.map_err(|refused| count(context, refused))?;
     context.note(Who::Holder(holder.clone()));
     Ok(holder)
@@ -35,6 +36,7 @@ fn count(context: &RequestContext, refused: access::Error) -> Error {
     else {
         return refused.into();
     };
+    context.note_refusal(Refused::Token, refusal);
     let (client, now) = (
         ClientNetwork::of(context.client),
         context.service.clock.now(),
@@ -46,8 +48,8 @@ fn count(context: &RequestContext, refused: access::Error) -> Error {
     };
     Error::TooMany {
         refusal: Refusal {
-            account: refusal.account.clone(),
             reason: "too many requests with tokens that do not count",
+            ..refusal.clone()
         },
         retry_after_s,
     }

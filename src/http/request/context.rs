@@ -10,7 +10,7 @@ use hyper::http::request::Parts;
 use super::base_url;
 use super::client::Peer;
 use super::query::Query;
-use crate::access::{Caller, Gate, TokenHolder};
+use crate::access::{Caller, Gate, Refusal, Refused, TokenHolder};
 use crate::http::service::Service;
 use crate::http::settings::HttpSettings;
 
@@ -64,6 +64,13 @@ impl RequestContext {
     /// Notes who sent the request, for the log. The first to be noted stays.
     pub(in crate::http) fn note(&self, who: Who) {
         drop(self.who.set(who));
+    }
+
+    /// Has it told in the audit log that this request is refused.
+    pub(in crate::http) fn note_refusal(&self, what: Refused, refusal: &Refusal) {
+        let request = format_args!("{} {}", self.head.method, self.head.uri.path());
+        self.gate()
+            .note_refusal(what, refusal, self.client, request);
     }
 
     /// The operator's settings.

@@ -8,7 +8,7 @@ mod log;
 use crate::object::key;
 use crate::store::Batch;
 
-pub use crate::object::audit::{Action, AuditRecord};
+pub use crate::object::audit::{Action, AuditRecord, detail};
 pub use log::{Entry, Filter, Page};
 
 /// Has a commit tell this in the log.

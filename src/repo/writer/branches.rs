@@ -63,7 +63,7 @@ impl ProjectWriter {
             batch.write(name_key.clone(), Expect::Absent, &number);
             batch.write(key::branch(self.number(), number), Expect::Absent, &record);
             let record = AuditRecord {
-                detail: from.map(|from| format!("from {from}")),
+                detail: from.and_then(|from| audit::detail(format!("from {from}"))),
                 ..self.told(Action::BranchCreated, Some((number, name)))
             };
             audit::add(batch, &record);

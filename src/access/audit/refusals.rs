@@ -1,0 +1,124 @@
+//! Refusals in the audit log: written in the background, and no more of them than somebody may read.
+
+use std::fmt;
+use std::net::IpAddr;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::access::error::Refusal;
+use crate::base::actor::Actor;
+use crate::base::clock::Clock;
+use crate::base::limits::REFUSALS_AUDITED_MINUTE_MAX;
+use crate::repo::Projects;
+use crate::repo::audit;
+use crate::repo::audit::{Action, AuditRecord};
+use crate::store::Batch;
+use crate::store::background_writes::BackgroundWrites;
+
+/// In this time, in milliseconds, all that was written is forgotten.
+const MINUTE_MS: i64 = 60_000;
+
+/// Who has no account that is known.
+const UNKNOWN: &str = "unknown account";
+
+/// What was refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refused {
+    /// A login, for its name or its password.
+    Login,
+    /// A login, because there were too many.
+    ManyLogins,
+    /// A token that does not count.
+    Token,
+    /// Somebody without the right.
+    Right,
+}
+
+impl Refused {
+    fn action(self) -> Action {
+        match self {
+            Self::Login => Action::LoginRefused,
+            Self::ManyLogins => Action::LoginThrottled,
+            Self::Token => Action::TokenRefused,
+            Self::Right => Action::Forbidden,
+        }
+    }
+}
+
+/// The way of refusals into the audit log.
+#[derive(Debug)]
+pub(in crate::access) struct Refusals {
+    clock: Arc<dyn Clock>,
+    background: Arc<BackgroundWrites>,
+    /// One for each action, so that one kind does not hide another.
+    budgets: Mutex<[Budget; 4]>,
+    written: AtomicU64,
+}
+
+impl Refusals {
+    pub(in crate::access) fn new(projects: &Projects) -> Self {
+        Self {
+            clock: Arc::clone(projects.clock()),
+            background: Arc::clone(projects.background()),
+            budgets: Mutex::default(),
+            written: AtomicU64::new(0),
+        }
+    }
+
+    /// Has a refusal written soon, if there is room for it. The next one of its kind that is written says
+    /// how many were not, those among them that the store refused, too.
+    ///
+    /// # Limits
+    /// [`REFUSALS_AUDITED_MINUTE_MAX`] of a kind in a minute.
+    pub(in crate::access) fn note(
+        &self,
+        refused: Refused,
+        refusal: &Refusal,
+        from: IpAddr,
+        request: impl fmt::Display,
+    ) {
+        let left_out = {
+            let mut budgets = self.budgets.lock().unwrap_or_else(PoisonError::into_inner);
+            budgets[refused as usize].take(self.clock.uptime_ms())
+        };
+        let Some(left_out) = left_out else {
+            return;
+        };
+        let left_out = left_out + self.background.take_lost();
+        let by = refusal.account.as_deref().unwrap_or(UNKNOWN);
+        let actor = Actor::account(by, Some(from));
+        let record = AuditRecord {
+            token: refusal.token.clone(),
+            detail: audit::detail(format!("{}: {request}", refusal.reason)),
+            left_out: Some(left_out).filter(|count| *count > 0),
+            ..AuditRecord::new(self.clock.now(), &actor, refused.action())
+        };
+        let mut batch = Batch::default();
+        audit::add(&mut batch, &record);
+        let number = self.written.fetch_add(1, Ordering::Relaxed);
+        // In the order in which they came.
+        self.background.put(format!("audit/{number:016x}"), batch);
+    }
+}
+
+/// How much may be written: a minute's share is given back after its part of a minute.
+#[derive(Debug, Default)]
+struct Budget {
+    /// When all is given back, by the clock that nobody sets.
+    full_at_ms: i64,
+    left_out: u64,
+}
+
+impl Budget {
+    /// Takes room for one. How many found none since the last that did; `None` if there is none now.
+    fn take(&mut self, now_ms: i64) -> Option<u64> {
+        let share_ms = MINUTE_MS / REFUSALS_AUDITED_MINUTE_MAX;
+        let taken_ms = (self.full_at_ms - now_ms).clamp(0, MINUTE_MS);
+        if taken_ms + share_ms > MINUTE_MS {
+            self.left_out += 1;
+            return None;
+        }
+        self.full_at_ms = now_ms + taken_ms + share_ms;
+        Some(std::mem::take(&mut self.left_out))
+    }
+}
