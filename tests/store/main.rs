@@ -25,6 +25,8 @@ macro_rules! on_every_engine {
 }
 
 #[cfg(test)]
+mod backup;
+#[cfg(test)]
 mod checksums;
 #[cfg(test)]
 mod collection_lock;

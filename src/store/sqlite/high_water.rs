@@ -78,6 +78,12 @@ impl HighWater {
     }
 }
 
+/// Makes the mark of a folder whose database ends at this version.
+pub(super) fn set(folder: &Folder, version: Version) -> Result<()> {
+    write_durably(&folder.high_water(), line_of(version).as_bytes())
+        .map_err(|e| StoreError::io("making the high-water mark", e))
+}
+
 /// What is wrong with the mark of a folder or with a database that ends before it, if anything.
 pub(super) fn fault(folder: &Folder, db: &Connection) -> Option<String> {
     match read(folder) {

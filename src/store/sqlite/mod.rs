@@ -1,5 +1,6 @@
 //! The embedded engine: one SQLite database, and files for large blobs.
 
+pub mod backup;
 mod blob_files;
 mod checkpointer;
 mod collection;

@@ -3,16 +3,21 @@
 mod collection_lock;
 mod last_backup;
 mod ownership;
+mod restoring;
 
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+use rustix::process::geteuid;
+
 use super::schema;
 use crate::store::{Result, StoreError};
 pub use collection_lock::CollectionLock;
 use ownership::{refuse_links, require_own, unreadable};
+pub(super) use restoring::Restoring;
+use restoring::{RESTORE_INTERRUPTED, is_restoring};
 
 /// What `FORMAT` holds.
 const FORMAT: &str = "siteconf 3\n";
@@ -62,12 +67,18 @@ impl Folder {
                  starts on it",
                 text.trim_end()
             )),
+            Ok(text) if text.starts_with("siteconf-backup ") => {
+                refuse("it is a backup; \"siteconf restore\" makes a store of it")
+            }
             Ok(text) if text.starts_with("siteconf ") => refuse(&format!(
                 "the folder has format \"{}\", this version reads \"{}\"; use the version that wrote it",
                 text.trim_end(),
                 FORMAT.trim_end()
             )),
             Ok(_) => refuse("FORMAT does not name a format of siteconf"),
+            Err(e) if e.kind() == io::ErrorKind::NotFound && is_restoring(root) => {
+                refuse(RESTORE_INTERRUPTED)
+            }
             Err(e) if e.kind() == io::ErrorKind::NotFound => refuse(
                 "no store here; name its folder with --data, or have one made: \"siteconf serve\" does",
             ),
@@ -85,6 +96,14 @@ impl Folder {
         let folder = Self::open(root)?;
         require_own(root)?;
         Ok(folder)
+    }
+
+    /// Refuses to go on as another user than the folder's owner.
+    ///
+    /// # Errors
+    /// [`StoreError::Folder`] that says whose it is, also where others may write into it.
+    pub fn require_owner(&self) -> Result<()> {
+        ownership::require_owner(&self.root, geteuid().as_raw())
     }
 
     fn with_database(root: &Path) -> Result<Self> {
@@ -230,9 +249,8 @@ impl Folder {
         Err(StoreError::folder(&self.blobs(), reason))
     }
 
-    /// Makes everything that is missing but the tables; `FORMAT` comes last, so that it stands for the
-    /// whole.
-    fn lay_out(&self) -> io::Result<()> {
+    /// Makes the folders that are missing; true if there were any.
+    fn make_folders(&self) -> io::Result<bool> {
         let mut made = false;
         for dir in [self.blobs(), self.incoming(), self.secrets()] {
             made |= make_dir(&dir)?;
@@ -240,12 +258,19 @@ impl Folder {
         for fan in 0..=u8::MAX {
             made |= make_dir(&self.blobs().join(hex::encode([fan])))?;
         }
-        let format = self.root.join("FORMAT");
-        let exists = fs::exists(&format)?;
         if made {
             sync_dir(&self.blobs())?;
             sync_dir(&self.root)?;
         }
+        Ok(made)
+    }
+
+    /// Makes everything that is missing but the tables; `FORMAT` comes last, so that it stands for the
+    /// whole.
+    fn lay_out(&self) -> io::Result<()> {
+        let made = self.make_folders()?;
+        let format = self.root.join("FORMAT");
+        let exists = fs::exists(&format)?;
         if exists {
             if made {
                 tracing::warn!(
@@ -360,6 +385,9 @@ fn make_dir(dir: &Path) -> io::Result<bool> {
 }
 
 fn refuse_other_content(root: &Path) -> Result<()> {
+    if is_restoring(root) {
+        return Err(StoreError::folder(root, RESTORE_INTERRUPTED));
+    }
     let names = fs::read_dir(root).map_err(|e| StoreError::io("listing the data folder", e))?;
     for name in names {
         let name = name

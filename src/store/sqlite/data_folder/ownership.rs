@@ -58,7 +58,8 @@ pub(super) fn require_own(root: &Path) -> Result<()> {
     })
 }
 
-fn require_owner(root: &Path, own: u32) -> Result<()> {
+/// Refuses a folder, or a part of it, that is another user's than this, or that others may write.
+pub(super) fn require_owner(root: &Path, own: u32) -> Result<()> {
     let parts = PARTS.map(|part| root.join(part));
     for path in std::iter::once(root).chain(parts.iter().map(AsRef::as_ref)) {
         let found = match fs::metadata(path) {

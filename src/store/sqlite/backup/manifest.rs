@@ -1,0 +1,161 @@
+//! The manifest of a backup: what it holds, and the sum of every file.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use super::part::Part;
+use crate::base::clock::Timestamp;
+use crate::store::Version;
+
+/// What `FORMAT` of a backup holds, and its manifest's first line.
+pub(super) const FORMAT: &str = "siteconf-backup 1\n";
+/// The name of the format, with any version.
+pub(super) const FORMAT_NAME: &str = "siteconf-backup ";
+
+/// A file's length and BLAKE3.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct FileSum {
+    pub(super) bytes: u64,
+    pub(super) sum: blake3::Hash,
+}
+
+/// A whole backup.
+#[derive(Clone, Debug)]
+pub(super) struct Manifest {
+    /// When the store was in this state.
+    pub(super) at: Timestamp,
+    /// The last write that it holds.
+    pub(super) version: Version,
+    /// How many things were damaged and left out.
+    pub(super) damaged: u64,
+    pub(super) files: BTreeMap<Part, FileSum>,
+}
+
+impl Manifest {
+    /// Bytes of all files.
+    pub(super) fn bytes(&self) -> u64 {
+        self.files.values().map(|file| file.bytes).sum()
+    }
+
+    pub(super) fn to_text(&self) -> String {
+        let mut text = FORMAT.to_owned();
+        let mut line = |line: std::fmt::Arguments<'_>| {
+            writeln!(text, "{line}").expect("a string takes all");
+        };
+        line(format_args!("at {}", self.at));
+        line(format_args!("version {}", self.version));
+        line(format_args!("damaged {}", self.damaged));
+        for (part, file) in &self.files {
+            line(format_args!("{} {} {part}", file.sum.to_hex(), file.bytes));
+        }
+        let sum = blake3::hash(text.as_bytes()).to_hex();
+        writeln!(text, "{sum}").expect("a string takes all");
+        text
+    }
+
+    /// Reads what [`Manifest::to_text`] wrote.
+    ///
+    /// # Errors
+    /// A sentence that says what is wrong with it.
+    pub(super) fn parse(text: &[u8]) -> Result<Self, String> {
+        require_format(text)?;
+        let damaged = || "the manifest is damaged".to_owned();
+        let text = std::str::from_utf8(text).map_err(|_| damaged())?;
+        let body = text.strip_suffix('\n').ok_or_else(damaged)?;
+        let cut = body.rfind('\n').ok_or_else(damaged)? + 1;
+        let (summed, sum) = body.split_at(cut);
+        if *blake3::hash(summed.as_bytes()).to_hex() != *sum {
+            return Err(damaged());
+        }
+        Self::of_lines(summed.lines().skip(1)).ok_or_else(|| {
+            "the manifest names what no backup of this format has; use the version of siteconf that \
+             wrote it"
+                .to_owned()
+        })
+    }
+
+    fn of_lines<'t>(mut lines: impl Iterator<Item = &'t str>) -> Option<Self> {
+        let mut field = |name: &str| lines.next()?.strip_prefix(name)?.strip_prefix(' ');
+        let at = Timestamp::parse(field("at")?)?;
+        let version = field("version")?.parse().ok()?;
+        let damaged = field("damaged")?.parse().ok()?;
+        let mut files = BTreeMap::new();
+        for line in lines {
+            let (sum, rest) = line.split_once(' ')?;
+            let (bytes, path) = rest.split_once(' ')?;
+            let file = FileSum {
+                bytes: bytes.parse().ok()?,
+                sum: blake3::Hash::from_hex(sum).ok()?,
+            };
+            files.insert(Part::parse(path)?, file);
+        }
+        Some(Self {
+            at,
+            version,
+            damaged,
+            files,
+        })
+    }
+}
+
+/// Refuses what does not begin as this format does.
+///
+/// # Errors
+/// A sentence that says so.
+pub(super) fn require_format(text: &[u8]) -> Result<(), String> {
+    if text.starts_with(FORMAT.as_bytes()) {
+        return Ok(());
+    }
+    let first = text.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    let first = String::from_utf8_lossy(first);
+    Err(if first.starts_with(FORMAT_NAME) {
+        format!(
+            "the backup has format \"{first}\", this version reads \"{}\"; use the version that wrote it",
+            FORMAT.trim_end()
+        )
+    } else {
+        "this is no backup of siteconf".to_owned()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn example() -> Manifest {
+        let file = |bytes: &[u8]| FileSum {
+            bytes: bytes.len() as u64,
+            sum: blake3::hash(bytes),
+        };
+        Manifest {
+            at: Timestamp::parse("2026-11-21T22:30:00Z").unwrap(),
+            version: 5,
+            damaged: 0,
+            files: BTreeMap::from([
+                (Part::Format, file(FORMAT.as_bytes())),
+                (Part::secret("server-key", b"0"), file(b"0")),
+            ]),
+        }
+    }
+
+    #[test]
+    fn a_manifest_is_read_as_it_was_written_and_no_other_is() {
+        let text = example().to_text();
+        let read = Manifest::parse(text.as_bytes()).unwrap();
+        assert_eq!(read.to_text(), text);
+        for end in 0..text.len() {
+            Manifest::parse(&text.as_bytes()[..end]).unwrap_err();
+        }
+        for place in 0..text.len() {
+            let mut other = text.clone().into_bytes();
+            other[place] ^= 1;
+            Manifest::parse(&other).unwrap_err();
+        }
+        let newer = text.replace("siteconf-backup 1", "siteconf-backup 2");
+        assert_eq!(
+            Manifest::parse(newer.as_bytes()).unwrap_err(),
+            "the backup has format \"siteconf-backup 2\", this version reads \"siteconf-backup 1\"; use \
+             the version that wrote it"
+        );
+    }
+}

@@ -1,0 +1,323 @@
+//! A backup in a folder.
+//!
+//! Files are added under names of their own, and the manifest is replaced at the end: until then the
+//! last whole backup is the one of the old manifest. While `UNFINISHED` is there, files may lie in the
+//! folder that the manifest does not name.
+
+use std::collections::BTreeSet;
+use std::fs::{self, DirBuilder, File, TryLockError};
+use std::io::{ErrorKind, Read, Write};
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+
+use walkdir::WalkDir;
+
+use super::Place;
+use crate::base::limits::BLOCK_BYTES;
+use crate::store::sqlite::backup::error::{BackupError, Result};
+use crate::store::sqlite::backup::manifest::{FORMAT, Manifest, require_format};
+use crate::store::sqlite::backup::part::{MANIFEST, Part};
+use crate::store::sqlite::data_folder::{private_options, sync_dir};
+use crate::store::sqlite::write_durably;
+
+/// The file that is there while a backup is added.
+const UNFINISHED: &str = "UNFINISHED";
+/// Files that may lie beside those of the manifest.
+const OTHER_NAMES: [&str; 5] = [
+    MANIFEST,
+    "MANIFEST.new",
+    "FORMAT.new",
+    UNFINISHED,
+    "UNFINISHED.new",
+];
+/// Bytes after which a large file is written back, so that the syncs of others do not wait behind it.
+const WRITE_BACK_BYTES: usize = 8 << 20;
+
+/// What lies in a folder that may be a backup.
+#[derive(Debug, Default)]
+pub(in crate::store::sqlite::backup) struct Content {
+    /// The last whole backup, `None` where none was finished.
+    pub(in crate::store::sqlite::backup) manifest: Option<Manifest>,
+    /// The files that a backup may have, whether or not the manifest names them.
+    pub(in crate::store::sqlite::backup) parts: BTreeSet<Part>,
+    /// True if a later backup was not finished.
+    pub(in crate::store::sqlite::backup) unfinished: bool,
+}
+
+impl Content {
+    /// Reads what lies in a folder.
+    ///
+    /// # Errors
+    /// [`BackupError::Refused`] when it is no backup, one of another format, or holds a file that no
+    /// backup has.
+    pub(in crate::store::sqlite::backup) fn read(root: &Path) -> Result<Self> {
+        let refuse = |reason: String| BackupError::Refused(format!("{}: {reason}", root.display()));
+        match fs::read(root.join("FORMAT")) {
+            Ok(text) => require_format(&text).map_err(refuse)?,
+            Err(e) if e.kind() == ErrorKind::NotFound => {
+                return Err(refuse("this is no backup of siteconf".to_owned()));
+            }
+            Err(e) => return Err(BackupError::file("reading", root.join("FORMAT"))(e)),
+        }
+        let manifest = match fs::read(root.join(MANIFEST)) {
+            Ok(text) => Some(Manifest::parse(&text).map_err(refuse)?),
+            Err(e) if e.kind() == ErrorKind::NotFound => None,
+            Err(e) => return Err(BackupError::file("reading", root.join(MANIFEST))(e)),
+        };
+        let mut parts = BTreeSet::new();
+        for entry in WalkDir::new(root).min_depth(1) {
+            let entry = entry.map_err(|e| refuse(format!("it cannot be listed: {e}")))?;
+            if entry.file_type().is_dir() {
+                continue;
+            }
+            let path = entry.path().strip_prefix(root).unwrap_or(entry.path());
+            let name = path.to_str().unwrap_or_default();
+            match Part::parse(name).filter(|_| entry.file_type().is_file()) {
+                Some(part) => drop(parts.insert(part)),
+                None if OTHER_NAMES.contains(&name) => {}
+                None => {
+                    return Err(refuse(format!(
+                        "\"{}\" is in it, which is no file of a backup; remove it",
+                        path.display()
+                    )));
+                }
+            }
+        }
+        Ok(Self {
+            manifest,
+            parts,
+            unfinished: root.join(UNFINISHED).exists(),
+        })
+    }
+}
+
+/// A folder that takes a backup.
+#[derive(Debug)]
+pub(in crate::store::sqlite::backup) struct FolderPlace {
+    root: PathBuf,
+    /// True if it was not there.
+    made: bool,
+    /// Open, it holds the lock.
+    _lock: File,
+    last: Option<Manifest>,
+    /// Files that were put.
+    added: BTreeSet<Part>,
+    finished: bool,
+}
+
+impl FolderPlace {
+    pub(in crate::store::sqlite::backup) fn open(root: &Path) -> Result<Self> {
+        let refuse = |reason: &str| BackupError::Refused(format!("{}: {reason}", root.display()));
+        let made = !root.exists();
+        make_dirs(root)?;
+        let lock = File::open(root).map_err(BackupError::file("opening", root))?;
+        match lock.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                return Err(refuse("another backup into it is running"));
+            }
+            Err(TryLockError::Error(e)) => return Err(BackupError::file("locking", root)(e)),
+        }
+        let format = root.join("FORMAT");
+        let content = if format.exists() {
+            Content::read(root)?
+        } else {
+            refuse_other_content(root)?;
+            Content::default()
+        };
+        // What was there is known from here on: an unfinished backup leaves it.
+        let mut place = Self {
+            root: root.to_owned(),
+            made,
+            _lock: lock,
+            last: content.manifest,
+            added: BTreeSet::new(),
+            finished: false,
+        };
+        if !format.exists() {
+            write_durably(&format, FORMAT.as_bytes())
+                .map_err(BackupError::file("writing", format))?;
+        }
+        let mark = root.join(UNFINISHED);
+        write_durably(&mark, b"a backup is added, or was not finished\n")
+            .map_err(BackupError::file("writing", mark))?;
+        place.sweep(&content.parts)?;
+        place.forget_cut();
+        Ok(place)
+    }
+
+    /// Forgets files that have another length: they were damaged, and are put again.
+    fn forget_cut(&mut self) {
+        let root = &self.root;
+        if let Some(last) = &mut self.last {
+            last.files.retain(|part, file| {
+                let found = fs::symlink_metadata(root.join(part.to_string()));
+                found.is_ok_and(|found| found.len() == file.bytes)
+            });
+        }
+    }
+
+    /// Removes the files that the last whole backup does not name.
+    fn sweep(&self, parts: &BTreeSet<Part>) -> Result<()> {
+        for part in parts {
+            let is_named = |last: &Manifest| last.files.contains_key(part);
+            if *part != Part::Format && !self.last.as_ref().is_some_and(is_named) {
+                let path = self.path(part);
+                fs::remove_file(&path).map_err(BackupError::file("removing", path))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn path(&self, part: &Part) -> PathBuf {
+        self.root.join(part.to_string())
+    }
+
+    /// Removes what was added, and the rest where there was nothing before.
+    fn clean(&self) -> Result<()> {
+        self.sweep(&self.added)?;
+        let remove = |name: &str| {
+            let path = self.root.join(name);
+            fs::remove_file(&path).map_err(BackupError::file("removing", path))
+        };
+        if self.last.is_none() {
+            for folder in ["blobs", "objects", "records", "secrets"] {
+                drop(fs::remove_dir_all(self.root.join(folder)));
+            }
+            remove("FORMAT")?;
+        }
+        remove(UNFINISHED)?;
+        if self.made {
+            fs::remove_dir(&self.root).map_err(BackupError::file("removing", &self.root))?;
+        }
+        Ok(())
+    }
+}
+
+impl Place for FolderPlace {
+    fn last(&self) -> Option<&Manifest> {
+        self.last.as_ref()
+    }
+
+    fn scratch(&self) -> &Path {
+        &self.root
+    }
+
+    fn put(&mut self, part: &Part, bytes: u64, body: &mut dyn Read) -> Result<()> {
+        if *part == Part::Format {
+            return Ok(());
+        }
+        let path = self.path(part);
+        if let Some(dir) = path.parent() {
+            make_dirs(dir)?;
+        }
+        self.added.insert(part.clone());
+        let failed = |e| BackupError::file("writing", &path)(e);
+        let mut options = private_options();
+        let mut file = options
+            .create(true)
+            .truncate(true)
+            .open(&path)
+            .map_err(failed)?;
+        let mut buffer = vec![0; BLOCK_BYTES.min(usize::try_from(bytes).unwrap_or(BLOCK_BYTES))];
+        let (mut left, mut dirty) = (bytes, 0);
+        while left > 0 {
+            let piece = buffer
+                .len()
+                .min(usize::try_from(left).unwrap_or(usize::MAX));
+            let piece = &mut buffer[..piece];
+            body.read_exact(piece).map_err(failed)?;
+            file.write_all(piece).map_err(failed)?;
+            left -= piece.len() as u64;
+            dirty += piece.len();
+            if dirty >= WRITE_BACK_BYTES {
+                dirty = 0;
+                file.sync_data().map_err(failed)?;
+            }
+        }
+        file.sync_all().map_err(failed)
+    }
+
+    fn takes_back(&self) -> bool {
+        true
+    }
+
+    fn take_back(&mut self, part: &Part) -> Result<()> {
+        let path = self.path(part);
+        fs::remove_file(&path).map_err(BackupError::file("removing", path))?;
+        self.added.remove(part);
+        Ok(())
+    }
+
+    fn read(&self, part: &Part) -> Option<Vec<u8>> {
+        let listed = self.last.as_ref()?.files.get(part)?;
+        let bytes = fs::read(self.path(part)).ok()?;
+        (blake3::hash(&bytes) == listed.sum).then_some(bytes)
+    }
+
+    fn finish(&mut self, manifest: &Manifest) -> Result<()> {
+        let mut dirs = BTreeSet::from([self.root.clone()]);
+        for part in &self.added {
+            let path = self.path(part);
+            let above = path.ancestors().skip(1);
+            dirs.extend(
+                above
+                    .take_while(|dir| *dir != self.root)
+                    .map(Path::to_owned),
+            );
+        }
+        for dir in dirs {
+            sync_dir(&dir).map_err(BackupError::file("syncing", dir))?;
+        }
+        let path = self.root.join(MANIFEST);
+        write_durably(&path, manifest.to_text().as_bytes())
+            .map_err(BackupError::file("writing", path))?;
+        self.finished = true;
+        self.last = Some(manifest.clone());
+        let tidied = Content::read(&self.root)
+            .and_then(|content| self.sweep(&content.parts))
+            .and_then(|()| {
+                let mark = self.root.join(UNFINISHED);
+                fs::remove_file(&mark).map_err(BackupError::file("removing", mark))
+            });
+        if let Err(error) = tidied {
+            tracing::warn!(%error, "files of earlier backups are left to the next");
+        }
+        Ok(())
+    }
+}
+
+impl Drop for FolderPlace {
+    fn drop(&mut self) {
+        if !self.finished
+            && let Err(error) = self.clean()
+        {
+            tracing::warn!(%error, "files of an unfinished backup are left to the next");
+        }
+    }
+}
+
+fn refuse_other_content(root: &Path) -> Result<()> {
+    for entry in fs::read_dir(root).map_err(BackupError::file("reading", root))? {
+        let name = entry
+            .map_err(BackupError::file("reading", root))?
+            .file_name();
+        if name != "FORMAT.new" && name != "lost+found" {
+            return Err(BackupError::Refused(format!(
+                "{}: the folder is not empty and holds no backup (\"{}\" is in it); name an empty folder",
+                root.display(),
+                name.display()
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// Makes a folder that is its owner's alone, and those it lies in, where they are missing.
+fn make_dirs(dir: &Path) -> Result<()> {
+    let mut builder = DirBuilder::new();
+    builder.mode(0o700).recursive(true);
+    builder
+        .create(dir)
+        .map_err(BackupError::file("making", dir))
+}

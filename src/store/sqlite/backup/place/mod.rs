@@ -1,0 +1,40 @@
+//! What takes the files of a backup: a folder or a stream.
+
+pub(super) mod folder;
+pub(super) mod stream;
+
+use std::fmt;
+use std::io::Read;
+use std::path::Path;
+
+use super::error::Result;
+use super::manifest::Manifest;
+use super::part::Part;
+
+/// A place for the files of a backup. Dropped before [`Place::finish`] has returned, it leaves the last
+/// whole backup, if there was one, and nothing else.
+pub(super) trait Place: fmt::Debug {
+    /// What of the last whole backup lies there in its length.
+    fn last(&self) -> Option<&Manifest>;
+
+    /// A folder for what must wait before it is put.
+    fn scratch(&self) -> &Path;
+
+    /// Takes a file of so many bytes.
+    fn put(&mut self, part: &Part, bytes: u64, body: &mut dyn Read) -> Result<()>;
+
+    /// True if a file can be taken back after it was put.
+    fn takes_back(&self) -> bool;
+
+    /// Removes a file that was put.
+    fn take_back(&mut self, part: &Part) -> Result<()>;
+
+    /// A file of the last backup, `None` if it is not sound.
+    fn read(&self, part: &Part) -> Option<Vec<u8>>;
+
+    /// Makes what was put, with the files of the last backup that the manifest names, the backup.
+    ///
+    /// # Durability
+    /// When it returns, all of it is on the disk, where it is one.
+    fn finish(&mut self, manifest: &Manifest) -> Result<()>;
+}

@@ -1,0 +1,221 @@
+//! A backup as one tar stream, into a file or elsewhere.
+
+use std::fs::{self, File, TryLockError};
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+use tar::{Builder, EntryType, Header};
+
+use super::Place;
+use crate::store::sqlite::backup::error::{BackupError, Result};
+use crate::store::sqlite::backup::manifest::{FORMAT_NAME, Manifest};
+use crate::store::sqlite::backup::part::{MANIFEST, Part};
+use crate::store::sqlite::data_folder::{private_options, sync_dir};
+
+/// The bytes of a head of tar, behind which the first file's begin.
+const TAR_HEAD_BYTES: u64 = 512;
+
+/// A stream that takes a backup.
+pub(in crate::store::sqlite::backup) struct StreamPlace<W: Write> {
+    /// `None` once it is finished.
+    tar: Option<Builder<W>>,
+    /// For messages.
+    name: PathBuf,
+    scratch: PathBuf,
+}
+
+impl<W: Write> std::fmt::Debug for StreamPlace<W> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("StreamPlace")
+            .field("name", &self.name)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<W: Write> StreamPlace<W> {
+    pub(in crate::store::sqlite::backup) fn new(
+        to: W,
+        name: impl Into<PathBuf>,
+        scratch: impl Into<PathBuf>,
+    ) -> Self {
+        Self {
+            tar: Some(Builder::new(to)),
+            name: name.into(),
+            scratch: scratch.into(),
+        }
+    }
+
+    fn append(&mut self, path: &str, bytes: u64, body: &mut dyn Read) -> Result<()> {
+        let mut header = Header::new_gnu();
+        header.set_entry_type(EntryType::Regular);
+        header.set_mode(0o600);
+        header.set_size(bytes);
+        let tar = self.tar.as_mut();
+        let appended = tar.map_or(Ok(()), |tar| tar.append_data(&mut header, path, body));
+        appended.map_err(BackupError::file("writing", &self.name))
+    }
+
+    /// Ends the stream, and gives what took it.
+    fn end(&mut self, manifest: &Manifest) -> Result<Option<W>> {
+        let text = manifest.to_text();
+        self.append(MANIFEST, text.len() as u64, &mut text.as_bytes())?;
+        let failed = BackupError::file("writing", &self.name);
+        let ended = self.tar.take().map(Builder::into_inner).transpose();
+        let flushed = ended.and_then(|to| to.map(|mut to| to.flush().map(|()| to)).transpose());
+        flushed.map_err(failed)
+    }
+}
+
+impl<W: Write> Place for StreamPlace<W> {
+    fn last(&self) -> Option<&Manifest> {
+        None
+    }
+
+    fn scratch(&self) -> &Path {
+        &self.scratch
+    }
+
+    fn put(&mut self, part: &Part, bytes: u64, body: &mut dyn Read) -> Result<()> {
+        self.append(&part.to_string(), bytes, body)
+    }
+
+    fn takes_back(&self) -> bool {
+        false
+    }
+
+    fn take_back(&mut self, _part: &Part) -> Result<()> {
+        Ok(())
+    }
+
+    fn read(&self, _part: &Part) -> Option<Vec<u8>> {
+        None
+    }
+
+    fn finish(&mut self, manifest: &Manifest) -> Result<()> {
+        self.end(manifest).map(drop)
+    }
+}
+
+/// A file that takes a backup: written beside its name, and renamed at the end.
+#[derive(Debug)]
+pub(in crate::store::sqlite::backup) struct FilePlace {
+    path: PathBuf,
+    staged: PathBuf,
+    stream: StreamPlace<File>,
+    finished: bool,
+}
+
+impl FilePlace {
+    pub(in crate::store::sqlite::backup) fn open(path: &Path) -> Result<Self> {
+        let refuse = |reason: &str| BackupError::Refused(format!("{}: {reason}", path.display()));
+        match fs::metadata(path) {
+            Ok(_) if !is_backup(path) => {
+                return Err(refuse(
+                    "it is there and is no backup of siteconf; name another file",
+                ));
+            }
+            Ok(_) => {}
+            Err(e) if e.kind() == ErrorKind::NotFound => {}
+            Err(e) => return Err(BackupError::file("reading", path)(e)),
+        }
+        let mut staged = path.as_os_str().to_owned();
+        staged.push(".new");
+        let staged = PathBuf::from(staged);
+        let file = private_options()
+            .create(true)
+            .truncate(false)
+            .open(&staged)
+            .map_err(BackupError::file("writing", &staged))?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                return Err(refuse("another backup into it is running"));
+            }
+            Err(TryLockError::Error(e)) => return Err(BackupError::file("locking", staged)(e)),
+        }
+        // One that ended meanwhile has given this file its name.
+        if !is_named(&file, &staged) {
+            return Err(refuse("another backup into it is running"));
+        }
+        // What a killed one left.
+        file.set_len(0)
+            .map_err(BackupError::file("writing", &staged))?;
+        let dir = match path.parent() {
+            Some(dir) if dir != Path::new("") => dir,
+            _ => Path::new("."),
+        };
+        Ok(Self {
+            path: path.to_owned(),
+            stream: StreamPlace::new(file, &staged, dir),
+            staged,
+            finished: false,
+        })
+    }
+}
+
+impl Place for FilePlace {
+    fn last(&self) -> Option<&Manifest> {
+        None
+    }
+
+    fn scratch(&self) -> &Path {
+        self.stream.scratch()
+    }
+
+    fn put(&mut self, part: &Part, bytes: u64, body: &mut dyn Read) -> Result<()> {
+        self.stream.put(part, bytes, body)
+    }
+
+    fn takes_back(&self) -> bool {
+        false
+    }
+
+    fn take_back(&mut self, _part: &Part) -> Result<()> {
+        Ok(())
+    }
+
+    fn read(&self, _part: &Part) -> Option<Vec<u8>> {
+        None
+    }
+
+    fn finish(&mut self, manifest: &Manifest) -> Result<()> {
+        let file = self.stream.end(manifest)?;
+        let synced = file.map_or(Ok(()), |file| file.sync_all());
+        synced
+            .and_then(|()| fs::rename(&self.staged, &self.path))
+            .and_then(|()| sync_dir(self.stream.scratch()))
+            .map_err(BackupError::file("writing", &self.path))?;
+        self.finished = true;
+        Ok(())
+    }
+}
+
+impl Drop for FilePlace {
+    fn drop(&mut self) {
+        if !self.finished
+            && let Err(error) = fs::remove_file(&self.staged)
+            && error.kind() != ErrorKind::NotFound
+        {
+            tracing::warn!(%error, "an unfinished backup could not be removed");
+        }
+    }
+}
+
+fn is_named(file: &File, path: &Path) -> bool {
+    let of = |found: fs::Metadata| (found.dev(), found.ino());
+    let own = file.metadata().map(of).ok();
+    own.is_some() && own == fs::symlink_metadata(path).map(of).ok()
+}
+
+/// True for a file that begins as a backup does, of any version.
+fn is_backup(path: &Path) -> bool {
+    let begins = || -> io::Result<bool> {
+        let file = File::open(path)?;
+        let (mut name, mut format) = ([0; 7], [0; FORMAT_NAME.len()]);
+        file.read_exact_at(&mut name, 0)?;
+        file.read_exact_at(&mut format, TAR_HEAD_BYTES)?;
+        Ok(name == *b"FORMAT\0" && format == *FORMAT_NAME.as_bytes())
+    };
+    begins().unwrap_or(false)
+}

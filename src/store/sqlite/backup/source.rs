@@ -1,0 +1,329 @@
+//! Reading a backup and holding it against its manifest.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Read};
+use std::path::{Path, PathBuf};
+
+use super::error::{BackupError, Result, Step, Tell};
+use super::manifest::{FileSum, Manifest, require_format};
+use super::part::{MANIFEST, Part};
+use super::place::folder::Content;
+use super::target::canonical;
+use crate::base::limits::BLOCK_BYTES;
+
+/// Most bytes of a manifest that are read: of some million files.
+const MANIFEST_BYTES_MAX: u64 = 1 << 30;
+
+/// Where a backup comes from.
+pub struct Source<'a>(Kind<'a>);
+
+enum Kind<'a> {
+    Folder(PathBuf),
+    /// With a name for messages.
+    Stream(PathBuf, Box<dyn Read + 'a>),
+}
+
+impl fmt::Debug for Source<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (Kind::Folder(name) | Kind::Stream(name, _)) = &self.0;
+        f.debug_tuple("Source").field(name).finish()
+    }
+}
+
+impl<'a> Source<'a> {
+    /// A folder or a file with a backup.
+    ///
+    /// # Errors
+    /// [`BackupError::File`] when it cannot be opened.
+    pub fn open(path: &Path) -> Result<Self> {
+        let failed = |e| BackupError::file("reading", path)(e);
+        if fs::metadata(path).map_err(failed)?.is_dir() {
+            return Ok(Self(Kind::Folder(path.to_owned())));
+        }
+        let file = File::open(path).map_err(failed)?;
+        let buffered = io::BufReader::with_capacity(BLOCK_BYTES, file);
+        Ok(Self(Kind::Stream(path.to_owned(), Box::new(buffered))))
+    }
+
+    /// A stream, by a name for messages.
+    pub fn stream(from: Box<dyn Read + 'a>, name: &str) -> Self {
+        Self(Kind::Stream(name.into(), from))
+    }
+
+    /// Refuses a source that is this data folder, or in which it would lie.
+    pub(super) fn refuse_related(&self, data: &Path) -> Result<()> {
+        let Kind::Folder(root) = &self.0 else {
+            return Ok(());
+        };
+        let (root, whole) = (canonical(root), canonical(data));
+        let shown = data.display();
+        if whole == root {
+            return Err(BackupError::Refused(format!(
+                "{shown} is the backup itself; name another data folder"
+            )));
+        }
+        if whole.starts_with(&root) {
+            return Err(BackupError::Refused(format!(
+                "{shown} lies in the backup; name a data folder elsewhere"
+            )));
+        }
+        Ok(())
+    }
+
+    /// Calls `take` with each file of the backup, and `wrong` with a sentence for each that is not as
+    /// the manifest says. Of a stream the manifest comes last: what was taken counts when this returns.
+    ///
+    /// # Errors
+    /// Those of `take` and `wrong`; [`BackupError::Refused`] for what is no whole backup, or one of
+    /// another format.
+    pub(super) fn read_all(
+        self,
+        tell: &mut Tell<'_>,
+        take: &mut dyn FnMut(&Part, u64, &mut dyn Read) -> Result<()>,
+        wrong: &mut dyn FnMut(String) -> Result<()>,
+    ) -> Result<Manifest> {
+        let mut reading = Reading {
+            tell,
+            take,
+            wrong,
+            files: 0,
+            bytes: 0,
+        };
+        let manifest = match self.0 {
+            Kind::Folder(root) => reading.folder(&root)?,
+            Kind::Stream(name, from) => reading.stream(&name, from)?,
+        };
+        if manifest.damaged > 0 {
+            let remark = format!(
+                "{} things were damaged in the store when it was backed up, and are not in the backup",
+                manifest.damaged
+            );
+            reading.remark(&remark)?;
+        }
+        Ok(manifest)
+    }
+}
+
+struct Reading<'a, 't> {
+    tell: &'a mut Tell<'t>,
+    take: &'a mut dyn FnMut(&Part, u64, &mut dyn Read) -> Result<()>,
+    wrong: &'a mut dyn FnMut(String) -> Result<()>,
+    files: u64,
+    bytes: u64,
+}
+
+impl Reading<'_, '_> {
+    fn folder(&mut self, root: &Path) -> Result<Manifest> {
+        let content = Content::read(root)?;
+        let Some(manifest) = content.manifest else {
+            return Err(BackupError::Refused(format!(
+                "{}: no backup into it was finished",
+                root.display()
+            )));
+        };
+        let of_manifest = |part: &&Part| !manifest.files.contains_key(part);
+        let mut surplus = content.parts.iter().filter(of_manifest).peekable();
+        if content.unfinished {
+            self.remark("a later backup was not finished; what it left is passed over")?;
+        } else if surplus.peek().is_some() {
+            for part in surplus {
+                (self.wrong)(format!(
+                    "{part} is there, and the manifest does not name it"
+                ))?;
+            }
+        }
+        for (part, listed) in &manifest.files {
+            let path = root.join(part.to_string());
+            if !content.parts.contains(part) {
+                (self.wrong)(missing(part))?;
+                continue;
+            }
+            let failed = |e| BackupError::file("reading", &path)(e);
+            let mut file = File::open(&path).map_err(failed)?;
+            let bytes = file.metadata().map_err(failed)?.len();
+            let found = if bytes == listed.bytes {
+                self.one(part, bytes, &mut file, &path)?
+            } else {
+                None
+            };
+            if found != Some(*listed) {
+                (self.wrong)(changed(part))?;
+            }
+        }
+        Ok(manifest)
+    }
+
+    fn stream(&mut self, name: &Path, from: impl Read) -> Result<Manifest> {
+        let shown = name.display();
+        let refuse = |reason: &str| BackupError::Refused(format!("{shown}: {reason}"));
+        let failed = |e: io::Error| match e.kind() {
+            ErrorKind::UnexpectedEof => refuse("it ends in the middle of a file"),
+            _ => BackupError::file("reading", name)(e),
+        };
+        let mut archive = tar::Archive::new(from);
+        let mut sums = BTreeMap::new();
+        let mut manifest = None;
+        for entry in archive.entries().map_err(failed)? {
+            // The archive's own errors are of what it reads.
+            let mut entry = entry.map_err(|e| match sums.len() {
+                0 => refuse("this is no backup of siteconf"),
+                _ => failed(e),
+            })?;
+            let path = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
+            let bytes = entry.size();
+            if manifest.is_some() {
+                return Err(refuse("something stands behind the manifest"));
+            }
+            if sums.is_empty() {
+                if path != "FORMAT" || bytes > 1024 {
+                    return Err(refuse("this is no backup of siteconf"));
+                }
+                let mut text = Vec::new();
+                entry.read_to_end(&mut text).map_err(failed)?;
+                require_format(&text).map_err(|reason| refuse(&reason))?;
+                let sum = blake3::hash(&text);
+                sums.insert(Part::Format, FileSum { bytes, sum });
+            } else if path == MANIFEST {
+                let mut text = Vec::new();
+                let read = (&mut entry).take(MANIFEST_BYTES_MAX).read_to_end(&mut text);
+                read.map_err(failed)?;
+                manifest = Some(Manifest::parse(&text).map_err(|reason| refuse(&reason))?);
+            } else {
+                let part = Part::parse(&path).filter(|part| !sums.contains_key(part));
+                let Some(part) = part else {
+                    return Err(refuse(&format!(
+                        "\"{path}\" is in it, which is no file of a backup, or is there twice"
+                    )));
+                };
+                let Some(found) = self.one(&part, bytes, &mut entry, name)? else {
+                    return Err(refuse("it ends in the middle of a file"));
+                };
+                sums.insert(part, found);
+            }
+        }
+        let manifest = manifest.ok_or_else(|| refuse("it ends before its manifest"))?;
+        for part in sums.keys() {
+            if !manifest.files.contains_key(part) {
+                (self.wrong)(format!(
+                    "{part} is there, and the manifest does not name it"
+                ))?;
+            }
+        }
+        for (part, listed) in &manifest.files {
+            match sums.get(part) {
+                None => (self.wrong)(missing(part))?,
+                Some(found) if found != listed => (self.wrong)(changed(part))?,
+                Some(_) => {}
+            }
+        }
+        Ok(manifest)
+    }
+
+    /// Has a file taken, and gives its sum; `None` if it ends too early.
+    fn one(
+        &mut self,
+        part: &Part,
+        bytes: u64,
+        body: &mut dyn Read,
+        path: &Path,
+    ) -> Result<Option<FileSum>> {
+        let mut reader = Summing {
+            body,
+            left: bytes,
+            hasher: blake3::Hasher::new(),
+            cut: false,
+            failure: None,
+            interrupted: false,
+            at: Step::At {
+                files: self.files,
+                bytes: self.bytes,
+            },
+            tell: self.tell,
+        };
+        let taken = (self.take)(part, bytes, &mut reader);
+        // What nobody wanted is summed, too.
+        let rest = io::copy(&mut reader, &mut io::sink());
+        if reader.interrupted {
+            return Err(BackupError::Interrupted);
+        }
+        if let Some(failure) = reader.failure.take() {
+            return Err(BackupError::file("reading", path)(failure));
+        }
+        if reader.cut {
+            return Ok(None);
+        }
+        taken?;
+        rest.map_err(BackupError::file("reading", path))?;
+        let sum = reader.hasher.finalize();
+        self.files += 1;
+        self.bytes += bytes;
+        Ok(Some(FileSum { bytes, sum }))
+    }
+
+    fn remark(&mut self, remark: &str) -> Result<()> {
+        if (self.tell)(Step::Remark(remark)).is_break() {
+            return Err(BackupError::Interrupted);
+        }
+        Ok(())
+    }
+}
+
+fn missing(part: &Part) -> String {
+    format!("{part} is missing")
+}
+
+fn changed(part: &Part) -> String {
+    format!("{part} was changed since it was written")
+}
+
+/// Reads a file of a backup, and computes its sum.
+struct Summing<'a, 't> {
+    body: &'a mut dyn Read,
+    left: u64,
+    hasher: blake3::Hasher,
+    /// True if it ended too early.
+    cut: bool,
+    failure: Option<io::Error>,
+    interrupted: bool,
+    at: Step<'static>,
+    tell: &'a mut Tell<'t>,
+}
+
+impl Read for Summing<'_, '_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.left == 0 || buffer.is_empty() {
+            return Ok(0);
+        }
+        if self.failure.is_some() || self.cut || self.interrupted {
+            return Err(io::Error::other("it cannot be read"));
+        }
+        if (self.tell)(self.at).is_break() {
+            self.interrupted = true;
+            return Err(io::Error::other("interrupted"));
+        }
+        let most = usize::try_from(self.left).unwrap_or(usize::MAX);
+        let piece = buffer.len().min(most).min(BLOCK_BYTES);
+        match self.body.read(&mut buffer[..piece]) {
+            Ok(0) => {
+                self.cut = true;
+                Err(ErrorKind::UnexpectedEof.into())
+            }
+            Ok(count) => {
+                self.hasher.update(&buffer[..count]);
+                self.left -= count as u64;
+                Ok(count)
+            }
+            Err(e) if e.kind() == ErrorKind::Interrupted => Err(e),
+            Err(e) if e.kind() == ErrorKind::UnexpectedEof => {
+                self.cut = true;
+                Err(e)
+            }
+            Err(e) => {
+                self.failure = Some(e);
+                Err(io::Error::other("it cannot be read"))
+            }
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! Backups of a damaged store: the damage is told, the rest is there, and what an earlier backup has is
+//! kept.
+
+use super::*;
+
+/// Restores what is in the backup, and gives the store.
+fn restored(scene: &Scene, name: &str) -> (TempDir, SqliteStore) {
+    let room = tempfile::tempdir().unwrap();
+    let root = room.path().join("new");
+    restore_from(&scene.path(name), &root).unwrap();
+    let store = SqliteStore::open_locked(&root).unwrap();
+    (room, store)
+}
+
+#[test]
+fn damaged_rows_and_files_are_told_and_left_out() {
+    let scene = Scene::new();
+    let (victim, node) = (blob("a").id, object(Kind::Node, b"some node").id);
+    let large = put_large(&scene.store, &noise(2, 600_000));
+    let lost = put_large(&scene.store, &noise(3, 600_000));
+    let path = |id: ObjectId| {
+        let text = id.to_string();
+        scene.path("data/blobs").join(&text[..2]).join(&text[2..])
+    };
+    let mut bytes = fs::read(path(large)).unwrap();
+    bytes[300_000] ^= 1;
+    fs::write(path(large), bytes).unwrap();
+    fs::remove_file(path(lost)).unwrap();
+    scene.sql(&format!(
+        "UPDATE object SET bytes = CAST('z' AS BLOB) WHERE id = x'{victim}';
+         UPDATE object SET kind = 9 WHERE id = x'{node}';
+         UPDATE record SET value = CAST('7' AS BLOB) WHERE key = 'one';"
+    ));
+    let mut expected = vec![
+        format!("blob {victim} is damaged: its row holds other bytes"),
+        format!("blob {node} is damaged: its row names kind 9, which does not exist"),
+        "record \"one\" is damaged: its checksum is that of another value".to_owned(),
+        format!("blob {large} is damaged: its file holds other bytes"),
+        format!(
+            "blob {lost} is damaged: its file cannot be opened: No such file or directory (os error 2)"
+        ),
+    ];
+    expected.sort();
+    for name in ["backup", "backup.tar", "backup"] {
+        let mut target = match name {
+            "backup" => scene.folder(),
+            _ => scene.file(),
+        };
+        let (made, mut told) = scene.back_up_damaged(&mut target);
+        drop(target);
+        told.sort();
+        assert_eq!(told, expected);
+        assert_eq!(made.damaged, 5);
+        let (verified, told) = verified_with_remarks(&scene.path(name));
+        assert_eq!(verified.faults, 0);
+        assert_eq!(
+            told,
+            ["5 things were damaged in the store when it was backed up, and are not in the backup"]
+        );
+        let (_room, store) = restored(&scene, name);
+        assert_eq!(value(&store, "two").as_deref(), Some("2"));
+        assert_eq!(value(&store, "one"), None);
+        assert!(store.object(blob("b").id).unwrap().is_some());
+        assert!(store.object(victim).unwrap().is_none());
+        assert_eq!(
+            store.last_version().unwrap(),
+            scene.store.last_version().unwrap()
+        );
+    }
+}
+
+fn verified_with_remarks(source: &Path) -> (Verified, Vec<String>) {
+    let mut told = Vec::new();
+    let source = Source::open(source).unwrap();
+    let verified = verify(source, &mut |step| collect(step, &mut told));
+    (verified.unwrap(), told)
+}
+
+#[test]
+fn what_an_earlier_backup_has_is_kept_when_it_can_no_longer_be_read() {
+    let scene = Scene::new();
+    for number in 0..40_u64 {
+        let mut batch = of_objects(vec![object(Kind::Blob, &noise(number, 3_000))]);
+        push(
+            &mut batch,
+            &format!("key/{number}"),
+            Expect::Absent,
+            Some("1"),
+        );
+        scene.store.commit(batch).unwrap();
+    }
+    scene.back_up(scene.folder());
+    let (_room, before) = restored(&scene, "backup");
+    drop(scene.store);
+    // Leaves of the tables become noise, and ids and keys in rows something else.
+    {
+        let db = Connection::open(scene.room.path().join("data/store.db")).unwrap();
+        db.execute_batch(
+            "PRAGMA wal_checkpoint(TRUNCATE);
+             UPDATE object SET id = x'00' WHERE seq = 3;
+             UPDATE record SET checksum = x'00' WHERE key = 'key/7';
+             PRAGMA wal_checkpoint(TRUNCATE);",
+        )
+        .unwrap();
+    }
+    let path = scene.room.path().join("data/store.db");
+    let mut bytes = fs::read(&path).unwrap();
+    let needle = noise(20, 3_000);
+    let place = bytes
+        .windows(64)
+        .position(|window| *window == needle[..64])
+        .unwrap();
+    let page = place / 4096 * 4096;
+    bytes[page..page + 64].fill(0xff);
+    fs::write(&path, bytes).unwrap();
+
+    let store = SqliteStore::open_read_only(&scene.room.path().join("data")).unwrap();
+    let scene = Scene { store, ..scene };
+    let (made, told) = scene.back_up_damaged(&mut scene.folder());
+    assert!(made.damaged >= 3, "{told:?}");
+    let (_room, after) = restored(&scene, "backup");
+    assert_eq!(contents(&after), contents(&before));
+}

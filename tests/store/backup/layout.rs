@@ -1,0 +1,40 @@
+//! The example of a backup in `objects-layout.md`.
+
+use super::*;
+
+/// A fenced block of the document.
+fn block(name: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("objects-layout.md");
+    let text = fs::read_to_string(path).unwrap();
+    let (_, rest) = text.split_once(&format!("\n```{name}\n")).unwrap();
+    rest.split_once("```\n").unwrap().0.to_owned()
+}
+
+#[test]
+fn a_backup_is_as_the_document_says() {
+    let room = tempfile::tempdir().unwrap();
+    let store = SqliteStore::open_locked(&room.path().join("data")).unwrap();
+    store
+        .commit(of_write("counter/project", Expect::Absent, Some("3")))
+        .unwrap();
+    let key = format!("{}\n", "0".repeat(64));
+    fs::write(room.path().join("data/secrets/server-key"), key).unwrap();
+    let scene = Scene { room, store };
+    scene.back_up(scene.folder());
+    let manifest = fs::read_to_string(scene.path("backup/MANIFEST")).unwrap();
+    assert_eq!(manifest, block("backup-manifest"));
+    let rows = manifest
+        .lines()
+        .find_map(|line| line.split_once(" records/"));
+    let rows = fs::read(scene.path("backup/records").join(rows.unwrap().1)).unwrap();
+    let digits: String = block("hex backup-records")
+        .lines()
+        .filter_map(|line| line.split("  ").next())
+        .flat_map(|line| line.chars().filter(|c| *c != ' '))
+        .collect();
+    assert_eq!(hex::encode(rows), digits);
+    assert_eq!(
+        fs::read_to_string(scene.path("backup/FORMAT")).unwrap(),
+        "siteconf-backup 1\n"
+    );
+}
