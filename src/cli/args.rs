@@ -40,6 +40,10 @@ pub(super) enum Command {
     Export(Export),
     /// Removes what no branch and no snapshot needs, and gives its room back
     Gc(Collect),
+    /// Backs the store up while the service runs, or looks whether a backup is sound
+    Backup(Backup),
+    /// Makes a store of a backup, in the folder that --data names: absent or empty
+    Restore(Restore),
     /// Looks into a store, read-only; also into a damaged one
     #[command(subcommand)]
     Debug(DebugCommand),
@@ -271,6 +275,34 @@ pub(super) struct Collect {
     /// As JSON
     #[arg(long)]
     pub(super) json: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+pub(super) struct Backup {
+    /// Where it goes: a folder, to which a later backup adds what is new; a file, there or with a
+    /// name that ends in .tar; or - for a tar stream to standard output
+    #[arg(required = true, value_name = "FILE|DIR|-")]
+    pub(super) target: Option<PathBuf>,
+    #[command(subcommand)]
+    pub(super) command: Option<BackupCommand>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum BackupCommand {
+    /// Reads a backup and holds every file against its sum; exit code 1 if something is wrong
+    Verify {
+        /// The backup: a file, a folder, or - for standard input
+        #[arg(value_name = "FILE|DIR|-")]
+        source: PathBuf,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Restore {
+    /// The backup: a file, a folder, or - for standard input
+    #[arg(value_name = "FILE|DIR|-")]
+    pub(super) source: PathBuf,
 }
 
 #[derive(Debug, Subcommand)]

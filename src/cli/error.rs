@@ -8,6 +8,7 @@ use crate::access;
 use crate::base::name_error::NameError;
 use crate::repo;
 use crate::store::StoreError;
+use crate::store::sqlite::backup::BackupError;
 
 /// An error of a command. Its text is the whole message.
 #[derive(Debug, thiserror::Error)]
@@ -32,6 +33,12 @@ pub enum Error {
         #[source]
         source: io::Error,
     },
+    /// A signal ended the command; the exit code that says which.
+    #[error("interrupted; nothing half is left")]
+    Interrupted(u8),
+    /// A backup.
+    #[error(transparent)]
+    Backup(#[from] BackupError),
     /// The store.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -57,10 +64,11 @@ impl Error {
         }
     }
 
-    /// 2 for what the user wrote wrongly, 1 for everything else.
+    /// 2 for what the user wrote wrongly, 128 and its number after a signal, 1 for everything else.
     pub(super) fn exit_code(&self) -> ExitCode {
         match self {
             Self::Usage(_) => ExitCode::from(2),
+            Self::Interrupted(code) => ExitCode::from(*code),
             _ => ExitCode::from(1),
         }
     }

@@ -5,6 +5,7 @@
 //! back. All but `serve` work beside a running daemon; `debug` reads even a damaged store.
 
 mod args;
+mod backup;
 mod collect;
 mod debug;
 mod deleted;
@@ -166,6 +167,8 @@ fn dispatch(cli: Cli, streams: &mut Streams<'_>) -> Result<Outcome> {
             collect::collect(&wish, &Opened::for_reading(&settings)?, streams)
         }
         Command::Gc(wish) => collect::collect(&wish, &Opened::beside(&settings)?, streams),
+        Command::Backup(wish) => backup::run(&wish, &settings, streams),
+        Command::Restore(wish) => backup::restore(&wish, &settings, streams).map(fine),
         Command::Debug(command) => debug::run(command, &Opened::for_reading(&settings)?, streams),
         Command::Example { name } => example::print(name, streams.out).map(fine),
     }

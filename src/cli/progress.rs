@@ -19,9 +19,14 @@ pub(super) struct Progress<'a> {
 impl<'a> Progress<'a> {
     /// Shows on standard error, if that is a terminal.
     pub(super) fn new(streams: &'a mut Streams<'_>) -> Self {
+        Self::on(streams.err, streams.err_is_terminal)
+    }
+
+    /// Shows here, unless nobody looks.
+    pub(super) fn on(err: &'a mut dyn Write, shows: bool) -> Self {
         Self {
-            err: &mut *streams.err,
-            shows: streams.err_is_terminal,
+            err,
+            shows,
             shown_at: None,
         }
     }

@@ -2,6 +2,8 @@
 //! moment, and whole trees held against git and the tools of a shell.
 
 #[cfg(test)]
+mod backup;
+#[cfg(test)]
 mod client;
 #[cfg(test)]
 mod daemon;

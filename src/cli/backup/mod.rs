@@ -1,0 +1,232 @@
+//! `backup`, `backup verify` and `restore`.
+
+mod stop;
+
+use std::io::{BufRead, Read};
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::args::{Backup, BackupCommand, Restore};
+use super::output::visible;
+use super::progress::Progress;
+use super::settings::Settings;
+use super::{Error, Outcome, Result, Streams};
+use crate::base::clock::SystemClock;
+use crate::store::StoreError;
+use crate::store::sqlite::backup;
+use crate::store::sqlite::backup::{Made, Source, Step, Target, Verified};
+use crate::store::sqlite::{CollectionLock, Folder, SqliteStore};
+use stop::Stop;
+
+/// How long a backup waits for a collection to end.
+const COLLECTION_WAIT: Duration = Duration::from_mins(1);
+/// How often it looks.
+const COLLECTION_LOOK: Duration = Duration::from_millis(100);
+/// Bytes of a MiB.
+const MIB: u64 = 1 << 20;
+
+/// `backup`.
+pub(super) fn run(
+    wish: &Backup,
+    settings: &Settings,
+    streams: &mut Streams<'_>,
+) -> Result<Outcome> {
+    match (&wish.command, &wish.target) {
+        (Some(BackupCommand::Verify { source }), _) => verify(source, streams),
+        (None, Some(target)) => create(target, settings, streams),
+        (None, None) => Err(Error::Usage("name where the backup goes".to_owned())),
+    }
+}
+
+fn create(target: &Path, settings: &Settings, streams: &mut Streams<'_>) -> Result<Outcome> {
+    let is_stream = is_dash(target);
+    if is_stream && streams.out_is_terminal {
+        return Err(Error::Usage(
+            "a backup is not written to a terminal; lead it into a file or another program, as in \
+             \"siteconf backup - | zstd > FILE\""
+                .to_owned(),
+        ));
+    }
+    let stop = Stop::watch(is_stream)?;
+    let store = SqliteStore::open_read_only(&settings.data)?;
+    let folder = store.data_folder();
+    folder.require_owner()?;
+    let _lock = hold_off_collection(folder, &stop)?;
+    let target_name = target;
+    let mut target = if is_stream {
+        Target::stream(streams.out, "standard output", &std::env::temp_dir())
+    } else if is_file(target) {
+        Target::file(target, folder)?
+    } else {
+        Target::folder(target, folder)?
+    };
+    let made = {
+        let mut progress = Progress::on(streams.err, streams.err_is_terminal);
+        backup::create(&store, &mut target, &SystemClock, &mut |step| {
+            told(step, "written", &mut progress, &stop)
+        })
+    };
+    drop(target);
+    let made = made.map_err(|e| stop.name(e))?;
+    let said = summary(&made, target_name);
+    // What a stream carries is the backup alone.
+    if is_stream {
+        writeln!(streams.err, "siteconf: {said}")?;
+    } else {
+        writeln!(streams.out, "{said}")?;
+    }
+    if made.damaged > 0 {
+        writeln!(
+            streams.err,
+            "siteconf: the store is damaged: {} things are not in the backup as they should be; see \
+             \"siteconf debug check --deep\"",
+            made.damaged
+        )?;
+        return Ok(Outcome::Findings);
+    }
+    if let Err(error) = folder.note_backup(made.at) {
+        tracing::warn!(%error, "the data folder does not note this backup");
+    }
+    Ok(Outcome::Fine)
+}
+
+/// Waits until no collection runs, and keeps it so.
+fn hold_off_collection(folder: &Folder, stop: &Stop) -> Result<CollectionLock> {
+    let began = Instant::now();
+    loop {
+        match folder.lock_for_backup() {
+            Err(StoreError::Underway { .. })
+                if began.elapsed() < COLLECTION_WAIT && !stop.is_asked() =>
+            {
+                thread::sleep(COLLECTION_LOOK);
+            }
+            outcome => return Ok(outcome?),
+        }
+    }
+}
+
+fn summary(made: &Made, target: &Path) -> String {
+    let to = if is_dash(target) {
+        "standard output".to_owned()
+    } else {
+        visible(&target.to_string_lossy())
+    };
+    format!(
+        "backed up to {to}: the state of {}, write {}; {} new files of {} bytes, {} bytes in all",
+        made.at, made.version, made.new_files, made.new_bytes, made.bytes
+    )
+}
+
+fn verify(source: &Path, streams: &mut Streams<'_>) -> Result<Outcome> {
+    let stop = Stop::watch(true)?;
+    let Streams {
+        input,
+        out,
+        err,
+        input_is_terminal,
+        err_is_terminal,
+        ..
+    } = streams;
+    let source = open(source, *input, *input_is_terminal, &stop)?;
+    let mut progress = Progress::on(*err, *err_is_terminal);
+    let verified = backup::verify(source, &mut |step| told(step, "read", &mut progress, &stop));
+    drop(progress);
+    let Verified {
+        at,
+        version,
+        files,
+        bytes,
+        faults,
+    } = verified.map_err(|e| stop.name(e))?;
+    writeln!(
+        out,
+        "the state of {at}, write {version}: {files} files of {bytes} bytes read; {faults} faults"
+    )?;
+    Ok(if faults == 0 {
+        Outcome::Fine
+    } else {
+        Outcome::Findings
+    })
+}
+
+/// `restore`.
+pub(super) fn restore(
+    wish: &Restore,
+    settings: &Settings,
+    streams: &mut Streams<'_>,
+) -> Result<()> {
+    let Streams {
+        input,
+        out,
+        err,
+        input_is_terminal,
+        err_is_terminal,
+        ..
+    } = streams;
+    let stop = Stop::watch(false)?;
+    let source = open(&wish.source, *input, *input_is_terminal, &stop)?;
+    let data = &settings.data;
+    let mut progress = Progress::on(*err, *err_is_terminal);
+    let restored = backup::restore(source, data, &mut |step| {
+        told(step, "read", &mut progress, &stop)
+    });
+    drop(progress);
+    let restored = restored.map_err(|e| stop.name(e))?;
+    writeln!(
+        out,
+        "restored to {}: the state of {}, write {}; {} bytes read",
+        visible(&data.to_string_lossy()),
+        restored.at,
+        restored.version,
+        restored.bytes
+    )?;
+    Ok(())
+}
+
+/// Opens a backup to read it.
+fn open<'a>(
+    source: &Path,
+    input: &'a mut dyn BufRead,
+    input_is_terminal: bool,
+    stop: &'a Stop,
+) -> Result<Source<'a>> {
+    if !is_dash(source) {
+        return Ok(Source::open(source)?);
+    }
+    if input_is_terminal {
+        return Err(Error::Usage(
+            "a backup is not read from a terminal; lead a file or another program into it, as in \
+             \"zstd -dc FILE | siteconf restore -\""
+                .to_owned(),
+        ));
+    }
+    let input: Box<dyn Read> = Box::new(stop.reading(input));
+    Ok(Source::stream(input, "standard input"))
+}
+
+/// Shows a step, and says whether to go on.
+fn told(step: Step<'_>, done: &str, progress: &mut Progress<'_>, stop: &Stop) -> ControlFlow<()> {
+    match step {
+        Step::At { files, bytes } => {
+            progress.say(|| format!("{files} files, {} MiB {done}", bytes / MIB));
+        }
+        Step::Damage(fault) => progress.tell(&format!("siteconf: {}", visible(fault))),
+        Step::Remark(remark) => progress.tell(&format!("siteconf: remark: {}", visible(remark))),
+    }
+    if stop.is_asked() {
+        ControlFlow::Break(())
+    } else {
+        ControlFlow::Continue(())
+    }
+}
+
+fn is_dash(path: &Path) -> bool {
+    path == Path::new("-")
+}
+
+/// True for a backup that is a file: there, or by its name.
+fn is_file(target: &Path) -> bool {
+    target.is_file() || !target.is_dir() && target.extension().is_some_and(|end| end == "tar")
+}
