@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use super::part::Part;
 use crate::base::clock::Timestamp;
 use crate::store::Version;
+use crate::store::sqlite::data_folder::FORMAT as STORE_FORMAT;
 
 /// What `FORMAT` of a backup holds, and its manifest's first line.
 pub(super) const FORMAT: &str = "siteconf-backup 1\n";
@@ -42,6 +43,7 @@ impl Manifest {
         let mut line = |line: std::fmt::Arguments<'_>| {
             writeln!(text, "{line}").expect("a string takes all");
         };
+        line(format_args!("store {}", STORE_FORMAT.trim_end()));
         line(format_args!("at {}", self.at));
         line(format_args!("version {}", self.version));
         line(format_args!("damaged {}", self.damaged));
@@ -67,7 +69,16 @@ impl Manifest {
         if *blake3::hash(summed.as_bytes()).to_hex() != *sum {
             return Err(damaged());
         }
-        Self::of_lines(summed.lines().skip(1)).ok_or_else(|| {
+        let mut lines = summed.lines().skip(1);
+        let store = lines.next().and_then(|line| line.strip_prefix("store "));
+        let (store, own) = (store.unwrap_or_default(), STORE_FORMAT.trim_end());
+        if store != own {
+            return Err(format!(
+                "the backup is of a store of format \"{store}\", this version has \"{own}\"; use the version \
+                 that wrote it"
+            ));
+        }
+        Self::of_lines(lines).ok_or_else(|| {
             "the manifest names what no backup of this format has; use the version of siteconf that \
              wrote it"
                 .to_owned()

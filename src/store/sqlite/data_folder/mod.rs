@@ -20,7 +20,7 @@ pub(super) use restoring::Restoring;
 use restoring::{RESTORE_INTERRUPTED, is_restoring};
 
 /// What `FORMAT` holds.
-const FORMAT: &str = "siteconf 3\n";
+pub(super) const FORMAT: &str = "siteconf 3\n";
 /// What it holds in a folder that is to be taken over (see [`super::takeover`]).
 const FORMATS_BEFORE: [&str; 2] = ["siteconf 1\n", "siteconf 2\n"];
 /// Names that a folder may hold before it has a format: an interrupted creation.
