@@ -174,6 +174,8 @@ pub const REQUEST_TARGET_BYTES_MAX: usize = 32 << 10;
 pub const HEADER_LINES_MAX: usize = 64;
 /// Longest wait for a request's head, and for the next request of a connection, in seconds.
 pub const HEAD_WAIT_S_MAX: u64 = 20;
+/// Longest time for the handshake of a TLS connection, in seconds.
+pub const HANDSHAKE_S_MAX: u64 = 10;
 /// Least bytes a second of an upload.
 pub const UPLOAD_BYTES_PER_S_MIN: u64 = 1024;
 /// Longest wait for a client to take the next bytes of an answer, in seconds.

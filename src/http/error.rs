@@ -31,6 +31,9 @@ pub(super) enum Error {
     /// A page of another site asks.
     #[error("a request of another site")]
     CrossSite,
+    /// A page asks that came from elsewhere; the text says what to set if it is a page of ours.
+    #[error("{0}")]
+    ForeignOrigin(String),
     /// The request was sent to a name that is not the service's.
     #[error("a request to another host")]
     Misdirected,
@@ -139,6 +142,10 @@ impl Error {
     pub(super) fn refusal(&self) -> Option<Refusal> {
         match self {
             Self::CrossSite => Some(Refusal::new("a request of another site")),
+            Self::ForeignOrigin(_) => Some(Refusal::new(
+                "an Origin that is not the service's address: see external_url, trusted_proxies",
+            )),
+            Self::Misdirected => Some(Refusal::new("a Host not in external_url or hosts")),
             Self::TooMany { refusal, .. } => Some(refusal.clone()),
             Self::Access(refused) => refused.refusal().cloned(),
             _ => None,
@@ -187,7 +194,7 @@ impl Error {
     pub(super) fn status(&self) -> StatusCode {
         match self {
             Self::Malformed(_) | Self::BrokenBody => StatusCode::BAD_REQUEST,
-            Self::CrossSite => StatusCode::FORBIDDEN,
+            Self::CrossSite | Self::ForeignOrigin(_) => StatusCode::FORBIDDEN,
             Self::Misdirected => StatusCode::MISDIRECTED_REQUEST,
             Self::NoRoute | Self::NotThere(_) => StatusCode::NOT_FOUND,
             Self::Method { .. } => StatusCode::METHOD_NOT_ALLOWED,

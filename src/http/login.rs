@@ -52,10 +52,7 @@ pub(in crate::http) async fn respond(
     route: Route,
     body: &mut RequestBody,
 ) -> Result<Reply, Error> {
-    cross_site::check(
-        context.headers(),
-        context.settings().external_url.as_deref(),
-    )?;
+    cross_site::check(context.headers(), context.peer, context.settings())?;
     match route {
         Route::Login => {
             let credentials = credentials(&context, body).await?;
@@ -141,7 +138,7 @@ fn login(
 ) -> Result<Reply, Error> {
     let (gate, logins) = (context.gate(), &context.service.logins);
     let Credentials { username, password } = credentials;
-    let old_session = context.service.cookie.read(context.headers());
+    let old_session = context.cookie().read(context.headers());
     let visit = Visit {
         from: Some(context.client),
         old_session: old_session.as_ref(),
@@ -155,19 +152,19 @@ fn login(
             }
         })?;
     logins.succeeded(username, client);
-    Ok(shown(&account).with(SET_COOKIE, context.service.cookie.set(&secret)))
+    Ok(shown(&account).with(SET_COOKIE, context.cookie().set(&secret)))
 }
 
 fn logout(context: &RequestContext) -> Result<Reply, Error> {
-    if let Some(secret) = context.service.cookie.read(context.headers()) {
+    if let Some(secret) = context.cookie().read(context.headers()) {
         context.gate().logout(&secret, Some(context.client))?;
     }
-    let removed = context.service.cookie.remove();
+    let removed = context.cookie().remove();
     Ok(Reply::empty(StatusCode::NO_CONTENT).with(SET_COOKIE, removed))
 }
 
 fn session(context: &RequestContext) -> Result<Reply, Error> {
-    let cookie = context.service.cookie.read(context.headers());
+    let cookie = context.cookie().read(context.headers());
     let cookie = cookie.ok_or_else(Error::no_credential)?;
     let caller = context.gate().session(&cookie)?;
     let reply = shown(caller.account());

@@ -60,4 +60,4 @@ mod shape;
 mod wire;
 
 pub use settings::{AccessLog, HttpSettings, Limits, Network, NetworkError};
-pub use wire::listener::Server;
+pub use wire::listener::{Listener, Probe, Server};

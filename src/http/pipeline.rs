@@ -8,7 +8,7 @@ use std::task::Poll;
 use std::time::Instant;
 
 use hyper::body::Incoming;
-use hyper::header::{ALLOW, HeaderValue};
+use hyper::header::{ALLOW, HeaderValue, STRICT_TRANSPORT_SECURITY};
 use hyper::{Method, Request, Response, StatusCode};
 
 use super::admission::network::ClientNetwork;
@@ -21,13 +21,16 @@ use super::request::body::RequestBody;
 use super::request::client::Peer;
 use super::request::context::RequestContext;
 use super::request::query::Query;
-use super::request::{head_rules, path};
+use super::request::{base_url, head_rules, path};
 use super::route::template::Template;
 use super::route::{self, Mount, Target};
 use super::service::Service;
 use super::{admin, log, login, openapi, read};
 use crate::access::{Refusal, Refused};
 use crate::base::may_block;
+
+/// A browser that has reached the service by https comes by https for the next year.
+const HTTPS_ONLY: HeaderValue = HeaderValue::from_static("max-age=31536000");
 
 /// Answers a request, whatever happens. `unread` is set when a rest of its body was left in the
 /// connection, which then cannot carry another request.
@@ -43,6 +46,7 @@ pub(in crate::http) async fn handle(
     let mut body = RequestBody::new(incoming, &head, &service.settings.limits);
     let (method, uri) = (head.method.clone(), head.uri.clone());
     let client = peer.client(&head.headers, &service.settings);
+    let by_https = base_url::is_https(&head.headers, peer, &service.settings);
     let proxy_request_id = peer.proxy_request_id(&head.headers);
     let who = Arc::new(OnceLock::new());
     let mut known = Known {
@@ -67,10 +71,13 @@ pub(in crate::http) async fn handle(
         let gate = &service.gate;
         gate.note_refusal(Refused::Right, refusal, client, request);
     }
-    let reply = outcome.unwrap_or_else(|error| {
+    let mut reply = outcome.unwrap_or_else(|error| {
         log::failure(id, &error);
         of_error(&error, known.flavor)
     });
+    if by_https {
+        reply = reply.with(STRICT_TRANSPORT_SECURITY, HTTPS_ONLY);
+    }
     let close = body.drain().await;
     unread.fetch_or(close, Ordering::Relaxed);
     if service.settings.access_log.tells(&method, reply.status) {

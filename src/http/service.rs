@@ -12,7 +12,6 @@ use super::admission::network::ClientNetwork;
 use super::admission::quota::Quota;
 use super::health::Health;
 use super::reply::cache::RenderedCache;
-use super::request::cookie::SessionCookie;
 use super::request::id::RequestIds;
 use super::settings::HttpSettings;
 use crate::access::Gate;
@@ -25,7 +24,6 @@ pub(in crate::http) struct Service {
     pub(in crate::http) gate: Gate,
     pub(in crate::http) clock: Arc<dyn Clock>,
     pub(in crate::http) settings: HttpSettings,
-    pub(in crate::http) cookie: SessionCookie,
     /// By client: its connections, and the requests with bodies that a proxy sends for it.
     pub(in crate::http) clients: Arc<Quota<ClientNetwork>>,
     /// By account: bytes of bodies in memory.
@@ -45,9 +43,7 @@ pub(in crate::http) struct Service {
 impl Service {
     /// Serves what the gate opens.
     pub(in crate::http) fn new(gate: Gate, clock: Arc<dyn Clock>, settings: HttpSettings) -> Self {
-        let external_url = settings.external_url.as_deref();
         Self {
-            cookie: SessionCookie::new(external_url.is_some_and(|url| url.starts_with("https://"))),
             threads: Semaphore::new(BLOCKING_AT_ONCE_MAX),
             clients: Quota::new(
                 u64::MAX,

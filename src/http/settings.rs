@@ -17,7 +17,7 @@ pub struct HttpSettings {
     /// True to serve the Read API at `/api/v4` too, for clients that drop the path of their base URL.
     pub root_mount: bool,
     /// The address under which clients reach the service, as `https://conf.example`, when it is not
-    /// the one they send as `Host`. With `https` the session cookie is `Secure`.
+    /// the one they send as `Host`. With `https` the session cookie is always `Secure`.
     pub external_url: Option<String>,
     /// Names under which the service may be reached besides that one; with neither, any will do.
     pub hosts: Vec<String>,

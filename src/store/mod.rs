@@ -204,4 +204,9 @@ pub trait Store: Send + Sync + fmt::Debug {
     fn free_bytes(&self) -> Option<u64> {
         None
     }
+
+    /// False once what writes has died, which only a restart mends. A store that refuses to write lives.
+    fn has_writer(&self) -> bool {
+        true
+    }
 }

@@ -368,4 +368,8 @@ impl<S: Store> Store for RecordCache<S> {
     fn free_bytes(&self) -> Option<u64> {
         self.store.free_bytes()
     }
+
+    fn has_writer(&self) -> bool {
+        self.store.has_writer()
+    }
 }

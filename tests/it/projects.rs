@@ -182,6 +182,24 @@ fn a_deleted_project_is_gone_with_all_it_had() {
         .assert_json(200, &json!([]));
 }
 
+/// A proxy may have decoded the slash of its name.
+#[test]
+fn a_project_is_found_by_its_name_with_literal_slashes() {
+    let daemon = Daemon::start();
+    let project = Project::create(&daemon.user("alice", &[]), "acme/eu/shop");
+    let (alice, literal) = (&project.user, format!("{PROJECTS}/acme/eu/shop.erp"));
+    let created = alice.get(&project.admin("")).expect_status(200).json();
+    alice.get(&literal).assert_json(200, &created);
+    alice
+        .post(&format!("{literal}/branches"), &json!({ "name": "main" }))
+        .expect_status(201);
+    let file = format!("{literal}/branches/main/files/config/a.xml");
+    assert_eq!(alice.put(&file, b"x").status, 201);
+    let saved = alice.get(&project.file("main", "config/a.xml"));
+    assert_eq!(saved.expect_status(200).body, b"x");
+    assert_eq!(alice.delete(&literal).status, 204);
+}
+
 #[test]
 fn another_users_project_is_forbidden_and_an_absent_one_not_found() {
     let daemon = Daemon::start();

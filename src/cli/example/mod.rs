@@ -10,6 +10,8 @@ use super::Result;
 /// What a file is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum Example {
+    /// The unit by which systemd starts, watches and stops it
+    Systemd,
     /// nginx with TLS before it
     Nginx,
     /// HAProxy with TLS before it
@@ -23,6 +25,7 @@ pub(super) enum Example {
 impl Example {
     fn text(self) -> &'static str {
         match self {
+            Self::Systemd => include_str!("siteconf.service"),
             Self::Nginx => include_str!("nginx.conf"),
             Self::Haproxy => include_str!("haproxy.cfg"),
             Self::Caddy => include_str!("Caddyfile"),

@@ -1,30 +1,35 @@
 //! The service: opened, listening, stopped by a signal.
 
+mod certificate;
 mod forget;
+mod listen;
+mod notify;
 mod reload;
 mod signals;
+mod watchdog;
 
-use std::io;
-use std::net::{SocketAddr, ToSocketAddrs};
 use std::sync::Arc;
 use std::time::Duration;
 
 use rustix::fs::Mode;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit, umask};
-use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Runtime};
 use tokio::time::{MissedTickBehavior, interval};
 
-use super::settings::{Settings, Told};
+use super::settings::Settings;
 use super::{Error, Result, Streams, first_start, log, opened};
 use crate::access::{Accounts, Gate};
 use crate::base::clock::{Clock, SystemClock};
+use crate::base::may_block;
 use crate::http::{HttpSettings, Server};
 use crate::repo::{Projects, SteadyClock, TICK_S};
 use crate::store::Store;
 use crate::store::record_cache::RecordCache;
 use crate::store::sqlite::SqliteStore;
+use certificate::Certificate;
 use forget::Forget;
+use listen::Places;
+use notify::Notifier;
 use reload::Reload;
 
 /// Serves until SIGTERM or Ctrl-C, then answers what is in flight. After `shutdown_s` seconds, and at
@@ -33,7 +38,9 @@ use reload::Reload;
 /// `renew_key` is as for [`first_start::server_key`].
 pub(super) fn serve(settings: &Settings, renew_key: bool, streams: &mut Streams<'_>) -> Result<()> {
     let (rest_of_log, reopen_log) = log::of_service(settings)?;
-    let address = resolve(&settings.listen)?;
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let places = Places::of(settings, &clock)?;
+    let certificate = places.certificate.clone();
     // Nobody else reads what lies in the folder.
     umask(Mode::RWXG | Mode::RWXO);
     raise_open_files();
@@ -41,7 +48,6 @@ pub(super) fn serve(settings: &Settings, renew_key: bool, streams: &mut Streams<
     let store = SqliteStore::open_locked(&settings.data)?;
     let folder = store.data_folder().clone();
     let store: Arc<dyn Store> = Arc::new(RecordCache::new(store));
-    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let repository = Projects::new(Arc::clone(&store), Arc::clone(&clock));
     let accounts = Accounts::new(&repository).acting(opened::actor());
     let key = first_start::server_key(&folder, &repository, &accounts, renew_key)?;
@@ -53,8 +59,19 @@ pub(super) fn serve(settings: &Settings, renew_key: bool, streams: &mut Streams<
 
     let runtime = runtime()?;
     let limit = Duration::from_secs(settings.shutdown_s);
+    let notifier = Notifier::of_environment();
+    let bound = runtime.block_on(places.bind())?;
+    let shown = bound.shown.join(" ");
     let mut reload = Reload::default();
+    let begin = notifier.clone();
+    reload.add(move || begin.reloading());
     reload.add(reopen_log);
+    if let Some(certificate) = certificate.clone() {
+        reload.add(move || certificate.read_again());
+    }
+    // The last: it tells that the others were taken.
+    let (end, status) = (notifier.clone(), format!("listening on {shown}"));
+    reload.add(move || end.ready(&status));
     let stop = reload
         .start()
         .and_then(|reload| signals::watch(limit, rest_of_log.clone(), reload))
@@ -62,28 +79,49 @@ pub(super) fn serve(settings: &Settings, renew_key: bool, streams: &mut Streams<
     runtime.block_on(async {
         tokio::spawn(keep_time(steady_clock));
         tokio::spawn(forget.clone().run());
-        let listener = bind(address).await?;
-        let address = listener.local_addr().map_err(cannot_listen(address))?;
-        writeln!(streams.out, "listening on http://{address}")?;
+        if let Some(certificate) = certificate {
+            tokio::spawn(keep_certificate(certificate));
+        }
+        if let Some(within) = notifier.watchdog() {
+            let probe = server.probe();
+            tokio::spawn(watchdog::watch(notifier.clone(), within, probe, store));
+        }
+        for place in &bound.shown {
+            writeln!(streams.out, "listening on {place}")?;
+        }
         streams.out.flush()?;
-        tracing::info!(%address, data = %settings.data.display(), "serving");
+        tracing::info!(address = shown, data = %settings.data.display(), "serving");
+        notifier.ready(&format!("listening on {shown}"));
 
         let stop = async {
             // The sender has nothing to send: that it is gone is the word.
             drop(stop.await);
+            notifier.stopping();
             forget.end();
             tracing::info!(
                 shutdown_s = limit.as_secs(),
                 "stopping; a second signal ends at once"
             );
         };
-        server.run(listener, stop).await;
+        server.run(bound.listeners, stop).await;
         Ok::<_, Error>(())
     })?;
+    drop(bound.socket);
     // Waits for work whose client has left, and for the store.
     drop(runtime);
     tracing::info!("stopped");
     Ok(())
+}
+
+/// Takes a new certificate when there is one.
+async fn keep_certificate(certificate: Arc<Certificate>) {
+    let mut ticks = interval(certificate::LOOK_EVERY);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        ticks.tick().await;
+        // Usually two looks at files that the system knows; another thread takes this one's clients.
+        may_block(|| certificate.look());
+    }
 }
 
 /// Keeps the highest time that was seen.
@@ -116,30 +154,6 @@ fn runtime() -> Result<Runtime> {
         .enable_all()
         .build()
         .map_err(|e| Error::Failed(format!("starting the threads: {e}")))
-}
-
-/// The address that the setting names.
-fn resolve(listen: &Told<String>) -> Result<SocketAddr> {
-    let malformed = || listen.refuse("it must be an address and a port, as in 127.0.0.1:8080");
-    let mut found = listen.to_socket_addrs().map_err(|_| malformed())?;
-    found.next().ok_or_else(malformed)
-}
-
-async fn bind(address: SocketAddr) -> Result<TcpListener> {
-    TcpListener::bind(address)
-        .await
-        .map_err(cannot_listen(address))
-}
-
-fn cannot_listen(address: SocketAddr) -> impl FnOnce(io::Error) -> Error {
-    move |e| {
-        Error::Failed(match e.kind() {
-            io::ErrorKind::AddrInUse => {
-                format!("{address} is in use by another process; choose another with --listen")
-            }
-            _ => format!("cannot listen on {address}: {e}"),
-        })
-    }
 }
 
 /// Lets the process have as many open files as the system allows it: each connection is one.

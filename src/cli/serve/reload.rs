@@ -25,7 +25,6 @@ impl fmt::Debug for Reload {
 impl Reload {
     /// Adds a step. What goes wrong in it, it tells the log: nobody waits for a reload. The others are
     /// taken all the same.
-    #[allow(dead_code, reason = "the first step is yet to come")]
     pub(super) fn add(&mut self, step: impl FnMut() + Send + 'static) {
         self.steps.push(Box::new(step));
     }

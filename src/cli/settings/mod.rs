@@ -28,8 +28,16 @@ pub(super) use table::{EVERYWHERE, IMPORT, LIST, SERVE};
 pub(super) struct Settings {
     /// The folder of the store.
     pub(super) data: PathBuf,
-    /// Address and port to listen on.
+    /// Address and port to listen on for plain HTTP, or `none`.
     pub(super) listen: Told<String>,
+    /// Address and port to listen on for TLS; empty for none.
+    pub(super) tls_listen: Told<String>,
+    /// File of the certificate; empty without TLS.
+    pub(super) tls_cert: Told<PathBuf>,
+    /// File of its key; empty without TLS.
+    pub(super) tls_key: Told<PathBuf>,
+    /// Path of the Unix socket to listen on; empty for none.
+    pub(super) unix_listen: Told<PathBuf>,
     /// Where clients reach the service, without a slash at its end, if not at `listen`.
     pub(super) external_url: Option<String>,
     /// Further names of the service.
@@ -87,6 +95,10 @@ impl Settings {
         Ok(Self {
             data: all.get("data").path()?,
             listen: all.get("listen").told(Given::text)?,
+            tls_listen: all.get("tls_listen").told(Given::text)?,
+            tls_cert: all.get("tls_cert").told(Given::path)?,
+            tls_key: all.get("tls_key").told(Given::path)?,
+            unix_listen: all.get("unix_listen").told(Given::path)?,
             external_url: match url.source {
                 Source::Default => None,
                 _ => Some(base_url(&url)?),

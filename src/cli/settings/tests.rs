@@ -44,6 +44,7 @@ fn told(text: &str) -> Told<String> {
     given.told(Given::text).unwrap()
 }
 
+/// A path as `told` gives it.
 fn told_path(path: &str) -> Told<PathBuf> {
     let given = Given::plain(&SETTINGS[0], Source::Default, vec![path.into()]);
     given.told(Given::path).unwrap()
@@ -56,6 +57,10 @@ fn without_a_word_the_defaults_hold() {
         Settings {
             data: "./siteconf-data".into(),
             listen: told("127.0.0.1:8080"),
+            tls_listen: told(""),
+            tls_cert: told_path(""),
+            tls_key: told_path(""),
+            unix_listen: told_path(""),
             external_url: None,
             hosts: vec![],
             root_mount: false,
@@ -78,7 +83,9 @@ fn without_a_word_the_defaults_hold() {
 #[test]
 fn the_file_gives_way_to_flags() {
     let settings = served_with(
-        "data = \"/srv/a\"\nlisten = \"[::]:80\"\nexternal_url = \"https://conf.example/\"\n\
+        "data = \"/srv/a\"\nlisten = \"[::]:80\"\ntls_listen = \"[::]:443\"\n\
+         tls_cert = \"/etc/cert.pem\"\ntls_key = \"/etc/key.pem\"\n\
+         unix_listen = \"/run/s.sock\"\nexternal_url = \"https://conf.example/\"\n\
          hosts = [\"conf.inner\"]\nroot_mount = true\n\
          trusted_proxies = [\"10.0.0.0/8\", \"::1\"]\narchive_bytes_max = 12\n\
          file_bytes_max = 0x10\nkeep_deleted_days = 7\nsession_absolute_s = 20\nsession_idle_s = 30\n\
@@ -97,6 +104,10 @@ fn the_file_gives_way_to_flags() {
         Settings {
             data: "/srv/b".into(),
             listen: told("[::]:80"),
+            tls_listen: told("[::]:443"),
+            tls_cert: told_path("/etc/cert.pem"),
+            tls_key: told_path("/etc/key.pem"),
+            unix_listen: told_path("/run/s.sock"),
             external_url: Some("https://conf.example".into()),
             hosts: vec!["conf.inner".into()],
             root_mount: true,

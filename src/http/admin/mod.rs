@@ -45,10 +45,7 @@ pub(in crate::http) async fn respond(
     route: Route,
     body: &mut RequestBody,
 ) -> Result<Reply, Error> {
-    cross_site::check(
-        context.headers(),
-        context.settings().external_url.as_deref(),
-    )?;
+    cross_site::check(context.headers(), context.peer, context.settings())?;
     context.query.only(route.parameters())?;
     let payload = payload(&context, &route, body).await?;
     // Nothing is awaited between the check and the reply: a client that leaves cuts no change in two.
@@ -175,7 +172,7 @@ fn act(context: &RequestContext, route: &Route, payload: Payload) -> Result<Repl
 
 /// Who is logged in.
 fn caller(context: &RequestContext) -> Result<Caller, Error> {
-    let cookie = context.service.cookie.read(context.headers());
+    let cookie = context.cookie().read(context.headers());
     let cookie = cookie.ok_or_else(Error::no_credential)?;
     let caller = context.gate().session(&cookie)?.at(context.client);
     context.note(Who::Caller(caller.clone()));

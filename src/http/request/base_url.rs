@@ -27,13 +27,40 @@ pub(in crate::http) fn base_url(
     } else {
         Forwarded::default()
     };
+    let usual = if peer.is_over_tls() { "https" } else { "http" };
     let own = headers.get(HOST).and_then(|host| host.to_str().ok());
     format!(
         "{}://{}{}",
-        forwarded.proto.as_deref().unwrap_or("http"),
+        forwarded.proto.as_deref().unwrap_or(usual),
         forwarded.host.as_deref().or(own).unwrap_or("localhost"),
         forwarded.prefix.as_deref().unwrap_or_default()
     )
+}
+
+/// True if this client reaches the service by https: because that is the configured address, by the word
+/// of a trusted proxy, or over TLS.
+pub(in crate::http) fn is_https(headers: &HeaderMap, peer: Peer, settings: &HttpSettings) -> bool {
+    let configured = settings.external_url.as_deref();
+    if configured.is_some_and(|url| url.starts_with("https://")) {
+        return true;
+    }
+    let told = if peer.is_trusted() {
+        Forwarded::of(headers).proto
+    } else {
+        None
+    };
+    told.map_or(peer.is_over_tls(), |proto| proto == "https")
+}
+
+/// The host that the client sent this request to, with its port if it has one: a trusted proxy's word,
+/// or `Host`.
+pub(in crate::http) fn host(headers: &HeaderMap, peer: Peer) -> Option<String> {
+    let told = if peer.is_trusted() {
+        Forwarded::of(headers).host
+    } else {
+        None
+    };
+    told.or_else(|| headers.get(HOST)?.to_str().ok().map(str::to_owned))
 }
 
 /// What a proxy tells about the request that it was sent. Of a chain of proxies the first counts, the
@@ -152,6 +179,36 @@ mod tests {
             ),
         ] {
             assert_eq!(base("10.1.1.1", lines, None), expected, "{lines:?}");
+        }
+    }
+
+    #[test]
+    fn https_is_what_the_client_speaks() {
+        let proto = "x-forwarded-proto";
+        for (peer, over_tls, url, told, expected) in [
+            ("192.0.2.1", false, None, None, false),
+            ("192.0.2.1", true, None, None, true),
+            ("192.0.2.1", false, None, Some("https"), false),
+            ("192.0.2.1", true, None, Some("http"), true),
+            ("10.1.1.1", false, None, None, false),
+            ("10.1.1.1", false, None, Some("https"), true),
+            // A proxy that speaks TLS with us and not with its client.
+            ("10.1.1.1", true, None, Some("http"), false),
+            ("10.1.1.1", true, None, None, true),
+            ("192.0.2.1", false, Some("https://conf.example"), None, true),
+            ("192.0.2.1", false, Some("http://conf.example"), None, false),
+        ] {
+            let settings = settings(url);
+            let mut headers = HeaderMap::new();
+            if let Some(told) = told {
+                headers.insert(proto, told.parse().unwrap());
+            }
+            let mut peer = Peer::new(peer.parse().unwrap(), &settings);
+            if over_tls {
+                peer = peer.over_tls();
+            }
+            let by_https = is_https(&headers, peer, &settings);
+            assert_eq!(by_https, expected, "{peer:?} {url:?} {told:?}");
         }
     }
 

@@ -1,6 +1,6 @@
 //! Who sent a request: whoever is at the other end of the connection, or whom a trusted proxy tells of.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use hyper::HeaderMap;
 use hyper::header::{FORWARDED, HeaderName};
@@ -16,6 +16,8 @@ const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 pub(in crate::http) struct Peer {
     address: IpAddr,
     trusted: bool,
+    /// The connection is one of TLS.
+    over_tls: bool,
 }
 
 impl Peer {
@@ -24,7 +26,31 @@ impl Peer {
         Self {
             address: address.to_canonical(),
             trusted: settings.trusts(address),
+            over_tls: false,
         }
+    }
+
+    /// The same over a TLS connection.
+    pub(in crate::http) fn over_tls(self) -> Self {
+        Self {
+            over_tls: true,
+            ..self
+        }
+    }
+
+    /// A program on this machine that may open the service's socket. It has no address but the
+    /// machine's, and is believed what it tells, because the rights on the socket are the operator's.
+    pub(in crate::http) fn of_unix_socket() -> Self {
+        Self {
+            address: Ipv4Addr::LOCALHOST.into(),
+            trusted: true,
+            over_tls: false,
+        }
+    }
+
+    /// True if the connection is one of TLS.
+    pub(in crate::http) fn is_over_tls(self) -> bool {
+        self.over_tls
     }
 
     /// Its address.

@@ -9,6 +9,7 @@ use hyper::http::request::Parts;
 
 use super::base_url;
 use super::client::Peer;
+use super::cookie::SessionCookie;
 use super::query::Query;
 use crate::access::{Caller, Gate, Refusal, Refused, TokenHolder};
 use crate::http::service::Service;
@@ -86,6 +87,12 @@ impl RequestContext {
     /// The address of the service as this client knows it, without a slash at its end.
     pub(in crate::http) fn base_url(&self) -> String {
         base_url::base_url(&self.head.headers, self.peer, self.settings())
+    }
+
+    /// The session cookie as this client gets and sends it.
+    pub(in crate::http) fn cookie(&self) -> SessionCookie {
+        let headers = &self.head.headers;
+        SessionCookie::new(base_url::is_https(headers, self.peer, self.settings()))
     }
 
     /// The address that was asked for, with all parameters, those of a form too, in a form for

@@ -1,9 +1,15 @@
 //! Protection of what a browser's cookie opens from other sites (contract section 7).
 
 use hyper::HeaderMap;
-use hyper::header::{HOST, ORIGIN};
+use hyper::header::ORIGIN;
 
+use super::base_url;
+use super::client::Peer;
 use crate::http::error::Error;
+use crate::http::settings::HttpSettings;
+
+/// Most characters of an origin or a host that a refusal repeats.
+const REPEATED_CHARS_MAX: usize = 200;
 
 /// Kinds of use in which a browser would run or embed a file; none of them has a reason here.
 const EMBEDDING: [&[u8]; 11] = [
@@ -23,22 +29,36 @@ const EMBEDDING: [&[u8]; 11] = [
 /// Passes requests of our own pages and of programs that are no browser.
 ///
 /// # Errors
-/// [`Error::CrossSite`].
-pub(in crate::http) fn check(headers: &HeaderMap, external_url: Option<&str>) -> Result<(), Error> {
-    let allowed = if let Some(site) = headers.get("sec-fetch-site") {
-        site == "same-origin" || site == "none"
-    } else if let Some(origin) = headers.get(ORIGIN) {
-        origin
-            .to_str()
-            .is_ok_and(|origin| is_ours(origin, headers, external_url))
-    } else {
-        true
-    };
-    if allowed {
-        Ok(())
-    } else {
-        Err(Error::CrossSite)
+/// [`Error::CrossSite`], and [`Error::ForeignOrigin`] where it may be a page of ours behind a proxy that
+/// the settings do not tell of.
+pub(in crate::http) fn check(
+    headers: &HeaderMap,
+    peer: Peer,
+    settings: &HttpSettings,
+) -> Result<(), Error> {
+    if let Some(site) = headers.get("sec-fetch-site") {
+        return if site == "same-origin" || site == "none" {
+            Ok(())
+        } else {
+            Err(Error::CrossSite)
+        };
     }
+    let Some(origin) = headers.get(ORIGIN) else {
+        return Ok(());
+    };
+    let origin = origin.to_str().map_err(|_| Error::CrossSite)?;
+    let host = base_url::host(headers, peer).unwrap_or_default();
+    let configured = settings.external_url.as_deref();
+    if configured.is_some_and(|ours| origin.eq_ignore_ascii_case(origin_of(ours))) {
+        return Ok(());
+    }
+    // A name of our own listener, whose certificate has it, is ours beside the configured address.
+    if (configured.is_none() || peer.is_over_tls())
+        && names(origin, &host, base_url::is_https(headers, peer, settings))
+    {
+        return Ok(());
+    }
+    Err(Error::ForeignOrigin(foreign(origin, &host, configured)))
 }
 
 /// Refuses to hand a stored file to a page as code of any kind.
@@ -52,19 +72,33 @@ pub(in crate::http) fn check_file_use(headers: &HeaderMap) -> Result<(), Error> 
     Ok(())
 }
 
-/// True if the origin is the configured address; without one, if it names the host that the request was
-/// sent to.
-fn is_ours(origin: &str, headers: &HeaderMap, external_url: Option<&str>) -> bool {
-    if let Some(ours) = external_url {
-        return origin.eq_ignore_ascii_case(origin_of(ours));
-    }
-    let host = origin
-        .strip_prefix("http://")
-        .or_else(|| origin.strip_prefix("https://"));
-    let sent_to = headers.get(HOST).and_then(|host| host.to_str().ok());
-    match (host, sent_to) {
-        (Some(host), Some(sent_to)) => host.eq_ignore_ascii_case(sent_to),
-        _ => false,
+/// True if the origin names this host. Where the service does not know of https, a proxy may do that
+/// which nobody told it of, and either scheme will do.
+fn names(origin: &str, host: &str, is_https: bool) -> bool {
+    let named = match origin.split_once("://") {
+        Some(("https", named)) => named,
+        Some(("http", named)) if !is_https => named,
+        _ => return false,
+    };
+    !host.is_empty() && named.eq_ignore_ascii_case(host)
+}
+
+/// What the refused reads: another site's page gets nothing of it, and ours is told what to set.
+fn foreign(origin: &str, host: &str, configured: Option<&str>) -> String {
+    let shown = |text: &str| text.chars().take(REPEATED_CHARS_MAX).collect::<String>();
+    let origin = shown(origin);
+    match configured {
+        Some(ours) => format!(
+            "requests of other sites are refused: the page's Origin \"{origin}\" is not the setting \
+             external_url, \"{ours}\""
+        ),
+        None => format!(
+            "requests of other sites are refused: the page's Origin \"{origin}\" is not where its \
+             request was sent to, \"{}\"; behind a proxy, give the setting external_url the address that \
+             the browser shows, or name the proxy in trusted_proxies and let it send X-Forwarded-Host and \
+             X-Forwarded-Proto",
+            shown(host)
+        ),
     }
 }
 
@@ -83,7 +117,11 @@ mod tests {
 
     use super::*;
 
-    fn passes(lines: &[(&'static str, &'static str)], external_url: Option<&str>) -> bool {
+    fn passes(
+        lines: &[(&'static str, &'static str)],
+        external_url: Option<&str>,
+        peer: impl Fn(Peer) -> Peer,
+    ) -> bool {
         let headers = lines
             .iter()
             .map(|(name, value)| {
@@ -93,7 +131,16 @@ mod tests {
                 )
             })
             .collect();
-        check(&headers, external_url).is_ok()
+        let settings = HttpSettings {
+            external_url: external_url.map(str::to_owned),
+            ..HttpSettings::default()
+        };
+        let plain = Peer::new("192.0.2.1".parse().unwrap(), &settings);
+        check(&headers, peer(plain), &settings).is_ok()
+    }
+
+    fn plain(peer: Peer) -> Peer {
+        peer
     }
 
     #[test]
@@ -120,16 +167,62 @@ mod tests {
                 false,
             ),
         ] {
-            assert_eq!(passes(&lines, None), expected, "{lines:?}");
+            assert_eq!(passes(&lines, None, plain), expected, "{lines:?}");
         }
         let lines = [host, ("origin", "https://public.example")];
-        assert!(passes(&lines, Some("https://public.example/")));
-        assert!(!passes(&lines, Some("http://public.example/")));
+        assert!(passes(&lines, Some("https://public.example/"), plain));
+        assert!(!passes(&lines, Some("http://public.example/"), plain));
         let lines = [
             ("host", "public.example"),
             ("origin", "http://public.example"),
         ];
-        assert!(passes(&lines, None));
-        assert!(!passes(&lines, Some("https://public.example")));
+        assert!(passes(&lines, None, plain));
+        assert!(!passes(&lines, Some("https://public.example"), plain));
+    }
+
+    #[test]
+    fn our_own_tls_listener_is_https_and_a_trusted_proxy_tells_the_host() {
+        let at = |origin| [("host", "inner:8443"), ("origin", origin)];
+        let (https, http) = (at("https://inner:8443"), at("http://inner:8443"));
+        assert!(passes(&https, None, Peer::over_tls));
+        assert!(passes(
+            &https,
+            Some("https://public.example"),
+            Peer::over_tls
+        ));
+        assert!(!passes(&http, None, Peer::over_tls));
+        // A proxy that nobody told of may speak TLS before the plain listener.
+        assert!(passes(&https, None, plain));
+
+        let told = [
+            ("host", "inner:8080"),
+            ("x-forwarded-host", "public.example"),
+            ("x-forwarded-proto", "https"),
+            ("origin", "https://public.example"),
+        ];
+        assert!(passes(&told, None, |_| Peer::of_unix_socket()));
+        assert!(!passes(&told, None, plain));
+    }
+
+    #[test]
+    fn who_is_refused_behind_a_proxy_reads_what_to_set() {
+        let settings = HttpSettings::default();
+        let headers = [
+            ("host", "127.0.0.1:8080"),
+            ("origin", "https://conf.example"),
+        ];
+        let headers = headers.map(|(name, value)| {
+            let name = HeaderName::from_static(name);
+            (name, HeaderValue::from_static(value))
+        });
+        let peer = Peer::new("127.0.0.1".parse().unwrap(), &settings);
+        let refused = check(&headers.into_iter().collect(), peer, &settings).unwrap_err();
+        assert_eq!(
+            refused.to_string(),
+            "requests of other sites are refused: the page's Origin \"https://conf.example\" is not where \
+             its request was sent to, \"127.0.0.1:8080\"; behind a proxy, give the setting external_url \
+             the address that the browser shows, or name the proxy in trusted_proxies and let it send \
+             X-Forwarded-Host and X-Forwarded-Proto"
+        );
     }
 }

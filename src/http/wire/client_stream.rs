@@ -28,11 +28,6 @@ impl<S> ClientStream<S> {
         }
     }
 
-    /// The stream alone.
-    pub(in crate::http) fn into_inner(self) -> S {
-        self.stream
-    }
-
     /// Passes the outcome of a write on, and starts or stops the clock.
     fn watch<T>(
         &mut self,
@@ -91,7 +86,9 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for ClientStream<S> {
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(cx)
+        // Over TLS this writes: what is left, and that nothing more comes.
+        let outcome = Pin::new(&mut self.stream).poll_shutdown(cx);
+        self.watch(cx, outcome)
     }
 }
 
@@ -122,7 +119,7 @@ mod tests {
         });
         let mut stream = ClientStream::new(server);
         stream.write_all(b"abc").await.unwrap();
-        drop(stream.into_inner());
+        drop(stream);
         assert_eq!(reader.await.unwrap(), b"abc");
     }
 }

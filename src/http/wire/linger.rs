@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-use tokio::io::AsyncReadExt;
-use tokio::net::TcpStream;
+use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::time::{Instant, sleep};
 
 use crate::base::limits::REFUSED_BODY_BYTES_MAX;
@@ -15,7 +14,7 @@ const LINGER_PAUSE: Duration = Duration::from_millis(20);
 
 /// Reads and drops what still comes. Closing at once would send a reset, which may destroy the
 /// answer before the client has read it.
-pub(super) async fn linger(stream: &mut TcpStream) {
+pub(super) async fn linger<S: AsyncRead + Unpin>(stream: &mut S) {
     let end = Instant::now() + LINGER;
     let mut chunk = vec![0; 64 << 10];
     let mut dropped = 0;

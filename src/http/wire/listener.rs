@@ -3,15 +3,18 @@
 use std::io;
 use std::net::IpAddr;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
-use tokio::io::AsyncWriteExt;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::JoinSet;
 use tokio::time::{MissedTickBehavior, interval, sleep};
+use tokio_rustls::rustls::ServerConfig;
 
 use super::connection;
+use super::handshake::{self, Handshake};
 use super::linger::linger;
 use crate::access::Gate;
 use crate::base::clock::Clock;
@@ -39,7 +42,43 @@ const REFUSAL: &str = "HTTP/1.1 429 Too Many Requests\r\n\
     Connection: close\r\n\r\n\
     {\"message\":\"too many connections of one address; try again later\"}";
 
-/// Both APIs, ready to be served on a listener.
+/// Where connections come in.
+#[derive(Debug)]
+pub enum Listener {
+    /// Plain HTTP.
+    Tcp(TcpListener),
+    /// HTTP over TLS.
+    Tls(TcpListener, Arc<ServerConfig>),
+    /// Plain HTTP of programs on this machine. Who may open the socket is believed what it tells of
+    /// another's request, as a trusted proxy is.
+    Unix(UnixListener),
+}
+
+/// A connection that came in.
+#[derive(Debug)]
+enum Accepted {
+    Tcp(TcpStream, IpAddr),
+    Tls(TcpStream, IpAddr, Arc<ServerConfig>),
+    Unix(UnixStream),
+}
+
+impl Listener {
+    fn poll_accept(&self, cx: &mut Context<'_>) -> Poll<io::Result<Accepted>> {
+        match self {
+            Self::Tcp(listener) => listener
+                .poll_accept(cx)
+                .map_ok(|(stream, from)| Accepted::Tcp(stream, from.ip())),
+            Self::Tls(listener, config) => listener
+                .poll_accept(cx)
+                .map_ok(|(stream, from)| Accepted::Tls(stream, from.ip(), Arc::clone(config))),
+            Self::Unix(listener) => listener
+                .poll_accept(cx)
+                .map_ok(|(stream, _)| Accepted::Unix(stream)),
+        }
+    }
+}
+
+/// Both APIs, ready to be served on listeners.
 #[derive(Debug)]
 pub struct Server {
     service: Arc<Service>,
@@ -53,13 +92,21 @@ impl Server {
         }
     }
 
-    /// Accepts and serves connections until `shutdown` ends, and returns when everything in flight was
-    /// answered.
+    /// What finds out whether requests are answered.
+    pub fn probe(&self) -> Probe {
+        Probe {
+            service: Arc::clone(&self.service),
+        }
+    }
+
+    /// Accepts and serves connections of all listeners until `shutdown` ends, and returns when everything
+    /// in flight was answered.
     ///
     /// # Limits
-    /// At most [`Limits::connections_max`](crate::http::Limits) connections; more wait in the listener's
-    /// backlog. How long the end may take is for the caller to bound.
-    pub async fn run(self, listener: TcpListener, shutdown: impl Future<Output = ()>) {
+    /// At most [`Limits::connections_max`](crate::http::Limits) connections; more wait in the listeners'
+    /// backlogs. A handshake counts as a connection. How long the end may take is for the caller to
+    /// bound.
+    pub async fn run(self, listeners: Vec<Listener>, shutdown: impl Future<Output = ()>) {
         let room = Arc::new(places(self.service.settings.limits.connections_max));
         let lingering = Arc::new(Semaphore::new(REFUSED_CONNECTIONS_MAX));
         let (stop, stopping) = watch::channel(false);
@@ -67,7 +114,10 @@ impl Server {
         let mut shutdown = std::pin::pin!(shutdown);
         let mut looks = interval(LOOKS_EVERY);
         looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut first = 0;
         loop {
+            // The listeners have their turns, so that a busy one does not keep the others waiting.
+            first = (first + 1) % listeners.len().max(1);
             tokio::select! {
                 biased;
                 () = &mut shutdown => break,
@@ -76,22 +126,22 @@ impl Server {
                     let service = Arc::clone(&self.service);
                     drop(blocking::start(move || service.health.look(&service.gate)));
                 }
-                accepted = accept(&listener, &room) => match accepted {
-                    Ok((stream, address, place)) => {
-                        let peer = Peer::new(address, &self.service.settings);
+                accepted = accept(&listeners, first, &room) => match accepted {
+                    Ok((accepted, place)) => {
+                        let peer = self.peer_of(&accepted);
                         // A trusted proxy speaks for many: its connections are not counted.
                         let share = (!peer.is_trusted()).then(|| self.share_of(peer));
                         if let Some(None) = share {
-                            let refused = refuse(stream, peer, Arc::clone(&lingering));
+                            let refused = refuse(accepted, peer, Arc::clone(&lingering));
                             connections.spawn(async move {
                                 refused.await;
                                 drop(place);
                             });
                             continue;
                         }
-                        let served = connection::serve(
+                        let served = serve(
                             Arc::clone(&self.service),
-                            stream,
+                            accepted,
                             peer,
                             stopping.clone(),
                         );
@@ -108,10 +158,19 @@ impl Server {
                 },
             }
         }
-        drop(listener);
+        drop(listeners);
         self.service.health.stop();
         stop.send_replace(true);
         while connections.join_next().await.is_some() {}
+    }
+
+    fn peer_of(&self, accepted: &Accepted) -> Peer {
+        let settings = &self.service.settings;
+        match accepted {
+            Accepted::Tcp(_, address) => Peer::new(*address, settings),
+            Accepted::Tls(_, address, _) => Peer::new(*address, settings).over_tls(),
+            Accepted::Unix(_) => Peer::of_unix_socket(),
+        }
     }
 
     /// A connection's part of what its client may have; `None` when the client has all it may.
@@ -121,12 +180,74 @@ impl Server {
     }
 }
 
+/// Finds out whether the service answers requests.
+#[derive(Clone, Debug)]
+pub struct Probe {
+    service: Arc<Service>,
+}
+
+impl Probe {
+    /// Asks for the health check as a client does, but for the socket: that all connections are taken
+    /// is no fault. True when an answer came, whatever it says of the store.
+    ///
+    /// # Limits
+    /// As long as the answer takes: that is for the caller to bound.
+    pub async fn is_answered(&self) -> bool {
+        connection::answers(Arc::clone(&self.service)).await
+    }
+}
+
+/// Serves what came in, after its handshake if it has one.
+async fn serve(
+    service: Arc<Service>,
+    accepted: Accepted,
+    peer: Peer,
+    stopping: watch::Receiver<bool>,
+) {
+    match accepted {
+        Accepted::Tcp(stream, _) => {
+            if stream.set_nodelay(true).is_ok() {
+                connection::serve(service, stream, peer, stopping).await;
+            }
+        }
+        Accepted::Tls(stream, _, config) => {
+            match handshake::shake_hands(stream, config, stopping.clone()).await {
+                Handshake::Done(stream) => {
+                    connection::serve(service, *stream, peer, stopping).await;
+                }
+                Handshake::Failed(reason) => {
+                    tracing::debug!(client = %peer.address(), reason, "no TLS connection");
+                }
+            }
+        }
+        Accepted::Unix(stream) => connection::serve(service, stream, peer, stopping).await,
+    }
+}
+
 /// Says why a connection is not served, and ends it. Nothing of it is read before. A few are waited for,
 /// because a client that has sent something does not see the answer otherwise.
-async fn refuse(mut stream: TcpStream, peer: Peer, lingering: Arc<Semaphore>) {
+async fn refuse(accepted: Accepted, peer: Peer, lingering: Arc<Semaphore>) {
     tracing::info!(client = %peer.address(), reason = "too many connections", "connection refused");
     // What was just opened has room for so little.
-    let said = stream.try_write(REFUSAL.as_bytes()).is_ok();
+    match accepted {
+        Accepted::Tcp(stream, _) => {
+            let said = stream.try_write(REFUSAL.as_bytes()).is_ok();
+            end_refused(stream, said, &lingering).await;
+        }
+        // A handshake would cost more than the refusal saves.
+        Accepted::Tls(stream, ..) => {
+            let said = stream.try_write(&handshake::ALERT).is_ok();
+            end_refused(stream, said, &lingering).await;
+        }
+        // It is trusted, and so never refused.
+        Accepted::Unix(_) => {}
+    }
+}
+
+async fn end_refused<S>(mut stream: S, said: bool, lingering: &Semaphore)
+where
+    S: AsyncRead + AsyncWrite + Unpin,
+{
     if let (true, Ok(_place)) = (said, lingering.try_acquire())
         && stream.shutdown().await.is_ok()
     {
@@ -136,15 +257,20 @@ async fn refuse(mut stream: TcpStream, peer: Peer, lingering: Arc<Semaphore>) {
 
 /// Waits for room first, so that what is too much stays in the backlog.
 async fn accept(
-    listener: &TcpListener,
+    listeners: &[Listener],
+    first: usize,
     room: &Arc<Semaphore>,
-) -> io::Result<(TcpStream, IpAddr, OwnedSemaphorePermit)> {
+) -> io::Result<(Accepted, OwnedSemaphorePermit)> {
     let place = Arc::clone(room)
         .acquire_owned()
         .await
         .expect("the semaphore is never closed");
-    let (stream, address) = listener.accept().await?;
-    Ok((stream, address.ip(), place))
+    let accepted = std::future::poll_fn(|cx| {
+        let (before, after) = listeners.split_at(first);
+        let mut ready = after.iter().chain(before).map(|l| l.poll_accept(cx));
+        ready.find(Poll::is_ready).unwrap_or(Poll::Pending)
+    });
+    Ok((accepted.await?, place))
 }
 
 /// True for errors of a connection that was gone before it was accepted.

@@ -1,7 +1,8 @@
-//! Connections: accepted or refused, watched, and given to hyper, which alone parses requests and writes
+//! Connections: accepted or refused, after a handshake where they have one, watched, and given to hyper, which alone parses requests and writes
 //! answers.
 
 mod client_stream;
 mod connection;
+mod handshake;
 mod linger;
 pub(in crate::http) mod listener;

@@ -343,6 +343,10 @@ impl Store for SqliteStore {
         let room = statvfs(self.folder.root()).ok()?;
         Some(room.f_bavail.saturating_mul(room.f_frsize))
     }
+
+    fn has_writer(&self) -> bool {
+        self.writer.as_ref().is_some_and(Writer::is_alive)
+    }
 }
 
 /// The record of a row.

@@ -103,6 +103,15 @@ impl Writer {
         Ok((writer, external))
     }
 
+    /// False when the thread has panicked, or a commit on another one.
+    pub(super) fn is_alive(&self) -> bool {
+        let running = self
+            .thread
+            .as_ref()
+            .is_some_and(|thread| !thread.is_finished());
+        running && !self.state.is_poisoned()
+    }
+
     pub(super) fn commit(&self, batch: Batch) -> Result<Version> {
         // Where batches wait already, one more shares their sync.
         if self.waiting.load(Ordering::Acquire) == 0

@@ -1,0 +1,292 @@
+//! The certificate and key of the TLS listener: read at the start, at SIGHUP and when their files
+//! change. One that cannot be used leaves the one before in its place.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Read};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::Duration;
+
+use rustix::fs::OFlags;
+use tokio_rustls::rustls::client::verify_server_cert_signed_by_trust_anchor;
+use tokio_rustls::rustls::crypto::{CryptoProvider, ring};
+use tokio_rustls::rustls::pki_types::pem::PemObject;
+use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, UnixTime};
+use tokio_rustls::rustls::server::{ClientHello, ParsedCertificate, ResolvesServerCert};
+use tokio_rustls::rustls::sign::CertifiedKey;
+use tokio_rustls::rustls::{
+    CertificateError, Error as TlsError, RootCertStore, ServerConfig, version,
+};
+
+use crate::base::clock::{Clock, Timestamp};
+use crate::cli::settings::Told;
+use crate::cli::{Error, Result};
+
+/// How often the files are looked at. A change is read when it is still the same a look later, so that
+/// a certificate is not read beside the key of the one before.
+pub(super) const LOOK_EVERY: Duration = Duration::from_secs(2);
+
+/// A chain of certificates has some kilobytes; what is longer is another file.
+const FILE_BYTES_MAX: u64 = 1 << 20;
+/// From so many days before its end on, the log warns of it, once a day.
+const WARN_DAYS: u64 = 14;
+const DAY_S: u64 = 24 * 60 * 60;
+/// Others than the owner and the group may read.
+const READABLE_BY_OTHERS: u32 = 0o004;
+
+/// A certificate with its key, which may be another one tomorrow.
+#[derive(Debug)]
+pub(super) struct Certificate {
+    chain_file: Told<PathBuf>,
+    key_file: Told<PathBuf>,
+    clock: Arc<dyn Clock>,
+    current: RwLock<Arc<CertifiedKey>>,
+    watched: Mutex<Watched>,
+}
+
+/// What was seen of the files.
+#[derive(Debug)]
+struct Watched {
+    /// When they were read.
+    read: Marks,
+    /// At the last look.
+    looked: Marks,
+    /// The day, counted from 1970, on which the log was last told of the end to come.
+    warned_day: u64,
+}
+
+/// What differs when a file has been written again or another one was put in its place: device, number,
+/// size and time of the last change. `None` for one that cannot be looked at.
+type Mark = Option<(u64, u64, u64, i64, i64)>;
+
+/// Of the certificate's file, and of the key's.
+type Marks = [Mark; 2];
+
+/// Why a pair cannot be used, and which of its files is to blame.
+#[derive(Debug)]
+struct Fault<'a> {
+    file: &'a Told<PathBuf>,
+    reason: String,
+}
+
+impl Certificate {
+    /// Reads the pair.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] with the setting of the file that cannot be used.
+    pub(super) fn open(
+        chain_file: &Told<PathBuf>,
+        key_file: &Told<PathBuf>,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Arc<Self>> {
+        let marks = [mark(chain_file), mark(key_file)];
+        let read = read(chain_file, key_file, clock.now());
+        let pair = read.map_err(|fault| fault.file.refuse(fault.reason))?;
+        let certificate = Self {
+            chain_file: chain_file.clone(),
+            key_file: key_file.clone(),
+            clock,
+            current: RwLock::new(Arc::new(pair)),
+            watched: Mutex::new(Watched {
+                read: marks,
+                looked: marks,
+                warned_day: 0,
+            }),
+        };
+        Ok(Arc::new(certificate))
+    }
+
+    /// Reads the pair again, and takes it if it can be used. The log is told either way.
+    pub(super) fn read_again(&self) {
+        let mut watched = self.watched();
+        let marks = self.marks();
+        (watched.read, watched.looked) = (marks, marks);
+        match read(&self.chain_file, &self.key_file, self.clock.now()) {
+            Ok(pair) => {
+                *self.current.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(pair);
+                watched.warned_day = 0;
+                tracing::info!(file = %self.chain_file.display(), "certificate read");
+            }
+            Err(Fault { file, reason }) => tracing::error!(
+                file = %file.display(),
+                reason,
+                "the certificate cannot be used; the one before stays"
+            ),
+        }
+    }
+
+    /// Looks at the files, and reads them again where they have changed and are at rest. Once a day it
+    /// warns of a certificate that ends soon.
+    pub(super) fn look(&self) {
+        let mut watched = self.watched();
+        let marks = self.marks();
+        let is_at_rest = marks == watched.looked;
+        watched.looked = marks;
+        if marks != watched.read && is_at_rest {
+            drop(watched);
+            self.read_again();
+            watched = self.watched();
+        }
+        let day = seconds(self.clock.now()) / DAY_S;
+        if watched.warned_day != day {
+            watched.warned_day = day;
+            self.warn_of_end();
+        }
+    }
+
+    /// What TLS connections are made by.
+    ///
+    /// # Errors
+    /// [`Error::Failed`] when the system has no random numbers.
+    pub(super) fn config(self: &Arc<Self>) -> Result<ServerConfig> {
+        let failed = |e: TlsError| Error::Failed(format!("preparing TLS: {e}"));
+        let resolver: Arc<dyn ResolvesServerCert> = Arc::<Self>::clone(self);
+        let mut config = ServerConfig::builder_with_provider(provider())
+            .with_protocol_versions(&[&version::TLS13, &version::TLS12])
+            .map_err(failed)?
+            .with_no_client_auth()
+            .with_cert_resolver(resolver);
+        config.alpn_protocols = vec![b"http/1.1".to_vec()];
+        // A client that comes again, as most do every minute, is spared half of the handshake.
+        config.ticketer = ring::Ticketer::new().map_err(failed)?;
+        Ok(config)
+    }
+
+    fn warn_of_end(&self) {
+        let current = Arc::clone(&self.current.read().unwrap_or_else(PoisonError::into_inner));
+        let now = seconds(self.clock.now());
+        let Some(first) = current.cert.first() else {
+            return;
+        };
+        if let Err(reason) = check_time(first, now + WARN_DAYS * DAY_S) {
+            tracing::warn!(file = %self.chain_file.display(), reason, "the certificate ends soon");
+        }
+    }
+
+    fn marks(&self) -> Marks {
+        [mark(&self.chain_file), mark(&self.key_file)]
+    }
+
+    fn watched(&self) -> std::sync::MutexGuard<'_, Watched> {
+        self.watched.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl ResolvesServerCert for Certificate {
+    fn resolve(&self, _: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
+        let current = self.current.read().unwrap_or_else(PoisonError::into_inner);
+        Some(Arc::clone(&current))
+    }
+}
+
+fn provider() -> Arc<CryptoProvider> {
+    Arc::new(ring::default_provider())
+}
+
+fn mark(path: &Path) -> Mark {
+    let found = fs::metadata(path).ok()?;
+    Some((
+        found.dev(),
+        found.ino(),
+        found.size(),
+        found.mtime(),
+        found.mtime_nsec(),
+    ))
+}
+
+/// Reads a pair that can be used now.
+fn read<'a>(
+    chain_file: &'a Told<PathBuf>,
+    key_file: &'a Told<PathBuf>,
+    now: Timestamp,
+) -> std::result::Result<CertifiedKey, Fault<'a>> {
+    let of_chain = |reason: String| Fault {
+        file: chain_file,
+        reason,
+    };
+    let of_key = |reason: String| Fault {
+        file: key_file,
+        reason,
+    };
+    let text = text(chain_file).map_err(of_chain)?;
+    let chain: std::result::Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&text).collect();
+    let chain = chain.map_err(|e| of_chain(format!("it is no PEM: {e}")))?;
+    let Some(first) = chain.first() else {
+        return Err(of_chain("there is no certificate in it".to_owned()));
+    };
+    check_time(first, seconds(now)).map_err(of_chain)?;
+    let text = self::text(key_file).map_err(of_key)?;
+    let key = PrivateKeyDer::from_pem_slice(&text)
+        .map_err(|_| of_key("there is no private key without a password in it".to_owned()))?;
+    let pair = CertifiedKey::from_der(chain, key, &provider()).map_err(|e| match e {
+        TlsError::InconsistentKeys(_) => of_key(format!(
+            "it does not fit the certificate in {}",
+            chain_file.display()
+        )),
+        TlsError::InvalidCertificate(e) => of_chain(format!("it is no certificate: {e}")),
+        e => of_key(format!("it cannot be used: {e}")),
+    })?;
+    let mode = fs::metadata(&**key_file).map_or(0, |found| found.mode());
+    if mode & READABLE_BY_OTHERS != 0 {
+        tracing::warn!(
+            file = %key_file.display(),
+            "everybody on this machine may read the key: chmod o= it"
+        );
+    }
+    Ok(pair)
+}
+
+/// The bytes of a file. Nothing is waited for: a pipe would, for somebody who writes into it.
+fn text(path: &Path) -> std::result::Result<Vec<u8>, String> {
+    let nonblock = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or(0);
+    let unreadable = |e: io::Error| format!("it cannot be read: {e}");
+    let file = OpenOptions::new()
+        .read(true)
+        .custom_flags(nonblock)
+        .open(path)
+        .map_err(unreadable)?;
+    if !file.metadata().map_err(unreadable)?.is_file() {
+        return Err("it must be a regular file".to_owned());
+    }
+    let mut bytes = Vec::new();
+    let mut bounded = file.take(FILE_BYTES_MAX + 1);
+    bounded.read_to_end(&mut bytes).map_err(unreadable)?;
+    if bytes.len() as u64 > FILE_BYTES_MAX {
+        return Err(format!("it is longer than {FILE_BYTES_MAX} bytes"));
+    }
+    Ok(bytes)
+}
+
+/// Refuses a certificate that does not count at this time, in seconds since 1970. Nothing else of it is
+/// judged: whether it is trusted is for the clients to say.
+fn check_time(certificate: &CertificateDer<'_>, at_s: u64) -> std::result::Result<(), String> {
+    let day = |at: UnixTime| {
+        let ms = i64::try_from(at.as_secs().saturating_mul(1000)).unwrap_or(i64::MAX);
+        Timestamp::from_ms(ms)
+    };
+    let parsed = ParsedCertificate::try_from(certificate)
+        .map_err(|e| format!("there is no certificate of a server in it: {e}"))?;
+    // Its time is checked before its issuer, which is not known here.
+    let judged = verify_server_cert_signed_by_trust_anchor(
+        &parsed,
+        &RootCertStore::empty(),
+        &[],
+        UnixTime::since_unix_epoch(Duration::from_secs(at_s)),
+        provider().signature_verification_algorithms.all,
+    );
+    match judged {
+        Err(TlsError::InvalidCertificate(CertificateError::ExpiredContext {
+            not_after, ..
+        })) => Err(format!("the certificate ends at {}", day(not_after))),
+        Err(TlsError::InvalidCertificate(CertificateError::NotValidYetContext {
+            not_before,
+            ..
+        })) => Err(format!("the certificate begins at {}", day(not_before))),
+        _ => Ok(()),
+    }
+}
+
+fn seconds(at: Timestamp) -> u64 {
+    u64::try_from(at.ms() / 1000).unwrap_or(0)
+}

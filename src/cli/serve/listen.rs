@@ -1,0 +1,194 @@
+//! Where the service listens: TCP, TLS and a Unix socket, each if its setting says so.
+
+use std::fs;
+use std::io;
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use tokio::net::{TcpListener, UnixListener};
+use tokio_rustls::rustls::ServerConfig;
+
+use super::certificate::Certificate;
+use crate::base::clock::Clock;
+use crate::cli::settings::{Settings, Told};
+use crate::cli::{Error, Result};
+use crate::http::Listener;
+
+/// The value of `listen` for no plain listener.
+const NONE: &str = "none";
+/// The rights on the Unix socket: who may open it is believed what it tells of clients.
+const SOCKET_MODE: u32 = 0o660;
+
+/// What the settings name, checked before anything is opened.
+#[derive(Debug)]
+pub(super) struct Places {
+    plain: Option<SocketAddr>,
+    tls: Option<(SocketAddr, Arc<ServerConfig>)>,
+    unix: Option<Told<PathBuf>>,
+    /// What the TLS listener shows.
+    pub(super) certificate: Option<Arc<Certificate>>,
+}
+
+impl Places {
+    /// Reads the settings, and the certificate that they name.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for what cannot be, [`Error::Failed`].
+    pub(super) fn of(settings: &Settings, clock: &Arc<dyn Clock>) -> Result<Self> {
+        let plain = match settings.listen.as_str() {
+            NONE => None,
+            _ => Some(resolve(&settings.listen)?),
+        };
+        let [tls_listen, unix_listen] = [
+            !settings.tls_listen.is_empty(),
+            !settings.unix_listen.as_os_str().is_empty(),
+        ];
+        if plain.is_none() && !tls_listen && !unix_listen {
+            return Err(settings
+                .listen
+                .refuse("then tls_listen or unix_listen must say where to listen"));
+        }
+        let files = [&settings.tls_cert, &settings.tls_key];
+        let mut places = Self {
+            plain,
+            tls: None,
+            unix: unix_listen.then(|| settings.unix_listen.clone()),
+            certificate: None,
+        };
+        if tls_listen {
+            let address = resolve(&settings.tls_listen)?;
+            if files.iter().any(|file| file.as_os_str().is_empty()) {
+                return Err(settings
+                    .tls_listen
+                    .refuse("it needs a certificate and its key: set tls_cert and tls_key"));
+            }
+            let clock = Arc::clone(clock);
+            let certificate = Certificate::open(&settings.tls_cert, &settings.tls_key, clock)?;
+            places.tls = Some((address, Arc::new(certificate.config()?)));
+            places.certificate = Some(certificate);
+        } else if let Some(file) = files.iter().find(|file| !file.as_os_str().is_empty()) {
+            return Err(file.refuse("nothing speaks TLS: set tls_listen to an address and a port"));
+        }
+        Ok(places)
+    }
+
+    /// Begins to listen. From now on connections wait.
+    ///
+    /// # Errors
+    /// [`Error::Failed`] for an address that is taken, [`Error::Usage`] for a path that is not to be
+    /// replaced.
+    pub(super) async fn bind(self) -> Result<Bound> {
+        let mut bound = Bound::default();
+        if let Some(address) = self.plain {
+            let (listener, address) = bind(address, "--listen").await?;
+            bound.add(Listener::Tcp(listener), format!("http://{address}"));
+        }
+        if let Some((address, config)) = self.tls {
+            let (listener, address) = bind(address, "--tls-listen").await?;
+            bound.add(
+                Listener::Tls(listener, config),
+                format!("https://{address}"),
+            );
+        }
+        if let Some(path) = self.unix {
+            let (listener, file) = bind_socket(&path)?;
+            bound.socket = Some(file);
+            bound.add(Listener::Unix(listener), format!("unix:{}", path.display()));
+        }
+        Ok(bound)
+    }
+}
+
+/// The listeners, as they are given to the server.
+#[derive(Debug, Default)]
+pub(super) struct Bound {
+    pub(super) listeners: Vec<Listener>,
+    /// Where each is reached, as in `http://127.0.0.1:8080`.
+    pub(super) shown: Vec<String>,
+    /// Removed when this is dropped.
+    pub(super) socket: Option<SocketFile>,
+}
+
+impl Bound {
+    fn add(&mut self, listener: Listener, shown: String) {
+        self.listeners.push(listener);
+        self.shown.push(shown);
+    }
+}
+
+/// The file of a Unix socket that is ours. Dropping it removes the file, unless another one is in its
+/// place.
+#[derive(Debug)]
+pub(super) struct SocketFile {
+    path: PathBuf,
+    device_and_number: (u64, u64),
+}
+
+impl Drop for SocketFile {
+    fn drop(&mut self) {
+        let is_ours = |found: fs::Metadata| (found.dev(), found.ino()) == self.device_and_number;
+        if fs::symlink_metadata(&self.path).is_ok_and(is_ours)
+            && let Err(error) = fs::remove_file(&self.path)
+        {
+            tracing::warn!(%error, socket = %self.path.display(), "the socket's file stays");
+        }
+    }
+}
+
+/// The address that a setting names.
+fn resolve(listen: &Told<String>) -> Result<SocketAddr> {
+    let malformed = || listen.refuse("it must be an address and a port, as in 127.0.0.1:8080");
+    let mut found = listen.to_socket_addrs().map_err(|_| malformed())?;
+    found.next().ok_or_else(malformed)
+}
+
+/// Gives the address with the port that was taken.
+async fn bind(address: SocketAddr, flag: &str) -> Result<(TcpListener, SocketAddr)> {
+    let cannot_listen = |e: io::Error| {
+        Error::Failed(match e.kind() {
+            io::ErrorKind::AddrInUse => {
+                format!("{address} is in use by another process; choose another with {flag}")
+            }
+            _ => format!("cannot listen on {address}: {e}"),
+        })
+    };
+    let listener = TcpListener::bind(address).await.map_err(cannot_listen)?;
+    let address = listener.local_addr().map_err(cannot_listen)?;
+    Ok((listener, address))
+}
+
+/// Listens on a path. What a service that has ended left there is replaced, and nothing else.
+fn bind_socket(path: &Told<PathBuf>) -> Result<(UnixListener, SocketFile)> {
+    let failed = |e: io::Error| path.refuse(format_args!("cannot listen there: {e}"));
+    match fs::symlink_metadata(&**path) {
+        Ok(found) if !found.file_type().is_socket() => {
+            return Err(path.refuse("what lies there is no socket, and is not replaced"));
+        }
+        Ok(_) => match UnixStream::connect(&**path) {
+            Ok(_) => return Err(path.refuse("another service listens there")),
+            Err(e) if e.kind() == io::ErrorKind::ConnectionRefused => {
+                fs::remove_file(&**path).map_err(failed)?;
+            }
+            Err(e) => return Err(failed(e)),
+        },
+        Err(e) if e.kind() == io::ErrorKind::NotFound => {}
+        Err(e) => return Err(failed(e)),
+    }
+    let listener = UnixListener::bind(&**path).map_err(failed)?;
+    let found = fs::symlink_metadata(&**path).map_err(failed)?;
+    let file = SocketFile {
+        path: absolute(path),
+        device_and_number: (found.dev(), found.ino()),
+    };
+    // Until here the umask let nobody else in.
+    let rights = fs::Permissions::from_mode(SOCKET_MODE);
+    fs::set_permissions(&**path, rights).map_err(failed)?;
+    Ok((listener, file))
+}
+
+fn absolute(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
+}

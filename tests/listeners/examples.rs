@@ -1,0 +1,316 @@
+//! The files that `siteconf example` prints, run by the programs that they are for against the real
+//! service: only addresses and the places of files are changed.
+
+use std::fs;
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::is_here;
+use crate::pair::Pair;
+use crate::service::{HEALTH, Service, output_of};
+
+/// A program that ends with the test.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // nginx ends its workers when it is asked to, and leaves them when it is killed.
+        let id = rustix::process::Pid::from_child(&self.0);
+        let _ended = rustix::process::kill_process(id, rustix::process::Signal::TERM);
+        drop(self.0.wait());
+    }
+}
+
+fn example(name: &str) -> String {
+    output_of(Command::new(env!("CARGO_BIN_EXE_siteconf")).args(["example", name]))
+}
+
+/// The text with each of these, which it must have, in the place of the other.
+#[track_caller]
+fn adapted(mut text: String, changes: &[(&str, &str)]) -> String {
+    for (from, to) in changes {
+        assert!(text.contains(from), "no \"{from}\" in {text}");
+        text = text.replace(from, to);
+    }
+    text
+}
+
+fn free_address() -> SocketAddr {
+    TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap()
+}
+
+/// A service that knows of the proxy, with a certificate for that one.
+fn behind(address: SocketAddr) -> Service {
+    let service = Service::start(
+        &[
+            "--external-url",
+            &format!("https://conf.example:{}", address.port()),
+            "--trusted-proxies",
+            "127.0.0.1",
+        ],
+        &[],
+    );
+    let [cert, key] = Pair::new().write(service.folder());
+    let both = fs::read_to_string(cert).unwrap() + &fs::read_to_string(key).unwrap();
+    fs::write(service.at("both.pem"), both).unwrap();
+    service
+}
+
+/// Waits until the proxy listens.
+fn wait_for(proxy: &mut Running, address: SocketAddr, log: &Path) {
+    let end = Instant::now() + Duration::from_secs(20);
+    while TcpStream::connect(address).is_err() {
+        let ended = proxy.0.try_wait().unwrap();
+        let said = || fs::read_to_string(log).unwrap_or_default();
+        assert!(
+            ended.is_none() && Instant::now() < end,
+            "{ended:?} {}",
+            said()
+        );
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// What a user does through the proxy: logs in, saves a file of a name with slashes, reads it with a
+/// token, and is known by the own address.
+fn use_through(service: &Service, proxy: SocketAddr) {
+    let base = format!("https://conf.example:{}", proxy.port());
+    let call = |arguments: &[&str], target: &str| {
+        let mut command = Command::new("curl");
+        command
+            .args([
+                "--silent",
+                "--show-error",
+                "--include",
+                "--max-time",
+                "30",
+                "--noproxy",
+                "*",
+            ])
+            .args([
+                "--http1.1",
+                "--path-as-is",
+                "--interface",
+                "127.0.0.2",
+                "--resolve",
+            ])
+            .arg(format!("conf.example:{}:127.0.0.1", proxy.port()))
+            .arg("--cacert")
+            .arg(service.at("cert.pem"))
+            .args(["--cookie-jar", "jar", "--cookie", "jar"])
+            .args(arguments)
+            .arg(format!("{base}{target}"))
+            .current_dir(service.folder());
+        output_of(&mut command)
+    };
+    let is = |answer: &str, status: &str| {
+        let found = answer.contains(&format!("HTTP/1.1 {status} "));
+        assert!(found, "{answer}\n{}", service.log());
+    };
+    let health = call(&["--header", "X-Forwarded-For: 198.51.100.1"], HEALTH);
+    is(&health, "200");
+    assert!(
+        health
+            .to_lowercase()
+            .contains("strict-transport-security: max-age=31536000"),
+        "{health}"
+    );
+    // What the client wrote itself comes before what the proxy adds, which is believed.
+    service.logged("\"client\":\"127.0.0.2\"", 1);
+    assert!(!service.log().contains("198.51.100.1"));
+
+    let password = format!("password={}", service.password());
+    let origin = format!("Origin: {base}");
+    let login = [
+        "--header",
+        &origin,
+        "--data",
+        "username=admin",
+        "--data-urlencode",
+        &password,
+    ];
+    let answer = call(&login, "/user/login");
+    is(&answer, "200");
+    assert!(answer.contains("__Host-siteconf_session="), "{answer}");
+    is(
+        &call(
+            &[
+                "--header",
+                &origin,
+                "--json",
+                r#"{"name": "acme/shop", "type": "erp"}"#,
+            ],
+            "/site-builder/api/projects",
+        ),
+        "201",
+    );
+    let project = "/site-builder/api/projects/acme%2Fshop.erp";
+    is(
+        &call(
+            &["--json", r#"{"name": "main"}"#],
+            &format!("{project}/branches"),
+        ),
+        "201",
+    );
+    // Larger than what proxies keep in memory or let through by themselves.
+    let large = service.at("large");
+    fs::write(&large, vec![b'x'; 3 << 20]).unwrap();
+    let file = format!("{project}/branches/main/files/config%2Fa%20b.xml");
+    is(
+        &call(
+            &[
+                "--upload-file",
+                "large",
+                "--header",
+                "Content-Type: application/octet-stream",
+            ],
+            &file,
+        ),
+        "201",
+    );
+    let said = service.run(&["token", "create", "--user", "admin", "--name", "t", "--all"]);
+    let token = format!("PRIVATE-TOKEN: {}", said.split_whitespace().last().unwrap());
+    let raw = "/site-builder/api/erp-config/projects/acme%2Fshop.erp/repository/files/\
+               config%2Fa%20b.xml/raw";
+    let answer = call(&["--header", &token], raw);
+    is(&answer, "200");
+    assert!(answer.ends_with(&"x".repeat(3 << 20)));
+    // What reached the service is what the client sent: the slash as it was.
+    service.logged("config%2Fa%20b.xml/raw", 1);
+}
+
+#[test]
+fn nginx_runs_with_its_file() {
+    if !is_here("nginx") {
+        return;
+    }
+    let (proxy, plain) = (free_address(), free_address());
+    let service = behind(proxy);
+    let at = |name: &str| service.at(name).display().to_string();
+    let text = adapted(
+        example("nginx"),
+        &[
+            ("127.0.0.1:8080", &service.plain().to_string()),
+            ("listen 443 ssl", &format!("listen {proxy} ssl")),
+            ("listen 80;", &format!("listen {plain};")),
+            (
+                "/etc/letsencrypt/live/conf.example/fullchain.pem",
+                &at("cert.pem"),
+            ),
+            (
+                "/etc/letsencrypt/live/conf.example/privkey.pem",
+                &at("key.pem"),
+            ),
+        ],
+    );
+    fs::write(service.at("siteconf.conf"), text).unwrap();
+    let around = "daemon off; pid nginx.pid; error_log nginx.log; events {}
+        http { access_log off; client_body_temp_path body; proxy_temp_path proxy;
+        fastcgi_temp_path fastcgi; uwsgi_temp_path uwsgi; scgi_temp_path scgi;
+        include siteconf.conf; }";
+    fs::write(service.at("nginx.conf"), around).unwrap();
+    let nginx = Command::new("nginx")
+        .arg("-p")
+        .arg(service.folder())
+        .args(["-c", "nginx.conf", "-e", "nginx.log"])
+        .stdin(Stdio::null())
+        .spawn();
+    let mut nginx = Running(nginx.unwrap());
+    wait_for(&mut nginx, proxy, &service.at("nginx.log"));
+    use_through(&service, proxy);
+}
+
+#[test]
+fn haproxy_runs_with_its_file() {
+    if !is_here("haproxy") {
+        return;
+    }
+    let (proxy, plain) = (free_address(), free_address());
+    let service = behind(proxy);
+    let at = |name: &str| service.at(name).display().to_string();
+    let text = adapted(
+        example("haproxy"),
+        &[
+            ("127.0.0.1:8080", &service.plain().to_string()),
+            ("bind :443", &format!("bind {proxy}")),
+            ("bind :80", &format!("bind {plain}")),
+            ("/etc/haproxy/conf.example.pem", &at("both.pem")),
+        ],
+    );
+    fs::write(service.at("haproxy.cfg"), text).unwrap();
+    let log = fs::File::create(service.at("haproxy.log")).unwrap();
+    let haproxy = Command::new("haproxy")
+        .args(["-db", "-f"])
+        .arg(service.at("haproxy.cfg"))
+        .stdin(Stdio::null())
+        .stdout(log.try_clone().unwrap())
+        .stderr(log)
+        .spawn();
+    let mut haproxy = Running(haproxy.unwrap());
+    wait_for(&mut haproxy, proxy, &service.at("haproxy.log"));
+    use_through(&service, proxy);
+}
+
+#[test]
+fn systemd_finds_nothing_wrong_with_its_unit() {
+    if !is_here("systemd-analyze") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let unit = folder.path().join("siteconf.service");
+    let text = adapted(
+        example("systemd"),
+        &[("/usr/local/bin/siteconf", env!("CARGO_BIN_EXE_siteconf"))],
+    );
+    fs::write(&unit, text).unwrap();
+    let output = Command::new("systemd-analyze")
+        .args(["verify", "--man=no"])
+        .arg(&unit)
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        output.status.success() && !said.contains("siteconf.service"),
+        "{said}"
+    );
+}
+
+/// A browser behind a proxy that nobody told the service of reads what to set, and so does the log.
+#[test]
+fn a_browser_behind_an_unknown_proxy_is_told_what_to_set() {
+    let service = Service::start(&[], &[]);
+    let origin = "Origin: https://conf.example";
+    let answer = output_of(
+        Command::new("curl")
+            .args(["--silent", "--noproxy", "*", "--header", origin])
+            .arg(format!("http://{}/user/session", service.plain())),
+    );
+    assert!(answer.contains("external_url"), "{answer}");
+    assert!(answer.contains("trusted_proxies"), "{answer}");
+    let line = service.logged("\"status\":403", 1);
+    assert_eq!(
+        line["reason"],
+        "an Origin that is not the service's address: see external_url, trusted_proxies"
+    );
+
+    let service = Service::start(&["--external-url", "https://conf.example"], &[]);
+    let answer = output_of(
+        Command::new("curl")
+            .args([
+                "--silent",
+                "--noproxy",
+                "*",
+                "--header",
+                "Host: inner.example",
+            ])
+            .arg(format!("http://{}/user/session", service.plain())),
+    );
+    assert!(answer.contains("external_url and hosts"), "{answer}");
+    let line = service.logged("\"status\":421", 1);
+    assert_eq!(line["reason"], "a Host not in external_url or hosts");
+}

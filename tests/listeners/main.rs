@@ -1,0 +1,32 @@
+//! Where the service listens, and who stands before it: TLS, a Unix socket, systemd, and the files that
+//! `siteconf example` prints, run by the programs that they are for. A program that is not on the machine
+//! is left out loudly; with `CI=true` that is a failure.
+#![cfg(test)]
+
+mod certificates;
+mod examples;
+mod handshakes;
+mod notices;
+mod pair;
+mod renewal;
+mod service;
+mod socket;
+mod tls;
+
+use std::io::Write as _;
+use std::process::Command;
+
+/// True if a program is here. Where it is not, this says so.
+#[expect(clippy::disallowed_methods, reason = "the setting is the suite's own")]
+fn is_here(program: &str) -> bool {
+    let found = Command::new("sh")
+        .args(["-c", &format!("command -v {program}")])
+        .output()
+        .is_ok_and(|output| output.status.success());
+    if !found {
+        let told = format!("LEFT OUT: {program} is not on this machine; .ci/run installs it");
+        assert!(std::env::var("CI").as_deref() != Ok("true"), "{told}");
+        writeln!(std::io::stderr(), "{told}").unwrap();
+    }
+    found
+}

@@ -1,0 +1,78 @@
+//! What systemd is told.
+
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixDatagram};
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+
+use crate::service::{Service, shown};
+
+fn next(told: &UnixDatagram) -> String {
+    let mut bytes = [0; 1000];
+    let length = told.recv(&mut bytes).unwrap();
+    String::from_utf8(bytes[..length].to_vec()).unwrap()
+}
+
+fn patient(told: UnixDatagram) -> UnixDatagram {
+    told.set_read_timeout(Some(Duration::from_secs(20)))
+        .unwrap();
+    told
+}
+
+#[test]
+fn systemd_is_told_of_the_start_a_reload_and_the_stop() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("notify");
+    let name = format!("siteconf-test-{}", std::process::id());
+    let by_path = UnixDatagram::bind(&path).unwrap();
+    let by_name = SocketAddr::from_abstract_name(&name).unwrap();
+    let by_name = UnixDatagram::bind_addr(&by_name).unwrap();
+    for (told, socket) in [(by_path, shown(path)), (by_name, format!("@{name}"))] {
+        let told = patient(told);
+        let mut service = Service::start(&[], &[("NOTIFY_SOCKET", &socket)]);
+        let ready = format!("READY=1\nSTATUS=listening on http://{}", service.plain());
+        assert_eq!(next(&told), ready);
+        service.signal(Signal::HUP);
+        let reloading = next(&told);
+        let since = reloading
+            .strip_prefix("RELOADING=1\nMONOTONIC_USEC=")
+            .unwrap();
+        assert!(since.parse::<u64>().unwrap() > 0, "{reloading}");
+        assert_eq!(next(&told), ready);
+        assert_eq!(service.stop().code(), Some(0));
+        assert_eq!(next(&told), "STOPPING=1");
+    }
+}
+
+#[test]
+fn the_watchdog_is_told_at_half_its_time_and_only_who_is_meant_tells_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("notify");
+    let told = patient(UnixDatagram::bind(&path).unwrap());
+    let socket = shown(path);
+    let started = Instant::now();
+    let variables = [("NOTIFY_SOCKET", &*socket), ("WATCHDOG_USEC", "600000")];
+    let service = Service::start(&[], &variables);
+    let mut lines: Vec<_> = (0..4).map(|_| next(&told)).collect();
+    assert!(started.elapsed() > Duration::from_millis(600));
+    lines.retain(|line| !line.starts_with("READY=1\n"));
+    assert_eq!(lines, ["WATCHDOG=1"; 3]);
+    // A process that is stopped answers nobody, and tells nothing.
+    service.signal(Signal::STOP);
+    told.set_nonblocking(true).unwrap();
+    while told.recv(&mut [0; 1000]).is_ok() {}
+    told.set_nonblocking(false).unwrap();
+    told.set_read_timeout(Some(Duration::from_secs(2))).unwrap();
+    // One may have been on its way.
+    let late = (0..2).filter(|_| told.recv(&mut [0; 1000]).is_ok()).count();
+    assert!(late < 2);
+    drop(service);
+
+    let told = patient(told);
+    let other = [&variables[..], &[("WATCHDOG_PID", "1")]].concat();
+    let mut service = Service::start(&[], &other);
+    assert!(next(&told).starts_with("READY=1\n"));
+    service.stop();
+    assert_eq!(next(&told), "STOPPING=1");
+}

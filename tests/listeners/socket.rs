@@ -1,0 +1,106 @@
+//! A Unix socket: its file, and who its clients are.
+
+use std::fs;
+use std::os::unix::fs::{FileTypeExt, PermissionsExt};
+use std::os::unix::net::UnixListener;
+use std::process::Command;
+
+use crate::service::{HEALTH, Service, output_of, refused, shown};
+
+fn curl(socket: &str, arguments: &[&str], target: &str) -> String {
+    output_of(
+        Command::new("curl")
+            .args([
+                "--silent",
+                "--show-error",
+                "--max-time",
+                "20",
+                "--unix-socket",
+                socket,
+            ])
+            .args(arguments)
+            .arg(format!("http://conf.example{target}")),
+    )
+}
+
+#[test]
+fn a_proxy_on_the_socket_speaks_for_its_clients() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("socket");
+    let socket = shown(path.clone());
+    let mut service = Service::start(&["--listen", "none", "--unix-listen", &socket], &[]);
+    let found = fs::metadata(&path).unwrap();
+    assert!(found.file_type().is_socket());
+    assert_eq!(found.permissions().mode() & 0o777, 0o660);
+    assert!(curl(&socket, &[], HEALTH).starts_with("{\"status\":\"ok\""));
+    assert_eq!(
+        service.logged("\"message\":\"request\"", 1)["client"],
+        "127.0.0.1"
+    );
+    let told = [
+        "--header",
+        "X-Forwarded-For: 198.51.100.1, 192.0.2.7",
+        "--header",
+        "X-Forwarded-Proto: https",
+        "--include",
+    ];
+    let answer = curl(&socket, &told, HEALTH);
+    assert!(
+        answer.contains("\r\nStrict-Transport-Security: max-age=31536000\r\n"),
+        "{answer}"
+    );
+    assert_eq!(
+        service.logged("\"message\":\"request\"", 2)["client"],
+        "192.0.2.7"
+    );
+
+    let (code, said) = refused(&["--listen", "none", "--unix-listen", &socket]);
+    assert_eq!(
+        (code, said),
+        (
+            Some(2),
+            format!(
+                "siteconf: unix_listen = \"{socket}\" (--unix-listen): another service listens there"
+            )
+        )
+    );
+    assert!(curl(&socket, &[], HEALTH).starts_with("{\"status\":\"ok\""));
+    assert_eq!(service.stop().code(), Some(0));
+    assert!(!path.exists(), "the socket's file stays");
+}
+
+#[test]
+fn a_dead_socket_is_replaced_and_nothing_else_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("socket");
+    let socket = shown(path.clone());
+    let flags = ["--listen", "none", "--unix-listen", &socket];
+    let mut first = Service::start(&flags, &[]);
+    first.kill();
+    assert!(path.exists(), "a killed service leaves its socket");
+    let mut second = Service::start(&flags, &[]);
+    assert!(curl(&socket, &[], HEALTH).starts_with("{\"status\":\"ok\""));
+    // What another one puts there at the end is not ours to remove.
+    fs::remove_file(&path).unwrap();
+    let other = UnixListener::bind(&path).unwrap();
+    second.stop();
+    assert!(path.exists());
+    drop(other);
+
+    let file = shown(folder.path().join("file"));
+    fs::write(&file, "mine").unwrap();
+    let link = shown(folder.path().join("link"));
+    std::os::unix::fs::symlink(&file, &link).unwrap();
+    for taken in [&file, &link] {
+        let (code, said) = refused(&["--unix-listen", taken]);
+        let reason = "what lies there is no socket, and is not replaced";
+        assert_eq!(
+            (code, said),
+            (
+                Some(2),
+                format!("siteconf: unix_listen = \"{taken}\" (--unix-listen): {reason}")
+            )
+        );
+    }
+    assert_eq!(fs::read_to_string(&file).unwrap(), "mine");
+}
