@@ -327,6 +327,7 @@ mod tests {
         }
         reads_and_writes!(
             ProjectRecord: "project",
+            ProjectRecord: "project-with-rule",
             BranchRecord: "branch",
             BranchRecord: "new-branch",
             BranchRecord: "branch-without-last",

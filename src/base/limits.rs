@@ -127,6 +127,8 @@ pub const WAL_FRAMES_IDLE_MAX: u64 = 4096;
 /// Objects whose ids a process holds in memory before they are entered into the index: the more, the
 /// fewer pages of it each costs; a start reads their ids.
 pub const OBJECTS_UNINDEXED: usize = 65_536;
+/// Snapshots that pruning removes with one commit.
+pub const SNAPSHOTS_PRUNED_PER_COMMIT: usize = 100;
 /// Objects whose mark a collection remembers by their ids, for 8 MiB.
 pub const MARKS_REMEMBERED: usize = 1 << 18;
 /// Connections to the database that stay open for the next reader; each has a page cache of 2 MiB.

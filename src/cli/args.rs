@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, value_parser};
 
 use super::example::Example;
-use super::settings::{EVERYWHERE, Flags, IMPORT, LIST, SERVE};
+use super::settings::{EVERYWHERE, Flags, IMPORT, LIST, PRUNE, SERVE};
 use crate::access::Role;
 
 /// Keeps configuration files for ERP clients: branches, snapshots, rollback.
@@ -38,6 +38,8 @@ pub(super) enum Command {
     Import(Import),
     /// Writes a revision into a new or empty folder
     Export(Export),
+    /// Removes old snapshots by the rules of the settings and of the projects
+    Prune(Prune),
     /// Removes what no branch and no snapshot needs, and gives its room back
     Gc(Collect),
     /// Backs the store up while the service runs, or looks whether a backup is sound
@@ -190,6 +192,8 @@ pub(super) enum ProjectCommand {
     },
     /// Restores a deleted project with its history
     Restore(RestoreWish),
+    /// Says which snapshots of a project stay when it is pruned
+    Keep(ProjectKeep),
 }
 
 #[derive(Debug, Args)]
@@ -233,6 +237,25 @@ pub(super) struct RestoreWish {
 }
 
 #[derive(Debug, Args)]
+pub(super) struct ProjectKeep {
+    /// The project, as in acme/shop.erp
+    pub(super) repo_id: String,
+    /// Of each branch, the newest so many
+    #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(1..))]
+    pub(super) snapshots: Option<u64>,
+    /// Those that are younger
+    #[arg(long, value_name = "DAYS", value_parser = value_parser!(u64).range(1..))]
+    pub(super) days: Option<u64>,
+    /// All
+    #[arg(long, conflicts_with_all = ["snapshots", "days"])]
+    pub(super) all: bool,
+    /// Those that the settings say
+    #[arg(long, conflicts_with_all = ["snapshots", "days", "all"],
+        required_unless_present_any = ["snapshots", "days", "all"])]
+    pub(super) as_service: bool,
+}
+
+#[derive(Debug, Args)]
 pub(super) struct Import {
     /// The project, as in acme/shop.erp
     pub(super) repo_id: String,
@@ -261,6 +284,18 @@ pub(super) struct Export {
     pub(super) revision: String,
     /// The folder to write: absent or empty
     pub(super) dir: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Prune {
+    /// Only say what would be removed, and how much room the next `gc` could give back for it
+    #[arg(long)]
+    pub(super) dry_run: bool,
+    /// As JSON
+    #[arg(long)]
+    pub(super) json: bool,
+    #[command(flatten)]
+    pub(super) settings: Flags<PRUNE>,
 }
 
 #[derive(Debug, Args)]

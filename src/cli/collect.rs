@@ -33,8 +33,8 @@ struct Preview {
 /// A number of objects, as JSON.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub(super) struct Counted {
-    objects: u64,
-    bytes: u64,
+    pub(super) objects: u64,
+    pub(super) bytes: u64,
 }
 
 impl From<Amount> for Counted {
@@ -148,9 +148,10 @@ fn preview(json: bool, opened: &Opened, streams: &mut Streams<'_>) -> Result<Out
     Ok(Outcome::Fine)
 }
 
-fn said(step: CollectionStep) -> String {
+pub(super) fn said(step: CollectionStep) -> String {
     match step {
         CollectionStep::Marked(done, all) => format!("{done} of {all} states walked"),
+        CollectionStep::Pruning(snapshots) => format!("{snapshots} snapshots of a branch"),
         CollectionStep::Removed(removed) => format!("{} objects removed", removed.objects),
     }
 }

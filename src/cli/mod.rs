@@ -17,6 +17,7 @@ mod opened;
 mod output;
 mod password;
 mod progress;
+mod prune;
 mod serve;
 mod settings;
 mod token;
@@ -125,6 +126,7 @@ fn dispatch(cli: Cli, streams: &mut Streams<'_>) -> Result<Outcome> {
         Command::Project(ProjectCommand::List(wish)) => {
             Settings::gather(cli.settings, wish.settings.clone())
         }
+        Command::Prune(wish) => Settings::gather(cli.settings, wish.settings.clone()),
         _ => Settings::gather(cli.settings, Flags::<EVERYWHERE>::default()),
     }?;
     if !matches!(cli.command, Command::Serve(_)) {
@@ -150,6 +152,7 @@ fn dispatch(cli: Cli, streams: &mut Streams<'_>) -> Result<Outcome> {
                     deleted::delete_project(&repo_id, &opened, streams)
                 }
                 ProjectCommand::Restore(wish) => deleted::restore_project(&wish, &opened, streams),
+                ProjectCommand::Keep(wish) => prune::set_rule(&wish, &opened, streams),
             }
             .map(fine)
         }
@@ -162,6 +165,14 @@ fn dispatch(cli: Cli, streams: &mut Streams<'_>) -> Result<Outcome> {
         }
         Command::Export(wish) => {
             transfer::export(&wish, &Opened::for_reading(&settings)?, streams).map(fine)
+        }
+        Command::Prune(wish) => {
+            let opened = if wish.dry_run {
+                Opened::for_reading(&settings)?
+            } else {
+                Opened::beside(&settings)?
+            };
+            prune::prune(&wish, settings.keep, &opened, streams).map(fine)
         }
         Command::Gc(wish) if wish.dry_run => {
             collect::collect(&wish, &Opened::for_reading(&settings)?, streams)

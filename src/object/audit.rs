@@ -168,6 +168,10 @@ actions! {
     Rollback = "rollback",
     /// A folder was imported.
     Import = "import",
+    /// A project was given a rule of which snapshots stay, or its own was taken away.
+    ProjectRetention = "project-retention",
+    /// Snapshots of a branch were pruned.
+    Prune = "prune",
     /// The store took note of its server key, the first or another.
     ServerKeySet = "server-key-set",
 }

@@ -20,6 +20,30 @@ pub struct ProjectRecord {
     pub owner: u64,
     /// When it was made.
     pub created_at: Timestamp,
+    /// Which snapshots of its branches stay; `None` where the service's rule holds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub keep: Option<Retention>,
+}
+
+/// Which snapshots of a branch stay when it is pruned: those that one of the two keeps, and the newest. A
+/// number of 0 keeps none; with both 0 all stay.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Retention {
+    /// So many, the newest.
+    pub snapshots: u64,
+    /// Those whose state was replaced in the last so many days.
+    pub days: u64,
+}
+
+impl fmt::Display for Retention {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.snapshots, self.days) {
+            (0, 0) => f.write_str("all"),
+            (snapshots, 0) => write!(f, "{snapshots} snapshots"),
+            (0, days) => write!(f, "{days} days"),
+            (snapshots, days) => write!(f, "{snapshots} snapshots and {days} days"),
+        }
+    }
 }
 
 /// A branch and its head.

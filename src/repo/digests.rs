@@ -123,11 +123,9 @@ impl Digests {
         let store = self.computed.store();
         let mut batch = Batch::default();
         for &(branch, manifest) in states {
-            if self.published.get(&(branch, manifest)).is_some() {
-                continue;
-            }
             let sha256 = self.computed.digest(branch, manifest)?;
             let commit_key = key::commit(project, sha256, branch);
+            // What memory has of it may have been pruned, and have come again.
             if self.computed.is_entered(&commit_key, manifest)? {
                 self.published.insert((branch, manifest), ());
             } else {

@@ -26,7 +26,7 @@ mod upload;
 mod writer;
 
 pub use branch::{Branch, BranchNames};
-pub use collection::{Collected, CollectionStep, Patience, Weights};
+pub use collection::{Collected, CollectionStep, Patience, Pruned, Weights};
 pub use deleted::{Deleted, DeletedId, Forgotten};
 pub use diff::{ChangeKind, FileDifference, diff, diff_at_most};
 pub use digests::BranchDigest;
@@ -45,7 +45,7 @@ pub use upload::{NewFile, Upload};
 pub use writer::{Applied, ProjectWriter, RolledBack, Saved};
 
 pub use crate::object::node::Totals;
-pub use crate::object::record::Operation;
+pub use crate::object::record::{Operation, Retention};
 pub use crate::store::buffer::Block;
 pub use crate::store::sqlite::{Amount, Space};
 pub use crate::store::{Body, LargeBody, StoreError};

@@ -17,7 +17,7 @@ pub struct Project {
     pub(super) projects: Projects,
     number: u64,
     version: Version,
-    record: Arc<ProjectRecord>,
+    pub(super) record: Arc<ProjectRecord>,
 }
 
 impl Projects {
@@ -38,6 +38,7 @@ impl Projects {
             repo_id: repo_id.clone(),
             owner,
             created_at,
+            keep: None,
         };
         let id_key = key::project_id(repo_id.as_str());
         let number = store.commit_prepared(|batch| {

@@ -1,7 +1,21 @@
 //! Collections: what nothing leads to goes, what is needed stays, whatever happens meanwhile.
 
 #[cfg(test)]
+#[path = "../service/client.rs"]
+#[allow(dead_code, reason = "the tests of the service use more of it")]
+mod client;
+#[cfg(test)]
+#[path = "../service/daemon.rs"]
+#[allow(dead_code, reason = "the tests of the service use more of it")]
+mod daemon;
+#[cfg(test)]
+mod kills;
+#[cfg(test)]
+mod prunes;
+#[cfg(test)]
 mod races;
+#[cfg(test)]
+mod room;
 #[cfg(test)]
 mod scene;
 #[cfg(test)]

@@ -8,17 +8,7 @@ use siteconf::base::snapshot_version::SnapshotVersion;
 use siteconf::repo::{Error, ImportFolder, ImportOptions, ProjectWriter};
 use siteconf::store::{Batch, Expect, Scan};
 
-use crate::scene::{Process, assert_nothing_left, assert_sound, branch};
-
-/// Rounds, from the environment.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "a setting of the test, not of the service"
-)]
-fn rounds(usual: u64) -> u64 {
-    let given = std::env::var("COLLECTION_ROUNDS").ok();
-    given.map_or(usual, |text| text.parse().unwrap())
-}
+use crate::scene::{Process, assert_nothing_left, assert_sound, branch, setting};
 
 /// Numbers that look random and are the same in every run of a thread.
 struct Numbers(u64);
@@ -129,7 +119,7 @@ fn saves_of_what_is_being_removed_lose_nothing() {
         }
         scope.spawn(|| import_all_the_time(&beside, &ended));
         let theirs = collecting.project();
-        for _ in 0..rounds(4) {
+        for _ in 0..setting("COLLECTION_ROUNDS", 4) {
             prune(&collecting, &theirs);
             let done = collecting.collect();
             removed.fetch_add(done.removed.objects, Ordering::Relaxed);

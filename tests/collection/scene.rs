@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use rusqlite::Connection;
 use siteconf::base::branch_name::BranchName;
-use siteconf::base::clock::SystemClock;
+use siteconf::base::clock::{Clock, SystemClock};
 use siteconf::base::file_path::FilePath;
 use siteconf::base::repo_id::RepoId;
 use siteconf::repo::{Collected, Condition, Patience, ProjectWriter, Projects, Result, Saved};
@@ -18,6 +18,16 @@ use siteconf::store::sqlite::SqliteStore;
 pub(crate) struct Process {
     cached: Arc<RecordCache<SqliteStore>>,
     pub(crate) projects: Projects,
+}
+
+/// A number from the environment.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a setting of the test, not of the service"
+)]
+pub(crate) fn setting(name: &str, usual: u64) -> u64 {
+    let given = std::env::var(name).ok();
+    given.map_or(usual, |text| text.parse().unwrap())
 }
 
 pub(crate) fn branch(name: &str) -> BranchName {
@@ -31,17 +41,25 @@ pub(crate) fn path(text: &str) -> FilePath {
 impl Process {
     /// A daemon's.
     pub(crate) fn daemon(root: &Path) -> Self {
-        Self::of(SqliteStore::open_locked(root).unwrap())
+        Self::daemon_at(root, Arc::new(SystemClock))
+    }
+
+    /// A daemon's, by this clock.
+    pub(crate) fn daemon_at(root: &Path, clock: Arc<dyn Clock>) -> Self {
+        Self::of(SqliteStore::open_locked(root).unwrap(), clock)
     }
 
     /// A command's, beside a daemon.
     pub(crate) fn beside(root: &Path) -> Self {
-        Self::of(SqliteStore::open_beside(root).unwrap())
+        Self::of(
+            SqliteStore::open_beside(root).unwrap(),
+            Arc::new(SystemClock),
+        )
     }
 
-    fn of(store: SqliteStore) -> Self {
+    fn of(store: SqliteStore, clock: Arc<dyn Clock>) -> Self {
         let cached = Arc::new(RecordCache::new(store));
-        let projects = Projects::new(Arc::clone(&cached) as Arc<_>, Arc::new(SystemClock));
+        let projects = Projects::new(Arc::clone(&cached) as Arc<_>, clock);
         Self { cached, projects }
     }
 

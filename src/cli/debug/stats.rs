@@ -12,6 +12,7 @@ use crate::base::limits::{
     BLOB_CACHE_BYTES, DIGEST_STATES_BYTES, FOLDER_CACHE_BYTES, LAST_CHANGES_BYTES,
     NODE_CACHE_BYTES, OUTBOARD_CACHE_BYTES, RECENT_STEPS_BYTES, RECORD_CACHE_BYTES, RENDERED_BYTES,
 };
+use crate::cli::collect::{Counted, said};
 use crate::cli::opened::Opened;
 use crate::cli::output;
 use crate::cli::progress::Progress;
@@ -31,6 +32,11 @@ struct Stats {
     large_blobs: u64,
     /// Bytes of all objects as they lie there.
     stored_bytes: u64,
+    /// Those of them that heads need, that only older states need, and that nothing needs; `None` where
+    /// damage keeps that from being known.
+    live: Option<Counted>,
+    old: Option<Counted>,
+    unreachable: Option<Counted>,
     /// Bytes of all files of all heads.
     head_bytes: u64,
     /// Bytes of all files of all heads and snapshots, as if each were a copy, with those that are deleted.
@@ -134,6 +140,19 @@ fn count(opened: &Opened, streams: &mut Streams<'_>) -> Result<(Stats, Vec<Strin
         measure.head(state.manifest);
     }
     stats.tree = measure.shape;
+    match opened
+        .repository
+        .weigh(store, |step| progress.say(|| said(step)))
+    {
+        Ok(weights) => {
+            stats.live = Some(weights.live.into());
+            stats.old = Some(weights.old.into());
+            stats.unreachable = Some(weights.unreachable.into());
+        }
+        Err(error) => measure
+            .findings
+            .push(format!("what is needed cannot be told: {error}")),
+    }
     refs.findings.append(&mut measure.findings);
     stats.cache_bytes_max = CACHES.into();
     stats.dedup_ratio = ratio(stats.logical_bytes, stats.stored_bytes);
@@ -165,6 +184,15 @@ fn show(stats: &Stats, streams: &mut Streams<'_>) -> Result<()> {
     }
     writeln!(out, "{} blobs are files of their own", stats.large_blobs)?;
     writeln!(out, "stored    {:>39} bytes", stats.stored_bytes)?;
+    for (name, counted) in [
+        ("live", stats.live),
+        ("old", stats.old),
+        ("unreached", stats.unreachable),
+    ] {
+        if let Some(Counted { objects, bytes }) = counted {
+            writeln!(out, "{name:<9} {objects:>12} objects {bytes:>18} bytes")?;
+        }
+    }
     writeln!(out, "heads     {:>39} bytes", stats.head_bytes)?;
     writeln!(
         out,

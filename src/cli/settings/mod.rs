@@ -16,12 +16,13 @@ use std::path::PathBuf;
 use super::Result;
 use crate::access::SessionLifetimes;
 use crate::http::{AccessLog, Limits, Network};
+use crate::repo::Retention;
 pub(super) use flags::Flags;
 pub(super) use given::Told;
 use given::{Given, Source};
 pub(super) use log_format::LogFormat;
 use table::SETTINGS;
-pub(super) use table::{EVERYWHERE, IMPORT, LIST, SERVE};
+pub(super) use table::{EVERYWHERE, IMPORT, LIST, PRUNE, SERVE};
 
 /// What the service and the commands go by.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,6 +53,8 @@ pub(super) struct Settings {
     pub(super) file_bytes_max: u64,
     /// How long what is deleted can be restored, in days.
     pub(super) keep_deleted_days: u64,
+    /// Which snapshots stay when a project that has no rule of its own is pruned.
+    pub(super) keep: Retention,
     /// How long a session counts.
     pub(super) sessions: SessionLifetimes,
     /// How long a stop waits for what is in flight, in seconds.
@@ -113,6 +116,10 @@ impl Settings {
             archive_bytes_max: all.get("archive_bytes_max").number()?,
             file_bytes_max: all.get("file_bytes_max").number()?,
             keep_deleted_days: all.get("keep_deleted_days").number()?,
+            keep: Retention {
+                snapshots: all.get("keep_snapshots").number()?,
+                days: all.get("keep_days").number()?,
+            },
             sessions: SessionLifetimes {
                 absolute_s: all.get("session_absolute_s").number_from_1()?,
                 idle_s: all.get("session_idle_s").number_from_1()?,

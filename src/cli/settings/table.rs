@@ -10,6 +10,9 @@ pub(in crate::cli) const IMPORT: u8 = 4;
 /// A flag of `project list`.
 pub(in crate::cli) const LIST: u8 = 8;
 
+/// A flag of `prune`.
+pub(in crate::cli) const PRUNE: u8 = 16;
+
 /// A setting. Its last name, after the table's, makes its flag and its variable, too:
 /// `limits.body_s_max`, `--body-s-max`, `SITECONF_BODY_S_MAX`.
 #[derive(Debug, PartialEq, Eq)]
@@ -119,6 +122,10 @@ pub(in crate::cli) const SETTINGS: &[Setting] = &[
         "Largest file that is taken, in bytes"),
     Setting::of(SERVE | LIST, "keep_deleted_days", "DAYS", "30",
         "Days for which a deleted project or branch can be restored; then it is forgotten"),
+    Setting::of(PRUNE, "keep_snapshots", "N", "0",
+        "Of each branch, the newest so many snapshots stay when it is pruned"),
+    Setting::of(PRUNE, "keep_days", "DAYS", "0",
+        "Snapshots that are younger stay when a branch is pruned; with neither, all stay"),
     Setting::of_serve("session_absolute_s", "SECONDS", "43200",
         "Longest life of a session, in seconds"),
     Setting::of_serve("session_idle_s", "SECONDS", "3600",

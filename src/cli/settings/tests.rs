@@ -68,6 +68,7 @@ fn without_a_word_the_defaults_hold() {
             archive_bytes_max: 10 << 30,
             file_bytes_max: 5 << 30,
             keep_deleted_days: 30,
+            keep: Retention::default(),
             sessions: SessionLifetimes::default(),
             shutdown_s: 30,
             limits: Limits::default(),
@@ -88,7 +89,7 @@ fn the_file_gives_way_to_flags() {
          unix_listen = \"/run/s.sock\"\nexternal_url = \"https://conf.example/\"\n\
          hosts = [\"conf.inner\"]\nroot_mount = true\n\
          trusted_proxies = [\"10.0.0.0/8\", \"::1\"]\narchive_bytes_max = 12\n\
-         file_bytes_max = 0x10\nkeep_deleted_days = 7\nsession_absolute_s = 20\nsession_idle_s = 30\n\
+         file_bytes_max = 0x10\nkeep_deleted_days = 7\nkeep_snapshots = 8\nkeep_days = 9\nsession_absolute_s = 20\nsession_idle_s = 30\n\
          shutdown_s = 40\ndisk_low_bytes = 50\naccess_log = \"off\"\n\
          log_format = \"text\"\nlog_file = \"/var/log/x\"\nlog = \"debug\"\nlimits.connections_max = 7\n",
         &[
@@ -115,6 +116,10 @@ fn the_file_gives_way_to_flags() {
             archive_bytes_max: 12,
             file_bytes_max: 11,
             keep_deleted_days: 7,
+            keep: Retention {
+                snapshots: 8,
+                days: 9,
+            },
             sessions: SessionLifetimes {
                 absolute_s: 20,
                 idle_s: 30,

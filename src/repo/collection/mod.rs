@@ -4,6 +4,7 @@
 mod kept_by;
 mod mark;
 mod records;
+mod retention;
 mod roots;
 mod weigh;
 
@@ -14,6 +15,7 @@ use super::Projects;
 use crate::store::Result;
 use crate::store::sqlite::{Amount, Marks, Pace, Space, SqliteStore};
 use mark::mark;
+pub use retention::Pruned;
 use roots::Roots;
 pub use weigh::Weights;
 
@@ -44,6 +46,8 @@ pub enum CollectionStep {
     Marked(usize, usize),
     /// So much is removed.
     Removed(Amount),
+    /// So many snapshots of a branch are pruned, or weighed.
+    Pruning(u64),
 }
 
 /// What a collection did.

@@ -39,6 +39,8 @@ pub struct Commit {
     pub path: Option<String>,
     /// The message of a batch.
     pub message: Option<String>,
+    /// True where the snapshots before it were pruned, which told what brought it about.
+    pub is_cut_off: bool,
 }
 
 impl Commit {
@@ -49,6 +51,7 @@ impl Commit {
             (Some(line), ..) if !line.trim().is_empty() => line.to_owned(),
             (_, Some(operation), Some(path)) => format!("{operation} {path}"),
             (_, Some(operation), None) => operation.to_string(),
+            (_, None, _) if self.is_cut_off => "earlier history was removed".to_owned(),
             (_, None, _) => "create branch".to_owned(),
         }
     }
@@ -173,6 +176,7 @@ impl Branch {
             operation: last.operation,
             path: last.path.clone(),
             message: last.message.clone(),
+            is_cut_off: false,
         })
     }
 
@@ -331,6 +335,7 @@ impl Commits {
             self.newer.insert(&revision);
             let Some(before) = self.states.step()? else {
                 return Ok(Some(Commit {
+                    is_cut_off: revision.place().is_some_and(|place| place > 1),
                     revision,
                     before: None,
                     parent: None,
@@ -353,6 +358,7 @@ impl Commits {
                 operation: Some(before.operation),
                 path: before.path,
                 message: before.message,
+                is_cut_off: false,
             }));
         }
         Ok(None)

@@ -16,6 +16,7 @@ use crate::base::limits::SNAPSHOTS_SEARCHED_MAX;
 use crate::base::may_block;
 use crate::base::snapshot_version::SnapshotVersion;
 use crate::manifest::{Nodes, lookup};
+use crate::object::key;
 use crate::repo::{BranchDigest, Operation, Result, Revision};
 
 impl Revision {
@@ -43,16 +44,21 @@ impl LastChanges {
             },
         };
         let key = (state.branch, path.clone());
-        let known = self.found.get(&key);
+        let known = match self.found.get(&key) {
+            Some(known) if known.changed_at < place => {
+                is_kept(state, known.changed_at)?.then_some(known)
+            }
+            known => known,
+        };
         if let Some(known) = known
             && (known.changed_at..=known.seen_from).contains(&place)
         {
             return Ok(known.changed);
         }
         let recent = self.recent(state, place)?;
-        let known = known.filter(|known| known.seen_from < place);
-        let found = may_block(|| recent.search(state, place, path, known))?;
-        if known.is_some() || self.found.get(&key).is_none() {
+        let older = known.filter(|known| known.seen_from < place);
+        let found = may_block(|| recent.search(state, place, path, older))?;
+        if older.is_some() || known.is_none() {
             self.found.insert(key, found);
         }
         Ok(found.changed)
@@ -74,7 +80,10 @@ impl LastChanges {
 
     /// The steps of a branch up to this place.
     fn recent(&self, state: &Revision, place: u64) -> Result<Arc<Recent>> {
-        let known = self.recent.get(&state.branch).unwrap_or_default();
+        let mut known = self.recent.get(&state.branch).unwrap_or_default();
+        if !known.steps.is_empty() && !is_kept(state, known.begin)? {
+            known = Arc::default();
+        }
         if known.end() >= place {
             return Ok(known);
         }
@@ -163,6 +172,12 @@ impl Step {
             path: path.map(hash),
         }
     }
+}
+
+/// True if the branch's state at this place, which it is no longer in, was not pruned.
+fn is_kept(state: &Revision, place: u64) -> Result<bool> {
+    let store = state.project.projects.store();
+    Ok(store.record(&key::snapshot(state.branch, place))?.is_some())
 }
 
 /// What lies at a path in a state.

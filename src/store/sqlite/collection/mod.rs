@@ -13,7 +13,7 @@ pub(super) mod pin;
 mod space;
 pub(super) mod state;
 
-use rusqlite::{Connection, Row, Transaction, TransactionBehavior, params};
+use rusqlite::{Connection, OptionalExtension, Row, Transaction, TransactionBehavior, params};
 
 use super::data_folder::{CollectionLock, Lock};
 use super::object_index::ObjectIndex;
@@ -115,6 +115,22 @@ impl SqliteStore {
     fn kept_by_pins(&self, state: State) -> Result<(i64, i64)> {
         let (epoch, row) = pin::kept(&self.folder)?.unwrap_or((state.epoch, state.last));
         Ok((epoch.min(state.epoch), row.min(state.last)))
+    }
+
+    /// How many bytes an object has.
+    ///
+    /// # Errors
+    /// [`StoreError::Missing`].
+    pub fn size_of(&self, id: ObjectId) -> Result<u64> {
+        let size = self.read(|db| {
+            let mut get =
+                db.prepare_cached("SELECT size FROM object WHERE seq = ?1 AND id = ?2")?;
+            self.in_row(db, id, |row| {
+                let size = get.query_one(params![row, id.as_bytes()], |row| row.get(0));
+                size.optional()
+            })
+        })?;
+        size.ok_or(StoreError::Missing { id })
     }
 
     /// Calls `visit` with every record under these prefixes, all of one moment.

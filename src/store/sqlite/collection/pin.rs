@@ -82,10 +82,15 @@ pub(super) fn kept(folder: &Folder) -> Result<Option<(i64, i64)>> {
     }
 }
 
-/// The pins that are held, `None` for one that does not say yet since when. Others are removed.
+/// The pins that are held, `None` for one that does not say yet since when.
 fn held(folder: &Folder) -> io::Result<Vec<Option<(i64, i64)>>> {
     let mut held = Vec::new();
-    for entry in fs::read_dir(folder.incoming())? {
+    let entries = match fs::read_dir(folder.incoming()) {
+        // A copy may have lost it.
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(held),
+        entries => entries?,
+    };
+    for entry in entries {
         let entry = entry?;
         if !entry.file_name().to_string_lossy().starts_with(PREFIX) {
             continue;
@@ -94,7 +99,6 @@ fn held(folder: &Folder) -> io::Result<Vec<Option<(i64, i64)>>> {
             continue;
         };
         if file.try_lock().is_ok() {
-            let _removed = fs::remove_file(entry.path());
             continue;
         }
         let mut text = String::new();

@@ -1,0 +1,243 @@
+//! Which snapshots of a branch stay, and removing the others.
+//!
+//! Snapshots go from the oldest on, so what stays has no gaps; their numbers are not given again, because
+//! the branch counts on. What only they led to is removed by the next collection.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use super::mark::mark_new;
+use super::{Amount, CollectionStep, Patience, Projects};
+use crate::base::actor::Actor;
+use crate::base::branch_name::BranchName;
+use crate::base::clock::Timestamp;
+use crate::base::id::ManifestId;
+use crate::base::limits::SNAPSHOTS_PRUNED_PER_COMMIT;
+use crate::base::repo_id::RepoId;
+use crate::object::audit::{Action, AuditRecord};
+use crate::object::key;
+use crate::object::record::{CommitRecord, DigestRecord, ProjectRecord, Retention, SnapshotRecord};
+use crate::repo::{Branch, Error, Missing, Project, Result, audit};
+use crate::store::sqlite::{Marks, Pace, SqliteStore};
+use crate::store::{Batch, Expect, Record, Scan, StoreError, Versioned};
+
+/// Snapshots read at once.
+const READ_AT_ONCE: usize = 1000;
+/// Seconds of a day.
+const DAY_S: u64 = 86_400;
+
+/// What pruning removed of a branch, or would remove.
+#[derive(Clone, Debug)]
+pub struct Pruned {
+    /// The project.
+    pub repo_id: RepoId,
+    /// The branch.
+    pub branch: BranchName,
+    /// How many snapshots.
+    pub snapshots: u64,
+    /// What the next collection removes for it at most: other branches may need some. Zero where nobody
+    /// asked.
+    pub frees: Amount,
+}
+
+/// A snapshot that is to go.
+struct Old {
+    key: String,
+    expect: Expect,
+    manifest: ManifestId,
+}
+
+impl Projects {
+    /// Removes the snapshots that no rule keeps, of every branch: the rule of its project, else `usual`.
+    /// Others may save meanwhile. With `only_weigh` it removes nothing, and says what that would free.
+    /// `store` is the store of these projects.
+    ///
+    /// # Errors
+    /// Those of the store; what was removed by then stays so.
+    pub fn prune(
+        &self,
+        store: &SqliteStore,
+        usual: Retention,
+        only_weigh: bool,
+        actor: &Actor,
+        mut step: impl FnMut(CollectionStep),
+    ) -> Result<Vec<Pruned>> {
+        let pace = Pace::new(Patience::default().pause_times);
+        let mut all = Vec::new();
+        for project in self.all()? {
+            let retention = project.retention().unwrap_or(usual);
+            if retention == Retention::default() {
+                continue;
+            }
+            for branch in project.branches()? {
+                let old = branch.outdated(retention)?;
+                if old.is_empty() {
+                    continue;
+                }
+                let snapshots = old.len() as u64;
+                step(CollectionStep::Pruning(snapshots));
+                let frees = if only_weigh {
+                    branch.only_in(store, &old)?
+                } else {
+                    branch.forget(store, &pace, &old, actor)?;
+                    Amount::default()
+                };
+                all.push(Pruned {
+                    repo_id: project.repo_id().clone(),
+                    branch: branch.name().clone(),
+                    snapshots,
+                    frees,
+                });
+            }
+        }
+        Ok(all)
+    }
+}
+
+impl Project {
+    /// The rule of the project itself, `None` where that of the service holds.
+    pub fn retention(&self) -> Option<Retention> {
+        self.record.keep
+    }
+
+    /// Gives the project a rule of its own, or takes it away.
+    ///
+    /// # Errors
+    /// [`Missing::Project`].
+    pub fn set_retention(&self, keep: Option<Retention>, actor: &Actor) -> Result<()> {
+        let store = self.projects.store().as_ref();
+        let key = key::project(self.number());
+        store.commit_prepared(|batch| {
+            let found: Option<Versioned<ProjectRecord>> = store.value(&key)?;
+            let found = found.ok_or(Error::missing(Missing::Project))?;
+            let record = ProjectRecord {
+                keep,
+                ..ProjectRecord::clone(&found.value)
+            };
+            batch.write(key.clone(), found.expect(), &record);
+            let record = AuditRecord {
+                detail: Some(keep.map_or("as the service".to_owned(), |keep| keep.to_string())),
+                ..self.noted(actor, Action::ProjectRetention)
+            };
+            audit::add(batch, &record);
+            Ok(())
+        })
+    }
+}
+
+impl Branch {
+    /// The oldest snapshots that no rule keeps. The newest one stays.
+    fn outdated(&self, retention: Retention) -> Result<Vec<Old>> {
+        let projects = &self.project.projects;
+        // By no clock that is doubted: it could make everything old.
+        let young = projects.steady_clock().believed();
+        let young = young.minus_s(retention.days.saturating_mul(DAY_S));
+        let last = self.snapshot_count();
+        let first_kept = last
+            .saturating_sub(retention.snapshots)
+            .saturating_add(1)
+            .min(last);
+        let prefix = key::snapshots(self.number);
+        let mut old = Vec::new();
+        let mut after: Option<String> = None;
+        loop {
+            let records = projects.store().scan(Scan {
+                after: after.as_deref(),
+                limit: READ_AT_ONCE,
+                ..Scan::prefix(&prefix)
+            })?;
+            let Some(newest) = records.last() else {
+                return Ok(old);
+            };
+            after = Some(newest.key.clone());
+            for record in &records {
+                let snapshot = record.decode::<SnapshotRecord>()?;
+                let is_young = |at: Timestamp| retention.days > 0 && at >= young;
+                if record.number() >= first_kept || is_young(snapshot.value.created_at) {
+                    return Ok(old);
+                }
+                old.push(Old {
+                    key: record.key.clone(),
+                    expect: snapshot.expect(),
+                    manifest: snapshot.value.manifest,
+                });
+            }
+        }
+    }
+
+    /// The states that are still kept when these are gone.
+    fn kept_beside(&self, old: &[Old]) -> Result<HashSet<ManifestId>> {
+        let mut kept = HashSet::from([self.record.manifest]);
+        let parent = self.record.last.as_ref().and_then(|last| last.parent);
+        kept.extend(parent.map(|parent| parent.manifest));
+        let prefix = key::snapshots(self.number);
+        let scan = Scan {
+            after: old.last().map(|last| last.key.as_str()),
+            ..Scan::prefix(&prefix)
+        };
+        let records: Vec<Arc<Record>> = self.project.projects.store().scan(scan)?;
+        for record in records {
+            kept.insert(record.decode::<SnapshotRecord>()?.value.manifest);
+        }
+        Ok(kept)
+    }
+
+    /// What only these states of the branch lead to.
+    fn only_in(&self, store: &SqliteStore, old: &[Old]) -> Result<Amount> {
+        let nodes = self.project.projects.nodes();
+        let mut marks = Marks::default();
+        for state in self.kept_beside(old)? {
+            mark_new(store, nodes, &mut marks, state, &mut |_| Ok(()))?;
+        }
+        let mut frees = Amount::default();
+        for state in old {
+            mark_new(store, nodes, &mut marks, state.manifest, &mut |id| {
+                frees.add(store.size_of(id)?);
+                Ok(())
+            })?;
+        }
+        Ok(frees)
+    }
+
+    /// Removes snapshots, some in each commit, with the commit ids that nothing else in the branch has.
+    fn forget(&self, store: &SqliteStore, pace: &Pace, old: &[Old], actor: &Actor) -> Result<()> {
+        let projects = &self.project.projects;
+        let mut kept = self.kept_beside(old)?;
+        for some in old.chunks(SNAPSHOTS_PRUNED_PER_COMMIT) {
+            let mut batch = Batch::with_reserve();
+            for one in some {
+                batch.delete(one.key.clone(), one.expect);
+                // Once for each state.
+                if kept.insert(one.manifest) {
+                    self.forget_id(&mut batch, one.manifest)?;
+                }
+            }
+            let record = AuditRecord {
+                branch: Some((self.number, self.name().to_string())),
+                count: Some(some.len() as u64),
+                ..self.project.noted(actor, Action::Prune)
+            };
+            audit::add(&mut batch, &record);
+            match pace.commit(store, projects.store().as_ref(), batch) {
+                // The branch was deleted, or another prunes it: the rest is for the next time.
+                Err(StoreError::Conflict { .. }) => return Ok(()),
+                outcome => outcome?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Has a batch remove the commit id of a state from the index of the branch.
+    fn forget_id(&self, batch: &mut Batch, manifest: ManifestId) -> Result<()> {
+        let store = self.project.projects.store();
+        let Some(digest) = store.value::<DigestRecord>(&key::digest(manifest))? else {
+            return Ok(());
+        };
+        let key = key::commit(self.project.number(), digest.value.sha256, self.number);
+        let entry = store.value::<CommitRecord>(&key)?;
+        if let Some(entry) = entry.filter(|entry| entry.value.manifest == manifest) {
+            batch.delete(key, entry.expect());
+        }
+        Ok(())
+    }
+}

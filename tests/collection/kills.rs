@@ -1,0 +1,149 @@
+//! The service and collections beside it, killed at any moment: nothing that is needed is ever missing,
+//! and no client sees an error from a collection.
+
+use std::process::{Child, Command, Stdio};
+use std::sync::Mutex;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use crate::client::Client;
+use crate::daemon::{Daemon, PROJECT, file, on_branch};
+use crate::scene::{Process, assert_nothing_left, setting};
+
+const WRITERS: usize = 3;
+const OCTETS: &str = "application/octet-stream";
+
+/// Few contents, so that most saves bring back one that was removed; one of seven is large.
+fn content(number: u64) -> Vec<u8> {
+    let text = format!("content {number}\n");
+    text.repeat(if number.is_multiple_of(7) { 6_000 } else { 1 })
+        .into_bytes()
+}
+
+/// What a writer's own file may hold: what was acknowledged last, and what was sent after it.
+#[derive(Clone, Copy, Default)]
+struct Own {
+    acknowledged: Option<u64>,
+    sent: Option<u64>,
+}
+
+/// Saves, and makes and deletes branches, until the daemon is gone.
+fn write(client: &mut Client, writer: usize, mut seed: u64, own: &Mutex<Own>) {
+    let branches = on_branch("").replace("/main", "");
+    for turn in 0_u64.. {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        let number = (seed >> 33) % 30;
+        let is_own = turn.is_multiple_of(3);
+        let path = if is_own {
+            format!("own/{writer}.xml")
+        } else {
+            format!("all/{}.xml", number % 5)
+        };
+        if is_own {
+            own.lock().unwrap().sent = Some(number);
+        }
+        let Ok(answer) = client.attempt("PUT", &file(&path), OCTETS, &content(number)) else {
+            return;
+        };
+        assert!(matches!(answer.status, 200 | 201), "{answer:?}");
+        if is_own {
+            own.lock().unwrap().acknowledged = Some(number);
+        }
+        if turn % 10 == 9 {
+            let name = format!("short-{writer}-{turn}-{seed:x}");
+            let body = json!({ "name": name, "from": "main" }).to_string();
+            let made = client.attempt("POST", &branches, "application/json", body.as_bytes());
+            let Ok(made) = made else { return };
+            assert_eq!(made.status, 201, "{made:?}");
+            let Ok(gone) = client.attempt("DELETE", &format!("{branches}/{name}"), "", b"") else {
+                return;
+            };
+            assert!(matches!(gone.status, 200 | 204), "{gone:?}");
+        }
+    }
+}
+
+fn start(mut command: Command) -> Child {
+    let command = command.stdout(Stdio::null()).stderr(Stdio::piped());
+    command.spawn().unwrap()
+}
+
+#[test]
+fn kills_of_the_service_and_of_collections_lose_nothing() {
+    let mut daemon = Daemon::start();
+    let mut admin = daemon.admin();
+    Daemon::make_project(&mut admin);
+    let folder = tempfile::tempdir().unwrap();
+    for number in 0..200 {
+        let at = folder.path().join(format!("{number}.xml"));
+        std::fs::write(at, content(number % 30)).unwrap();
+    }
+    let own: [Mutex<Own>; WRITERS] = Default::default();
+    let rounds = setting("COLLECTION_KILLS", 3);
+    for round in 0..rounds {
+        let kills_service = round % 2 == 0;
+        let until = Duration::from_millis(500 + (round * 1_337) % 4_000);
+        thread::scope(|scope| {
+            for (writer, own) in own.iter().enumerate() {
+                let mut client = admin.another();
+                let seed = round * 100 + writer as u64;
+                scope.spawn(move || write(&mut client, writer, seed, own));
+            }
+            let mut import = daemon.command(&["import", PROJECT, "main"]);
+            import.arg(folder.path());
+            let import = start(import);
+            let prune = daemon.command(&["prune", "--keep-snapshots", "5"]).output();
+            assert!(prune.unwrap().status.success());
+            let mut collection = start(daemon.command(&["gc"]));
+            let began = Instant::now();
+            let ended = loop {
+                let ended = collection.try_wait().unwrap();
+                if ended.is_some() || began.elapsed() >= until {
+                    break ended;
+                }
+                thread::yield_now();
+            };
+            if kills_service {
+                daemon.kill();
+            }
+            if ended.is_none() && round % 3 != 0 {
+                collection.kill().unwrap();
+            }
+            let output = collection.wait_with_output().unwrap();
+            let killed = output.status.code().is_none();
+            assert!(killed || output.status.success(), "{output:?}");
+            // It may meet the end of the service, but is never told that something is missing.
+            let output = import.wait_with_output().unwrap();
+            let told = String::from_utf8_lossy(&output.stderr);
+            assert!(!told.contains("missing"), "{told}");
+            daemon.kill();
+        });
+        daemon.kill_and_restart();
+        admin = daemon.again(&admin.credential);
+        for (writer, own) in own.iter().enumerate() {
+            let own = *own.lock().unwrap();
+            let found = admin.get(&file(&format!("own/{writer}.xml")));
+            let may = [own.acknowledged, own.sent];
+            let fits = may
+                .iter()
+                .flatten()
+                .any(|number| content(*number) == found.body);
+            assert!(
+                fits || own.acknowledged.is_none(),
+                "round {round}: {found:?}"
+            );
+        }
+        let check = daemon
+            .command(&["debug", "check", "--deep"])
+            .output()
+            .unwrap();
+        assert!(check.status.success(), "round {round}: {check:?}");
+    }
+    let data = daemon.data();
+    assert!(daemon.stop().success());
+    let store = Process::daemon(&data);
+    store.projects.forget_deleted(0, &|| true).unwrap();
+    assert_nothing_left(&store, &data);
+}

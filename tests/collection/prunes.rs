@@ -1,0 +1,194 @@
+//! Which snapshots stay, and what is told of those that went.
+
+use std::sync::Arc;
+
+use siteconf::base::actor::Actor;
+use siteconf::base::clock::{ManualClock, Timestamp};
+use siteconf::base::snapshot_version::SnapshotVersion;
+use siteconf::repo::{Error, ProjectWriter, Retention};
+use siteconf::store::Scan;
+
+use crate::scene::{Process, assert_nothing_left, assert_sound, branch, path};
+
+/// What a rule says.
+fn rule(snapshots: u64, days: u64) -> Retention {
+    Retention { snapshots, days }
+}
+
+/// Prunes by a rule; how many snapshots of `main` went.
+fn prune(process: &Process, retention: Retention) -> u64 {
+    let pruned = process
+        .projects
+        .prune(
+            process.store(),
+            retention,
+            false,
+            &Actor::from("alice"),
+            |_| {},
+        )
+        .unwrap();
+    pruned.iter().map(|pruned| pruned.snapshots).sum()
+}
+
+/// The versions of the snapshots of `main`, newest first.
+fn versions(project: &ProjectWriter) -> Vec<u64> {
+    let history = project.branch(&branch("main")).unwrap().history(None, None);
+    history
+        .unwrap()
+        .iter()
+        .map(|it| it.version.number())
+        .collect()
+}
+
+/// A branch with twelve snapshots, one of each of the last twelve days.
+fn twelve_days(root: &std::path::Path) -> (Process, ProjectWriter) {
+    let clock = Arc::new(ManualClock::new(Timestamp::parse("2026-11-01").unwrap()));
+    let daemon = Process::daemon_at(root, Arc::clone(&clock) as Arc<_>);
+    let project = daemon.create();
+    for day in 0..12 {
+        let text = format!("day {day}");
+        daemon
+            .save(&project, "main", "a.xml", text.as_bytes())
+            .unwrap();
+        // By steps that no clock is doubted for.
+        for _ in 0..4 {
+            clock.advance_s(6 * 3600);
+            daemon.projects.steady_clock().now();
+        }
+    }
+    (daemon, project)
+}
+
+#[test]
+fn a_snapshot_stays_when_one_rule_keeps_it() {
+    for (retention, oldest) in [
+        (rule(0, 0), 1),
+        (rule(100, 0), 1),
+        (rule(5, 0), 8),
+        (rule(1, 0), 12),
+        // A snapshot is as old as the state that replaced it.
+        (rule(0, 3), 10),
+        (rule(5, 3), 8),
+        (rule(2, 3), 10),
+        (rule(0, 400), 1),
+    ] {
+        let root = tempfile::tempdir().unwrap();
+        let (daemon, project) = twelve_days(root.path());
+        let kept: Vec<u64> = (oldest..=12).rev().collect();
+        assert_eq!(prune(&daemon, retention), oldest - 1, "{retention}");
+        assert_eq!(versions(&project), kept, "{retention}");
+        assert_eq!(prune(&daemon, retention), 0, "{retention}");
+    }
+}
+
+#[test]
+fn the_rule_of_a_project_goes_before_the_services() {
+    let root = tempfile::tempdir().unwrap();
+    let (daemon, project) = twelve_days(root.path());
+    let actor = Actor::from("alice");
+    project.set_retention(Some(rule(0, 0)), &actor).unwrap();
+    assert_eq!(prune(&daemon, rule(1, 0)), 0);
+    project.set_retention(Some(rule(6, 0)), &actor).unwrap();
+    assert_eq!(prune(&daemon, rule(1, 0)), 6);
+    assert_eq!(daemon.project().retention(), Some(rule(6, 0)));
+    project.set_retention(None, &actor).unwrap();
+    assert_eq!(prune(&daemon, rule(0, 0)), 0);
+    assert_eq!(prune(&daemon, rule(1, 0)), 5);
+    let told = daemon
+        .projects
+        .store()
+        .scan(Scan::prefix("audit/"))
+        .unwrap();
+    let told: Vec<_> = told
+        .iter()
+        .map(|record| String::from_utf8(record.value.to_vec()).unwrap())
+        .collect();
+    let count = |what: &str| told.iter().filter(|text| text.contains(what)).count();
+    assert_eq!(
+        (count("\"project-retention\""), count("\"prune\"")),
+        (3, 2),
+        "{told:?}"
+    );
+}
+
+#[test]
+fn what_is_pruned_is_not_found_and_its_number_is_not_given_again() {
+    let root = tempfile::tempdir().unwrap();
+    let daemon = Process::daemon(root.path());
+    let project = daemon.create();
+    let mut ids = Vec::new();
+    for text in ["one", "two", "three", "four"] {
+        let saved = daemon
+            .save(&project, "main", "a.xml", text.as_bytes())
+            .unwrap();
+        let other = format!("of {text}");
+        daemon
+            .save(&project, "main", "b.xml", other.as_bytes())
+            .unwrap();
+        ids.push(saved.revision.digest().unwrap().commit_id().to_owned());
+        project.resolve(Some(ids.last().unwrap())).unwrap();
+    }
+    let before = project.branch(&branch("main")).unwrap().head();
+    // Memory has what last changed the files.
+    before.last_change(&path("a.xml")).unwrap();
+    let weighed = daemon
+        .projects
+        .prune(
+            daemon.store(),
+            rule(1, 0),
+            true,
+            &Actor::from("alice"),
+            |_| {},
+        )
+        .unwrap();
+    assert_eq!(versions(&project).len(), 8, "it was only weighed");
+    assert_eq!(prune(&daemon, rule(1, 0)), 7);
+    assert_eq!(versions(&project), [8]);
+
+    let not_found = |reference: &str| {
+        let refused = project.resolve(Some(reference)).unwrap_err();
+        assert!(
+            matches!(refused, Error::NotFound { .. }),
+            "{reference}: {refused}"
+        );
+    };
+    for collected in [false, true] {
+        for reference in [&ids[0], &ids[1], &ids[2], "main@v0001", "main@v0007"] {
+            not_found(reference);
+        }
+        project.resolve(Some("main@v0008")).unwrap();
+        let refused = project.rollback(&branch("main"), SnapshotVersion::new(3), None);
+        assert!(matches!(refused.unwrap_err(), Error::NotFound { .. }));
+        let commits: Vec<_> = project.branch(&branch("main")).unwrap().commits().collect();
+        let titles: Vec<_> = commits
+            .iter()
+            .map(|it| it.as_ref().unwrap().title())
+            .collect();
+        assert_eq!(titles, ["save b.xml", "earlier history was removed"]);
+        let head = project.branch(&branch("main")).unwrap().head();
+        let oldest = project
+            .resolve(Some("main@v0008"))
+            .unwrap()
+            .digest()
+            .unwrap();
+        assert_eq!(head.last_change(&path("a.xml")).unwrap(), oldest);
+        if !collected {
+            let removed = daemon.collect().removed;
+            // The nodes and the manifest of a state that has no files are in no state that is left.
+            assert_eq!(removed, weighed[0].frees);
+            assert_sound(root.path());
+        }
+    }
+
+    // The content of a pruned state comes again, and its id with it.
+    daemon.save(&project, "main", "b.xml", b"of two").unwrap();
+    let again = daemon.save(&project, "main", "a.xml", b"two").unwrap();
+    assert_eq!(again.snapshot, SnapshotVersion::new(10));
+    let head = project.branch(&branch("main")).unwrap().head();
+    let id = head.digest().unwrap();
+    assert_eq!(
+        project.resolve(Some(id.commit_id())).unwrap().manifest(),
+        head.manifest()
+    );
+    assert_nothing_left(&daemon, root.path());
+}
