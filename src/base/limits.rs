@@ -155,6 +155,8 @@ pub const MANIFEST_CACHE_ENTRIES: usize = 4096;
 pub const BLOB_CACHE_BYTES: u64 = 32 << 20;
 /// Memory for the hashes of the pieces of large blobs, in bytes: those of 64 GiB.
 pub const OUTBOARD_CACHE_BYTES: u64 = 8 << 20;
+/// Memory for pieces of large blobs, in bytes: a file that was just saved is what all clients fetch next.
+pub const PIECE_CACHE_BYTES: u64 = 32 << 20;
 /// Memory for rendered answers, in bytes.
 pub const RENDERED_BYTES: u64 = 32 << 20;
 /// What a rendered answer usually takes, in bytes: the table is laid out by it.

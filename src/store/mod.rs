@@ -13,6 +13,7 @@ pub mod record_cache;
 pub mod records;
 pub mod retry;
 pub mod sqlite;
+mod verified_body;
 
 use std::fmt;
 use std::io;
@@ -83,6 +84,16 @@ pub trait LargeBody: Send + Sync + fmt::Debug {
     /// # Errors
     /// `UnexpectedEof` when the body is shorter.
     fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()>;
+
+    /// So many bytes from this offset on, in memory that others may share.
+    ///
+    /// # Errors
+    /// As [`LargeBody::read_exact_at`].
+    fn read_at(&self, offset: u64, length: usize) -> io::Result<Bytes> {
+        let mut bytes = vec![0; length];
+        self.read_exact_at(&mut bytes, offset)?;
+        Ok(bytes.into())
+    }
 }
 
 /// A large body on its way in. Dropped without [`Staging::publish`], it leaves nothing.

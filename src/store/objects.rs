@@ -7,7 +7,8 @@ use bytes::Bytes;
 use quick_cache::sync::Cache;
 
 use super::error::damaged;
-use super::{Body, LargeBody, Result, Store, StoreError, StoredObject};
+use super::verified_body::{VerifiedBody, VerifiedPieces};
+use super::{Body, Result, Store, StoreError, StoredObject};
 use crate::base::digest::{byte_count, object_id};
 use crate::base::id::{BlobId, Kind, ObjectId, Sha256};
 use crate::base::limits::{
@@ -34,6 +35,7 @@ pub struct Objects {
     blobs: Cache<BlobId, Blob, ByBytes>,
     /// The hashes of the pieces of large blobs, each held against the blob's id.
     outboards: Cache<BlobId, Arc<Outboard>, ByBytes>,
+    pieces: Arc<VerifiedPieces>,
 }
 
 #[derive(Clone, Debug)]
@@ -56,59 +58,6 @@ impl quick_cache::Weighter<BlobId, Arc<Outboard>> for ByBytes {
     }
 }
 
-/// A large blob of whose bytes none is given that was not held against its id.
-#[derive(Debug)]
-struct VerifiedBody {
-    id: BlobId,
-    size: u64,
-    outboard: Arc<Outboard>,
-    body: Arc<dyn LargeBody>,
-}
-
-impl VerifiedBody {
-    /// Fills the buffer with the piece that begins at this offset.
-    fn read_piece(&self, piece: &mut [u8], offset: u64) -> io::Result<()> {
-        self.body.read_exact_at(piece, offset)?;
-        let place = offset / PIECE_BYTES as u64;
-        if self.outboard.has_piece(self.id, place, piece) {
-            return Ok(());
-        }
-        let end = offset + byte_count(piece);
-        let reason = format!(
-            "blob {} is damaged: its file holds other bytes from {offset} to {end}",
-            self.id
-        );
-        Err(io::Error::new(io::ErrorKind::InvalidData, reason))
-    }
-}
-
-impl LargeBody for VerifiedBody {
-    fn read_exact_at(&self, mut buffer: &mut [u8], mut offset: u64) -> io::Result<()> {
-        let mut aside = Vec::new();
-        while !buffer.is_empty() {
-            let begin = offset - offset % PIECE_BYTES as u64;
-            let left = self.size.saturating_sub(begin);
-            let length = usize::try_from(left).unwrap_or(usize::MAX).min(PIECE_BYTES);
-            let into = usize::try_from(offset - begin).unwrap_or(usize::MAX);
-            if into >= length {
-                return Err(io::ErrorKind::UnexpectedEof.into());
-            }
-            let take = buffer.len().min(length - into);
-            let (now, later) = buffer.split_at_mut(take);
-            if take == length {
-                self.read_piece(now, begin)?;
-            } else {
-                aside.resize(length, 0);
-                self.read_piece(&mut aside, begin)?;
-                now.copy_from_slice(&aside[into..into + take]);
-            }
-            offset += byte_count(now);
-            buffer = later;
-        }
-        Ok(())
-    }
-}
-
 impl Objects {
     /// Reads through to this store.
     pub fn new(store: Arc<dyn Store>) -> Self {
@@ -117,6 +66,7 @@ impl Objects {
             store,
             blobs: Cache::with_weighter(items, BLOB_CACHE_BYTES, ByBytes),
             outboards: Cache::with_weighter(1024, OUTBOARD_CACHE_BYTES, ByBytes),
+            pieces: Arc::default(),
         }
     }
 
@@ -145,12 +95,13 @@ impl Objects {
                 check(Kind::Blob, id.into(), stored.size, bytes)?;
                 stored.body.clone()
             }
-            Body::Large(body) => Body::Large(Arc::new(VerifiedBody {
+            Body::Large(body) => Body::Large(Arc::new(VerifiedBody::new(
                 id,
-                size: stored.size,
-                outboard: self.outboard(id, &stored)?,
-                body: Arc::clone(body),
-            })),
+                stored.size,
+                self.outboard(id, &stored)?,
+                Arc::clone(body),
+                Arc::clone(&self.pieces),
+            ))),
         };
         let damaged = || damaged(Kind::Blob, id.into(), "its row has no SHA-256");
         let sha256 = stored.sha256.ok_or_else(damaged)?;

@@ -284,23 +284,31 @@ fn a_damaged_file_is_refused_and_the_others_are_read() {
     }
 }
 
-/// A file that was right when it was first read, and is damaged then.
+/// A file that was right when a part of it was first read, and is damaged then. What was read of it
+/// may be given again from memory.
 #[test]
-fn a_file_that_is_damaged_after_its_first_read_is_refused_too() {
+fn a_file_that_is_damaged_after_its_first_read_is_never_given_with_other_bytes() {
     for (how, change, piece) in CHANGES {
         for without_outboard in [false, true] {
             let scene = scene();
             if without_outboard {
                 scene.sql("DELETE FROM outboard");
             }
-            let objects = scene.objects();
-            let bytes = noise(1, 600_000);
-            assert_sound(objects.blob(scene.large), &bytes, how);
+            let (objects, bytes) = (scene.objects(), noise(1, 600_000));
+            let read_first = (piece.unwrap_or(0) + 1) % 3 * PIECE_BYTES;
+            let mut found = vec![0; 10];
+            let Body::Large(large) = objects.blob(scene.large).unwrap().body else {
+                panic!("{how}: it is large");
+            };
+            large.read_exact_at(&mut found, read_first as u64).unwrap();
+            assert_eq!(found, bytes[read_first..][..10], "{how}");
             change(&scene.file(scene.large), &scene.file(scene.other_large));
             match piece {
                 Some(piece) => {
                     let blob = objects.blob(scene.large).unwrap();
                     assert_given_up_to(&blob, piece, &bytes, how);
+                    large.read_exact_at(&mut found, read_first as u64).unwrap();
+                    assert_eq!(found, bytes[read_first..][..10], "{how}");
                 }
                 None => assert_damaged(objects.blob(scene.large), scene.large, how),
             }

@@ -33,7 +33,7 @@ impl FileChunks {
     /// be read is refused while there is still an answer to be chosen.
     ///
     /// # Errors
-    /// As [`LargeBody::read_exact_at`].
+    /// As [`LargeBody::read_at`].
     pub(in crate::http) fn begin(
         body: Arc<dyn LargeBody>,
         from: u64,
@@ -48,9 +48,7 @@ impl FileChunks {
             left: length,
         };
         if let Some((offset, length)) = chunks.next_read() {
-            let mut piece = vec![0; length];
-            may_block(|| chunks.body.read_exact_at(&mut piece, offset))?;
-            chunks.first = Some(piece.into());
+            chunks.first = Some(may_block(|| chunks.body.read_at(offset, length))?);
         }
         Ok(chunks)
     }
@@ -108,10 +106,6 @@ impl FileChunks {
             return;
         };
         let body = Arc::clone(&self.body);
-        self.reading = Some(blocking::start(move || {
-            let mut piece = vec![0; length];
-            body.read_exact_at(&mut piece, offset)?;
-            Ok(piece.into())
-        }));
+        self.reading = Some(blocking::start(move || body.read_at(offset, length)));
     }
 }

@@ -1,0 +1,130 @@
+//! Large blobs of whose bytes none is given that was not held against the blob's id.
+
+use std::io;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use quick_cache::Weighter;
+use quick_cache::sync::Cache;
+
+use super::LargeBody;
+use crate::base::digest::byte_count;
+use crate::base::id::BlobId;
+use crate::base::limits::PIECE_CACHE_BYTES;
+use crate::base::outboard::{Outboard, PIECE_BYTES};
+
+/// Pieces that were held against their blobs' ids, in memory: those that were asked for last and more
+/// than once.
+#[derive(Debug)]
+pub(super) struct VerifiedPieces {
+    by_place: Cache<(BlobId, u64), Bytes, ByBytes>,
+}
+
+#[derive(Clone, Debug)]
+struct ByBytes;
+
+impl Weighter<(BlobId, u64), Bytes> for ByBytes {
+    fn weight(&self, _: &(BlobId, u64), piece: &Bytes) -> u64 {
+        128 + byte_count(piece)
+    }
+}
+
+impl Default for VerifiedPieces {
+    fn default() -> Self {
+        let items = usize::try_from(PIECE_CACHE_BYTES).unwrap_or(usize::MAX) / PIECE_BYTES;
+        Self {
+            by_place: Cache::with_weighter(items, PIECE_CACHE_BYTES, ByBytes),
+        }
+    }
+}
+
+/// A large blob that is read and verified piece by piece.
+#[derive(Debug)]
+pub(super) struct VerifiedBody {
+    id: BlobId,
+    size: u64,
+    outboard: Arc<Outboard>,
+    body: Arc<dyn LargeBody>,
+    pieces: Arc<VerifiedPieces>,
+}
+
+impl VerifiedBody {
+    /// The blob of this id and size whose bytes the body should have.
+    pub(super) fn new(
+        id: BlobId,
+        size: u64,
+        outboard: Arc<Outboard>,
+        body: Arc<dyn LargeBody>,
+        pieces: Arc<VerifiedPieces>,
+    ) -> Self {
+        Self {
+            id,
+            size,
+            outboard,
+            body,
+            pieces,
+        }
+    }
+
+    /// The bytes from this offset to the end of its piece.
+    ///
+    /// # Errors
+    /// `UnexpectedEof` at the end of the blob, `InvalidData` for other bytes than the blob's.
+    fn rest_of_piece(&self, offset: u64) -> io::Result<Bytes> {
+        let place = offset / PIECE_BYTES as u64;
+        let begin = place * PIECE_BYTES as u64;
+        let left = self.size.saturating_sub(begin);
+        let length = usize::try_from(left).unwrap_or(usize::MAX).min(PIECE_BYTES);
+        let into = usize::try_from(offset - begin).unwrap_or(usize::MAX);
+        if into >= length {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        let known = self.pieces.by_place.get(&(self.id, place));
+        let piece = match known {
+            Some(piece) => piece,
+            None => self.read_piece(place, begin, length)?,
+        };
+        Ok(piece.slice(into..))
+    }
+
+    fn read_piece(&self, place: u64, begin: u64, length: usize) -> io::Result<Bytes> {
+        let piece = self.body.read_at(begin, length)?;
+        if !self.outboard.has_piece(self.id, place, &piece) {
+            let end = begin + byte_count(&piece);
+            let reason = format!(
+                "blob {} is damaged: its file holds other bytes from {begin} to {end}",
+                self.id
+            );
+            return Err(io::Error::new(io::ErrorKind::InvalidData, reason));
+        }
+        self.pieces
+            .by_place
+            .insert((self.id, place), Bytes::clone(&piece));
+        Ok(piece)
+    }
+}
+
+impl LargeBody for VerifiedBody {
+    fn read_exact_at(&self, mut buffer: &mut [u8], mut offset: u64) -> io::Result<()> {
+        while !buffer.is_empty() {
+            let rest = self.rest_of_piece(offset)?;
+            let (now, later) = buffer.split_at_mut(buffer.len().min(rest.len()));
+            now.copy_from_slice(&rest[..now.len()]);
+            offset += byte_count(now);
+            buffer = later;
+        }
+        Ok(())
+    }
+
+    fn read_at(&self, offset: u64, length: usize) -> io::Result<Bytes> {
+        if length > 0 {
+            let rest = self.rest_of_piece(offset)?;
+            if rest.len() >= length {
+                return Ok(rest.slice(..length));
+            }
+        }
+        let mut bytes = vec![0; length];
+        self.read_exact_at(&mut bytes, offset)?;
+        Ok(bytes.into())
+    }
+}
