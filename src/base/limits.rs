@@ -40,8 +40,6 @@ pub const FILE_BYTES_MAX_DEFAULT: u64 = 5 << 30;
 pub const INLINE_BYTES_MAX: usize = 64 << 10;
 /// Longest JSON body, in bytes, other than a batch's.
 pub const JSON_BYTES_MAX: usize = 1 << 20;
-/// Longest body of a login, in bytes: a name and a password, each byte escaped.
-pub const LOGIN_BYTES_MAX: usize = 8 << 10;
 /// Longest body of a batch, in bytes: it is held in memory until it is all there.
 pub const BATCH_BYTES_MAX: usize = 64 << 20;
 /// Most actions of a batch.
@@ -180,8 +178,6 @@ pub const HEADER_LINES_MAX: usize = 64;
 pub const HEAD_WAIT_S_MAX: u64 = 20;
 /// Longest time for the handshake of a TLS connection, in seconds.
 pub const HANDSHAKE_S_MAX: u64 = 10;
-/// Least bytes a second of an upload.
-pub const UPLOAD_BYTES_PER_S_MIN: u64 = 1024;
 /// Longest wait for a client to take the next bytes of an answer, in seconds.
 pub const WRITE_WAIT_S_MAX: u64 = 30;
 /// Most requests that may hold a thread at once, for a change or for an answer that is not in memory;

@@ -21,7 +21,6 @@ use super::request::{cross_site, json_body};
 use super::route::user::Route;
 use crate::access;
 use crate::access::{Account, Refusal, Refused, Visit};
-use crate::base::limits::LOGIN_BYTES_MAX;
 use crate::base::may_block;
 
 /// Why a login waits that is not wrong yet.
@@ -85,7 +84,10 @@ async fn credentials(
     if !is_form {
         check_json(&context.head)?;
     }
-    let bytes = body.collect_soon(LOGIN_BYTES_MAX).await?;
+    let most = context.service.settings.limits.login_bytes_max;
+    let bytes = body
+        .collect_soon(usize::try_from(most).unwrap_or(usize::MAX))
+        .await?;
     if !is_form {
         return json_body::read(&bytes);
     }

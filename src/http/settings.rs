@@ -96,8 +96,12 @@ pub struct Limits {
     pub connections_address_max: u64,
     /// Longest time for a body of JSON or of a form, in seconds.
     pub body_s_max: u64,
-    /// Time in which another body must bring 1 KiB for each second, in seconds.
+    /// Time in which another body must bring `upload_bytes_s_min` for each second, in seconds.
     pub upload_grace_s: u64,
+    /// Least bytes a second of such a body; 0 is any.
+    pub upload_bytes_s_min: u64,
+    /// Longest body of a login, in bytes: a name and a password, each byte escaped.
+    pub login_bytes_max: u64,
     /// Bytes of bodies of the Admin API in memory at once.
     pub bodies_bytes_max: u64,
     /// Of these, most for one account.
@@ -131,6 +135,8 @@ impl Default for Limits {
             connections_address_max: 1_024,
             body_s_max: 20,
             upload_grace_s: 30,
+            upload_bytes_s_min: 1024,
+            login_bytes_max: 8 << 10,
             bodies_bytes_max: 128 << 20,
             bodies_bytes_account_max: 64 << 20,
             long_at_once_max: 2,

@@ -165,6 +165,8 @@ fn limits(all: &All) -> Result<Limits> {
         connections_address_max: number("connections_address_max")?,
         body_s_max: from_1("body_s_max")?,
         upload_grace_s: from_1("upload_grace_s")?,
+        upload_bytes_s_min: number("upload_bytes_s_min")?,
+        login_bytes_max: from_1("login_bytes_max")?,
         bodies_bytes_max: from_1("bodies_bytes_max")?,
         bodies_bytes_account_max: from_1("bodies_bytes_account_max")?,
         long_at_once_max: from_1("long_at_once_max")?,

@@ -2,8 +2,6 @@
 
 use std::time::Duration;
 
-use crate::base::limits::UPLOAD_BYTES_PER_S_MIN;
-
 /// The time that a client has left. Only time in which the service waited for it counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::http) struct Patience {
@@ -16,6 +14,8 @@ pub(in crate::http) struct Patience {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Steady {
     grace: Duration,
+    /// Bytes that must come in that time.
+    bytes: u64,
     bytes_missing: u64,
 }
 
@@ -28,14 +28,16 @@ impl Patience {
         }
     }
 
-    /// The body must come at 1 KiB/s on average, in every stretch of this time.
-    pub(in crate::http) fn for_steady(seconds: u64) -> Self {
+    /// The body must come at this many bytes a second on average, in every stretch of this time.
+    pub(in crate::http) fn for_steady(seconds: u64, bytes_s_min: u64) -> Self {
         let grace = Duration::from_secs(seconds);
+        let bytes = seconds.saturating_mul(bytes_s_min).max(1);
         Self {
             left: grace,
             steady: Some(Steady {
                 grace,
-                bytes_missing: bytes_of(grace),
+                bytes,
+                bytes_missing: bytes,
             }),
         }
     }
@@ -54,17 +56,13 @@ impl Patience {
                 *self = Self {
                     left: steady.grace,
                     steady: Some(Steady {
-                        bytes_missing: bytes_of(steady.grace),
+                        bytes_missing: steady.bytes,
                         ..*steady
                     }),
                 };
             }
         }
     }
-}
-
-fn bytes_of(time: Duration) -> u64 {
-    time.as_secs().saturating_mul(UPLOAD_BYTES_PER_S_MIN)
 }
 
 #[cfg(test)]
@@ -88,11 +86,21 @@ mod tests {
     fn a_small_body_has_one_time_and_a_large_one_must_keep_on_coming() {
         assert_eq!(lasts_s(Patience::for_whole(20), 1 << 20), Some(20));
         for (bytes_per_s, lasts) in [(0, Some(30)), (1, Some(30)), (1023, Some(30)), (1024, None)] {
-            let patience = Patience::for_steady(30);
+            let patience = Patience::for_steady(30, 1024);
             assert_eq!(lasts_s(patience, bytes_per_s), lasts, "{bytes_per_s}");
         }
-        let mut paused = Patience::for_steady(30);
+        let mut paused = Patience::for_steady(30, 1024);
         paused.received(1 << 30, SECOND);
         assert_eq!(lasts_s(paused, 1), Some(30), "haste is not saved up");
+        assert_eq!(
+            lasts_s(Patience::for_steady(30, 0), 1),
+            None,
+            "any pace will do"
+        );
+        assert_eq!(
+            lasts_s(Patience::for_steady(30, 0), 0),
+            Some(30),
+            "silence will not"
+        );
     }
 }

@@ -53,7 +53,7 @@ impl RequestBody {
     /// Takes the body of a request with this head.
     pub(in crate::http) fn new(incoming: Incoming, head: &Parts, limits: &Limits) -> Self {
         Self {
-            patience: Patience::for_steady(limits.upload_grace_s),
+            patience: Patience::for_steady(limits.upload_grace_s, limits.upload_bytes_s_min),
             whole_s: limits.body_s_max,
             memory: None,
             incoming,
