@@ -1,7 +1,9 @@
 //! The connections that read.
 
+use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::Mutex;
+use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 
@@ -10,12 +12,17 @@ use super::schema;
 use crate::base::limits::READERS_IDLE_MAX;
 use crate::store::Result;
 
+/// How long a connection is kept that nobody uses.
+const IDLE_MAX: Duration = Duration::from_secs(60);
+
 /// Connections that read, opened when all others are in use. At most [`READERS_IDLE_MAX`] are kept
-/// for the next reader; the one used last is used first, because its page cache is warm.
+/// for the next reader; the one used last is used first, because its page cache is warm, and the others
+/// are closed when they were not needed for a minute.
 #[derive(Debug)]
 pub(super) struct Readers {
     database: PathBuf,
-    idle: Mutex<Vec<Connection>>,
+    /// With the time of their last use, which rises.
+    idle: Mutex<VecDeque<(Connection, Instant)>>,
 }
 
 impl Readers {
@@ -28,17 +35,31 @@ impl Readers {
 
     /// Lends a connection to `work`. A connection that met an error is closed.
     pub(super) fn lend<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
-        let idle = self.idle.lock().expect("no panic while held").pop();
+        let idle = self.idle.lock().expect("no panic while held").pop_back();
         let db = match idle {
-            Some(db) => db,
+            Some((db, _)) => db,
             None => schema::open_reader(&self.database)?,
         };
         let outcome = work(&db)?;
-        let mut idle = self.idle.lock().expect("no panic while held");
-        if idle.len() < READERS_IDLE_MAX {
-            idle.push(db);
-        }
+        self.keep(db, Instant::now());
         Ok(outcome)
+    }
+
+    /// Keeps a connection that was used until now, and closes one that was not for long.
+    fn keep(&self, db: Connection, now: Instant) {
+        let mut idle = self.idle.lock().expect("no panic while held");
+        let is_stale = |(_, used): &(Connection, Instant)| now.duration_since(*used) > IDLE_MAX;
+        let stale = if idle.front().is_some_and(is_stale) {
+            idle.pop_front()
+        } else {
+            None
+        };
+        if idle.len() < READERS_IDLE_MAX {
+            idle.push_back((db, now));
+        }
+        drop(idle);
+        // Closed here, where nobody waits for the lock.
+        drop(stale);
     }
 }
 
@@ -54,6 +75,22 @@ mod tests {
         let readers = Readers::new(store.data_folder());
         lend_nested(&readers, READERS_IDLE_MAX + 5);
         assert_eq!(readers.idle.lock().unwrap().len(), READERS_IDLE_MAX);
+    }
+
+    #[test]
+    fn a_connection_that_nobody_needs_for_a_minute_is_closed() {
+        let root = tempfile::tempdir().unwrap();
+        let store = SqliteStore::open_locked(root.path()).unwrap();
+        let readers = Readers::new(store.data_folder());
+        lend_nested(&readers, 5);
+        let later = |readers: &Readers, seconds: u64| {
+            let (db, used) = readers.idle.lock().unwrap().pop_back().unwrap();
+            readers.keep(db, used + Duration::from_secs(seconds));
+            readers.idle.lock().unwrap().len()
+        };
+        assert_eq!(later(&readers, 59), 5);
+        let left: Vec<_> = (0..5).map(|_| later(&readers, 2)).collect();
+        assert_eq!(left, [4, 3, 2, 1, 1]);
     }
 
     /// Has so many connections lent at once.
