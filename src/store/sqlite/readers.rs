@@ -13,7 +13,7 @@ use crate::base::limits::READERS_IDLE_MAX;
 use crate::store::Result;
 
 /// How long a connection is kept that nobody uses.
-const IDLE_MAX: Duration = Duration::from_secs(60);
+const IDLE_MAX: Duration = Duration::from_mins(1);
 
 /// Connections that read, opened when all others are in use. At most [`READERS_IDLE_MAX`] are kept
 /// for the next reader; the one used last is used first, because its page cache is warm, and the others
