@@ -20,6 +20,7 @@ use super::tokens::Tokens;
 use crate::base::actor::Actor;
 use crate::base::repo_id::RepoId;
 use crate::base::secret::{Seal, Secret, ServerKey};
+use crate::base::tally::CacheUse;
 use crate::repo;
 use crate::repo::audit::{Filter, Page};
 use crate::repo::{NewFile, Project, ProjectWriter, Projects, Upload};
@@ -33,7 +34,7 @@ pub struct Gate {
     pub(super) key: Arc<ServerKey>,
     pub(super) projects: Projects,
     accounts: Accounts,
-    sessions: Sessions,
+    pub(super) sessions: Sessions,
     refusals: Arc<Refusals>,
 }
 
@@ -212,6 +213,11 @@ impl Gate {
         } else {
             Writes::Taken
         }
+    }
+
+    /// What memory keeps of objects and of what is computed of them.
+    pub fn cache_uses(&self) -> Vec<CacheUse> {
+        self.projects.cache_uses()
     }
 
     /// Room on the file system of the store, in bytes, where it has one and tells.

@@ -20,6 +20,11 @@ pub(super) fn account_name(name: &str) -> String {
     format!("account-name/{name}")
 }
 
+/// All sessions.
+pub(super) const SESSIONS: &str = "session/";
+/// All tokens of all accounts.
+pub(super) const TOKENS: &str = "token/";
+
 /// A session, under the digest of its secret.
 pub(super) fn session(digest: Sha256) -> String {
     format!("session/{digest}")

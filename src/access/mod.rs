@@ -10,6 +10,7 @@
 mod account;
 mod accounts;
 mod audit;
+mod census;
 mod check;
 mod error;
 mod gate;
@@ -29,6 +30,7 @@ mod tokens;
 pub use account::Account;
 pub use accounts::Accounts;
 pub use audit::Refused;
+pub use census::Census;
 pub use check::decode_record;
 pub use error::{Error, Refusal, Result};
 pub use gate::{Caller, Gate, Uploads, Writes};

@@ -170,6 +170,11 @@ impl Sessions {
         }
     }
 
+    /// True while a session has not passed; its account may have been disabled.
+    pub(super) fn counts(&self, session: &Session, now: Timestamp) -> bool {
+        !self.lifetimes.have_passed(session, now)
+    }
+
     /// Ends a session; an unknown one has ended already.
     pub(super) fn close(&self, secret: &Secret, from: Option<IpAddr>) -> Result<()> {
         self.records.retry_on_conflict(|| {

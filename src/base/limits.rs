@@ -187,6 +187,8 @@ pub const BLOCKING_AT_ONCE_MAX: usize = 256;
 /// Room on the file system of the store below which the service is not ready, unless the settings say
 /// otherwise, in bytes.
 pub const DISK_LOW_BYTES_DEFAULT: u64 = 256 << 20;
+/// Most connections at once to the listener of the metrics.
+pub const METRICS_CONNECTIONS_MAX: usize = 32;
 /// Longest id of a proxy that the log shows, in bytes.
 pub const PROXY_REQUEST_ID_BYTES_MAX: usize = 128;
 /// Most refused connections that are waited for, so that the client sees why.

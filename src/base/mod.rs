@@ -17,5 +17,6 @@ pub mod outboard;
 pub mod repo_id;
 pub mod secret;
 pub mod snapshot_version;
+pub mod tally;
 
 pub use may_block::may_block;

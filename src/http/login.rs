@@ -120,6 +120,7 @@ fn too_many(
     reason: &'static str,
     retry_after_s: u64,
 ) -> Error {
+    context.service.tallies.logins_throttled.up();
     let account = may_block(|| context.gate().known_account(&credentials.username));
     let account = account.ok().flatten();
     let refusal = Refusal {
@@ -151,9 +152,11 @@ fn login(
             if let access::Error::WrongLogin(refusal) = refused {
                 logins.failed(username, client, context.service.clock.now());
                 context.note_refusal(Refused::Login, refusal);
+                context.service.tallies.logins_wrong.up();
             }
         })?;
     logins.succeeded(username, client);
+    context.service.tallies.logins.up();
     Ok(shown(&account).with(SET_COOKIE, context.cookie().set(&secret)))
 }
 

@@ -48,6 +48,7 @@ mod health;
 mod list;
 mod log;
 mod login;
+mod metrics;
 mod openapi;
 mod pipeline;
 mod read;
@@ -59,5 +60,7 @@ mod settings;
 mod shape;
 mod wire;
 
+pub use metrics::exposition::{Labels, Metrics, as_flag, as_float};
+pub use metrics::listener::MetricsServer;
 pub use settings::{AccessLog, HttpSettings, Limits, Network, NetworkError};
 pub use wire::listener::{Listener, Probe, Server};

@@ -80,6 +80,9 @@ pub(in crate::http) async fn handle(
     }
     let close = body.drain().await;
     unread.fetch_or(close, Ordering::Relaxed);
+    let took = started.elapsed();
+    let requests = &service.tallies.requests;
+    requests.add(known.route, &method, reply.status, took);
     if service.settings.access_log.tells(&method, reply.status) {
         log::request(&log::Line {
             id,
@@ -92,7 +95,7 @@ pub(in crate::http) async fn handle(
             who: who.get(),
             proxy_request_id: proxy_request_id.as_deref(),
             refusal,
-            took: started.elapsed(),
+            took,
         });
     }
     let close = close || method == Method::CONNECT;

@@ -11,6 +11,7 @@ use super::admission::long::LongRequests;
 use super::admission::network::ClientNetwork;
 use super::admission::quota::Quota;
 use super::health::Health;
+use super::metrics::tallies::Tallies;
 use super::reply::cache::RenderedCache;
 use super::request::id::RequestIds;
 use super::settings::HttpSettings;
@@ -38,6 +39,7 @@ pub(in crate::http) struct Service {
     pub(in crate::http) ids: RequestIds,
     pub(in crate::http) rendered: RenderedCache,
     pub(in crate::http) health: Health,
+    pub(in crate::http) tallies: Arc<Tallies>,
 }
 
 impl Service {
@@ -62,6 +64,7 @@ impl Service {
             wrong_tokens: Failures::per_minute(settings.limits.wrong_tokens_minute_address_max),
             ids: RequestIds::new(),
             rendered: RenderedCache::new(),
+            tallies: Arc::default(),
             health: Health::new(settings.disk_low_bytes),
             gate,
             clock,

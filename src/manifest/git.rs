@@ -9,6 +9,7 @@ use super::nodes::NodeSource;
 use super::walk;
 use crate::base::id::{GitId, NodeId};
 use crate::base::limits::DIGEST_CACHE_ENTRIES;
+use crate::base::tally::CacheUse;
 use crate::object::node::{DirectoryEntry, FileEntry, Value};
 use crate::store::Result;
 
@@ -32,6 +33,11 @@ impl Default for TreeIds {
 }
 
 impl TreeIds {
+    /// What is kept in memory, and how often it was what was wanted.
+    pub fn cache_use(&self) -> CacheUse {
+        CacheUse::counted("git_tree_ids", &self.known)
+    }
+
     /// The id git gives the tree of the directory with this root. Entries are in git's order already.
     pub fn of(&self, source: &impl NodeSource, root: NodeId) -> Result<GitId> {
         if let Some(id) = self.known.get(&root) {

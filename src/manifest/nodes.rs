@@ -6,6 +6,7 @@ use quick_cache::sync::Cache;
 
 use crate::base::id::{Kind, ManifestId, NodeId, ObjectId};
 use crate::base::limits::{MANIFEST_CACHE_ENTRIES, NODE_CACHE_BYTES};
+use crate::base::tally::CacheUse;
 use crate::object::DecodeError;
 use crate::object::manifest::Manifest;
 use crate::object::node::Node;
@@ -55,6 +56,16 @@ impl Nodes {
     /// The objects below.
     pub fn objects(&self) -> &Arc<Objects> {
         &self.objects
+    }
+
+    /// What is kept in memory, and how often it was what was wanted.
+    pub fn cache_uses(&self) -> Vec<CacheUse> {
+        let mut uses = self.objects.cache_uses();
+        uses.extend([
+            CacheUse::weighed("nodes", &self.cache),
+            CacheUse::counted("manifests", &self.manifests),
+        ]);
+        uses
     }
 
     /// The manifest with this id.

@@ -14,6 +14,7 @@ use super::Result;
 use crate::base::id::{ManifestId, Sha256};
 use crate::base::limits::{DIGEST_CACHE_ENTRIES, DIGEST_STATES_BYTES};
 use crate::base::may_block;
+use crate::base::tally::CacheUse;
 use crate::manifest::Nodes;
 use crate::manifest::digest::Digested;
 use crate::object::key;
@@ -88,6 +89,15 @@ impl Digests {
             background_writes,
             background,
         }
+    }
+
+    /// What is kept in memory, and how often it was what was wanted.
+    pub(super) fn cache_uses(&self) -> [CacheUse; 3] {
+        [
+            CacheUse::counted("digests", &self.computed.known),
+            CacheUse::weighed("digest_states", &self.computed.last),
+            CacheUse::counted("commit_ids", &self.published),
+        ]
     }
 
     /// The digest of a state, for a client. Its commit id enters the index soon after, so that whoever

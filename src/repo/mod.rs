@@ -22,6 +22,7 @@ mod resolve;
 mod revision;
 mod save;
 mod steady_clock;
+mod tallies;
 mod upload;
 mod writer;
 
@@ -41,6 +42,7 @@ pub use projects::Projects;
 pub use revision::{Content, EntryKind, FileView, Revision, RevisionId, TreeEntry};
 pub use save::{BatchAction, Condition};
 pub use steady_clock::{SteadyClock, TICK_S};
+pub use tallies::Saves;
 pub use upload::{NewFile, Upload};
 pub use writer::{Applied, ProjectWriter, RolledBack, Saved};
 

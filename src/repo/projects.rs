@@ -10,11 +10,13 @@ use super::history::LastChanges;
 use super::save::queue::SaveQueue;
 use super::save::{Job, Outcome};
 use super::steady_clock::SteadyClock;
+use super::tallies::Saves;
 use super::upload::hashing::HashSlots;
 use super::upload::{NewFile, Upload};
 use crate::base::clock::Clock;
 use crate::base::digest::byte_count;
 use crate::base::limits::{HASH_SLOTS, INLINE_BYTES_MAX};
+use crate::base::tally::CacheUse;
 use crate::manifest::Nodes;
 use crate::manifest::git::TreeIds;
 use crate::store::Store;
@@ -39,6 +41,7 @@ pub(super) struct Shared {
     pub(super) last_changes: LastChanges,
     pub(super) saves: SaveQueue<Job, Outcome>,
     hash_slots: HashSlots,
+    pub(super) save_counts: Saves,
 }
 
 impl Projects {
@@ -62,6 +65,7 @@ impl Projects {
                 last_changes: LastChanges::default(),
                 saves: SaveQueue::default(),
                 hash_slots: HashSlots::new(HASH_SLOTS),
+                save_counts: Saves::default(),
             }),
         }
     }
@@ -89,6 +93,20 @@ impl Projects {
     /// The nodes of all trees.
     pub fn nodes(&self) -> &Arc<Nodes> {
         &self.shared.nodes
+    }
+
+    /// Changes that were made since the start.
+    pub fn save_counts(&self) -> &Saves {
+        &self.shared.save_counts
+    }
+
+    /// What memory keeps of objects and of what is computed of them, and how often it was what was wanted.
+    pub fn cache_uses(&self) -> Vec<CacheUse> {
+        let mut uses = self.nodes().cache_uses();
+        uses.push(self.shared.tree_ids.cache_use());
+        uses.extend(self.shared.digests.cache_uses());
+        uses.extend(self.shared.last_changes.cache_uses());
+        uses
     }
 
     /// Takes a body that is in memory already.

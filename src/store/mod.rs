@@ -22,6 +22,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use crate::base::id::{BlobId, Kind, ObjectId, Sha256};
+use crate::base::tally::CacheUse;
 
 pub use batch::{Batch, Expect, NewBody, NewObject, RecordAppend, RecordWrite, StagedBody};
 pub use error::{Result, StoreError};
@@ -219,5 +220,10 @@ pub trait Store: Send + Sync + fmt::Debug {
     /// False once what writes has died, which only a restart mends. A store that refuses to write lives.
     fn has_writer(&self) -> bool {
         true
+    }
+
+    /// What memory keeps of it.
+    fn cache_uses(&self) -> Vec<CacheUse> {
+        Vec::new()
     }
 }

@@ -16,6 +16,7 @@ use crate::base::limits::{
 };
 use crate::base::may_block;
 use crate::base::outboard::{Outboard, PIECE_BYTES, PieceHasher};
+use crate::base::tally::CacheUse;
 
 /// A blob whose bytes were compared with its id.
 #[derive(Clone, Debug)]
@@ -68,6 +69,16 @@ impl Objects {
             outboards: Cache::with_weighter(1024, OUTBOARD_CACHE_BYTES, ByBytes),
             pieces: Arc::default(),
         }
+    }
+
+    /// What memory keeps of the store and of its objects.
+    pub fn cache_uses(&self) -> Vec<CacheUse> {
+        let mut uses = self.store.cache_uses();
+        uses.extend([
+            CacheUse::weighed("blobs", &self.blobs),
+            CacheUse::weighed("outboards", &self.outboards),
+        ]);
+        uses
     }
 
     /// The store below.

@@ -11,6 +11,7 @@ use super::records::Folder;
 use super::{Batch, Pin, Record, Result, Scan, Staging, Store, StoredObject, Version};
 use crate::base::id::{BlobId, ObjectId};
 use crate::base::limits::{FOLDER_CACHE_BYTES, FOLDER_STATES_KEPT, RECORD_CACHE_BYTES};
+use crate::base::tally::CacheUse;
 
 /// Counts of changes to single records.
 const SHARES: usize = 256;
@@ -371,5 +372,13 @@ impl<S: Store> Store for RecordCache<S> {
 
     fn has_writer(&self) -> bool {
         self.store.has_writer()
+    }
+
+    fn cache_uses(&self) -> Vec<CacheUse> {
+        vec![
+            CacheUse::weighed("records", &self.records),
+            CacheUse::weighed("record_folders", &self.folders),
+            CacheUse::counted("folder_states", &self.states),
+        ]
     }
 }

@@ -37,6 +37,7 @@ mod json_bodies;
 mod kept_answers;
 mod login;
 mod long_lists;
+mod metrics;
 mod names;
 mod openapi;
 mod projects;

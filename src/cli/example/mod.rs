@@ -20,6 +20,10 @@ pub(super) enum Example {
     Caddy,
     /// A container
     Docker,
+    /// A dashboard of the metrics for Grafana
+    Grafana,
+    /// Rules by which Prometheus gives alarm
+    Alerts,
 }
 
 impl Example {
@@ -30,6 +34,8 @@ impl Example {
             Self::Haproxy => include_str!("haproxy.cfg"),
             Self::Caddy => include_str!("Caddyfile"),
             Self::Docker => include_str!("Dockerfile"),
+            Self::Grafana => include_str!("grafana.json"),
+            Self::Alerts => include_str!("alerts.yml"),
         }
     }
 }

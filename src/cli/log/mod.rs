@@ -86,6 +86,24 @@ pub(super) fn of_service(settings: &Settings) -> Result<(Rest, impl FnMut() + Se
 #[derive(Clone, Debug)]
 pub(super) struct Rest(Arc<Queue>);
 
+/// Tells how many lines were lost since the start.
+#[derive(Clone, Debug)]
+pub(super) struct LostLines(Arc<Queue>);
+
+impl LostLines {
+    /// How many.
+    pub(super) fn count(&self) -> u64 {
+        self.0.lost.get()
+    }
+}
+
+impl Rest {
+    /// Tells how many lines were lost.
+    pub(super) fn lost_lines(&self) -> LostLines {
+        LostLines(Arc::clone(&self.0))
+    }
+}
+
 impl Drop for Rest {
     fn drop(&mut self) {
         self.0.flush();

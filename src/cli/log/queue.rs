@@ -8,6 +8,8 @@ use std::time::Duration;
 
 use tracing_subscriber::fmt::MakeWriter;
 
+use crate::base::tally::Count;
+
 /// Most bytes of lines that wait. Lines that come beyond it are lost, and counted.
 const WAITING_BYTES_MAX: usize = 4 << 20;
 /// How long the first line waits for more: one write for many costs the service less.
@@ -28,6 +30,8 @@ pub(super) struct Queue {
     arrived: Condvar,
     /// The thread has nothing left to do.
     done: Condvar,
+    /// Lines lost since the start.
+    pub(super) lost: Count,
 }
 
 #[derive(Debug, Default)]
@@ -69,6 +73,7 @@ impl Queue {
         let before = state.lines.len();
         if before + line.len() > WAITING_BYTES_MAX {
             state.lost += 1;
+            self.lost.up();
             return;
         }
         state.lines.extend_from_slice(line);
@@ -89,6 +94,7 @@ impl Queue {
             lines.clear();
             let mut state = self.lock();
             state.writing = false;
+            self.lost.add(lost);
             if lost > 0 {
                 state.lost += lost_before + lost;
             } else if lost_before > 0 {

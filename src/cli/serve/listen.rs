@@ -139,14 +139,14 @@ impl Drop for SocketFile {
 }
 
 /// The address that a setting names.
-fn resolve(listen: &Told<String>) -> Result<SocketAddr> {
+pub(super) fn resolve(listen: &Told<String>) -> Result<SocketAddr> {
     let malformed = || listen.refuse("it must be an address and a port, as in 127.0.0.1:8080");
     let mut found = listen.to_socket_addrs().map_err(|_| malformed())?;
     found.next().ok_or_else(malformed)
 }
 
 /// Gives the address with the port that was taken.
-async fn bind(address: SocketAddr, flag: &str) -> Result<(TcpListener, SocketAddr)> {
+pub(super) async fn bind(address: SocketAddr, flag: &str) -> Result<(TcpListener, SocketAddr)> {
     let cannot_listen = |e: io::Error| {
         Error::Failed(match e.kind() {
             io::ErrorKind::AddrInUse => {

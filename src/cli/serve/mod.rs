@@ -3,8 +3,10 @@
 mod certificate;
 mod forget;
 mod listen;
+mod metrics;
 mod notify;
 mod reload;
+mod samples;
 mod signals;
 mod watchdog;
 
@@ -29,8 +31,10 @@ use crate::store::sqlite::SqliteStore;
 use certificate::Certificate;
 use forget::Forget;
 use listen::Places;
+use metrics::OfStore;
 use notify::Notifier;
 use reload::Reload;
+use samples::Sampler;
 
 /// Serves until SIGTERM or Ctrl-C, then answers what is in flight. After `shutdown_s` seconds, and at
 /// a second signal, the process ends with exit code 1.
@@ -41,21 +45,43 @@ pub(super) fn serve(settings: &Settings, renew_key: bool, streams: &mut Streams<
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let places = Places::of(settings, &clock)?;
     let certificate = places.certificate.clone();
+    let metrics_address = match settings.metrics_listen.as_str() {
+        "" => None,
+        _ => Some(listen::resolve(&settings.metrics_listen)?),
+    };
     // Nobody else reads what lies in the folder.
     umask(Mode::RWXG | Mode::RWXO);
     raise_open_files();
 
     let store = SqliteStore::open_locked(&settings.data)?;
     let folder = store.data_folder().clone();
-    let store: Arc<dyn Store> = Arc::new(RecordCache::new(store));
+    let cache = Arc::new(RecordCache::new(store));
+    let store: Arc<dyn Store> = Arc::clone(&cache) as Arc<dyn Store>;
     let repository = Projects::new(Arc::clone(&store), Arc::clone(&clock));
     let accounts = Accounts::new(&repository).acting(opened::actor());
     let key = first_start::server_key(&folder, &repository, &accounts, renew_key)?;
     first_start::first_account(&folder, &accounts, streams)?;
     let steady_clock = Arc::clone(repository.steady_clock());
     let forget = Forget::new(repository.clone(), settings.keep_deleted_days);
-    let gate = Gate::new(repository, key, settings.sessions);
-    let server = Server::new(gate, clock, http_settings(settings));
+    let gate = Gate::new(repository.clone(), key, settings.sessions);
+    let server = Server::new(gate.clone(), clock, http_settings(settings));
+    let mut sampler = None;
+    let mut metrics = None;
+    if let Some(address) = metrics_address {
+        let samples = Arc::default();
+        sampler = Some(Sampler::start(
+            Arc::clone(&samples),
+            Arc::clone(&cache),
+            gate,
+        )?);
+        let of_store = OfStore {
+            store: cache,
+            projects: repository,
+            lost_lines: rest_of_log.lost_lines(),
+            samples,
+        };
+        metrics = Some((address, server.metrics(of_store)));
+    }
 
     let runtime = runtime()?;
     let limit = Duration::from_secs(settings.shutdown_s);
@@ -86,6 +112,12 @@ pub(super) fn serve(settings: &Settings, renew_key: bool, streams: &mut Streams<
             let probe = server.probe();
             tokio::spawn(watchdog::watch(notifier.clone(), within, probe, store));
         }
+        if let Some((address, metrics)) = metrics {
+            let (listener, address) = listen::bind(address, "--metrics-listen").await?;
+            writeln!(streams.out, "metrics on http://{address}/metrics")?;
+            tracing::info!(%address, "showing metrics");
+            tokio::spawn(metrics.run(listener));
+        }
         for place in &bound.shown {
             writeln!(streams.out, "listening on {place}")?;
         }
@@ -109,6 +141,7 @@ pub(super) fn serve(settings: &Settings, renew_key: bool, streams: &mut Streams<
     drop(bound.socket);
     // Waits for work whose client has left, and for the store.
     drop(runtime);
+    drop(sampler);
     tracing::info!("stopped");
     Ok(())
 }

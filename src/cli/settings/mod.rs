@@ -63,6 +63,8 @@ pub(super) struct Settings {
     pub(super) limits: Limits,
     /// Room on the disk of the store below which the service is not ready, in bytes.
     pub(super) disk_low_bytes: u64,
+    /// Address and port of the listener for metrics; empty for none.
+    pub(super) metrics_listen: Told<String>,
     /// Which requests are logged.
     pub(super) access_log: AccessLog,
     /// How the service writes its log.
@@ -127,6 +129,7 @@ impl Settings {
             shutdown_s: all.get("shutdown_s").number()?,
             limits: limits(&all)?,
             disk_low_bytes: all.get("disk_low_bytes").number()?,
+            metrics_listen: all.get("metrics_listen").told(Given::text)?,
             access_log: all.get("access_log").parsed()?,
             log_format: all.get("log_format").parsed()?,
             log_file: all.get("log_file").told(Given::path)?,

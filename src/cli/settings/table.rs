@@ -134,6 +134,8 @@ pub(in crate::cli) const SETTINGS: &[Setting] = &[
         "Longest wait of a stop for what is in flight, in seconds"),
     Setting::of_serve("disk_low_bytes", "BYTES", "268435456",
         "Room on the disk of the store below which the service is not ready, in bytes"),
+    Setting::of_serve("metrics_listen", "ADDR", "",
+        "Address and port of a listener for metrics and probes; without one there is none"),
     Setting::of_serve("access_log", "WHICH", "all",
         "Requests that are logged: all, writes (and what was refused or failed), errors, off"),
     Setting::of_serve("log_format", "FORMAT", "auto",

@@ -42,10 +42,13 @@ fn count(context: &RequestContext, refused: access::Error) -> Error {
         context.service.clock.now(),
     );
     let wrong_tokens = &context.service.wrong_tokens;
+    let tallies = &context.service.tallies;
     let Some(retry_after_s) = wrong_tokens.wait_s(&client, now) else {
         wrong_tokens.add(&client, now);
+        tallies.tokens_wrong.up();
         return refused.into();
     };
+    tallies.tokens_throttled.up();
     Error::TooMany {
         refusal: Refusal {
             reason: "too many requests with tokens that do not count",

@@ -8,6 +8,7 @@ use quick_cache::sync::Cache;
 use super::rendered::Rendered;
 use crate::base::limits::{RENDERED_BYTES, RENDERED_USUAL_BYTES};
 use crate::base::may_block;
+use crate::base::tally::CacheUse;
 use crate::http::error::Error;
 use crate::repo::{Project, RevisionId};
 
@@ -71,6 +72,11 @@ impl RenderedCache {
         Self {
             answers: Cache::with_weighter(usual, RENDERED_BYTES, ByMemory),
         }
+    }
+
+    /// What is kept, and how often it was what was wanted.
+    pub(in crate::http) fn cache_use(&self) -> CacheUse {
+        CacheUse::weighed("rendered", &self.answers)
     }
 
     /// The answer if it is kept.

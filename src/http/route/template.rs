@@ -32,6 +32,9 @@ pub(in crate::http) struct Template(usize);
 impl Template {
     /// No route.
     pub(in crate::http) const NONE: Self = Self(FIRST[TABLES.len()]);
+    /// How many there are, none included.
+    const COUNT: usize = Self::NONE.0 + 1;
+
     /// The route of a target.
     pub(in crate::http) fn of(target: &Target) -> Self {
         Self(match target {
@@ -44,20 +47,37 @@ impl Template {
         })
     }
 
+    /// Every route, none last.
+    pub(in crate::http) fn all() -> impl Iterator<Item = Self> {
+        (0..Self::COUNT).map(Self)
+    }
+
+    /// Its place among all.
+    pub(in crate::http) fn place(self) -> usize {
+        self.0
+    }
+
     /// Its path, with the names of its parameters for their values; `none` without a route.
     pub(in crate::http) fn path(self) -> &'static str {
-        static PATHS: LazyLock<Vec<String>> = LazyLock::new(|| {
-            let paths = TABLES.iter().flat_map(|(mount, templates)| {
-                templates.iter().map(move |template| {
-                    let (_, path) = template.split_once(' ').unwrap_or_default();
-                    format!("{mount}{path}")
-                })
-            });
-            paths.chain(["none".to_owned()]).collect()
-        });
-        &PATHS[self.0]
+        NAMES[self.0].1.as_str()
+    }
+
+    /// Its method, which has `HEAD` where it has `GET`; `none` without a route.
+    pub(in crate::http) fn method(self) -> &'static str {
+        NAMES[self.0].0
     }
 }
+
+/// Method and path of every route.
+static NAMES: LazyLock<Vec<(&'static str, String)>> = LazyLock::new(|| {
+    let names = TABLES.iter().flat_map(|(mount, templates)| {
+        templates.iter().map(move |template| {
+            let (method, path) = template.split_once(' ').unwrap_or_default();
+            (method, format!("{mount}{path}"))
+        })
+    });
+    names.chain([("none", "none".to_owned())]).collect()
+});
 
 #[cfg(test)]
 mod tests {
@@ -97,6 +117,10 @@ mod tests {
             let target = find(&method, Mount::of(&segments, false)).unwrap();
             assert_eq!(Template::of(&target).path(), expected);
         }
-        assert_eq!(Template::NONE.path(), "none");
+        assert_eq!(Template::all().last(), Some(Template::NONE));
+        assert_eq!(
+            (Template::NONE.method(), Template::NONE.path()),
+            ("none", "none")
+        );
     }
 }

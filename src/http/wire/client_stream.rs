@@ -2,6 +2,7 @@
 
 use std::io;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
@@ -9,6 +10,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep, sleep_until};
 
 use crate::base::limits::WRITE_WAIT_S_MAX;
+use crate::http::metrics::tallies::Tallies;
 
 /// A stream whose writes end with [`io::ErrorKind::TimedOut`] when the client takes nothing for
 /// [`WRITE_WAIT_S_MAX`] seconds. hyper has a clock for heads and none for answers.
@@ -17,14 +19,23 @@ pub(in crate::http) struct ClientStream<S> {
     stream: S,
     /// When the client is given up. Set while a write waits.
     deadline: Option<Pin<Box<Sleep>>>,
+    /// What comes and goes is counted here.
+    traffic: Arc<Tallies>,
 }
 
 impl<S> ClientStream<S> {
     /// Watches the writes to this stream.
-    pub(in crate::http) fn new(stream: S) -> Self {
+    pub(in crate::http) fn new(stream: S, traffic: Arc<Tallies>) -> Self {
         Self {
             stream,
             deadline: None,
+            traffic,
+        }
+    }
+
+    fn count_sent(&self, outcome: &Poll<io::Result<usize>>) {
+        if let Poll::Ready(Ok(sent)) = outcome {
+            self.traffic.bytes_out.add(*sent as u64);
         }
     }
 
@@ -53,7 +64,13 @@ impl<S: AsyncRead + Unpin> AsyncRead for ClientStream<S> {
         cx: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.get_mut().stream).poll_read(cx, buffer)
+        let this = self.get_mut();
+        let before = buffer.filled().len();
+        let outcome = Pin::new(&mut this.stream).poll_read(cx, buffer);
+        this.traffic
+            .bytes_in
+            .add((buffer.filled().len() - before) as u64);
+        outcome
     }
 }
 
@@ -64,6 +81,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for ClientStream<S> {
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
         let outcome = Pin::new(&mut self.stream).poll_write(cx, bytes);
+        self.count_sent(&outcome);
         self.watch(cx, outcome)
     }
 
@@ -73,6 +91,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for ClientStream<S> {
         slices: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let outcome = Pin::new(&mut self.stream).poll_write_vectored(cx, slices);
+        self.count_sent(&outcome);
         self.watch(cx, outcome)
     }
 
@@ -101,7 +120,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_client_that_takes_nothing_is_given_up() {
         let (_client, server) = tokio::io::duplex(4);
-        let mut stream = ClientStream::new(server);
+        let mut stream = ClientStream::new(server, Arc::default());
         let refused = stream.write_all(b"an answer").await.unwrap_err();
         assert_eq!(refused.kind(), io::ErrorKind::TimedOut);
     }
@@ -117,7 +136,7 @@ mod tests {
             }
             read
         });
-        let mut stream = ClientStream::new(server);
+        let mut stream = ClientStream::new(server, Arc::default());
         stream.write_all(b"abc").await.unwrap();
         drop(stream);
         assert_eq!(reader.await.unwrap(), b"abc");

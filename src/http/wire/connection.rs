@@ -49,6 +49,7 @@ pub(in crate::http) async fn serve<S>(
 ) where
     S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
 {
+    let traffic = Arc::clone(&service.tallies);
     let unread = Arc::new(AtomicBool::new(false));
     let unread_seen = Arc::clone(&unread);
     let answer = service_fn(move |request: Request<Incoming>| {
@@ -67,7 +68,7 @@ pub(in crate::http) async fn serve<S>(
         .half_close(true)
         .max_buf_size(REQUEST_HEAD_BYTES_MAX)
         .title_case_headers(true)
-        .serve_connection(TokioIo::new(ClientStream::new(stream)), answer);
+        .serve_connection(TokioIo::new(ClientStream::new(stream, traffic)), answer);
     let mut stopping = false;
     let end = loop {
         tokio::select! {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use prometheus_client::collector::Collector;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
@@ -23,6 +24,7 @@ use crate::http::admission::network::ClientNetwork;
 use crate::http::admission::places;
 use crate::http::admission::quota::Share;
 use crate::http::blocking;
+use crate::http::metrics::listener::MetricsServer;
 use crate::http::request::client::Peer;
 use crate::http::service::Service;
 use crate::http::settings::HttpSettings;
@@ -92,6 +94,11 @@ impl Server {
         }
     }
 
+    /// Shows what this service counts, and what is collected beside it.
+    pub fn metrics(&self, beside: impl Collector) -> MetricsServer {
+        MetricsServer::new(&self.service, beside)
+    }
+
     /// What finds out whether requests are answered.
     pub fn probe(&self) -> Probe {
         Probe {
@@ -131,7 +138,9 @@ impl Server {
                         let peer = self.peer_of(&accepted);
                         // A trusted proxy speaks for many: its connections are not counted.
                         let share = (!peer.is_trusted()).then(|| self.share_of(peer));
+                        let tallies = Arc::clone(&self.service.tallies);
                         if let Some(None) = share {
+                            tallies.connections_refused.up();
                             let refused = refuse(accepted, peer, Arc::clone(&lingering));
                             connections.spawn(async move {
                                 refused.await;
@@ -145,8 +154,11 @@ impl Server {
                             peer,
                             stopping.clone(),
                         );
+                        tallies.connections_taken.up();
+                        tallies.connections_open.up();
                         connections.spawn(async move {
                             served.await;
+                            tallies.connections_open.down();
                             drop((share, place));
                         });
                     }

@@ -1,7 +1,7 @@
 //! Connections: accepted or refused, after a handshake where they have one, watched, and given to hyper, which alone parses requests and writes
 //! answers.
 
-mod client_stream;
+pub(in crate::http) mod client_stream;
 mod connection;
 mod handshake;
 mod linger;

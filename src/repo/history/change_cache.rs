@@ -8,6 +8,7 @@ use quick_cache::sync::Cache;
 use crate::base::file_path::FilePath;
 use crate::base::id::ManifestId;
 use crate::base::limits::{LAST_CHANGES_BYTES, RECENT_STEPS_BYTES};
+use crate::base::tally::CacheUse;
 
 /// What is known of last changes.
 #[derive(Debug)]
@@ -53,6 +54,16 @@ impl Weighter<u64, Arc<Recent>> for ByMemory {
 impl Weighter<(u64, FilePath), Found> for ByMemory {
     fn weight(&self, (_, path): &(u64, FilePath), _: &Found) -> u64 {
         160 + path.as_str().len() as u64
+    }
+}
+
+impl LastChanges {
+    /// What is kept in memory, and how often it was what was wanted.
+    pub(in crate::repo) fn cache_uses(&self) -> [CacheUse; 2] {
+        [
+            CacheUse::weighed("history_steps", &self.recent),
+            CacheUse::weighed("last_changes", &self.found),
+        ]
     }
 }
 

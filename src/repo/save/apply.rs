@@ -88,6 +88,9 @@ fn attempt(
         projects.store().commit(batch)?;
         draft.publish();
         for (job, outcome) in jobs.iter().zip(&outcomes) {
+            if outcome.is_ok() {
+                projects.shared.save_counts.of(&job.change).up();
+            }
             if let (Change::Put { file, .. }, Ok(_)) = (&job.change, outcome)
                 && let Some((blob, bytes)) = file.small()
             {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 use rusqlite::wal::CheckpointMode;
@@ -12,6 +12,7 @@ use rusqlite::wal::CheckpointMode;
 use super::external_writes::ExternalWrites;
 use super::high_water::HighWater;
 use super::spawn;
+use super::tallies::Tallies;
 use super::writability::Writability;
 use crate::store::{Result, StoreError};
 
@@ -34,6 +35,7 @@ impl Checkpointer {
         writability: Arc<Writability>,
         high_water: HighWater,
         external: Arc<ExternalWrites>,
+        tallies: Arc<Tallies>,
     ) -> Result<Self> {
         let (requests, requested) = sync_channel::<()>(1);
         let copying = Arc::new(AtomicBool::new(false));
@@ -42,7 +44,7 @@ impl Checkpointer {
             loop {
                 let request = requested.recv_timeout(RAISED_EVERY);
                 if request.is_ok() {
-                    copy(&db, &writability);
+                    copy(&db, &writability, &tallies);
                     ended.store(false, Ordering::Release);
                 }
                 if writability.is_sound()
@@ -81,11 +83,14 @@ impl Checkpointer {
 }
 
 /// Copies the log into the database as far as no reader needs the older state.
-pub(super) fn copy(db: &Connection, writability: &Writability) {
+pub(super) fn copy(db: &Connection, writability: &Writability, tallies: &Tallies) {
     if !writability.is_sound() {
         return;
     }
-    if let Err(failure) = db.wal_checkpoint_v2(None::<&str>, CheckpointMode::PASSIVE) {
+    let since = Instant::now();
+    let copied = db.wal_checkpoint_v2(None::<&str>, CheckpointMode::PASSIVE);
+    tallies.checkpoints.add_duration(since.elapsed());
+    if let Err(failure) = copied {
         let failure = StoreError::from(failure);
         let refusal = writability.judge("copying the log into the database", &failure);
         tracing::debug!(error = %failure, ?refusal, "the log was not copied");

@@ -15,6 +15,7 @@ mod reserve;
 mod salvage;
 mod schema;
 mod takeover;
+mod tallies;
 mod writability;
 mod writer;
 
@@ -32,6 +33,7 @@ use serde::de::Error as _;
 pub use collection::{Amount, Collection, Marks, Pace, Space};
 pub use data_folder::{CollectionLock, Folder, Lock, write_durably};
 pub use salvage::Readable;
+pub use tallies::{ObjectCensus, ObjectCount, Tallies};
 
 use super::error::damaged;
 use super::{
@@ -65,6 +67,7 @@ pub struct SqliteStore {
     writer: Option<Writer>,
     /// True once it has written.
     wrote: AtomicBool,
+    tallies: Arc<Tallies>,
     /// Held by the daemon.
     lock: Option<Lock>,
 }
@@ -112,6 +115,7 @@ impl SqliteStore {
             external: None,
             index: Arc::default(),
             wrote: AtomicBool::new(false),
+            tallies: Arc::default(),
             lock: None,
         })
     }
@@ -119,7 +123,8 @@ impl SqliteStore {
     fn with_writer(folder: Folder, settles: bool) -> Result<Self> {
         // The writer first: it makes the tables.
         let index = Arc::new(ObjectIndex::default());
-        let (writer, external) = Writer::start(&folder, &index, settles)?;
+        let tallies = Arc::default();
+        let (writer, external) = Writer::start(&folder, &index, settles, &tallies)?;
         Ok(Self {
             readers: Readers::new(&folder),
             folder,
@@ -127,6 +132,7 @@ impl SqliteStore {
             external: Some(external),
             index,
             wrote: AtomicBool::new(false),
+            tallies,
             lock: None,
         })
     }
@@ -168,6 +174,7 @@ impl SqliteStore {
 
     /// Lends a connection that reads.
     fn read<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
+        self.tallies.reads.up();
         may_block(|| self.readers.lend(work))
     }
 }

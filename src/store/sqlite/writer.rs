@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
+use std::time::Instant;
 
 use rusqlite::Connection;
 
@@ -14,6 +15,7 @@ use super::data_folder::Folder;
 use super::external_writes::ExternalWrites;
 use super::object_index::{IndexMerge, ObjectIndex};
 use super::reserve::Reserve;
+use super::tallies::Tallies;
 use super::writability::{Refusal, Writability};
 use super::{group, recovery, schema, spawn};
 use crate::base::limits::{
@@ -54,6 +56,7 @@ impl Writer {
         folder: &Folder,
         index: &Arc<ObjectIndex>,
         settles: bool,
+        tallies: &Arc<Tallies>,
     ) -> Result<(Self, Arc<ExternalWrites>)> {
         let database = folder.database();
         let writability = Arc::new(Writability::new(folder));
@@ -72,6 +75,7 @@ impl Writer {
             Arc::clone(&writability),
             high_water,
             Arc::clone(&external),
+            Arc::clone(tallies),
         )?;
         let state = Arc::new(Mutex::new(State {
             checkpointer,
@@ -79,6 +83,7 @@ impl Writer {
             db,
             folder: folder.clone(),
             index: Arc::clone(index),
+            tallies: Arc::clone(tallies),
             merge: None,
             reserve,
             writability: Arc::clone(&writability),
@@ -237,6 +242,7 @@ struct State {
     db: Connection,
     folder: Folder,
     index: Arc<ObjectIndex>,
+    tallies: Arc<Tallies>,
     /// The merge under way, a step of it after each group.
     merge: Option<IndexMerge>,
     reserve: Reserve,
@@ -272,7 +278,16 @@ impl State {
             return Vec::new();
         }
         let batches: Vec<_> = batches.iter().collect();
-        let refuse = |refusal: Refusal| batches.iter().map(|_| Err(refusal.to_error())).collect();
+        let tallies = Arc::clone(&self.tallies);
+        let refuse = |refusal: Refusal| {
+            let refused = match refusal {
+                Refusal::Full => &tallies.refused_full,
+                Refusal::Busy => &tallies.refused_busy,
+                Refusal::Stopped => &tallies.refused_stopped,
+            };
+            refused.add(batches.len() as u64);
+            batches.iter().map(|_| Err(refusal.to_error())).collect()
+        };
         if self.writability.is_stopped() {
             return refuse(Refusal::Stopped);
         }
@@ -315,7 +330,7 @@ impl State {
         match attempt(self) {
             Err(Refusal::Full) if self.reserve.give_up() => {
                 // So that the next finds room in the log's own blocks.
-                checkpointer::copy(&self.db, &self.writability);
+                checkpointer::copy(&self.db, &self.writability, &self.tallies);
                 attempt(self).map_err(Refusal::to_error)
             }
             outcome => outcome.map_err(Refusal::to_error),
@@ -326,7 +341,12 @@ impl State {
         &mut self,
         batches: &[&Batch],
     ) -> std::result::Result<Vec<Result<Version>>, Refusal> {
+        let since = Instant::now();
         let committed = group::commit(&mut self.db, &self.external, &self.index, batches);
+        if committed.is_ok() {
+            self.tallies.commits.add_duration(since.elapsed());
+            self.tallies.batches.add(batches.len() as u64);
+        }
         committed.map_err(|failure| self.writability.judge("a commit", &failure.into()))
     }
 
@@ -342,8 +362,11 @@ impl State {
                 Err(failed) => refusal = failed,
             }
             // So that the next finds room in the log's own blocks.
-            checkpointer::copy(&self.db, &self.writability);
+            checkpointer::copy(&self.db, &self.writability, &self.tallies);
         }
+        let uses_none = |batch: &&&Batch| !batch.uses_reserve;
+        let refused = batches.iter().filter(uses_none).count();
+        self.tallies.refused_full.add(refused as u64);
         let outcome_of = |batch: &&Batch| {
             let outcome = batch.uses_reserve.then(|| outcomes.next()).flatten();
             let refusal = if batch.uses_reserve {
@@ -396,7 +419,7 @@ impl State {
         match next_copier(frames, self.frames_copied, alone) {
             Some(Copier::Checkpointer) if self.checkpointer.begin() => self.frames_copied = frames,
             Some(Copier::Writer) if !self.checkpointer.is_copying() => {
-                checkpointer::copy(&self.db, &self.writability);
+                checkpointer::copy(&self.db, &self.writability, &self.tallies);
             }
             Some(_) | None => {}
         }
@@ -484,7 +507,8 @@ mod tests {
     fn a_batch_that_waits_for_the_thread_is_not_overtaken() {
         let root = tempfile::tempdir().unwrap();
         let (folder, _lock) = Folder::open_or_create(root.path()).unwrap();
-        let (writer, _external) = Writer::start(&folder, &Arc::default(), true).unwrap();
+        let (writer, _external) =
+            Writer::start(&folder, &Arc::default(), true, &Arc::default()).unwrap();
         for _ in 0..100 {
             std::thread::scope(|scope| {
                 let state = writer.state.lock().unwrap();

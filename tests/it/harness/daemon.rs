@@ -23,6 +23,8 @@ pub(crate) struct Daemon {
     /// Kept open: a daemon must be able to print.
     output: BufReader<ChildStdout>,
     address: SocketAddr,
+    /// Where it shows its metrics, if it does.
+    metrics: Option<SocketAddr>,
 }
 
 impl Daemon {
@@ -37,18 +39,24 @@ impl Daemon {
             .prefix("siteconf-it-")
             .tempdir()
             .expect("a folder of our own");
-        let (process, output, address) = launch(&folder, flags);
+        let (process, output, address, metrics) = launch(&folder, flags);
         Self {
             folder,
             process,
             output,
             address,
+            metrics,
         }
     }
 
     /// The address it listens on.
     pub(crate) fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// Whoever asks for its metrics; it was started with `--metrics-listen`.
+    pub(crate) fn watcher(&self) -> User {
+        User::new(self.metrics.expect("it shows metrics"), None)
     }
 
     /// The data folder.
@@ -100,9 +108,9 @@ impl Daemon {
         self.restart_with(&[]);
     }
 
-    /// The same, with more flags.
+    /// The same with more flags.
     pub(crate) fn restart_with(&mut self, flags: &[&str]) {
-        (self.process, self.output, self.address) = launch(&self.folder, flags);
+        (self.process, self.output, self.address, self.metrics) = launch(&self.folder, flags);
     }
 
     /// Runs another command beside it.
@@ -227,7 +235,15 @@ pub(crate) fn cookie_of(answer: &Answer) -> String {
 }
 
 /// Starts the binary and waits until it says where it listens.
-fn launch(folder: &TempDir, flags: &[&str]) -> (Child, BufReader<ChildStdout>, SocketAddr) {
+fn launch(
+    folder: &TempDir,
+    flags: &[&str],
+) -> (
+    Child,
+    BufReader<ChildStdout>,
+    SocketAddr,
+    Option<SocketAddr>,
+) {
     let log = File::options()
         .append(true)
         .create(true)
@@ -243,11 +259,16 @@ fn launch(folder: &TempDir, flags: &[&str]) -> (Child, BufReader<ChildStdout>, S
         .spawn()
         .expect("the binary starts");
     let mut output = BufReader::new(process.stdout.take().expect("it has an output"));
+    let mut metrics = None;
     let address = output
         .by_ref()
         .lines()
         .map_while(Result::ok)
         .find_map(|line| {
+            if let Some(shown) = line.strip_prefix("metrics on http://") {
+                let address = shown.strip_suffix("/metrics").expect("a path");
+                metrics = Some(address.parse().expect("an address"));
+            }
             let address = line.strip_prefix("listening on http://")?.parse();
             Some(address.expect("an address"))
         });
@@ -257,5 +278,5 @@ fn launch(folder: &TempDir, flags: &[&str]) -> (Child, BufReader<ChildStdout>, S
         let log = fs::read_to_string(folder.path().join("log"));
         panic!("it never listened: {status:?} {log:?}");
     };
-    (process, output, address)
+    (process, output, address, metrics)
 }

@@ -52,6 +52,11 @@ pub struct Folder {
 }
 
 impl Folder {
+    /// The version of the format in which this service writes a folder.
+    pub fn format_version() -> &'static str {
+        FORMAT.trim_end().trim_start_matches("siteconf ")
+    }
+
     /// Opens a folder that holds a store, to read it.
     ///
     /// # Errors

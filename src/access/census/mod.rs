@@ -1,0 +1,68 @@
+//! How many sessions and tokens there are. It reads them all: for once a minute, not for every request.
+
+use serde::de::DeserializeOwned;
+
+use super::error::Result;
+use super::gate::Gate;
+use super::keys;
+use super::session_records::Session;
+use super::token::Token;
+use crate::store::Scan;
+
+/// Records that are read at a time.
+const PAGE: usize = 1000;
+/// A token that ends within so many seconds is about to.
+const SOON_S: u64 = 30 * 24 * 3600;
+
+/// How many sessions and tokens count at one moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Census {
+    /// Sessions.
+    pub sessions: u64,
+    /// Tokens.
+    pub tokens: u64,
+    /// Of these, those that end within 30 days.
+    pub tokens_ending: u64,
+}
+
+impl Gate {
+    /// Counts what counts now.
+    pub fn census(&self) -> Result<Census> {
+        let now = self.projects.steady_clock().now();
+        let mut census = Census::default();
+        self.each(keys::SESSIONS, |session: &Session| {
+            census.sessions += u64::from(self.sessions.counts(session, now));
+        })?;
+        self.each(keys::TOKENS, |token: &Token| {
+            if !token.has_expired(now) {
+                census.tokens += 1;
+                let ends = token.expires_at.is_some_and(|at| at <= now.plus_s(SOON_S));
+                census.tokens_ending += u64::from(ends);
+            }
+        })?;
+        Ok(census)
+    }
+
+    /// Reads all records under a prefix, a page at a time.
+    fn each<T: DeserializeOwned + Send + Sync + 'static>(
+        &self,
+        prefix: &str,
+        mut look: impl FnMut(&T),
+    ) -> Result<()> {
+        let mut last: Option<String> = None;
+        loop {
+            let page = self.projects.store().scan(Scan {
+                after: last.as_deref(),
+                limit: PAGE,
+                ..Scan::prefix(prefix)
+            })?;
+            for record in &page {
+                look(&*record.decode::<T>()?.value);
+            }
+            match page.last() {
+                Some(record) if page.len() == PAGE => last = Some(record.key.clone()),
+                _ => return Ok(()),
+            }
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! Figures that cost too much for every scrape: counted in the background, once a minute.
+
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use crate::access::{Census, Gate};
+use crate::cli::{Error, Result};
+use crate::store::record_cache::RecordCache;
+use crate::store::sqlite::{ObjectCensus, SqliteStore};
+
+/// Time between two counts.
+const EVERY: Duration = Duration::from_mins(1);
+/// Rows of objects that are counted at a time.
+const ROWS_AT_ONCE: u32 = 2000;
+/// Pause between those, so that the first count of a large store takes none of its disk away.
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// The last counts; none before the first is done.
+#[derive(Debug, Default)]
+pub(super) struct Samples(Mutex<(Option<Census>, Option<ObjectCensus>)>);
+
+impl Samples {
+    /// The last counts.
+    pub(super) fn last(&self) -> (Option<Census>, Option<ObjectCensus>) {
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    fn keep(&self, keep: impl FnOnce(&mut (Option<Census>, Option<ObjectCensus>))) {
+        keep(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+}
+
+/// The thread that counts. Dropped, it waits for the thread to end: the store is closed after it.
+#[derive(Debug)]
+pub(super) struct Sampler {
+    /// `None` only while it is dropped.
+    stop: Option<SyncSender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Sampler {
+    /// Starts to count.
+    pub(super) fn start(
+        samples: Arc<Samples>,
+        store: Arc<RecordCache<SqliteStore>>,
+        gate: Gate,
+    ) -> Result<Self> {
+        let (stop, stopped) = sync_channel(0);
+        let count = move || {
+            let mut objects = ObjectCensus::default();
+            loop {
+                match gate.census() {
+                    Ok(census) => samples.keep(|kept| kept.0 = Some(census)),
+                    Err(error) => tracing::warn!(%error, "sessions and tokens are not counted"),
+                }
+                if !count_objects(&store, &mut objects, &stopped) {
+                    return;
+                }
+                samples.keep(|kept| kept.1 = Some(objects.clone()));
+                if is_over(&stopped, EVERY) {
+                    return;
+                }
+            }
+        };
+        let thread = thread::Builder::new()
+            .name("metrics".to_owned())
+            .spawn(count)
+            .map_err(|e| Error::Failed(format!("starting the thread of the metrics: {e}")))?;
+        Ok(Self {
+            stop: Some(stop),
+            thread: Some(thread),
+        })
+    }
+}
+
+/// Counts on to the last row. False if it was told to stop before.
+fn count_objects(
+    store: &RecordCache<SqliteStore>,
+    objects: &mut ObjectCensus,
+    stopped: &Receiver<()>,
+) -> bool {
+    loop {
+        match store.inner().count_objects(objects, ROWS_AT_ONCE) {
+            Ok(true) if is_over(stopped, PAUSE) => return false,
+            Ok(true) => {}
+            Ok(false) => return true,
+            Err(error) => {
+                tracing::warn!(%error, "objects are not counted");
+                return true;
+            }
+        }
+    }
+}
+
+/// Waits so long. True if it was told to stop.
+fn is_over(stopped: &Receiver<()>, wait: Duration) -> bool {
+    stopped.recv_timeout(wait) != Err(RecvTimeoutError::Timeout)
+}
+
+impl Drop for Sampler {
+    fn drop(&mut self) {
+        drop(self.stop.take());
+        if let Some(thread) = self.thread.take()
+            && thread.join().is_err()
+        {
+            tracing::error!("the counting of the metrics ended in a panic");
+        }
+    }
+}
