@@ -165,6 +165,40 @@ fn told_of(seen: Vec<(String, Value)>) -> Vec<Value> {
 }
 
 #[test]
+fn a_token_is_bound_to_the_same_instance_after_a_restart_and_a_restore() {
+    let mut daemon = Daemon::start();
+    let (project, _) = shop(&daemon);
+    let token = json!({ "name": "erp", "repos": [project.id], "fingerprint_required": true });
+    let token = project.user.issue(&token);
+    let secret = token["tokenString"].as_str().unwrap();
+    let reads = |daemon: &Daemon, instance: &str| {
+        let holder = daemon.token(secret).with("X-Instance-Id", instance);
+        holder.get(&project.raw("a.xml")).status
+    };
+    assert_eq!(
+        (reads(&daemon, "berlin"), reads(&daemon, "paris")),
+        (200, 401)
+    );
+    project.user.delete(&project.admin("")).assert_empty(204);
+    assert_eq!(
+        (reads(&daemon, "berlin"), reads(&daemon, "paris")),
+        (404, 401)
+    );
+    daemon.kill();
+    daemon.restart();
+    let alice = daemon.session("alice");
+    assert_eq!(
+        (reads(&daemon, "berlin"), reads(&daemon, "paris")),
+        (404, 401)
+    );
+    restore(&alice, "project-1").expect_status(200);
+    assert_eq!(
+        (reads(&daemon, "berlin"), reads(&daemon, "paris")),
+        (200, 401)
+    );
+}
+
+#[test]
 fn a_deleted_branch_is_gone_and_comes_back_as_it_was() {
     let daemon = Daemon::start();
     let (project, reader) = shop(&daemon);

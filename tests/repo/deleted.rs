@@ -355,14 +355,16 @@ fn a_save_beside_a_deletion_is_kept_or_refused(scene: &Scene) {
         let saves = |writer: u64| {
             start.wait();
             let mut acknowledged = Vec::new();
-            loop {
-                let text = format!("{round}/{writer}/{}", acknowledged.len());
+            // More than come before the deletion.
+            for number in 0..5000 {
+                let text = format!("{round}/{writer}/{number}");
                 match scene.try_save("main", &text, &text) {
                     Ok(Saved { .. }) => acknowledged.push(format!("{text}={text}")),
                     Err(Error::NotFound { .. }) => return acknowledged,
                     Err(other) => panic!("{other:?}"),
                 }
             }
+            panic!("{round}: what is deleted goes on taking saves");
         };
         let done = thread::scope(|scope| {
             let writers = [0, 1].map(|writer| scope.spawn(move || saves(writer)));
