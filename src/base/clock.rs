@@ -64,6 +64,20 @@ impl Timestamp {
         Self::in_range(ms)
     }
 
+    /// Reads since when somebody wants to know something: a date as [`Timestamp::parse`], or how long ago
+    /// it is, in days, hours or minutes, as `30d`, `12h` or `5m`.
+    pub fn parse_since(text: &str, now: Self) -> Option<Self> {
+        let minutes = match text.as_bytes().last()? {
+            b'd' => 24 * 60,
+            b'h' => 60,
+            b'm' => 1,
+            _ => return Self::parse(text),
+        };
+        let count: u32 = text[..text.len() - 1].parse().ok()?;
+        let ms = i64::from(count) * minutes * 60_000;
+        Some(Self(now.0.saturating_sub(ms).max(0)))
+    }
+
     /// Reads a number of seconds, or of milliseconds from 10¹¹ on.
     pub fn from_number(number: i64) -> Option<Self> {
         let ms = if number >= MILLISECONDS_FROM {
@@ -239,6 +253,22 @@ mod tests {
             Timestamp::from_number(1_798_761_600_000),
             Timestamp::parse("2027-01-01")
         );
+        let now = Timestamp::parse("2026-11-21").unwrap();
+        let since = |given: &str| text(Timestamp::parse_since(given, now));
+        assert_eq!(since("30d").as_deref(), Some("2026-10-22T00:00:00.000Z"));
+        assert_eq!(since("12h").as_deref(), Some("2026-11-20T12:00:00.000Z"));
+        assert_eq!(since("5m").as_deref(), Some("2026-11-20T23:55:00.000Z"));
+        assert_eq!(
+            since("2026-01-31").as_deref(),
+            Some("2026-01-31T00:00:00.000Z")
+        );
+        assert_eq!(
+            since("4294967295d").as_deref(),
+            Some("1970-01-01T00:00:00.000Z")
+        );
+        for wrong in ["", "d", "-1d", "+-1d", "1", "1.5h", "4294967296d", "ёd"] {
+            assert_eq!(since(wrong), None, "{wrong}");
+        }
         assert_eq!(Timestamp::from_number(-1), None);
         assert_eq!(Timestamp::from_number(i64::MAX), None);
     }

@@ -46,6 +46,8 @@ pub(super) enum Command {
     Backup(Backup),
     /// Makes a store of a backup, in the folder that --data names: absent or empty
     Restore(Restore),
+    /// Who did what, and who was refused, oldest first
+    Audit(Audit),
     /// Looks into a store, read-only; also into a damaged one
     #[command(subcommand)]
     Debug(DebugCommand),
@@ -338,6 +340,25 @@ pub(super) struct Restore {
     /// The backup: a file, a folder, or - for standard input
     #[arg(value_name = "FILE|DIR|-")]
     pub(super) source: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Audit {
+    /// Only since then: RFC 3339, YYYY-MM-DD, midnight UTC, or how long ago, as 30d or 12h
+    #[arg(long, value_name = "WHEN")]
+    pub(super) since: Option<String>,
+    /// Only what this account did, or what was done to it
+    #[arg(long, value_name = "NAME")]
+    pub(super) user: Option<String>,
+    /// Only what was done to this project
+    #[arg(long, value_name = "ID")]
+    pub(super) project: Option<String>,
+    /// As JSON, a line each
+    #[arg(long)]
+    pub(super) json: bool,
+    /// Go on with what comes, until Ctrl-C
+    #[arg(long)]
+    pub(super) follow: bool,
 }
 
 #[derive(Debug, Subcommand)]

@@ -7,6 +7,8 @@ use super::opened::Opened;
 use super::output;
 use super::progress::Progress;
 use super::{Outcome, Result, Streams};
+use crate::repo::audit;
+use crate::repo::audit::{Action, AuditRecord};
 use crate::repo::{Amount, Collected, CollectionStep, Patience, Weights};
 
 /// What a collection did, as JSON.
@@ -86,6 +88,14 @@ fn run(opened: &Opened, streams: &mut Streams<'_>) -> Result<Report> {
         records,
         space,
     } = done;
+    drop(progress);
+    let repository = &opened.repository;
+    let told = AuditRecord {
+        count: Some(removed.objects),
+        detail: audit::detail(format!("{} bytes of objects removed", removed.bytes)),
+        ..AuditRecord::new(repository.clock().now(), &opened.actor, Action::Gc)
+    };
+    repository.tell(&told)?;
     Ok(Report {
         states,
         removed_objects: removed.objects,

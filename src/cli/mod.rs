@@ -5,6 +5,7 @@
 //! back. All but `serve` work beside a running daemon; `debug` reads even a damaged store.
 
 mod args;
+mod audit;
 mod backup;
 mod collect;
 mod debug;
@@ -45,6 +46,8 @@ enum Outcome {
     Fine,
     /// It looked for faults and found some: exit code 1.
     Findings,
+    /// Ctrl-C ended what has no end of its own: exit code 130, as a shell has it.
+    Interrupted,
 }
 
 /// Where a command reads and writes.
@@ -103,6 +106,7 @@ fn run_on(args: impl IntoIterator<Item = OsString>, mut streams: Streams<'_>) ->
     match outcome {
         Ok(Outcome::Fine) => ExitCode::SUCCESS,
         Ok(Outcome::Findings) => ExitCode::from(1),
+        Ok(Outcome::Interrupted) => ExitCode::from(130),
         // Who closed the pipe has seen enough.
         Err(Error::Output(e)) if e.kind() == ErrorKind::BrokenPipe => ExitCode::SUCCESS,
         Err(error) => {
@@ -180,6 +184,7 @@ fn dispatch(cli: Cli, streams: &mut Streams<'_>) -> Result<Outcome> {
         Command::Gc(wish) => collect::collect(&wish, &Opened::beside(&settings)?, streams),
         Command::Backup(wish) => backup::run(&wish, &settings, streams),
         Command::Restore(wish) => backup::restore(&wish, &settings, streams).map(fine),
+        Command::Audit(wish) => audit::run(wish, &Opened::for_reading(&settings)?, streams),
         Command::Debug(command) => debug::run(command, &Opened::for_reading(&settings)?, streams),
         Command::Example { name } => example::print(name, streams.out).map(fine),
     }

@@ -1,5 +1,6 @@
 //! The commands as a person types them, against a store on the disk.
 
+mod audit;
 mod import;
 
 use std::ffi::OsString;

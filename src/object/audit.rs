@@ -172,6 +172,8 @@ actions! {
     ProjectRetention = "project-retention",
     /// Snapshots of a branch were pruned.
     Prune = "prune",
+    /// What nothing led to was removed.
+    Gc = "gc",
     /// The store took note of its server key, the first or another.
     ServerKeySet = "server-key-set",
 }

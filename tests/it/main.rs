@@ -8,6 +8,7 @@
 mod harness;
 
 mod access_log;
+mod audit;
 mod batch;
 mod branches;
 mod conditions;

@@ -61,6 +61,8 @@ pub(super) struct Settings {
     pub(super) shutdown_s: u64,
     /// What clients may take of the service.
     pub(super) limits: Limits,
+    /// How long the audit log keeps what it tells, in days; 0 keeps all.
+    pub(super) audit_keep_days: u64,
     /// Room on the disk of the store below which the service is not ready, in bytes.
     pub(super) disk_low_bytes: u64,
     /// Address and port of the listener for metrics; empty for none.
@@ -128,6 +130,7 @@ impl Settings {
             },
             shutdown_s: all.get("shutdown_s").number()?,
             limits: limits(&all)?,
+            audit_keep_days: all.get("audit_keep_days").number()?,
             disk_low_bytes: all.get("disk_low_bytes").number()?,
             metrics_listen: all.get("metrics_listen").told(Given::text)?,
             access_log: all.get("access_log").parsed()?,

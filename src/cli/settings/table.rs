@@ -132,6 +132,8 @@ pub(in crate::cli) const SETTINGS: &[Setting] = &[
         "Longest pause in a session, in seconds"),
     Setting::of_serve("shutdown_s", "SECONDS", "30",
         "Longest wait of a stop for what is in flight, in seconds"),
+    Setting::of_serve("audit_keep_days", "DAYS", "400",
+        "How long the audit log keeps what it tells, in days; 0 keeps all"),
     Setting::of_serve("disk_low_bytes", "BYTES", "268435456",
         "Room on the disk of the store below which the service is not ready, in bytes"),
     Setting::of_serve("metrics_listen", "ADDR", "",

@@ -72,6 +72,7 @@ fn without_a_word_the_defaults_hold() {
             sessions: SessionLifetimes::default(),
             shutdown_s: 30,
             limits: Limits::default(),
+            audit_keep_days: 400,
             disk_low_bytes: 256 << 20,
             metrics_listen: told(""),
             access_log: AccessLog::All,
@@ -91,7 +92,7 @@ fn the_file_gives_way_to_flags() {
          hosts = [\"conf.inner\"]\nroot_mount = true\n\
          trusted_proxies = [\"10.0.0.0/8\", \"::1\"]\narchive_bytes_max = 12\n\
          file_bytes_max = 0x10\nkeep_deleted_days = 7\nkeep_snapshots = 8\nkeep_days = 9\nsession_absolute_s = 20\nsession_idle_s = 30\n\
-         shutdown_s = 40\ndisk_low_bytes = 50\nmetrics_listen = \"::1:9\"\naccess_log = \"off\"\n\
+         shutdown_s = 40\naudit_keep_days = 9\ndisk_low_bytes = 50\nmetrics_listen = \"::1:9\"\naccess_log = \"off\"\n\
          log_format = \"text\"\nlog_file = \"/var/log/x\"\nlog = \"debug\"\nlimits.connections_max = 7\n",
         &[
             "--data",
@@ -131,6 +132,7 @@ fn the_file_gives_way_to_flags() {
                 body_s_max: 3,
                 ..Limits::default()
             },
+            audit_keep_days: 9,
             disk_low_bytes: 50,
             metrics_listen: told("::1:9"),
             access_log: AccessLog::Off,

@@ -5,6 +5,7 @@
 //! its body is read, so that a refusal costs nothing, and right before it is made, because a right may
 //! have gone while the body came.
 
+mod audit;
 mod batch;
 mod branches;
 mod deleted;
@@ -51,7 +52,7 @@ pub(in crate::http) async fn respond(
     // Nothing is awaited between the check and the reply: a client that leaves cuts no change in two.
     let act = || act(&context, &route, payload);
     let long = &context.service.long;
-    if let Route::Diff { .. } = route {
+    if let Route::Diff { .. } | Route::Audit = route {
         let place = long.enter(caller(&context)?.account(), None)?;
         return place.run(act).await;
     }
@@ -147,6 +148,7 @@ fn act(context: &RequestContext, route: &Route, payload: Payload) -> Result<Repl
         (Route::History { at }, _) => history::list(context, caller, at),
         (Route::Diff { at }, _) => diff::show(context, caller, at),
         (Route::Rollback { at }, _) => rollback::restore(context, caller, at),
+        (Route::Audit, _) => audit::list(context, caller),
         (Route::Tokens, _) => tokens::list(context, caller),
         (Route::CreateToken, Payload::Json(json)) => tokens::create(context, caller, &json),
         (Route::ChangeToken { id }, Payload::Json(json)) => {

@@ -51,6 +51,8 @@ pub(in crate::http) enum Route {
     Diff { at: BranchAt },
     /// `POST …/rollback`
     Rollback { at: BranchAt },
+    /// `GET /audit`
+    Audit,
     /// `GET /tokens`
     Tokens,
     /// `POST /tokens`
@@ -138,6 +140,7 @@ impl Route {
             ["deleted", id, "restore"] if method == "POST" => Some(Self::Restore {
                 id: (*id).to_owned(),
             }),
+            ["audit"] if method == "GET" => Some(Self::Audit),
             ["tokens"] => match method {
                 "GET" => Some(Self::Tokens),
                 "POST" => Some(Self::CreateToken),
@@ -216,6 +219,7 @@ impl Route {
             | Self::DeleteFile { .. }
             | Self::History { .. }
             | Self::Diff { .. }
+            | Self::Audit
             | Self::Tokens
             | Self::RevokeToken { .. }
             | Self::Deleted => Takes::Nothing,
@@ -232,6 +236,7 @@ impl Route {
             Self::Batch { .. } => &["path"],
             Self::History { .. } => &["limit", "before"],
             Self::Diff { .. } => &["from", "to", "unified", "path"],
+            Self::Audit => &["since", "user", "project", "limit", "before"],
             Self::Rollback { .. } => &["to", "path", "dry_run", "expect"],
             Self::CreateProject
             | Self::Project { .. }
@@ -277,6 +282,7 @@ crate::http::route::names::templates! {
     Self::History { .. } => ["GET /projects/{repo_id}/branches/{ref}/history"],
     Self::Diff { .. } => ["GET /projects/{repo_id}/branches/{ref}/diff"],
     Self::Rollback { .. } => ["POST /projects/{repo_id}/branches/{ref}/rollback"],
+    Self::Audit => ["GET /audit"],
     Self::Tokens => ["GET /tokens"],
     Self::CreateToken => ["POST /tokens"],
     Self::ChangeToken { .. } => ["PATCH /tokens/{token_id}"],

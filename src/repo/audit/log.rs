@@ -105,6 +105,17 @@ impl Projects {
         Ok(page)
     }
 
+    /// Tells something that has no commit of its own, such as a work of many commits that has ended.
+    ///
+    /// # Durability
+    /// It is in the log when this returns.
+    pub fn tell(&self, record: &AuditRecord) -> Result<()> {
+        let mut batch = Batch::with_reserve();
+        batch.append_to(key::AUDIT, record);
+        self.store().commit(batch)?;
+        Ok(())
+    }
+
     /// At most [`AUDIT_CHUNK`] entries behind a place, or from the log's beginning, oldest first,
     /// wanted or not.
     pub fn audit_after(&self, place: Option<Version>) -> Result<Vec<Entry>> {
@@ -136,25 +147,20 @@ impl Projects {
         }
     }
 
-    /// Removes entries of before a time from the log's beginning, a bounded number with each commit, and
-    /// gives how many. Those that a clock that was wrong dated later stay, and do not keep others.
-    pub fn forget_audit(&self, before: Timestamp) -> Result<u64> {
-        let (mut removed, mut place) = (0, None);
-        loop {
-            let chunk = self.audit_chunk(place, false)?;
-            let mut batch = Batch::with_reserve();
-            for entry in &chunk {
-                if entry.record.at < before {
-                    batch.delete(key_of(entry.id), Expect::Anything);
-                }
+    /// Removes entries of before a time from the log's beginning, [`AUDIT_CHUNK`] at most, and gives how
+    /// many. What a clock that was wrong dated later stays, and does not keep the others.
+    pub fn forget_audit(&self, before: Timestamp) -> Result<usize> {
+        let mut batch = Batch::with_reserve();
+        for entry in self.audit_chunk(None, false)? {
+            if entry.record.at < before {
+                batch.delete(key_of(entry.id), Expect::Anything);
             }
-            place = chunk.last().map(|last| last.id);
-            if batch.writes.is_empty() {
-                return Ok(removed);
-            }
-            removed += u64::try_from(batch.writes.len()).unwrap_or(u64::MAX);
+        }
+        let removed = batch.writes.len();
+        if removed > 0 {
             self.store().commit(batch)?;
         }
+        Ok(removed)
     }
 
     fn audit_chunk(&self, place: Option<Version>, descending: bool) -> Result<Vec<Entry>> {

@@ -4,12 +4,14 @@
 //! never changed; what is older than the service keeps is removed from the log's beginning.
 
 mod log;
+mod shown;
 
 use crate::object::key;
 use crate::store::Batch;
 
 pub use crate::object::audit::{Action, AuditRecord, detail};
 pub use log::{Entry, Filter, Page};
+pub use shown::Shown;
 
 /// Has a commit tell this in the log.
 pub fn add(batch: &mut Batch, record: &AuditRecord) {

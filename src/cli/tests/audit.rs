@@ -1,0 +1,86 @@
+//! What commands leave in the audit log: those that change something one record each, the others none.
+
+use clap::CommandFactory as _;
+use serde_json::Value;
+
+use super::{Desk, lay};
+use crate::cli::args::Cli;
+
+/// Every entry of the log, oldest first.
+fn log(desk: &Desk) -> Vec<Value> {
+    let shown = desk.done(&["audit", "--json"]);
+    let entry = |line| serde_json::from_str(line).unwrap();
+    shown.lines().map(entry).collect()
+}
+
+/// The commands that have no commands of their own, by their words.
+fn leaves(command: &clap::Command, before: &str, into: &mut Vec<String>) {
+    for command in command.get_subcommands() {
+        let words = format!("{before} {}", command.get_name());
+        if command.has_subcommands() {
+            leaves(command, &words, into);
+        } else {
+            into.push(words.trim_start().to_owned());
+        }
+    }
+}
+
+#[test]
+fn each_command_that_changes_something_leaves_exactly_one_record() {
+    let desk = Desk::with_project();
+    let made = desk.done(&["token", "create", "--user", "ann", "--name", "n", "--all"]);
+    let dir = desk.path("in").display().to_string();
+    let out = desk.path("out").display().to_string();
+    lay(&desk.path("in"), &[("c.xml", "<c/>")]);
+    let role = "ROLE_SITEBUILDER_USER__acme";
+    let mut commands = Vec::new();
+    leaves(&Cli::command(), "", &mut commands);
+    assert!(commands.len() > 20, "{commands:?}");
+    for command in commands {
+        let (rest, action): (&[&str], _) = match command.as_str() {
+            "user add" => (&["eve"], Some("account-created")),
+            "user passwd" => (&["ann"], Some("password-set")),
+            "user disable" => (&["ann"], Some("account-disabled")),
+            "user enable" => (&["ann"], Some("account-enabled")),
+            "user role add" => (&["ann", role], Some("role-added")),
+            "user role remove" => (&["ann", role], Some("role-removed")),
+            "token create" => (
+                &["--user", "ann", "--name", "m", "--all"],
+                Some("token-created"),
+            ),
+            "token revoke" => (&["1"], Some("token-revoked")),
+            "import" => (&["acme/shop.erp", "main", &dir], Some("import")),
+            "branch delete" => (&["acme/shop.erp", "main"], Some("branch-deleted")),
+            "branch restore" => (&["acme/shop.erp", "main"], Some("branch-restored")),
+            "project delete" => (&["acme/shop.erp"], Some("project-deleted")),
+            "project restore" => (&["acme/shop.erp"], Some("project-restored")),
+            "project keep" => (
+                &["acme/shop.erp", "--snapshots", "1"],
+                Some("project-retention"),
+            ),
+            "prune" => (&[], Some("prune")),
+            "gc" => (&[], Some("gc")),
+            "user list" | "token list" | "project list" | "audit" | "debug refs"
+            | "debug stats" | "debug check" => (&[], None),
+            "export" => (&["acme/shop.erp", "main", &out], None),
+            "debug history" | "debug manifest" | "debug digest" => (&["acme/shop.erp:main"], None),
+            "debug diff" => (&["acme/shop.erp:main", "acme/shop.erp:main@v0001"], None),
+            // None of them changes this store: the service's changes are its routes', an object's id is
+            // known only to who made it, a backup and what is made of one lie elsewhere.
+            "example" | "serve" | "debug object" | "backup verify" | "restore" => continue,
+            other => panic!("{other}: say here what it leaves in the audit log"),
+        };
+        let before = log(&desk).len();
+        let words: Vec<_> = command.split(' ').chain(rest.iter().copied()).collect();
+        desk.done(&words);
+        let log = log(&desk);
+        let left: Vec<_> = log[before..].iter().map(|entry| &entry["action"]).collect();
+        assert_eq!(left, Vec::from_iter(action), "{command}");
+        if let [entry] = &log[before..] {
+            let by = entry["by"].as_str().unwrap();
+            assert!(by.starts_with("command line ("), "{by}");
+        }
+    }
+    let all = desk.done(&["audit", "--json"]);
+    assert!(!all.contains(made.trim()), "a token is told");
+}
