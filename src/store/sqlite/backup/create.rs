@@ -10,7 +10,7 @@ use std::io::{self, ErrorKind};
 use std::path::Path;
 
 use super::blob_reader::BlobReader;
-use super::error::{BackupError, Result, Tell};
+use super::error::{BackupError, Result, Step, Tell};
 use super::manifest::{FORMAT, FileSum, Manifest};
 use super::part::{Part, Span};
 use super::refresh::{Extent, Pinned, Reads as _, Sliced};
@@ -130,16 +130,23 @@ impl Session<'_, '_, '_> {
             Err(e) => return self.found(fault(&format!("its file cannot be opened: {e}"))),
         };
         let written = (self.new_files, self.new_bytes);
+        let (tell, pace, store) = (&mut *self.tell, &mut self.pace, self.store);
+        let mut tell = |step: Step<'_>| {
+            if let Err(error) = pace.rest(store) {
+                tracing::debug!(%error, "whether somebody saves is not known");
+            }
+            tell(step)
+        };
         // A stream does not give back what it took: there the file is read twice.
         if !self.place.takes_back() {
-            let mut body = BlobReader::new(&file, blob, written, self.tell);
+            let mut body = BlobReader::new(&file, blob, written, &mut tell);
             let read = io::copy(&mut body, &mut io::sink()).map(drop);
             let read = read.map_err(BackupError::file("reading", part.to_string()));
             if let Some(wrong) = body.verdict(read)? {
                 return self.found(fault(&wrong));
             }
         }
-        let mut body = BlobReader::new(&file, blob, written, self.tell);
+        let mut body = BlobReader::new(&file, blob, written, &mut tell);
         let put = self.place.put(&part, blob.size, &mut body);
         if let Some(wrong) = body.verdict(put)? {
             if !self.place.takes_back() {

@@ -8,6 +8,7 @@ mod blob_reader;
 mod create;
 mod error;
 mod manifest;
+mod pace;
 mod part;
 mod place;
 mod refresh;

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::error::{BackupError, Result, Step, Tell};
 use super::manifest::{FileSum, Manifest};
+use super::pace::Pace;
 use super::part::Part;
 use super::place::Place;
 use super::spool::Spool;
@@ -24,6 +25,7 @@ pub(super) struct Session<'a, 'p, 't> {
     pub(super) findings: BTreeSet<String>,
     /// The large blobs of all rows.
     pub(super) large: BTreeMap<ObjectId, LargeBlob>,
+    pub(super) pace: Pace,
     pub(super) new_files: u64,
     pub(super) new_bytes: u64,
 }
@@ -44,6 +46,7 @@ impl<'a, 'p, 't> Session<'a, 'p, 't> {
             sums: BTreeMap::new(),
             findings: BTreeSet::new(),
             large: BTreeMap::new(),
+            pace: Pace::begin(),
             new_files: 0,
             new_bytes: 0,
         }
@@ -86,7 +89,7 @@ impl<'a, 'p, 't> Session<'a, 'p, 't> {
         Ok(())
     }
 
-    /// Tells how far it is.
+    /// Tells how far it is, and lets others save.
     pub(super) fn go_on(&mut self) -> Result<()> {
         let step = Step::At {
             files: self.new_files,
@@ -94,6 +97,10 @@ impl<'a, 'p, 't> Session<'a, 'p, 't> {
         };
         if (self.tell)(step).is_break() {
             return Err(BackupError::Interrupted);
+        }
+        // What is open holds the log.
+        if self.spool.is_none() {
+            self.pace.rest(self.store)?;
         }
         Ok(())
     }
