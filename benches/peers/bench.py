@@ -113,17 +113,18 @@ class Run:
         """The numbers that the client printed."""
         return [int(word) for word in self.finish(process).split()]
 
-    def wrk(self, server, heads, seconds=None, connections=CONNECTIONS):
+    def wrk(self, server, heads, seconds=None, connections=CONNECTIONS, tls=False):
         """One run of wrk; a failed request ends everything."""
-        return self.wrk_result(server, self.begin_wrk(server, heads, seconds, connections))
+        return self.wrk_result(server, self.begin_wrk(server, heads, seconds, connections, tls))
 
-    def begin_wrk(self, server, heads, seconds, connections):
+    def begin_wrk(self, server, heads, seconds, connections, tls=False):
+        url = f"https://{server.tls_address}" if tls else f"http://{server.address}"
         self.runs += 1
         server.forget_log()
         self.before = server.cpu_s(), children_cpu_s()
         return self.begin([
             "wrk", "-t1", f"-c{connections}", f"-d{seconds or self.seconds}s",
-            "-s", os.path.join(HERE, "population.lua"), f"http://{server.address}",
+            "-s", os.path.join(HERE, "population.lua"), url,
             heads, str(self.runs)])
 
     def wrk_result(self, server, process):

@@ -25,8 +25,8 @@ WITH_SAVES = [(20, 0.9), (200, 0.7)]
 AROUND_S = 0.3
 
 
-def beside_nginx(kind, title, bar, quiet=False):
-    """The service and nginx in turns, asked the same by the population."""
+def beside_nginx(kind, title, bar, quiet=False, tls=False):
+    """The service and nginx in turns, asked the same by the population, over TLS if that is said."""
     def row(run):
         if quiet and not run.quiet_rows:
             return
@@ -37,12 +37,12 @@ def beside_nginx(kind, title, bar, quiet=False):
         taken = {server: [] for server in heads}
         for _ in range(run.rounds):
             for server, path in heads.items():
-                taken[server].append(run.wrk(server, path))
+                taken[server].append(run.wrk(server, path, tls=tls))
         for server, measured in taken.items():
             check_sizes(run, asked, server, measured)
             tell_cores(run, server, measured)
         ours, theirs = ([one.rate for one in measured] for measured in taken.values())
-        if not quiet:
+        if not quiet and not tls:
             run.rates[kind] = statistics.median(ours)
         run.line(f"{title}, no logs" if quiet else title, rate(ours), f"nginx {rate(theirs)}",
                  [a / b for a, b in zip(ours, theirs)], None if quiet else bar)
@@ -102,6 +102,8 @@ def run_with_saves(run, heads, targets, saves):
 
 
 ROWS = {name: beside_nginx(name, title, bar) for name, title, bar in BESIDE_NGINX}
+# The same certificate and key for both; connections are kept, as in the other rows.
+ROWS["raw-tls"] = beside_nginx("raw", "raw read of 4 KiB over TLS", None, tls=True)
 ROWS |= {f"{name}-saves": with_saves(name, title) for name, title, _ in BESIDE_NGINX
          if name in ("branches", "raw", "304", "tree")}
 ROWS |= single.ROWS

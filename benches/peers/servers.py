@@ -52,6 +52,17 @@ class Client:
         return self.ask("GET", path, **others)
 
 
+def certificate(work):
+    """A certificate and its key, made once a run: both servers show the same."""
+    paths = [os.path.join(work, name) for name in ("cert.pem", "key.pem")]
+    if not os.path.exists(paths[0]):
+        subprocess.run(
+            ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
+             "-subj", "/CN=conf.example", "-days", "2", "-out", paths[0], "-keyout", paths[1]],
+            check=True, capture_output=True)
+    return paths
+
+
 class Server:
     """A process that listens on loopback and logs into a file."""
 
@@ -60,6 +71,8 @@ class Server:
         self.log = os.path.join(work, log)
         self.process = None
         self.address = None
+        # Where it speaks TLS.
+        self.tls_address = None
 
     def client(self, headers=None):
         return Client(self.address, headers)
@@ -99,22 +112,25 @@ class Service(Server):
     def __init__(self, work, binary, data="data"):
         super().__init__(work, "siteconf", f"{data}.log")
         self.binary = binary
+        self.work = work
         self.data = os.path.join(work, data)
 
     def start(self, level):
         out = self.log + ".out"
+        cert, key = certificate(self.work)
         # All clients have one address here.
         environment = {**os.environ, "SITECONF_LOG": level, "SITECONF_CONNECTIONS_ADDRESS_MAX": "0"}
         with open(out, "wb") as stdout, open(self.log, "ab") as stderr:
             self.process = subprocess.Popen(
-                [self.binary, "serve", "--data", self.data, "--listen", "127.0.0.1:0"],
+                [self.binary, "serve", "--data", self.data, "--listen", "127.0.0.1:0",
+                 "--tls-listen", "127.0.0.1:0", "--tls-cert", cert, "--tls-key", key],
                 stdin=subprocess.DEVNULL, stdout=stdout, stderr=stderr, env=environment)
         end = time.monotonic() + START_S
         while time.monotonic() < end and self.process.poll() is None:
             with open(out, encoding="utf-8") as said:
-                found = re.search(r"^listening on http://(\S+)", said.read(), re.M)
-            if found:
-                self.address = found.group(1)
+                found = re.findall(r"^listening on https?://(\S+)\n", said.read(), re.M)
+            if len(found) == 2:
+                self.address, self.tls_address = found
                 return
             time.sleep(0.02)
         with open(self.log, encoding="utf-8") as log:
@@ -158,7 +174,8 @@ class Nginx(Server):
         conf = os.path.join(self.work, "nginx.conf")
         errors = os.path.join(self.work, "nginx.err")
         for attempt in range(20):
-            self.address = f"127.0.0.1:{20000 + (os.getpid() * 7 + attempt * 613) % 12000}"
+            port = 20000 + (os.getpid() * 7 + attempt * 613) % 12000
+            self.address, self.tls_address = f"127.0.0.1:{port}", f"127.0.0.1:{port + 1}"
             with open(conf, "w", encoding="utf-8") as file:
                 file.write(self.settings(errors, self.log if logging else "off"))
             self.process = subprocess.Popen(
@@ -181,6 +198,7 @@ class Nginx(Server):
         return False
 
     def settings(self, errors, log):
+        cert, key = certificate(self.work)
         temporary = "".join(
             f"{kind}_temp_path {self.work};"
             for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
@@ -202,6 +220,13 @@ http {{
     open_file_cache_valid 60s;
     default_type application/json;
     {temporary}
-    server {{ listen {self.address}; root {self.root}; }}
+    server {{
+        listen {self.address};
+        listen {self.tls_address} ssl;
+        ssl_certificate {cert};
+        ssl_certificate_key {key};
+        ssl_protocols TLSv1.2 TLSv1.3;
+        root {self.root};
+    }}
 }}
 """

@@ -140,6 +140,12 @@ impl Client {
         self.run_against(&stage.base(), None, stage)
     }
 
+    /// Runs it against an address of https, which its column is named after.
+    pub(crate) fn run_over_tls(&self, base: &str, how: &str, stage: &Stage) -> Seen {
+        let name = format!("{} {how}", self.name);
+        self.run_as(name, base, None, stage)
+    }
+
     /// Runs it against a proxy, which decodes paths or does not.
     pub(crate) fn run_through(&self, base: &str, decoding: bool, stage: &Stage) -> Seen {
         let proxy = if decoding { "decoding" } else { "passing" };
@@ -151,6 +157,10 @@ impl Client {
             None => self.name.to_owned(),
             Some(proxy) => format!("{} behind {proxy} nginx", self.name),
         };
+        self.run_as(name, base, proxy, stage)
+    }
+
+    fn run_as(&self, name: String, base: &str, proxy: Option<&str>, stage: &Stage) -> Seen {
         let client = (self.start)();
         // The clients know no bound of their own.
         let mut command = Command::new("timeout");
@@ -163,6 +173,7 @@ impl Client {
             .env("SITECONF_BASE", base)
             .env("SITECONF_TRUTH", stage.truth_file())
             .env("SITECONF_PROXY", proxy.unwrap_or_default())
+            .env("REQUESTS_CA_BUNDLE", stage.certificate())
             .env("LANG", "C.UTF-8")
             .env("NO_PROXY", "127.0.0.1")
             .env("no_proxy", "127.0.0.1")

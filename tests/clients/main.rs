@@ -10,6 +10,10 @@
 #[allow(dead_code, unused_imports, reason = "the other suite uses the rest")]
 mod harness;
 
+#[path = "../listeners/pair.rs"]
+#[allow(dead_code, reason = "the other suite uses the rest")]
+mod pair;
+
 mod client;
 mod matrix;
 mod needs;
@@ -44,12 +48,16 @@ fn clients_work_unchanged() {
     seen.extend(replay::run(&stage));
 
     let python = &CLIENTS[0];
+    if python.is_installed() {
+        seen.push(python.run_over_tls(&stage.tls_base(), "over TLS", &stage));
+    }
     if !Nginx::is_installed() {
         left_out.push("nginx");
     } else if python.is_installed() {
-        let nginx = Nginx::before(stage.address());
+        let nginx = Nginx::before(&stage);
         seen.push(python.run_through(&nginx.passing(), false, &stage));
         seen.push(python.run_through(&nginx.decoding(), true, &stage));
+        seen.push(python.run_over_tls(&nginx.by_tls(), "behind nginx over TLS", &stage));
     }
 
     let faults: Vec<_> = seen.iter().flat_map(Seen::faults).collect();

@@ -1,4 +1,5 @@
-//! nginx before the daemon, once handing paths on as they came and once decoding them.
+//! nginx before the daemon, once handing paths on as they came, once decoding them, and once speaking TLS
+//! with both sides.
 
 use std::fs;
 use std::net::{SocketAddr, TcpListener};
@@ -7,6 +8,7 @@ use std::process::{Command, Output};
 use tempfile::TempDir;
 
 use crate::harness::READ;
+use crate::stage::Stage;
 
 /// A port that was free a moment ago may be taken; then others are tried.
 const ATTEMPTS: usize = 5;
@@ -17,6 +19,7 @@ pub(crate) struct Nginx {
     folder: TempDir,
     passing: SocketAddr,
     decoding: SocketAddr,
+    by_tls: SocketAddr,
 }
 
 impl Nginx {
@@ -27,15 +30,16 @@ impl Nginx {
     }
 
     /// Starts it before a daemon. It has returned from its start only when it listens.
-    pub(crate) fn before(daemon: SocketAddr) -> Self {
+    pub(crate) fn before(stage: &Stage) -> Self {
         let mut said = String::new();
         for _ in 0..ATTEMPTS {
             let nginx = Self {
                 folder: tempfile::tempdir().expect("a folder of our own"),
                 passing: free_address(),
                 decoding: free_address(),
+                by_tls: free_address(),
             };
-            fs::write(nginx.folder.path().join("conf"), nginx.settings(daemon)).expect("ours");
+            fs::write(nginx.folder.path().join("conf"), nginx.settings(stage)).expect("ours");
             let output = nginx.call(&[]);
             if output.status.success() {
                 return nginx;
@@ -55,13 +59,38 @@ impl Nginx {
         format!("http://{}{READ}", self.decoding)
     }
 
-    fn settings(&self, daemon: SocketAddr) -> String {
+    /// The base URL of https, behind which the daemon is asked by https too.
+    pub(crate) fn by_tls(&self) -> String {
+        format!("https://{}{READ}", self.by_tls)
+    }
+
+    fn settings(&self, stage: &Stage) -> String {
+        let daemon = stage.address();
         let server = |listen: SocketAddr, path: &str| {
             format!(
                 "server {{ listen {listen}; location / {{ proxy_pass http://{daemon}{path}; }} }}"
             )
         };
         let [passing, decoding] = [server(self.passing, ""), server(self.decoding, "/")];
+        let by_tls = format!(
+            "server {{
+                listen {} ssl;
+                ssl_certificate {cert};
+                ssl_certificate_key {};
+                location / {{
+                    proxy_pass https://{};
+                    proxy_ssl_trusted_certificate {cert};
+                    proxy_ssl_verify on;
+                    proxy_ssl_name conf.example;
+                    proxy_ssl_server_name on;
+                    proxy_ssl_protocols TLSv1.2 TLSv1.3;
+                }}
+            }}",
+            self.by_tls,
+            stage.key().display(),
+            stage.tls_address(),
+            cert = stage.certificate().display(),
+        );
         format!(
             "pid pid;
             error_log error.log;
@@ -78,6 +107,7 @@ impl Nginx {
                 proxy_set_header Host $http_host;
                 {passing}
                 {decoding}
+                {by_tls}
             }}"
         )
     }

@@ -12,6 +12,7 @@ use sha2::Digest as _;
 use tempfile::TempDir;
 
 use crate::harness::{Daemon, Project, READ, User, branch_digest, git, git_blob_id};
+use crate::pair::Pair;
 
 /// Files on `main`, in all.
 const FILES: usize = 1_234;
@@ -56,11 +57,21 @@ pub(crate) struct Stage {
 impl Stage {
     /// Starts a daemon with two projects, of which the clients read the first.
     pub(crate) fn set() -> Self {
-        let daemon = Daemon::start_with(&["--root-mount"]);
+        let folder = tempfile::tempdir().expect("a folder of our own");
+        let [cert, key] = Pair::new().write(folder.path());
+        let [cert, key] = [&cert, &key].map(|path| path.to_str().expect("a path in ASCII"));
+        let tls = [
+            "--tls-listen",
+            "127.0.0.1:0",
+            "--tls-cert",
+            cert,
+            "--tls-key",
+            key,
+        ];
+        let daemon = Daemon::start_with(&[&["--root-mount"], &tls[..]].concat());
         let alice = daemon.user("alice", &[]);
         let project = Project::create(&alice, "acme/shop");
         let slug = Project::with_main(&alice, "solo");
-        let folder = tempfile::tempdir().expect("a folder of our own");
         let work = folder.path().join("work");
         let files = lay_files(&work);
         let path = work.to_str().expect("a path in ASCII");
@@ -116,6 +127,30 @@ impl Stage {
     /// The base URL as it is given to a client.
     pub(crate) fn base(&self) -> String {
         format!("http://{}{READ}", self.address())
+    }
+
+    /// The address of its TLS listener.
+    pub(crate) fn tls_address(&self) -> SocketAddr {
+        let serving = self.daemon.logged("\"serving\"");
+        let places = serving["address"].as_str().expect("text").split(' ');
+        let mut found = places.filter_map(|place| place.strip_prefix("https://"));
+        let address = found.next().expect("it speaks TLS");
+        address.parse().expect("an address")
+    }
+
+    /// The base URL as it is given to a client that speaks TLS.
+    pub(crate) fn tls_base(&self) -> String {
+        format!("https://{}{READ}", self.tls_address())
+    }
+
+    /// The file of the certificate that the daemon shows.
+    pub(crate) fn certificate(&self) -> PathBuf {
+        self.folder.path().join("cert.pem")
+    }
+
+    /// The file of its key.
+    pub(crate) fn key(&self) -> PathBuf {
+        self.folder.path().join("key.pem")
     }
 
     /// The truth as a file.
