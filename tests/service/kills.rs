@@ -1,10 +1,12 @@
 //! Kills at any moment: what was acknowledged is there, and nothing is there by halves.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::process::Stdio;
 use std::sync::mpsc;
 use std::thread;
 use std::time::Instant;
+
+use serde_json::{Value, json};
 
 use crate::client::Client;
 use crate::daemon::{Daemon, PROJECT, on_branch};
@@ -129,4 +131,140 @@ fn a_killed_import_is_wholly_there_or_wholly_absent() {
     assert_eq!(admin.get(&on_branch("/files/new.xml")).body, b"the last");
     let check = daemon.command(&["debug", "check"]).output().unwrap();
     assert!(check.status.success(), "{check:?}");
+}
+
+/// The entries of the audit log, oldest first.
+fn log(daemon: &Daemon) -> Vec<Value> {
+    let shown = daemon.command(&["audit", "--json"]).output().unwrap();
+    assert!(shown.status.success(), "{shown:?}");
+    let text = String::from_utf8(shown.stdout).unwrap();
+    let entry = |line| serde_json::from_str(line).unwrap();
+    text.lines().map(entry).collect()
+}
+
+#[test]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "how many rounds is said by who runs it"
+)]
+fn a_kill_leaves_projects_branches_and_tokens_with_their_records_or_neither() {
+    let rounds = std::env::var("SITECONF_AUDIT_KILLS").map_or(5, |text| text.parse().unwrap());
+    let mut daemon = Daemon::start();
+    let mut admin = daemon.admin();
+    for round in 0..rounds {
+        let (report, reports) = mpsc::channel();
+        thread::scope(|scope| {
+            for writer in 0..4 {
+                let (report, mut client) = (report.clone(), admin.another());
+                scope.spawn(move || {
+                    for number in 0.. {
+                        let name = format!("p{round}-{writer}-{number}");
+                        if change(&mut client, &name, number, &report).is_err() {
+                            return;
+                        }
+                    }
+                });
+            }
+            drop(report);
+            reports.iter().take(1 + (round * 37) % 61).for_each(drop);
+            daemon.kill();
+        });
+        daemon.kill_and_restart();
+        admin = daemon.again(&admin.credential);
+        assert_alike(&daemon, &mut admin);
+    }
+}
+
+/// Makes a project, a branch and a token, and removes some of them again. Reports each change.
+///
+/// # Errors
+/// When the daemon is gone.
+fn change(
+    client: &mut Client,
+    name: &str,
+    number: u64,
+    report: &mpsc::Sender<()>,
+) -> std::io::Result<()> {
+    let mut send = |method: &str, target: &str, body: Value| {
+        let (kind, body) = match body {
+            Value::Null => ("", String::new()),
+            body => ("application/json", body.to_string()),
+        };
+        let answer = client.attempt(method, target, kind, body.as_bytes())?;
+        assert!(answer.status < 300, "{method} {target}: {answer:?}");
+        // Who counts may have enough.
+        let _counted = report.send(());
+        Ok::<_, std::io::Error>(answer)
+    };
+    let projects = "/site-builder/api/projects";
+    let project = format!("{projects}/{name}.erp");
+    send("POST", projects, json!({ "name": name, "type": "erp" }))?;
+    send(
+        "POST",
+        &format!("{project}/branches"),
+        json!({ "name": "main" }),
+    )?;
+    let token = send(
+        "POST",
+        "/site-builder/api/tokens",
+        json!({ "name": name, "repos": ["*"] }),
+    )?;
+    let token = token.json()["tokenId"].as_str().unwrap().to_owned();
+    if number.is_multiple_of(2) {
+        send(
+            "DELETE",
+            &format!("/site-builder/api/tokens/{token}"),
+            Value::Null,
+        )?;
+        send("DELETE", &format!("{project}/branches/main"), Value::Null)?;
+    }
+    if number.is_multiple_of(3) {
+        send("DELETE", &project, Value::Null)?;
+    }
+    Ok(())
+}
+
+/// Asserts that what is there is what the audit log says was made and not removed, each once.
+fn assert_alike(daemon: &Daemon, admin: &mut Client) {
+    let mut told = [BTreeSet::new(), BTreeSet::new(), BTreeSet::new()];
+    for entry in log(daemon) {
+        let (what, name) = match entry["action"].as_str().unwrap().split_once('-') {
+            Some(("project", _)) => (0, entry["project"].to_string()),
+            Some(("branch", _)) => (1, entry["project"].to_string()),
+            Some(("token", _)) => (2, entry["tokenId"].to_string()),
+            _ => continue,
+        };
+        let is_made = entry["action"].as_str().unwrap().ends_with("-created");
+        let changed = if is_made {
+            told[what].insert(name)
+        } else {
+            told[what].remove(&name)
+        };
+        assert!(changed, "told twice, or in another order: {entry}");
+        if !is_made && what == 0 {
+            // Its branch went with it.
+            told[1].remove(&entry["project"].to_string());
+        }
+    }
+    let mut there = [BTreeSet::new(), BTreeSet::new(), BTreeSet::new()];
+    for project in admin
+        .get("/site-builder/api/projects")
+        .json()
+        .as_array()
+        .unwrap()
+    {
+        there[0].insert(project["repo_id"].to_string());
+        if project["default_branch"] != Value::Null {
+            there[1].insert(project["repo_id"].to_string());
+        }
+    }
+    for token in admin
+        .get("/site-builder/api/tokens")
+        .json()
+        .as_array()
+        .unwrap()
+    {
+        there[2].insert(token["tokenId"].to_string());
+    }
+    assert_eq!(told, there);
 }
