@@ -5,6 +5,8 @@
 #[allow(dead_code, reason = "the tests of the service use more of it")]
 mod client;
 #[cfg(test)]
+mod commands;
+#[cfg(test)]
 #[path = "../service/daemon.rs"]
 #[allow(dead_code, reason = "the tests of the service use more of it")]
 mod daemon;

@@ -86,6 +86,9 @@ impl Check<'_> {
     /// before its row.
     fn run(&mut self, progress: &mut Progress<'_>) -> Result<()> {
         let store = &self.opened.store;
+        // As a backup does: what a collection removes meanwhile would look lost. Beside one that runs
+        // already, states that are pruned during the check may.
+        let _no_collection = store.data_folder().lock_for_backup();
         self.report.findings.extend(store.lost_commits()?);
         let deep = self.report.deep;
         let of_records = records::findings(self.opened, deep, progress)?;

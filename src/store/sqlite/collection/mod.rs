@@ -25,6 +25,8 @@ pub use pace::Pace;
 pub use space::Space;
 use state::State;
 
+/// Most attempts at a transaction that does not come to its turn, ten seconds each.
+const ATTEMPTS_MAX: u32 = 30;
 /// Rows looked at between two transactions.
 const PAGE_ROWS: i64 = 1000;
 /// Touches that are forgotten in one transaction.
@@ -194,10 +196,17 @@ impl SqliteStore {
     /// Runs a transaction of a collection on the connection that writes.
     fn write<T>(
         &self,
-        work: impl FnMut(&mut Connection, &ObjectIndex) -> rusqlite::Result<T>,
+        mut work: impl FnMut(&mut Connection, &ObjectIndex) -> rusqlite::Result<T>,
     ) -> Result<T> {
         let writer = self.writer.as_ref().ok_or(StoreError::ReadOnly)?;
-        writer.run("a collection", work)
+        let mut attempts = 1;
+        loop {
+            match writer.run("a collection", &mut work) {
+                // Others save without a pause; each attempt has waited for them.
+                Err(StoreError::Busy) if attempts < ATTEMPTS_MAX => attempts += 1,
+                outcome => return outcome,
+            }
+        }
     }
 }
 

@@ -1,0 +1,172 @@
+//! The commands as a user meets them, and folders of the format before.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use rusqlite::Connection;
+use serde_json::{Value, json};
+
+use crate::scene::{Process, assert_sound, branch, number};
+
+fn siteconf(root: &Path, arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_siteconf"))
+        .arg("--data")
+        .arg(root)
+        .args(arguments)
+        .output()
+        .unwrap()
+}
+
+/// What a command prints that succeeds.
+#[track_caller]
+fn text(root: &Path, arguments: &[&str]) -> String {
+    let output = siteconf(root, arguments);
+    assert!(output.status.success(), "{output:?}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[track_caller]
+fn json_of(root: &Path, arguments: &[&str]) -> Value {
+    serde_json::from_str(&text(root, arguments)).unwrap()
+}
+
+/// A branch of so many saves of one file.
+fn saved(root: &Path, saves: u32) {
+    let daemon = Process::daemon(root);
+    let project = daemon.create();
+    for number in 0..saves {
+        let content = blake3::hash(&number.to_le_bytes()).to_hex().repeat(20);
+        daemon
+            .save(&project, "main", "a.xml", content.as_bytes())
+            .unwrap();
+    }
+    assert_eq!(
+        project.branch(&branch("main")).unwrap().snapshot_count(),
+        u64::from(saves)
+    );
+}
+
+#[test]
+fn pruning_and_collecting_say_what_they_would_do_and_what_they_did() {
+    let root = tempfile::tempdir().unwrap();
+    let root = root.path();
+    saved(root, 10);
+    assert_eq!(json_of(root, &["prune", "--json"]), json!([]));
+    let would = json_of(
+        root,
+        &["prune", "--keep-snapshots", "4", "--dry-run", "--json"],
+    );
+    // Five blobs of 1,280 bytes, and the nodes and manifests of six states, the first without files.
+    let bytes = would[0]["frees_bytes_max"].as_u64().unwrap();
+    assert!(bytes > 5 * 1280, "{would}");
+    assert_eq!(
+        would,
+        json!([{"repo_id": "acme/shop.erp", "branch": "main", "snapshots": 6, "frees_bytes_max": bytes}])
+    );
+    assert_eq!(
+        text(
+            root,
+            &["project", "keep", "acme/shop.erp", "--snapshots", "4"]
+        ),
+        "acme/shop.erp keeps 4 snapshots\n"
+    );
+    assert_eq!(
+        json_of(root, &["prune", "--json"]),
+        json!([{"repo_id": "acme/shop.erp", "branch": "main", "snapshots": 6}])
+    );
+    let would = json_of(root, &["gc", "--dry-run", "--json"]);
+    assert_eq!(would["unreachable"]["bytes"], bytes);
+    let stats = json_of(root, &["debug", "stats", "--json"]);
+    for name in ["live", "old", "unreachable"] {
+        assert_eq!(stats[name], would[name], "{name}");
+    }
+    let stored = ["live", "old", "unreachable"].map(|name| would[name]["bytes"].as_u64().unwrap());
+    assert_eq!(stats["stored_bytes"], stored.iter().sum::<u64>());
+    let done = json_of(root, &["gc", "--json"]);
+    assert_eq!(done["removed_objects"], would["unreachable"]["objects"]);
+    assert_eq!(done["removed_bytes"], bytes);
+    assert_eq!(
+        (&done["shrinks"], &done["free_bytes"]),
+        (&json!(true), &json!(0))
+    );
+    assert_eq!(
+        text(root, &["gc"]),
+        "0 objects of 0 bytes removed, 0 of them files; 0 bytes of the database given back\n"
+    );
+    assert_sound(root);
+}
+
+#[test]
+fn one_that_must_not_run_says_why() {
+    let root = tempfile::tempdir().unwrap();
+    saved(root.path(), 1);
+    let process = Process::beside(root.path());
+    let folder = process.store().data_folder();
+    let refused = |what: &str| {
+        let refused = siteconf(root.path(), &["gc"]);
+        assert_eq!(refused.status.code(), Some(1), "{refused:?}");
+        assert_eq!(
+            String::from_utf8(refused.stderr).unwrap(),
+            format!("siteconf: a {what} is running; try again when it has ended\n")
+        );
+    };
+    let held = folder.lock_for_collection().unwrap();
+    refused("collection");
+    drop(held);
+    let held = folder.lock_for_backup().unwrap();
+    refused("backup");
+    drop(held);
+    let wrong = siteconf(root.path(), &["gc", "--dry-run", "--compact"]);
+    assert_eq!(wrong.status.code(), Some(2), "{wrong:?}");
+    let wrong = siteconf(root.path(), &["project", "keep", "acme/shop.erp"]);
+    assert_eq!(wrong.status.code(), Some(2), "{wrong:?}");
+}
+
+/// Makes of a closed folder one of format 2.
+fn make_old(root: &Path) {
+    let db = Connection::open(root.join("store.db")).unwrap();
+    db.execute_batch(
+        "DROP TABLE collection; DROP TABLE touched;
+         PRAGMA journal_mode = DELETE; PRAGMA auto_vacuum = NONE; VACUUM; PRAGMA journal_mode = WAL;",
+    )
+    .unwrap();
+    drop(db);
+    fs::write(root.join("FORMAT"), "siteconf 2\n").unwrap();
+}
+
+#[test]
+fn a_folder_of_format_2_is_taken_over_and_shrinks_when_it_was_compacted() {
+    let root = tempfile::tempdir().unwrap();
+    let root = root.path();
+    saved(root, 300);
+    make_old(root);
+    let refused = siteconf(root, &["gc"]);
+    assert_eq!(refused.status.code(), Some(1), "{refused:?}");
+    let daemon = Process::daemon(root);
+    assert_eq!(
+        fs::read_to_string(root.join("FORMAT")).unwrap(),
+        "siteconf 3\n"
+    );
+    text(root, &["prune", "--keep-snapshots", "1"]);
+    let refused = siteconf(root, &["gc", "--compact"]);
+    let told = String::from_utf8(refused.stderr).unwrap();
+    assert!(
+        told.contains("is in use by siteconf with process id"),
+        "{told}"
+    );
+    let told = text(root, &["gc"]);
+    assert!(
+        told.contains("does not shrink") && told.contains("gc --compact"),
+        "{told}"
+    );
+    drop(daemon);
+    let before = number(root, "PRAGMA page_count");
+    let done = json_of(root, &["gc", "--compact", "--json"]);
+    let after = number(root, "PRAGMA page_count");
+    assert!(after < before / 4, "{before} pages, then {after}");
+    assert_eq!(done["given_back_bytes"], (before - after) * 4096);
+    assert_eq!(number(root, "PRAGMA auto_vacuum"), 2);
+    assert_eq!(json_of(root, &["gc", "--json"])["shrinks"], true);
+    assert_sound(root);
+}
