@@ -64,7 +64,7 @@ fn each_command_that_changes_something_leaves_exactly_one_record() {
             | "debug stats" | "debug check" => (&[], None),
             "export" => (&["acme/shop.erp", "main", &out], None),
             "debug history" | "debug manifest" | "debug digest" => (&["acme/shop.erp:main"], None),
-            "debug diff" => (&["acme/shop.erp:main", "acme/shop.erp:main@v0001"], None),
+            "debug diff" => (&["acme/shop.erp:main", "acme/shop.erp:main@v0002"], None),
             // None of them changes this store: the service's changes are its routes', an object's id is
             // known only to who made it, a backup and what is made of one lie elsewhere.
             "example" | "serve" | "debug object" | "backup verify" | "restore" => continue,
