@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use rusqlite::Connection;
 
-use super::checkpointer::{self, Checkpointer};
+use super::checkpointer::{self, Checkpointer, Copier, next_copier};
 use super::data_folder::Folder;
 use super::external_writes::ExternalWrites;
 use super::object_index::{IndexMerge, ObjectIndex};
@@ -20,7 +20,6 @@ use super::writability::{Refusal, Writability};
 use super::{group, recovery, schema, spawn};
 use crate::base::limits::{
     BATCHES_PER_TRANSACTION_MAX, BATCHES_WAITING_MAX, WAL_FRAMES_HELD, WAL_FRAMES_IDLE_MAX,
-    WAL_FRAMES_MAX,
 };
 use crate::base::may_block;
 use crate::store::{Batch, Result, StoreError, Version};
@@ -426,39 +425,6 @@ impl State {
     }
 }
 
-/// Which thread copies the log into the database.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Copier {
-    /// While batches are committed.
-    Checkpointer,
-    /// While batches wait.
-    Writer,
-}
-
-/// Who is to copy a log of so many frames, when the checkpointer last began at `frames_copied`;
-/// `None` if nobody. The log starts again, in the blocks that it has on the disk already, only at a
-/// moment at which all of it is copied: so after the checkpointer has copied most of it, the writer
-/// copies the little that came meanwhile. `alone` is false where several batches came at once; there
-/// the writer copies seldom, because others wait.
-fn next_copier(frames: u64, frames_copied: u64, alone: bool) -> Option<Copier> {
-    let most = if alone {
-        WAL_FRAMES_IDLE_MAX
-    } else {
-        WAL_FRAMES_MAX
-    };
-    let long = frames > most;
-    let due = frames - frames_copied > WAL_FRAMES_IDLE_MAX || long && frames_copied <= most;
-    // Where the log grows faster than the checkpointer copies, saves have to wait for it.
-    let overdue = frames > 2 * WAL_FRAMES_MAX;
-    if due && !overdue {
-        Some(Copier::Checkpointer)
-    } else if long {
-        Some(Copier::Writer)
-    } else {
-        None
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use bytes::Bytes;
@@ -475,32 +441,6 @@ mod tests {
             value: Some(Bytes::from_static(b"1")),
         });
         batch
-    }
-
-    #[test]
-    fn a_log_is_copied_beside_the_writer_until_it_outgrows_the_copies() {
-        const IDLE: u64 = WAL_FRAMES_IDLE_MAX;
-        const MAX: u64 = WAL_FRAMES_MAX;
-        for (frames, frames_copied, alone, copier) in [
-            (IDLE, 0, true, None),
-            (IDLE + 1, 0, true, Some(Copier::Checkpointer)),
-            (IDLE + 1, 0, false, Some(Copier::Checkpointer)),
-            // Most is copied: one alone copies the rest, so that the log can start again.
-            (IDLE + 2, IDLE + 1, true, Some(Copier::Writer)),
-            (IDLE + 2, IDLE + 1, false, None),
-            (2 * IDLE + 2, IDLE + 1, false, Some(Copier::Checkpointer)),
-            (MAX + 1, MAX, false, Some(Copier::Checkpointer)),
-            (MAX + 2, MAX + 1, false, Some(Copier::Writer)),
-            // It grows faster than it is copied: only the writer can stop that.
-            (2 * MAX, MAX + 1, false, Some(Copier::Checkpointer)),
-            (2 * MAX + 1, MAX + 1, false, Some(Copier::Writer)),
-        ] {
-            assert_eq!(
-                next_copier(frames, frames_copied, alone),
-                copier,
-                "{frames} frames, {frames_copied} copied, alone {alone}"
-            );
-        }
     }
 
     #[test]
