@@ -27,7 +27,7 @@ mod tests {
         SnapshotRecord,
     };
     use siteconf::store::objects::Objects;
-    use siteconf::store::sqlite::SqliteStore;
+    use siteconf::store::sqlite::{KeptByCollection, SqliteStore};
     use siteconf::store::{Batch, Expect, NewBody, NewObject, Store};
 
     /// The fenced blocks of the document by what stands behind their fences: `hex leaf`, `json`, ….
@@ -366,6 +366,21 @@ mod tests {
         staging.publish(blob).unwrap();
         let path: PathBuf = scene.root.path().join(block("blob-path").trim());
         assert_eq!(std::fs::read(path).unwrap(), large);
+    }
+
+    #[test]
+    fn the_note_of_the_last_collection_is_the_line_of_the_document() {
+        let scene = example();
+        let folder = scene.store.data_folder();
+        let kept = KeptByCollection {
+            at: Timestamp::parse("2026-11-21T22:30:00Z").unwrap(),
+            live_bytes: 4096,
+            old_bytes: 512,
+        };
+        folder.note_collection(&kept).unwrap();
+        let note = std::fs::read_to_string(scene.root.path().join("last-collection")).unwrap();
+        assert_eq!(note, block("last-collection") + "\n");
+        assert_eq!(folder.last_collection().unwrap(), Some(kept));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::thread;
 
 use siteconf::repo::Error;
-use siteconf::store::sqlite::Pace;
+use siteconf::store::sqlite::{Pace, SqliteStore};
 use siteconf::store::{Scan, StoreError};
 
 use crate::scene::{Process, assert_nothing_left, assert_sound, branch, files, number, path};
@@ -59,6 +59,11 @@ fn what_nothing_leads_to_is_removed_with_all_that_belongs_to_it() {
     // Two blobs, and the nodes and the manifest of either save: the root, and first the folder, too.
     assert_eq!((done.removed.objects, done.files, done.records), (7, 1, 2));
     assert_eq!(files(root.path()), 1);
+    let looked = SqliteStore::open_read_only(root.path()).unwrap();
+    let kept = looked.data_folder().last_collection().unwrap().unwrap();
+    let stored = number(root.path(), "SELECT sum(size) FROM object");
+    assert!(kept.live_bytes > 0 && kept.old_bytes > 0, "{kept:?}");
+    assert_eq!(kept.live_bytes + kept.old_bytes, stored);
     assert_nothing_left(&daemon, root.path());
 
     // What was removed comes again with the next save of it.

@@ -8,12 +8,15 @@ use prometheus_client::collector::Collector;
 use prometheus_client::encoding::DescriptorEncoder;
 
 use super::samples::Samples;
-use crate::base::clock::{Clock, SystemClock};
+use crate::base::clock::{Clock, SystemClock, Timestamp};
 use crate::cli::log::LostLines;
 use crate::http::{Labels, Metrics, as_float};
 use crate::repo::Projects;
 use crate::store::record_cache::RecordCache;
 use crate::store::sqlite::{Folder, SqliteStore};
+
+const HEADS: Labels<'static> = &[("by", "heads")];
+const SNAPSHOTS: Labels<'static> = &[("by", "snapshots")];
 
 /// What is shown at every scrape. Nothing here reads a record of a project, a session or a token: those
 /// are counted once a minute ([`Samples`]).
@@ -114,14 +117,25 @@ impl OfStore {
             iter::once((&[][..], as_float(store.database_bytes()))),
         )?;
         let last_backup = store.data_folder().last_backup().ok().flatten();
-        let age = last_backup.map(|at| {
-            let age_ms = SystemClock.now().ms().saturating_sub(at.ms());
-            (&[][..], as_float(u64::try_from(age_ms).unwrap_or(0)) / 1e3)
-        });
+        let age = last_backup.map(|at| (&[][..], age_s(at)));
         metrics.gauge(
             "siteconf_last_backup_age_seconds",
             "Age of the state that the last successful backup holds",
             age,
+        )?;
+        let kept = store.data_folder().last_collection().ok().flatten();
+        metrics.gauge(
+            "siteconf_kept_bytes",
+            "Bytes of objects that the last collection kept, by the states that need them",
+            kept.into_iter().flat_map(|kept| {
+                let values = [(HEADS, kept.live_bytes), (SNAPSHOTS, kept.old_bytes)];
+                values.map(|(labels, bytes)| (labels, as_float(bytes)))
+            }),
+        )?;
+        metrics.gauge(
+            "siteconf_last_collection_age_seconds",
+            "Time since the last collection ended",
+            kept.map(|kept| (&[][..], age_s(kept.at))),
         )
     }
 
@@ -169,6 +183,12 @@ impl OfStore {
                 .map(|(labels, count)| (&labels[..], as_float(count.bytes))),
         )
     }
+}
+
+/// Seconds since a time.
+fn age_s(at: Timestamp) -> f64 {
+    let age_ms = SystemClock.now().ms().saturating_sub(at.ms());
+    as_float(u64::try_from(age_ms).unwrap_or(0)) / 1e3
 }
 
 fn one(value: u64) -> impl Iterator<Item = (Labels<'static>, u64)> {

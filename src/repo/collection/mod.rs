@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use super::Projects;
 use crate::store::Result;
-use crate::store::sqlite::{Amount, Marks, Pace, Space, SqliteStore};
+use crate::store::sqlite::{Amount, KeptByCollection, Marks, Pace, Space, SqliteStore};
 use mark::mark;
 pub use retention::Pruned;
 use roots::Roots;
@@ -86,16 +86,38 @@ impl Projects {
         let roots = Roots::read(store)?;
         let states = roots.heads.len() + roots.old.len();
         let mut marks = Marks::default();
+        let mut of_heads = Marks::default();
         for (marked, state) in roots.heads.iter().chain(&roots.old).enumerate() {
+            if marked == roots.heads.len() {
+                of_heads = marks.clone();
+            }
             step(CollectionStep::Marked(marked, states));
             mark(store, self.nodes(), &mut marks, *state)?;
         }
+        if roots.old.is_empty() {
+            of_heads = marks.clone();
+        }
         thread::sleep(patience.readers_wait.saturating_sub(read.elapsed()));
-        let removed = collection.sweep(&marks, |removed| step(CollectionStep::Removed(removed)))?;
+        let (mut live, mut old) = (Amount::default(), Amount::default());
+        let kept = |row, bytes| {
+            if of_heads.has(row) {
+                live.add(bytes);
+            } else {
+                old.add(bytes);
+            }
+        };
+        let removed = collection.sweep(&marks, kept, |removed| {
+            step(CollectionStep::Removed(removed));
+        })?;
         let files = collection.sweep_files()?;
         let records = records::remove_gone(self.store().as_ref(), store, &collection)?;
         let space = collection.give_back()?;
         collection.finish()?;
+        store.data_folder().note_collection(&KeptByCollection {
+            at: self.clock().now(),
+            live_bytes: live.bytes,
+            old_bytes: old.bytes,
+        })?;
         Ok(Collected {
             states,
             removed,

@@ -31,7 +31,7 @@ use rustix::fs::statvfs;
 use serde::de::Error as _;
 
 pub use collection::{Amount, Collection, Marks, Pace, Space};
-pub use data_folder::{CollectionLock, Folder, Lock, write_durably};
+pub use data_folder::{CollectionLock, Folder, KeptByCollection, Lock, write_durably};
 pub use salvage::Readable;
 pub use tallies::{ObjectCensus, ObjectCount, Tallies};
 

@@ -5,6 +5,7 @@ use std::fs;
 use rusqlite::Connection;
 
 use super::SqliteStore;
+use super::collection::state::State;
 use crate::base::id::Kind;
 use crate::base::tally::{BATCHES, Count, Spread};
 use crate::store::Result;
@@ -51,13 +52,16 @@ pub struct ObjectCount {
     pub bytes: u64,
 }
 
-/// Counts objects, a part of them at a time: those that came since it was asked last.
+/// Counts objects, a part of them at a time: those that came since it was asked last, and after a
+/// collection all of them anew.
 #[derive(Clone, Debug, Default)]
 pub struct ObjectCensus {
     /// By the code of the kind: those in rows, those in files.
     counts: [[ObjectCount; 2]; Kind::ALL.len()],
     /// The last row that was counted.
     last: i64,
+    /// How many collections had begun or ended by then.
+    epoch: i64,
 }
 
 impl ObjectCensus {
@@ -95,6 +99,13 @@ fn bytes_of(path: &std::path::Path) -> u64 {
 }
 
 fn count(db: &Connection, census: &mut ObjectCensus, rows_max: u32) -> rusqlite::Result<u32> {
+    let epoch = State::read(db)?.epoch();
+    if epoch != census.epoch {
+        *census = ObjectCensus {
+            epoch,
+            ..ObjectCensus::default()
+        };
+    }
     let mut list = db.prepare_cached(
         "SELECT seq, kind, size, typeof(bytes) = 'null' FROM object WHERE seq > ?1 ORDER BY seq LIMIT ?2",
     )?;

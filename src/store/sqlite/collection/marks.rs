@@ -50,7 +50,7 @@ impl Marks {
     }
 
     /// True for a row that was marked.
-    pub(super) fn has(&self, row: i64) -> bool {
+    pub fn has(&self, row: i64) -> bool {
         let (word, bit) = place_of(row);
         self.words.get(word).is_some_and(|word| word & bit != 0)
     }

@@ -225,14 +225,26 @@ impl Collection<'_> {
     }
 
     /// Removes what is not marked. The marks must be of states that were read after the collection began.
-    /// Calls `progress` with what was removed so far.
-    pub fn sweep(&self, marks: &Marks, mut progress: impl FnMut(Amount)) -> Result<Amount> {
+    /// Calls `kept` with the row and the bytes of each object that is, and `progress` with what was
+    /// removed so far.
+    pub fn sweep(
+        &self,
+        marks: &Marks,
+        mut kept: impl FnMut(i64, u64),
+        mut progress: impl FnMut(Amount),
+    ) -> Result<Amount> {
         let mut removed = Amount::default();
         let mut waiting = Vec::new();
         let mut after = 0;
         while let Some(page) = self.page(after)? {
             after = page.iter().map(|it| it.row).max().unwrap_or(after);
-            waiting.extend(page.into_iter().filter(|it| !marks.has(it.row)));
+            for it in page {
+                if marks.has(it.row) {
+                    kept(it.row, it.bytes);
+                } else {
+                    waiting.push(it);
+                }
+            }
             while waiting.len() >= self.pace.size() {
                 let some = waiting.split_off(waiting.len() - self.pace.size());
                 self.remove(&some, &mut removed)?;

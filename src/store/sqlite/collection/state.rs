@@ -7,7 +7,7 @@ use crate::store::sqlite::object_index::last_row;
 /// The state of collections as a transaction finds it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::store::sqlite) struct State {
-    /// How many collections have begun.
+    /// How many collections have begun or ended.
     pub(super) epoch: i64,
     /// The last row that the collection under way may remove, 0 while there is none.
     pub(super) scope: i64,
@@ -28,6 +28,11 @@ impl State {
         })?;
         let last = state.last.max(last_row(db)?);
         Ok(Self { last, ..state })
+    }
+
+    /// How many collections have begun or ended.
+    pub(in crate::store::sqlite) fn epoch(&self) -> i64 {
+        self.epoch
     }
 
     /// The number of the next row. No number is given twice, even where the last rows were removed: a

@@ -2,6 +2,7 @@
 
 mod collection_lock;
 mod last_backup;
+mod last_collection;
 mod ownership;
 mod restoring;
 
@@ -15,6 +16,7 @@ use rustix::process::geteuid;
 use super::schema;
 use crate::store::{Result, StoreError};
 pub use collection_lock::CollectionLock;
+pub use last_collection::KeptByCollection;
 use ownership::{refuse_links, require_own, unreadable};
 pub(super) use restoring::Restoring;
 use restoring::{RESTORE_INTERRUPTED, is_restoring};
