@@ -27,7 +27,7 @@ mod tests {
         SnapshotRecord,
     };
     use siteconf::store::objects::Objects;
-    use siteconf::store::sqlite::{KeptByCollection, SqliteStore};
+    use siteconf::store::sqlite::SqliteStore;
     use siteconf::store::{Batch, Expect, NewBody, NewObject, Store};
 
     /// The fenced blocks of the document by what stands behind their fences: `hex leaf`, `json`, ….
@@ -369,29 +369,16 @@ mod tests {
     }
 
     #[test]
-    fn the_note_of_the_last_collection_is_the_line_of_the_document() {
+    fn the_notes_of_the_last_backup_and_collection_are_the_lines_of_the_document() {
         let scene = example();
         let folder = scene.store.data_folder();
-        let kept = KeptByCollection {
-            at: Timestamp::parse("2026-11-21T22:30:00Z").unwrap(),
-            live_bytes: 4096,
-            old_bytes: 512,
-        };
-        folder.note_collection(&kept).unwrap();
-        let note = std::fs::read_to_string(scene.root.path().join("last-collection")).unwrap();
-        assert_eq!(note, block("last-collection") + "\n");
-        assert_eq!(folder.last_collection().unwrap(), Some(kept));
-    }
-
-    #[test]
-    fn the_note_of_the_last_backup_is_the_line_of_the_document() {
-        let scene = example();
         let at = Timestamp::parse("2026-11-21T22:30:00Z").unwrap();
-        let folder = scene.store.data_folder();
         folder.note_backup(at).unwrap();
-        let note = std::fs::read_to_string(scene.root.path().join("last-backup")).unwrap();
-        assert_eq!(note, block("last-backup") + "\n");
-        assert_eq!(folder.last_backup().unwrap(), Some(at));
+        folder.note_collection(at, 4096, 512).unwrap();
+        for name in ["last-backup", "last-collection"] {
+            let note = std::fs::read_to_string(scene.root.path().join(name)).unwrap();
+            assert_eq!(note, block(name) + "\n");
+        }
     }
 
     #[test]

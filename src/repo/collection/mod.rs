@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use super::Projects;
 use crate::store::Result;
-use crate::store::sqlite::{Amount, KeptByCollection, Marks, Pace, Space, SqliteStore};
+use crate::store::sqlite::{Amount, Marks, Pace, Space, SqliteStore};
 use mark::mark;
 pub use retention::Pruned;
 use roots::Roots;
@@ -113,11 +113,8 @@ impl Projects {
         let records = records::remove_gone(self.store().as_ref(), store, &collection)?;
         let space = collection.give_back()?;
         collection.finish()?;
-        store.data_folder().note_collection(&KeptByCollection {
-            at: self.clock().now(),
-            live_bytes: live.bytes,
-            old_bytes: old.bytes,
-        })?;
+        let folder = store.data_folder();
+        folder.note_collection(self.clock().now(), live.bytes, old.bytes)?;
         Ok(Collected {
             states,
             removed,

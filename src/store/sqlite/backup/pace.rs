@@ -8,8 +8,7 @@ use crate::store::{Result, Store as _, Version};
 
 /// Work after which it is looked whether somebody saves.
 const WORK: Duration = Duration::from_millis(10);
-/// While somebody saves, it rests so many times as long as it worked: saves go on at more than two
-/// thirds of their rate.
+/// While somebody saves, it rests so many times as long as it worked, so that the disk is mostly theirs.
 const RESTS: u32 = 2;
 /// The longest rest: so soon an end that was asked for comes.
 const REST_MAX: Duration = Duration::from_secs(1);

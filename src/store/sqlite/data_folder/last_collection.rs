@@ -34,13 +34,8 @@ impl Folder {
         }
     }
 
-    /// Notes what a collection kept.
-    pub fn note_collection(&self, kept: &KeptByCollection) -> Result<()> {
-        let KeptByCollection {
-            at,
-            live_bytes,
-            old_bytes,
-        } = kept;
+    /// Notes what a collection kept: the bytes of [`KeptByCollection`].
+    pub fn note_collection(&self, at: Timestamp, live_bytes: u64, old_bytes: u64) -> Result<()> {
         let note = format!("{at} {live_bytes} {old_bytes}\n");
         write_durably(&self.collection_note(), note.as_bytes())
             .map_err(|e| StoreError::io("noting what the collection kept", e))
