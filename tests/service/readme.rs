@@ -220,11 +220,18 @@ fn help(command: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
+/// True if the command of this help does something, also where others are below it.
+fn is_whole(help: &str) -> bool {
+    !help.contains("\nCommands:\n") || help.contains("\nArguments:\n")
+}
+
 /// Every command that does something, by its words, as the helps list them.
 fn commands_below(above: &[&str], found: &mut BTreeSet<String>) {
     let help = help(above);
-    let Some((_, listed)) = help.split_once("\nCommands:\n") else {
+    if is_whole(&help) {
         found.insert(above.join(" "));
+    }
+    let Some((_, listed)) = help.split_once("\nCommands:\n") else {
         return;
     };
     let lines = listed.lines().take_while(|line| !line.is_empty());
@@ -252,7 +259,7 @@ fn the_commands_of_the_readme_are_those_of_the_program() {
             };
             let help = help(&whole);
             assert!(
-                !help.contains("\nCommands:\n"),
+                is_whole(&help),
                 "\"{}\" is no whole command",
                 whole.join(" ")
             );
@@ -273,11 +280,11 @@ fn the_commands_of_the_readme_are_those_of_the_program() {
 
 #[test]
 fn the_settings_of_the_readme_are_those_of_the_program() {
-    let help = help(&["serve"]);
+    let help = help(&["serve"]) + &help(&["prune"]);
     let words = help.split(|c: char| c.is_whitespace() || "[]=".contains(c));
     let words: BTreeSet<_> = words
         .filter(|word| word.starts_with("--") || word.starts_with("SITECONF_"))
-        .filter(|word| *word != "--help")
+        .filter(|word| !["--help", "--dry-run", "--json"].contains(word))
         .collect();
     let table = rows(&section("Settings"));
     let named = table.iter().skip(1).flat_map(|row| &row[1..3]);

@@ -339,7 +339,7 @@ impl Sweep {
 }
 
 /// Removes uploads that a crash left: those that no process holds locked. One that was named goes with
-/// its file in `blobs/`, if no row names that and no other upload has taken its place.
+/// its file in `blobs/`, if no row names that and no other upload claims it.
 pub(super) fn sweep_incoming(
     folder: &Folder,
     has_row: impl Fn(ObjectId) -> Result<bool>,
@@ -359,22 +359,19 @@ pub(super) fn sweep_incoming(
         }
         if let Some(id) = claimed(&entry.file_name().to_string_lossy()) {
             let _sweep = Sweep::begin(folder)?;
-            match has_row(id) {
-                Ok(true) => {}
-                // Another upload of the same bytes may be about to commit, whichever file has the name.
-                Ok(false) if is_claimed_by_others(folder, id, &entry.file_name())? => {}
-                Ok(false) => remove_if_same(&blob_path(folder, id), &file)?,
-                Err(error) => {
-                    tracing::warn!(%error, blob = %id, "an abandoned upload cannot be looked up");
-                    continue;
+            // In this order: an upload of the same bytes gives its claim up after its commit.
+            if !is_claimed_by_others(folder, id, &entry.file_name())? {
+                match has_row(id) {
+                    Ok(true) => {}
+                    Ok(false) => remove_if_there(&blob_path(folder, id))?,
+                    Err(error) => {
+                        tracing::warn!(%error, blob = %id, "an abandoned upload cannot be looked up");
+                        continue;
+                    }
                 }
             }
         }
-        if let Err(e) = fs::remove_file(entry.path())
-            && e.kind() != io::ErrorKind::NotFound
-        {
-            return Err(e);
-        }
+        remove_if_there(&entry.path())?;
     }
     Ok(())
 }
@@ -405,13 +402,9 @@ fn claimed(name: &str) -> Option<ObjectId> {
     id.parse().ok()
 }
 
-/// Removes a name if it is one of this file.
-fn remove_if_same(path: &Path, file: &File) -> io::Result<()> {
-    let own = file.metadata()?;
-    match fs::symlink_metadata(path) {
-        Ok(found) if (found.dev(), found.ino()) == (own.dev(), own.ino()) => fs::remove_file(path),
-        Ok(_) => Ok(()),
-        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(()),
-        Err(e) => Err(e),
+fn remove_if_there(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(e) if e.kind() != io::ErrorKind::NotFound => Err(e),
+        _ => Ok(()),
     }
 }
