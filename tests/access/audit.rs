@@ -11,16 +11,14 @@ use siteconf::access::{
 };
 use siteconf::base::actor::Actor;
 use siteconf::base::clock::{ManualClock, Timestamp};
-use siteconf::base::id::ObjectId;
 use siteconf::base::limits::{AUDIT_DETAIL_BYTES_MAX, REFUSALS_AUDITED_MINUTE_MAX};
 use siteconf::base::secret::ServerKey;
 use siteconf::repo::Projects;
 use siteconf::repo::audit::{Action, Entry, Filter};
 use siteconf::store::memory::MemoryStore;
-use siteconf::store::{
-    Batch, Record, Result, Scan, Staging, Store, StoreError, StoredObject, Version,
-};
+use siteconf::store::{Batch, Record, Result, Scan, Staging, Store, StoreError, Version};
 
+use crate::forwarded::forward_reads;
 use crate::{PASSWORD, World, id, named, texts};
 
 /// A store that notes of every commit how many records it writes and how many it appends.
@@ -32,24 +30,8 @@ struct Watched {
 }
 
 impl Store for Watched {
-    fn object(&self, id: ObjectId) -> Result<Option<StoredObject>> {
-        self.store.object(id)
-    }
-    fn ids_with_prefix(&self, prefix: &[u8], limit: usize) -> Result<Vec<ObjectId>> {
-        self.store.ids_with_prefix(prefix, limit)
-    }
-    fn record(&self, key: &str) -> Result<Option<Arc<Record>>> {
-        self.store.record(key)
-    }
-    fn scan(&self, scan: Scan<'_>) -> Result<Vec<Arc<Record>>> {
-        self.store.scan(scan)
-    }
-    fn last_version(&self) -> Result<Version> {
-        self.store.last_version()
-    }
-    fn foreign_writes(&self) -> Result<u64> {
-        self.store.foreign_writes()
-    }
+    forward_reads!();
+
     fn commit(&self, batch: Batch) -> Result<Version> {
         if *self.full.lock().unwrap() && !batch.uses_reserve {
             return Err(StoreError::Full);
@@ -60,9 +42,6 @@ impl Store for Watched {
     }
     fn stage(&self) -> Result<Box<dyn Staging>> {
         self.store.stage()
-    }
-    fn is_writable(&self) -> bool {
-        true
     }
 }
 

@@ -12,6 +12,8 @@ mod decisions;
 mod deleted;
 mod durability;
 mod fingerprints;
+#[path = "../support/forwarded.rs"]
+mod forwarded;
 mod scopes;
 mod sessions;
 mod time;

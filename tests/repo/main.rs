@@ -15,6 +15,9 @@ mod fixture;
 #[cfg(test)]
 mod forgotten;
 #[cfg(test)]
+#[path = "../support/forwarded.rs"]
+mod forwarded;
+#[cfg(test)]
 mod import_races;
 mod import_sources;
 #[cfg(test)]

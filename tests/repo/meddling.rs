@@ -4,11 +4,10 @@ use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
-use siteconf::base::id::{Kind, ObjectId};
-use siteconf::store::{
-    Batch, Expect, Record, RecordWrite, Result, Scan, Staging, Store, StoreError, StoredObject,
-    Version,
-};
+use siteconf::base::id::Kind;
+use siteconf::store::{Batch, Expect, RecordWrite, Result, Staging, Store, StoreError, Version};
+
+use crate::forwarded::forward_reads;
 
 type Act = Box<dyn FnOnce() + Send>;
 
@@ -50,24 +49,8 @@ pub(crate) struct Meddled<S> {
 }
 
 impl<S: Store> Store for Meddled<S> {
-    fn object(&self, id: ObjectId) -> Result<Option<StoredObject>> {
-        self.store.object(id)
-    }
-    fn ids_with_prefix(&self, prefix: &[u8], limit: usize) -> Result<Vec<ObjectId>> {
-        self.store.ids_with_prefix(prefix, limit)
-    }
-    fn record(&self, key: &str) -> Result<Option<Arc<Record>>> {
-        self.store.record(key)
-    }
-    fn scan(&self, scan: Scan<'_>) -> Result<Vec<Arc<Record>>> {
-        self.store.scan(scan)
-    }
-    fn last_version(&self) -> Result<Version> {
-        self.store.last_version()
-    }
-    fn foreign_writes(&self) -> Result<u64> {
-        self.store.foreign_writes()
-    }
+    forward_reads!();
+
     fn commit(&self, batch: Batch) -> Result<Version> {
         if self.meddler.conflicts.load(Ordering::Relaxed)
             && let Some(write) = batch.writes.first()
@@ -102,8 +85,5 @@ impl<S: Store> Store for Meddled<S> {
     }
     fn stage(&self) -> Result<Box<dyn Staging>> {
         self.store.stage()
-    }
-    fn is_writable(&self) -> bool {
-        self.store.is_writable()
     }
 }

@@ -3,13 +3,13 @@
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex};
 
-use siteconf::base::id::ObjectId;
 use siteconf::repo::{Error, Missing};
 use siteconf::store::memory::MemoryStore;
 use siteconf::store::record_cache::RecordCache;
-use siteconf::store::{Batch, Record, Result, Scan, Staging, Store, StoredObject, Version};
+use siteconf::store::{Batch, Result, Staging, Store, Version};
 
 use crate::fixture::{Scene, branch, version};
+use crate::forwarded::forward_reads;
 
 type Hold = (SyncSender<()>, Receiver<()>);
 
@@ -22,24 +22,8 @@ struct Late {
 }
 
 impl Store for Late {
-    fn object(&self, id: ObjectId) -> Result<Option<StoredObject>> {
-        self.store.object(id)
-    }
-    fn ids_with_prefix(&self, prefix: &[u8], limit: usize) -> Result<Vec<ObjectId>> {
-        self.store.ids_with_prefix(prefix, limit)
-    }
-    fn record(&self, key: &str) -> Result<Option<Arc<Record>>> {
-        self.store.record(key)
-    }
-    fn scan(&self, scan: Scan<'_>) -> Result<Vec<Arc<Record>>> {
-        self.store.scan(scan)
-    }
-    fn last_version(&self) -> Result<Version> {
-        self.store.last_version()
-    }
-    fn foreign_writes(&self) -> Result<u64> {
-        self.store.foreign_writes()
-    }
+    forward_reads!();
+
     fn commit(&self, batch: Batch) -> Result<Version> {
         let saves = batch
             .writes
@@ -56,9 +40,6 @@ impl Store for Late {
     }
     fn stage(&self) -> Result<Box<dyn Staging>> {
         self.store.stage()
-    }
-    fn is_writable(&self) -> bool {
-        self.store.is_writable()
     }
 }
 

@@ -6,15 +6,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 use md5::Digest as _;
-use siteconf::base::id::{BlobId, ObjectId};
+use siteconf::base::id::BlobId;
 use siteconf::base::limits::{BLOCK_BYTES, BLOCKS_PER_UPLOAD_MAX, HASH_SLOTS, INLINE_BYTES_MAX};
 use siteconf::repo::{BatchAction, Condition, Error, NewFile, Upload};
 use siteconf::store::sqlite::SqliteStore;
-use siteconf::store::{
-    Batch, Record, Result, Scan, Staging, Store, StoreError, StoredObject, Version,
-};
+use siteconf::store::{Batch, Result, Staging, Store, StoreError, Version};
 
 use crate::fixture::{Scene, branch, path};
+use crate::forwarded::forward_reads;
 
 /// Bytes of which no two pages are the same.
 fn noise(length: usize) -> Vec<u8> {
@@ -329,24 +328,8 @@ impl Staging for FailingStaging {
 }
 
 impl<S: Store> Store for Failing<S> {
-    fn object(&self, id: ObjectId) -> Result<Option<StoredObject>> {
-        self.store.object(id)
-    }
-    fn ids_with_prefix(&self, prefix: &[u8], limit: usize) -> Result<Vec<ObjectId>> {
-        self.store.ids_with_prefix(prefix, limit)
-    }
-    fn record(&self, key: &str) -> Result<Option<Arc<Record>>> {
-        self.store.record(key)
-    }
-    fn scan(&self, scan: Scan<'_>) -> Result<Vec<Arc<Record>>> {
-        self.store.scan(scan)
-    }
-    fn last_version(&self) -> Result<Version> {
-        self.store.last_version()
-    }
-    fn foreign_writes(&self) -> Result<u64> {
-        self.store.foreign_writes()
-    }
+    forward_reads!();
+
     fn commit(&self, batch: Batch) -> Result<Version> {
         self.store.commit(batch)
     }
@@ -356,8 +339,5 @@ impl<S: Store> Store for Failing<S> {
             fails_at: self.fails_at,
             writes: 0,
         }))
-    }
-    fn is_writable(&self) -> bool {
-        self.store.is_writable()
     }
 }

@@ -1,0 +1,43 @@
+//! Stores over another, of which a test changes a part.
+
+/// The methods of [`siteconf::store::Store`] that a store over `self.store` passes on as they are: all
+/// that must be there but `commit` and `stage`.
+macro_rules! forward_reads {
+    () => {
+        fn object(
+            &self,
+            id: siteconf::base::id::ObjectId,
+        ) -> siteconf::store::Result<Option<siteconf::store::StoredObject>> {
+            self.store.object(id)
+        }
+        fn ids_with_prefix(
+            &self,
+            prefix: &[u8],
+            limit: usize,
+        ) -> siteconf::store::Result<Vec<siteconf::base::id::ObjectId>> {
+            self.store.ids_with_prefix(prefix, limit)
+        }
+        fn record(
+            &self,
+            key: &str,
+        ) -> siteconf::store::Result<Option<std::sync::Arc<siteconf::store::Record>>> {
+            self.store.record(key)
+        }
+        fn scan(
+            &self,
+            scan: siteconf::store::Scan<'_>,
+        ) -> siteconf::store::Result<Vec<std::sync::Arc<siteconf::store::Record>>> {
+            self.store.scan(scan)
+        }
+        fn last_version(&self) -> siteconf::store::Result<siteconf::store::Version> {
+            self.store.last_version()
+        }
+        fn foreign_writes(&self) -> siteconf::store::Result<u64> {
+            self.store.foreign_writes()
+        }
+        fn is_writable(&self) -> bool {
+            self.store.is_writable()
+        }
+    };
+}
+pub(crate) use forward_reads;
