@@ -143,8 +143,10 @@ impl Writer {
         may_block(|| {
             let mut state = self.state.lock().map_err(|_| StoreError::Stopped)?;
             let outcome = state.run(what, &mut work);
-            if state.is_maintenance_due() {
-                // As after a commit.
+            // Here, and not by the thread: who takes the connection again at once keeps it waiting, and
+            // the log would grow without end.
+            state.checkpoint(true);
+            if state.index.is_merge_due() {
                 drop(self.send(Job::Maintain));
             }
             outcome
