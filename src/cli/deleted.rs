@@ -14,8 +14,6 @@ use crate::base::repo_id::RepoId;
 use crate::repo;
 use crate::repo::{Deleted, DeletedId, Missing, ProjectWriter};
 
-const DAY_S: u64 = 24 * 3600;
-
 /// What was deleted, with the names of the Admin API.
 #[derive(Serialize)]
 struct Row {
@@ -66,23 +64,15 @@ pub(super) fn list(
         .repository
         .deleted()?
         .into_iter()
-        .map(|deleted| {
-            let branch = deleted.branch_name().map(ToString::to_string);
-            let kept_s = keep_days.saturating_mul(DAY_S);
-            Row {
-                kind: if branch.is_some() {
-                    "branch"
-                } else {
-                    "project"
-                },
-                id: deleted.id().to_string(),
-                repo_id: deleted.repo_id().to_string(),
-                branch,
-                owner: names.get(&deleted.owner()).map(|name| (*name).to_owned()),
-                deleted_at: deleted.deleted_at().to_string(),
-                deleted_by: deleted.deleted_by().to_owned(),
-                kept_until: deleted.deleted_at().plus_s(kept_s).to_string(),
-            }
+        .map(|deleted| Row {
+            kind: deleted.kind(),
+            id: deleted.id().to_string(),
+            repo_id: deleted.repo_id().to_string(),
+            branch: deleted.branch_name().map(ToString::to_string),
+            owner: names.get(&deleted.owner()).map(|name| (*name).to_owned()),
+            deleted_at: deleted.deleted_at().to_string(),
+            deleted_by: deleted.deleted_by().to_owned(),
+            kept_until: deleted.kept_until(keep_days).to_string(),
         })
         .collect();
     output::list(streams.out, json, &rows)

@@ -77,6 +77,7 @@ impl Objects {
         uses.extend([
             CacheUse::weighed("blobs", &self.blobs),
             CacheUse::weighed("outboards", &self.outboards),
+            self.pieces.cache_use(),
         ]);
         uses
     }

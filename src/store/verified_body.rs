@@ -12,6 +12,7 @@ use crate::base::digest::byte_count;
 use crate::base::id::BlobId;
 use crate::base::limits::PIECE_CACHE_BYTES;
 use crate::base::outboard::{Outboard, PIECE_BYTES};
+use crate::base::tally::CacheUse;
 
 /// Pieces that were held against their blobs' ids, in memory: those that were asked for last and more
 /// than once.
@@ -26,6 +27,13 @@ struct ByBytes;
 impl Weighter<(BlobId, u64), Bytes> for ByBytes {
     fn weight(&self, _: &(BlobId, u64), piece: &Bytes) -> u64 {
         128 + byte_count(piece)
+    }
+}
+
+impl VerifiedPieces {
+    /// What memory keeps of them.
+    pub(super) fn cache_use(&self) -> CacheUse {
+        CacheUse::weighed("pieces", &self.by_place)
     }
 }
 

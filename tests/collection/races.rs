@@ -1,8 +1,10 @@
 //! Rounds of saves that need what is just being removed.
 
 use std::collections::BTreeSet;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Condvar, Mutex};
 use std::thread;
+use std::time::Duration;
 
 use siteconf::base::snapshot_version::SnapshotVersion;
 use siteconf::repo::{Error, ImportFolder, ImportOptions, ProjectWriter};
@@ -20,6 +22,43 @@ impl Numbers {
             .wrapping_mul(6_364_136_223_846_793_005)
             .wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % most
+    }
+}
+
+/// Changes between two collections, so that each has something to remove however slow the machine is.
+const CHANGES_A_ROUND: u64 = 100;
+
+/// Counts the changes that the writers made.
+#[derive(Default)]
+struct Changes {
+    made: Mutex<u64>,
+    more: Condvar,
+}
+
+impl Changes {
+    fn one_more(&self) {
+        *self.made.lock().unwrap() += 1;
+        self.more.notify_all();
+    }
+
+    /// Waits until so many more were made. A writer that failed makes none: then this panics.
+    fn wait_for(&self, count: u64) {
+        let made = self.made.lock().unwrap();
+        let enough = *made + count;
+        let (_made, waited) = self
+            .more
+            .wait_timeout_while(made, Duration::from_mins(2), |made| *made < enough)
+            .unwrap();
+        assert!(!waited.timed_out(), "the writers no longer write");
+    }
+}
+
+/// Ends the writers, also when a round fails.
+struct EndAtDrop<'a>(&'a AtomicBool);
+
+impl Drop for EndAtDrop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
     }
 }
 
@@ -104,31 +143,31 @@ fn saves_of_what_is_being_removed_lose_nothing() {
     project.create_branch(&branch("next"), None).unwrap();
     let beside = Process::beside(root.path());
     let collecting = Process::beside(root.path());
-    let (ended, collections) = (AtomicBool::new(false), AtomicU64::new(0));
-    let removed = AtomicU64::new(0);
+    let (ended, changes) = (AtomicBool::new(false), Changes::default());
+    let mut removed = 0;
     thread::scope(|scope| {
         for writer in 0..4_u64 {
             let process = if writer < 3 { &daemon } else { &beside };
-            let ended = &ended;
+            let (ended, changes) = (&ended, &changes);
             scope.spawn(move || {
                 let (project, mut numbers) = (process.project(), Numbers(writer));
                 while !ended.load(Ordering::Relaxed) {
                     save_at_random(process, &project, &mut numbers);
+                    changes.one_more();
                 }
             });
         }
         scope.spawn(|| import_all_the_time(&beside, &ended));
+        let _end = EndAtDrop(&ended);
         let theirs = collecting.project();
         for _ in 0..setting("COLLECTION_ROUNDS", 4) {
+            changes.wait_for(CHANGES_A_ROUND);
             prune(&collecting, &theirs);
-            let done = collecting.collect();
-            removed.fetch_add(done.removed.objects, Ordering::Relaxed);
-            collections.fetch_add(1, Ordering::Relaxed);
+            removed += collecting.collect().removed.objects;
             assert_heads_are_whole(root.path());
         }
-        ended.store(true, Ordering::Relaxed);
     });
-    assert!(removed.load(Ordering::Relaxed) > 100, "{removed:?} removed");
+    assert!(removed > 100, "{removed} removed");
     assert_sound(root.path());
     prune(&collecting, &collecting.project());
     assert_nothing_left(&collecting, root.path());
@@ -168,7 +207,7 @@ fn import_all_the_time(process: &Process, ended: &AtomicBool) {
             .read_folder(&folder, ImportOptions::default(), |_| {});
         let read = read.unwrap();
         // So that a collection begins, and ends, in between: nothing waits for this.
-        thread::sleep(std::time::Duration::from_millis(numbers.below(3000)));
+        thread::sleep(Duration::from_millis(numbers.below(3000)));
         project.lay(&branch("main"), &read).unwrap();
     }
 }

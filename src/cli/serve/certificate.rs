@@ -19,7 +19,7 @@ use tokio_rustls::rustls::{
     CertificateError, Error as TlsError, RootCertStore, ServerConfig, version,
 };
 
-use crate::base::clock::{Clock, Timestamp};
+use crate::base::clock::{Clock, DAY_S, Timestamp};
 use crate::cli::settings::Told;
 use crate::cli::{Error, Result};
 
@@ -31,7 +31,6 @@ pub(super) const LOOK_EVERY: Duration = Duration::from_secs(2);
 const FILE_BYTES_MAX: u64 = 1 << 20;
 /// From so many days before its end on, the log warns of it, once a day.
 const WARN_DAYS: u64 = 14;
-const DAY_S: u64 = 24 * 60 * 60;
 /// Others than the owner and the group may read.
 const READABLE_BY_OTHERS: u32 = 0o004;
 

@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use tokio::time::{MissedTickBehavior, interval};
 
+use crate::base::clock::DAY_S;
 use crate::base::may_block;
 use crate::repo::{Forgotten, Projects};
 
 const PAUSE: Duration = Duration::from_hours(1);
-const DAY_S: u64 = 24 * 3600;
 
 /// The task that forgets. Clones share the word to end.
 #[derive(Clone)]

@@ -15,8 +15,6 @@ use crate::http::request::{conditions, json_body};
 use crate::repo;
 use crate::repo::Deleted;
 
-const DAY_S: u64 = 24 * 3600;
-
 /// A deleted project or branch.
 #[derive(Debug, Serialize)]
 struct DeletedJson {
@@ -32,21 +30,16 @@ struct DeletedJson {
 
 impl DeletedJson {
     fn new(context: &RequestContext, deleted: &Deleted, owner: String) -> Self {
-        let branch = deleted.branch_name().map(ToString::to_string);
-        let kept_s = context.settings().keep_deleted_days.saturating_mul(DAY_S);
+        let keep_days = context.settings().keep_deleted_days;
         Self {
-            kind: if branch.is_some() {
-                "branch"
-            } else {
-                "project"
-            },
+            kind: deleted.kind(),
             id: deleted.id().to_string(),
             repo_id: deleted.repo_id().to_string(),
-            branch,
+            branch: deleted.branch_name().map(ToString::to_string),
             owner,
             deleted_at: deleted.deleted_at().to_string(),
             deleted_by: deleted.deleted_by().to_owned(),
-            kept_until: deleted.deleted_at().plus_s(kept_s).to_string(),
+            kept_until: deleted.kept_until(keep_days).to_string(),
         }
     }
 }

@@ -1,25 +1,53 @@
 //! What states lead to.
 
+use super::roots::Roots;
 use crate::base::id::{ManifestId, ObjectId};
 use crate::manifest::{NodeSource, Nodes};
 use crate::object::node::Value;
 use crate::store::sqlite::{Marks, SqliteStore};
 use crate::store::{Result, StoreError};
 
-/// Marks everything below a manifest, and the manifest itself. What is marked already is passed.
+/// What states lead to, as marks of rows.
+#[derive(Debug)]
+pub(super) struct Kept {
+    /// What heads lead to.
+    pub(super) live: Marks,
+    /// What heads and older states lead to.
+    pub(super) all: Marks,
+}
+
+impl Kept {
+    /// Marks what these states lead to, and calls `progress` before each, with how many are marked.
+    ///
+    /// # Errors
+    /// [`StoreError::Missing`] and [`StoreError::Damaged`] for what cannot be followed.
+    pub(super) fn mark(
+        store: &SqliteStore,
+        nodes: &Nodes,
+        roots: &Roots,
+        mut progress: impl FnMut(usize),
+    ) -> Result<Self> {
+        let mut all = Marks::default();
+        let mut marked = 0;
+        let mut mark = |all: &mut Marks, states: &[ManifestId]| {
+            states.iter().try_for_each(|state| {
+                progress(marked);
+                marked += 1;
+                mark_new(store, nodes, all, *state, &mut |_| Ok(()))
+            })
+        };
+        mark(&mut all, &roots.heads)?;
+        let live = all.clone();
+        mark(&mut all, &roots.old)?;
+        Ok(Self { live, all })
+    }
+}
+
+/// Marks everything below a manifest, and the manifest itself. What is marked already is passed; `new`
+/// is called with each object that was not.
 ///
 /// # Errors
 /// [`StoreError::Missing`] and [`StoreError::Damaged`] for what cannot be followed.
-pub(super) fn mark(
-    store: &SqliteStore,
-    nodes: &Nodes,
-    marks: &mut Marks,
-    manifest: ManifestId,
-) -> Result<()> {
-    mark_new(store, nodes, marks, manifest, &mut |_| Ok(()))
-}
-
-/// As [`mark`], and calls `new` with each object that was not marked before.
 pub(super) fn mark_new(
     store: &SqliteStore,
     nodes: &Nodes,

@@ -13,8 +13,8 @@ use std::time::{Duration, Instant};
 
 use super::Projects;
 use crate::store::Result;
-use crate::store::sqlite::{Amount, Marks, Pace, Space, SqliteStore};
-use mark::mark;
+use crate::store::sqlite::{Amount, Pace, Space, SqliteStore};
+use mark::Kept;
 pub use retention::Pruned;
 use roots::Roots;
 pub use weigh::Weights;
@@ -85,28 +85,19 @@ impl Projects {
         let read = Instant::now();
         let roots = Roots::read(store)?;
         let states = roots.heads.len() + roots.old.len();
-        let mut marks = Marks::default();
-        let mut of_heads = Marks::default();
-        for (marked, state) in roots.heads.iter().chain(&roots.old).enumerate() {
-            if marked == roots.heads.len() {
-                of_heads = marks.clone();
-            }
+        let kept = Kept::mark(store, self.nodes(), &roots, |marked| {
             step(CollectionStep::Marked(marked, states));
-            mark(store, self.nodes(), &mut marks, *state)?;
-        }
-        if roots.old.is_empty() {
-            of_heads = marks.clone();
-        }
+        })?;
         thread::sleep(patience.readers_wait.saturating_sub(read.elapsed()));
         let (mut live, mut old) = (Amount::default(), Amount::default());
-        let kept = |row, bytes| {
-            if of_heads.has(row) {
+        let weigh = |row, bytes| {
+            if kept.live.has(row) {
                 live.add(bytes);
             } else {
                 old.add(bytes);
             }
         };
-        let removed = collection.sweep(&marks, kept, |removed| {
+        let removed = collection.sweep(&kept.all, weigh, |removed| {
             step(CollectionStep::Removed(removed));
         })?;
         let files = collection.sweep_files()?;

@@ -10,7 +10,7 @@ use super::mark::mark_new;
 use super::{Amount, CollectionStep, Patience, Projects};
 use crate::base::actor::Actor;
 use crate::base::branch_name::BranchName;
-use crate::base::clock::Timestamp;
+use crate::base::clock::{DAY_S, Timestamp};
 use crate::base::id::ManifestId;
 use crate::base::limits::SNAPSHOTS_PRUNED_PER_COMMIT;
 use crate::base::repo_id::RepoId;
@@ -23,8 +23,6 @@ use crate::store::{Batch, Expect, Record, Scan, StoreError, Versioned};
 
 /// Snapshots read at once.
 const READ_AT_ONCE: usize = 1000;
-/// Seconds of a day.
-const DAY_S: u64 = 86_400;
 
 /// What pruning removed of a branch, or would remove.
 #[derive(Clone, Debug)]

@@ -1,10 +1,10 @@
 //! How much of a store is needed by what.
 
-use super::mark::mark;
+use super::mark::Kept;
 use super::roots::Roots;
 use super::{CollectionStep, Projects};
 use crate::store::Result;
-use crate::store::sqlite::{Amount, Marks, SqliteStore};
+use crate::store::sqlite::{Amount, SqliteStore};
 
 /// The objects of a store, by what needs them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -35,18 +35,11 @@ impl Projects {
         let last = store.collectable()?;
         let roots = Roots::read(store)?;
         let states = roots.heads.len() + roots.old.len();
-        let mut all = Marks::default();
-        for (marked, head) in roots.heads.iter().enumerate() {
+        let kept = Kept::mark(store, self.nodes(), &roots, |marked| {
             step(CollectionStep::Marked(marked, states));
-            mark(store, self.nodes(), &mut all, *head)?;
-        }
-        let live = all.clone();
-        for (marked, old) in roots.old.iter().enumerate() {
-            step(CollectionStep::Marked(roots.heads.len() + marked, states));
-            mark(store, self.nodes(), &mut all, *old)?;
-        }
+        })?;
         let mut weights = Weights::default();
-        store.weigh([&live, &all], last, |bytes, marked| {
+        store.weigh([&kept.live, &kept.all], last, |bytes, marked| {
             let weight = match marked {
                 [true, _] => &mut weights.live,
                 [false, true] => &mut weights.old,

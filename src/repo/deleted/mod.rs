@@ -15,7 +15,7 @@ pub use forget::Forgotten;
 
 use super::{Error, Missing, Project, Projects, Result};
 use crate::base::branch_name::BranchName;
-use crate::base::clock::Timestamp;
+use crate::base::clock::{DAY_S, Timestamp};
 use crate::base::repo_id::RepoId;
 use crate::object::key;
 use crate::object::record::{BranchRecord, DeletedRecord, ProjectRecord};
@@ -194,6 +194,19 @@ impl Deleted {
     /// Its id.
     pub fn id(&self) -> DeletedId {
         self.id
+    }
+
+    /// What it is: `project` or `branch`.
+    pub fn kind(&self) -> &'static str {
+        match self.id {
+            DeletedId::Project(_) => "project",
+            DeletedId::Branch(..) => "branch",
+        }
+    }
+
+    /// Until when it can be restored, where that is so many days.
+    pub fn kept_until(&self, keep_days: u64) -> Timestamp {
+        self.at.plus_s(keep_days.saturating_mul(DAY_S))
     }
 
     /// The identifier of the project, or of the branch's project.
