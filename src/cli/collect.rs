@@ -1,8 +1,8 @@
 //! Room given back: objects that nothing leads to, removed.
 
+use clap::Args;
 use serde::Serialize;
 
-use super::args::Collect;
 use super::opened::Opened;
 use super::output;
 use super::progress::Progress;
@@ -10,6 +10,20 @@ use super::{Outcome, Result, Streams};
 use crate::repo::audit;
 use crate::repo::audit::{Action, AuditRecord};
 use crate::repo::{Amount, Collected, CollectionStep, Patience, Weights};
+
+#[derive(Debug, Args)]
+pub(super) struct Collect {
+    /// Only say what would be removed
+    #[arg(long, conflicts_with = "compact")]
+    pub(super) dry_run: bool,
+    /// Then write the database anew, as small as it can be; the service must be stopped, and there
+    /// must be room for twice what is left
+    #[arg(long)]
+    pub(super) compact: bool,
+    /// As JSON
+    #[arg(long)]
+    pub(super) json: bool,
+}
 
 /// What a collection did, as JSON.
 #[derive(Debug, Serialize)]

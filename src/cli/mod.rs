@@ -7,22 +7,25 @@
 mod args;
 mod audit;
 mod backup;
+mod branch;
 mod collect;
 mod debug;
 mod deleted;
 mod error;
 mod example;
+mod export;
 mod first_start;
+mod import;
 mod log;
 mod opened;
 mod output;
 mod password;
 mod progress;
+mod project;
 mod prune;
 mod serve;
 mod settings;
 mod token;
-mod transfer;
 mod user;
 
 #[cfg(test)]
@@ -34,9 +37,10 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use args::{Cli, Command, ProjectCommand};
+use args::{Cli, Command};
 pub use error::{Error, Result};
 use opened::Opened;
+use project::args::ProjectCommand;
 use settings::{EVERYWHERE, Flags, Settings};
 
 /// How a command that did not fail ended.
@@ -146,29 +150,17 @@ fn dispatch(cli: Cli, streams: &mut Streams<'_>) -> Result<Outcome> {
             token::run(command, &Opened::beside(&settings)?, streams).map(fine)
         }
         Command::Project(command) => {
-            let opened = Opened::beside(&settings)?;
-            match command {
-                ProjectCommand::List(wish) if wish.deleted => {
-                    deleted::list(&opened, settings.keep_deleted_days, wish.json, streams)
-                }
-                ProjectCommand::List(wish) => transfer::list_projects(&opened, wish.json, streams),
-                ProjectCommand::Delete { repo_id } => {
-                    deleted::delete_project(&repo_id, &opened, streams)
-                }
-                ProjectCommand::Restore(wish) => deleted::restore_project(&wish, &opened, streams),
-                ProjectCommand::Keep(wish) => prune::set_rule(&wish, &opened, streams),
-            }
-            .map(fine)
+            project::run(&command, &settings, &Opened::beside(&settings)?, streams).map(fine)
         }
         Command::Branch(command) => {
-            deleted::branch(&command, &Opened::beside(&settings)?, streams).map(fine)
+            branch::run(&command, &Opened::beside(&settings)?, streams).map(fine)
         }
         Command::Import(wish) => {
             let opened = Opened::beside(&settings)?;
-            transfer::import(&wish, settings.file_bytes_max, &opened, streams)
+            import::import(&wish, settings.file_bytes_max, &opened, streams)
         }
         Command::Export(wish) => {
-            transfer::export(&wish, &Opened::for_reading(&settings)?, streams).map(fine)
+            export::export(&wish, &Opened::for_reading(&settings)?, streams).map(fine)
         }
         Command::Prune(wish) => {
             let opened = if wish.dry_run {

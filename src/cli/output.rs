@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 use std::io::Write;
+use std::path::Path;
 
 use serde::Serialize;
 
@@ -56,6 +57,11 @@ fn aligned(rows: &[Vec<String>]) -> Vec<String> {
             line.trim_end().to_owned()
         })
         .collect()
+}
+
+/// A path, as [`visible`] has it.
+pub(super) fn visible_path(path: &Path) -> String {
+    visible(&path.to_string_lossy())
 }
 
 /// A text that cannot deceive who reads it on a terminal: what moves the cursor, turns the direction of

@@ -1,15 +1,27 @@
 //! Old snapshots, removed by rules.
 
+use clap::Args;
 use serde::Serialize;
 
-use super::args::{ProjectKeep, Prune};
 use super::collect::said;
 use super::opened::Opened;
 use super::output::{self, Listed};
 use super::progress::Progress;
+use super::settings::{Flags, PRUNE};
 use super::{Result, Streams};
-use crate::base::repo_id::RepoId;
 use crate::repo::{Pruned, Retention};
+
+#[derive(Debug, Args)]
+pub(super) struct Prune {
+    /// Only say what would be removed, and how much room the next `gc` could give back for it
+    #[arg(long)]
+    pub(super) dry_run: bool,
+    /// As JSON
+    #[arg(long)]
+    pub(super) json: bool,
+    #[command(flatten)]
+    pub(super) settings: Flags<PRUNE>,
+}
 
 /// A branch that is pruned, or would be.
 #[derive(Debug, Serialize)]
@@ -59,25 +71,4 @@ pub(super) fn prune(
     };
     let rows: Vec<_> = pruned.into_iter().map(row).collect();
     output::list(streams.out, wish.json, &rows)
-}
-
-/// `project keep`.
-pub(super) fn set_rule(
-    wish: &ProjectKeep,
-    opened: &Opened,
-    streams: &mut Streams<'_>,
-) -> Result<()> {
-    let repo_id = RepoId::parse(&wish.repo_id)?;
-    let keep = (!wish.as_service).then_some(Retention {
-        snapshots: wish.snapshots.unwrap_or(0),
-        days: wish.days.unwrap_or(0),
-    });
-    opened
-        .project(&repo_id)?
-        .set_retention(keep, &opened.actor)?;
-    match keep {
-        Some(keep) => writeln!(streams.out, "{repo_id} keeps {keep}")?,
-        None => writeln!(streams.out, "{repo_id} keeps what the settings say")?,
-    }
-    Ok(())
 }

@@ -4,6 +4,7 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use clap::Args;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use signal_hook::consts::SIGINT;
@@ -11,7 +12,6 @@ use signal_hook::flag;
 
 use crate::base::clock::Timestamp;
 use crate::base::limits::AUDIT_CHUNK;
-use crate::cli::args::Audit;
 use crate::cli::opened::Opened;
 use crate::cli::output::visible;
 use crate::cli::{Error, Outcome, Result, Streams};
@@ -22,6 +22,25 @@ const PAUSE: Timespec = Timespec {
     tv_sec: 0,
     tv_nsec: 250_000_000,
 };
+
+#[derive(Debug, Args)]
+pub(in crate::cli) struct Audit {
+    /// Only since then: RFC 3339, YYYY-MM-DD, midnight UTC, or how long ago, as 30d or 12h
+    #[arg(long, value_name = "WHEN")]
+    pub(in crate::cli) since: Option<String>,
+    /// Only what this account did, or what was done to it
+    #[arg(long, value_name = "NAME")]
+    pub(in crate::cli) user: Option<String>,
+    /// Only what was done to this project
+    #[arg(long, value_name = "ID")]
+    pub(in crate::cli) project: Option<String>,
+    /// As JSON, a line each
+    #[arg(long)]
+    pub(in crate::cli) json: bool,
+    /// Go on with what comes, until Ctrl-C
+    #[arg(long)]
+    pub(in crate::cli) follow: bool,
+}
 
 /// `audit`. Nothing is held of what was shown, however long the log is.
 pub(super) fn run(wish: Audit, opened: &Opened, streams: &mut Streams<'_>) -> Result<Outcome> {

@@ -1,5 +1,6 @@
 //! `backup`, `backup verify` and `restore`.
 
+pub(super) mod args;
 mod stop;
 
 use std::io::{BufRead, Read};
@@ -8,7 +9,6 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::args::{Backup, BackupCommand, Restore};
 use super::output::visible;
 use super::progress::Progress;
 use super::settings::Settings;
@@ -18,6 +18,7 @@ use crate::store::StoreError;
 use crate::store::sqlite::backup;
 use crate::store::sqlite::backup::{Made, Source, Step, Target, Verified};
 use crate::store::sqlite::{CollectionLock, Folder, SqliteStore};
+use args::{Backup, BackupCommand, Restore};
 use stop::Stop;
 
 /// How long a backup waits for a collection to end.

@@ -2,6 +2,7 @@
 //!
 //! These commands go below `repo` on purpose: what they meet is named, and the rest goes on.
 
+pub(super) mod args;
 mod check;
 mod diff;
 mod digest;
@@ -18,11 +19,11 @@ mod tolerant;
 #[cfg(test)]
 mod tests;
 
-use super::args::DebugCommand;
 use super::opened::Opened;
 use super::{Error, Outcome, Result, Streams};
 use crate::base::repo_id::RepoId;
 use crate::repo::Revision;
+use args::DebugCommand;
 
 /// Runs one of the commands.
 pub(super) fn run(

@@ -13,12 +13,13 @@ mod watchdog;
 use std::sync::Arc;
 use std::time::Duration;
 
+use clap::Args;
 use rustix::fs::Mode;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit, umask};
 use tokio::runtime::{Builder, Runtime};
 use tokio::time::{MissedTickBehavior, interval, sleep};
 
-use super::settings::Settings;
+use super::settings::{Flags, SERVE, Settings};
 use super::{Error, Result, Streams, first_start, log, opened};
 use crate::access::{Accounts, Gate};
 use crate::base::clock::{Clock, SystemClock, Timestamp};
@@ -35,6 +36,16 @@ use metrics::OfStore;
 use notify::Notifier;
 use reload::Reload;
 use samples::Sampler;
+
+#[derive(Clone, Debug, Default, Args)]
+pub(in crate::cli) struct ServeFlags {
+    #[command(flatten)]
+    pub(in crate::cli) settings: Flags<SERVE>,
+    /// Go on with another server key where the store's is lost for good; tokens that are bound to
+    /// an instance are refused until they are reset
+    #[arg(long)]
+    pub(in crate::cli) new_server_key: bool,
+}
 
 /// Serves until SIGTERM or Ctrl-C, then answers what is in flight. After `shutdown_s` seconds, and at
 /// a second signal, the process ends with exit code 1.

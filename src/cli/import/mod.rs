@@ -1,72 +1,16 @@
-//! Projects, and folders in and out of them.
+//! A folder, laid over a branch.
 
-use std::collections::HashMap;
-use std::path::Path;
+pub(super) mod args;
 
-use serde::Serialize;
-
-use super::args::{Export, Import};
-use super::opened::Opened;
-use super::output;
-use super::output::{Listed, visible};
-use super::progress::Progress;
-use super::{Error, Outcome, Result, Streams};
 use crate::base::branch_name::BranchName;
 use crate::base::repo_id::RepoId;
+use crate::cli::opened::Opened;
+use crate::cli::output::visible_path;
+use crate::cli::progress::Progress;
+use crate::cli::{Error, Outcome, Result, Streams};
 use crate::repo;
 use crate::repo::{ImportFolder, ImportOptions, ImportStep, Project, ProjectWriter};
-
-/// A project as it is listed.
-#[derive(Serialize)]
-struct Row {
-    repo_id: String,
-    id: u64,
-    owner: Option<String>,
-    default_branch: Option<String>,
-    created_at: String,
-    updated_at: String,
-}
-
-impl Listed for Row {
-    const HEADINGS: &'static [&'static str] = &[
-        "REPO ID",
-        "ID",
-        "OWNER",
-        "DEFAULT BRANCH",
-        "CREATED",
-        "UPDATED",
-    ];
-
-    fn cells(&self) -> Vec<String> {
-        vec![
-            self.repo_id.clone(),
-            self.id.to_string(),
-            self.owner.clone().unwrap_or_default(),
-            self.default_branch.clone().unwrap_or_default(),
-            self.created_at.clone(),
-            self.updated_at.clone(),
-        ]
-    }
-}
-
-/// `project list`.
-pub(super) fn list_projects(opened: &Opened, json: bool, streams: &mut Streams<'_>) -> Result<()> {
-    let accounts = opened.accounts.list()?;
-    let names: HashMap<u64, &str> = accounts.iter().map(|a| (a.number(), a.name())).collect();
-    let mut rows = Vec::new();
-    for project in opened.repository.all()? {
-        let default = project.default_branch()?;
-        rows.push(Row {
-            repo_id: project.repo_id().to_string(),
-            id: project.number(),
-            owner: names.get(&project.owner()).map(|name| (*name).to_owned()),
-            default_branch: default.map(|branch| branch.name().to_string()),
-            created_at: project.created_at().to_string(),
-            updated_at: project.updated_at()?.to_string(),
-        });
-    }
-    output::list(streams.out, json, &rows)
-}
+use args::Import;
 
 /// `import`. What could not be taken is named and does not stop the rest; what could not be read makes
 /// it a finding.
@@ -95,7 +39,7 @@ pub(super) fn import(
             progress.say(|| format!("{files} files, {bytes} bytes read"));
         }
         ImportStep::Skipped { path, reason } => {
-            progress.tell(&format!("skipped {}: {reason}", shown(path)));
+            progress.tell(&format!("skipped {}: {reason}", visible_path(path)));
         }
     })?;
     drop(progress);
@@ -171,28 +115,4 @@ impl Target {
             ))),
         }
     }
-}
-
-/// `export`.
-pub(super) fn export(wish: &Export, opened: &Opened, streams: &mut Streams<'_>) -> Result<()> {
-    let repo_id = RepoId::parse(&wish.repo_id)?;
-    let revision = opened.revision(&repo_id, &wish.revision)?;
-    let total = revision.totals().files;
-    let mut progress = Progress::new(streams);
-    let mut written: u64 = 0;
-    let files = repo::export(&revision, &wish.dir, |_| {
-        written += 1;
-        progress.say(|| format!("{written} of {total} files written"));
-    })?;
-    drop(progress);
-    writeln!(
-        streams.out,
-        "{files} files exported to {}",
-        shown(&wish.dir)
-    )?;
-    Ok(())
-}
-
-fn shown(path: &Path) -> String {
-    visible(&path.to_string_lossy())
 }

@@ -1,15 +1,17 @@
 //! Accounts from the command line.
 
+pub(super) mod args;
+
 use serde::Serialize;
 
-use super::args::{RoleCommand, UserCommand};
-use super::opened::Opened;
-use super::output;
-use super::output::Listed;
-use super::password::NewPassword;
-use super::{Error, Result, Streams};
 use crate::access::{Account, Accounts, Role};
 use crate::base::account_name::AccountName;
+use crate::cli::opened::Opened;
+use crate::cli::output;
+use crate::cli::output::Listed;
+use crate::cli::password::NewPassword;
+use crate::cli::{Error, Result, Streams};
+use args::{RoleCommand, UserCommand};
 
 /// An account as it is listed.
 #[derive(Serialize)]

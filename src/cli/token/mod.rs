@@ -1,17 +1,19 @@
 //! Read tokens from the command line.
 
+pub(super) mod args;
+
 use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::args::{TokenCommand, TokenCreate};
-use super::opened::Opened;
-use super::output;
-use super::output::Listed;
-use super::{Error, Result, Streams};
 use crate::access;
 use crate::access::{Account, NewToken, TokenView, Tokens};
 use crate::base::clock::Timestamp;
+use crate::cli::opened::Opened;
+use crate::cli::output;
+use crate::cli::output::Listed;
+use crate::cli::{Error, Result, Streams};
+use args::{TokenCommand, TokenCreate};
 
 /// The scope that covers all projects of the owner (contract section 6).
 const ALL_REPOS: &str = "*";

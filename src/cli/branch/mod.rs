@@ -1,0 +1,79 @@
+//! Branches from the command line.
+
+pub(super) mod args;
+
+use crate::base::branch_name::BranchName;
+use crate::base::repo_id::RepoId;
+use crate::cli::deleted::{RestoreWish, advised, is_meant, only};
+use crate::cli::opened::Opened;
+use crate::cli::{Error, Result, Streams};
+use crate::repo;
+use crate::repo::{DeletedId, Missing, ProjectWriter};
+use args::BranchCommand;
+
+/// Runs one of the commands of `branch`.
+pub(super) fn run(
+    command: &BranchCommand,
+    opened: &Opened,
+    streams: &mut Streams<'_>,
+) -> Result<()> {
+    match command {
+        BranchCommand::Delete { repo_id, branch } => delete(repo_id, branch, opened, streams),
+        BranchCommand::Restore { repo_id, wish } => restore(repo_id, wish, opened, streams),
+    }
+}
+
+fn delete(repo_id: &str, branch: &str, opened: &Opened, streams: &mut Streams<'_>) -> Result<()> {
+    let project = opened.project(&RepoId::parse(repo_id)?)?;
+    let name = BranchName::parse(branch)?;
+    let number = project.number();
+    let deleted = ProjectWriter::new(project, opened.actor.clone()).delete_branch(&name);
+    deleted.map_err(|error| match error {
+        repo::Error::NotFound {
+            what: Missing::Branch,
+        } => Error::Failed(format!("there is no branch {branch} in {repo_id}")),
+        other => other.into(),
+    })?;
+    // The newest of the name is the one that was there just now.
+    let id = opened.repository.deleted()?.into_iter().find(|deleted| {
+        matches!(deleted.id(), DeletedId::Branch(of, _) if of == number)
+            && deleted.branch_name() == Some(&name)
+    });
+    let id = id.map_or_else(|| branch.to_owned(), |deleted| deleted.id().to_string());
+    writeln!(
+        streams.out,
+        "{repo_id}:{branch} is deleted; \"siteconf branch restore {repo_id} {id}\" brings it back"
+    )?;
+    Ok(())
+}
+
+fn restore(
+    repo_id: &str,
+    wish: &RestoreWish,
+    opened: &Opened,
+    streams: &mut Streams<'_>,
+) -> Result<()> {
+    let new_name = wish.name.as_deref().map(BranchName::parse).transpose()?;
+    let project = opened.project(&RepoId::parse(repo_id)?)?;
+    let found = opened.repository.deleted()?.into_iter().filter(|deleted| {
+        deleted.repo_id() == project.repo_id()
+            && deleted
+                .branch_name()
+                .is_some_and(|name| is_meant(deleted, &wish.what, name.as_str()))
+    });
+    let found = only(
+        found.collect(),
+        &format!("branch {} of {repo_id}", wish.what),
+    )?;
+    let restored = match found.id() {
+        DeletedId::Branch(project, number) => {
+            opened
+                .repository
+                .restore_branch(project, number, new_name.as_ref(), &opened.actor)
+        }
+        DeletedId::Project(_) => Err(repo::Error::missing(Missing::Deleted)),
+    };
+    let branch = restored.map_err(|error| advised(error, "main2"))?;
+    writeln!(streams.out, "{repo_id}:{} is there again", branch.name())?;
+    Ok(())
+}

@@ -1,0 +1,42 @@
+//! A revision, written into a folder.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::opened::Opened;
+use super::output::visible_path;
+use super::progress::Progress;
+use super::{Result, Streams};
+use crate::base::repo_id::RepoId;
+use crate::repo;
+
+#[derive(Debug, Args)]
+pub(super) struct Export {
+    /// The project, as in acme/shop.erp
+    pub(super) repo_id: String,
+    /// A branch, `<branch>@v0007`, or a commit id
+    pub(super) revision: String,
+    /// The folder to write: absent or empty
+    pub(super) dir: PathBuf,
+}
+
+/// `export`.
+pub(super) fn export(wish: &Export, opened: &Opened, streams: &mut Streams<'_>) -> Result<()> {
+    let repo_id = RepoId::parse(&wish.repo_id)?;
+    let revision = opened.revision(&repo_id, &wish.revision)?;
+    let total = revision.totals().files;
+    let mut progress = Progress::new(streams);
+    let mut written: u64 = 0;
+    let files = repo::export(&revision, &wish.dir, |_| {
+        written += 1;
+        progress.say(|| format!("{written} of {total} files written"));
+    })?;
+    drop(progress);
+    writeln!(
+        streams.out,
+        "{files} files exported to {}",
+        visible_path(&wish.dir)
+    )?;
+    Ok(())
+}

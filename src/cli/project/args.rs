@@ -1,0 +1,52 @@
+//! The grammar of `project`.
+
+use clap::{Args, Subcommand, value_parser};
+
+use crate::cli::deleted::RestoreWish;
+use crate::cli::settings::{Flags, LIST};
+
+#[derive(Debug, Subcommand)]
+pub(in crate::cli) enum ProjectCommand {
+    /// Lists all projects
+    List(ProjectList),
+    /// Deletes a project with its branches; for a time it can be restored
+    Delete {
+        /// The project, as in acme/shop.erp
+        repo_id: String,
+    },
+    /// Restores a deleted project with its history
+    Restore(RestoreWish),
+    /// Says which snapshots of a project stay when it is pruned
+    Keep(ProjectKeep),
+}
+
+#[derive(Debug, Args)]
+pub(in crate::cli) struct ProjectList {
+    /// Instead those projects and branches that are deleted and can be restored
+    #[arg(long)]
+    pub(in crate::cli) deleted: bool,
+    /// As JSON
+    #[arg(long)]
+    pub(in crate::cli) json: bool,
+    #[command(flatten)]
+    pub(in crate::cli) settings: Flags<LIST>,
+}
+
+#[derive(Debug, Args)]
+pub(in crate::cli) struct ProjectKeep {
+    /// The project, as in acme/shop.erp
+    pub(in crate::cli) repo_id: String,
+    /// Of each branch, the newest so many
+    #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(1..))]
+    pub(in crate::cli) snapshots: Option<u64>,
+    /// Those that are younger
+    #[arg(long, value_name = "DAYS", value_parser = value_parser!(u64).range(1..))]
+    pub(in crate::cli) days: Option<u64>,
+    /// All
+    #[arg(long, conflicts_with_all = ["snapshots", "days"])]
+    pub(in crate::cli) all: bool,
+    /// Those that the settings say
+    #[arg(long, conflicts_with_all = ["snapshots", "days", "all"],
+        required_unless_present_any = ["snapshots", "days", "all"])]
+    pub(in crate::cli) as_service: bool,
+}

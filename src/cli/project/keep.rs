@@ -1,0 +1,28 @@
+//! Which snapshots of a project stay.
+
+use super::args::ProjectKeep;
+use crate::base::repo_id::RepoId;
+use crate::cli::opened::Opened;
+use crate::cli::{Result, Streams};
+use crate::repo::Retention;
+
+/// `project keep`.
+pub(in crate::cli) fn set_rule(
+    wish: &ProjectKeep,
+    opened: &Opened,
+    streams: &mut Streams<'_>,
+) -> Result<()> {
+    let repo_id = RepoId::parse(&wish.repo_id)?;
+    let keep = (!wish.as_service).then_some(Retention {
+        snapshots: wish.snapshots.unwrap_or(0),
+        days: wish.days.unwrap_or(0),
+    });
+    opened
+        .project(&repo_id)?
+        .set_retention(keep, &opened.actor)?;
+    match keep {
+        Some(keep) => writeln!(streams.out, "{repo_id} keeps {keep}")?,
+        None => writeln!(streams.out, "{repo_id} keeps what the settings say")?,
+    }
+    Ok(())
+}

@@ -1,0 +1,31 @@
+//! Projects from the command line.
+
+pub(super) mod args;
+mod keep;
+mod list;
+mod restore;
+
+use args::ProjectCommand;
+
+use crate::cli::deleted;
+use crate::cli::opened::Opened;
+use crate::cli::settings::Settings;
+use crate::cli::{Result, Streams};
+
+/// Runs one of the commands of `project`.
+pub(super) fn run(
+    command: &ProjectCommand,
+    settings: &Settings,
+    opened: &Opened,
+    streams: &mut Streams<'_>,
+) -> Result<()> {
+    match command {
+        ProjectCommand::List(wish) if wish.deleted => {
+            deleted::list(opened, settings.keep_deleted_days, wish.json, streams)
+        }
+        ProjectCommand::List(wish) => list::list(opened, wish.json, streams),
+        ProjectCommand::Delete { repo_id } => restore::delete(repo_id, opened, streams),
+        ProjectCommand::Restore(wish) => restore::restore(wish, opened, streams),
+        ProjectCommand::Keep(wish) => keep::set_rule(wish, opened, streams),
+    }
+}

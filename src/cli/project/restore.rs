@@ -1,0 +1,48 @@
+//! Projects deleted, and restored.
+
+use crate::base::repo_id::RepoId;
+use crate::cli::deleted::{RestoreWish, advised, is_meant, only};
+use crate::cli::opened::Opened;
+use crate::cli::{Result, Streams};
+use crate::repo;
+use crate::repo::{DeletedId, Missing, ProjectWriter};
+
+/// `project delete`.
+pub(in crate::cli) fn delete(
+    repo_id: &str,
+    opened: &Opened,
+    streams: &mut Streams<'_>,
+) -> Result<()> {
+    let project = opened.project(&RepoId::parse(repo_id)?)?;
+    let id = DeletedId::Project(project.number());
+    ProjectWriter::new(project, opened.actor.clone()).delete_project()?;
+    writeln!(
+        streams.out,
+        "{repo_id} is deleted; \"siteconf project restore {id}\" brings it back"
+    )?;
+    Ok(())
+}
+
+/// `project restore`.
+pub(in crate::cli) fn restore(
+    wish: &RestoreWish,
+    opened: &Opened,
+    streams: &mut Streams<'_>,
+) -> Result<()> {
+    let new_id = wish.name.as_deref().map(RepoId::parse).transpose()?;
+    let found = opened.repository.deleted()?.into_iter().filter(|deleted| {
+        deleted.branch_name().is_none() && is_meant(deleted, &wish.what, deleted.repo_id().as_str())
+    });
+    let found = only(found.collect(), &format!("project {}", wish.what))?;
+    let restored = match found.id() {
+        DeletedId::Project(number) => {
+            opened
+                .repository
+                .restore_project(number, new_id.as_ref(), &opened.actor)
+        }
+        DeletedId::Branch(..) => Err(repo::Error::missing(Missing::Deleted)),
+    };
+    let project = restored.map_err(|error| advised(error, "acme/shop2.erp"))?;
+    writeln!(streams.out, "{} is there again", project.repo_id())?;
+    Ok(())
+}

@@ -1,0 +1,72 @@
+//! The grammar of `user`.
+
+use clap::Subcommand;
+
+use crate::access::Role;
+
+#[derive(Debug, Subcommand)]
+pub(in crate::cli) enum UserCommand {
+    /// Makes an account
+    Add {
+        /// The name to log in with
+        name: String,
+        /// A role, as in `ROLE_SITEBUILDER_USER__acme`; may be repeated
+        #[arg(long = "role", value_name = "ROLE")]
+        roles: Vec<Role>,
+        /// Read the password from standard input, one line; without this it is asked for on a
+        /// terminal, else made up and printed
+        #[arg(long)]
+        password_stdin: bool,
+    },
+    /// Lists the accounts
+    List {
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Sets a new password and ends the account's sessions
+    Passwd {
+        /// The account
+        name: String,
+        /// As for `user add`
+        #[arg(long)]
+        password_stdin: bool,
+    },
+    /// Shuts an account: no login, no session, no token of it works
+    Disable {
+        /// The account
+        name: String,
+        /// Also the last one with the role for everything
+        #[arg(long)]
+        force: bool,
+    },
+    /// Opens a disabled account again
+    Enable {
+        /// The account
+        name: String,
+    },
+    /// Roles of an account: add, remove
+    #[command(subcommand)]
+    Role(RoleCommand),
+}
+
+#[derive(Debug, Subcommand)]
+pub(in crate::cli) enum RoleCommand {
+    /// Gives an account a role
+    Add {
+        /// The account
+        name: String,
+        /// The role
+        role: Role,
+    },
+    /// Takes a role from an account
+    Remove {
+        /// The account
+        name: String,
+        /// The role
+        role: Role,
+        /// Also the role for everything from the last account with it
+        #[arg(long)]
+        force: bool,
+    },
+}
