@@ -42,6 +42,9 @@ pub struct Scan<'a> {
     pub descending: bool,
     /// At most so many.
     pub limit: usize,
+    /// True for a scan that goes on without records that are damaged, and tells of them in the log of
+    /// the service; else one of them is the error of the whole scan.
+    pub leaves_out_damaged: bool,
 }
 
 impl<'a> Scan<'a> {
@@ -52,6 +55,7 @@ impl<'a> Scan<'a> {
             after: None,
             descending: false,
             limit: usize::MAX,
+            leaves_out_damaged: false,
         }
     }
 }
@@ -161,7 +165,7 @@ pub trait Store: Send + Sync + fmt::Debug {
     /// The record under this key, `None` if there is none.
     fn record(&self, key: &str) -> Result<Option<Arc<Record>>>;
 
-    /// Records in the order of their keys.
+    /// Records in the order of their keys. Fewer than the limit are the last ones.
     fn scan(&self, scan: Scan<'_>) -> Result<Vec<Arc<Record>>>;
 
     /// All records under a prefix that ends in a slash, in the order of their keys.

@@ -62,6 +62,15 @@ impl Record {
         Ok(self.versioned(value))
     }
 
+    /// The value as this type, `None` for a damaged one, of which it tells in the log of the service.
+    pub fn decode_sound<T: DeserializeOwned + Send + Sync + 'static>(
+        &self,
+    ) -> Option<Versioned<T>> {
+        self.decode()
+            .inspect_err(|error| tracing::error!(%error, "it is left out"))
+            .ok()
+    }
+
     /// The error for a value that is JSON of its type and still makes no sense.
     pub fn damaged(&self, source: serde_json::Error) -> StoreError {
         StoreError::DamagedRecord {

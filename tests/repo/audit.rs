@@ -2,12 +2,17 @@
 
 use std::net::IpAddr;
 
+use rusqlite::Connection;
+
 use siteconf::base::actor::Actor;
 use siteconf::base::clock::Timestamp;
+use siteconf::base::limits::AUDIT_CHUNK;
 use siteconf::base::repo_id::RepoId;
 use siteconf::repo::audit::{Entry, Filter};
 use siteconf::repo::{BatchAction, Condition, ImportFolder, ImportOptions, ProjectWriter};
+use siteconf::store::Batch;
 use siteconf::store::memory::MemoryStore;
+use siteconf::store::sqlite::SqliteStore;
 
 use crate::fixture::{Scene, branch, path, version};
 use crate::on_every_engine;
@@ -171,6 +176,64 @@ fn the_log_is_read_from_both_ends(scene: &Scene) {
     assert_eq!(behind(start.plus_s(2000)), Some(Some(2000)));
     assert_eq!(behind(start), Some(None));
     assert_eq!(behind(start.plus_s(9999)), None);
+}
+
+fn to_the_end(scene: &Scene) -> Vec<Entry> {
+    let mut all = Vec::<Entry>::new();
+    loop {
+        let place = all.last().map(|last| last.id);
+        let chunk = scene.projects.audit_after(place).unwrap();
+        if chunk.is_empty() {
+            return all;
+        }
+        all.extend(chunk);
+    }
+}
+
+#[test]
+fn damaged_records_are_left_out_and_keep_no_others() {
+    let root = tempfile::tempdir().unwrap();
+    let scene = Scene::on(SqliteStore::open_locked(root.path()).unwrap());
+    let saves = u64::try_from(AUDIT_CHUNK).unwrap() + 200;
+    let start = scene.projects.clock().now();
+    for turn in 0..saves {
+        scene.clock.advance_s(1);
+        scene.save(&format!("{}", turn % 7), "1");
+    }
+    let written = scene.projects.audit_after(None).unwrap();
+    // The third, and a whole chunk that is sound and not to be understood.
+    let db = Connection::open(root.path().join("store.db")).unwrap();
+    let flipped = "UPDATE record SET value = CAST('{}' AS BLOB) WHERE version = ?1";
+    assert_eq!(db.execute(flipped, [written[2].id]).unwrap(), 1);
+    let mut batch = Batch::default();
+    for _ in 0..=AUDIT_CHUNK {
+        batch.append_to("audit/", &"of another version");
+    }
+    scene.projects.store().commit(batch).unwrap();
+    scene.save("last", "1");
+
+    let wanted: Vec<_> = (1..=saves + 1).collect();
+    let snapshots = |entries: &[Entry]| -> Vec<_> {
+        let snapshots = entries.iter().map(|entry| entry.record.snapshot);
+        snapshots.flatten().collect()
+    };
+    let up = snapshots(&to_the_end(&scene));
+    assert_eq!(up, wanted[1..], "the third record is of the first save");
+    let (mut down, mut before) = (Vec::new(), None);
+    loop {
+        let page = scene.projects.audit_page(&Filter::default(), before, 100);
+        let page = page.unwrap();
+        down.extend(snapshots(&page.entries));
+        before = page.next;
+        if before.is_none() {
+            break;
+        }
+    }
+    down.reverse();
+    assert_eq!(down, up);
+
+    while scene.projects.forget_audit(start.plus_s(saves)).unwrap() > 0 {}
+    assert_eq!(snapshots(&to_the_end(&scene)), [saves, saves + 1]);
 }
 
 fn old_records_are_removed_from_the_beginning(scene: &Scene) {

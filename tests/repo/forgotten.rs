@@ -3,10 +3,13 @@
 
 use std::cell::Cell;
 
+use rusqlite::Connection;
+
 use siteconf::base::clock::Clock;
 use siteconf::base::repo_id::RepoId;
 use siteconf::object::key;
 use siteconf::repo::{Error, Forgotten, Missing, ProjectWriter};
+use siteconf::store::sqlite::SqliteStore;
 use siteconf::store::{Batch, Expect, Scan};
 
 use crate::fixture::{Scene, branch};
@@ -177,6 +180,64 @@ fn forgetting_that_is_cut_off_goes_on_later(scene: &Scene) {
     }
     assert!(cut_off >= 4, "it was cut off only {cut_off} times");
     assert_eq!(scene.files(), ["a=1"]);
+}
+
+#[test]
+fn a_damaged_record_is_left_out_and_keeps_no_others() {
+    for change in [
+        // Another value than the checksum's, and a sound one that makes no sense.
+        None,
+        Some("{}"),
+    ] {
+        let root = tempfile::tempdir().unwrap();
+        let scene = Scene::on(SqliteStore::open_locked(root.path()).unwrap());
+        scene.save("a", "1");
+        for name in ["x", "y", "z"] {
+            let made = scene.project.create_branch(&branch(name), Some("main"));
+            made.unwrap();
+            scene.try_save(name, "a", "2").unwrap();
+            scene.project.delete_branch(&branch(name)).unwrap();
+        }
+        for name in ["p.erp", "q.erp", "r.erp"] {
+            let id = RepoId::parse(name).unwrap();
+            let made = scene.projects.create_project(&id, 1, "bob").unwrap();
+            let made = ProjectWriter::new(made, "bob");
+            made.create_branch(&branch("main"), None).unwrap();
+            made.delete_project().unwrap();
+        }
+        // The branch x, the project p, and a snapshot of z.
+        let damaged = [
+            key::deleted_branch(1, 2),
+            key::deleted_project(2),
+            key::snapshot(4, 1),
+        ];
+        if let Some(value) = change {
+            let value: serde_json::Value = serde_json::from_str(value).unwrap();
+            let mut batch = Batch::default();
+            for key in &damaged[..2] {
+                batch.write(key.clone(), Expect::Anything, &value);
+            }
+            scene.projects.store().commit(batch).unwrap();
+        } else {
+            let db = Connection::open(root.path().join("store.db")).unwrap();
+            let flipped = "UPDATE record SET checksum = x'00' WHERE key = ?1";
+            for key in &damaged {
+                assert_eq!(db.execute(flipped, [key]).unwrap(), 1, "{key}");
+            }
+        }
+        let listed = scene.projects.deleted().unwrap();
+        let mut listed: Vec<_> = listed.iter().map(|one| one.id().to_string()).collect();
+        listed.sort();
+        assert_eq!(
+            listed,
+            ["branch-1-3", "branch-1-4", "project-3", "project-4"]
+        );
+        pass_days(&scene, 2);
+        assert_eq!(forget(&scene, 1), counts(2, 2));
+        assert_eq!(forget(&scene, 1), counts(0, 0));
+        assert!(scene.projects.deleted().unwrap().is_empty());
+        assert_eq!(scene.files(), ["a=1"]);
+    }
 }
 
 fn nothing_is_kept_where_nothing_is_to_be(scene: &Scene) {

@@ -57,6 +57,25 @@ fn a_damaged_record_is_an_error_that_names_it_and_the_others_are_read() {
             store.scan(Scan::prefix("a/")),
             Err(StoreError::DamagedRecord { .. })
         ));
+        for descending in [false, true] {
+            let mut rest = vec!["a/1", "a/3", "c"];
+            // The change of keys damages both.
+            rest.retain(|key| store.record(key).is_ok());
+            if descending {
+                rest.reverse();
+            }
+            for limit in [1, 2, 3] {
+                let scan = Scan {
+                    descending,
+                    limit,
+                    leaves_out_damaged: true,
+                    ..Scan::prefix("")
+                };
+                let found = store.scan(scan).unwrap();
+                let found: Vec<_> = found.iter().map(|record| record.key.as_str()).collect();
+                assert_eq!(found, rest[..limit.min(rest.len())], "{change}");
+            }
+        }
         assert_eq!(value(&store, "a/3").as_deref(), Some("14"));
         assert_eq!(store.scan(Scan::prefix("c")).unwrap().len(), 1);
         let (mut sound, mut faults) = (Vec::new(), Vec::new());

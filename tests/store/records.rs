@@ -205,6 +205,7 @@ fn scans_agree_with_a_sorted_map(store: &dyn Store) {
                         after,
                         descending,
                         limit,
+                        leaves_out_damaged: false,
                     };
                     let found = store.scan(scan.clone()).unwrap();
                     assert!(found.iter().all(|record| record.value == record.key));

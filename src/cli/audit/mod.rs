@@ -11,7 +11,6 @@ use signal_hook::consts::SIGINT;
 use signal_hook::flag;
 
 use crate::base::clock::Timestamp;
-use crate::base::limits::AUDIT_CHUNK;
 use crate::cli::opened::Opened;
 use crate::cli::output::visible;
 use crate::cli::{Error, Outcome, Result, Streams};
@@ -87,7 +86,7 @@ pub(super) fn run(wish: Audit, opened: &Opened, streams: &mut Streams<'_>) -> Re
         if interrupted.load(Ordering::Relaxed) {
             return Ok(Outcome::Interrupted);
         }
-        if chunk.len() == AUDIT_CHUNK {
+        if !chunk.is_empty() {
             continue;
         }
         streams.out.flush()?;

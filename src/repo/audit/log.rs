@@ -97,7 +97,7 @@ impl Projects {
                 }
             }
             searched += chunk.len();
-            if chunk.len() < AUDIT_CHUNK || too_old >= AUDIT_CHUNK {
+            if chunk.is_empty() || too_old >= AUDIT_CHUNK {
                 page.next = None;
                 break;
             }
@@ -117,7 +117,7 @@ impl Projects {
     }
 
     /// At most [`AUDIT_CHUNK`] entries behind a place, or from the log's beginning, oldest first,
-    /// wanted or not.
+    /// wanted or not; none where the log ends.
     pub fn audit_after(&self, place: Option<Version>) -> Result<Vec<Entry>> {
         self.audit_chunk(place, false)
     }
@@ -163,21 +163,30 @@ impl Projects {
         Ok(removed)
     }
 
+    /// At most [`AUDIT_CHUNK`] entries beyond a place, none where the log ends. Those that are damaged
+    /// are left out.
     fn audit_chunk(&self, place: Option<Version>, descending: bool) -> Result<Vec<Entry>> {
-        let place = place.map(key_of);
-        let records = self.store().scan(Scan {
-            after: place.as_deref(),
-            descending,
-            limit: AUDIT_CHUNK,
-            ..Scan::prefix(key::AUDIT)
-        })?;
+        let mut place = place.map(key_of);
         let entry = |record: &Arc<Record>| {
-            Ok(Entry {
-                id: record.version,
-                record: record.decode()?.value,
-            })
+            let id = record.version;
+            let record = record.decode_sound()?.value;
+            Some(Entry { id, record })
         };
-        records.iter().map(entry).collect()
+        loop {
+            let records = self.store().scan(Scan {
+                after: place.as_deref(),
+                descending,
+                limit: AUDIT_CHUNK,
+                leaves_out_damaged: true,
+                ..Scan::prefix(key::AUDIT)
+            })?;
+            let entries: Vec<_> = records.iter().filter_map(entry).collect();
+            match records.last() {
+                // None would be the end.
+                Some(last) if entries.is_empty() => place = Some(last.key.clone()),
+                _ => return Ok(entries),
+            }
+        }
     }
 }
 

@@ -79,14 +79,14 @@ impl Projects {
     {
         let store = self.store().as_ref();
         let mut found = Vec::new();
-        for record in store.scan(Scan::prefix(prefix))? {
-            match record.decode::<DeletedRecord<T>>() {
-                Ok(kept) if kept.value.is_over(before) => found.push(record),
-                Ok(_) => {}
-                Err(error @ StoreError::DamagedRecord { .. }) => {
-                    tracing::error!(%error, "it is not forgotten");
-                }
-                Err(error) => return Err(error.into()),
+        let all_sound = Scan {
+            leaves_out_damaged: true,
+            ..Scan::prefix(prefix)
+        };
+        for record in store.scan(all_sound)? {
+            let kept = record.decode_sound::<DeletedRecord<T>>();
+            if kept.is_some_and(|kept| kept.value.is_over(before)) {
+                found.push(record);
             }
         }
         let mut marked = Vec::with_capacity(found.len());
@@ -254,6 +254,7 @@ impl<'a> Sweep<'a> {
             let records = self.store.scan(Scan {
                 after: after.as_deref(),
                 limit: FORGOTTEN_RECORDS_PER_COMMIT,
+                leaves_out_damaged: true,
                 ..Scan::prefix(prefix)
             })?;
             let Some(last) = records.last() else {

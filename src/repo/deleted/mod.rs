@@ -89,24 +89,31 @@ impl Projects {
     /// Memory grows with what was deleted within the time that it is kept.
     pub fn deleted(&self) -> Result<Vec<Deleted>> {
         let mut all = Vec::new();
-        for record in self.store().scan(Scan::prefix(key::DELETED_PROJECTS))? {
-            let kept = record.decode::<DeletedRecord<ProjectRecord>>()?.value;
-            if !kept.forgetting {
-                all.push(Deleted::project(record.number(), &kept));
+        let all_sound = |prefix| {
+            self.store().scan(Scan {
+                leaves_out_damaged: true,
+                ..Scan::prefix(prefix)
+            })
+        };
+        for record in all_sound(key::DELETED_PROJECTS)? {
+            if let Some(kept) = record.decode_sound::<DeletedRecord<ProjectRecord>>()
+                && !kept.value.forgetting
+            {
+                all.push(Deleted::project(record.number(), &kept.value));
             }
         }
         let mut last: Option<(u64, Option<Project>)> = None;
-        for record in self.store().scan(Scan::prefix(key::DELETED_BRANCHES))? {
+        for record in all_sound(key::DELETED_BRANCHES)? {
             let (number, branch) = numbers_in(&record);
             let project = match last {
                 Some((known, project)) if known == number => project,
                 _ => self.living(number)?,
             };
-            let kept = record.decode::<DeletedRecord<BranchRecord>>()?.value;
             if let Some(project) = &project
-                && !kept.forgetting
+                && let Some(kept) = record.decode_sound::<DeletedRecord<BranchRecord>>()
+                && !kept.value.forgetting
             {
-                all.push(Deleted::branch(project, branch, &kept));
+                all.push(Deleted::branch(project, branch, &kept.value));
             }
             last = Some((number, project));
         }

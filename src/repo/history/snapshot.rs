@@ -42,10 +42,10 @@ impl Branch {
         let beyond = self.snapshot_count().saturating_add(1);
         let before = before.map_or(beyond, |before| beyond.min(before.number()));
         let scan = Scan {
-            prefix: &prefix,
             after: Some(&key::snapshot(self.number, before)),
             descending: true,
             limit: limit.unwrap_or(usize::MAX),
+            ..Scan::prefix(&prefix)
         };
         let records = self.project.projects.store().scan(scan)?;
         records

@@ -268,24 +268,32 @@ impl Store for SqliteStore {
             Some(after) => from = from.max([after, &[0]].concat()),
             None => {}
         }
+        // Without a limit: what is left out does not count. The rows come one by one.
         let sql = if scan.descending {
             "SELECT key, version, value, checksum FROM record
-             WHERE key >= CAST(?1 AS TEXT) AND key < CAST(?2 AS TEXT) ORDER BY key DESC LIMIT ?3"
+             WHERE key >= CAST(?1 AS TEXT) AND key < CAST(?2 AS TEXT) ORDER BY key DESC"
         } else {
             "SELECT key, version, value, checksum FROM record
-             WHERE key >= CAST(?1 AS TEXT) AND key < CAST(?2 AS TEXT) ORDER BY key LIMIT ?3"
+             WHERE key >= CAST(?1 AS TEXT) AND key < CAST(?2 AS TEXT) ORDER BY key"
         };
         self.read(|db| {
             let mut list = db.prepare_cached(sql)?;
-            let rows = list.query_map(params![from, to, limit_of(scan.limit)], |row| {
-                Ok(sound_record(
-                    row.get(0)?,
-                    row.get(1)?,
-                    row.get(2)?,
-                    row.get_ref(3)?,
-                ))
-            })?;
-            rows.map(|row| Ok(Arc::new(row??))).collect()
+            let mut rows = list.query(params![from, to])?;
+            let mut records = Vec::new();
+            while records.len() < scan.limit
+                && let Some(row) = rows.next()?
+            {
+                // A key that is no text any more has another checksum, too.
+                let key = row.get_ref(0)?.as_bytes().map_err(rusqlite::Error::from)?;
+                let key = String::from_utf8_lossy(key).into_owned();
+                match sound_record(key, row.get(1)?, row.get(2)?, row.get_ref(3)?) {
+                    Err(error) if scan.leaves_out_damaged => {
+                        tracing::error!(%error, "it is left out");
+                    }
+                    record => records.push(Arc::new(record?)),
+                }
+            }
+            Ok(records)
         })
     }
 
@@ -387,10 +395,6 @@ fn kind_of(code: i64, id: ObjectId) -> Result<Kind> {
 
 fn size_of(size: i64, kind: Kind, id: ObjectId) -> Result<u64> {
     u64::try_from(size).map_err(|_| damaged(kind, id, "its row says a negative size"))
-}
-
-fn limit_of(limit: usize) -> i64 {
-    i64::try_from(limit).unwrap_or(i64::MAX)
 }
 
 fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>> {
