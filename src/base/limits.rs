@@ -85,6 +85,8 @@ pub const AUDIT_SEARCHED_MAX: usize = 20_000;
 pub const AUDIT_CHUNK: usize = 1000;
 /// Refusals of a kind that the audit log tells of in a minute; the next one counts the others.
 pub const REFUSALS_AUDITED_MINUTE_MAX: i64 = 20;
+/// And in a day: most refusals need no account, and somebody hostile has them without end.
+pub const REFUSALS_AUDITED_DAY_MAX: i64 = 1000;
 /// Longest text of a record of the audit log that says more than names, such as what a token covers, in
 /// bytes.
 pub const AUDIT_DETAIL_BYTES_MAX: usize = 256;

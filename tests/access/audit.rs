@@ -11,7 +11,9 @@ use siteconf::access::{
 };
 use siteconf::base::actor::Actor;
 use siteconf::base::clock::{ManualClock, Timestamp};
-use siteconf::base::limits::{AUDIT_DETAIL_BYTES_MAX, REFUSALS_AUDITED_MINUTE_MAX};
+use siteconf::base::limits::{
+    AUDIT_DETAIL_BYTES_MAX, REFUSALS_AUDITED_DAY_MAX, REFUSALS_AUDITED_MINUTE_MAX,
+};
 use siteconf::base::secret::ServerKey;
 use siteconf::repo::Projects;
 use siteconf::repo::audit::{Action, Entry, Filter};
@@ -291,6 +293,53 @@ fn refusals_are_told_in_the_background_so_many_a_minute_and_counted() {
         refusals(&world.projects)[most + 1..],
         [record("token-refused", r#","left_out":5"#)]
     );
+}
+
+#[test]
+fn refusals_without_a_pause_are_told_so_many_a_day() {
+    let world = World::new();
+    let nobody = Refusal::new("unknown account");
+    let note = |what| {
+        let gate = &world.gate;
+        gate.note_refusal(what, &nobody, address(), "POST /login");
+    };
+    let mut log = Vec::<Entry>::new();
+    let mut told = || {
+        world.projects.background().flush("audit/");
+        loop {
+            let place = log.last().map(|last| last.id);
+            let chunk = world.projects.audit_after(place).unwrap();
+            if chunk.is_empty() {
+                return log.clone();
+            }
+            log.extend(chunk);
+        }
+    };
+    let mut noted = 0;
+    let mut day = || {
+        for _ in 0..24 * 60 {
+            // More than a minute has room for.
+            (0..=REFUSALS_AUDITED_MINUTE_MAX).for_each(|_| note(Refused::Login));
+            noted += u64::try_from(REFUSALS_AUDITED_MINUTE_MAX).unwrap() + 1;
+            world.clock.advance_s(60);
+            told();
+        }
+        told().len()
+    };
+    let most = usize::try_from(REFUSALS_AUDITED_DAY_MAX).unwrap();
+    // On the first day, also what there was room for at its beginning.
+    let first = day();
+    assert!((most..=2 * most).contains(&first), "{first}");
+    let second = day() - first;
+    assert!((most - 1..=most).contains(&second), "{second}");
+
+    // Another kind has its own share, and the next of this one counts those that were not told.
+    world.clock.advance_s(90);
+    note(Refused::Token);
+    note(Refused::Login);
+    let log = told();
+    let counted: u64 = log.iter().filter_map(|entry| entry.record.left_out).sum();
+    assert_eq!(log.len() as u64 + counted, noted + 2);
 }
 
 #[test]

@@ -8,15 +8,18 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::access::error::Refusal;
 use crate::base::actor::Actor;
 use crate::base::clock::Clock;
-use crate::base::limits::REFUSALS_AUDITED_MINUTE_MAX;
+use crate::base::limits::{REFUSALS_AUDITED_DAY_MAX, REFUSALS_AUDITED_MINUTE_MAX};
 use crate::repo::Projects;
 use crate::repo::audit;
 use crate::repo::audit::{Action, AuditRecord};
 use crate::store::Batch;
 use crate::store::background_writes::BackgroundWrites;
 
-/// In this time, in milliseconds, all that was written is forgotten.
-const MINUTE_MS: i64 = 60_000;
+/// The spans of time in which so many may be written, in milliseconds.
+const SPANS: [(i64, i64); 2] = [
+    (60_000, REFUSALS_AUDITED_MINUTE_MAX),
+    (24 * 3_600_000, REFUSALS_AUDITED_DAY_MAX),
+];
 
 /// Who has no account that is known.
 const UNKNOWN: &str = "unknown account";
@@ -69,7 +72,7 @@ impl Refusals {
     /// how many were not, those among them that the store refused, too.
     ///
     /// # Limits
-    /// [`REFUSALS_AUDITED_MINUTE_MAX`] of a kind in a minute.
+    /// [`REFUSALS_AUDITED_MINUTE_MAX`] of a kind in a minute, [`REFUSALS_AUDITED_DAY_MAX`] in a day.
     pub(in crate::access) fn note(
         &self,
         refused: Refused,
@@ -101,24 +104,28 @@ impl Refusals {
     }
 }
 
-/// How much may be written: a minute's share is given back after its part of a minute.
+/// How much may be written: of each span, a share is given back after its part of the time.
 #[derive(Debug, Default)]
 struct Budget {
-    /// When all is given back, by the clock that nobody sets.
-    full_at_ms: i64,
+    /// When all is given back of each, by the clock that nobody sets.
+    full_at_ms: [i64; SPANS.len()],
     left_out: u64,
 }
 
 impl Budget {
     /// Takes room for one. How many found none since the last that did; `None` if there is none now.
     fn take(&mut self, now_ms: i64) -> Option<u64> {
-        let share_ms = MINUTE_MS / REFUSALS_AUDITED_MINUTE_MAX;
-        let taken_ms = (self.full_at_ms - now_ms).clamp(0, MINUTE_MS);
-        if taken_ms + share_ms > MINUTE_MS {
-            self.left_out += 1;
-            return None;
+        let mut full_at_ms = self.full_at_ms;
+        for (full_at_ms, (span_ms, most)) in full_at_ms.iter_mut().zip(SPANS) {
+            let taken_ms = (*full_at_ms - now_ms).clamp(0, span_ms) + span_ms / most;
+            if taken_ms > span_ms {
+                self.left_out += 1;
+                return None;
+            }
+            *full_at_ms = now_ms + taken_ms;
         }
-        self.full_at_ms = now_ms + taken_ms + share_ms;
+        // Only where all have room.
+        self.full_at_ms = full_at_ms;
         Some(std::mem::take(&mut self.left_out))
     }
 }

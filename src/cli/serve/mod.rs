@@ -194,11 +194,14 @@ async fn keep_audit(repository: Projects, days: u64) {
         // A clock that is doubted removes nothing.
         let now = repository.steady_clock().believed();
         let before = Timestamp::from_ms(now.ms().saturating_sub(kept_ms));
-        let mut total = 0;
+        let (mut total, mut place) = (0, None);
         loop {
-            match may_block(|| repository.forget_audit(before)) {
-                Ok(0) => break,
-                Ok(removed) => total += removed,
+            match may_block(|| repository.forget_audit(before, place)) {
+                Ok((_, None)) => break,
+                Ok((removed, next)) => {
+                    total += removed;
+                    place = next;
+                }
                 Err(error) => {
                     tracing::warn!(%error, "the audit log keeps what it should forget");
                     break;

@@ -147,11 +147,17 @@ impl Projects {
         }
     }
 
-    /// Removes entries of before a time from the log's beginning, [`AUDIT_CHUNK`] at most, and gives how
-    /// many. What a clock that was wrong dated later stays, and does not keep the others.
-    pub fn forget_audit(&self, before: Timestamp) -> Result<usize> {
+    /// Removes entries of before a time from the [`AUDIT_CHUNK`] behind a place, or from the log's
+    /// beginning. Gives how many, and the place behind which to go on, `None` where the log ends: what a
+    /// clock that was wrong dated later stays, and does not keep the others.
+    pub fn forget_audit(
+        &self,
+        before: Timestamp,
+        place: Option<Version>,
+    ) -> Result<(usize, Option<Version>)> {
         let mut batch = Batch::with_reserve();
-        for entry in self.audit_chunk(None, false)? {
+        let chunk = self.audit_chunk(place, false)?;
+        for entry in &chunk {
             if entry.record.at < before {
                 batch.delete(key_of(entry.id), Expect::Anything);
             }
@@ -160,7 +166,7 @@ impl Projects {
         if removed > 0 {
             self.store().commit(batch)?;
         }
-        Ok(removed)
+        Ok((removed, chunk.last().map(|last| last.id)))
     }
 
     /// At most [`AUDIT_CHUNK`] entries beyond a place, none where the log ends. Those that are damaged
