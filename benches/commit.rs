@@ -18,9 +18,10 @@ use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use bytes::Bytes;
+use common::writers::run;
 use common::{Bench, Layout, at_least, at_most, body};
 
 const BODY_BYTES: usize = 4096;
@@ -80,48 +81,6 @@ impl Drop for Log {
     }
 }
 
-/// What a round showed: operations a second and their latencies, sorted.
-struct Round {
-    rate: f64,
-    latencies: Vec<Duration>,
-}
-
-impl Round {
-    fn percentile(&self, part: f64) -> f64 {
-        let at = (self.latencies.len() as f64 * part) as usize;
-        self.latencies[at.min(self.latencies.len() - 1)].as_secs_f64() * 1e3
-    }
-}
-
-fn run(writers: u64, work: impl Fn(u64, u64) + Sync) -> Round {
-    let start = Instant::now();
-    let mut latencies: Vec<Duration> = std::thread::scope(|scope| {
-        let threads: Vec<_> = (0..writers)
-            .map(|writer| {
-                let work = &work;
-                scope.spawn(move || {
-                    let mut latencies = Vec::new();
-                    while start.elapsed() < ROUND {
-                        let begun = Instant::now();
-                        work(writer, latencies.len() as u64);
-                        latencies.push(begun.elapsed());
-                    }
-                    latencies
-                })
-            })
-            .collect();
-        threads
-            .into_iter()
-            .flat_map(|thread| thread.join().unwrap())
-            .collect()
-    });
-    latencies.sort();
-    Round {
-        rate: latencies.len() as f64 / start.elapsed().as_secs_f64(),
-        latencies,
-    }
-}
-
 fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     values[values.len() / 2]
@@ -159,10 +118,10 @@ fn main() {
         let (mut rate, mut rate_log, mut rate_ratio) = (vec![], vec![], vec![]);
         for round in 0..ROUNDS {
             let seed = |writer: u64, turn: u64| (round << 48) | (writer << 32) | turn;
-            let bare = run(writers, |writer, turn| {
+            let bare = run(writers, ROUND, |writer, turn| {
                 log.append(body(seed(writer, turn), bytes_a_save));
             });
-            let saves = run(writers, |writer, turn| {
+            let saves = run(writers, ROUND, |writer, turn| {
                 let path = Layout::Spread.path(turn * 7919 % 1000);
                 bench.save(
                     &branches[writer as usize],

@@ -8,10 +8,14 @@
 #![allow(
     clippy::unwrap_used,
     clippy::print_stdout,
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
     reason = "a benchmark that fails shall fail, and it prints"
 )]
 
 pub mod counting;
+pub mod writers;
 
 /// As in the binary.
 #[global_allocator]
@@ -38,7 +42,7 @@ const FILES_A_FOLDER: u64 = 100;
 const FILES_A_BATCH: u64 = 100_000;
 
 /// How files lie in a branch.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layout {
     /// In folders of a hundred.
     Spread,
