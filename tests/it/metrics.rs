@@ -157,6 +157,34 @@ fn a_scrape_reads_nothing_of_the_store_and_a_probe_is_there() {
     assert_eq!(daemon.anonymous().get("/metrics").status, 404);
 }
 
+#[test]
+fn a_port_that_is_taken_refuses_the_start_before_anything_is_done() {
+    let mut daemon = Daemon::start();
+    let project = use_service(&daemon);
+    let deleted = daemon.session("admin").delete(&project.admin(""));
+    assert_eq!(deleted.status, 204);
+    assert_eq!(daemon.stop().code(), Some(0));
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap();
+    let flags = [
+        "serve",
+        "--listen=127.0.0.1:0",
+        "--keep-deleted-days=0",
+        &format!("--metrics-listen={address}"),
+    ];
+    let refused = daemon.command(&flags, "");
+    assert_eq!(refused.status.code(), Some(1));
+    assert_eq!(String::from_utf8(refused.stdout).unwrap(), "");
+    let said = String::from_utf8(refused.stderr).unwrap();
+    let reason =
+        format!("{address} is in use by another process; choose another with --metrics-listen");
+    assert_eq!(said, format!("siteconf: {reason}\n"));
+    // What this start would have forgotten is still there.
+    let listed = daemon.command(&["project", "list", "--deleted", "--json"], "");
+    let listed = String::from_utf8(listed.stdout).unwrap();
+    assert!(listed.contains("acme/shop.erp"), "{listed}");
+}
+
 /// True if the tool is there; with `CI=true` it must be.
 fn has(tool: &str) -> bool {
     let there = Command::new(tool).arg("--version").output().is_ok();

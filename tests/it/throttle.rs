@@ -184,10 +184,24 @@ fn the_filter_of_the_readme_finds_wrong_logins_and_nothing_else() {
         log_in(&guesser, "alice", "guess").assert_refused(429);
     }
     log_in(&from(&daemon, "192.0.2.1"), "alice", &password_of("alice")).expect_status(200);
+    // However the path is written.
+    for (address, path) in [
+        ("192.0.2.67", "//user/login"),
+        ("192.0.2.68", "/user/%6cogin"),
+    ] {
+        let body = json!({ "username": "alice", "password": "guess" });
+        from(&daemon, address).post(path, &body).assert_refused(401);
+    }
     // What a client writes into a request does not pass for another's failure.
-    let path = r#"/x","client":"192.0.2.9","method":"POST","path":"/user/login","status":401,"#;
-    let path = path.replace('"', "%22");
-    from(&daemon, "192.0.2.2").get(&path).assert_refused(404);
+    let rest = r#"","status":401,"route":"/user/login","#;
+    let another = format!(r#"/x","client":"192.0.2.9","method":"POST","path":"{rest}"#);
+    for forged in [another, format!("/x{rest}"), format!("/user/login{rest}")] {
+        for path in [forged.clone(), forged.replace('"', "%22")] {
+            let client = from(&daemon, "192.0.2.2");
+            let status = client.post(&path, &json!({})).status;
+            assert!([400, 404].contains(&status), "{path}: {status}");
+        }
+    }
     alice.get(&format!("{READ}/user")).assert_refused(401);
     from(&daemon, "192.0.2.3").get("/last").assert_refused(404);
     soon(|| daemon.log().contains("\"path\":\"/last\""));
@@ -207,6 +221,13 @@ fn the_filter_of_the_readme_finds_wrong_logins_and_nothing_else() {
     });
     assert_eq!(
         found.collect::<Vec<_>>(),
-        ["192.0.2.66", "192.0.2.66", "2001:db8::7", "2001:db8::7"]
+        [
+            "192.0.2.66",
+            "192.0.2.66",
+            "2001:db8::7",
+            "2001:db8::7",
+            "192.0.2.67",
+            "192.0.2.68"
+        ]
     );
 }

@@ -76,43 +76,52 @@ fn wait_for(proxy: &mut Running, address: SocketAddr, log: &Path) {
     }
 }
 
+/// Sends a request through the proxy, as a browser does that keeps its cookies; the whole answer.
+fn call(service: &Service, proxy: SocketAddr, arguments: &[&str], target: &str) -> String {
+    let mut command = Command::new("curl");
+    command
+        .args([
+            "--silent",
+            "--show-error",
+            "--include",
+            "--max-time",
+            "30",
+            "--noproxy",
+            "*",
+        ])
+        .args([
+            "--http1.1",
+            "--path-as-is",
+            "--interface",
+            "127.0.0.2",
+            "--resolve",
+        ])
+        .arg(format!("conf.example:{}:127.0.0.1", proxy.port()))
+        .arg("--cacert")
+        .arg(service.at("cert.pem"))
+        .args(["--cookie-jar", "jar", "--cookie", "jar"])
+        .args(arguments)
+        .arg(format!("https://conf.example:{}{target}", proxy.port()))
+        .current_dir(service.folder());
+    output_of(&mut command)
+}
+
 /// What a user does through the proxy: logs in, saves a file of a name with slashes, reads it with a
-/// token, and is known by the own address.
+/// token, and is known by the own address and by the proxy's id of the request. Reads go on after a write
+/// has failed.
 fn use_through(service: &Service, proxy: SocketAddr) {
-    let base = format!("https://conf.example:{}", proxy.port());
-    let call = |arguments: &[&str], target: &str| {
-        let mut command = Command::new("curl");
-        command
-            .args([
-                "--silent",
-                "--show-error",
-                "--include",
-                "--max-time",
-                "30",
-                "--noproxy",
-                "*",
-            ])
-            .args([
-                "--http1.1",
-                "--path-as-is",
-                "--interface",
-                "127.0.0.2",
-                "--resolve",
-            ])
-            .arg(format!("conf.example:{}:127.0.0.1", proxy.port()))
-            .arg("--cacert")
-            .arg(service.at("cert.pem"))
-            .args(["--cookie-jar", "jar", "--cookie", "jar"])
-            .args(arguments)
-            .arg(format!("{base}{target}"))
-            .current_dir(service.folder());
-        output_of(&mut command)
-    };
+    let call = |arguments: &[&str], target: &str| call(service, proxy, arguments, target);
     let is = |answer: &str, status: &str| {
         let found = answer.contains(&format!("HTTP/1.1 {status} "));
         assert!(found, "{answer}\n{}", service.log());
     };
-    let health = call(&["--header", "X-Forwarded-For: 198.51.100.1"], HEALTH);
+    let own_words = [
+        "--header",
+        "X-Forwarded-For: 198.51.100.1",
+        "--header",
+        "X-Request-Id: of-the-client",
+    ];
+    let health = call(&own_words, HEALTH);
     is(&health, "200");
     assert!(
         health
@@ -121,11 +130,13 @@ fn use_through(service: &Service, proxy: SocketAddr) {
         "{health}"
     );
     // What the client wrote itself comes before what the proxy adds, which is believed.
-    service.logged("\"client\":\"127.0.0.2\"", 1);
+    let line = service.logged("\"client\":\"127.0.0.2\"", 1);
     assert!(!service.log().contains("198.51.100.1"));
+    let id = line["proxy_request_id"].as_str().unwrap();
+    assert!(id.len() >= 32 && id != "of-the-client", "{id}");
 
     let password = format!("password={}", service.password());
-    let origin = format!("Origin: {base}");
+    let origin = format!("Origin: https://conf.example:{}", proxy.port());
     let login = [
         "--header",
         &origin,
@@ -182,6 +193,14 @@ fn use_through(service: &Service, proxy: SocketAddr) {
     assert!(answer.ends_with(&"x".repeat(3 << 20)));
     // What reached the service is what the client sent: the slash as it was.
     service.logged("config%2Fa%20b.xml/raw", 1);
+
+    // As any process leaves it whose write has failed. The proxy looks a few times before it believes it.
+    fs::write(service.at("data/STOPPED"), "a write failed\n").unwrap();
+    is(&call(&[], HEALTH), "503");
+    let end = Instant::now() + Duration::from_secs(1);
+    while Instant::now() < end {
+        is(&call(&["--header", &token], raw), "200");
+    }
 }
 
 #[test]
@@ -240,6 +259,8 @@ fn haproxy_runs_with_its_file() {
             ("bind :443", &format!("bind {proxy}")),
             ("bind :80", &format!("bind {plain}")),
             ("/etc/haproxy/conf.example.pem", &at("both.pem")),
+            // The same checks, sooner.
+            (" check", " check inter 100ms"),
         ],
     );
     fs::write(service.at("haproxy.cfg"), text).unwrap();

@@ -1,4 +1,5 @@
-//! Where the service listens: TCP, TLS and a Unix socket, each if its setting says so.
+//! Where the service listens: TCP, TLS, a Unix socket, and a port for its metrics, each if its setting
+//! says so.
 
 use std::fs;
 use std::io;
@@ -28,6 +29,7 @@ pub(super) struct Places {
     plain: Option<SocketAddr>,
     tls: Option<(SocketAddr, Arc<ServerConfig>)>,
     unix: Option<Told<PathBuf>>,
+    metrics: Option<SocketAddr>,
     /// What the TLS listener shows.
     pub(super) certificate: Option<Arc<Certificate>>,
 }
@@ -56,6 +58,10 @@ impl Places {
             plain,
             tls: None,
             unix: unix_listen.then(|| settings.unix_listen.clone()),
+            metrics: match settings.metrics_listen.as_str() {
+                "" => None,
+                _ => Some(resolve(&settings.metrics_listen)?),
+            },
             certificate: None,
         };
         if tls_listen {
@@ -98,6 +104,9 @@ impl Places {
             bound.socket = Some(file);
             bound.add(Listener::Unix(listener), format!("unix:{}", path.display()));
         }
+        if let Some(address) = self.metrics {
+            bound.metrics = Some(bind(address, "--metrics-listen").await?);
+        }
         Ok(bound)
     }
 }
@@ -108,6 +117,8 @@ pub(super) struct Bound {
     pub(super) listeners: Vec<Listener>,
     /// Where each is reached, as in `http://127.0.0.1:8080`.
     pub(super) shown: Vec<String>,
+    /// The listener of the metrics, and its address.
+    pub(super) metrics: Option<(TcpListener, SocketAddr)>,
     /// Removed when this is dropped.
     pub(super) socket: Option<SocketFile>,
 }
@@ -139,14 +150,14 @@ impl Drop for SocketFile {
 }
 
 /// The address that a setting names.
-pub(super) fn resolve(listen: &Told<String>) -> Result<SocketAddr> {
+fn resolve(listen: &Told<String>) -> Result<SocketAddr> {
     let malformed = || listen.refuse("it must be an address and a port, as in 127.0.0.1:8080");
     let mut found = listen.to_socket_addrs().map_err(|_| malformed())?;
     found.next().ok_or_else(malformed)
 }
 
 /// Gives the address with the port that was taken.
-pub(super) async fn bind(address: SocketAddr, flag: &str) -> Result<(TcpListener, SocketAddr)> {
+async fn bind(address: SocketAddr, flag: &str) -> Result<(TcpListener, SocketAddr)> {
     let cannot_listen = |e: io::Error| {
         Error::Failed(match e.kind() {
             io::ErrorKind::AddrInUse => {

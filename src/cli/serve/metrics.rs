@@ -108,7 +108,7 @@ impl OfStore {
         let store = self.store.inner();
         metrics.gauge(
             "siteconf_wal_bytes",
-            "Length of the log that is not yet copied into the database",
+            "Length of the log's file, whose room is used again once its content is in the database",
             iter::once((&[][..], as_float(store.log_bytes()))),
         )?;
         metrics.gauge(

@@ -56,10 +56,6 @@ pub(super) fn serve(settings: &Settings, renew_key: bool, streams: &mut Streams<
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let places = Places::of(settings, &clock)?;
     let certificate = places.certificate.clone();
-    let metrics_address = match settings.metrics_listen.as_str() {
-        "" => None,
-        _ => Some(listen::resolve(&settings.metrics_listen)?),
-    };
     // Nobody else reads what lies in the folder.
     umask(Mode::RWXG | Mode::RWXO);
     raise_open_files();
@@ -72,6 +68,10 @@ pub(super) fn serve(settings: &Settings, renew_key: bool, streams: &mut Streams<
     let accounts = Accounts::new(&repository).acting(opened::actor());
     let key = first_start::server_key(&folder, &repository, &accounts, renew_key)?;
     first_start::first_account(&folder, &accounts, streams)?;
+    let runtime = runtime()?;
+    // Before anything is begun that a refused start would wait for.
+    let bound = runtime.block_on(places.bind())?;
+    let shown = bound.shown.join(" ");
     let steady_clock = Arc::clone(repository.steady_clock());
     let forget = Forget::new(repository.clone(), settings.keep_deleted_days);
     let audited = repository.clone();
@@ -79,7 +79,7 @@ pub(super) fn serve(settings: &Settings, renew_key: bool, streams: &mut Streams<
     let server = Server::new(gate.clone(), clock, http_settings(settings));
     let mut sampler = None;
     let mut metrics = None;
-    if let Some(address) = metrics_address {
+    if let Some((listener, address)) = bound.metrics {
         let samples = Arc::default();
         sampler = Some(Sampler::start(
             Arc::clone(&samples),
@@ -92,14 +92,11 @@ pub(super) fn serve(settings: &Settings, renew_key: bool, streams: &mut Streams<
             lost_lines: rest_of_log.lost_lines(),
             samples,
         };
-        metrics = Some((address, server.metrics(of_store)));
+        metrics = Some((listener, address, server.metrics(of_store)));
     }
 
-    let runtime = runtime()?;
     let limit = Duration::from_secs(settings.shutdown_s);
     let notifier = Notifier::of_environment();
-    let bound = runtime.block_on(places.bind())?;
-    let shown = bound.shown.join(" ");
     let mut reload = Reload::default();
     let begin = notifier.clone();
     reload.add(move || begin.reloading());
@@ -125,8 +122,7 @@ pub(super) fn serve(settings: &Settings, renew_key: bool, streams: &mut Streams<
             let probe = server.probe();
             tokio::spawn(watchdog::watch(notifier.clone(), within, probe, store));
         }
-        if let Some((address, metrics)) = metrics {
-            let (listener, address) = listen::bind(address, "--metrics-listen").await?;
+        if let Some((listener, address, metrics)) = metrics {
             writeln!(streams.out, "metrics on http://{address}/metrics")?;
             tracing::info!(%address, "showing metrics");
             tokio::spawn(metrics.run(listener));

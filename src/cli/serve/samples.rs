@@ -58,10 +58,13 @@ impl Sampler {
                     Ok(census) => samples.keep(|kept| kept.0 = Some(census)),
                     Err(error) => tracing::warn!(%error, "sessions and tokens are not counted"),
                 }
-                if !count_objects(&store, &mut objects, &stopped) {
-                    return;
+                let more = || store.inner().count_objects(&mut objects, ROWS_AT_ONCE);
+                match count_all(more, || is_over(&stopped, PAUSE)) {
+                    Ok(true) => samples.keep(|kept| kept.1 = Some(objects.clone())),
+                    Ok(false) => return,
+                    // The next count goes on from there.
+                    Err(error) => tracing::warn!(%error, "objects are not counted"),
                 }
-                samples.keep(|kept| kept.1 = Some(objects.clone()));
                 if is_over(&stopped, EVERY) {
                     return;
                 }
@@ -78,23 +81,20 @@ impl Sampler {
     }
 }
 
-/// Counts on to the last row. False if it was told to stop before.
-fn count_objects(
-    store: &RecordCache<SqliteStore>,
-    objects: &mut ObjectCensus,
-    stopped: &Receiver<()>,
-) -> bool {
-    loop {
-        match store.inner().count_objects(objects, ROWS_AT_ONCE) {
-            Ok(true) if is_over(stopped, PAUSE) => return false,
-            Ok(true) => {}
-            Ok(false) => return true,
-            Err(error) => {
-                tracing::warn!(%error, "objects are not counted");
-                return true;
-            }
+/// Counts on while there is more. False if the pause between two parts ended it before the last row.
+///
+/// # Errors
+/// Of the part that was not counted.
+fn count_all<E>(
+    mut more: impl FnMut() -> std::result::Result<bool, E>,
+    mut pause_ends_it: impl FnMut() -> bool,
+) -> std::result::Result<bool, E> {
+    while more()? {
+        if pause_ends_it() {
+            return Ok(false);
         }
     }
+    Ok(true)
 }
 
 /// Waits so long. True if it was told to stop.
@@ -110,5 +110,29 @@ impl Drop for Sampler {
         {
             tracing::error!("the counting of the metrics ended in a panic");
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_count_to_the_last_row_is_whole() {
+        let count = |parts: &[std::result::Result<bool, &'static str>], pauses: usize| {
+            let (mut parts, mut paused) = (parts.iter().copied(), 0);
+            let counted = count_all(
+                || parts.next().expect("no part after the last"),
+                || {
+                    paused += 1;
+                    paused > pauses
+                },
+            );
+            (counted, parts.len())
+        };
+        assert_eq!(count(&[Ok(true), Ok(true), Ok(false)], 9), (Ok(true), 0));
+        assert_eq!(count(&[Ok(true), Ok(true), Ok(false)], 1), (Ok(false), 1));
+        let damaged = [Ok(true), Err("damaged"), Ok(false)];
+        assert_eq!(count(&damaged, 9), (Err("damaged"), 1));
     }
 }

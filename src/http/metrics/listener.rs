@@ -58,6 +58,8 @@ impl MetricsServer {
         let server = Arc::new(self);
         let room = Arc::new(Semaphore::new(METRICS_CONNECTIONS_MAX));
         let mut connections = JoinSet::new();
+        // What is read here is none of the service's own traffic, and is shown nowhere.
+        let traffic = Arc::default();
         loop {
             let place = Arc::clone(&room).acquire_owned().await;
             let place = place.expect("the semaphore is never closed");
@@ -66,13 +68,13 @@ impl MetricsServer {
                 sleep(ACCEPT_PAUSE).await;
                 continue;
             };
-            let server = Arc::clone(&server);
+            let (server, traffic) = (Arc::clone(&server), Arc::clone(&traffic));
             connections.spawn(async move {
                 let answer = service_fn(move |request| {
                     let server = Arc::clone(&server);
                     async move { Ok::<_, Infallible>(server.respond(&request)) }
                 });
-                let stream = ClientStream::new(stream, Arc::default());
+                let stream = ClientStream::new(stream, traffic);
                 let served = http1::Builder::new()
                     .timer(TokioTimer::new())
                     .header_read_timeout(Duration::from_secs(HEAD_WAIT_S_MAX))

@@ -77,7 +77,7 @@ impl SqliteStore {
         &self.tallies
     }
 
-    /// Length of the log that is not yet copied into the database, in bytes.
+    /// Length of the log's file, in bytes. Its room is used again once its content is in the database.
     pub fn log_bytes(&self) -> u64 {
         bytes_of(&self.folder.log())
     }
