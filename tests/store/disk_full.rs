@@ -14,7 +14,7 @@ use crate::fixture::{contents, noise, object, of_write, put_large, value};
 
 /// A file system of a few megabytes in memory. One at a time: while a command is begun, its process has
 /// the open files of this one, with their locks and their room.
-struct SmallDisk {
+pub(crate) struct SmallDisk {
     at: tempfile::TempDir,
     _alone: MutexGuard<'static, ()>,
 }
@@ -38,12 +38,29 @@ impl SmallDisk {
         }
     }
 
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.at.path().join(name)
+    }
+
     fn data(&self) -> PathBuf {
-        self.at.path().join("data")
+        self.path("data")
     }
 
     fn ballast(&self) -> PathBuf {
-        self.at.path().join("ballast")
+        self.path("ballast")
+    }
+
+    /// Leaves so many pages free.
+    pub(crate) fn leave(&self, pages: u64) {
+        drop(fs::remove_file(self.ballast()));
+        self.fill();
+        let ballast = fs::File::options().write(true).open(self.ballast());
+        let ballast = ballast.unwrap();
+        let length = ballast.metadata().unwrap().len();
+        // The last of them may have been written in part.
+        ballast
+            .set_len(length / 4096 * 4096 - pages * 4096)
+            .unwrap();
     }
 
     /// Leaves not a byte free.
@@ -62,7 +79,7 @@ impl Drop for SmallDisk {
 
 /// The disk, or `None` where none can be mounted and nobody asked for all tests to run.
 #[expect(clippy::print_stderr, reason = "a skipped test must be seen")]
-fn small_disk() -> Option<SmallDisk> {
+pub(crate) fn small_disk() -> Option<SmallDisk> {
     match SmallDisk::mount(16) {
         Ok(disk) => Some(disk),
         Err(why) => {

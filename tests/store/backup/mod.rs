@@ -1,11 +1,14 @@
 //! Backups: what is in them, what a later one adds, and what they refuse.
 
 mod damage;
+mod folders;
+mod full;
 mod layout;
 mod targets;
 
 use std::fs;
 use std::ops::ControlFlow;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;

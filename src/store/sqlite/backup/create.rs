@@ -12,7 +12,7 @@ use std::path::Path;
 use super::blob_reader::BlobReader;
 use super::error::{BackupError, Result, Step, Tell};
 use super::manifest::{FORMAT, FileSum, Manifest};
-use super::part::{Part, Span};
+use super::part::{Part, Span, is_plain_name};
 use super::refresh::{Extent, Pinned, Reads as _, Sliced};
 use super::rows::{ObjectEntry, RecordEntry};
 use super::session::Session;
@@ -176,16 +176,21 @@ impl Session<'_, '_, '_> {
         for entry in entries {
             let entry = entry.map_err(BackupError::file("reading", &dir))?;
             let name = entry.file_name();
-            let Some(name) = name.to_str() else {
-                continue;
-            };
             // One that is being written.
-            if Path::new(name).extension().is_some_and(|end| end == "new") {
+            if Path::new(&name).extension().is_some_and(|end| end == "new") {
                 continue;
             }
             if !entry.file_type().is_ok_and(|kind| kind.is_file()) {
                 continue;
             }
+            let Some(name) = name.to_str().filter(|name| is_plain_name(name)) else {
+                self.remark(&format!(
+                    "secrets: \"{}\" is not in the backup: its name begins with a dot, or has a \
+                     character that cannot be printed",
+                    name.display()
+                ))?;
+                continue;
+            };
             match fs::read(entry.path()) {
                 Ok(bytes) => {
                     let part = Part::secret(name, &bytes);

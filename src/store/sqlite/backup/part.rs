@@ -52,9 +52,8 @@ impl Part {
             "records" => span(name).map(Self::Records),
             "secrets" => {
                 let (name, sum) = name.rsplit_once('.')?;
-                let is_plain = !name.is_empty() && !name.starts_with('.') && !name.contains('/');
                 let is_sum = sum.len() == SUM_DIGITS && is_lower_hex(sum.as_bytes());
-                (is_plain && is_sum).then(|| Self::Secret {
+                (is_plain_name(name) && is_sum).then(|| Self::Secret {
                     name: name.to_owned(),
                     sum: sum.to_owned(),
                 })
@@ -63,12 +62,20 @@ impl Part {
         }
     }
 
-    /// The file of a secret with these bytes.
+    /// The file of a secret with these bytes. Its name is a plain one.
     pub(super) fn secret(name: &str, bytes: &[u8]) -> Self {
         let sum = blake3::hash(bytes).to_hex()[..SUM_DIGITS].to_owned();
         let name = name.to_owned();
         Self::Secret { name, sum }
     }
+}
+
+/// True for a name that a file of `secrets/` may have in a backup: none by which a folder is left, or a
+/// line of the manifest ended. Dot-files are those of editors and file systems.
+pub(super) fn is_plain_name(name: &str) -> bool {
+    !name.is_empty()
+        && !name.starts_with('.')
+        && !name.contains(|c: char| c == '/' || c.is_control())
 }
 
 impl fmt::Display for Part {
@@ -154,6 +161,8 @@ mod tests {
             "secrets/../../etc/passwd.0000000000000000",
             "secrets/..0000000000000000",
             "secrets/.0000000000000000",
+            "secrets/.server-key.swp.0000000000000000",
+            "secrets/a\nb.0000000000000000",
             "secrets/server-key",
             "blobs/0/7",
             &format!("objects/0000000000000002-0000000000000001.{digest}"),

@@ -89,6 +89,14 @@ impl<'a, 'p, 't> Session<'a, 'p, 't> {
         Ok(())
     }
 
+    /// Tells what harms nothing.
+    pub(super) fn remark(&mut self, remark: &str) -> Result<()> {
+        if (self.tell)(Step::Remark(remark)).is_break() {
+            return Err(BackupError::Interrupted);
+        }
+        Ok(())
+    }
+
     /// Tells how far it is, and lets others save.
     pub(super) fn go_on(&mut self) -> Result<()> {
         let step = Step::At {

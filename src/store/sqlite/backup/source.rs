@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use super::error::{BackupError, Result, Step, Tell};
 use super::manifest::{FileSum, Manifest, require_format};
 use super::part::{MANIFEST, Part};
-use super::place::folder::Content;
+use super::place::folder::{Content, manifest_of};
 use super::target::canonical;
 use crate::base::limits::BLOCK_BYTES;
 
@@ -129,19 +129,21 @@ impl Reading<'_, '_> {
             self.remark("a later backup was not finished; what it left is passed over")?;
         } else if surplus.peek().is_some() {
             for part in surplus {
-                (self.wrong)(format!(
-                    "{part} is there, and the manifest does not name it"
-                ))?;
+                let fault = format!("{part} is there, and the manifest does not name it");
+                self.wrong_in(root, &manifest, fault)?;
             }
         }
         for (part, listed) in &manifest.files {
             let path = root.join(part.to_string());
-            if !content.parts.contains(part) {
-                (self.wrong)(missing(part))?;
-                continue;
-            }
             let failed = |e| BackupError::file("reading", &path)(e);
-            let mut file = File::open(&path).map_err(failed)?;
+            let mut file = match File::open(&path) {
+                Ok(file) if content.parts.contains(part) => file,
+                Err(e) if e.kind() != ErrorKind::NotFound => return Err(failed(e)),
+                _ => {
+                    self.wrong_in(root, &manifest, missing(part))?;
+                    continue;
+                }
+            };
             let bytes = file.metadata().map_err(failed)?.len();
             let found = if bytes == listed.bytes {
                 self.one(part, bytes, &mut file, &path)?
@@ -153,6 +155,18 @@ impl Reading<'_, '_> {
             }
         }
         Ok(manifest)
+    }
+
+    /// Tells of a fault, unless a backup is its cause that has replaced the manifest meanwhile.
+    fn wrong_in(&mut self, root: &Path, manifest: &Manifest, fault: String) -> Result<()> {
+        let now = manifest_of(root)?;
+        if now.is_some_and(|now| now.to_text() == manifest.to_text()) {
+            return (self.wrong)(fault);
+        }
+        Err(BackupError::Refused(format!(
+            "{}: a later backup into it has ended while it was read; begin again",
+            root.display()
+        )))
     }
 
     fn stream(&mut self, name: &Path, from: impl Read) -> Result<Manifest> {

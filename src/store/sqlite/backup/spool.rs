@@ -4,7 +4,7 @@
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::os::unix::fs::FileExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rustix::fs::{Mode, OFlags};
 
@@ -12,10 +12,14 @@ use super::error::{BackupError, Result};
 use super::part::Part;
 use crate::store::sqlite::data_folder::private_options;
 
+const WRITING: &str = "writing a temporary file in";
+
 /// Files one behind the other in one that has no name.
 #[derive(Debug)]
 pub(super) struct Spool {
     file: File,
+    /// For messages: the one whose disk takes it.
+    folder: PathBuf,
     length: u64,
     /// Each with its place and its length.
     pub(super) parts: Vec<(Part, u64, usize)>,
@@ -24,9 +28,10 @@ pub(super) struct Spool {
 impl Spool {
     /// Makes one on the disk of this folder.
     pub(super) fn in_folder(folder: &Path) -> Result<Self> {
-        let file = nameless(folder).map_err(BackupError::file("making a file in", folder))?;
+        let file = nameless(folder).map_err(BackupError::file(WRITING, folder))?;
         Ok(Self {
             file,
+            folder: folder.to_owned(),
             length: 0,
             parts: Vec::new(),
         })
@@ -35,7 +40,7 @@ impl Spool {
     pub(super) fn add(&mut self, part: Part, bytes: &[u8]) -> Result<()> {
         self.file
             .write_all(bytes)
-            .map_err(BackupError::file("keeping", part.to_string()))?;
+            .map_err(BackupError::file(WRITING, &self.folder))?;
         self.parts.push((part, self.length, bytes.len()));
         self.length += bytes.len() as u64;
         Ok(())
@@ -45,7 +50,10 @@ impl Spool {
         let mut bytes = vec![0; length];
         self.file
             .read_exact_at(&mut bytes, place)
-            .map_err(BackupError::file("reading", "what was kept"))?;
+            .map_err(BackupError::file(
+                "reading a temporary file in",
+                &self.folder,
+            ))?;
         Ok(bytes)
     }
 }

@@ -340,9 +340,9 @@ pub fn write_durably(path: &Path, bytes: &[u8]) -> io::Result<()> {
     sync_dir(parent)
 }
 
-/// Makes the data folder and those it lies in where they are missing, and their names durable: no
-/// commit syncs the folders above it.
-fn make_root(root: &Path) -> io::Result<()> {
+/// Makes a folder that is its owner's alone, and those it lies in, where they are missing, and their
+/// names durable: nothing that comes later syncs the folders above it.
+pub(super) fn make_root(root: &Path) -> io::Result<()> {
     if fs::exists(root)? {
         return Ok(());
     }

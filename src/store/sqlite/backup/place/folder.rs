@@ -5,6 +5,7 @@
 //! folder that the manifest does not name.
 
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::fs::{self, DirBuilder, File, TryLockError};
 use std::io::{ErrorKind, Read, Write};
 use std::os::unix::fs::DirBuilderExt;
@@ -17,19 +18,14 @@ use crate::base::limits::BLOCK_BYTES;
 use crate::store::sqlite::backup::error::{BackupError, Result};
 use crate::store::sqlite::backup::manifest::{FORMAT, Manifest, require_format};
 use crate::store::sqlite::backup::part::{MANIFEST, Part};
-use crate::store::sqlite::data_folder::{private_options, sync_dir};
+use crate::store::sqlite::data_folder::{make_root, private_options, sync_dir};
 use crate::store::sqlite::write_durably;
 
 /// The file that is there while a backup is added.
 const UNFINISHED: &str = "UNFINISHED";
-/// Files that may lie beside those of the manifest.
-const OTHER_NAMES: [&str; 5] = [
-    MANIFEST,
-    "MANIFEST.new",
-    "FORMAT.new",
-    UNFINISHED,
-    "UNFINISHED.new",
-];
+/// Files that a backup leaves beside the one that they were to replace, where it is killed or finds no
+/// room.
+const STAGED_NAMES: [&str; 3] = ["MANIFEST.new", "FORMAT.new", "UNFINISHED.new"];
 /// Bytes after which a large file is written back, so that the syncs of others do not wait behind it.
 const WRITE_BACK_BYTES: usize = 8 << 20;
 
@@ -59,13 +55,13 @@ impl Content {
             }
             Err(e) => return Err(BackupError::file("reading", root.join("FORMAT"))(e)),
         }
-        let manifest = match fs::read(root.join(MANIFEST)) {
-            Ok(text) => Some(Manifest::parse(&text).map_err(refuse)?),
-            Err(e) if e.kind() == ErrorKind::NotFound => None,
-            Err(e) => return Err(BackupError::file("reading", root.join(MANIFEST))(e)),
-        };
+        let manifest = manifest_of(root)?;
+        let is_unfinished = || root.join(UNFINISHED).exists();
+        // Before, too: a backup that ends meanwhile leaves what was seen of it unnamed.
+        let unfinished = is_unfinished();
         let mut parts = BTreeSet::new();
-        for entry in WalkDir::new(root).min_depth(1) {
+        let entries = WalkDir::new(root).min_depth(1).into_iter();
+        for entry in entries.filter_entry(|entry| !is_of_disk(entry.depth(), entry.file_name())) {
             let entry = entry.map_err(|e| refuse(format!("it cannot be listed: {e}")))?;
             if entry.file_type().is_dir() {
                 continue;
@@ -74,7 +70,7 @@ impl Content {
             let name = path.to_str().unwrap_or_default();
             match Part::parse(name).filter(|_| entry.file_type().is_file()) {
                 Some(part) => drop(parts.insert(part)),
-                None if OTHER_NAMES.contains(&name) => {}
+                None if name == MANIFEST || is_own(name) => {}
                 None => {
                     return Err(refuse(format!(
                         "\"{}\" is in it, which is no file of a backup; remove it",
@@ -86,9 +82,25 @@ impl Content {
         Ok(Self {
             manifest,
             parts,
-            unfinished: root.join(UNFINISHED).exists(),
+            unfinished: unfinished || is_unfinished(),
         })
     }
+}
+
+/// The manifest of the last whole backup, `None` where none was finished.
+pub(in crate::store::sqlite::backup) fn manifest_of(root: &Path) -> Result<Option<Manifest>> {
+    let refuse = |reason: String| BackupError::Refused(format!("{}: {reason}", root.display()));
+    let path = root.join(MANIFEST);
+    match fs::read(&path) {
+        Ok(text) => Manifest::parse(&text).map(Some).map_err(refuse),
+        Err(e) if e.kind() == ErrorKind::NotFound => Ok(None),
+        Err(e) => Err(BackupError::file("reading", path)(e)),
+    }
+}
+
+/// True for what every disk has at its root.
+fn is_of_disk(depth: usize, name: &OsStr) -> bool {
+    depth == 1 && name == "lost+found"
 }
 
 /// A folder that takes a backup.
@@ -109,7 +121,7 @@ impl FolderPlace {
     pub(in crate::store::sqlite::backup) fn open(root: &Path) -> Result<Self> {
         let refuse = |reason: &str| BackupError::Refused(format!("{}: {reason}", root.display()));
         let made = !root.exists();
-        make_dirs(root)?;
+        make_root(root).map_err(BackupError::file("making", root))?;
         let lock = File::open(root).map_err(BackupError::file("opening", root))?;
         match lock.try_lock() {
             Ok(()) => {}
@@ -162,8 +174,7 @@ impl FolderPlace {
         for part in parts {
             let is_named = |last: &Manifest| last.files.contains_key(part);
             if *part != Part::Format && !self.last.as_ref().is_some_and(is_named) {
-                let path = self.path(part);
-                fs::remove_file(&path).map_err(BackupError::file("removing", path))?;
+                remove(&self.path(part))?;
             }
         }
         Ok(())
@@ -176,17 +187,16 @@ impl FolderPlace {
     /// Removes what was added, and the rest where there was nothing before.
     fn clean(&self) -> Result<()> {
         self.sweep(&self.added)?;
-        let remove = |name: &str| {
-            let path = self.root.join(name);
-            fs::remove_file(&path).map_err(BackupError::file("removing", path))
-        };
+        for name in STAGED_NAMES.into_iter().chain([UNFINISHED]) {
+            remove(&self.root.join(name))?;
+        }
         if self.last.is_none() {
             for folder in ["blobs", "objects", "records", "secrets"] {
                 drop(fs::remove_dir_all(self.root.join(folder)));
             }
-            remove("FORMAT")?;
+            // At last: as long as something is left, it says whose that is.
+            remove(&self.root.join("FORMAT"))?;
         }
-        remove(UNFINISHED)?;
         if self.made {
             fs::remove_dir(&self.root).map_err(BackupError::file("removing", &self.root))?;
         }
@@ -297,12 +307,24 @@ impl Drop for FolderPlace {
     }
 }
 
+/// True for the files that a backup can leave before there is any that can be read.
+fn is_own(name: &str) -> bool {
+    name == UNFINISHED || STAGED_NAMES.contains(&name)
+}
+
+fn remove(path: &Path) -> Result<()> {
+    match fs::remove_file(path) {
+        Err(e) if e.kind() != ErrorKind::NotFound => Err(BackupError::file("removing", path)(e)),
+        _ => Ok(()),
+    }
+}
+
 fn refuse_other_content(root: &Path) -> Result<()> {
     for entry in fs::read_dir(root).map_err(BackupError::file("reading", root))? {
         let name = entry
             .map_err(BackupError::file("reading", root))?
             .file_name();
-        if name != "FORMAT.new" && name != "lost+found" {
+        if !is_of_disk(1, &name) && !name.to_str().is_some_and(is_own) {
             return Err(BackupError::Refused(format!(
                 "{}: the folder is not empty and holds no backup (\"{}\" is in it); name an empty folder",
                 root.display(),

@@ -1,0 +1,116 @@
+//! What lies beside a backup's files, or beside those of the store, and harms neither.
+
+use super::*;
+
+#[test]
+fn a_file_in_secrets_that_no_backup_can_name_is_left_out_and_told() {
+    let scene = Scene::new();
+    let secrets = scene.path("data/secrets");
+    for name in [".server-key.swp", "a\nb", "tab\there"] {
+        fs::write(secrets.join(name), "x").unwrap();
+    }
+    let remarks = [
+        "secrets: \".server-key.swp\" is not in the backup: its name begins with a dot, or has a character \
+         that cannot be printed",
+        "secrets: \"a\nb\" is not in the backup: its name begins with a dot, or has a character that \
+         cannot be printed",
+        "secrets: \"tab\there\" is not in the backup: its name begins with a dot, or has a character that \
+         cannot be printed",
+    ];
+    for (name, mut target) in [("backup", scene.folder()), ("backup.tar", scene.file())] {
+        let (made, mut told) = scene.back_up_damaged(&mut target);
+        drop(target);
+        told.sort();
+        assert_eq!(told, remarks);
+        assert_eq!(made.damaged, 0);
+        assert!(is_sound(&scene.path(name)));
+        scene.assert_restored(name);
+    }
+    scene.back_up_damaged(&mut scene.folder());
+    assert!(is_sound(&scene.path("backup")));
+}
+
+#[test]
+fn a_backup_lies_at_the_root_of_a_disk() {
+    let scene = Scene::new();
+    let found = scene.path("backup/lost+found");
+    fs::create_dir_all(&found).unwrap();
+    fs::write(found.join("#12"), "a piece").unwrap();
+    fs::set_permissions(&found, fs::Permissions::from_mode(0o000)).unwrap();
+    for _ in 0..2 {
+        scene.back_up(scene.folder());
+        assert!(!scene.path("backup/UNFINISHED").exists());
+        assert!(is_sound(&scene.path("backup")));
+    }
+    scene.assert_restored("backup");
+    fs::set_permissions(&found, fs::Permissions::from_mode(0o700)).unwrap();
+    assert_eq!(fs::read_to_string(found.join("#12")).unwrap(), "a piece");
+    // Elsewhere the name is that of any other file.
+    fs::create_dir_all(scene.path("backup/blobs/lost+found")).unwrap();
+    fs::write(scene.path("backup/blobs/lost+found/x"), "x").unwrap();
+    verified(&scene.path("backup")).unwrap_err();
+}
+
+#[test]
+fn what_a_backup_left_before_it_had_a_format_is_its_own() {
+    let scene = Scene::new();
+    let backup = scene.path("backup");
+    fs::create_dir(&backup).unwrap();
+    for name in ["FORMAT.new", "MANIFEST.new", "UNFINISHED", "UNFINISHED.new"] {
+        fs::write(backup.join(name), "half").unwrap();
+    }
+    scene.back_up(scene.folder());
+    let (_, told) = verified(&backup).unwrap();
+    assert_eq!(told, [""; 0]);
+    let other = |name: &&String| name.contains(".new") || *name == "UNFINISHED";
+    let left = files(&backup);
+    assert_eq!(left.iter().filter(other).count(), 0, "{left:?}");
+    // A manifest is somebody's.
+    fs::remove_file(backup.join("FORMAT")).unwrap();
+    let refused = Target::folder(&backup, scene.store.data_folder());
+    let refused = refused.unwrap_err().to_string();
+    assert!(refused.contains("holds no backup"), "{refused}");
+    assert!(backup.join("MANIFEST").exists());
+}
+
+#[test]
+fn who_reads_a_backup_while_a_later_one_ends_is_told_to_begin_again() {
+    let scene = Scene::new();
+    scene.back_up(scene.folder());
+    let backup = scene.path("backup");
+    let read = |work: &mut dyn FnMut(Source<'_>, &mut dyn FnMut()) -> String| {
+        let mut later = false;
+        let mut back_up = || {
+            if !std::mem::replace(&mut later, true) {
+                scene
+                    .store
+                    .commit(of_write("one", Expect::Anything, Some("later")))
+                    .unwrap();
+                scene.back_up(scene.folder());
+            }
+        };
+        work(Source::open(&backup).unwrap(), &mut back_up)
+    };
+    let reason = format!(
+        "{}: a later backup into it has ended while it was read; begin again",
+        backup.display()
+    );
+    let said = read(&mut |source, back_up| {
+        let verified = verify(source, &mut |_| {
+            back_up();
+            ControlFlow::Continue(())
+        });
+        verified.unwrap_err().to_string()
+    });
+    assert_eq!(said, reason);
+    let said = read(&mut |source, back_up| {
+        let restored = restore(source, &scene.path("new"), &mut |_| {
+            back_up();
+            ControlFlow::Continue(())
+        });
+        restored.unwrap_err().to_string()
+    });
+    assert_eq!(said, reason);
+    assert!(!scene.path("new").exists());
+    assert!(is_sound(&backup));
+}
