@@ -1,6 +1,11 @@
 //! Backups of a damaged store: the damage is told, the rest is there, and what an earlier backup has is
 //! kept.
 
+use std::ops::Range;
+use std::os::unix::fs::FileExt as _;
+
+use siteconf::store::Batch;
+
 use super::*;
 
 /// Restores what is in the backup, and gives the store.
@@ -89,8 +94,14 @@ fn what_an_earlier_backup_has_is_kept_when_it_can_no_longer_be_read() {
         );
         scene.store.commit(batch).unwrap();
     }
+    scene
+        .store
+        .commit(writes("more", 0..300, Some("1")))
+        .unwrap();
     scene.back_up(scene.folder());
-    let (_room, before) = restored(&scene, "backup");
+    // One that comes later into the file of the others, so that it is written again.
+    scene.store.commit(writes("late", 0..1, Some("1"))).unwrap();
+    let before = contents(&scene.store);
     drop(scene.store);
     // Leaves of the tables become noise, and ids and keys in rows something else.
     {
@@ -113,11 +124,124 @@ fn what_an_earlier_backup_has_is_kept_when_it_can_no_longer_be_read() {
     let page = place / 4096 * 4096;
     bytes[page..page + 64].fill(0xff);
     fs::write(&path, bytes).unwrap();
+    damage_leaf(&path, "record", "min");
 
     let store = SqliteStore::open_read_only(&scene.room.path().join("data")).unwrap();
     let scene = Scene { store, ..scene };
     let (made, told) = scene.back_up_damaged(&mut scene.folder());
     assert!(made.damaged >= 3, "{told:?}");
     let (_room, after) = restored(&scene, "backup");
-    assert_eq!(contents(&after), contents(&before));
+    assert_eq!(contents(&after), before);
+}
+
+/// A batch that writes a key for each of these numbers.
+fn writes(prefix: &str, numbers: Range<u64>, value: Option<&str>) -> Batch {
+    let mut batch = of_objects(Vec::new());
+    for number in numbers {
+        let key = format!("{prefix}/{number}");
+        push(&mut batch, &key, Expect::Anything, value);
+    }
+    batch
+}
+
+/// Makes noise of the first or the last page of rows of a table.
+fn damage_leaf(database: &Path, table: &str, which: &str) {
+    let db = Connection::open(database).unwrap();
+    let page: u64 = db
+        .query_one(
+            &format!(
+                "SELECT pageno FROM dbstat WHERE name = ?1 AND pagetype = 'leaf' AND path = (
+                     SELECT {which}(path) FROM dbstat WHERE name = ?1 AND pagetype = 'leaf')"
+            ),
+            [table],
+            |row| row.get(0),
+        )
+        .unwrap();
+    drop(db);
+    let file = fs::File::options().write(true).open(database).unwrap();
+    file.write_all_at(&[0xff; 4096], (page - 1) * 4096).unwrap();
+}
+
+/// The newest rows are in the page that is written most, and tell the last write.
+#[test]
+fn a_damaged_last_page_of_records_or_tombstones_leaves_the_rest() {
+    for table in ["record", "tombstone"] {
+        let scene = Scene::new();
+        let commit = |batch| assert!(scene.store.commit(batch).is_ok());
+        commit(writes("old", 0..400, Some("1")));
+        commit(writes("old", 0..400, None));
+        commit(writes("new", 0..400, Some("1")));
+        commit(writes("new", 399..400, None));
+        let before = contents(&scene.store);
+        scene.back_up(scene.folder());
+        drop(scene.store);
+        let path = scene.room.path().join("data/store.db");
+        let db = Connection::open(&path).unwrap();
+        db.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)").unwrap();
+        drop(db);
+        damage_leaf(&path, table, "max");
+        let store = SqliteStore::open_read_only(&scene.room.path().join("data")).unwrap();
+        store.last_version().unwrap_err();
+        let scene = Scene { store, ..scene };
+
+        // Where there was none before, what is sound is there.
+        let (made, told) = scene.back_up_damaged(&mut scene.file());
+        assert_eq!(made.damaged, 1, "{told:?}");
+        let (_room, alone) = restored(&scene, "backup.tar");
+        let is_new = |number: &u64| value(&alone, &format!("new/{number}")).is_some();
+        let new = (0..400).filter(is_new).count();
+        match table {
+            // With the trace of it, the last write is known.
+            "record" => {
+                assert!((200..399).contains(&new), "{new}");
+                assert_eq!(made.version, before.0);
+                assert_eq!(alone.last_version().unwrap(), before.0);
+            }
+            _ => assert_eq!(new, 399, "{told:?}"),
+        }
+        // Where there was one, all is.
+        let (made, told) = scene.back_up_damaged(&mut scene.folder());
+        assert!(made.damaged > 0, "{told:?}");
+        assert_eq!(made.version, before.0);
+        let (_room, after) = restored(&scene, "backup");
+        assert_eq!(contents(&after), before, "{table}");
+    }
+}
+
+#[test]
+fn what_was_damaged_and_is_mended_is_backed_up_again() {
+    let scene = Scene::new();
+    let wrong = put_large(&scene.store, &noise(2, 600_000));
+    let bare = put_large(&scene.store, &noise(3, 600_000));
+    let row = |id: ObjectId| {
+        let db = Connection::open(scene.path("data/store.db")).unwrap();
+        db.query_one(
+            "SELECT hex(sha256), hex(pieces) FROM object JOIN outboard USING (seq) WHERE id = ?1",
+            [id.as_bytes()],
+            |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?)),
+        )
+        .unwrap()
+    };
+    let (sha256, pieces) = (row(wrong).0, row(bare).1);
+    let of = |id: ObjectId| format!("(SELECT seq FROM object WHERE id = x'{id}')");
+    scene.sql(&format!(
+        "UPDATE object SET sha256 = zeroblob(32) WHERE id = x'{wrong}';
+         DELETE FROM outboard WHERE seq = {};",
+        of(bare)
+    ));
+    let (made, told) = scene.back_up_damaged(&mut scene.folder());
+    assert_eq!(made.damaged, 1, "{told:?}");
+    scene.sql(&format!(
+        "UPDATE object SET sha256 = x'{sha256}' WHERE id = x'{wrong}';
+         INSERT INTO outboard (seq, pieces) VALUES ({}, x'{pieces}');",
+        of(bare)
+    ));
+    scene.back_up(scene.folder());
+    // With the outboards.
+    scene.assert_restored("backup");
+    let (_room, store) = restored(&scene, "backup");
+    assert_eq!(
+        store.object(wrong).unwrap().unwrap().sha256,
+        scene.store.object(wrong).unwrap().unwrap().sha256
+    );
 }

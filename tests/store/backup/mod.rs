@@ -4,6 +4,7 @@ mod damage;
 mod folders;
 mod full;
 mod layout;
+mod meanwhile;
 mod targets;
 
 use std::fs;
@@ -256,51 +257,4 @@ fn a_later_backup_writes_what_is_new_and_forgets_what_is_gone() {
     scene.store.commit(of_objects(objects.collect())).unwrap();
     scene.back_up(scene.folder());
     scene.assert_restored("backup");
-}
-
-#[test]
-fn what_is_written_meanwhile_is_there_whole_or_not_at_all() {
-    let scene = Scene::new();
-    for round in 0..40_u64 {
-        let objects = (0..10).map(|n| object(Kind::Blob, &noise(100 * round + n, 40_000)));
-        scene.store.commit(of_objects(objects.collect())).unwrap();
-    }
-    let mut written = 0_u64;
-    let clock = ManualClock::new(Timestamp::parse(AT).unwrap());
-    // At every step another save: the state that is copied changes all the time.
-    let made = create(&scene.store, &mut scene.folder(), &clock, &mut |_| {
-        written += 1;
-        let text = written.to_string();
-        put_large(&scene.store, &noise(10_000 + written, 70_000));
-        let mut batch = of_objects(vec![blob(&text)]);
-        push(&mut batch, "last", Expect::Anything, Some(&text));
-        push(
-            &mut batch,
-            &format!("save/{text}"),
-            Expect::Absent,
-            Some(&text),
-        );
-        scene.store.commit(batch).unwrap();
-        ControlFlow::Continue(())
-    });
-    let made = made.unwrap();
-    assert!(written > 5, "{written}");
-    let room = tempfile::tempdir().unwrap();
-    let root = room.path().join("new");
-    restore_from(&scene.path("backup"), &root).unwrap();
-    let store = SqliteStore::open_locked(&root).unwrap();
-    assert_eq!(store.last_version().unwrap(), made.version);
-    let last: u64 = value(&store, "last").unwrap().parse().unwrap();
-    assert!(last < written, "the test saves too late");
-    for save in 1..=written {
-        let is_there = value(&store, &format!("save/{save}")).is_some();
-        assert_eq!(is_there, save <= last, "{save} of {last}");
-        if save <= last {
-            let large = object(Kind::Blob, &noise(10_000 + save, 70_000));
-            for id in [blob(&save.to_string()).id, large.id] {
-                assert!(store.object(id).unwrap().is_some(), "{save} of {last}");
-            }
-        }
-    }
-    assert_eq!(store.examine().unwrap(), [""; 0]);
 }

@@ -17,12 +17,12 @@ use super::refresh::{Extent, Pinned, Reads as _, Sliced};
 use super::rows::{ObjectEntry, RecordEntry};
 use super::session::Session;
 use super::spool::Spool;
-use super::table::{LargeBlob, Tabled as _};
+use super::table::{LargeBlob, Tabled as _, known_version};
 use super::target::Target;
 use crate::base::clock::{Clock, Timestamp};
+use crate::store::Version;
+use crate::store::sqlite::SqliteStore;
 use crate::store::sqlite::blob_files::open_blob;
-use crate::store::sqlite::{SqliteStore, schema};
-use crate::store::{Store as _, Version};
 
 /// A backup that was made.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -83,8 +83,11 @@ impl Session<'_, '_, '_> {
         let Some(last) = &self.last else {
             return Ok(());
         };
-        let version = self.store.last_version()?;
-        if last.version > version {
+        let version = Sliced(self.store).read(known_version)?;
+        // Where damage hides it, the rows that only the backup there has are kept.
+        if let Some(version) = version
+            && last.version > version
+        {
             return Err(BackupError::Refused(format!(
                 "the backup there holds write {}, and the store ends at write {version}: it has lost some, \
                  or was restored from an older backup; name another folder for this state",
@@ -132,9 +135,7 @@ impl Session<'_, '_, '_> {
         let written = (self.new_files, self.new_bytes);
         let (tell, pace, store) = (&mut *self.tell, &mut self.pace, self.store);
         let mut tell = |step: Step<'_>| {
-            if let Err(error) = pace.rest(store) {
-                tracing::debug!(%error, "whether somebody saves is not known");
-            }
+            pace.rest(store);
             tell(step)
         };
         // A stream does not give back what it took: there the file is read twice.
@@ -219,11 +220,13 @@ impl Session<'_, '_, '_> {
         let state = Sliced(self.store).read(|db| {
             let at = clock.now();
             let tx = db.unchecked_transaction()?;
-            let version = schema::last_version(&tx)?;
+            let version = known_version(&tx)?;
             let pinned = Pinned(&tx);
             self.refresh::<RecordEntry>(&pinned, records, Extent::Changed)?;
             self.refresh::<ObjectEntry>(&pinned, objects, Extent::New)?;
-            Ok((at, version))
+            // Where damage hides it, the last row that is in the backup stands for it.
+            let last = records.last().and_then(|span| span.last.try_into().ok());
+            Ok((at, version.or(last).unwrap_or(0)))
         })?;
         if let Some(spool) = self.spool.take() {
             for (part, place, length) in &spool.parts {

@@ -4,7 +4,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::store::sqlite::SqliteStore;
-use crate::store::{Result, Store as _, Version};
+use crate::store::{Store as _, Version};
 
 /// Work after which it is looked whether somebody saves.
 const WORK: Duration = Duration::from_millis(10);
@@ -30,16 +30,20 @@ impl Pace {
     }
 
     /// Rests if enough was done and somebody has saved meanwhile. Not to be called in a transaction.
-    pub(super) fn rest(&mut self, store: &SqliteStore) -> Result<()> {
+    pub(super) fn rest(&mut self, store: &SqliteStore) {
         let worked = self.resumed.elapsed();
         if worked < WORK {
-            return Ok(());
+            return;
         }
-        let version = store.last_version()?;
-        if version != std::mem::replace(&mut self.version, version) {
-            thread::sleep((worked * RESTS).min(REST_MAX));
+        match store.last_version() {
+            Ok(version) => {
+                if version != std::mem::replace(&mut self.version, version) {
+                    thread::sleep((worked * RESTS).min(REST_MAX));
+                }
+            }
+            // Where the newest rows are damaged, others do not save either.
+            Err(error) => tracing::debug!(%error, "whether somebody saves is not known"),
         }
         self.resumed = Instant::now();
-        Ok(())
     }
 }

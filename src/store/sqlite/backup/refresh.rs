@@ -87,12 +87,12 @@ impl Session<'_, '_, '_> {
             group.push(span);
             bytes += more;
         }
-        // What is new joins the last file.
+        // What is new joins the last file. It can lie among the last numbers that a file is named for,
+        // too: where a collection had removed the rows at the end, a restore gives their numbers again.
         if !group.is_empty() && !joins(bytes) {
-            from = self.bring_up::<R>(reads, from, &group, extent, spans)?;
-            group.clear();
+            from = self.bring_up::<R>(reads, from, &group, Extent::Changed, spans)?;
         }
-        self.write::<R>(reads, from, i64::MAX, &group, spans)
+        self.write::<R>(reads, from, i64::MAX, spans)
     }
 
     /// Brings the rows from a number to the end of these spans up to date, and gives the next number.
@@ -109,7 +109,7 @@ impl Session<'_, '_, '_> {
             [span] if extent == Extent::New || self.is_same::<R>(reads, from, *span)? => {
                 spans.push(*span);
             }
-            _ => self.write::<R>(reads, from, last, group, spans)?,
+            _ => self.write::<R>(reads, from, last, spans)?,
         }
         Ok(last.saturating_add(1))
     }
@@ -133,14 +133,13 @@ impl Session<'_, '_, '_> {
         Ok(same)
     }
 
-    /// Puts the rows between two numbers as they are now. `before` are the spans that held them: what
-    /// cannot be read is taken from there.
+    /// Puts the rows between two numbers as they are now. What cannot be read is taken from the last
+    /// backup.
     fn write<R: Tabled>(
         &mut self,
         reads: &impl Reads,
         from: i64,
         to: i64,
-        before: &[Span],
         spans: &mut Vec<Span>,
     ) -> Result<()> {
         let mut next = Some(from);
@@ -153,7 +152,7 @@ impl Session<'_, '_, '_> {
             } = slice;
             if !faults.is_empty() {
                 let last = next.map_or(to, |next| next - 1);
-                rows = self.with_lost(rows, before, first, last);
+                rows = self.with_lost(rows, first, last);
             }
             for fault in faults {
                 self.found(fault)?;
@@ -181,10 +180,14 @@ impl Session<'_, '_, '_> {
     }
 
     /// The rows, and those between two numbers that only the last backup has.
-    fn with_lost<R: Tabled>(&self, rows: Vec<R>, before: &[Span], first: i64, last: i64) -> Vec<R> {
+    fn with_lost<R: Tabled>(&self, rows: Vec<R>, first: i64, last: i64) -> Vec<R> {
         let mut all: BTreeMap<i64, R> = BTreeMap::new();
-        for span in before {
-            let kept = self.place.read(&R::part(*span));
+        let parts = self.last.iter().flat_map(|backup| backup.files.keys());
+        let overlapping = parts.filter(|part| {
+            R::span(part).is_some_and(|span| span.first <= last && first <= span.last)
+        });
+        for part in overlapping {
+            let kept = self.place.read(part);
             let kept = kept
                 .and_then(|bytes| decode::<R>(&bytes))
                 .unwrap_or_default();

@@ -56,7 +56,14 @@ impl Encoded for ObjectEntry {
     }
 
     fn mark(&self) -> [u8; 32] {
-        *self.id.as_bytes()
+        match self.bytes {
+            Some(_) => *self.id.as_bytes(),
+            None => large_mark(
+                self.id,
+                self.sha256,
+                self.outboard.as_ref().map(|pieces| pieces.len() as u64),
+            ),
+        }
     }
 
     fn encode(&self, to: &mut Vec<u8>) {
@@ -84,6 +91,19 @@ impl Encoded for ObjectEntry {
             outboard: from.optional()?.map(<[u8]>::to_vec),
         })
     }
+}
+
+/// The mark of the row of a blob that is a file. What the row says beside the id is checked by nothing
+/// that is in it: where it was damaged and is mended, the row is another one.
+pub(super) fn large_mark(
+    id: ObjectId,
+    sha256: Option<[u8; 32]>,
+    outboard_bytes: Option<u64>,
+) -> [u8; 32] {
+    let mut said = id.as_bytes().to_vec();
+    optional(&mut said, sha256.as_ref().map(|sha256| &sha256[..]));
+    said.extend(outboard_bytes.unwrap_or(0).to_le_bytes());
+    *blake3::hash(&said).as_bytes()
 }
 
 impl Encoded for RecordEntry {

@@ -108,7 +108,7 @@ impl<'a, 'p, 't> Session<'a, 'p, 't> {
         }
         // What is open holds the log.
         if self.spool.is_none() {
-            self.pace.rest(self.store)?;
+            self.pace.rest(self.store);
         }
         Ok(())
     }

@@ -1,15 +1,17 @@
 //! The tables that a backup copies, read in slices and as far as they can be read.
 
+use rusqlite::types::FromSql;
 use rusqlite::{Connection, ErrorCode, OptionalExtension, Row, params};
 
 use super::error::Result;
 use super::part::{Part, Span};
-use super::rows::{Encoded, ObjectEntry, RecordEntry};
+use super::rows::{Encoded, ObjectEntry, RecordEntry, large_mark};
 use crate::base::digest::{object_id, sha256};
 use crate::base::id::{Kind, ObjectId};
+use crate::store::Version;
 use crate::store::error::damaged;
 use crate::store::sqlite::salvage::{Readable, Table, next_readable};
-use crate::store::sqlite::{kind_of, size_of, sound_record};
+use crate::store::sqlite::{kind_of, schema, size_of, sound_record};
 
 /// Bytes of rows that are read at once and lie in one file: so much is in memory, and so long the log
 /// cannot start again.
@@ -33,8 +35,9 @@ pub(super) struct Head {
 
 /// A kind of row and its table.
 pub(super) trait Tabled: Encoded {
-    /// All columns, from a number on.
-    const ROWS: Table;
+    /// The tables that hold them, with all columns, from a number on. They are read one by one: damage in
+    /// one hides no row of another.
+    const ROWS: &'static [Table];
     /// The columns of which the head is made, between two numbers.
     const HEADS: &'static str;
 
@@ -42,7 +45,7 @@ pub(super) trait Tabled: Encoded {
     fn read(db: &Connection, row: &Row<'_>) -> rusqlite::Result<Readable<(Self, Option<String>)>>;
 
     /// The head, `None` of a row that is not as it must be.
-    fn head(row: &Row<'_>) -> rusqlite::Result<Option<Head>>;
+    fn head(db: &Connection, row: &Row<'_>) -> rusqlite::Result<Option<Head>>;
 
     /// The large blob whose row it is.
     fn large(&self) -> Option<LargeBlob>;
@@ -58,11 +61,11 @@ pub(super) trait Tabled: Encoded {
 }
 
 impl Tabled for ObjectEntry {
-    const ROWS: Table = Table {
+    const ROWS: &'static [Table] = &[Table {
         holds: "objects",
         rows: "SELECT seq, id, kind, size, sha256, bytes FROM object
                WHERE seq >= ?1 ORDER BY seq LIMIT ?2",
-    };
+    }];
     const HEADS: &'static str = "SELECT seq, id, kind, size, sha256, length(bytes) FROM object
                                  WHERE seq BETWEEN ?1 AND ?2 ORDER BY seq";
 
@@ -80,7 +83,7 @@ impl Tabled for ObjectEntry {
         if entry.bytes.is_some() {
             return Ok(Ok((entry, None)));
         }
-        let (outboard, fault) = match outboard(db, entry.seq) {
+        let (outboard, fault) = match of_outboard(db, "pieces", entry.seq) {
             Ok(outboard) => (outboard, None),
             Err(e) => {
                 let fault = format!("the outboard of blob {} cannot be read: {e}", entry.id);
@@ -90,15 +93,23 @@ impl Tabled for ObjectEntry {
         Ok(Ok((Self { outboard, ..entry }, fault)))
     }
 
-    fn head(row: &Row<'_>) -> rusqlite::Result<Option<Head>> {
+    fn head(db: &Connection, row: &Row<'_>) -> rusqlite::Result<Option<Head>> {
         let length: Option<i64> = row.get(5)?;
         let Ok(entry) = without_bytes(row)? else {
             return Ok(None);
         };
+        let large = entry.large().filter(|_| length.is_none());
+        let mark = match large {
+            Some(_) => {
+                let outboard_bytes = of_outboard(db, "length(pieces)", entry.seq)?;
+                large_mark(entry.id, entry.sha256, outboard_bytes)
+            }
+            None => *entry.id.as_bytes(),
+        };
         Ok(Some(Head {
             number: entry.seq,
-            mark: entry.mark(),
-            large: entry.large().filter(|_| length.is_none()),
+            mark,
+            large,
         }))
     }
 
@@ -179,23 +190,34 @@ fn fault_of(entry: &ObjectEntry) -> Option<&'static str> {
     }
 }
 
-fn outboard(db: &Connection, seq: i64) -> rusqlite::Result<Option<Vec<u8>>> {
+/// What this expression says of the outboard of a row.
+fn of_outboard<T: FromSql>(
+    db: &Connection,
+    expression: &str,
+    seq: i64,
+) -> rusqlite::Result<Option<T>> {
     // A folder of an older service may lack it.
     if !db.table_exists(None::<&str>, "outboard")? {
         return Ok(None);
     }
-    db.prepare_cached("SELECT pieces FROM outboard WHERE seq = ?1")?
+    db.prepare_cached(&format!("SELECT {expression} FROM outboard WHERE seq = ?1"))?
         .query_one([seq], |row| row.get(0))
         .optional()
 }
 
 impl Tabled for RecordEntry {
-    const ROWS: Table = Table {
-        holds: "records",
-        rows: "SELECT version, key, value, checksum, 1 FROM record WHERE version >= ?1
-               UNION ALL SELECT version, key, NULL, NULL, 0 FROM tombstone WHERE version >= ?1
-               ORDER BY version LIMIT ?2",
-    };
+    const ROWS: &'static [Table] = &[
+        Table {
+            holds: "records",
+            rows: "SELECT version, key, value, checksum, 1 FROM record
+                   WHERE version >= ?1 ORDER BY version LIMIT ?2",
+        },
+        Table {
+            holds: "traces of deleted records",
+            rows: "SELECT version, key, NULL, NULL, 0 FROM tombstone
+                   WHERE version >= ?1 ORDER BY version LIMIT ?2",
+        },
+    ];
     const HEADS: &'static str = "
         SELECT version, checksum, NULL FROM record WHERE version BETWEEN ?1 AND ?2
         UNION ALL SELECT version, NULL, key FROM tombstone WHERE version BETWEEN ?1 AND ?2
@@ -229,7 +251,7 @@ impl Tabled for RecordEntry {
         Ok(Ok((entry, None)))
     }
 
-    fn head(row: &Row<'_>) -> rusqlite::Result<Option<Head>> {
+    fn head(_db: &Connection, row: &Row<'_>) -> rusqlite::Result<Option<Head>> {
         let (checksum, buried): (Option<Vec<u8>>, Option<String>) = (row.get(1)?, row.get(2)?);
         let value = match (checksum.map(<[u8; 8]>::try_from), &buried) {
             (Some(Ok(checksum)), None) => Some((Vec::new(), checksum)),
@@ -281,13 +303,35 @@ pub(super) struct Slice<R> {
 
 /// Reads the rows from `from` to `to`, as many as one file takes.
 pub(super) fn read_slice<R: Tabled>(db: &Connection, from: i64, to: i64) -> Result<Slice<R>> {
+    let mut slice = Slice::<R> {
+        rows: Vec::new(),
+        faults: Vec::new(),
+        next: None,
+    };
+    for table in R::ROWS {
+        let last = slice.next.map_or(to, |next| next - 1);
+        let mut more = read_table(db, table, from, last)?;
+        slice.faults.append(&mut more.faults);
+        slice.next = more.next.or(slice.next);
+        slice.rows.append(&mut more.rows);
+    }
+    // Where a later table was read less far, the rows beyond are read again with the next slice.
+    let last = slice.next.map_or(to, |next| next - 1);
+    slice.rows.retain(|row| row.number() <= last);
+    slice.rows.sort_by_key(R::number);
+    Ok(slice)
+}
+
+/// Reads the rows of one table: up to damage, and no more than one file takes.
+fn read_table<R: Tabled>(db: &Connection, table: &Table, from: i64, to: i64) -> Result<Slice<R>> {
     let mut slice = Slice {
         rows: Vec::new(),
         faults: Vec::new(),
         next: None,
     };
     let (mut weight, mut read_to) = (0, None);
-    let mut list = db.prepare_cached(R::ROWS.rows)?;
+    let holds = table.holds;
+    let mut list = db.prepare_cached(table.rows)?;
     let mut rows = list.query(params![from, -1])?;
     loop {
         let row = match rows.next() {
@@ -296,9 +340,8 @@ pub(super) fn read_slice<R: Tabled>(db: &Connection, from: i64, to: i64) -> Resu
             Err(e) if is_damage(&e) => {
                 drop(rows);
                 let begin = read_to.map_or(from, |number: i64| number.saturating_add(1));
-                let next = next_readable(db, &R::ROWS, begin).filter(|next| *next <= to);
+                let next = next_readable(db, table, begin).filter(|next| *next <= to);
                 let last = next.map_or("the last".to_owned(), |next| (next - 1).to_string());
-                let holds = R::ROWS.holds;
                 slice.faults.push(format!(
                     "{holds}: rows {begin} to {last} cannot be read: {e}"
                 ));
@@ -324,12 +367,9 @@ pub(super) fn read_slice<R: Tabled>(db: &Connection, from: i64, to: i64) -> Resu
                 slice.faults.extend(fault);
             }
             Ok(Err(fault)) => slice.faults.push(fault),
-            Err(e) => {
-                let holds = R::ROWS.holds;
-                slice
-                    .faults
-                    .push(format!("{holds}: row {number} cannot be read: {e}"));
-            }
+            Err(e) => slice
+                .faults
+                .push(format!("{holds}: row {number} cannot be read: {e}")),
         }
     }
 }
@@ -345,7 +385,7 @@ pub(super) fn read_heads<R: Tabled>(
     let mut rows = list.query(params![from, to])?;
     loop {
         match rows.next() {
-            Ok(Some(row)) => match R::head(row) {
+            Ok(Some(row)) => match R::head(db, row) {
                 Ok(Some(head)) => visit(head),
                 Ok(None) | Err(_) => return Ok(false),
             },
@@ -353,6 +393,15 @@ pub(super) fn read_heads<R: Tabled>(
             Err(e) if is_damage(&e) => return Ok(false),
             Err(e) => return Err(e.into()),
         }
+    }
+}
+
+/// The version of the last write, `None` where the rows that tell it are damaged.
+pub(super) fn known_version(db: &Connection) -> Result<Option<Version>> {
+    match schema::last_version(db) {
+        Ok(version) => Ok(Some(version)),
+        Err(e) if is_damage(&e) => Ok(None),
+        Err(e) => Err(e.into()),
     }
 }
 
