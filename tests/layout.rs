@@ -20,6 +20,7 @@ mod tests {
     use siteconf::manifest::digest::lines;
     use siteconf::manifest::{Draft, Editor, NodeSource, Nodes, walk};
     use siteconf::object::audit::AuditRecord;
+    use siteconf::object::audit_pack::AuditPack;
     use siteconf::object::manifest::Manifest;
     use siteconf::object::node::{FileEntry, Node, Value};
     use siteconf::object::record::{
@@ -337,6 +338,7 @@ mod tests {
             ClockRecord: "clock",
             AuditRecord: "audit",
             AuditRecord: "audit-role",
+            AuditPack: "audit-pack",
             DigestRecord: "digest",
             CommitRecord: "commit",
         );

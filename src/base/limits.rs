@@ -79,10 +79,14 @@ pub const COMPRESS_BYTES_MIN: usize = 1024;
 /// Most entries on a page of the audit log, and how many a page has unless the client asks for another
 /// number.
 pub const AUDIT_PAGE_MAX: usize = 100;
-/// Records of the audit log, the newest, that are looked at for one page.
+/// Records of the audit log that are looked at for one page; a pack that is passed over counts as one.
 pub const AUDIT_SEARCHED_MAX: usize = 20_000;
-/// Records of the audit log that are read, or removed, at once.
+/// Records of the audit log that are read, removed or packed together at once.
 pub const AUDIT_CHUNK: usize = 1000;
+/// Records of the audit log, the newest, that are never packed; with [`AUDIT_CHUNK`] more the oldest are.
+pub const AUDIT_LOOSE_MIN: usize = 1000;
+/// Longest text of packed records of the audit log before it is deflated, in bytes.
+pub const AUDIT_PACK_BYTES_MAX: usize = 4 << 20;
 /// Refusals of a kind that the audit log tells of in a minute; the next one counts the others.
 pub const REFUSALS_AUDITED_MINUTE_MAX: i64 = 20;
 /// And in a day: most refusals need no account, and somebody hostile has them without end.

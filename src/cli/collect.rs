@@ -104,6 +104,7 @@ fn run(opened: &Opened, streams: &mut Streams<'_>) -> Result<Report> {
     } = done;
     drop(progress);
     let repository = &opened.repository;
+    // Only at the end: what is removed, nobody could reach any more, and what made it so has its record.
     let told = AuditRecord {
         count: Some(removed.objects),
         detail: audit::detail(format!("{} bytes of objects removed", removed.bytes)),

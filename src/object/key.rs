@@ -15,6 +15,8 @@ pub const BRANCH_COUNTER: &str = "counter/branch";
 pub const CLOCK: &str = "clock";
 /// The audit log. A record's key has the version of its write, in 16 digits.
 pub const AUDIT: &str = "audit/";
+/// Above every pack of records of the audit log.
+pub const AUDIT_PACKS: &str = "audit-pack/";
 /// Above every project.
 pub const PROJECTS: &str = "project/";
 /// Above the index of projects by identifier.
@@ -33,6 +35,16 @@ pub const SNAPSHOTS: &str = "snapshot/";
 pub const DIGESTS: &str = "digest/";
 /// Above every commit id.
 pub const COMMITS: &str = "commit/";
+
+/// A record of the audit log by its version.
+pub fn audit(version: u64) -> String {
+    format!("{AUDIT}{version:016x}")
+}
+
+/// A pack of records of the audit log by the version of the first.
+pub fn audit_pack(first: u64) -> String {
+    format!("{AUDIT_PACKS}{first:016x}")
+}
 
 /// A project.
 pub fn project(project: u64) -> String {

@@ -3,6 +3,7 @@
 //! Everything here is pure: no input or output, and no knowledge of where bytes live.
 
 pub mod audit;
+pub mod audit_pack;
 pub mod key;
 pub mod manifest;
 pub mod node;

@@ -55,9 +55,9 @@ fn told(entry: &Entry) -> String {
 
 /// What an act adds to the log.
 fn added(projects: &Projects, act: impl FnOnce()) -> Vec<String> {
-    let before = projects.audit_after(None).unwrap().len();
+    let before = projects.audit_after(None, None).unwrap().entries.len();
     act();
-    let after = projects.audit_after(None).unwrap();
+    let after = projects.audit_after(None, None).unwrap().entries;
     after[before..].iter().map(told).collect()
 }
 
@@ -255,7 +255,7 @@ fn the_log_is_for_those_who_may_see_everything() {
 /// Refusals in the log, after what waits is written.
 fn refusals(projects: &Projects) -> Vec<String> {
     projects.background().flush("audit/");
-    let log = projects.audit_after(None).unwrap();
+    let log = projects.audit_after(None, None).unwrap().entries;
     let refused = |entry: &&Entry| entry.record.detail.is_some();
     log.iter().filter(refused).map(told).collect()
 }
@@ -306,14 +306,10 @@ fn refusals_without_a_pause_are_told_so_many_a_day() {
     let mut log = Vec::<Entry>::new();
     let mut told = || {
         world.projects.background().flush("audit/");
-        loop {
-            let place = log.last().map(|last| last.id);
-            let chunk = world.projects.audit_after(place).unwrap();
-            if chunk.is_empty() {
-                return log.clone();
-            }
-            log.extend(chunk);
-        }
+        let place = log.last().map(|last| last.id);
+        let chunk = world.projects.audit_after(place, None).unwrap();
+        log.extend(chunk.entries);
+        log.clone()
     };
     let mut noted = 0;
     let mut day = || {
@@ -360,7 +356,7 @@ fn a_refusal_that_finds_no_room_is_counted_and_fails_nobody() {
     *store.full.lock().unwrap() = false;
     note();
     world.projects.background().flush("audit/");
-    let log = world.projects.audit_after(None).unwrap();
+    let log = world.projects.audit_after(None, None).unwrap().entries;
     let [entry] = &log[..] else {
         panic!("{log:?}");
     };

@@ -6,7 +6,7 @@ use std::path::Path;
 use siteconf::base::actor::Actor;
 use siteconf::repo::Retention;
 
-use crate::scene::{Process, assert_nothing_left, setting};
+use crate::scene::{Process, assert_nothing_left, number, setting};
 
 const FILES: u64 = 1000;
 const KEPT: u64 = 100;
@@ -53,6 +53,14 @@ fn a_pruned_store_takes_little_more_than_a_fresh_one_of_the_same() {
     assert_nothing_left(&daemon, old.path());
     drop((project, daemon));
     let after = bytes_on_disk(old.path());
+    let loose = number(
+        old.path(),
+        "SELECT count(*) FROM record WHERE key LIKE 'audit/%'",
+    );
+    assert!(
+        loose < 2000,
+        "{loose} records of the audit log are not packed"
+    );
 
     let daemon = Process::daemon(fresh.path());
     let project = daemon.create();

@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod audit;
 #[cfg(test)]
+mod audit_packs;
+#[cfg(test)]
 mod branches;
 #[cfg(test)]
 mod changing;

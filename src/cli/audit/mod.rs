@@ -66,13 +66,11 @@ pub(super) fn run(wish: Audit, opened: &Opened, streams: &mut Streams<'_>) -> Re
         let heading = ["TIME", "ACTION", "BY", "FROM", "WHAT"].map(str::to_owned);
         writeln!(streams.out, "{}", aligned(&heading))?;
     }
-    let mut place = match filter.since {
-        Some(since) => repository.audit_place(since)?,
-        None => None,
-    };
+    let mut place = None;
     loop {
-        let chunk = repository.audit_after(place)?;
-        for entry in chunk.iter().filter(|entry| filter.takes(&entry.record)) {
+        let chunk = repository.audit_after(place, filter.since)?;
+        let wanted = |entry: &&Entry| filter.takes(&entry.record);
+        for entry in chunk.entries.iter().filter(wanted) {
             if wish.json {
                 // Only writing can fail.
                 serde_json::to_writer(&mut *streams.out, &Shown::new(entry))
@@ -82,11 +80,11 @@ pub(super) fn run(wish: Audit, opened: &Opened, streams: &mut Streams<'_>) -> Re
                 writeln!(streams.out, "{}", aligned(&cells(entry)))?;
             }
         }
-        place = chunk.last().map(|last| last.id).or(place);
+        place = chunk.place;
         if interrupted.load(Ordering::Relaxed) {
             return Ok(Outcome::Interrupted);
         }
-        if !chunk.is_empty() {
+        if !chunk.is_last {
             continue;
         }
         streams.out.flush()?;

@@ -1,6 +1,6 @@
 //! Every record decoded by what its key says it is, and the digests that are kept computed again.
 
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, Error as _};
 
 use crate::access;
 use crate::base::id::{ManifestId, Sha256};
@@ -9,6 +9,7 @@ use crate::cli::opened::Opened;
 use crate::cli::progress::Progress;
 use crate::manifest::digest::Digested;
 use crate::object::audit::AuditRecord;
+use crate::object::audit_pack::AuditPack;
 use crate::object::key::COMMIT_DIGITS;
 use crate::object::record::{
     BranchRecord, ClockRecord, CommitRecord, DeletedRecord, DigestRecord, ProjectRecord,
@@ -67,6 +68,7 @@ fn decode(record: &Record) -> std::result::Result<Option<Told>, StoreError> {
         "snapshot" => known::<SnapshotRecord>(record)?,
         "clock" => known::<ClockRecord>(record)?,
         "audit" => known::<AuditRecord>(record)?,
+        "audit-pack" => packed(record)?,
         "digest" => {
             let sha256 = record.decode::<DigestRecord>()?.value.sha256;
             let manifest = parts.next().and_then(|id| id.parse().ok());
@@ -87,6 +89,24 @@ fn decode(record: &Record) -> std::result::Result<Option<Told>, StoreError> {
         _ => {}
     }
     Ok(None)
+}
+
+/// Unpacks a pack and decodes what is in it.
+fn packed(record: &Record) -> std::result::Result<(), StoreError> {
+    let pack = record.decode::<AuditPack>()?.value;
+    let damaged = |reason: String| record.damaged(serde_json::Error::custom(reason));
+    let lines = pack.records().map_err(|e| damaged(e.to_string()))?;
+    for (id, value) in &lines {
+        serde_json::from_slice::<AuditRecord>(value).map_err(|e| damaged(format!("{id}: {e}")))?;
+    }
+    let again = AuditPack::new(lines.iter().map(|(id, value)| (*id, value.as_slice())));
+    let first = |ids: &[u64]| ids.first().copied() == Some(record.number());
+    if again.is_none_or(|(again, ids)| !first(&ids) || again.times() != pack.times()) {
+        return Err(damaged(
+            "it holds other numbers or times than it says".to_owned(),
+        ));
+    }
+    Ok(())
 }
 
 fn known<T>(record: &Record) -> std::result::Result<(), StoreError>

@@ -7,6 +7,10 @@ use serde_json::{Value, json};
 
 use crate::base::digest::{BodyDigests, sha256};
 use crate::cli::tests::{Desk, lay};
+use crate::object::audit_pack::AuditPack;
+use crate::object::key;
+use crate::store::sqlite::SqliteStore;
+use crate::store::{Batch, Expect, Store as _};
 
 #[test]
 fn debug_shows_what_is_stored() {
@@ -105,6 +109,59 @@ fn damage_is_named_and_the_rest_goes_on() {
 }
 
 /// A store whose second state lacks a file, has another, and has one with other bytes.
+#[test]
+fn a_pack_of_the_audit_log_is_checked_down_to_its_records() {
+    let desk = Desk::new();
+    desk.done(&["user", "add", "ann"]);
+    let store = SqliteStore::open_beside(&desk.path("data")).unwrap();
+    let value = br#"{"at":7,"by":"eve","action":"login"}"#.as_slice();
+    let other = br#"{"at":8,"by":"eve","action":"none"}"#.as_slice();
+    let sound = AuditPack::new([(3, value), (5, value)].into_iter());
+    let (sound, _) = sound.unwrap();
+    let (unknown, _) = AuditPack::new([(3, value), (5, other)].into_iter()).unwrap();
+    let shown = |pack: &AuditPack| serde_json::to_value(pack).unwrap();
+    let (mut later, mut fewer) = (shown(&sound), shown(&sound));
+    later["newest"] = json!(9);
+    fewer["count"] = json!(1);
+    for (first, pack, fault) in [
+        (3, shown(&sound), None),
+        (
+            2,
+            shown(&sound),
+            Some("it holds other numbers or times than it says"),
+        ),
+        (
+            3,
+            later,
+            Some("it holds other numbers or times than it says"),
+        ),
+        (
+            3,
+            fewer,
+            Some("at byte 78: it says another last record, or another number"),
+        ),
+        (3, shown(&unknown), Some("5: unknown variant `none`")),
+        (3, json!({}), Some("missing field `last`")),
+    ] {
+        let key = key::audit_pack(first);
+        let mut batch = Batch::default();
+        batch.write(key.clone(), Expect::Anything, &pack);
+        store.commit(batch).unwrap();
+        let ran = desk.run(&["debug", "check"]);
+        match fault {
+            None => assert!(ran.out.ends_with(" 0 findings\n"), "{ran:?}"),
+            Some(fault) => {
+                let told = format!("record \"{key}\" is damaged: {fault}");
+                assert!(ran.out.starts_with(&told), "{told}: {ran:?}");
+                assert!(ran.out.ends_with(" 1 findings\n"), "{ran:?}");
+            }
+        }
+        let mut batch = Batch::default();
+        batch.delete(key, Expect::Anything);
+        store.commit(batch).unwrap();
+    }
+}
+
 fn changed() -> Desk {
     let desk = Desk::with_project();
     lay(

@@ -2,6 +2,7 @@
 
 mod certificate;
 mod forget;
+mod keep_audit;
 mod listen;
 mod metrics;
 mod notify;
@@ -17,12 +18,12 @@ use clap::Args;
 use rustix::fs::Mode;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit, umask};
 use tokio::runtime::{Builder, Runtime};
-use tokio::time::{MissedTickBehavior, interval, sleep};
+use tokio::time::{MissedTickBehavior, interval};
 
 use super::settings::{Flags, SERVE, Settings};
 use super::{Error, Result, Streams, first_start, log, opened};
 use crate::access::{Accounts, Gate};
-use crate::base::clock::{Clock, SystemClock, Timestamp};
+use crate::base::clock::{Clock, SystemClock};
 use crate::base::may_block;
 use crate::http::{HttpSettings, Server};
 use crate::repo::{Projects, SteadyClock, TICK_S};
@@ -114,7 +115,7 @@ pub(super) fn serve(settings: &Settings, renew_key: bool, streams: &mut Streams<
     runtime.block_on(async {
         tokio::spawn(keep_time(steady_clock));
         tokio::spawn(forget.clone().run());
-        tokio::spawn(keep_audit(audited, settings.audit_keep_days));
+        tokio::spawn(keep_audit::run(audited, settings.audit_keep_days));
         if let Some(certificate) = certificate {
             tokio::spawn(keep_certificate(certificate));
         }
@@ -173,46 +174,6 @@ async fn keep_time(clock: Arc<SteadyClock>) {
     loop {
         ticks.tick().await;
         clock.tick();
-    }
-}
-
-/// Removes from the audit log, now and once a day, what it has kept for so many days; 0 keeps all.
-async fn keep_audit(repository: Projects, days: u64) {
-    if days == 0 {
-        return;
-    }
-    let kept_ms = i64::try_from(days).unwrap_or(i64::MAX);
-    let kept_ms = kept_ms.saturating_mul(24 * 3600 * 1000);
-    let mut ticks = interval(Duration::from_hours(24));
-    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    loop {
-        ticks.tick().await;
-        // A clock that is doubted removes nothing.
-        let now = repository.steady_clock().believed();
-        let before = Timestamp::from_ms(now.ms().saturating_sub(kept_ms));
-        let (mut total, mut place) = (0, None);
-        loop {
-            match may_block(|| repository.forget_audit(before, place)) {
-                Ok((_, None)) => break,
-                Ok((removed, next)) => {
-                    total += removed;
-                    place = next;
-                }
-                Err(error) => {
-                    tracing::warn!(%error, "the audit log keeps what it should forget");
-                    break;
-                }
-            }
-            // Saves come first.
-            sleep(Duration::from_millis(100)).await;
-        }
-        if total > 0 {
-            tracing::info!(
-                records = total,
-                days,
-                "the audit log has forgotten what is old"
-            );
-        }
     }
 }
 

@@ -2,21 +2,14 @@
 
 use std::sync::Arc;
 
+use super::entry::{Chunk, Entry};
+use super::pack;
 use crate::base::clock::Timestamp;
 use crate::base::limits::{AUDIT_CHUNK, AUDIT_SEARCHED_MAX};
 use crate::object::audit::AuditRecord;
 use crate::object::key;
 use crate::repo::{Projects, Result};
 use crate::store::{Batch, Expect, Record, Scan, Version};
-
-/// A record of the log.
-#[derive(Clone, Debug)]
-pub struct Entry {
-    /// Its place: the version of its write.
-    pub id: Version,
-    /// What it tells.
-    pub record: Arc<AuditRecord>,
-}
 
 /// Which entries are wanted; all, where it says nothing.
 #[derive(Clone, Debug, Default)]
@@ -52,13 +45,9 @@ impl Filter {
             let project = record.project.as_ref();
             project.is_some_and(|(_, id)| id == wanted)
         };
-        !self.is_before(record)
+        self.since.is_none_or(|since| record.at >= since)
             && self.user.as_ref().is_none_or(is_of)
             && self.project.as_ref().is_none_or(is_in)
-    }
-
-    fn is_before(&self, record: &AuditRecord) -> bool {
-        self.since.is_some_and(|since| record.at < since)
     }
 }
 
@@ -66,9 +55,7 @@ impl Projects {
     /// The newest entries before a place, or of all.
     ///
     /// # Limits
-    /// At most `limit` entries, out of [`AUDIT_SEARCHED_MAX`]. A search for what is new ends at
-    /// [`AUDIT_CHUNK`] records in a row that are too old: the machine's clock may have been set, so a
-    /// single one proves nothing.
+    /// At most `limit` entries, out of [`AUDIT_SEARCHED_MAX`].
     pub fn audit_page(
         &self,
         filter: &Filter,
@@ -79,10 +66,10 @@ impl Projects {
             entries: Vec::new(),
             next: before,
         };
-        let (mut searched, mut too_old) = (0, 0);
+        let mut searched = 0;
         while searched < AUDIT_SEARCHED_MAX {
-            let chunk = self.audit_chunk(page.next, true)?;
-            for entry in &chunk {
+            let chunk = self.audit_chunk(page.next, true, filter.since)?;
+            for entry in &chunk.entries {
                 if page.entries.len() == limit {
                     return Ok(page);
                 }
@@ -90,17 +77,13 @@ impl Projects {
                 if filter.takes(&entry.record) {
                     page.entries.push(entry.clone());
                 }
-                if filter.is_before(&entry.record) {
-                    too_old += 1;
-                } else {
-                    too_old = 0;
-                }
             }
-            searched += chunk.len();
-            if chunk.is_empty() || too_old >= AUDIT_CHUNK {
+            if chunk.is_last {
                 page.next = None;
                 break;
             }
+            page.next = chunk.place;
+            searched += chunk.entries.len().max(1);
         }
         Ok(page)
     }
@@ -116,35 +99,13 @@ impl Projects {
         Ok(())
     }
 
-    /// At most [`AUDIT_CHUNK`] entries behind a place, or from the log's beginning, oldest first,
-    /// wanted or not; none where the log ends.
-    pub fn audit_after(&self, place: Option<Version>) -> Result<Vec<Entry>> {
-        self.audit_chunk(place, false)
-    }
-
-    /// A place behind which all entries since a time are, but those that are older than
-    /// [`AUDIT_CHUNK`] in a row that are too old. `None` is the log's beginning.
-    pub fn audit_place(&self, since: Timestamp) -> Result<Option<Version>> {
-        let (mut first, mut next) = (None, None);
-        loop {
-            let chunk = self.audit_chunk(next, true)?;
-            let Some(last) = chunk.last() else {
-                return Ok(None);
-            };
-            let mut too_old = true;
-            for entry in &chunk {
-                if entry.record.at >= since {
-                    (first, too_old) = (Some(entry.id), false);
-                }
-            }
-            next = Some(last.id);
-            if too_old {
-                // Nothing is at the place itself, or it is too old.
-                return Ok(first
-                    .or(chunk.first().map(|newest| newest.id + 1))
-                    .map(|id| id - 1));
-            }
-        }
+    /// The next entries behind a place, or from the log's beginning, oldest first, wanted or not; where
+    /// `since` says so, whole packs that are older are left out.
+    ///
+    /// # Limits
+    /// [`AUDIT_CHUNK`] entries.
+    pub fn audit_after(&self, place: Option<Version>, since: Option<Timestamp>) -> Result<Chunk> {
+        self.audit_chunk(place, false, since)
     }
 
     /// Removes entries of before a time from the [`AUDIT_CHUNK`] behind a place, or from the log's
@@ -156,46 +117,69 @@ impl Projects {
         place: Option<Version>,
     ) -> Result<(usize, Option<Version>)> {
         let mut batch = Batch::with_reserve();
-        let chunk = self.audit_chunk(place, false)?;
-        for entry in &chunk {
-            if entry.record.at < before {
-                batch.delete(key_of(entry.id), Expect::Anything);
+        let (removed, next);
+        if let Some(kept) = self.pack_after(place)? {
+            removed = pack::forget(&kept, before, &mut batch);
+            next = Some(pack::end_of(&kept));
+        } else {
+            let chunk = self.audit_chunk(place, false, None)?;
+            for entry in &chunk.entries {
+                if entry.record.at < before {
+                    batch.delete(key::audit(entry.id), Expect::Anything);
+                }
             }
+            removed = batch.writes.len();
+            next = chunk.place.filter(|_| !chunk.is_last);
         }
-        let removed = batch.writes.len();
         if removed > 0 {
             self.store().commit(batch)?;
         }
-        Ok((removed, chunk.last().map(|last| last.id)))
+        Ok((removed, next))
     }
 
-    /// At most [`AUDIT_CHUNK`] entries beyond a place, none where the log ends. Those that are damaged
-    /// are left out.
-    fn audit_chunk(&self, place: Option<Version>, descending: bool) -> Result<Vec<Entry>> {
-        let mut place = place.map(key_of);
+    /// The next entries beyond a place. Those that are damaged are left out; so are whole packs from
+    /// before `since`.
+    fn audit_chunk(
+        &self,
+        place: Option<Version>,
+        descending: bool,
+        since: Option<Timestamp>,
+    ) -> Result<Chunk> {
+        let after = place.map(key::audit);
+        // Before the packs: what is packed between is in one of these then. The other way round, it
+        // would be in neither.
+        let loose = self.store().scan(Scan {
+            after: after.as_deref(),
+            descending,
+            limit: AUDIT_CHUNK,
+            leaves_out_damaged: true,
+            ..Scan::prefix(key::AUDIT)
+        })?;
+        // All of them are older than what is loose.
+        let kept = match (descending, loose.is_empty()) {
+            (true, false) => None,
+            (true, true) => self.pack_before(place)?,
+            (false, _) => self.pack_after(place)?,
+        };
+        if let Some(kept) = kept {
+            let mut chunk = pack::chunk_of(&kept, since, descending);
+            let is_beyond = |id: Version| match place {
+                Some(place) if descending => id < place,
+                Some(place) => id > place,
+                None => true,
+            };
+            chunk.entries.retain(|entry| is_beyond(entry.id));
+            return Ok(chunk);
+        }
         let entry = |record: &Arc<Record>| {
             let id = record.version;
             let record = record.decode_sound()?.value;
             Some(Entry { id, record })
         };
-        loop {
-            let records = self.store().scan(Scan {
-                after: place.as_deref(),
-                descending,
-                limit: AUDIT_CHUNK,
-                leaves_out_damaged: true,
-                ..Scan::prefix(key::AUDIT)
-            })?;
-            let entries: Vec<_> = records.iter().filter_map(entry).collect();
-            match records.last() {
-                // None would be the end.
-                Some(last) if entries.is_empty() => place = Some(last.key.clone()),
-                _ => return Ok(entries),
-            }
-        }
+        Ok(Chunk {
+            entries: loose.iter().filter_map(entry).collect(),
+            place: loose.last().map(|last| last.version).or(place),
+            is_last: loose.is_empty(),
+        })
     }
-}
-
-fn key_of(id: Version) -> String {
-    format!("{}{id:016x}", key::AUDIT)
 }

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::log::Entry;
+use super::entry::Entry;
 use crate::base::snapshot_version::SnapshotVersion;
 
 /// An entry as JSON: what it does not speak of is not there.

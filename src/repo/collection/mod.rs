@@ -12,8 +12,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::Projects;
-use crate::store::Result;
-use crate::store::sqlite::{Amount, Pace, Space, SqliteStore};
+use crate::store::sqlite::{Amount, Collection, Pace, Space, SqliteStore};
+use crate::store::{Result, StoreError};
 use mark::Kept;
 pub use retention::Pruned;
 use roots::Roots;
@@ -102,6 +102,7 @@ impl Projects {
         })?;
         let files = collection.sweep_files()?;
         let records = records::remove_gone(self.store().as_ref(), store, &collection)?;
+        self.pack_audit_of(&collection)?;
         let space = collection.give_back()?;
         collection.finish()?;
         let folder = store.data_folder();
@@ -113,5 +114,17 @@ impl Projects {
             records,
             space,
         })
+    }
+
+    /// Packs what is not new of the audit log, at the pace of a collection.
+    fn pack_audit_of(&self, collection: &Collection<'_>) -> Result<()> {
+        while let Some(batch) = self.audit_to_pack()? {
+            match collection.commit(self.store().as_ref(), batch) {
+                // Another packs it; on a full disk what was removed must be given back first.
+                Err(StoreError::Conflict { .. } | StoreError::Full) => break,
+                done => done?,
+            }
+        }
+        Ok(())
     }
 }

@@ -1,0 +1,73 @@
+//! The audit log kept small: what is not new is packed every hour, what is old is removed every day.
+
+use std::time::Duration;
+
+use tokio::time::{MissedTickBehavior, interval, sleep};
+
+use crate::base::clock::{DAY_S, Timestamp};
+use crate::base::may_block;
+use crate::repo::Projects;
+
+/// Between two commits: saves come first.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// Packs, now and every hour; removes, now and every day, what was kept for so many days, where 0 keeps
+/// all.
+pub(super) async fn run(repository: Projects, days: u64) {
+    let mut ticks = interval(Duration::from_hours(1));
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    for hour in 0_u64.. {
+        ticks.tick().await;
+        if days > 0 && hour.is_multiple_of(24) {
+            forget(&repository, days).await;
+        }
+        pack(&repository).await;
+    }
+}
+
+async fn forget(repository: &Projects, days: u64) {
+    let kept_ms = i64::try_from(days.saturating_mul(DAY_S).saturating_mul(1000));
+    // A clock that is doubted removes nothing.
+    let now = repository.steady_clock().believed();
+    let before = now.ms().saturating_sub(kept_ms.unwrap_or(i64::MAX));
+    let before = Timestamp::from_ms(before);
+    let (mut total, mut place) = (0, None);
+    loop {
+        match may_block(|| repository.forget_audit(before, place)) {
+            Ok((removed, next)) => {
+                total += removed;
+                place = next;
+                if place.is_none() {
+                    break;
+                }
+                if removed > 0 {
+                    sleep(PAUSE).await;
+                }
+            }
+            Err(error) => {
+                tracing::warn!(%error, "the audit log keeps what it should forget");
+                break;
+            }
+        }
+    }
+    if total > 0 {
+        tracing::info!(
+            records = total,
+            days,
+            "the audit log has forgotten what is old"
+        );
+    }
+}
+
+async fn pack(repository: &Projects) {
+    loop {
+        match may_block(|| repository.pack_audit()) {
+            Ok(true) => sleep(PAUSE).await,
+            Ok(false) => break,
+            Err(error) => {
+                tracing::warn!(%error, "the audit log could not be packed");
+                break;
+            }
+        }
+    }
+}
