@@ -5,11 +5,12 @@ use clap::{Parser, Subcommand};
 
 use super::audit::Audit;
 use super::backup::args::{Backup, Restore};
-use super::branch::args::BranchCommand;
+use super::branch::args::{BranchCommand, Diff, History, Rollback};
 use super::collect::Collect;
 use super::debug::args::DebugCommand;
 use super::example::Example;
 use super::export::Export;
+use super::file::args::{Cat, Ls, Put, Rm};
 use super::import::args::Import;
 use super::project::args::ProjectCommand;
 use super::prune::Prune;
@@ -38,12 +39,26 @@ pub(super) enum Command {
     /// Read tokens: create, list, revoke
     #[command(subcommand)]
     Token(TokenCommand),
-    /// Projects: list, delete, restore
+    /// Projects: create, show, list, delete, restore, keep
     #[command(subcommand)]
     Project(ProjectCommand),
-    /// Branches: delete, restore
+    /// Branches: list, create, delete, restore
     #[command(subcommand)]
     Branch(BranchCommand),
+    /// Lists the files and folders of a revision
+    Ls(Ls),
+    /// Writes the bytes of a file
+    Cat(Cat),
+    /// Saves a file; a snapshot is taken first
+    Put(Put),
+    /// Deletes a file, or with -r a folder; a snapshot is taken first
+    Rm(Rm),
+    /// The states of a branch, newest first, and what brought each about
+    History(History),
+    /// The files that differ between two revisions
+    Diff(Diff),
+    /// Brings a branch, or a path of it, back to a snapshot; a snapshot is taken first
+    Rollback(Rollback),
     /// Lays a folder over a branch, as one save; makes the branch when absent
     Import(Import),
     /// Writes a revision into a new or empty folder

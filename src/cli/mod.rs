@@ -14,6 +14,7 @@ mod deleted;
 mod error;
 mod example;
 mod export;
+mod file;
 mod first_start;
 mod import;
 mod log;
@@ -32,6 +33,7 @@ mod user;
 mod tests;
 
 use std::ffi::OsString;
+use std::fmt::Display;
 use std::io::{self, BufRead, ErrorKind, IsTerminal, Write};
 use std::process::ExitCode;
 
@@ -68,6 +70,16 @@ struct Streams<'a> {
     out_is_terminal: bool,
     /// True if a person may be watching `err`.
     err_is_terminal: bool,
+}
+
+impl Streams<'_> {
+    /// Says on one line what was done, to a person: a program knows it by the exit code.
+    fn tell(&mut self, line: impl Display) -> Result<()> {
+        if self.out_is_terminal {
+            writeln!(self.out, "{line}")?;
+        }
+        Ok(())
+    }
 }
 
 /// Runs one command line, the program's name first, and writes results to `out` and everything else
@@ -131,6 +143,7 @@ fn dispatch(cli: Cli, streams: &mut Streams<'_>) -> Result<Outcome> {
     let settings = match &cli.command {
         Command::Serve(flags) => Settings::gather(cli.settings, flags.settings.clone()),
         Command::Import(wish) => Settings::gather(cli.settings, wish.settings.clone()),
+        Command::Put(wish) => Settings::gather(cli.settings, wish.settings.clone()),
         Command::Project(ProjectCommand::List(wish)) => {
             Settings::gather(cli.settings, wish.settings.clone())
         }
@@ -150,10 +163,33 @@ fn dispatch(cli: Cli, streams: &mut Streams<'_>) -> Result<Outcome> {
             token::run(command, &Opened::beside(&settings)?, streams).map(fine)
         }
         Command::Project(command) => {
-            project::run(&command, &settings, &Opened::beside(&settings)?, streams).map(fine)
+            let opened = Opened::to(command.changes(), &settings)?;
+            project::run(&command, &settings, &opened, streams).map(fine)
         }
         Command::Branch(command) => {
-            branch::run(&command, &Opened::beside(&settings)?, streams).map(fine)
+            let opened = Opened::to(command.changes(), &settings)?;
+            branch::run(&command, &opened, streams).map(fine)
+        }
+        Command::History(wish) => {
+            branch::history::show(&wish, &Opened::for_reading(&settings)?, streams).map(fine)
+        }
+        Command::Diff(wish) => branch::diff::show(&wish, &Opened::for_reading(&settings)?, streams),
+        Command::Rollback(wish) => {
+            let opened = Opened::to(!wish.dry_run, &settings)?;
+            branch::rollback::run(&wish, &opened, streams).map(fine)
+        }
+        Command::Ls(wish) => {
+            file::ls::list(&wish, &Opened::for_reading(&settings)?, streams).map(fine)
+        }
+        Command::Cat(wish) => {
+            file::cat::write(&wish, &Opened::for_reading(&settings)?, streams).map(fine)
+        }
+        Command::Put(wish) => {
+            let opened = Opened::beside(&settings)?;
+            file::put::save(&wish, settings.file_bytes_max, &opened, streams).map(fine)
+        }
+        Command::Rm(wish) => {
+            file::rm::delete(&wish, &Opened::beside(&settings)?, streams).map(fine)
         }
         Command::Import(wish) => {
             let opened = Opened::beside(&settings)?;
@@ -163,17 +199,12 @@ fn dispatch(cli: Cli, streams: &mut Streams<'_>) -> Result<Outcome> {
             export::export(&wish, &Opened::for_reading(&settings)?, streams).map(fine)
         }
         Command::Prune(wish) => {
-            let opened = if wish.dry_run {
-                Opened::for_reading(&settings)?
-            } else {
-                Opened::beside(&settings)?
-            };
+            let opened = Opened::to(!wish.dry_run, &settings)?;
             prune::prune(&wish, settings.keep, &opened, streams).map(fine)
         }
-        Command::Gc(wish) if wish.dry_run => {
-            collect::collect(&wish, &Opened::for_reading(&settings)?, streams)
+        Command::Gc(wish) => {
+            collect::collect(&wish, &Opened::to(!wish.dry_run, &settings)?, streams)
         }
-        Command::Gc(wish) => collect::collect(&wish, &Opened::beside(&settings)?, streams),
         Command::Backup(wish) => backup::run(&wish, &settings, streams),
         Command::Restore(wish) => backup::restore(&wish, &settings, streams).map(fine),
         Command::Audit(wish) => audit::run(wish, &Opened::for_reading(&settings)?, streams),

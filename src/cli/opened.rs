@@ -9,10 +9,12 @@ use super::settings::Settings;
 use super::{Error, Result};
 use crate::access::Accounts;
 use crate::base::actor::Actor;
+use crate::base::branch_name::BranchName;
 use crate::base::clock::SystemClock;
 use crate::base::repo_id::RepoId;
+use crate::base::snapshot_version::SnapshotVersion;
 use crate::repo;
-use crate::repo::{Project, Projects, Revision};
+use crate::repo::{Branch, Project, ProjectWriter, Projects, Revision};
 use crate::store::Store;
 use crate::store::sqlite::SqliteStore;
 
@@ -42,6 +44,15 @@ impl Opened {
         Ok(Self::of(SqliteStore::open_read_only(&settings.data)?))
     }
 
+    /// Opens it as the one or the other.
+    pub(super) fn to(change: bool, settings: &Settings) -> Result<Self> {
+        if change {
+            Self::beside(settings)
+        } else {
+            Self::for_reading(settings)
+        }
+    }
+
     /// The project of this identifier.
     ///
     /// # Errors
@@ -55,25 +66,71 @@ impl Opened {
         }
     }
 
-    /// What a reference names in a project.
+    /// A branch of a project.
+    ///
+    /// # Errors
+    /// [`Error::Failed`] when there is none, with those that there are.
+    pub(super) fn branch(&self, repo_id: &RepoId, name: &BranchName) -> Result<Branch> {
+        let project = self.project(repo_id)?;
+        match project.branch(name) {
+            Err(repo::Error::NotFound { .. }) => Err(Error::Failed(format!(
+                "there is no branch {name} in {repo_id}; {}",
+                branches_of(&project)?
+            ))),
+            found => Ok(found?),
+        }
+    }
+
+    /// The authority to change a project, of which this branch is there.
+    ///
+    /// # Errors
+    /// As [`Opened::branch`].
+    pub(super) fn writer(&self, repo_id: &RepoId, branch: &BranchName) -> Result<ProjectWriter> {
+        let branch = self.branch(repo_id, branch)?;
+        let project = branch.project().clone();
+        Ok(ProjectWriter::new(project, self.actor.clone()))
+    }
+
+    /// What a reference names in a project; a snapshot also without its zeros, as in `main@v7`.
     ///
     /// # Errors
     /// [`Error::Failed`] when it names nothing, with some that would.
     pub(super) fn revision(&self, repo_id: &RepoId, reference: &str) -> Result<Revision> {
         let project = self.project(repo_id)?;
-        let resolved = project.resolve(Some(reference));
+        let resolved = project.resolve(Some(&whole(reference)));
         if !matches!(resolved, Err(repo::Error::NotFound { .. })) {
             return Ok(resolved?);
         }
-        let names = project.branch_names()?;
-        let mut branches = names.iter().take(NAMES_TOLD).collect::<Vec<_>>().join(", ");
-        if names.len() > NAMES_TOLD {
-            branches.push_str(", …");
+        if let Some((name, version)) = as_snapshot(reference) {
+            return snapshot(&self.branch(repo_id, &name)?, version);
         }
         Err(Error::Failed(format!(
             "\"{reference}\" names nothing in {repo_id}: it must be a branch, a snapshot as in \
-             main@v0007, or a commit id; its branches: {branches}"
+             main@v0007, or a commit id; {}",
+            branches_of(&project)?
         )))
+    }
+
+    /// What a reference names, or without one the head of the default branch.
+    ///
+    /// # Errors
+    /// As [`Opened::revision`]; [`Error::Failed`] for a project without a branch.
+    pub(super) fn revision_or_default(
+        &self,
+        repo_id: &RepoId,
+        reference: Option<&str>,
+    ) -> Result<Revision> {
+        if let Some(reference) = reference {
+            return self.revision(repo_id, reference);
+        }
+        let project = self.project(repo_id)?;
+        match project.default_branch()? {
+            Some(branch) => Ok(branch.head()),
+            None => Err(Error::Failed(format!(
+                "there is nothing in {repo_id}; {}",
+                branches_of(&project)?
+            ))),
+        }
     }
 
     /// Takes a store that is open.
@@ -90,6 +147,75 @@ impl Opened {
             actor,
         }
     }
+}
+
+/// The state that a snapshot of a branch holds.
+///
+/// # Errors
+/// [`Error::Failed`] when there is none of this version, with what there is.
+pub(super) fn snapshot(branch: &Branch, version: SnapshotVersion) -> Result<Revision> {
+    match branch.snapshot(version) {
+        Err(repo::Error::NotFound { .. }) => Err(no_snapshot(branch, version)),
+        found => Ok(found?),
+    }
+}
+
+/// The refusal of a version that a branch does not have.
+pub(super) fn no_snapshot(branch: &Branch, version: SnapshotVersion) -> Error {
+    let (repo_id, name) = (branch.project().repo_id(), branch.name());
+    let newest = match branch.snapshot_count() {
+        0 => "it has none yet".to_owned(),
+        count => format!("the newest is {}", SnapshotVersion::new(count)),
+    };
+    Error::Failed(format!(
+        "there is no snapshot {version} of {name} in {repo_id}; {newest}, and \"siteconf history \
+         {repo_id} {name}\" lists all"
+    ))
+}
+
+/// Reads a snapshot's version, also without its zeros.
+///
+/// # Errors
+/// [`Error::Usage`].
+pub(super) fn parse_version(text: &str) -> Result<SnapshotVersion> {
+    let digits = text.strip_prefix('v').unwrap_or_default();
+    let is_number = digits.bytes().all(|digit| digit.is_ascii_digit());
+    match digits.parse() {
+        Ok(number) if is_number => Ok(SnapshotVersion::new(number)),
+        _ => Err(Error::Usage(format!(
+            "malformed snapshot version \"{text}\": it must be \"v\" and a number, as in v0007"
+        ))),
+    }
+}
+
+/// The parts of `<branch>@v0007`.
+fn as_snapshot(reference: &str) -> Option<(BranchName, SnapshotVersion)> {
+    let (name, version) = reference.rsplit_once('@')?;
+    Some((BranchName::parse(name).ok()?, parse_version(version).ok()?))
+}
+
+/// A reference as the repository reads it, with all zeros.
+pub(super) fn whole(reference: &str) -> String {
+    match as_snapshot(reference) {
+        Some((name, version)) => format!("{name}@{version}"),
+        None => reference.to_owned(),
+    }
+}
+
+/// The branches of a project, or how one is made, for the end of a refusal.
+fn branches_of(project: &Project) -> Result<String> {
+    let names = project.branch_names()?;
+    if names.is_empty() {
+        let repo_id = project.repo_id();
+        return Ok(format!(
+            "it has no branch yet: \"siteconf branch create {repo_id} main\" makes one"
+        ));
+    }
+    let mut told = names.iter().take(NAMES_TOLD).collect::<Vec<_>>().join(", ");
+    if names.len() > NAMES_TOLD {
+        told.push_str(", …");
+    }
+    Ok(format!("its branches: {told}"))
 }
 
 /// Who runs this command: the user as whom the process runs, after the one who logged in to the machine

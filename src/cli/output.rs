@@ -31,6 +31,36 @@ pub(super) fn list<T: Listed>(out: &mut dyn Write, json: bool, items: &[T]) -> R
     Ok(())
 }
 
+/// A JSON array that is written while its items come.
+pub(super) struct JsonArray<'a> {
+    out: &'a mut dyn Write,
+    any: bool,
+}
+
+impl<'a> JsonArray<'a> {
+    /// Begins it.
+    pub(super) fn begin(out: &'a mut dyn Write) -> Result<Self> {
+        write!(out, "[")?;
+        Ok(Self { out, any: false })
+    }
+
+    /// Writes an item.
+    pub(super) fn item<T: Serialize>(&mut self, item: &T) -> Result<()> {
+        let comma = if self.any { "," } else { "" };
+        write!(self.out, "{comma}\n  ")?;
+        serde_json::to_writer(&mut *self.out, item).map_err(std::io::Error::from)?;
+        self.any = true;
+        Ok(())
+    }
+
+    /// Ends it.
+    pub(super) fn end(self) -> Result<()> {
+        let line = if self.any { "\n" } else { "" };
+        writeln!(self.out, "{line}]")?;
+        Ok(())
+    }
+}
+
 /// Writes a value as JSON, for reading by people too.
 pub(super) fn write_json<T: Serialize>(out: &mut dyn Write, value: &T) -> Result<()> {
     // Only writing can fail: what is shown has string keys and no failing types.

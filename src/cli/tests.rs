@@ -72,7 +72,7 @@ impl Desk {
     }
 
     /// The whole command line.
-    fn line(&self, words: &[&str]) -> Vec<OsString> {
+    pub(super) fn line(&self, words: &[&str]) -> Vec<OsString> {
         let data = self.path("data").into_os_string();
         let head = ["siteconf".into(), "--data".into(), data];
         head.into_iter()
@@ -443,7 +443,7 @@ fn a_refusal_says_what_there_is_and_what_to_do() {
     let names = "names nothing in acme/shop.erp: it must be a branch, a snapshot as in main@v0007, or a \
                  commit id; its branches: main";
     let out = desk.path("out").display().to_string();
-    for reference in ["nobranch", "main@v9", "main@v0009", "abc"] {
+    for reference in ["nobranch", "dev@v1x", "main@1", "abc"] {
         for words in [
             &["export", "acme/shop.erp", reference, &out][..],
             &["debug", "digest", &format!("acme/shop.erp:{reference}")],

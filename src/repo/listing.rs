@@ -80,6 +80,33 @@ impl Listing {
             })?;
             return Ok(entries);
         }
+        for (path, value) in self.own(skip, take)? {
+            entries.extend(self.revision.tree_entry(path, &value)?);
+        }
+        Ok(entries)
+    }
+
+    /// As [`Listing::part`], with the files opened: `None` for a folder. No git ids are computed.
+    pub fn opened_part(&self, skip: u64, take: u64) -> Result<Vec<(String, Option<FileView>)>> {
+        let opened = |value: &Value| match value {
+            Value::File(file) => Some(FileView::new(&self.revision.project, *file)),
+            Value::Directory(_) | Value::Subtree(_) => None,
+        };
+        let mut entries = Vec::new();
+        if !self.recursive {
+            let own = self.own(skip, take)?.into_iter();
+            return Ok(own.map(|(path, value)| (path, opened(&value))).collect());
+        }
+        self.visit(skip, take, &mut |path, value| {
+            entries.push((path.to_owned(), opened(value)));
+            Ok(())
+        })?;
+        Ok(entries)
+    }
+
+    /// A part of a listing that is not recursive.
+    fn own(&self, skip: u64, take: u64) -> Result<Vec<(String, Value)>> {
+        let mut entries = Vec::new();
         let end = skip.saturating_add(take);
         if skip < self.folders {
             entries = self.some_folders(skip, end)?;
@@ -93,16 +120,15 @@ impl Listing {
             self.root,
             &mut window,
             &mut |key, value| {
-                let path = format!("{}{}", self.prefix, key.name);
-                entries.extend(self.revision.tree_entry(path, value)?);
+                entries.push((format!("{}{}", self.prefix, key.name), *value));
                 Ok(())
             },
         )?;
         Ok(entries)
     }
 
-    /// The folders from one place up to another. Git ids are asked for only of these.
-    fn some_folders(&self, from: u64, to: u64) -> Result<Vec<TreeEntry>> {
+    /// The folders from one place up to another.
+    fn some_folders(&self, from: u64, to: u64) -> Result<Vec<(String, Value)>> {
         let mut all = Vec::new();
         page::directories(self.revision.nodes(), self.root, &mut |key, value| {
             all.push((format!("{}{}", self.prefix, key.name), *value));
@@ -112,26 +138,7 @@ impl Listing {
         all.sort_by(|(a, _), (b, _)| a.cmp(b));
         let place = |at: u64| usize::try_from(at).map_or(all.len(), |at| at.min(all.len()));
         let (from, to) = (place(from), place(to));
-        let mut entries = Vec::with_capacity(to - from);
-        for (path, value) in all.drain(from..to) {
-            entries.extend(self.revision.tree_entry(path, &value)?);
-        }
-        Ok(entries)
-    }
-
-    /// As [`Listing::part`] of a recursive listing, with the files opened: `None` for a folder. No git
-    /// ids are computed.
-    pub fn opened_part(&self, skip: u64, take: u64) -> Result<Vec<(String, Option<FileView>)>> {
-        let mut entries = Vec::new();
-        self.visit(skip, take, &mut |path, value| {
-            let file = match value {
-                Value::File(file) => Some(FileView::new(&self.revision.project, *file)),
-                Value::Directory(_) | Value::Subtree(_) => None,
-            };
-            entries.push((path.to_owned(), file));
-            Ok(())
-        })?;
-        Ok(entries)
+        Ok(all.drain(from..to).collect())
     }
 
     fn visit(

@@ -33,7 +33,7 @@ pub use diff::{ChangeKind, FileDifference, diff, diff_at_most};
 pub use digests::BranchDigest;
 pub use error::{Error, Missing, Result};
 pub use export::export;
-pub use history::{Commit, Commits, Snapshot, merge_base};
+pub use history::{Commit, Commits, EveryState, Snapshot, merge_base};
 pub use import::{ImportFolder, ImportOptions, ImportReport, ImportStep, ReadFolder};
 pub use listing::Listing;
 pub use patch::{Patch, patch, patch_names, text_diff};

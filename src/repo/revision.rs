@@ -114,8 +114,9 @@ impl Revision {
         self
     }
 
-    /// Its place in the history, `None` if it was opened by its content.
-    pub(super) fn place(&self) -> Option<u64> {
+    /// Its place in the history: the number of the snapshot that holds it, or will once the branch is
+    /// changed. `None` if it was opened by its content.
+    pub fn place(&self) -> Option<u64> {
         self.place
     }
 

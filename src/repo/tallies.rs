@@ -24,7 +24,7 @@ impl Saves {
         match change {
             Change::Put { .. } => &self.files,
             Change::Delete { .. } => &self.deletions,
-            Change::Batch { .. } => &self.batches,
+            Change::DeleteFolder { .. } | Change::Batch { .. } => &self.batches,
             Change::Rollback { .. } => &self.rollbacks,
             Change::Import(_) => &self.imports,
         }

@@ -1,11 +1,18 @@
-//! Branches from the command line.
+//! Branches from the command line: made, listed, deleted, restored, compared, rolled back.
 
 pub(super) mod args;
+pub(super) mod diff;
+pub(super) mod history;
+mod list;
+pub(super) mod rollback;
+
+#[cfg(test)]
+mod tests;
 
 use crate::base::branch_name::BranchName;
 use crate::base::repo_id::RepoId;
 use crate::cli::deleted::{RestoreWish, advised, is_meant, only};
-use crate::cli::opened::Opened;
+use crate::cli::opened::{Opened, whole};
 use crate::cli::{Error, Result, Streams};
 use crate::repo;
 use crate::repo::{DeletedId, Missing, ProjectWriter};
@@ -18,22 +25,51 @@ pub(super) fn run(
     streams: &mut Streams<'_>,
 ) -> Result<()> {
     match command {
+        BranchCommand::List { repo_id, json } => list::list(repo_id, *json, opened, streams),
+        BranchCommand::Create {
+            repo_id,
+            branch,
+            from,
+        } => create(repo_id, branch, from.as_deref(), opened, streams),
         BranchCommand::Delete { repo_id, branch } => delete(repo_id, branch, opened, streams),
         BranchCommand::Restore { repo_id, wish } => restore(repo_id, wish, opened, streams),
     }
 }
 
-fn delete(repo_id: &str, branch: &str, opened: &Opened, streams: &mut Streams<'_>) -> Result<()> {
-    let project = opened.project(&RepoId::parse(repo_id)?)?;
+fn create(
+    repo_id: &str,
+    branch: &str,
+    from: Option<&str>,
+    opened: &Opened,
+    streams: &mut Streams<'_>,
+) -> Result<()> {
+    let repo_id = RepoId::parse(repo_id)?;
     let name = BranchName::parse(branch)?;
-    let number = project.number();
-    let deleted = ProjectWriter::new(project, opened.actor.clone()).delete_branch(&name);
-    deleted.map_err(|error| match error {
-        repo::Error::NotFound {
-            what: Missing::Branch,
-        } => Error::Failed(format!("there is no branch {branch} in {repo_id}")),
+    let project = opened.project(&repo_id)?;
+    let from = from.map(whole);
+    if let Some(from) = &from {
+        // Refuses what names nothing, with what would.
+        opened.revision(&repo_id, from)?;
+    }
+    let made =
+        ProjectWriter::new(project, opened.actor.clone()).create_branch(&name, from.as_deref());
+    let made = made.map_err(|error| match error {
+        repo::Error::Exists { .. } => Error::Failed(format!(
+            "there is a branch {name} in {repo_id} already; \"siteconf branch list {repo_id}\" lists all"
+        )),
         other => other.into(),
     })?;
+    streams.tell(format_args!(
+        "{repo_id}:{name} is made, with {} files",
+        made.totals().files
+    ))
+}
+
+fn delete(repo_id: &str, branch: &str, opened: &Opened, streams: &mut Streams<'_>) -> Result<()> {
+    let name = BranchName::parse(branch)?;
+    let writer = opened.writer(&RepoId::parse(repo_id)?, &name)?;
+    let number = writer.number();
+    writer.delete_branch(&name)?;
     // The newest of the name is the one that was there just now.
     let id = opened.repository.deleted()?.into_iter().find(|deleted| {
         matches!(deleted.id(), DeletedId::Branch(of, _) if of == number)

@@ -3,8 +3,8 @@
 use serde::Serialize;
 
 use super::report;
-use super::shown::File;
 use super::tolerant::Tolerant;
+use crate::cli::file::shown::File;
 use crate::cli::opened::Opened;
 use crate::cli::output;
 use crate::cli::output::Listed;

@@ -5,11 +5,12 @@ use std::io;
 use serde::Serialize;
 
 use crate::base::digest::{BodyDigests, BodyHasher, byte_count, object_id};
-use crate::base::id::{BlobId, GitId, Kind, Md5, NodeId, ObjectId, Sha256};
+use crate::base::id::{GitId, Kind, Md5, NodeId, ObjectId, Sha256};
 use crate::base::limits::READ_CHUNK_BYTES;
+use crate::cli::file::shown::File;
 use crate::cli::output::visible;
 use crate::object::manifest::Manifest;
-use crate::object::node::{FileEntry, Item, Node, Totals, Value};
+use crate::object::node::{Item, Node, Totals, Value};
 use crate::store::{Body, StoredObject};
 
 /// What an object says.
@@ -97,39 +98,6 @@ impl From<&Item> for ItemShown {
             name: item.key.name.to_string(),
             value,
         }
-    }
-}
-
-/// A file as a tree holds it.
-#[derive(Serialize)]
-pub(super) struct File {
-    mode: &'static str,
-    size: u64,
-    md5: Md5,
-    git: GitId,
-    blob: BlobId,
-}
-
-impl From<FileEntry> for File {
-    fn from(entry: FileEntry) -> Self {
-        Self {
-            mode: if entry.executable { "100755" } else { "100644" },
-            size: entry.size,
-            md5: entry.md5,
-            git: entry.git,
-            blob: entry.blob,
-        }
-    }
-}
-
-impl File {
-    /// What tells it from another, in words.
-    pub(super) fn text(&self) -> String {
-        format!("{} {} bytes blob {}", self.mode, self.size, self.blob)
-    }
-
-    fn whole_text(&self) -> String {
-        format!("{} md5 {} git {}", self.text(), self.md5, self.git)
     }
 }
 

@@ -7,6 +7,22 @@ use crate::cli::settings::{Flags, LIST};
 
 #[derive(Debug, Subcommand)]
 pub(in crate::cli) enum ProjectCommand {
+    /// Makes a project without a branch
+    Create {
+        /// The project: its name, a dot and its type, as in acme/shop.erp
+        repo_id: String,
+        /// The account that owns it
+        #[arg(long, value_name = "NAME")]
+        owner: String,
+    },
+    /// Shows a project: owner, branches, sizes, which snapshots stay
+    Show {
+        /// The project, as in acme/shop.erp
+        repo_id: String,
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
     /// Lists all projects
     List(ProjectList),
     /// Deletes a project with its branches; for a time it can be restored
@@ -18,6 +34,13 @@ pub(in crate::cli) enum ProjectCommand {
     Restore(RestoreWish),
     /// Says which snapshots of a project stay when it is pruned
     Keep(ProjectKeep),
+}
+
+impl ProjectCommand {
+    /// False for what only reads.
+    pub(in crate::cli) fn changes(&self) -> bool {
+        !matches!(self, Self::List(_) | Self::Show { .. })
+    }
 }
 
 #[derive(Debug, Args)]

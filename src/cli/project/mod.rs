@@ -1,9 +1,11 @@
 //! Projects from the command line.
 
 pub(super) mod args;
+mod create;
 mod keep;
 mod list;
 mod restore;
+mod show;
 
 use args::ProjectCommand;
 
@@ -20,6 +22,10 @@ pub(super) fn run(
     streams: &mut Streams<'_>,
 ) -> Result<()> {
     match command {
+        ProjectCommand::Create { repo_id, owner } => {
+            create::create(repo_id, owner, opened, streams)
+        }
+        ProjectCommand::Show { repo_id, json } => show::show(repo_id, *json, opened, streams),
         ProjectCommand::List(wish) if wish.deleted => {
             deleted::list(opened, settings.keep_deleted_days, wish.json, streams)
         }

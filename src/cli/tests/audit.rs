@@ -32,6 +32,7 @@ fn each_command_that_changes_something_leaves_exactly_one_record() {
     let dir = desk.path("in").display().to_string();
     let out = desk.path("out").display().to_string();
     lay(&desk.path("in"), &[("c.xml", "<c/>")]);
+    let file = desk.path("in/c.xml").display().to_string();
     let role = "ROLE_SITEBUILDER_USER__acme";
     let mut commands = Vec::new();
     leaves(&Cli::command(), "", &mut commands);
@@ -50,6 +51,11 @@ fn each_command_that_changes_something_leaves_exactly_one_record() {
             ),
             "token revoke" => (&["1"], Some("token-revoked")),
             "import" => (&["acme/shop.erp", "main", &dir], Some("import")),
+            "put" => (&["acme/shop.erp", "main", "p.xml", &file], Some("save")),
+            "rm" => (&["acme/shop.erp", "main", "a.xml"], Some("delete")),
+            "rollback" => (&["acme/shop.erp", "main", "v0001"], Some("rollback")),
+            "project create" => (&["acme/new.erp", "--owner", "ann"], Some("project-created")),
+            "branch create" => (&["acme/shop.erp", "new"], Some("branch-created")),
             "branch delete" => (&["acme/shop.erp", "main"], Some("branch-deleted")),
             "branch restore" => (&["acme/shop.erp", "main"], Some("branch-restored")),
             "project delete" => (&["acme/shop.erp"], Some("project-deleted")),
@@ -63,8 +69,12 @@ fn each_command_that_changes_something_leaves_exactly_one_record() {
             "user list" | "token list" | "project list" | "audit" | "debug refs"
             | "debug stats" | "debug check" => (&[], None),
             "export" => (&["acme/shop.erp", "main", &out], None),
+            "project show" | "branch list" | "ls" => (&["acme/shop.erp"], None),
+            "cat" => (&["acme/shop.erp", "main", "a.xml"], None),
+            "history" => (&["acme/shop.erp", "main"], None),
+            "diff" => (&["acme/shop.erp", "main@v0001"], None),
             "debug history" | "debug manifest" | "debug digest" => (&["acme/shop.erp:main"], None),
-            "debug diff" => (&["acme/shop.erp:main", "acme/shop.erp:main@v0002"], None),
+            "debug diff" => (&["acme/shop.erp:main", "acme/shop.erp:main"], None),
             // None of them changes this store: the service's changes are its routes', an object's id is
             // known only to who made it, a backup and what is made of one lie elsewhere.
             "example" | "serve" | "debug object" | "backup verify" | "restore" => continue,

@@ -66,6 +66,13 @@ impl Commit {
 
     /// True if what lies at this path, a file or a folder, is not what lay there before.
     pub fn touches(&self, path: &FilePath) -> Result<bool> {
+        // What changed one file alone is passed without a look into a tree.
+        if matches!(self.operation, Some(Operation::Save | Operation::Delete))
+            && let Some(changed) = self.path.as_deref()
+            && !is_at_or_below(changed, path.as_str())
+        {
+            return Ok(false);
+        }
         let nodes = self.revision.nodes();
         let now = lookup::path(nodes, self.revision.root()?, path)?;
         let before = match &self.before {
@@ -82,6 +89,13 @@ impl Commit {
 pub struct Commits {
     states: States,
     newer: Newer,
+}
+
+/// Every state of a branch with what brought it about, newest first, as often as the branch was in it,
+/// and also where a save changed nothing. None has its parent: `before` is what it replaced.
+#[derive(Debug)]
+pub struct EveryState {
+    states: States,
 }
 
 /// The states of a branch, newest first, as often as it was in them.
@@ -142,6 +156,12 @@ impl Newer {
     }
 }
 
+/// True for the path of the folder or file itself, too.
+fn is_at_or_below(path: &str, folder: &str) -> bool {
+    let below = path.strip_prefix(folder);
+    below.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
 fn totals(state: &Revision) -> (u64, u64) {
     let totals = state.totals();
     (totals.files, totals.bytes)
@@ -154,6 +174,16 @@ impl Branch {
             states: States::of(self),
             newer: Newer::default(),
         }
+    }
+
+    /// Every state from the head on, or from the newest snapshot before one. Memory does not grow with
+    /// how many there are.
+    pub fn every_state(&self, before: Option<SnapshotVersion>) -> Result<EveryState> {
+        let states = match before {
+            None => States::of(self),
+            Some(version) => States::before(self, version)?,
+        };
+        Ok(EveryState { states })
     }
 
     /// The commit of the head, the first of [`Branch::commits`], without its parent, which may take a
@@ -208,7 +238,11 @@ impl Revision {
         Ok(commits)
     }
 
-    pub(super) fn branch(&self) -> Result<Branch> {
+    /// The branch that it is, or was, a state of.
+    ///
+    /// # Errors
+    /// [`Missing::Revision`] when the branch is gone.
+    pub fn branch(&self) -> Result<Branch> {
         let branch = self.project.branch_by_number(self.branch_number())?;
         branch.ok_or(Error::missing(Missing::Revision))
     }
@@ -274,6 +308,17 @@ impl States {
         }
     }
 
+    /// The states of a branch from the newest snapshot before this one on.
+    fn before(branch: &Branch, version: SnapshotVersion) -> Result<Self> {
+        let mut states = Self {
+            state: None,
+            read_to: Some(version),
+            ..Self::of(branch)
+        };
+        states.step()?;
+        Ok(states)
+    }
+
     /// The state that comes next.
     pub(super) fn peek(&self) -> Option<&Revision> {
         self.state.as_ref().map(|state| &state.revision)
@@ -297,6 +342,45 @@ impl States {
             by: snapshot.reached_by.clone(),
         });
         Ok(Some(snapshot))
+    }
+
+    /// The next state with what brought it about, without its parent.
+    fn reached(&mut self) -> Result<Option<Commit>> {
+        let Some(State { revision, at, by }) = self.state.take() else {
+            return Ok(None);
+        };
+        let Some(before) = self.step()? else {
+            return Ok(Some(Commit {
+                is_cut_off: revision.place().is_some_and(|place| place > 1),
+                revision,
+                before: None,
+                parent: None,
+                at,
+                by,
+                operation: None,
+                path: None,
+                message: None,
+            }));
+        };
+        Ok(Some(Commit {
+            revision,
+            before: Some(before.revision),
+            parent: None,
+            at: before.created_at,
+            by: before.created_by,
+            operation: Some(before.operation),
+            path: before.path,
+            message: before.message,
+            is_cut_off: false,
+        }))
+    }
+}
+
+impl Iterator for EveryState {
+    type Item = Result<Commit>;
+
+    fn next(&mut self) -> Option<Result<Commit>> {
+        self.states.reached().transpose()
     }
 }
 
@@ -331,35 +415,16 @@ impl Commits {
 
     /// The next commit without its parent. What comes after it may be a state that is newer, too.
     fn unlinked(&mut self) -> Result<Option<Commit>> {
-        while let Some(State { revision, at, by }) = self.states.state.take() {
-            self.newer.insert(&revision);
-            let Some(before) = self.states.step()? else {
-                return Ok(Some(Commit {
-                    is_cut_off: revision.place().is_some_and(|place| place > 1),
-                    revision,
-                    before: None,
-                    parent: None,
-                    at,
-                    by,
-                    operation: None,
-                    path: None,
-                    message: None,
-                }));
+        while let Some(state) = self.states.peek() {
+            self.newer.insert(state);
+            let commit = self.states.reached()?;
+            let is_change = |commit: &Commit| {
+                let before = commit.before.as_ref().map(Revision::manifest);
+                before != Some(commit.revision.manifest())
             };
-            if before.revision.manifest() == revision.manifest() {
-                continue;
+            if commit.as_ref().is_none_or(is_change) {
+                return Ok(commit);
             }
-            return Ok(Some(Commit {
-                revision,
-                before: Some(before.revision),
-                parent: None,
-                at: before.created_at,
-                by: before.created_by,
-                operation: Some(before.operation),
-                path: before.path,
-                message: before.message,
-                is_cut_off: false,
-            }));
         }
         Ok(None)
     }

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use super::change_cache::{Found, LastChanges, Recent, Step};
 use super::snapshot::Snapshot;
+use crate::base::clock::Timestamp;
 use crate::base::file_path::FilePath;
 use crate::base::id::ManifestId;
 use crate::base::limits::SNAPSHOTS_SEARCHED_MAX;
@@ -17,6 +18,7 @@ use crate::base::may_block;
 use crate::base::snapshot_version::SnapshotVersion;
 use crate::manifest::{Nodes, lookup};
 use crate::object::key;
+use crate::object::record::SnapshotRecord;
 use crate::repo::{BranchDigest, Operation, Result, Revision};
 
 impl Revision {
@@ -28,19 +30,47 @@ impl Revision {
     /// state that is older than they are its own commit.
     pub fn last_change(&self, path: &FilePath) -> Result<BranchDigest> {
         let shared = &self.project.projects.shared;
-        let changed = shared.last_changes.find(self, path)?;
+        let (changed, _) = shared.last_changes.find(self, path)?;
         let project = self.project.number();
         shared.digests.publish_id(project, self.branch, changed)
+    }
+
+    /// When the branch came into the state that last changed the file at this path, which is in this
+    /// state. `None` where that is longer ago than is searched, or was pruned.
+    ///
+    /// # Limits
+    /// As [`Revision::last_change`].
+    pub fn last_changed_at(&self, path: &FilePath) -> Result<Option<Timestamp>> {
+        let shared = &self.project.projects.shared;
+        let (changed, Some(place)) = shared.last_changes.find(self, path)? else {
+            return Ok(None);
+        };
+        if place > 1 {
+            // Where the search ended, the file may be older still.
+            let Some(before) = kept(self, place - 1)? else {
+                return Ok(None);
+            };
+            let nodes = self.nodes();
+            if entry(nodes, before.manifest, path)? == entry(nodes, changed, path)? {
+                return Ok(None);
+            }
+        }
+        let branch = self.branch()?;
+        if branch.head().place() == Some(place) {
+            return Ok(Some(branch.updated_at()));
+        }
+        Ok(kept(self, place)?.map(|state| state.reached_at))
     }
 }
 
 impl LastChanges {
-    fn find(&self, state: &Revision, path: &FilePath) -> Result<ManifestId> {
+    /// The state that last changed a file, and its place in the history where that is known.
+    fn find(&self, state: &Revision, path: &FilePath) -> Result<(ManifestId, Option<u64>)> {
         let place = match state.place() {
             Some(place) => place,
             None => match self.newest_place(state)? {
                 Some(place) => place,
-                None => return Ok(state.manifest()),
+                None => return Ok((state.manifest(), None)),
             },
         };
         let key = (state.branch, path.clone());
@@ -53,7 +83,7 @@ impl LastChanges {
         if let Some(known) = known
             && (known.changed_at..=known.seen_from).contains(&place)
         {
-            return Ok(known.changed);
+            return Ok((known.changed, Some(known.changed_at)));
         }
         let recent = self.recent(state, place)?;
         let older = known.filter(|known| known.seen_from < place);
@@ -61,7 +91,7 @@ impl LastChanges {
         if older.is_some() || known.is_none() {
             self.found.insert(key, found);
         }
-        Ok(found.changed)
+        Ok((found.changed, Some(found.changed_at)))
     }
 
     /// Where the branch was last in a state that is known by its content alone.
@@ -178,6 +208,13 @@ impl Step {
 fn is_kept(state: &Revision, place: u64) -> Result<bool> {
     let store = state.project.projects.store();
     Ok(store.record(&key::snapshot(state.branch, place))?.is_some())
+}
+
+/// The snapshot of the branch's state at this place, if there is one.
+fn kept(state: &Revision, place: u64) -> Result<Option<Arc<SnapshotRecord>>> {
+    let store = state.project.projects.store();
+    let record = store.value(&key::snapshot(state.branch, place))?;
+    Ok(record.map(|record| record.value))
 }
 
 /// What lies at a path in a state.

@@ -7,6 +7,6 @@ mod shared;
 mod snapshot;
 
 pub(super) use change_cache::LastChanges;
-pub use commits::{Commit, Commits};
+pub use commits::{Commit, Commits, EveryState};
 pub use shared::merge_base;
 pub use snapshot::Snapshot;

@@ -82,9 +82,12 @@ fn attempt(
             Expect::Version(branch.version),
             &record,
         );
-        batch.uses_reserve = jobs
-            .iter()
-            .all(|job| matches!(job.change, Change::Delete { .. }));
+        batch.uses_reserve = jobs.iter().all(|job| {
+            matches!(
+                job.change,
+                Change::Delete { .. } | Change::DeleteFolder { .. }
+            )
+        });
         projects.store().commit(batch)?;
         draft.publish();
         for (job, outcome) in jobs.iter().zip(&outcomes) {
@@ -200,6 +203,14 @@ impl<'a> Head<'a> {
                 editor.remove(&self.draft, path)?;
                 (Operation::Delete, Some(path), None)
             }
+            Change::DeleteFolder { path, message } => {
+                match lookup::path(&self.draft, self.manifest.root, path)? {
+                    Some(Found::Directory(_)) => editor.remove(&self.draft, path)?,
+                    _ => return Err(Error::missing(Missing::Folder)),
+                };
+                // Of a save and a deletion with a path it is known that no other file changed.
+                (Operation::Batch, None, Some(message.clone()))
+            }
             Change::Batch { actions, message } => {
                 for (index, action) in actions.iter().enumerate() {
                     objects.extend(
@@ -297,13 +308,19 @@ impl<'a> Head<'a> {
         let (restored, count) = match &job.change {
             Change::Rollback { to, .. } => (Some(to.number()), None),
             Change::Batch { actions, .. } => (None, u64::try_from(actions.len()).ok()),
-            Change::Put { .. } | Change::Delete { .. } | Change::Import(_) => (None, None),
+            Change::Put { .. }
+            | Change::Delete { .. }
+            | Change::DeleteFolder { .. }
+            | Change::Import(_) => (None, None),
         };
         let action = Action::from(snapshot.operation);
         let record = AuditRecord {
             at: snapshot.created_at,
             branch: Some((self.branch.number, self.record.name.to_string())),
-            path: snapshot.path.clone(),
+            path: match &job.change {
+                Change::DeleteFolder { path, .. } => Some(path.to_string()),
+                _ => snapshot.path.clone(),
+            },
             snapshot: Some(number),
             restored,
             count,

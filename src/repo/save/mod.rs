@@ -76,6 +76,10 @@ pub(in crate::repo) enum Change {
         path: FilePath,
         condition: Condition,
     },
+    DeleteFolder {
+        path: FilePath,
+        message: String,
+    },
     Batch {
         actions: Vec<BatchAction>,
         message: Option<String>,

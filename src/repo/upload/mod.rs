@@ -8,7 +8,7 @@ use bytes::Bytes;
 
 use super::{Error, Result};
 use crate::base::digest::{BodyDigests, byte_count};
-use crate::base::id::{BlobId, Kind};
+use crate::base::id::{BlobId, GitId, Kind, Md5};
 use crate::base::limits::{BLOCKS_PER_UPLOAD_MAX, INLINE_BYTES_MAX};
 use crate::object::node::FileEntry;
 use crate::store::buffer::{Block, Blocks};
@@ -24,6 +24,26 @@ pub struct NewFile {
 
 impl NewFile {
     /// A small body that is all there.
+    /// Length in bytes.
+    pub fn size(&self) -> u64 {
+        self.digests.size
+    }
+
+    /// MD5 of the bytes.
+    pub fn md5(&self) -> Md5 {
+        self.digests.md5
+    }
+
+    /// The id git gives the bytes.
+    pub fn git_id(&self) -> GitId {
+        self.digests.git
+    }
+
+    /// The bytes' own id: the file's entity tag.
+    pub fn blob(&self) -> BlobId {
+        self.digests.blob
+    }
+
     pub(super) fn inline(bytes: Bytes) -> Self {
         Self {
             digests: BodyDigests::of(&bytes),

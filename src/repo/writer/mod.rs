@@ -166,6 +166,21 @@ impl ProjectWriter {
         )
     }
 
+    /// Deletes a folder with all that is below it, as one change. A snapshot is taken first. Histories
+    /// show it as a batch with this message.
+    ///
+    /// # Errors
+    /// [`Missing::Branch`]; [`Missing::Folder`] when nothing or a file is there.
+    pub fn delete_folder(
+        &self,
+        branch: &BranchName,
+        path: &FilePath,
+        message: String,
+    ) -> Result<Applied> {
+        let path = path.clone();
+        self.submit_required(branch, Change::DeleteFolder { path, message })
+    }
+
     /// Makes several changes as one, with one snapshot: all or none.
     ///
     /// # Errors

@@ -1,0 +1,143 @@
+//! The files that differ between two revisions.
+
+use serde::Serialize;
+
+use super::args::Diff;
+use crate::base::file_path::FilePath;
+use crate::base::limits::TEXT_DIFF_BYTES_MAX;
+use crate::base::repo_id::RepoId;
+use crate::cli::file::shown::{File, mode_of};
+use crate::cli::opened::Opened;
+use crate::cli::output::{JsonArray, visible};
+use crate::cli::{Error, Outcome, Result, Streams};
+use crate::repo;
+use crate::repo::{FileDifference, FileView, Patch, patch, patch_names};
+
+/// Bytes of text diffs after which no more are made.
+const TEXT_DIFFS_BYTES_MAX: usize = 16 << 20;
+
+/// A file that differs, as JSON.
+#[derive(Serialize)]
+pub(super) struct Row<'a> {
+    path: &'a str,
+    change: String,
+    old: Option<File>,
+    new: Option<File>,
+}
+
+impl<'a> From<&'a FileDifference> for Row<'a> {
+    fn from(difference: &'a FileDifference) -> Self {
+        Self {
+            path: &difference.path,
+            change: difference.kind().to_string(),
+            old: difference.old.as_ref().map(File::from),
+            new: difference.new.as_ref().map(File::from),
+        }
+    }
+}
+
+/// `diff`. Memory grows with how many files differ.
+pub(in crate::cli) fn show(
+    wish: &Diff,
+    opened: &Opened,
+    streams: &mut Streams<'_>,
+) -> Result<Outcome> {
+    let repo_id = RepoId::parse(&wish.repo_id)?;
+    let path = wish.path.as_deref().map(FilePath::parse_folder);
+    let path = path.transpose()?.flatten();
+    let old = opened.revision(&repo_id, &wish.old)?;
+    let new = if let Some(new) = &wish.new {
+        opened.revision(&repo_id, new)?
+    } else {
+        let branch = old.branch()?;
+        if branch.name().as_str() == wish.old {
+            return Err(Error::Usage(format!(
+                "\"{0}\" is compared with itself: name a state of before, as in {0}@v0007, or another \
+                 revision",
+                wish.old
+            )));
+        }
+        branch.head()
+    };
+    let mut differences = repo::diff(&old, &new)?;
+    if let Some(path) = path {
+        let below = format!("{path}/");
+        differences.retain(|difference| {
+            difference.path == path.as_str() || difference.path.starts_with(&below)
+        });
+    }
+    if wish.text {
+        return show_text(&differences, streams);
+    }
+    show_names(&differences, wish.json, streams)?;
+    Ok(Outcome::Fine)
+}
+
+/// Writes which files differ, and how.
+pub(super) fn show_names(
+    differences: &[FileDifference],
+    json: bool,
+    streams: &mut Streams<'_>,
+) -> Result<()> {
+    if json {
+        let mut array = JsonArray::begin(streams.out)?;
+        for difference in differences {
+            array.item(&Row::from(difference))?;
+        }
+        return array.end();
+    }
+    for difference in differences {
+        let size = |file: &Option<FileView>| file.as_ref().map(FileView::size);
+        let sizes = match (size(&difference.old), size(&difference.new)) {
+            (Some(old), Some(new)) => format!("{old} -> {new} bytes"),
+            (old, new) => format!("{} bytes", old.or(new).unwrap_or(0)),
+        };
+        writeln!(
+            streams.out,
+            "{:8}  {}  ({sizes})",
+            difference.kind().to_string(),
+            visible(&difference.path)
+        )?;
+    }
+    Ok(())
+}
+
+/// Writes the lines that differ. What is left out for its size is told, and is a finding.
+fn show_text(differences: &[FileDifference], streams: &mut Streams<'_>) -> Result<Outcome> {
+    let mut written = 0;
+    for (index, difference) in differences.iter().enumerate() {
+        if written > TEXT_DIFFS_BYTES_MAX {
+            let left = differences.len() - index;
+            writeln!(
+                streams.err,
+                "siteconf: {left} more files differ, and are left out; --path shows one of them"
+            )?;
+            return Ok(Outcome::Findings);
+        }
+        let text = text_of(difference)?;
+        written += text.len();
+        streams.out.write_all(text.as_bytes())?;
+    }
+    Ok(Outcome::Fine)
+}
+
+fn text_of(difference: &FileDifference) -> Result<String> {
+    let FileDifference { path, old, new } = difference;
+    let mut mode = String::new();
+    if let (Some(old), Some(new)) = (old, new)
+        && old.is_executable() != new.is_executable()
+    {
+        let (old, new) = (mode_of(old.is_executable()), mode_of(new.is_executable()));
+        mode = format!("Mode of {path} changed from {old} to {new}\n");
+    }
+    let kind = difference.kind();
+    let text = match patch(old.as_ref(), new.as_ref())? {
+        Patch::Text { hunks, .. } if hunks.is_empty() && old.is_some() && new.is_some() => hunks,
+        Patch::Text { hunks, .. } => patch_names(path, old.is_some(), new.is_some()) + &hunks,
+        Patch::Binary => format!("Binary file {path} {kind}\n"),
+        Patch::TooLarge => format!(
+            "File {path} {kind}; it is larger than {TEXT_DIFF_BYTES_MAX} bytes and is not compared\n"
+        ),
+    };
+    Ok(mode + &text)
+}

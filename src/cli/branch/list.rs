@@ -1,0 +1,80 @@
+//! The branches of a project.
+
+use serde::Serialize;
+
+use crate::base::repo_id::RepoId;
+use crate::cli::opened::Opened;
+use crate::cli::output;
+use crate::cli::output::Listed;
+use crate::cli::{Result, Streams};
+
+/// A branch as it is listed.
+#[derive(Serialize)]
+struct Row {
+    name: String,
+    default: bool,
+    short_id: String,
+    commit_id: String,
+    files: u64,
+    bytes: u64,
+    snapshots: u64,
+    created_at: String,
+    updated_at: String,
+    updated_by: String,
+}
+
+impl Listed for Row {
+    const HEADINGS: &'static [&'static str] = &[
+        "BRANCH",
+        "SHORT ID",
+        "FILES",
+        "BYTES",
+        "SNAPSHOTS",
+        "UPDATED",
+        "BY",
+        "DEFAULT",
+    ];
+
+    fn cells(&self) -> Vec<String> {
+        let default = if self.default { "default" } else { "" };
+        vec![
+            self.name.clone(),
+            self.short_id.clone(),
+            self.files.to_string(),
+            self.bytes.to_string(),
+            self.snapshots.to_string(),
+            self.updated_at.clone(),
+            self.updated_by.clone(),
+            default.to_owned(),
+        ]
+    }
+}
+
+/// `branch list`.
+pub(super) fn list(
+    repo_id: &str,
+    json: bool,
+    opened: &Opened,
+    streams: &mut Streams<'_>,
+) -> Result<()> {
+    let project = opened.project(&RepoId::parse(repo_id)?)?;
+    let default = project.default_branch_name()?;
+    let mut rows = Vec::new();
+    for branch in project.branches()? {
+        let digest = branch.head().digest()?;
+        let totals = branch.totals();
+        rows.push(Row {
+            name: branch.name().to_string(),
+            default: default.as_deref() == Some(branch.name().as_str()),
+            short_id: digest.short_id().to_owned(),
+            commit_id: digest.commit_id().to_owned(),
+            files: totals.files,
+            bytes: totals.bytes,
+            snapshots: branch.snapshot_count(),
+            created_at: branch.created_at().to_string(),
+            updated_at: branch.updated_at().to_string(),
+            updated_by: branch.updated_by().to_owned(),
+        });
+    }
+    output::list(streams.out, json, &rows)
+}

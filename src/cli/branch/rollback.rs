@@ -1,0 +1,122 @@
+//! A branch, or a path of it, back in an earlier state.
+
+use serde::Serialize;
+
+use super::args::Rollback;
+use super::diff;
+use super::diff::Row;
+use crate::base::branch_name::BranchName;
+use crate::base::file_path::FilePath;
+use crate::base::repo_id::RepoId;
+use crate::base::snapshot_version::SnapshotVersion;
+use crate::cli::opened::{Opened, no_snapshot, parse_version, snapshot};
+use crate::cli::output;
+use crate::cli::{Error, Result, Streams};
+use crate::repo;
+use crate::repo::{ChangeKind, FileDifference, Missing};
+
+/// A rollback that was made, as JSON.
+#[derive(Serialize)]
+struct RolledBack<'a> {
+    restored: SnapshotVersion,
+    /// The snapshot taken just before; `None` where nothing had to be changed.
+    snapshot: Option<SnapshotVersion>,
+    short_id: String,
+    changes: Vec<Row<'a>>,
+}
+
+/// `rollback`. A branch that is in the wanted state already is left as it is.
+pub(in crate::cli) fn run(
+    wish: &Rollback,
+    opened: &Opened,
+    streams: &mut Streams<'_>,
+) -> Result<()> {
+    let (repo_id, name) = (
+        RepoId::parse(&wish.repo_id)?,
+        BranchName::parse(&wish.branch)?,
+    );
+    let path = wish.path.as_deref().map(FilePath::parse_folder);
+    let path = path.transpose()?.flatten();
+    let to = parse_version(
+        wish.to
+            .strip_prefix(&format!("{name}@"))
+            .unwrap_or(&wish.to),
+    )?;
+    let branch = opened.branch(&repo_id, &name)?;
+    snapshot(&branch, to)?;
+    let writer = opened.writer(&repo_id, &name)?;
+    let refusal = |error| match (error, &path) {
+        (
+            repo::Error::NotFound {
+                what: Missing::File,
+            },
+            Some(path),
+        ) => Error::Failed(format!(
+            "there is no \"{path}\" in {name}@{to}, nor in {name}; \"siteconf ls -r {repo_id} \
+             {name}@{to}\" lists what there was"
+        )),
+        (
+            repo::Error::NotFound {
+                what: Missing::Snapshot,
+            },
+            _,
+        ) => no_snapshot(&branch, to),
+        (other, _) => other.into(),
+    };
+    let changes = writer.preview_rollback(&name, to, path.as_ref());
+    let changes = changes.map_err(refusal)?;
+    let what = match &path {
+        Some(path) => format!("{path} in {repo_id}:{name}"),
+        None => format!("{repo_id}:{name}"),
+    };
+    if wish.dry_run {
+        diff::show_names(&changes, wish.json, streams)?;
+        if !wish.json {
+            streams.tell(format_args!(
+                "{what} would be as in {to}: {}; nothing was changed",
+                counted(&changes)
+            ))?;
+        }
+        return Ok(());
+    }
+    let (mut before, mut state) = (None, branch.head());
+    if !changes.is_empty() {
+        let done = writer.rollback(&name, to, path.as_ref());
+        let done = done.map_err(refusal)?;
+        (before, state) = (Some(done.snapshot), done.revision);
+    }
+    if wish.json {
+        let done = RolledBack {
+            restored: to,
+            snapshot: before,
+            short_id: state.digest()?.short_id().to_owned(),
+            changes: changes.iter().map(Row::from).collect(),
+        };
+        return output::write_json(streams.out, &done);
+    }
+    let Some(before) = before else {
+        writeln!(
+            streams.out,
+            "{what} is as in {to} already; nothing was changed"
+        )?;
+        return Ok(());
+    };
+    let limit = path.map_or_else(String::new, |path| format!(" --path {path}"));
+    writeln!(
+        streams.out,
+        "{what} is as in {to} again: {}; undo it with \"siteconf rollback {repo_id} {name} {before}{limit}\"",
+        counted(&changes)
+    )?;
+    Ok(())
+}
+
+/// How many files change in which way.
+fn counted(changes: &[FileDifference]) -> String {
+    let count = |kind: ChangeKind| changes.iter().filter(|it| it.kind() == kind).count();
+    format!(
+        "{} files added, {} modified, {} deleted",
+        count(ChangeKind::Added),
+        count(ChangeKind::Modified),
+        count(ChangeKind::Deleted)
+    )
+}

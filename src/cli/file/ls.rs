@@ -1,0 +1,121 @@
+//! A folder of a revision, listed.
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::args::Ls;
+use super::nothing_at;
+use super::shown::File;
+use crate::base::file_path::FilePath;
+use crate::base::repo_id::RepoId;
+use crate::cli::opened::Opened;
+use crate::cli::output::{JsonArray, visible};
+use crate::cli::{Result, Streams};
+use crate::repo;
+use crate::repo::{FileView, Revision};
+
+/// Entries of the tree looked up at once.
+const ENTRIES_AT_ONCE: u64 = 1000;
+
+/// An entry as JSON.
+#[derive(Serialize)]
+struct Row {
+    path: String,
+    #[serde(rename = "type")]
+    kind: &'static str,
+    #[serde(flatten)]
+    file: Option<File>,
+    /// Only in a long list; null where it is not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    changed_at: Option<Value>,
+}
+
+/// `ls`.
+pub(in crate::cli) fn list(wish: &Ls, opened: &Opened, streams: &mut Streams<'_>) -> Result<()> {
+    let repo_id = RepoId::parse(&wish.repo_id)?;
+    let path = FilePath::parse_folder(wish.path.as_deref().unwrap_or_default())?;
+    let revision = opened.revision_or_default(&repo_id, wish.revision.as_deref())?;
+    let mut lines = if wish.json {
+        Lines::Json(JsonArray::begin(streams.out)?)
+    } else {
+        Lines::Text(streams)
+    };
+    if let Some(path) = &path
+        && let Ok(file) = revision.file(path)
+    {
+        lines.entry(wish.long, &revision, path.to_string(), Some(&file))?;
+        return lines.end();
+    }
+    let listing = match revision.listing(path.as_ref(), wish.recursive) {
+        Err(repo::Error::NotFound { .. }) if let Some(path) = &path => {
+            let shown = wish.revision.as_deref().unwrap_or("HEAD");
+            return Err(nothing_at(path, repo_id.as_str(), shown));
+        }
+        found => found?,
+    };
+    let mut listed = 0;
+    loop {
+        let entries = listing.opened_part(listed, ENTRIES_AT_ONCE)?;
+        if entries.is_empty() {
+            return lines.end();
+        }
+        listed += ENTRIES_AT_ONCE;
+        for (path, file) in entries {
+            if file.is_some() || !wish.recursive {
+                lines.entry(wish.long, &revision, path, file.as_ref())?;
+            }
+        }
+    }
+}
+
+/// Where the entries go.
+enum Lines<'a, 's> {
+    Json(JsonArray<'a>),
+    Text(&'a mut Streams<'s>),
+}
+
+impl Lines<'_, '_> {
+    fn entry(
+        &mut self,
+        long: bool,
+        revision: &Revision,
+        path: String,
+        file: Option<&FileView>,
+    ) -> Result<()> {
+        let mut changed_at = None;
+        if let (Some(_), true) = (file, long) {
+            changed_at = revision.last_changed_at(&FilePath::parse(&path)?)?;
+        }
+        match self {
+            Self::Json(array) => array.item(&Row {
+                path,
+                kind: if file.is_some() { "file" } else { "folder" },
+                file: file.map(File::from),
+                changed_at: long
+                    .then(|| changed_at.map_or(Value::Null, |at| at.to_string().into())),
+            }),
+            Self::Text(streams) => {
+                let mut name = visible(&path);
+                if file.is_none() {
+                    name.push('/');
+                }
+                if long {
+                    let mode =
+                        file.map_or("040000", |file| super::shown::mode_of(file.is_executable()));
+                    let size = file.map_or_else(|| "-".to_owned(), |file| file.size().to_string());
+                    let at = changed_at.map_or_else(|| "-".to_owned(), |at| at.to_string());
+                    write!(streams.out, "{mode} {size:>11}  {at:24}  ")?;
+                }
+                writeln!(streams.out, "{name}")?;
+                Ok(())
+            }
+        }
+    }
+
+    fn end(self) -> Result<()> {
+        match self {
+            Self::Json(array) => array.end(),
+            Self::Text(_) => Ok(()),
+        }
+    }
+}

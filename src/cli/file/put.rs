@@ -1,0 +1,133 @@
+//! A file, saved.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use serde::Serialize;
+
+use super::args::Put;
+use super::expected;
+use crate::base::branch_name::BranchName;
+use crate::base::digest::byte_count;
+use crate::base::file_path::FilePath;
+use crate::base::id::{BlobId, GitId, Md5};
+use crate::base::limits::READ_CHUNK_BYTES;
+use crate::base::repo_id::RepoId;
+use crate::base::snapshot_version::SnapshotVersion;
+use crate::cli::opened::Opened;
+use crate::cli::output;
+use crate::cli::{Error, Result, Streams};
+use crate::repo;
+use crate::repo::{BatchAction, Condition, NewFile, ProjectWriter};
+
+/// What was saved, as JSON.
+#[derive(Serialize)]
+struct Saved {
+    path: String,
+    size: u64,
+    md5: Md5,
+    git: GitId,
+    blob: BlobId,
+    /// The snapshot taken just before.
+    snapshot: SnapshotVersion,
+    short_id: String,
+}
+
+/// `put`. A body that cannot be read to its end, or is too large, saves nothing.
+pub(in crate::cli) fn save(
+    wish: &Put,
+    bytes_max: u64,
+    opened: &Opened,
+    streams: &mut Streams<'_>,
+) -> Result<()> {
+    let (repo_id, branch) = (
+        RepoId::parse(&wish.repo_id)?,
+        BranchName::parse(&wish.branch)?,
+    );
+    let path = FilePath::parse(&wish.path)?;
+    let place = (&repo_id, &branch, &path);
+    let writer = opened.writer(&repo_id, &branch)?;
+    let condition = expected::condition(wish.expect.as_deref(), place, opened)?;
+    let refusal = |error| expected::refusal(error, place, opened);
+    // Before the bytes are read, which may take long.
+    writer
+        .check_save(&branch, &path, &condition)
+        .map_err(refusal)?;
+
+    let file = match wish.file.as_deref().filter(|file| *file != Path::new("-")) {
+        Some(file) => {
+            let name = output::visible_path(file);
+            let mut from = File::open(file).map_err(Error::file("reading", file))?;
+            read(&mut from, &name, bytes_max, opened)?
+        }
+        None => read(&mut streams.input, "standard input", bytes_max, opened)?,
+    };
+    let (size, md5, git, blob) = (file.size(), file.md5(), file.git_id(), file.blob());
+    let message = wish.message.clone();
+    let saved = submit(&writer, &branch, &path, file, condition, message);
+    let (snapshot, revision) = saved.map_err(refusal)?;
+    if wish.json {
+        let saved = Saved {
+            path: path.to_string(),
+            size,
+            md5,
+            git,
+            blob,
+            snapshot,
+            short_id: revision.digest()?.short_id().to_owned(),
+        };
+        return output::write_json(streams.out, &saved);
+    }
+    streams.tell(format_args!(
+        "{path} saved in {repo_id}:{branch}, {size} bytes; undo it with \"siteconf rollback {repo_id} \
+         {branch} {snapshot} --path {path}\""
+    ))
+}
+
+/// Makes the save: the snapshot before it, and the new state.
+fn submit(
+    writer: &ProjectWriter,
+    branch: &BranchName,
+    path: &FilePath,
+    file: NewFile,
+    condition: Condition,
+    message: Option<String>,
+) -> repo::Result<(SnapshotVersion, repo::Revision)> {
+    if message.is_none() {
+        let saved = writer.save(branch, path, file, condition)?;
+        return Ok((saved.snapshot, saved.revision));
+    }
+    // Only batches have messages.
+    let path = path.clone();
+    let action = match condition {
+        Condition::None => BatchAction::Put(path, file, None),
+        Condition::IfAbsent => BatchAction::Create(path, file),
+        Condition::IfMatch(_) => BatchAction::Update(path, file, condition),
+    };
+    let applied = writer.batch(branch, vec![action], message)?;
+    Ok((applied.snapshot, applied.revision))
+}
+
+/// Reads a body to its end. `name` says where it comes from.
+fn read(from: &mut dyn Read, name: &str, bytes_max: u64, opened: &Opened) -> Result<NewFile> {
+    let mut upload = opened.repository.upload(None);
+    let mut chunk = vec![0; READ_CHUNK_BYTES];
+    let mut bytes: u64 = 0;
+    loop {
+        let count = from
+            .read(&mut chunk)
+            .map_err(Error::file("reading", name))?;
+        if count == 0 {
+            return Ok(upload.finish()?);
+        }
+        let piece = &chunk[..count];
+        bytes += byte_count(piece);
+        if bytes > bytes_max {
+            return Err(Error::Failed(format!(
+                "{name} is larger than {bytes_max} bytes (file_bytes_max); nothing was saved"
+            )));
+        }
+        upload.write(piece)?;
+    }
+}

@@ -1,0 +1,30 @@
+//! A project, made.
+
+use crate::base::repo_id::RepoId;
+use crate::cli::opened::Opened;
+use crate::cli::{Error, Result, Streams};
+use crate::repo;
+
+/// `project create`.
+pub(super) fn create(
+    repo_id: &str,
+    owner: &str,
+    opened: &Opened,
+    streams: &mut Streams<'_>,
+) -> Result<()> {
+    let repo_id = RepoId::parse(repo_id)?;
+    let account = opened.accounts.by_name(owner)?;
+    let made = opened
+        .repository
+        .create_project(&repo_id, account.number(), opened.actor.clone());
+    made.map_err(|error| match error {
+        repo::Error::Exists { .. } => Error::Failed(format!(
+            "there is a project {repo_id} already; \"siteconf project show {repo_id}\" shows it"
+        )),
+        other => other.into(),
+    })?;
+    streams.tell(format_args!(
+        "{repo_id} is made and owned by {owner}; make a branch with \"siteconf branch create {repo_id} \
+         main\""
+    ))
+}
