@@ -278,25 +278,30 @@ fn haproxy_runs_with_its_file() {
 }
 
 #[test]
-fn systemd_finds_nothing_wrong_with_its_unit() {
+fn systemd_finds_nothing_wrong_with_its_units() {
     if !is_here("systemd-analyze") {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
-    let unit = folder.path().join("siteconf.service");
-    let text = adapted(
-        example("systemd"),
-        &[("/usr/local/bin/siteconf", env!("CARGO_BIN_EXE_siteconf"))],
-    );
-    fs::write(&unit, text).unwrap();
-    let output = Command::new("systemd-analyze")
-        .args(["verify", "--man=no"])
-        .arg(&unit)
-        .output()
-        .unwrap();
+    let program = [("/usr/local/bin/siteconf", env!("CARGO_BIN_EXE_siteconf"))];
+    let mut verify = Command::new("systemd-analyze");
+    verify.args(["verify", "--man=no"]);
+    for (name, text) in [
+        ("siteconf.service", adapted(example("systemd"), &program)),
+        (
+            "siteconf-backup.service",
+            adapted(example("backup-service"), &program),
+        ),
+        ("siteconf-backup.timer", example("backup-timer")),
+    ] {
+        let unit = folder.path().join(name);
+        fs::write(&unit, text).unwrap();
+        verify.arg(unit);
+    }
+    let output = verify.output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(
-        output.status.success() && !said.contains("siteconf.service"),
+        output.status.success() && !said.contains("siteconf"),
         "{said}"
     );
 }

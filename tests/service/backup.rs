@@ -89,7 +89,7 @@ fn what_was_acknowledged_before_a_backup_is_in_it() {
 }
 
 /// Starts a backup beside the service.
-fn back_up(daemon: &Daemon, target: &Path) -> Child {
+pub(crate) fn back_up(daemon: &Daemon, target: &Path) -> Child {
     let mut command = daemon.command(&["backup"]);
     command
         .arg(target)
@@ -222,7 +222,7 @@ fn short_id(daemon: &Daemon, admin: &mut Client) -> String {
 }
 
 /// A service with a project, and room beside it.
-fn small_service() -> (Daemon, tempfile::TempDir) {
+pub(crate) fn small_service() -> (Daemon, tempfile::TempDir) {
     let daemon = Daemon::start();
     let mut admin = daemon.admin();
     Daemon::make_project(&mut admin);
@@ -233,7 +233,7 @@ fn small_service() -> (Daemon, tempfile::TempDir) {
     (daemon, tempfile::tempdir().unwrap())
 }
 
-fn said(output: &Output) -> String {
+pub(crate) fn said(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 

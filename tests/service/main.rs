@@ -4,6 +4,8 @@
 #[cfg(test)]
 mod backup;
 #[cfg(test)]
+mod backup_course;
+#[cfg(test)]
 mod client;
 #[cfg(test)]
 mod daemon;

@@ -103,7 +103,7 @@ fn hold_off_collection(folder: &Folder, stop: &Stop) -> Result<CollectionLock> {
             {
                 thread::sleep(COLLECTION_LOOK);
             }
-            outcome => return Ok(outcome?),
+            outcome => return outcome.map_err(|e| stop.name(e)),
         }
     }
 }

@@ -12,6 +12,10 @@ use super::Result;
 pub(super) enum Example {
     /// The unit by which systemd starts, watches and stops it
     Systemd,
+    /// The unit by which systemd makes a backup
+    BackupService,
+    /// The timer by which systemd begins that every night
+    BackupTimer,
     /// nginx with TLS before it
     Nginx,
     /// HAProxy with TLS before it
@@ -30,6 +34,8 @@ impl Example {
     fn text(self) -> &'static str {
         match self {
             Self::Systemd => include_str!("siteconf.service"),
+            Self::BackupService => include_str!("siteconf-backup.service"),
+            Self::BackupTimer => include_str!("siteconf-backup.timer"),
             Self::Nginx => include_str!("nginx.conf"),
             Self::Haproxy => include_str!("haproxy.cfg"),
             Self::Caddy => include_str!("Caddyfile"),
