@@ -81,9 +81,11 @@ pub(in crate::http) async fn handle(
     let close = body.drain().await;
     unread.fetch_or(close, Ordering::Relaxed);
     let took = started.elapsed();
-    let requests = &service.tallies.requests;
-    requests.add(known.route, &method, reply.status, took);
-    if service.settings.access_log.tells(&method, reply.status) {
+    if !peer.is_probe() {
+        let requests = &service.tallies.requests;
+        requests.add(known.route, &method, reply.status, took);
+    }
+    if !peer.is_probe() && service.settings.access_log.tells(&method, reply.status) {
         log::request(&log::Line {
             id,
             client,

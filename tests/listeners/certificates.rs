@@ -2,11 +2,17 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::time::Duration;
 
+use rcgen::date_time_ymd;
 use rustix::process::Signal;
+use time::OffsetDateTime;
+use time::macros::format_description;
 
 use crate::pair::{Client, Pair, trusting_newest};
 use crate::service::{HEALTH, Service, refused, shown};
+
+const ENDS: &str = "\nsiteconf_tls_certificate_expires_timestamp_seconds";
 
 #[test]
 fn a_pair_that_cannot_be_used_is_refused_at_the_start_by_its_setting() {
@@ -175,6 +181,8 @@ fn a_key_that_everybody_may_read_and_a_certificate_that_ends_soon_are_told() {
         &cert,
         "--tls-key",
         &key,
+        "--metrics-listen",
+        "127.0.0.1:0",
     ];
     let service = Service::start_in(folder, &flags, &[]);
     let line = service.logged("everybody on this machine may read the key", 1);
@@ -183,4 +191,22 @@ fn a_key_that_everybody_may_read_and_a_certificate_that_ends_soon_are_told() {
         (Some("WARN"), Some(&*key))
     );
     assert!(!service.log().contains("ends soon"));
+    let ends = format!("{ENDS} {}.0\n", date_time_ymd(2096, 1, 1).unix_timestamp());
+    assert!(service.metrics().contains(&ends), "{ends}");
+
+    let at =
+        OffsetDateTime::now_utc().replace_nanosecond(0).unwrap() + Duration::from_hours(7 * 24);
+    Pair::ending(at).write(service.folder());
+    service.signal(Signal::HUP);
+    let line = service.logged("the certificate ends soon", 1);
+    assert_eq!(
+        (line["level"].as_str(), line["file"].as_str()),
+        (Some("WARN"), Some(&*cert))
+    );
+    let told = at.format(format_description!(
+        "the certificate ends at [year]-[month]-[day]T[hour]:[minute]:[second].000Z"
+    ));
+    assert_eq!(line["reason"], told.unwrap());
+    let ends = format!("{ENDS} {}.0\n", at.unix_timestamp());
+    assert!(service.metrics().contains(&ends), "{ends}");
 }

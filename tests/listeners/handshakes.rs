@@ -54,7 +54,8 @@ fn versions_before_1_2_are_refused_by_an_alert() {
 
 #[test]
 fn plain_http_on_the_tls_port_is_told_and_garbage_is_ended() {
-    let service = Service::with_tls(&Pair::new(), &[]);
+    let pair = Pair::new();
+    let service = Service::with_tls(&pair, &["--metrics-listen", "127.0.0.1:0"]);
     let mut stream = TcpStream::connect(service.tls()).unwrap();
     write!(
         stream,
@@ -80,6 +81,18 @@ fn plain_http_on_the_tls_port_is_told_and_garbage_is_ended() {
     let mut silent = TcpStream::connect(service.tls()).unwrap();
     silent.shutdown(std::net::Shutdown::Write).unwrap();
     assert_eq!(rest(&mut silent), b"");
+
+    // They are counted as what they were.
+    let mut client = Client::connect(&trusting(&[&pair], &[&version::TLS13]), service.tls());
+    assert!(client.get(HEALTH).unwrap().starts_with("HTTP/1.1 200 "));
+    let end = Instant::now() + Duration::from_secs(20);
+    let counted = [
+        "\nsiteconf_tls_handshakes_failed_total 3\n",
+        "\nsiteconf_http_connections_opened_total{outcome=\"served\"} 1\n",
+    ];
+    while !counted.iter().all(|line| service.metrics().contains(line)) {
+        assert!(Instant::now() < end, "{}", service.metrics());
+    }
 }
 
 #[test]

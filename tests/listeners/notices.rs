@@ -2,9 +2,10 @@
 
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
-use rustix::process::Signal;
+use rustix::process::{Pid, Signal, kill_process};
 
 use crate::service::{Service, shown};
 
@@ -58,6 +59,8 @@ fn the_watchdog_is_told_at_half_its_time_and_only_who_is_meant_tells_it() {
     assert!(started.elapsed() > Duration::from_millis(600));
     lines.retain(|line| !line.starts_with("READY=1\n"));
     assert_eq!(lines, ["WATCHDOG=1"; 3]);
+    // What it asks itself for that is no request of anybody.
+    assert!(!service.log().contains("\"message\":\"request\""));
     // A process that is stopped answers nobody, and tells nothing.
     service.signal(Signal::STOP);
     told.set_nonblocking(true).unwrap();
@@ -75,4 +78,21 @@ fn the_watchdog_is_told_at_half_its_time_and_only_who_is_meant_tells_it() {
     assert!(next(&told).starts_with("READY=1\n"));
     service.stop();
     assert_eq!(next(&told), "STOPPING=1");
+}
+
+#[test]
+fn a_reload_that_is_asked_for_before_the_service_listens_is_done_then() {
+    for signal in [Signal::HUP, Signal::USR1] {
+        let as_it_begins = |folder: &Path, id: Pid| {
+            let end = Instant::now() + Duration::from_secs(20);
+            while !folder.join("data/LOCK").exists() {
+                assert!(Instant::now() < end, "it never begins");
+            }
+            kill_process(id, signal).unwrap();
+        };
+        let folder = tempfile::tempdir().unwrap();
+        let mut service = Service::start_while(folder, &[], &[], as_it_begins);
+        service.logged("\"message\":\"reloaded\"", 1);
+        assert_eq!(service.stop().code(), Some(0));
+    }
 }

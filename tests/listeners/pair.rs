@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rcgen::{CertificateParams, DnType, KeyPair, date_time_ymd};
+use time::OffsetDateTime;
 use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
 use tokio_rustls::rustls::{
     ClientConfig, ClientConnection, HandshakeKind, RootCertStore, StreamOwned,
@@ -30,10 +31,15 @@ impl Pair {
 
     /// One that ends with the beginning of a year.
     pub(crate) fn until(year: i32) -> Self {
+        Self::ending(date_time_ymd(year, 1, 1))
+    }
+
+    /// One that ends at this time.
+    pub(crate) fn ending(at: OffsetDateTime) -> Self {
         let names = ["conf.example", "localhost", "127.0.0.1"].map(str::to_owned);
         let mut params = CertificateParams::new(names).unwrap();
         params.not_before = date_time_ymd(2000, 1, 1);
-        params.not_after = date_time_ymd(year, 1, 1);
+        params.not_after = at;
         let mut name = rcgen::DistinguishedName::new();
         name.push(DnType::CommonName, "conf.example");
         params.distinguished_name = name;

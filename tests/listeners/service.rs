@@ -24,6 +24,8 @@ pub(crate) struct Service {
     _output: BufReader<ChildStdout>,
     /// What it said it listens on.
     places: Vec<String>,
+    /// Where it said it shows its metrics, if it did.
+    metrics: Option<String>,
 }
 
 impl Service {
@@ -53,6 +55,16 @@ impl Service {
         flags: &[&str],
         variables: &[(&str, &str)],
     ) -> Self {
+        Self::start_while(folder, flags, variables, |_, _| {})
+    }
+
+    /// The same; something is done with the folder and the process as soon as there is one.
+    pub(crate) fn start_while(
+        folder: tempfile::TempDir,
+        flags: &[&str],
+        variables: &[(&str, &str)],
+        meanwhile: impl FnOnce(&Path, Pid),
+    ) -> Self {
         let log = File::create(folder.path().join("log")).unwrap();
         let mut command = command(folder.path());
         if !flags.contains(&"--listen") {
@@ -65,11 +77,12 @@ impl Service {
             .stderr(log)
             .spawn()
             .unwrap();
+        meanwhile(folder.path(), Pid::from_child(&process));
         let mut output = BufReader::new(process.stdout.take().unwrap());
         let without = flags.windows(2).any(|pair| pair == ["--listen", "none"]);
         let more = ["--tls-listen", "--unix-listen"].map(|flag| flags.contains(&flag));
         let count = usize::from(!without) + more.iter().filter(|more| **more).count();
-        let mut places = Vec::new();
+        let (mut places, mut metrics) = (Vec::new(), None);
         while places.len() < count {
             let mut line = String::new();
             if output.read_line(&mut line).unwrap() == 0 {
@@ -79,13 +92,23 @@ impl Service {
             if let Some(place) = line.trim_end().strip_prefix("listening on ") {
                 places.push(place.to_owned());
             }
+            if let Some(place) = line.trim_end().strip_prefix("metrics on ") {
+                metrics = Some(place.to_owned());
+            }
         }
         Self {
             folder,
             process,
             _output: output,
             places,
+            metrics,
         }
+    }
+
+    /// The text of its metrics; it was started with `--metrics-listen`.
+    pub(crate) fn metrics(&self) -> String {
+        let place = self.metrics.as_ref().unwrap();
+        output_of(Command::new("curl").args(["--silent", "--fail", "--noproxy", "*", place]))
     }
 
     /// A file or folder beside its data.
@@ -121,8 +144,7 @@ impl Service {
     }
 
     pub(crate) fn signal(&self, signal: Signal) {
-        let id = Pid::from_raw(self.process.id().try_into().unwrap()).unwrap();
-        kill_process(id, signal).unwrap();
+        kill_process(Pid::from_child(&self.process), signal).unwrap();
     }
 
     /// Stops it.
@@ -185,10 +207,24 @@ fn command(folder: &Path) -> Command {
     command
 }
 
-/// What the service says that does not start with these flags, and its exit code.
+/// What the service says that does not start with these flags, and its exit code. One that starts is
+/// ended, and has none.
 pub(crate) fn refused(flags: &[&str]) -> (Option<i32>, String) {
     let folder = tempfile::tempdir().unwrap();
-    let Output { status, stderr, .. } = command(folder.path()).args(flags).output().unwrap();
+    let mut process = command(folder.path())
+        .args(flags)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let end = Instant::now() + PATIENCE;
+    while process.try_wait().unwrap().is_none() {
+        if Instant::now() >= end {
+            process.kill().unwrap();
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let Output { status, stderr, .. } = process.wait_with_output().unwrap();
     let said = String::from_utf8(stderr).unwrap();
     let said = said.lines().filter(|line| line.starts_with("siteconf: "));
     (status.code(), said.collect())

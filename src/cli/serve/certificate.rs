@@ -55,8 +55,9 @@ struct Watched {
     warned_day: u64,
 }
 
-/// What differs when a file has been written again or another one was put in its place: device, number,
-/// size and time of the last change. `None` for one that cannot be looked at.
+/// What differs when a file has been written again, another one was put in its place, or other users may
+/// read it: device, number, size and time of the last change of it or of its owner and rights. `None` for
+/// one that cannot be looked at.
 type Mark = Option<(u64, u64, u64, i64, i64)>;
 
 /// Of the certificate's file, and of the key's.
@@ -152,8 +153,21 @@ impl Certificate {
         Ok(config)
     }
 
+    /// When the certificate that is shown ends, in seconds since 1970.
+    pub(super) fn ends_s(&self) -> Option<u64> {
+        let current = self.current();
+        // After all time it has ended, and the refusal says when.
+        match judge(current.cert.first()?, u64::MAX) {
+            Err(TlsError::InvalidCertificate(CertificateError::ExpiredContext {
+                not_after,
+                ..
+            })) => Some(not_after.as_secs()),
+            _ => None,
+        }
+    }
+
     fn warn_of_end(&self) {
-        let current = Arc::clone(&self.current.read().unwrap_or_else(PoisonError::into_inner));
+        let current = self.current();
         let now = seconds(self.clock.now());
         let Some(first) = current.cert.first() else {
             return;
@@ -161,6 +175,10 @@ impl Certificate {
         if let Err(reason) = check_time(first, now + WARN_DAYS * DAY_S) {
             tracing::warn!(file = %self.chain_file.display(), reason, "the certificate ends soon");
         }
+    }
+
+    fn current(&self) -> Arc<CertifiedKey> {
+        Arc::clone(&self.current.read().unwrap_or_else(PoisonError::into_inner))
     }
 
     fn marks(&self) -> Marks {
@@ -174,8 +192,7 @@ impl Certificate {
 
 impl ResolvesServerCert for Certificate {
     fn resolve(&self, _: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
-        let current = self.current.read().unwrap_or_else(PoisonError::into_inner);
-        Some(Arc::clone(&current))
+        Some(self.current())
     }
 }
 
@@ -189,8 +206,8 @@ fn mark(path: &Path) -> Mark {
         found.dev(),
         found.ino(),
         found.size(),
-        found.mtime(),
-        found.mtime_nsec(),
+        found.ctime(),
+        found.ctime_nsec(),
     ))
 }
 
@@ -264,17 +281,9 @@ fn check_time(certificate: &CertificateDer<'_>, at_s: u64) -> std::result::Resul
         let ms = i64::try_from(at.as_secs().saturating_mul(1000)).unwrap_or(i64::MAX);
         Timestamp::from_ms(ms)
     };
-    let parsed = ParsedCertificate::try_from(certificate)
+    ParsedCertificate::try_from(certificate)
         .map_err(|e| format!("there is no certificate of a server in it: {e}"))?;
-    // Its time is checked before its issuer, which is not known here.
-    let judged = verify_server_cert_signed_by_trust_anchor(
-        &parsed,
-        &RootCertStore::empty(),
-        &[],
-        UnixTime::since_unix_epoch(Duration::from_secs(at_s)),
-        provider().signature_verification_algorithms.all,
-    );
-    match judged {
+    match judge(certificate, at_s) {
         Err(TlsError::InvalidCertificate(CertificateError::ExpiredContext {
             not_after, ..
         })) => Err(format!("the certificate ends at {}", day(not_after))),
@@ -286,6 +295,45 @@ fn check_time(certificate: &CertificateDer<'_>, at_s: u64) -> std::result::Resul
     }
 }
 
+/// What TLS itself says of a certificate at a time, in seconds since 1970, of whose issuer nothing is
+/// known: its time is checked before that.
+fn judge(certificate: &CertificateDer<'_>, at_s: u64) -> std::result::Result<(), TlsError> {
+    verify_server_cert_signed_by_trust_anchor(
+        &ParsedCertificate::try_from(certificate)?,
+        &RootCertStore::empty(),
+        &[],
+        UnixTime::since_unix_epoch(Duration::from_secs(at_s)),
+        provider().signature_verification_algorithms.all,
+    )
+}
+
 fn seconds(at: Timestamp) -> u64 {
     u64::try_from(at.ms() / 1000).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+    use std::time::Instant;
+
+    use super::*;
+
+    /// A key that the service could not read is read once it may.
+    #[test]
+    fn other_rights_are_a_change() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let before = mark(file.path());
+        let end = Instant::now() + Duration::from_secs(10);
+        // The file system's clock may not have moved on since the file was made.
+        while mark(file.path()) == before {
+            assert!(Instant::now() < end, "{before:?} stays");
+            let rights = fs::Permissions::from_mode(0o640);
+            fs::set_permissions(file.path(), rights).unwrap();
+        }
+        let (before, group) = (mark(file.path()), file.as_file().metadata().unwrap().gid());
+        while mark(file.path()) == before {
+            assert!(Instant::now() < end, "{before:?} stays");
+            std::os::unix::fs::chown(file.path(), None, Some(group)).unwrap();
+        }
+    }
 }

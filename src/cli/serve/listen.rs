@@ -1,14 +1,18 @@
 //! Where the service listens: TCP, TLS, a Unix socket, and a port for its metrics, each if its setting
 //! says so.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
 
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
 use tokio::net::{TcpListener, UnixListener};
 use tokio_rustls::rustls::ServerConfig;
 
@@ -22,6 +26,9 @@ use crate::http::Listener;
 const NONE: &str = "none";
 /// The rights on the Unix socket: who may open it is believed what it tells of clients.
 const SOCKET_MODE: u32 = 0o660;
+/// Longest wait for another service that begins to listen in the same folder, and how often it is tried.
+const LOCK_WAIT: Duration = Duration::from_secs(5);
+const LOCK_PAUSE: Duration = Duration::from_millis(5);
 
 /// What the settings name, checked before anything is opened.
 #[derive(Debug)]
@@ -100,7 +107,7 @@ impl Places {
             );
         }
         if let Some(path) = self.unix {
-            let (listener, file) = bind_socket(&path)?;
+            let (listener, file) = bind_socket(&path).map_err(|reason| path.refuse(reason))?;
             bound.socket = Some(file);
             bound.add(Listener::Unix(listener), format!("unix:{}", path.display()));
         }
@@ -140,6 +147,8 @@ pub(super) struct SocketFile {
 
 impl Drop for SocketFile {
     fn drop(&mut self) {
+        // Another service that starts now could put its own there after the look at it.
+        let _alone = lock_folder(&self.path);
         let is_ours = |found: fs::Metadata| (found.dev(), found.ino()) == self.device_and_number;
         if fs::symlink_metadata(&self.path).is_ok_and(is_ours)
             && let Err(error) = fs::remove_file(&self.path)
@@ -172,34 +181,90 @@ async fn bind(address: SocketAddr, flag: &str) -> Result<(TcpListener, SocketAdd
 }
 
 /// Listens on a path. What a service that has ended left there is replaced, and nothing else.
-fn bind_socket(path: &Told<PathBuf>) -> Result<(UnixListener, SocketFile)> {
-    let failed = |e: io::Error| path.refuse(format_args!("cannot listen there: {e}"));
-    match fs::symlink_metadata(&**path) {
+///
+/// # Errors
+/// Why that cannot be, as a text.
+fn bind_socket(path: &Path) -> std::result::Result<(UnixListener, SocketFile), String> {
+    let failed = |e: io::Error| format!("cannot listen there: {e}");
+    // Two services that start at once on what a third one left would both replace it.
+    let _alone = lock_folder(path).map_err(failed)?;
+    match fs::symlink_metadata(path) {
         Ok(found) if !found.file_type().is_socket() => {
-            return Err(path.refuse("what lies there is no socket, and is not replaced"));
+            return Err("what lies there is no socket, and is not replaced".to_owned());
         }
-        Ok(_) => match UnixStream::connect(&**path) {
-            Ok(_) => return Err(path.refuse("another service listens there")),
+        Ok(_) => match UnixStream::connect(path) {
+            Ok(_) => return Err("another service listens there".to_owned()),
             Err(e) if e.kind() == io::ErrorKind::ConnectionRefused => {
-                fs::remove_file(&**path).map_err(failed)?;
+                fs::remove_file(path).map_err(failed)?;
             }
             Err(e) => return Err(failed(e)),
         },
         Err(e) if e.kind() == io::ErrorKind::NotFound => {}
         Err(e) => return Err(failed(e)),
     }
-    let listener = UnixListener::bind(&**path).map_err(failed)?;
-    let found = fs::symlink_metadata(&**path).map_err(failed)?;
+    let listener = UnixListener::bind(path).map_err(failed)?;
+    let found = fs::symlink_metadata(path).map_err(failed)?;
     let file = SocketFile {
         path: absolute(path),
         device_and_number: (found.dev(), found.ino()),
     };
     // Until here the umask let nobody else in.
     let rights = fs::Permissions::from_mode(SOCKET_MODE);
-    fs::set_permissions(&**path, rights).map_err(failed)?;
+    fs::set_permissions(path, rights).map_err(failed)?;
     Ok((listener, file))
+}
+
+/// Locks the folder of a socket, which leaves no file there, until what is returned is dropped.
+///
+/// # Errors
+/// When another process holds it for seconds, or the folder cannot be read.
+fn lock_folder(socket: &Path) -> io::Result<File> {
+    let socket = std::path::absolute(socket)?;
+    let folder = File::open(socket.parent().unwrap_or(&socket))?;
+    let end = Instant::now() + LOCK_WAIT;
+    loop {
+        match flock(&folder, FlockOperation::NonBlockingLockExclusive) {
+            Err(Errno::WOULDBLOCK) if Instant::now() < end => thread::sleep(LOCK_PAUSE),
+            Err(Errno::WOULDBLOCK) => {
+                return Err(io::Error::other("another process has locked its folder"));
+            }
+            locked => return locked.map(|()| folder).map_err(io::Error::from),
+        }
+    }
 }
 
 fn absolute(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Barrier;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn of_two_that_start_on_what_another_left_one_listens() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("socket");
+        for _ in 0..200 {
+            // Dropped, a listener leaves its file.
+            drop(std::os::unix::net::UnixListener::bind(&path).unwrap());
+            let (runtime, together) = (tokio::runtime::Handle::current(), Barrier::new(2));
+            let start = || {
+                let _entered = runtime.enter();
+                together.wait();
+                bind_socket(&path)
+                    .map_err(|reason| assert_eq!(reason, "another service listens there"))
+            };
+            let started = thread::scope(|scope| {
+                [scope.spawn(start), scope.spawn(start)].map(|thread| thread.join().unwrap())
+            });
+            let listening = started.iter().filter(|started| started.is_ok()).count();
+            assert_eq!(listening, 1);
+            UnixStream::connect(&path).unwrap();
+            drop(started);
+            assert!(!path.exists());
+        }
+    }
 }

@@ -1,4 +1,5 @@
-//! Metrics of the store, the saves and the log; those of requests are added where they are shown.
+//! Metrics of the store, the saves, the certificate and the log; those of requests are added where they
+//! are shown.
 
 use std::fmt;
 use std::iter;
@@ -7,6 +8,7 @@ use std::sync::Arc;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::DescriptorEncoder;
 
+use super::certificate::Certificate;
 use super::samples::Samples;
 use crate::base::clock::{Clock, SystemClock, Timestamp};
 use crate::cli::log::LostLines;
@@ -26,6 +28,7 @@ pub(super) struct OfStore {
     pub(super) projects: Projects,
     pub(super) lost_lines: LostLines,
     pub(super) samples: Arc<Samples>,
+    pub(super) certificate: Option<Arc<Certificate>>,
 }
 
 impl Collector for OfStore {
@@ -34,6 +37,7 @@ impl Collector for OfStore {
         self.of_build(&mut metrics)?;
         self.of_writes(&mut metrics)?;
         self.of_files(&mut metrics)?;
+        self.of_certificate(&mut metrics)?;
         self.of_samples(&mut metrics)
     }
 }
@@ -136,6 +140,16 @@ impl OfStore {
             "siteconf_last_collection_age_seconds",
             "Time since the last collection ended",
             kept.map(|kept| (&[][..], age_s(kept.at))),
+        )
+    }
+
+    fn of_certificate(&self, metrics: &mut Metrics<'_>) -> fmt::Result {
+        let certificate = self.certificate.as_ref();
+        let ends_s = certificate.and_then(|certificate| certificate.ends_s());
+        metrics.gauge(
+            "siteconf_tls_certificate_expires_timestamp_seconds",
+            "When the certificate of the TLS listener ends, in seconds since 1970",
+            ends_s.map(|ends_s| (&[][..], as_float(ends_s))),
         )
     }
 

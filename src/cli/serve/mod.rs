@@ -53,6 +53,8 @@ pub(in crate::cli) struct ServeFlags {
 ///
 /// `renew_key` is as for [`first_start::server_key`].
 pub(super) fn serve(settings: &Settings, renew_key: bool, streams: &mut Streams<'_>) -> Result<()> {
+    let unwatched = |e| Error::Failed(format!("watching for signals: {e}"));
+    let signals = signals::keep().map_err(unwatched)?;
     let (rest_of_log, reopen_log) = log::of_service(settings)?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let places = Places::of(settings, &clock)?;
@@ -92,26 +94,18 @@ pub(super) fn serve(settings: &Settings, renew_key: bool, streams: &mut Streams<
             projects: repository,
             lost_lines: rest_of_log.lost_lines(),
             samples,
+            certificate: certificate.clone(),
         };
         metrics = Some((listener, address, server.metrics(of_store)));
     }
 
     let limit = Duration::from_secs(settings.shutdown_s);
     let notifier = Notifier::of_environment();
-    let mut reload = Reload::default();
-    let begin = notifier.clone();
-    reload.add(move || begin.reloading());
-    reload.add(reopen_log);
-    if let Some(certificate) = certificate.clone() {
-        reload.add(move || certificate.read_again());
-    }
-    // The last: it tells that the others were taken.
-    let (end, status) = (notifier.clone(), format!("listening on {shown}"));
-    reload.add(move || end.ready(&status));
-    let stop = reload
+    let status = format!("listening on {shown}");
+    let stop = reload(&notifier, &status, reopen_log, certificate.clone())
         .start()
-        .and_then(|reload| signals::watch(limit, rest_of_log.clone(), reload))
-        .map_err(|e| Error::Failed(format!("watching for signals: {e}")))?;
+        .and_then(|reload| signals::watch(signals, limit, rest_of_log.clone(), reload))
+        .map_err(unwatched)?;
     runtime.block_on(async {
         tokio::spawn(keep_time(steady_clock));
         tokio::spawn(forget.clone().run());
@@ -121,7 +115,13 @@ pub(super) fn serve(settings: &Settings, renew_key: bool, streams: &mut Streams<
         }
         if let Some(within) = notifier.watchdog() {
             let probe = server.probe();
-            tokio::spawn(watchdog::watch(notifier.clone(), within, probe, store));
+            let is_answered = move || {
+                let probe = probe.clone();
+                async move { probe.is_answered().await }
+            };
+            let has_writer = move || store.has_writer();
+            let notifier = notifier.clone();
+            tokio::spawn(watchdog::watch(notifier, within, is_answered, has_writer));
         }
         if let Some((listener, address, metrics)) = metrics {
             writeln!(streams.out, "metrics on http://{address}/metrics")?;
@@ -133,7 +133,7 @@ pub(super) fn serve(settings: &Settings, renew_key: bool, streams: &mut Streams<
         }
         streams.out.flush()?;
         tracing::info!(address = shown, data = %settings.data.display(), "serving");
-        notifier.ready(&format!("listening on {shown}"));
+        notifier.ready(&status);
 
         let stop = async {
             // The sender has nothing to send: that it is gone is the word.
@@ -154,6 +154,25 @@ pub(super) fn serve(settings: &Settings, renew_key: bool, streams: &mut Streams<
     drop(sampler);
     tracing::info!("stopped");
     Ok(())
+}
+
+/// What SIGHUP does. The notifier is told when it begins and, with this status, that it is over.
+fn reload(
+    notifier: &Notifier,
+    status: &str,
+    reopen_log: impl FnMut() + Send + 'static,
+    certificate: Option<Arc<Certificate>>,
+) -> Reload {
+    let mut reload = Reload::default();
+    let begin = notifier.clone();
+    reload.add(move || begin.reloading());
+    reload.add(reopen_log);
+    if let Some(certificate) = certificate {
+        reload.add(move || certificate.read_again());
+    }
+    let (end, status) = (notifier.clone(), status.to_owned());
+    reload.add(move || end.ready(&status));
+    reload
 }
 
 /// Takes a new certificate when there is one.

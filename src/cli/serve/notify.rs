@@ -1,7 +1,7 @@
 //! What the service tells systemd, or whoever else started it with a socket for it: `sd_notify(3)`.
 
 use std::env;
-use std::ffi::OsString;
+use std::ffi::OsStr;
 use std::io;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::ffi::OsStrExt;
@@ -10,6 +10,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
+
+use crate::base::may_block;
 
 /// Longest wait for room in the socket: who does not read must not hold the service.
 const SEND_MAX: Duration = Duration::from_secs(1);
@@ -25,13 +27,22 @@ impl Notifier {
         let Some(name) = env::var_os("NOTIFY_SOCKET").filter(|name| !name.is_empty()) else {
             return Self::default();
         };
-        match socket(&name) {
-            Ok(socket) => Self(Some(Arc::new(socket))),
-            Err(error) => {
-                tracing::warn!(%error, socket = ?name, "NOTIFY_SOCKET cannot be used");
-                Self::default()
-            }
-        }
+        Self::to(&name).unwrap_or_else(|error| {
+            tracing::warn!(%error, socket = ?name, "NOTIFY_SOCKET cannot be used");
+            Self::default()
+        })
+    }
+
+    /// The socket of this name: a path, or `@` and an abstract name.
+    pub(super) fn to(name: &OsStr) -> io::Result<Self> {
+        let address = match name.as_bytes() {
+            [b'@', name @ ..] => SocketAddr::from_abstract_name(name)?,
+            path if path.starts_with(b"/") => SocketAddr::from_pathname(name)?,
+            _ => return Err(io::Error::other("it must begin with / or @")),
+        };
+        let socket = UnixDatagram::unbound()?;
+        socket.set_write_timeout(Some(SEND_MAX))?;
+        Ok(Self(Some(Arc::new((socket, address)))))
     }
 
     /// Everything is bound: clients and whatever waits for the service may come.
@@ -71,19 +82,39 @@ impl Notifier {
         let Some((socket, address)) = self.0.as_deref() else {
             return;
         };
-        if let Err(error) = socket.send_to_addr(what.as_bytes(), address) {
+        if let Err(error) = may_block(|| socket.send_to_addr(what.as_bytes(), address)) {
             tracing::warn!(%error, what, "could not be told by NOTIFY_SOCKET");
         }
     }
 }
 
-fn socket(name: &OsString) -> io::Result<(UnixDatagram, SocketAddr)> {
-    let address = match name.as_bytes() {
-        [b'@', name @ ..] => SocketAddr::from_abstract_name(name)?,
-        path if path.starts_with(b"/") => SocketAddr::from_pathname(name)?,
-        _ => return Err(io::Error::other("it must begin with / or @")),
-    };
-    let socket = UnixDatagram::unbound()?;
-    socket.set_write_timeout(Some(SEND_MAX))?;
-    Ok((socket, address))
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::channel;
+
+    use super::*;
+
+    #[test]
+    fn others_go_on_while_nobody_reads_what_is_told() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("notify");
+        let _unread = UnixDatagram::bind(&path).unwrap();
+        let full = UnixDatagram::unbound().unwrap();
+        full.set_nonblocking(true).unwrap();
+        while full.send_to(b"earlier", &path).is_ok() {}
+        let notifier = Notifier::to(path.as_os_str()).unwrap();
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .build()
+            .unwrap();
+        let (done, other_is_done) = channel();
+        runtime.block_on(async {
+            let telling = tokio::spawn(async move {
+                notifier.well();
+                other_is_done.try_recv()
+            });
+            tokio::spawn(async move { done.send(()).unwrap() });
+            assert_eq!(telling.await.unwrap(), Ok(()));
+        });
+    }
 }

@@ -18,24 +18,47 @@ use crate::cli::log;
 /// The exit code of a stop that did not wait for everything in flight.
 const CUT_OFF: i32 = 1;
 
+/// Signals that are kept for [`watch`] from the beginning of a start on. Those that ask for a reload end a
+/// process that has no handler; those that ask for an end may end a start that takes long.
+#[derive(Debug)]
+pub(super) struct Kept {
+    signals: Signals,
+    /// As the process was started.
+    outlives_terminal: bool,
+    terminals: [bool; 3],
+}
+
+/// Keeps what comes from now on.
+pub(super) fn keep() -> io::Result<Kept> {
+    Ok(Kept {
+        // Looked at before the handler is there, which changes it.
+        outlives_terminal: ignores_hangup(),
+        terminals: terminals(),
+        signals: Signals::new([SIGHUP, SIGUSR1])?,
+    })
+}
+
 /// What is given ends with the first SIGTERM, Ctrl-C or end of the terminal. From then on the process
 /// has until the limit, or until a second signal, whatever hangs in it. Any other SIGHUP is a reload.
 pub(super) fn watch(
+    kept: Kept,
     limit: Duration,
     rest_of_log: log::Rest,
     reload: Trigger,
 ) -> io::Result<oneshot::Receiver<()>> {
+    let Kept {
+        mut signals,
+        outlives_terminal,
+        terminals,
+    } = kept;
     let stopping = Arc::new(AtomicBool::new(false));
     for signal in [SIGTERM, SIGINT] {
         // In this order: the first signal finds the mark not yet set. Both act in the handler itself,
         // so the second signal needs no thread of ours.
         flag::register_conditional_shutdown(signal, CUT_OFF, Arc::clone(&stopping))?;
         flag::register(signal, Arc::clone(&stopping))?;
+        signals.add_signal(signal)?;
     }
-    // Looked at before the handler is there, which changes it.
-    let outlives_terminal = ignores_hangup();
-    let terminals = terminals();
-    let mut signals = Signals::new([SIGTERM, SIGINT, SIGHUP, SIGUSR1])?;
     let (stop, stopped) = oneshot::channel::<()>();
     let watch = move || {
         let hung_up = || !outlives_terminal && self::terminals() != terminals;

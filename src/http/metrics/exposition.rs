@@ -257,6 +257,11 @@ fn of_clients(service: &Service, metrics: &mut Metrics<'_>) -> fmt::Result {
         ],
     )?;
     metrics.counter(
+        "siteconf_tls_handshakes_failed",
+        "Connections to the TLS listener that came to no TLS",
+        once(&tallies.handshakes_failed),
+    )?;
+    metrics.counter(
         "siteconf_logins",
         "Logins by outcome: who is throttled must wait, and no password is looked at",
         [

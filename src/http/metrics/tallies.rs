@@ -13,10 +13,12 @@ pub(in crate::http) struct Tallies {
     pub(in crate::http) bytes_out: Count,
     /// Connections that are open now.
     pub(in crate::http) connections_open: Count,
-    /// Connections that were taken.
+    /// Connections that were served, over TLS after their handshake.
     pub(in crate::http) connections_taken: Count,
     /// Connections that were refused: their client had all it may.
     pub(in crate::http) connections_refused: Count,
+    /// Connections that came to no TLS.
+    pub(in crate::http) handshakes_failed: Count,
     /// Logins with the right password.
     pub(in crate::http) logins: Count,
     /// Logins with a wrong one, or with the name of no account.
@@ -38,6 +40,7 @@ impl Default for Tallies {
             connections_open: Count::new(),
             connections_taken: Count::new(),
             connections_refused: Count::new(),
+            handshakes_failed: Count::new(),
             logins: Count::new(),
             logins_wrong: Count::new(),
             logins_throttled: Count::new(),

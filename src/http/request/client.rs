@@ -18,6 +18,8 @@ pub(in crate::http) struct Peer {
     trusted: bool,
     /// The connection is one of TLS.
     over_tls: bool,
+    /// It is the service itself, which finds out whether it answers.
+    is_probe: bool,
 }
 
 impl Peer {
@@ -27,6 +29,7 @@ impl Peer {
             address: address.to_canonical(),
             trusted: settings.trusts(address),
             over_tls: false,
+            is_probe: false,
         }
     }
 
@@ -45,7 +48,21 @@ impl Peer {
             address: Ipv4Addr::LOCALHOST.into(),
             trusted: true,
             over_tls: false,
+            is_probe: false,
         }
+    }
+
+    /// The service itself, which finds out whether it answers.
+    pub(in crate::http) fn of_probe() -> Self {
+        Self {
+            is_probe: true,
+            ..Self::of_unix_socket()
+        }
+    }
+
+    /// True if its requests are nobody's: neither told nor counted.
+    pub(in crate::http) fn is_probe(self) -> bool {
+        self.is_probe
     }
 
     /// True if the connection is one of TLS.

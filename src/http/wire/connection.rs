@@ -28,7 +28,7 @@ const PROBE: &[u8] = b"GET /site-builder/api/erp-config/health HTTP/1.1\r\n\
 pub(in crate::http) async fn answers(service: Arc<Service>) -> bool {
     let (mut client, server) = duplex(REQUEST_HEAD_BYTES_MAX);
     let (_stop, stopping) = watch::channel(false);
-    let served = tokio::spawn(serve(service, server, Peer::of_unix_socket(), stopping));
+    let served = tokio::spawn(serve(service, server, Peer::of_probe(), stopping));
     let mut start = [0; 8];
     let answered = async {
         client.write_all(PROBE).await?;

@@ -154,7 +154,6 @@ impl Server {
                             peer,
                             stopping.clone(),
                         );
-                        tallies.connections_taken.up();
                         tallies.connections_open.up();
                         connections.spawn(async move {
                             served.await;
@@ -200,7 +199,8 @@ pub struct Probe {
 
 impl Probe {
     /// Asks for the health check as a client does, but for the socket: that all connections are taken
-    /// is no fault. True when an answer came, whatever it says of the store.
+    /// is no fault. True when an answer came, whatever it says of the store. The log does not tell it, and
+    /// it is not counted.
     ///
     /// # Limits
     /// As long as the answer takes: that is for the caller to bound.
@@ -216,23 +216,30 @@ async fn serve(
     peer: Peer,
     stopping: watch::Receiver<bool>,
 ) {
+    let tallies = Arc::clone(&service.tallies);
     match accepted {
         Accepted::Tcp(stream, _) => {
             if stream.set_nodelay(true).is_ok() {
+                tallies.connections_taken.up();
                 connection::serve(service, stream, peer, stopping).await;
             }
         }
         Accepted::Tls(stream, _, config) => {
             match handshake::shake_hands(stream, config, stopping.clone()).await {
                 Handshake::Done(stream) => {
+                    tallies.connections_taken.up();
                     connection::serve(service, *stream, peer, stopping).await;
                 }
                 Handshake::Failed(reason) => {
+                    tallies.handshakes_failed.up();
                     tracing::debug!(client = %peer.address(), reason, "no TLS connection");
                 }
             }
         }
-        Accepted::Unix(stream) => connection::serve(service, stream, peer, stopping).await,
+        Accepted::Unix(stream) => {
+            tallies.connections_taken.up();
+            connection::serve(service, stream, peer, stopping).await;
+        }
     }
 }
 
