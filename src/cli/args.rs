@@ -16,6 +16,7 @@ use super::project::args::ProjectCommand;
 use super::prune::Prune;
 use super::serve::ServeFlags;
 use super::settings::{EVERYWHERE, Flags};
+use super::status;
 use super::token::args::TokenCommand;
 use super::user::args::UserCommand;
 
@@ -33,13 +34,17 @@ pub(super) struct Cli {
 pub(super) enum Command {
     /// Starts the service; makes the store on its first start
     Serve(Box<ServeFlags>),
+    /// Makes the store without serving it, as a first start of the service does
+    Init,
+    /// The state of a store at a glance; exit code 1 where something must be done
+    Status(status::Wish),
     /// Accounts: add, list, passwd, disable, enable, role
     #[command(subcommand)]
     User(UserCommand),
     /// Read tokens: create, list, revoke
     #[command(subcommand)]
     Token(TokenCommand),
-    /// Projects: create, show, list, delete, restore, keep
+    /// Projects: create, show, list, rename, transfer, delete, restore, keep
     #[command(subcommand)]
     Project(ProjectCommand),
     /// Branches: list, create, delete, restore

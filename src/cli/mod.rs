@@ -17,6 +17,7 @@ mod export;
 mod file;
 mod first_start;
 mod import;
+mod init;
 mod log;
 mod opened;
 mod output;
@@ -26,6 +27,7 @@ mod project;
 mod prune;
 mod serve;
 mod settings;
+mod status;
 mod token;
 mod user;
 
@@ -156,6 +158,10 @@ fn dispatch(cli: Cli, streams: &mut Streams<'_>) -> Result<Outcome> {
     let fine = |()| Outcome::Fine;
     match cli.command {
         Command::Serve(flags) => serve::serve(&settings, flags.new_server_key, streams).map(fine),
+        Command::Init => init::init(&settings, streams).map(fine),
+        Command::Status(wish) => {
+            status::show(&wish, &settings, &Opened::for_reading(&settings)?, streams)
+        }
         Command::User(command) => {
             user::run(command, &Opened::beside(&settings)?, streams).map(fine)
         }

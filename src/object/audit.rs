@@ -144,6 +144,10 @@ actions! {
     TokenBound = "token-bound",
     /// A project was made.
     ProjectCreated = "project-created",
+    /// A project was given another identifier.
+    ProjectRenamed = "project-renamed",
+    /// A project was given another owner.
+    ProjectTransferred = "project-transferred",
     /// A project was deleted.
     ProjectDeleted = "project-deleted",
     /// A deleted project was restored.

@@ -26,9 +26,11 @@ pub const PROJECT_IDS: &str = "project-id/";
 pub const DELETED_PROJECTS: &str = "deleted-project/";
 /// Above every deleted branch.
 pub const DELETED_BRANCHES: &str = "deleted-branch/";
+/// Above every branch, also those of deleted projects.
+pub const BRANCHES: &str = "branch/";
 /// Above every record that keeps states: what no manifest in one of these leads to is removed by a
 /// collection.
-pub const STATES: [&str; 3] = ["branch/", DELETED_BRANCHES, SNAPSHOTS];
+pub const STATES: [&str; 3] = [BRANCHES, DELETED_BRANCHES, SNAPSHOTS];
 /// Above every snapshot.
 pub const SNAPSHOTS: &str = "snapshot/";
 /// Above every digest.
@@ -63,7 +65,7 @@ pub fn deleted_project(project: u64) -> String {
 
 /// Above every branch of a project.
 pub fn branches(project: u64) -> String {
-    folder("branch/", project)
+    folder(BRANCHES, project)
 }
 
 /// A branch.

@@ -25,6 +25,27 @@ pub(in crate::cli) enum ProjectCommand {
     },
     /// Lists all projects
     List(ProjectList),
+    /// Gives a project another name; branches, snapshots and tokens stay
+    ///
+    /// The URLs of clients change with it: whoever asks by name must ask by the new one, by the number
+    /// `id` nobody has to change. Roles are for names: give those that lead to the new one first.
+    Rename {
+        /// The project, as in acme/shop.erp
+        repo_id: String,
+        /// Its new name, as in acme/store.erp
+        #[arg(value_name = "NEW_REPO_ID")]
+        new_id: String,
+    },
+    /// Gives a project to another account
+    ///
+    /// Tokens of the old owner read the project on only if a role of that account opens it.
+    Transfer {
+        /// The project, as in acme/shop.erp
+        repo_id: String,
+        /// The account that owns it from now on
+        #[arg(value_name = "NAME")]
+        owner: String,
+    },
     /// Deletes a project with its branches; for a time it can be restored
     Delete {
         /// The project, as in acme/shop.erp

@@ -4,6 +4,7 @@ pub(super) mod args;
 mod create;
 mod keep;
 mod list;
+mod rename;
 mod restore;
 mod show;
 
@@ -30,6 +31,12 @@ pub(super) fn run(
             deleted::list(opened, settings.keep_deleted_days, wish.json, streams)
         }
         ProjectCommand::List(wish) => list::list(opened, wish.json, streams),
+        ProjectCommand::Rename { repo_id, new_id } => {
+            rename::rename(repo_id, new_id, opened, streams)
+        }
+        ProjectCommand::Transfer { repo_id, owner } => {
+            rename::transfer(repo_id, owner, opened, streams)
+        }
         ProjectCommand::Delete { repo_id } => restore::delete(repo_id, opened, streams),
         ProjectCommand::Restore(wish) => restore::restore(wish, opened, streams),
         ProjectCommand::Keep(wish) => keep::set_rule(wish, opened, streams),

@@ -55,6 +55,8 @@ fn each_command_that_changes_something_leaves_exactly_one_record() {
             "rm" => (&["acme/shop.erp", "main", "a.xml"], Some("delete")),
             "rollback" => (&["acme/shop.erp", "main", "v0001"], Some("rollback")),
             "project create" => (&["acme/new.erp", "--owner", "ann"], Some("project-created")),
+            "project rename" => (&["acme/new.erp", "acme/newer.erp"], Some("project-renamed")),
+            "project transfer" => (&["acme/newer.erp", "eve"], Some("project-transferred")),
             "branch create" => (&["acme/shop.erp", "new"], Some("branch-created")),
             "branch delete" => (&["acme/shop.erp", "main"], Some("branch-deleted")),
             "branch restore" => (&["acme/shop.erp", "main"], Some("branch-restored")),
@@ -66,7 +68,7 @@ fn each_command_that_changes_something_leaves_exactly_one_record() {
             ),
             "prune" => (&[], Some("prune")),
             "gc" => (&[], Some("gc")),
-            "user list" | "token list" | "project list" | "audit" | "debug refs"
+            "status" | "user list" | "token list" | "project list" | "audit" | "debug refs"
             | "debug stats" | "debug check" => (&[], None),
             "export" => (&["acme/shop.erp", "main", &out], None),
             "project show" | "branch list" | "ls" => (&["acme/shop.erp"], None),
@@ -75,9 +77,9 @@ fn each_command_that_changes_something_leaves_exactly_one_record() {
             "diff" => (&["acme/shop.erp", "main@v0001"], None),
             "debug history" | "debug manifest" | "debug digest" => (&["acme/shop.erp:main"], None),
             "debug diff" => (&["acme/shop.erp:main", "acme/shop.erp:main"], None),
-            // None of them changes this store: the service's changes are its routes', an object's id is
+            // None of them changes this store: there is a store already, the service's changes are its routes', an object's id is
             // known only to who made it, a backup and what is made of one lie elsewhere.
-            "example" | "serve" | "debug object" | "backup verify" | "restore" => continue,
+            "init" | "example" | "serve" | "debug object" | "backup verify" | "restore" => continue,
             other => panic!("{other}: say here what it leaves in the audit log"),
         };
         let before = log(&desk).len();

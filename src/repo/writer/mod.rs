@@ -1,6 +1,7 @@
 //! The authority to change a project, and every way to use it.
 
 mod branches;
+mod project;
 
 use std::ops::Deref;
 

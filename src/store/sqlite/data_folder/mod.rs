@@ -1,6 +1,7 @@
 //! The data folder: its format, its lock, its subfolders (`objects-layout.md`, "Data folder").
 
 mod collection_lock;
+mod holder;
 mod last_backup;
 mod last_collection;
 mod ownership;

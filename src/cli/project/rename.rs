@@ -1,0 +1,49 @@
+//! A project under another name, and in other hands.
+
+use crate::base::repo_id::RepoId;
+use crate::cli::opened::Opened;
+use crate::cli::{Error, Result, Streams};
+use crate::repo;
+use crate::repo::ProjectWriter;
+
+/// `project rename`.
+pub(super) fn rename(
+    repo_id: &str,
+    new_id: &str,
+    opened: &Opened,
+    streams: &mut Streams<'_>,
+) -> Result<()> {
+    let new_id = RepoId::parse(new_id)?;
+    let project = opened.project(&RepoId::parse(repo_id)?)?;
+    let renamed = ProjectWriter::new(project, opened.actor.clone()).rename_project(&new_id);
+    renamed.map_err(|error| match error {
+        repo::Error::Exists { .. } => Error::Failed(format!(
+            "there is a project {new_id} already; rename that one first, or take another name"
+        )),
+        other => other.into(),
+    })?;
+    streams.tell(format_args!(
+        "{repo_id} is {new_id} now; clients that ask for it by name must ask for the new one, and roles \
+         for the old one do not open it"
+    ))
+}
+
+/// `project transfer`.
+pub(super) fn transfer(
+    repo_id: &str,
+    owner: &str,
+    opened: &Opened,
+    streams: &mut Streams<'_>,
+) -> Result<()> {
+    let account = opened.accounts.by_name(owner)?;
+    let project = opened.project(&RepoId::parse(repo_id)?)?;
+    if project.owner() == account.number() {
+        return streams.tell(format_args!("{owner} owns {repo_id} already"));
+    }
+    ProjectWriter::new(project, opened.actor.clone())
+        .transfer_project(account.number(), account.name())?;
+    streams.tell(format_args!(
+        "{owner} owns {repo_id} now; tokens of the owner before read it on only if a role of that \
+         account opens it"
+    ))
+}

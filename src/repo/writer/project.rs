@@ -1,0 +1,69 @@
+//! What is said of a project itself, changed: its identifier and its owner.
+
+use super::ProjectWriter;
+use crate::base::repo_id::RepoId;
+use crate::object::audit::{Action, AuditRecord};
+use crate::object::key;
+use crate::object::record::ProjectRecord;
+use crate::repo::{Error, Project, Result, audit};
+use crate::store::Expect;
+
+impl ProjectWriter {
+    /// Gives the project another identifier. Its number stays, and with it branches, snapshots and tokens;
+    /// the old identifier is free at once.
+    ///
+    /// # Errors
+    /// [`Missing::Project`](crate::repo::Missing::Project); [`Error::Exists`] when the identifier is
+    /// taken, also by this project.
+    pub fn rename_project(self, new_id: &RepoId) -> Result<Project> {
+        let store = self.projects.store().as_ref();
+        let number = self.number();
+        let new_key = key::project_id(new_id.as_str());
+        store.commit_prepared(|batch| {
+            let kept = self.require_project()?;
+            if store.record(&new_key)?.is_some() {
+                return Err(Error::Exists { what: "project" });
+            }
+            let old_id = &kept.value.repo_id;
+            let record = ProjectRecord {
+                repo_id: new_id.clone(),
+                ..ProjectRecord::clone(&kept.value)
+            };
+            batch.delete(key::project_id(old_id.as_str()), Expect::Anything);
+            batch.write(new_key.clone(), Expect::Absent, &number);
+            batch.write(key::project(number), kept.expect(), &record);
+            let renamed = AuditRecord {
+                project: Some((number, new_id.to_string())),
+                detail: audit::detail(format!("was {old_id}")),
+                ..self.project.noted(self.actor(), Action::ProjectRenamed)
+            };
+            audit::add(batch, &renamed);
+            Ok(())
+        })?;
+        self.projects.project_by_number(number)
+    }
+
+    /// Gives the project to the account of this number; `name` tells the audit log who that is.
+    ///
+    /// # Errors
+    /// [`Missing::Project`](crate::repo::Missing::Project).
+    pub fn transfer_project(self, owner: u64, name: &str) -> Result<Project> {
+        let store = self.projects.store().as_ref();
+        let number = self.number();
+        store.commit_prepared(|batch| {
+            let kept = self.require_project()?;
+            let record = ProjectRecord {
+                owner,
+                ..ProjectRecord::clone(&kept.value)
+            };
+            batch.write(key::project(number), kept.expect(), &record);
+            let given = AuditRecord {
+                account: Some(name.to_owned()),
+                ..self.project.noted(self.actor(), Action::ProjectTransferred)
+            };
+            audit::add(batch, &given);
+            Ok::<_, Error>(())
+        })?;
+        self.projects.project_by_number(number)
+    }
+}
