@@ -6,10 +6,7 @@ use crate::disk_full::small_disk;
 #[test]
 fn a_full_disk_leaves_the_last_backup_and_nothing_that_stops_the_next() {
     let Some(disk) = small_disk() else { return };
-    let room = tempfile::tempdir().unwrap();
-    let store = SqliteStore::open_locked(&room.path().join("data")).unwrap();
-    fs::write(room.path().join("data/secrets/server-key"), "0".repeat(64)).unwrap();
-    let scene = Scene { room, store };
+    let scene = small();
     let clock = ManualClock::new(Timestamp::parse(AT).unwrap());
     for name in ["backup", "backup.tar"] {
         let path = disk.path(name);
@@ -58,6 +55,14 @@ fn a_full_disk_leaves_the_last_backup_and_nothing_that_stops_the_next() {
     }
 }
 
+/// A store of few bytes, so that each page of the disk can be the last.
+fn small() -> Scene {
+    let room = tempfile::tempdir().unwrap();
+    let store = SqliteStore::open_locked(&room.path().join("data")).unwrap();
+    fs::write(room.path().join("data/secrets/server-key"), "0".repeat(64)).unwrap();
+    Scene { room, store }
+}
+
 /// The files of a backup, or that there is none.
 fn left_in(path: &Path) -> Option<Vec<String>> {
     let beside = path.with_extension("tar.new");
@@ -94,4 +99,41 @@ fn a_full_folder_for_temporary_files_is_named() {
             scratch.display()
         )
     );
+}
+
+#[test]
+fn a_restore_onto_a_full_disk_leaves_nothing() {
+    let Some(disk) = small_disk() else { return };
+    let scene = small();
+    scene
+        .store
+        .commit(of_write("one", Expect::Absent, Some("1")))
+        .unwrap();
+    put_large(&scene.store, &noise(1, 70_000));
+    scene.back_up(scene.folder());
+    for is_made in [true, false] {
+        let root = disk.path(&format!("made {is_made}"));
+        if !is_made {
+            fs::create_dir(&root).unwrap();
+        }
+        let mut refused = 0;
+        loop {
+            disk.leave(refused);
+            let Err(error) = restore_from(&scene.path("backup"), &root) else {
+                break;
+            };
+            let error = error.to_string();
+            assert!(error.ends_with("no space left on the disk"), "{error}");
+            assert_eq!(root.exists(), !is_made, "{refused} pages free: {error}");
+            let left = fs::read_dir(&root).map_or(0, Iterator::count);
+            assert_eq!(left, 0, "{refused} pages free: {error}");
+            refused += 1;
+        }
+        assert!(refused > 20, "{refused}");
+        disk.leave(1_000);
+        let restored = SqliteStore::open_locked(&root).unwrap();
+        assert_eq!(contents(&restored), contents(&scene.store));
+        drop(restored);
+        fs::remove_dir_all(&root).unwrap();
+    }
 }

@@ -88,6 +88,9 @@ impl Restoring {
             "store.db-wal",
             "store.db-shm",
             "high-water",
+            "high-water.new",
+            "FORMAT",
+            "FORMAT.new",
             "LOCK",
             RESTORING,
         ] {
