@@ -25,15 +25,16 @@ impl Gate {
     /// What was deleted and the caller may restore, each with its owner's name, the newest deletion
     /// first: of the caller's own projects, or with `accessible` of all.
     pub fn deleted(&self, caller: &Caller, accessible: bool) -> Result<Vec<(Deleted, String)>> {
-        let mut listed = Vec::new();
-        for deleted in self.projects.deleted()? {
+        let wanted = |deleted: &Deleted| {
             let own = deleted.owner() == caller.account.number;
-            if (own || accessible) && may_restore(&caller.account, &deleted) {
-                let owner = self.account_name(deleted.owner())?;
-                listed.push((deleted, owner));
-            }
-        }
-        Ok(listed)
+            (own || accessible) && may_restore(&caller.account, deleted)
+        };
+        let named = |deleted: Deleted| {
+            let owner = self.account_name(deleted.owner())?;
+            Ok((deleted, owner))
+        };
+        let listed = self.projects.deleted(wanted)?;
+        listed.into_iter().map(named).collect()
     }
 
     /// Restores what was deleted, under another name if one is given: the identifier of a project, the

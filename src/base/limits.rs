@@ -113,7 +113,8 @@ pub const REBASED_FILES_MAX: usize = 10_000;
 pub const COMMIT_ATTEMPTS_MAX: u32 = 2_000;
 /// How long what is deleted can be restored, in days, unless a setting says so.
 pub const KEEP_DELETED_DAYS_DEFAULT: u64 = 30;
-/// Most records of deleted projects and branches that are removed, or marked, with one commit.
+/// Most records of deleted projects and branches that are removed, or marked, with one commit, and that
+/// are read at once.
 pub const FORGOTTEN_RECORDS_PER_COMMIT: usize = 1000;
 /// Most saves of one branch that share a commit.
 pub const SAVES_PER_COMMIT_MAX: usize = 64;
@@ -140,8 +141,10 @@ pub const READERS_IDLE_MAX: usize = 16;
 /// Room on the disk that is kept for changes that free or protect, in bytes: several hundred of them,
 /// and as many more as the log then finds room in its own blocks.
 pub const RESERVE_BYTES: u64 = 4 << 20;
-/// Tombstones kept for readers that ask what was deleted since.
-pub const TOMBSTONES_KEPT: u64 = 100_000;
+/// Writes back from the last whose tombstones are kept, some 40 bytes each. The last one keeps its number
+/// from being given again; the others tell a restore what was deleted since an earlier backup, where rows
+/// could not be read any more and were taken from that one.
+pub const TOMBSTONES_KEPT: u64 = 10_000;
 
 /// Memory for single records, in bytes: some 40,000 clients, each with its token.
 pub const RECORD_CACHE_BYTES: u64 = 48 << 20;

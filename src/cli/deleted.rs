@@ -70,7 +70,7 @@ pub(super) fn list(
     let names: HashMap<u64, &str> = accounts.iter().map(|a| (a.number(), a.name())).collect();
     let rows: Vec<_> = opened
         .repository
-        .deleted()?
+        .deleted(|_| true)?
         .into_iter()
         .map(|deleted| Row {
             kind: deleted.kind(),

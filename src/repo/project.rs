@@ -110,14 +110,14 @@ impl Project {
         record.ok_or(Error::missing(Missing::Project))
     }
 
-    /// Has a batch committed only if the project is not deleted before: it writes the record as it is.
-    /// For what adds to the project, so that nothing comes to a project whose records are being removed.
+    /// Has a batch committed only if the project is not deleted before. For what adds to the project, so
+    /// that nothing comes to a project whose records are being removed.
     ///
     /// # Errors
     /// [`Missing::Project`].
     pub(super) fn hold(&self, batch: &mut Batch) -> Result<()> {
-        let kept = self.require_project()?;
-        batch.write(key::project(self.number), kept.expect(), &*kept.value);
+        let expect = self.require_project()?.expect();
+        batch.expected.push((key::project(self.number), expect));
         Ok(())
     }
 

@@ -1,5 +1,5 @@
 use siteconf::base::repo_id::RepoId;
-use siteconf::repo::{Error, Missing};
+use siteconf::repo::{DeletedId, Error, Missing};
 
 use crate::fixture::{Scene, branch};
 use crate::on_every_engine;
@@ -7,6 +7,7 @@ use crate::on_every_engine;
 on_every_engine!(
     names_are_taken_once,
     a_branch_from_a_state_shares_it_and_goes_its_own_way,
+    branches_change_nothing_of_what_is_said_of_the_project_itself,
     the_default_branch_follows_its_rule,
     a_deleted_branch_is_gone_and_its_name_free,
     a_deleted_project_is_gone_and_its_number_never_used_again,
@@ -50,6 +51,26 @@ fn a_branch_from_a_state_shares_it_and_goes_its_own_way(scene: &Scene) {
             what: Missing::Revision
         }
     ));
+}
+
+fn branches_change_nothing_of_what_is_said_of_the_project_itself(scene: &Scene) {
+    let state = || {
+        let project = scene.projects.project(scene.project.repo_id());
+        project.unwrap().state()
+    };
+    let before = state();
+    let made = scene.project.create_branch(&branch("next"), Some("main"));
+    made.unwrap();
+    scene.project.delete_branch(&branch("next")).unwrap();
+    let all = scene.projects.deleted(|_| true).unwrap();
+    let DeletedId::Branch(project, number) = all[0].id() else {
+        panic!("{all:?}");
+    };
+    let back = scene
+        .projects
+        .restore_branch(project, number, None, &"alice".into());
+    back.unwrap();
+    assert_eq!(state(), before);
 }
 
 fn the_default_branch_follows_its_rule(scene: &Scene) {

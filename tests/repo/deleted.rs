@@ -44,7 +44,7 @@ fn is_missing<T>(result: &Result<T>, missing: Missing) -> bool {
 }
 
 fn deleted_ids(scene: &Scene) -> Vec<DeletedId> {
-    let all = scene.projects.deleted().unwrap();
+    let all = scene.projects.deleted(|_| true).unwrap();
     all.iter().map(siteconf::repo::Deleted::id).collect()
 }
 
@@ -231,7 +231,7 @@ fn what_is_deleted_is_listed_newest_first_with_who_deleted_it(scene: &Scene) {
     ProjectWriter::new(other, "root").delete_project().unwrap();
     scene.clock.advance_s(60);
     bob.delete_branch(&branch("next")).unwrap();
-    let listed = scene.projects.deleted().unwrap();
+    let listed = scene.projects.deleted(|_| true).unwrap();
     let told = listed.iter().map(|deleted| {
         let name = deleted.branch_name().map_or("", |name| name.as_str());
         let (id, repo_id) = (deleted.id(), deleted.repo_id());

@@ -6,9 +6,10 @@ use std::cell::Cell;
 use rusqlite::Connection;
 
 use siteconf::base::clock::Clock;
+use siteconf::base::limits::FORGOTTEN_RECORDS_PER_COMMIT;
 use siteconf::base::repo_id::RepoId;
 use siteconf::object::key;
-use siteconf::repo::{Error, Forgotten, Missing, ProjectWriter};
+use siteconf::repo::{DeletedId, Error, Forgotten, Missing, ProjectWriter};
 use siteconf::store::sqlite::SqliteStore;
 use siteconf::store::{Batch, Expect, Scan};
 
@@ -20,6 +21,7 @@ on_every_engine!(
     a_clock_that_jumps_ahead_ends_nothing,
     forgetting_that_is_cut_off_goes_on_later,
     nothing_is_kept_where_nothing_is_to_be,
+    more_than_is_read_at_once_is_listed_and_forgotten,
 );
 
 const DAY_S: u64 = 24 * 3600;
@@ -88,12 +90,12 @@ fn what_is_deleted_is_kept_for_its_time(scene: &Scene) {
     scene.project.delete_branch(&branch("next")).unwrap();
     pass_days(scene, 29);
     assert_eq!(forget(scene, 30), counts(0, 0));
-    assert_eq!(scene.projects.deleted().unwrap().len(), 1);
+    assert_eq!(scene.projects.deleted(|_| true).unwrap().len(), 1);
     pass_days(scene, 2);
     assert_eq!(forget(scene, 30), counts(0, 1));
     assert_eq!(keys(scene), before, "all of it is gone, and nothing else");
     scene.project.resolve(Some(id.commit_id())).unwrap();
-    assert!(scene.projects.deleted().unwrap().is_empty());
+    assert!(scene.projects.deleted(|_| true).unwrap().is_empty());
 
     scene.project.delete_branch(&branch("other")).unwrap();
     scene.project.clone().delete_project().unwrap();
@@ -159,7 +161,7 @@ fn forgetting_that_is_cut_off_goes_on_later(scene: &Scene) {
         let go_on = || left.replace(left.get().saturating_sub(1)) > 0;
         scene.projects.forget_deleted(DAY_S, &go_on).unwrap();
         // What was marked is not seen and does not come back.
-        for deleted in scene.projects.deleted().unwrap() {
+        for deleted in scene.projects.deleted(|_| true).unwrap() {
             assert!(scene.projects.deleted_by_id(deleted.id()).is_ok());
         }
         let back = scene
@@ -225,7 +227,7 @@ fn a_damaged_record_is_left_out_and_keeps_no_others() {
                 assert_eq!(db.execute(flipped, [key]).unwrap(), 1, "{key}");
             }
         }
-        let listed = scene.projects.deleted().unwrap();
+        let listed = scene.projects.deleted(|_| true).unwrap();
         let mut listed: Vec<_> = listed.iter().map(|one| one.id().to_string()).collect();
         listed.sort();
         assert_eq!(
@@ -235,9 +237,39 @@ fn a_damaged_record_is_left_out_and_keeps_no_others() {
         pass_days(&scene, 2);
         assert_eq!(forget(&scene, 1), counts(2, 2));
         assert_eq!(forget(&scene, 1), counts(0, 0));
-        assert!(scene.projects.deleted().unwrap().is_empty());
+        assert!(scene.projects.deleted(|_| true).unwrap().is_empty());
         assert_eq!(scene.files(), ["a=1"]);
     }
+}
+
+fn more_than_is_read_at_once_is_listed_and_forgotten(scene: &Scene) {
+    scene.save("a", "1");
+    let rest = keys(scene);
+    let made = scene.project.create_branch(&branch("x"), Some("main"));
+    made.unwrap();
+    let first = 2;
+    scene.project.delete_branch(&branch("x")).unwrap();
+    // As many deletions would have left them.
+    let store = scene.projects.store();
+    let kept = store.record(&key::deleted_branch(1, first)).unwrap();
+    let kept: serde_json::Value = serde_json::from_slice(&kept.unwrap().value).unwrap();
+    let more = u64::try_from(FORGOTTEN_RECORDS_PER_COMMIT).unwrap() + 100;
+    let mut batch = Batch::default();
+    for number in first + 1..=first + more {
+        batch.write(key::deleted_branch(1, number), Expect::Absent, &kept);
+    }
+    store.commit(batch).unwrap();
+
+    assert_eq!(
+        scene.projects.deleted(|_| true).unwrap().len() as u64,
+        more + 1
+    );
+    let last = DeletedId::Branch(1, first + more);
+    let wanted = scene.projects.deleted(|deleted| deleted.id() == last);
+    assert_eq!(wanted.unwrap().len(), 1);
+    pass_days(scene, 2);
+    assert_eq!(forget(scene, 1), counts(0, more + 1));
+    assert_eq!(keys(scene), rest);
 }
 
 fn nothing_is_kept_where_nothing_is_to_be(scene: &Scene) {

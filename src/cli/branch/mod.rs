@@ -71,10 +71,11 @@ fn delete(repo_id: &str, branch: &str, opened: &Opened, streams: &mut Streams<'_
     let number = writer.number();
     writer.delete_branch(&name)?;
     // The newest of the name is the one that was there just now.
-    let id = opened.repository.deleted()?.into_iter().find(|deleted| {
+    let of_name = opened.repository.deleted(|deleted| {
         matches!(deleted.id(), DeletedId::Branch(of, _) if of == number)
             && deleted.branch_name() == Some(&name)
-    });
+    })?;
+    let id = of_name.first();
     let id = id.map_or_else(|| branch.to_owned(), |deleted| deleted.id().to_string());
     writeln!(
         streams.out,
@@ -91,16 +92,13 @@ fn restore(
 ) -> Result<()> {
     let new_name = wish.name.as_deref().map(BranchName::parse).transpose()?;
     let project = opened.project(&RepoId::parse(repo_id)?)?;
-    let found = opened.repository.deleted()?.into_iter().filter(|deleted| {
+    let found = opened.repository.deleted(|deleted| {
         deleted.repo_id() == project.repo_id()
             && deleted
                 .branch_name()
                 .is_some_and(|name| is_meant(deleted, &wish.what, name.as_str()))
-    });
-    let found = only(
-        found.collect(),
-        &format!("branch {} of {repo_id}", wish.what),
-    )?;
+    })?;
+    let found = only(found, &format!("branch {} of {repo_id}", wish.what))?;
     let restored = match found.id() {
         DeletedId::Branch(project, number) => {
             opened

@@ -30,10 +30,10 @@ pub(in crate::cli) fn restore(
     streams: &mut Streams<'_>,
 ) -> Result<()> {
     let new_id = wish.name.as_deref().map(RepoId::parse).transpose()?;
-    let found = opened.repository.deleted()?.into_iter().filter(|deleted| {
+    let found = opened.repository.deleted(|deleted| {
         deleted.branch_name().is_none() && is_meant(deleted, &wish.what, deleted.repo_id().as_str())
-    });
-    let found = only(found.collect(), &format!("project {}", wish.what))?;
+    })?;
+    let found = only(found, &format!("project {}", wish.what))?;
     let restored = match found.id() {
         DeletedId::Project(number) => {
             opened

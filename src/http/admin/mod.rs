@@ -52,7 +52,7 @@ pub(in crate::http) async fn respond(
     // Nothing is awaited between the check and the reply: a client that leaves cuts no change in two.
     let act = || act(&context, &route, payload);
     let long = &context.service.long;
-    if let Route::Diff { .. } | Route::Audit = route {
+    if let Route::Diff { .. } | Route::Audit | Route::Deleted = route {
         let place = long.enter(caller(&context)?.account(), None)?;
         return place.run(act).await;
     }

@@ -40,79 +40,94 @@ impl Projects {
     pub fn forget_deleted(&self, keep_s: u64, go_on: &dyn Fn() -> bool) -> Result<Forgotten> {
         let before = self.steady_clock().believed().minus_s(keep_s);
         let mut forgotten = Forgotten::default();
-        let projects = self.over(key::DELETED_PROJECTS, before, |record, project| {
-            Ok(self.project_told(record, project))
-        })?;
-        for number in projects.iter().map(|record| record.number()) {
-            if !go_on() {
-                return Ok(forgotten);
+        let mut after = None;
+        while let Some(projects) = self.over(
+            key::DELETED_PROJECTS,
+            &mut after,
+            before,
+            |record, project| Ok(self.project_told(record, project)),
+        )? {
+            for number in projects.iter().map(|record| record.number()) {
+                if !go_on() {
+                    return Ok(forgotten);
+                }
+                forgotten.projects += u64::from(self.forget_project(number, go_on)?);
             }
-            forgotten.projects += u64::from(self.forget_project(number, go_on)?);
         }
-        let mut branches: BTreeMap<u64, BTreeSet<u64>> = BTreeMap::new();
-        let over = self.over(key::DELETED_BRANCHES, before, |record, branch| {
-            self.branch_told(record, branch)
-        })?;
-        for record in over {
-            let (project, branch) = numbers_in(&record);
-            branches.entry(project).or_default().insert(branch);
-        }
-        for (project, branches) in branches {
-            if !go_on() {
-                return Ok(forgotten);
+        let mut after = None;
+        while let Some(over) = self.over(
+            key::DELETED_BRANCHES,
+            &mut after,
+            before,
+            |record, branch| self.branch_told(record, branch),
+        )? {
+            let mut branches: BTreeMap<u64, BTreeSet<u64>> = BTreeMap::new();
+            for record in over {
+                let (project, branch) = numbers_in(&record);
+                branches.entry(project).or_default().insert(branch);
             }
-            forgotten.branches += self.forget_branches(project, &branches, go_on)?;
+            for (project, branches) in branches {
+                if !go_on() {
+                    return Ok(forgotten);
+                }
+                forgotten.branches += self.forget_branches(project, &branches, go_on)?;
+            }
         }
         Ok(forgotten)
     }
 
-    /// The deleted records under a prefix whose time is over, each with its mark set, which `told` has
-    /// told in the audit log. One that somebody restores first is not among them.
+    /// The next deleted records under a prefix, beyond the key `after`, whose time is over: each with its
+    /// mark set, which `told` has told in the audit log. One that somebody restores first is not among
+    /// them. `None` where there are no more.
     fn over<T>(
         &self,
         prefix: &str,
+        after: &mut Option<String>,
         before: Timestamp,
         told: impl Fn(&Record, &T) -> Result<AuditRecord>,
-    ) -> Result<Vec<Arc<Record>>>
+    ) -> Result<Option<Vec<Arc<Record>>>>
     where
         T: Clone + Serialize + DeserializeOwned + Send + Sync + 'static,
     {
         let store = self.store().as_ref();
-        let mut found = Vec::new();
-        let all_sound = Scan {
+        let mut found = store.scan(Scan {
+            after: after.as_deref(),
+            limit: FORGOTTEN_RECORDS_PER_COMMIT,
             leaves_out_damaged: true,
             ..Scan::prefix(prefix)
+        })?;
+        let Some(last) = found.last() else {
+            return Ok(None);
         };
-        for record in store.scan(all_sound)? {
+        *after = Some(last.key.clone());
+        found.retain(|record| {
             let kept = record.decode_sound::<DeletedRecord<T>>();
-            if kept.is_some_and(|kept| kept.value.is_over(before)) {
-                found.push(record);
-            }
+            kept.is_some_and(|kept| kept.value.is_over(before))
+        });
+        if found.is_empty() {
+            return Ok(Some(found));
         }
-        let mut marked = Vec::with_capacity(found.len());
-        for some in found.chunks(FORGOTTEN_RECORDS_PER_COMMIT) {
-            marked.extend(store.commit_prepared(|batch| {
-                batch.uses_reserve = true;
-                let mut marked = Vec::with_capacity(some.len());
-                for record in some {
-                    let kept = store.value::<DeletedRecord<T>>(&record.key)?;
-                    let Some(kept) = kept.filter(|kept| kept.value.is_over(before)) else {
-                        continue;
+        let marked = store.commit_prepared(|batch| {
+            batch.uses_reserve = true;
+            let mut marked = Vec::with_capacity(found.len());
+            for record in &found {
+                let kept = store.value::<DeletedRecord<T>>(&record.key)?;
+                let Some(kept) = kept.filter(|kept| kept.value.is_over(before)) else {
+                    continue;
+                };
+                if !kept.value.forgetting {
+                    let mark = DeletedRecord {
+                        forgetting: true,
+                        ..DeletedRecord::clone(&kept.value)
                     };
-                    if !kept.value.forgetting {
-                        let mark = DeletedRecord {
-                            forgetting: true,
-                            ..DeletedRecord::clone(&kept.value)
-                        };
-                        batch.write(record.key.clone(), kept.expect(), &mark);
-                        audit::add(batch, &told(record, &kept.value.record)?);
-                    }
-                    marked.push(Arc::clone(record));
+                    batch.write(record.key.clone(), kept.expect(), &mark);
+                    audit::add(batch, &told(record, &kept.value.record)?);
                 }
-                Ok::<_, Error>(marked)
-            })?);
-        }
-        Ok(marked)
+                marked.push(Arc::clone(record));
+            }
+            Ok::<_, Error>(marked)
+        })?;
+        Ok(Some(marked))
     }
 
     fn project_told(&self, record: &Record, project: &ProjectRecord) -> AuditRecord {

@@ -11,11 +11,14 @@ use std::cmp::Reverse;
 use std::fmt;
 use std::str::FromStr;
 
+use serde::de::DeserializeOwned;
+
 pub use forget::Forgotten;
 
 use super::{Error, Missing, Project, Projects, Result};
 use crate::base::branch_name::BranchName;
 use crate::base::clock::{DAY_S, Timestamp};
+use crate::base::limits::FORGOTTEN_RECORDS_PER_COMMIT;
 use crate::base::repo_id::RepoId;
 use crate::object::key;
 use crate::object::record::{BranchRecord, DeletedRecord, ProjectRecord};
@@ -82,43 +85,63 @@ impl DeletedId {
 }
 
 impl Projects {
-    /// What was deleted and can be restored, the newest deletion first. The branches of a deleted
-    /// project, and those that were deleted before it, come back with it and are not listed.
+    /// What was deleted, can be restored and is wanted, the newest deletion first. The branches of a
+    /// deleted project, and those that were deleted before it, come back with it and are not listed.
     ///
     /// # Limits
-    /// Memory grows with what was deleted within the time that it is kept.
-    pub fn deleted(&self) -> Result<Vec<Deleted>> {
+    /// Memory grows with what is wanted, not with what there is.
+    pub fn deleted(&self, wanted: impl Fn(&Deleted) -> bool) -> Result<Vec<Deleted>> {
         let mut all = Vec::new();
-        let all_sound = |prefix| {
-            self.store().scan(Scan {
-                leaves_out_damaged: true,
-                ..Scan::prefix(prefix)
-            })
-        };
-        for record in all_sound(key::DELETED_PROJECTS)? {
-            if let Some(kept) = record.decode_sound::<DeletedRecord<ProjectRecord>>()
-                && !kept.value.forgetting
-            {
-                all.push(Deleted::project(record.number(), &kept.value));
-            }
-        }
+        self.each_deleted(key::DELETED_PROJECTS, |record, kept| {
+            all.extend(Some(Deleted::project(record.number(), kept)).filter(&wanted));
+            Ok(())
+        })?;
         let mut last: Option<(u64, Option<Project>)> = None;
-        for record in all_sound(key::DELETED_BRANCHES)? {
-            let (number, branch) = numbers_in(&record);
-            let project = match last {
+        self.each_deleted(key::DELETED_BRANCHES, |record, kept| {
+            let (number, branch) = numbers_in(record);
+            let project = match last.take() {
                 Some((known, project)) if known == number => project,
                 _ => self.living(number)?,
             };
-            if let Some(project) = &project
-                && let Some(kept) = record.decode_sound::<DeletedRecord<BranchRecord>>()
-                && !kept.value.forgetting
-            {
-                all.push(Deleted::branch(project, branch, &kept.value));
-            }
+            let deleted = project
+                .as_ref()
+                .map(|project| Deleted::branch(project, branch, kept));
+            all.extend(deleted.filter(&wanted));
             last = Some((number, project));
-        }
+            Ok(())
+        })?;
         all.sort_by_key(|deleted| (Reverse(deleted.at), deleted.id.numbers()));
         Ok(all)
+    }
+
+    /// Calls with each deleted record under a prefix that can be restored. Some are read at a time.
+    fn each_deleted<T>(
+        &self,
+        prefix: &str,
+        mut act: impl FnMut(&Record, &DeletedRecord<T>) -> Result<()>,
+    ) -> Result<()>
+    where
+        T: DeserializeOwned + Send + Sync + 'static,
+    {
+        let mut after: Option<String> = None;
+        loop {
+            let records = self.store().scan(Scan {
+                after: after.as_deref(),
+                limit: FORGOTTEN_RECORDS_PER_COMMIT,
+                leaves_out_damaged: true,
+                ..Scan::prefix(prefix)
+            })?;
+            let Some(last) = records.last() else {
+                return Ok(());
+            };
+            after = Some(last.key.clone());
+            for record in &records {
+                let kept = record.decode_sound::<DeletedRecord<T>>();
+                if let Some(kept) = kept.filter(|kept| !kept.value.forgetting) {
+                    act(record, &kept.value)?;
+                }
+            }
+        }
     }
 
     /// What has this id.
