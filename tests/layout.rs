@@ -332,6 +332,7 @@ mod tests {
             BranchRecord: "branch",
             BranchRecord: "new-branch",
             BranchRecord: "branch-without-last",
+            BranchRecord: "branch-moved",
             DeletedRecord<ProjectRecord>: "deleted-project",
             DeletedRecord<BranchRecord>: "deleted-branch",
             SnapshotRecord: "snapshot",

@@ -134,6 +134,8 @@ pub const WAL_FRAMES_IDLE_MAX: u64 = 4096;
 pub const OBJECTS_UNINDEXED: usize = 65_536;
 /// Snapshots that pruning removes with one commit.
 pub const SNAPSHOTS_PRUNED_PER_COMMIT: usize = 100;
+/// Old snapshots that moving a branch in writes with one commit.
+pub const SNAPSHOTS_MOVED_PER_COMMIT: usize = 1000;
 /// Objects whose mark a collection remembers by their ids, for 8 MiB.
 pub const MARKS_REMEMBERED: usize = 1 << 18;
 /// Connections to the database that stay open for the next reader; each has a page cache of 2 MiB.

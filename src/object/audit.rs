@@ -37,7 +37,7 @@ pub struct AuditRecord {
     /// The number of the snapshot that was restored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub restored: Option<u64>,
-    /// Of how much: the actions of a batch, what a collection removed.
+    /// Of how much: the actions of a batch, what a collection removed, old snapshots that came.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub count: Option<u64>,
     /// The account that it was done to.

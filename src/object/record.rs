@@ -67,6 +67,10 @@ pub struct BranchRecord {
     /// `None` in a record that was written before this field existed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last: Option<LastChange>,
+    /// The number of the last snapshot when the branch was last brought from an older system; `None`
+    /// for one that was made here. As long as it is the last, nobody has changed the branch since.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub moved: Option<u64>,
 }
 
 /// A project or a branch that was deleted and can come back: its record as it was, and the deletion.

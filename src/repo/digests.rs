@@ -37,7 +37,7 @@ pub struct BranchDigest {
 }
 
 impl BranchDigest {
-    fn new(sha256: Sha256) -> Self {
+    pub(super) fn new(sha256: Sha256) -> Self {
         let mut hex = [0; 64];
         hex::encode_to_slice(sha256.as_bytes(), &mut hex).expect("64 digits for 32 bytes");
         Self { hex }

@@ -15,6 +15,7 @@ mod find_blob;
 mod history;
 mod import;
 mod listing;
+mod migration;
 mod patch;
 mod project;
 mod projects;
@@ -34,8 +35,12 @@ pub use digests::BranchDigest;
 pub use error::{Error, Missing, Result};
 pub use export::export;
 pub use history::{Commit, Commits, EveryState, Snapshot, merge_base};
-pub use import::{ImportFolder, ImportOptions, ImportReport, ImportStep, ReadFolder};
+pub use import::{
+    DigestStep, FolderDigest, ImportFolder, ImportOptions, ImportReport, ImportStep, LyingKind,
+    ReadFolder,
+};
 pub use listing::Listing;
+pub use migration::{Author, BranchMove, Laid, OldSnapshot, OldState, Standing};
 pub use patch::{Patch, patch, patch_names, text_diff};
 pub use project::Project;
 pub use projects::Projects;

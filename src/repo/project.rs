@@ -31,9 +31,21 @@ impl Projects {
         owner: u64,
         actor: impl Into<Actor>,
     ) -> Result<Project> {
-        let actor = actor.into();
+        self.create_project_at(repo_id, owner, self.clock().now(), &actor.into())
+    }
+
+    /// As [`Projects::create_project`], for one that another system has had since this time.
+    ///
+    /// # Errors
+    /// [`Error::Exists`] when the identifier is taken.
+    pub fn create_project_at(
+        &self,
+        repo_id: &RepoId,
+        owner: u64,
+        created_at: Timestamp,
+        actor: &Actor,
+    ) -> Result<Project> {
         let store = self.store().as_ref();
-        let created_at = self.clock().now();
         let record = ProjectRecord {
             repo_id: repo_id.clone(),
             owner,
@@ -50,7 +62,7 @@ impl Projects {
             batch.write(key::project(number), Expect::Absent, &record);
             let made = AuditRecord {
                 project: Some((number, repo_id.to_string())),
-                ..AuditRecord::new(created_at, &actor, Action::ProjectCreated)
+                ..AuditRecord::new(self.clock().now(), actor, Action::ProjectCreated)
             };
             audit::add(batch, &made);
             Ok(number)

@@ -2,11 +2,13 @@
 //! is written folder by folder ahead of the save and laid over the branch outside of the save queue;
 //! inside, only what changed in the branch meanwhile is applied to the result.
 
+mod browse;
+mod digest;
 mod source;
 mod tree;
 
 use super::save::Change;
-use super::save::rebase::PreparedImport;
+use super::save::rebase::{Content, PreparedImport};
 use super::{Error, ProjectWriter, Projects, Result, Revision};
 use crate::base::branch_name::BranchName;
 use crate::base::limits::COMMIT_ATTEMPTS_MAX;
@@ -14,6 +16,8 @@ use crate::base::snapshot_version::SnapshotVersion;
 use crate::store::StoreError;
 use tree::TreeImport;
 
+pub use browse::LyingKind;
+pub use digest::{DigestStep, FolderDigest};
 pub use source::ImportFolder;
 pub use tree::{ImportStep, ReadFolder};
 
@@ -75,6 +79,23 @@ impl Projects {
         step: impl FnMut(ImportStep<'_>),
     ) -> Result<ReadFolder> {
         TreeImport::new(self, folder, options, step)?.run()
+    }
+}
+
+impl ReadFolder {
+    /// Files taken.
+    pub fn files(&self) -> u64 {
+        self.files
+    }
+
+    /// Their bytes.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Its tree, and what a branch keeps beside it.
+    pub(in crate::repo) fn content(&self) -> &Content {
+        &self.content
     }
 }
 

@@ -51,8 +51,27 @@ impl ImportFolder {
     }
 
     /// The path that it was opened by.
-    pub(super) fn path(&self) -> &Path {
+    pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// The same folder once more.
+    pub(super) fn another(&self) -> io::Result<Self> {
+        let handle = self.folder.handle.try_clone()?;
+        Ok(self.of_same_tree(self.path.clone(), OpenFolder { handle }))
+    }
+
+    /// A folder in it, never through a link.
+    pub(super) fn child(&self, name: &OsStr) -> io::Result<Self> {
+        Ok(self.of_same_tree(self.path.join(name), self.folder.enter(name)?))
+    }
+
+    fn of_same_tree(&self, path: PathBuf, folder: OpenFolder) -> Self {
+        Self {
+            path,
+            folder,
+            off_limits: self.off_limits.clone(),
+        }
     }
 
     pub(super) fn folder(&self) -> &OpenFolder {
@@ -158,8 +177,12 @@ impl OpenFolder {
         }
     }
 
+    pub(super) fn metadata(&self) -> io::Result<Metadata> {
+        self.handle.metadata()
+    }
+
     /// Every entry but `.` and `..`, in no order.
-    fn entries(&self) -> io::Result<Vec<Entry>> {
+    pub(super) fn entries(&self) -> io::Result<Vec<Entry>> {
         let mut entries = Vec::new();
         for entry in Dir::read_from(&self.handle)? {
             let entry = entry?;

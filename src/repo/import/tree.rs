@@ -135,7 +135,7 @@ impl<'a, S: FnMut(ImportStep<'_>)> TreeImport<'a, S> {
         let mut builder = DirectoryBuilder::default();
         for Entry { name, kind } in entries {
             let path = path.join(&name);
-            let inside = match self.path_in(&path) {
+            let inside = match path_in(self.source, &path) {
                 Ok(inside) => inside,
                 Err(reason) => {
                     self.skip(&path, None, &reason);
@@ -221,12 +221,7 @@ impl<'a, S: FnMut(ImportStep<'_>)> TreeImport<'a, S> {
 
     /// Reads a file. The inner error is of the file, the outer one of the store.
     fn read(&self, mut file: File, metadata: &Metadata) -> Result<io::Result<(NewFile, bool)>> {
-        let too_large = |size: u64| {
-            (size > self.options.file_bytes_max).then(|| {
-                let max = self.options.file_bytes_max;
-                io::Error::other(format!("it is larger than {max} bytes (file_bytes_max)"))
-            })
-        };
+        let too_large = |size: u64| too_large(size, self.options.file_bytes_max);
         if let Some(error) = too_large(metadata.len()) {
             return Ok(Err(error));
         }
@@ -270,11 +265,17 @@ impl<'a, S: FnMut(ImportStep<'_>)> TreeImport<'a, S> {
         }
         (self.step)(ImportStep::Skipped { path, reason });
     }
+}
 
-    /// A path below the folder as a path of a branch, or why it cannot be one.
-    fn path_in(&self, path: &Path) -> std::result::Result<FilePath, String> {
-        let relative = path.strip_prefix(self.source.path()).unwrap_or(path);
-        let text = relative.to_str().ok_or("its name is not UTF-8")?;
-        FilePath::parse(text).map_err(|e| e.to_string())
-    }
+/// A path below a folder as a path of a branch, or why it cannot be one.
+pub(super) fn path_in(source: &ImportFolder, path: &Path) -> std::result::Result<FilePath, String> {
+    let relative = path.strip_prefix(source.path()).unwrap_or(path);
+    let text = relative.to_str().ok_or("its name is not UTF-8")?;
+    FilePath::parse(text).map_err(|e| e.to_string())
+}
+
+/// Why a file of this size is not taken, if it is too large.
+pub(super) fn too_large(size: u64, max: u64) -> Option<io::Error> {
+    (size > max)
+        .then(|| io::Error::other(format!("it is larger than {max} bytes (file_bytes_max)")))
 }

@@ -70,6 +70,11 @@ impl PreparedImport {
         })
     }
 
+    /// The state that the import makes of the one that it was laid over.
+    pub(in crate::repo) fn result(&self) -> (ManifestId, Manifest) {
+        self.result
+    }
+
     /// The state that it was laid over, of which the result has parts, and the version of the snapshot
     /// that holds it once the branch has another.
     pub(in crate::repo) fn base(&self) -> (ManifestId, Option<u64>) {

@@ -44,6 +44,7 @@ impl ProjectWriter {
                 message: None,
                 parent: None,
             }),
+            moved: None,
         };
         let name_key = key::branch_name(self.number(), name.as_str());
         let number = store.commit_prepared(|batch| {

@@ -1,0 +1,388 @@
+//! Laying the states of an older system into a branch.
+
+use std::collections::HashSet;
+
+use super::{Author, OldSnapshot, OldState};
+use crate::base::branch_name::BranchName;
+use crate::base::clock::Timestamp;
+use crate::base::id::{ManifestId, ObjectId};
+use crate::base::limits::SNAPSHOTS_MOVED_PER_COMMIT;
+use crate::base::snapshot_version::SnapshotVersion;
+use crate::manifest::diff::diff_at_most;
+use crate::manifest::{Draft, Editor};
+use crate::object::audit::{Action, AuditRecord};
+use crate::object::key;
+use crate::object::record::{BranchRecord, LastChange, Operation, ParentRecord, SnapshotRecord};
+use crate::repo::save::rebase::PreparedImport;
+use crate::repo::{
+    Branch, Error, ImportFolder, ImportOptions, ImportStep, ProjectWriter, ReadFolder, Result,
+    Revision, audit,
+};
+use crate::store::{Batch, Expect, Pin};
+
+/// A branch that is being moved in: its old snapshots from the oldest on, then its head.
+#[derive(Debug)]
+pub struct BranchMove<'a> {
+    writer: &'a ProjectWriter,
+    name: BranchName,
+    /// Those that are not laid yet.
+    waiting: Vec<OldSnapshot>,
+    laid: u64,
+    /// Keeps what is read until it is laid.
+    #[expect(dead_code, reason = "held")]
+    pin: Box<dyn Pin>,
+}
+
+/// What moving a branch in did.
+#[derive(Clone, Debug)]
+pub struct Laid {
+    /// Old snapshots that came.
+    pub snapshots: u64,
+    /// True when anything was written.
+    pub changed: bool,
+    /// The branch as it is then.
+    pub branch: Branch,
+}
+
+impl ProjectWriter {
+    /// Begins to move a branch in. Nothing is written to the branch before there is a state for it.
+    pub fn move_branch(&self, name: &BranchName) -> Result<BranchMove<'_>> {
+        Ok(BranchMove {
+            writer: self,
+            name: name.clone(),
+            waiting: Vec::new(),
+            laid: 0,
+            pin: self.projects.store().pin()?,
+        })
+    }
+}
+
+impl BranchMove<'_> {
+    /// Reads a folder as a state of the branch; `step` is called as by
+    /// [`crate::repo::Projects::read_folder`]. What is skipped is in the state as `kept` has it.
+    ///
+    /// # Errors
+    /// Those of [`crate::repo::Projects::read_folder`].
+    pub fn read(
+        &self,
+        folder: &ImportFolder,
+        file_bytes_max: u64,
+        kept: Option<&Revision>,
+        step: impl FnMut(ImportStep<'_>),
+    ) -> Result<(OldState, ReadFolder)> {
+        let options = ImportOptions {
+            mirror: true,
+            may_empty: true,
+            file_bytes_max,
+        };
+        let projects = &self.writer.projects;
+        let read = projects.read_folder(folder, options, step)?;
+        let nodes = projects.nodes();
+        let base = if let Some(kept) = kept {
+            kept.manifest()
+        } else {
+            let mut draft = Draft::new(nodes);
+            let (empty, _) = Editor::empty().finish(&mut draft)?;
+            draft.spill_all()?;
+            empty
+        };
+        let (id, manifest) = PreparedImport::new(nodes, base, None, read.content())?.result();
+        Ok((OldState { id, manifest }, read))
+    }
+
+    /// Adds the next old snapshot.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] as for [`BranchMove::finish`]: many are laid before the last is there.
+    ///
+    /// # Limits
+    /// At most [`SNAPSHOTS_MOVED_PER_COMMIT`] wait in memory.
+    pub fn add(&mut self, snapshot: OldSnapshot) -> Result<()> {
+        if let Some(last) = self.waiting.last()
+            && self.waiting.len() >= SNAPSHOTS_MOVED_PER_COMMIT
+        {
+            let head = last.replaced.clone();
+            self.lay(snapshot.state, &head)?;
+        }
+        self.waiting.push(snapshot);
+        Ok(())
+    }
+
+    /// Lays what was added and the head, in one commit. `head` is when the branch came into its state
+    /// and by whom, where no old snapshot says it. A head that is new without a new old snapshot
+    /// takes a snapshot of the one before, as any change does.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] when the branch was changed here, or when the old snapshots do not follow on
+    /// those that it has. What was laid by then stays, and can be gone on from.
+    pub fn finish(mut self, state: OldState, head: &Author) -> Result<Laid> {
+        let changed = self.lay(state, head)?;
+        Ok(Laid {
+            snapshots: self.laid,
+            changed: changed || self.laid > 0,
+            branch: self.writer.branch(&self.name)?,
+        })
+    }
+
+    /// Lays what waits and a head; false if all of it was there.
+    fn lay(&mut self, state: OldState, head: &Author) -> Result<bool> {
+        let projects = &self.writer.projects;
+        let store = projects.store().as_ref();
+        let snapshots = self.told(&state)?;
+        let name_key = key::branch_name(self.writer.number(), self.name.as_str());
+        let changed = store.commit_prepared(|batch| -> Result<bool> {
+            let known = store.value::<u64>(&name_key)?;
+            let found = match known {
+                Some(number) => self.writer.branch_by_number(*number.value)?,
+                None => None,
+            };
+            let steps = Steps {
+                name: &self.name,
+                snapshots: &snapshots,
+                state: &state,
+                head,
+            };
+            let (number, expect, record, action) = if let Some(branch) = found {
+                // The branches of a deleted project stay where they are.
+                self.writer.require_project()?;
+                let Some(record) = steps.after(&branch, batch)? else {
+                    return Ok(false);
+                };
+                let expect = Expect::Version(branch.version);
+                (branch.number, expect, record, Action::Import)
+            } else {
+                self.writer.hold(batch)?;
+                let number = store.next_number(key::BRANCH_COUNTER, batch)?;
+                batch.write(name_key.clone(), Expect::Absent, &number);
+                let record = steps.new_branch(number, batch);
+                (number, Expect::Absent, record, Action::BranchCreated)
+            };
+            let states = snapshots.iter().map(|(_, record)| record.manifest);
+            let states: HashSet<_> = states.chain([state.id]).collect();
+            batch
+                .required
+                .extend(states.into_iter().map(ObjectId::from));
+            batch.write(key::branch(self.writer.number(), number), expect, &record);
+            let told = AuditRecord {
+                branch: Some((number, self.name.to_string())),
+                count: u64::try_from(snapshots.len()).ok(),
+                snapshot: Some(record.snapshots).filter(|number| *number > 0),
+                detail: Some("moved in from an old tree".to_owned()),
+                ..self.writer.noted(self.writer.actor(), action)
+            };
+            audit::add(batch, &told);
+            Ok(true)
+        })?;
+        self.laid += u64::try_from(snapshots.len()).unwrap_or(0);
+        self.waiting.clear();
+        Ok(changed)
+    }
+
+    /// The records of what waits, all but how the first of their states was reached.
+    fn told(&self, state: &OldState) -> Result<Vec<(u64, SnapshotRecord)>> {
+        let mut told = Vec::with_capacity(self.waiting.len());
+        let mut reached: Option<&Author> = None;
+        for (index, old) in self.waiting.iter().enumerate() {
+            let next = self
+                .waiting
+                .get(index + 1)
+                .map_or(state, |next| &next.state);
+            let (operation, path) = self.change(old, next)?;
+            let reached_by = reached.unwrap_or(&old.replaced);
+            let record = SnapshotRecord {
+                manifest: old.state.id,
+                totals: old.state.manifest.totals.into(),
+                reached_at: reached_by.at,
+                reached_by: reached_by.by.clone(),
+                created_at: old.replaced.at,
+                created_by: old.replaced.by.clone(),
+                operation,
+                path,
+                message: old.message.clone(),
+            };
+            told.push((old.version.number(), record));
+            reached = Some(&old.replaced);
+        }
+        Ok(told)
+    }
+
+    /// What replaced a state, and where. A path that is not the only one which differs would lead who
+    /// looks for the last change of a file astray.
+    fn change(&self, old: &OldSnapshot, next: &OldState) -> Result<(Operation, Option<String>)> {
+        let is_one = matches!(
+            old.operation,
+            None | Some(Operation::Save | Operation::Delete)
+        );
+        if !is_one {
+            return Ok((old.operation.unwrap_or(Operation::Batch), old.path.clone()));
+        }
+        let nodes = self.writer.projects.nodes();
+        let (from, to) = (old.state.manifest.root, next.manifest.root);
+        let mut changes = diff_at_most(nodes.as_ref(), from, to, 2)?;
+        if changes.len() > 1 {
+            return Ok((old.operation.unwrap_or(Operation::Batch), None));
+        }
+        let Some(change) = changes.pop() else {
+            // The bytes that were there were saved again.
+            return Ok((old.operation.unwrap_or(Operation::Save), old.path.clone()));
+        };
+        let made = match change.new {
+            Some(_) => Operation::Save,
+            None => Operation::Delete,
+        };
+        Ok((old.operation.unwrap_or(made), Some(change.path)))
+    }
+}
+
+/// True if a state has the same files as the branch's head; their modes may differ.
+fn is_same(branch: &Branch, state: ManifestId) -> Result<bool> {
+    let digests = &branch.project.projects.shared.digests;
+    let head = branch.record.manifest;
+    Ok(head == state
+        || digests.compute(branch.number, head)? == digests.compute(branch.number, state)?)
+}
+
+/// What a branch is to get.
+struct Steps<'a> {
+    name: &'a BranchName,
+    snapshots: &'a [(u64, SnapshotRecord)],
+    state: &'a OldState,
+    head: &'a Author,
+}
+
+impl Steps<'_> {
+    /// The record of a new branch; its snapshots go into the batch.
+    fn new_branch(&self, number: u64, batch: &mut Batch) -> BranchRecord {
+        let first = self.snapshots.first();
+        let created_at = first.map_or(self.head.at, |(_, first)| first.reached_at);
+        let record = BranchRecord {
+            name: self.name.clone(),
+            manifest: self.state.id,
+            totals: self.state.manifest.totals.into(),
+            snapshots: 0,
+            created_at,
+            updated_at: self.head.at,
+            updated_by: self.head.by.clone(),
+            last: Some(LastChange {
+                at: self.head.at,
+                by: self.head.by.clone(),
+                operation: None,
+                path: None,
+                message: None,
+                parent: None,
+            }),
+            moved: None,
+        };
+        self.put(number, record, batch)
+    }
+
+    /// The record of a branch that goes on; `None` if it has all of it.
+    fn after(&self, branch: &Branch, batch: &mut Batch) -> Result<Option<BranchRecord>> {
+        let name = self.name;
+        let old = &branch.record;
+        if old.moved != Some(old.snapshots) {
+            return Err(Error::invalid(format!(
+                "branch {name} was changed here since it was moved in"
+            )));
+        }
+        let next = old.snapshots + 1;
+        let mut snapshots = self.snapshots.to_vec();
+        match snapshots.first_mut() {
+            None if old.manifest == self.state.id => return Ok(None),
+            None => {
+                let at = self.head.at.in_order_after(old.updated_at);
+                let replaced = self.replacing(old, at);
+                let changed = Steps {
+                    snapshots: &[(next, replaced)],
+                    ..*self
+                };
+                return Ok(Some(changed.put(
+                    branch.number,
+                    BranchRecord::clone(old),
+                    batch,
+                )));
+            }
+            Some((number, first)) if *number == next && is_same(branch, first.manifest)? => {
+                // Who has read the head knows this state by this place.
+                first.manifest = old.manifest;
+                first.totals = old.totals;
+                first.reached_at = old.updated_at;
+                first.reached_by.clone_from(&old.updated_by);
+            }
+            Some((number, _)) => {
+                let (found, next) = (SnapshotVersion::new(*number), SnapshotVersion::new(next));
+                return Err(Error::invalid(format!(
+                    "its old snapshot {found} does not follow: the branch has {next} to come, and \
+                     that must hold the state which was moved in last"
+                )));
+            }
+        }
+        let following = Steps {
+            snapshots: &snapshots,
+            ..*self
+        };
+        Ok(Some(following.put(
+            branch.number,
+            BranchRecord::clone(old),
+            batch,
+        )))
+    }
+
+    /// The snapshot of a head that the older system replaced without one.
+    fn replacing(&self, old: &BranchRecord, at: Timestamp) -> SnapshotRecord {
+        SnapshotRecord {
+            manifest: old.manifest,
+            totals: old.totals,
+            reached_at: old.updated_at,
+            reached_by: old.updated_by.clone(),
+            created_at: at,
+            created_by: self.head.by.clone(),
+            operation: Operation::Import,
+            path: None,
+            message: None,
+        }
+    }
+
+    /// Brings a record to the new head and has the batch write the snapshots.
+    fn put(&self, number: u64, record: BranchRecord, batch: &mut Batch) -> BranchRecord {
+        for (version, snapshot) in self.snapshots {
+            let key = key::snapshot(number, *version);
+            batch.write(key, Expect::Absent, snapshot);
+        }
+        let Some((last, newest)) = self.snapshots.last() else {
+            return BranchRecord {
+                moved: Some(record.snapshots),
+                ..record
+            };
+        };
+        let following = self.snapshots.iter().skip(1);
+        let following = following
+            .map(|(_, next)| next.manifest)
+            .chain([self.state.id]);
+        let changes = self.snapshots.iter().zip(following);
+        let changed = changes
+            .filter(|((_, snapshot), next)| snapshot.manifest != *next)
+            .last();
+        let change = changed.map(|((_, snapshot), _)| LastChange {
+            at: snapshot.created_at,
+            by: snapshot.created_by.clone(),
+            operation: Some(snapshot.operation),
+            path: snapshot.path.clone(),
+            message: snapshot.message.clone(),
+            parent: Some(ParentRecord {
+                manifest: snapshot.manifest,
+                totals: snapshot.totals,
+            }),
+        });
+        BranchRecord {
+            manifest: self.state.id,
+            totals: self.state.manifest.totals.into(),
+            snapshots: *last,
+            updated_at: newest.created_at,
+            updated_by: newest.created_by.clone(),
+            last: change.or(record.last),
+            moved: Some(*last),
+            ..record
+        }
+    }
+}

@@ -1,0 +1,52 @@
+//! How a branch stands to the older system that it was moved in from.
+
+use crate::base::branch_name::BranchName;
+use crate::base::snapshot_version::SnapshotVersion;
+use crate::repo::{Branch, Error, Missing, Project, Result, Revision};
+
+/// Whether a branch is as moving in left it.
+#[derive(Clone, Debug)]
+pub enum Standing {
+    /// There is no such branch.
+    Absent,
+    /// Nobody has changed it since.
+    AsMoved(Branch),
+    /// It was changed here since.
+    Changed {
+        /// The branch as it is now.
+        branch: Branch,
+        /// The number of the last snapshot that it had then.
+        snapshots: u64,
+        /// The state that it had then; `None` when that was pruned.
+        left: Option<Revision>,
+    },
+    /// It was made here.
+    Own(Branch),
+}
+
+impl Project {
+    /// How the branch of this name stands to the older system.
+    pub fn standing(&self, name: &BranchName) -> Result<Standing> {
+        let branch = match self.branch(name) {
+            Err(Error::NotFound {
+                what: Missing::Branch,
+            }) => return Ok(Standing::Absent),
+            found => found?,
+        };
+        let Some(snapshots) = branch.record.moved else {
+            return Ok(Standing::Own(branch));
+        };
+        if snapshots == branch.snapshot_count() {
+            return Ok(Standing::AsMoved(branch));
+        }
+        let left = match branch.snapshot(SnapshotVersion::new(snapshots + 1)) {
+            Err(Error::NotFound { .. }) => None,
+            found => Some(found?),
+        };
+        Ok(Standing::Changed {
+            branch,
+            snapshots,
+            left,
+        })
+    }
+}
