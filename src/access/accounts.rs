@@ -58,7 +58,18 @@ impl Accounts {
     pub fn create(&self, name: &str, password: &str, roles: &[Role]) -> Result<Account> {
         let name = AccountName::parse(name)?;
         password::check(name.as_str(), password)?;
-        let password = PasswordHash::new(&self.hashing, password);
+        self.make(&name, &PasswordHash::new(&self.hashing, password), roles)
+    }
+
+    /// Makes an account that nobody can log in to before it is given a password.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for a malformed or taken name.
+    pub fn create_without_password(&self, name: &str, roles: &[Role]) -> Result<Account> {
+        self.make(&AccountName::parse(name)?, &PasswordHash::dummy(), roles)
+    }
+
+    fn make(&self, name: &AccountName, password: &PasswordHash, roles: &[Role]) -> Result<Account> {
         let mut given = Vec::new();
         for role in roles {
             add(&mut given, role);

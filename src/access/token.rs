@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::error::{Error, Result};
 use super::token_scope::Scope;
 use crate::base::clock::Timestamp;
+use crate::base::digest::sha256;
 use crate::base::id::Sha256;
 use crate::base::limits::TOKEN_NAME_BYTES_MAX;
 use crate::base::secret::Fingerprint;
@@ -126,6 +127,9 @@ pub(super) struct Token {
     pub(super) fingerprint: Option<Fingerprint>,
     pub(super) created_at: Timestamp,
     pub(super) last_used_at: Option<Timestamp>,
+    /// For a token that came from an older system: [`Token::terms`] as they were when it last came.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) moved: Option<Sha256>,
 }
 
 /// Where the digest of a token's secret leads.
@@ -138,6 +142,18 @@ pub(super) struct TokenOfDigest {
 impl Token {
     pub(super) fn has_expired(&self, now: Timestamp) -> bool {
         self.found_expired || self.expires_at.is_some_and(|at| at <= now)
+    }
+
+    /// A digest of what its owner, or its first use, can change.
+    pub(super) fn terms(&self) -> Sha256 {
+        let terms = (
+            &self.name,
+            &self.scope,
+            self.expires_at,
+            self.fingerprint_required,
+            &self.fingerprint,
+        );
+        sha256(&serde_json::to_vec(&terms).expect("string keys, no failing types"))
     }
 
     /// What the audit log knows it by.

@@ -185,6 +185,6 @@ fn is_behind(last_used_at: Option<Timestamp>, now: Timestamp) -> bool {
 }
 
 /// True for 1 to 255 visible ASCII bytes (contract section 6).
-fn is_instance_id(id: &[u8]) -> bool {
+pub(super) fn is_instance_id(id: &[u8]) -> bool {
     (1..=INSTANCE_ID_BYTES_MAX).contains(&id.len()) && id.iter().all(u8::is_ascii_graphic)
 }

@@ -68,19 +68,33 @@ impl Tokens {
             fingerprint: None,
             created_at: self.clock.now(),
             last_used_at: None,
+            moved: None,
         };
+        self.add(account, &mut token, actor, |_| {})?;
+        Ok((secret, self.view(account, &token)))
+    }
+
+    /// Gives a token a number, has `complete` add what depends on it, and writes the token.
+    pub(super) fn add(
+        &self,
+        account: &Account,
+        token: &mut Token,
+        actor: &Actor,
+        complete: impl Fn(&mut Token),
+    ) -> Result<()> {
         self.records.retry_on_conflict(|| {
             let mut batch = Batch::default();
             // Read before the tokens are counted: a token made meanwhile moves it, and the commit
             // is refused.
             token.number = self.records.next_number(keys::TOKEN_COUNTER, &mut batch)?;
+            complete(token);
             if self.kept_of(account)?.len() >= TOKENS_PER_ACCOUNT_MAX {
                 return Err(Error::invalid(format!(
                     "you have {TOKENS_PER_ACCOUNT_MAX} tokens, the most allowed: revoke one first"
                 )));
             }
             let key = keys::token(account.number, token.number);
-            batch.write(key, Expect::Absent, &token);
+            batch.write(key, Expect::Absent, token);
             let of_digest = TokenOfDigest {
                 account: account.number,
                 token: token.number,
@@ -91,15 +105,14 @@ impl Tokens {
                 token.name,
                 token.scope.to_repos(&self.projects).join(", ")
             );
-            let noted = self.noted(account, &token, actor, Action::TokenCreated);
+            let noted = self.noted(account, token, actor, Action::TokenCreated);
             let made = AuditRecord {
                 detail: audit::detail(covers),
                 ..noted
             };
             audit::add(&mut batch, &made);
             self.records.commit(batch)
-        })?;
-        Ok((secret, self.view(account, &token)))
+        })
     }
 
     /// The tokens of an account, expired ones too, in the order in which they were made.
@@ -161,7 +174,11 @@ impl Tokens {
             let mut batch = Batch::with_reserve();
             let key = keys::token(account.number, kept.value.number);
             batch.delete(key, kept.expect());
-            batch.delete(keys::token_digest(kept.value.digest), Expect::Anything);
+            // Of one that came from an older system this stays, and leads nowhere: what was revoked here
+            // must not come again.
+            if kept.value.moved.is_none() {
+                batch.delete(keys::token_digest(kept.value.digest), Expect::Anything);
+            }
             let revoked = self.noted(account, &kept.value, actor, Action::TokenRevoked);
             audit::add(&mut batch, &revoked);
             self.records.commit(batch)

@@ -1,0 +1,205 @@
+//! Tokens that come from an older system with their values: its clients change nothing.
+
+use std::sync::Arc;
+
+use super::account::Account;
+use super::error::{Error, Result};
+use super::keys;
+use super::token::{Token, TokenOfDigest, TokenView, check_token_name};
+use super::token_check::is_instance_id;
+use super::token_scope::Scope;
+use super::tokens::Tokens;
+use crate::base::actor::Actor;
+use crate::base::clock::Timestamp;
+use crate::base::id::Sha256;
+use crate::base::limits::INSTANCE_ID_BYTES_MAX;
+use crate::base::secret::ServerKey;
+use crate::repo::audit;
+use crate::repo::audit::{Action, AuditRecord};
+use crate::store::{Batch, Versioned};
+
+/// A token as an older system has it.
+#[derive(Clone, Debug)]
+pub struct OldToken {
+    /// SHA-256 of its 64 hexadecimal digits, as text.
+    pub digest: Sha256,
+    /// Its last six digits; empty where only the hash is known.
+    pub suffix: String,
+    /// The name by which its owner knows it.
+    pub name: String,
+    /// Repo ids, or `*` alone.
+    pub repos: Vec<String>,
+    /// From when on it does not count, `None` for never.
+    pub expires_at: Option<Timestamp>,
+    /// When it was made, `None` where nobody knows.
+    pub created_at: Option<Timestamp>,
+    /// When it was last used.
+    pub last_used_at: Option<Timestamp>,
+    /// True to bind it to one instance.
+    pub fingerprint_required: bool,
+    /// The `X-Instance-Id` that it is bound to, and the key under which that is kept.
+    pub instance: Option<(String, ServerKey)>,
+}
+
+/// What came of an old token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Brought {
+    /// It was made.
+    Made,
+    /// It was there, and has the terms that it has there now.
+    Changed,
+    /// It was there as it is, or has not changed there since it came.
+    Unchanged,
+}
+
+/// What there is of a token with a known digest.
+#[derive(Clone, Debug)]
+pub enum Trace {
+    /// Nothing.
+    Absent,
+    /// It was brought, and revoked here.
+    Revoked,
+    /// It is there; the number of its account, and what is shown of it.
+    Present(u64, TokenView),
+}
+
+impl Tokens {
+    /// Brings a token of an older system, or what changed of it there since it came. With `only_look`
+    /// it changes nothing, and says what would come of it.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] and [`Error::Forbidden`] as [`Tokens::create`]; [`Error::Invalid`] too when it
+    /// was changed or revoked here since it came, or belongs to another account. Nothing is changed then.
+    pub fn bring(
+        &self,
+        account: &Account,
+        old: &OldToken,
+        actor: &Actor,
+        only_look: bool,
+    ) -> Result<Brought> {
+        check_token_name(&old.name)?;
+        let scope = Scope::parse(&old.repos, account, &self.projects)?;
+        let terms = |token: &mut Token| {
+            token.name.clone_from(&old.name);
+            token.scope = scope.clone();
+            if token.expires_at != old.expires_at {
+                token.found_expired = false;
+            }
+            token.expires_at = old.expires_at;
+            token.fingerprint_required = old.fingerprint_required;
+            token.fingerprint = old
+                .instance
+                .as_ref()
+                .map(|(instance, key)| key.fingerprint(token.number, instance.as_bytes()));
+            token.moved = Some(token.terms());
+        };
+        self.records.retry_on_conflict(|| {
+            let Some(lead) = self.lead(old.digest)? else {
+                let mut token = Token {
+                    number: 0,
+                    account: account.number,
+                    name: String::new(),
+                    digest: old.digest,
+                    suffix: old.suffix.clone(),
+                    scope: scope.clone(),
+                    expires_at: None,
+                    found_expired: false,
+                    fingerprint_required: false,
+                    fingerprint: None,
+                    created_at: old.created_at.unwrap_or_else(|| self.clock.now()),
+                    last_used_at: old.last_used_at,
+                    moved: None,
+                };
+                if !only_look {
+                    self.add(account, &mut token, actor, terms)?;
+                }
+                return Ok(Brought::Made);
+            };
+            let kept = self.led_to(&lead)?;
+            let kept = kept.ok_or_else(|| Error::invalid("it was revoked here"))?;
+            if kept.value.account != account.number {
+                return Err(Error::invalid("it belongs to another account here"));
+            }
+            let mut token = Token::clone(&kept.value);
+            terms(&mut token);
+            let (wanted, held) = (token.terms(), kept.value.terms());
+            if wanted == held || kept.value.moved == Some(wanted) {
+                return Ok(Brought::Unchanged);
+            }
+            if kept.value.moved != Some(held) {
+                return Err(Error::invalid(
+                    "it was changed there, and here too, since it came",
+                ));
+            }
+            if only_look {
+                return Ok(Brought::Changed);
+            }
+            let mut batch = Batch::with_reserve();
+            let key = keys::token(account.number, token.number);
+            batch.write(key, kept.expect(), &token);
+            let changed = AuditRecord {
+                detail: audit::detail("as the older system has it now".to_owned()),
+                ..self.noted(account, &token, actor, Action::TokenChanged)
+            };
+            audit::add(&mut batch, &changed);
+            self.records.commit(batch)?;
+            Ok(Brought::Changed)
+        })
+    }
+
+    /// What there is of the token with this digest.
+    pub fn trace(&self, digest: Sha256) -> Result<Trace> {
+        let Some(lead) = self.lead(digest)? else {
+            return Ok(Trace::Absent);
+        };
+        let Some(kept) = self.led_to(&lead)? else {
+            return Ok(Trace::Revoked);
+        };
+        let owner = self.accounts.by_number(lead.account)?;
+        let owner = owner.as_ref().map_or("", |owner| owner.name());
+        let view = kept.value.view(owner, &self.projects, self.clock.now());
+        Ok(Trace::Present(lead.account, view))
+    }
+
+    /// True if the token with this digest is bound to this instance, or to none where none is given.
+    pub fn is_bound_to(
+        &self,
+        digest: Sha256,
+        instance: Option<(&str, &ServerKey)>,
+    ) -> Result<bool> {
+        let kept = match self.lead(digest)? {
+            Some(lead) => self.led_to(&lead)?,
+            None => None,
+        };
+        let bound = kept.as_ref().and_then(|kept| kept.value.fingerprint);
+        Ok(match (kept, bound, instance) {
+            (Some(kept), Some(bound), Some((instance, key))) => {
+                bound.matches(&key.fingerprint(kept.value.number, instance.as_bytes()))
+            }
+            (Some(_), None, None) => true,
+            _ => false,
+        })
+    }
+
+    fn lead(&self, digest: Sha256) -> Result<Option<Arc<TokenOfDigest>>> {
+        let lead = self.records.get(&keys::token_digest(digest))?;
+        Ok(lead.map(|lead| lead.value))
+    }
+
+    fn led_to(&self, lead: &TokenOfDigest) -> Result<Option<Versioned<Token>>> {
+        self.records.get(&keys::token(lead.account, lead.token))
+    }
+}
+
+/// Checks what a client may send as its instance: 1 to [`INSTANCE_ID_BYTES_MAX`] visible ASCII bytes.
+///
+/// # Errors
+/// [`Error::Invalid`].
+pub fn check_instance(id: &str) -> Result<()> {
+    if is_instance_id(id.as_bytes()) {
+        return Ok(());
+    }
+    Err(Error::invalid(format!(
+        "malformed fingerprint: it must have 1 to {INSTANCE_ID_BYTES_MAX} visible ASCII characters"
+    )))
+}
