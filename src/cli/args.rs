@@ -12,6 +12,7 @@ use super::example::Example;
 use super::export::Export;
 use super::file::args::{Cat, Ls, Put, Rm};
 use super::import::args::Import;
+use super::migrate_tree::args::MigrateTree;
 use super::project::args::ProjectCommand;
 use super::prune::Prune;
 use super::serve::ServeFlags;
@@ -66,6 +67,8 @@ pub(super) enum Command {
     Rollback(Rollback),
     /// Lays a folder over a branch, as one save; makes the branch when absent
     Import(Import),
+    /// Moves in from an old tree: projects, branches, old snapshots, accounts and tokens
+    MigrateTree(Box<MigrateTree>),
     /// Writes a revision into a new or empty folder
     Export(Export),
     /// Removes old snapshots by the rules of the settings and of the projects

@@ -66,6 +66,19 @@ impl KeyState {
         })
     }
 
+    /// The store's key.
+    ///
+    /// # Errors
+    /// What is wrong with it, a sentence.
+    pub(super) fn into_key(self) -> std::result::Result<ServerKey, String> {
+        match self.fault() {
+            Some(fault) => Err(fault),
+            None => self.key.ok_or_else(|| {
+                "the store has no server key yet: start the service once".to_owned()
+            }),
+        }
+    }
+
     /// What is wrong with the key, a sentence; `None` where it is the store's, or the store has none
     /// yet.
     pub(super) fn fault(&self) -> Option<String> {

@@ -19,6 +19,7 @@ mod first_start;
 mod import;
 mod init;
 mod log;
+mod migrate_tree;
 mod opened;
 mod output;
 mod password;
@@ -146,6 +147,7 @@ fn dispatch(cli: Cli, streams: &mut Streams<'_>) -> Result<Outcome> {
         Command::Serve(flags) => Settings::gather(cli.settings, flags.settings.clone()),
         Command::Import(wish) => Settings::gather(cli.settings, wish.settings.clone()),
         Command::Put(wish) => Settings::gather(cli.settings, wish.settings.clone()),
+        Command::MigrateTree(wish) => Settings::gather(cli.settings, wish.settings.clone()),
         Command::Project(ProjectCommand::List(wish)) => {
             Settings::gather(cli.settings, wish.settings.clone())
         }
@@ -201,6 +203,7 @@ fn dispatch(cli: Cli, streams: &mut Streams<'_>) -> Result<Outcome> {
             let opened = Opened::beside(&settings)?;
             import::import(&wish, settings.file_bytes_max, &opened, streams)
         }
+        Command::MigrateTree(wish) => migrate_tree::run(&wish, &settings, streams),
         Command::Export(wish) => {
             export::export(&wish, &Opened::for_reading(&settings)?, streams).map(fine)
         }

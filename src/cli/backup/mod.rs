@@ -1,7 +1,7 @@
 //! `backup`, `backup verify` and `restore`.
 
 pub(super) mod args;
-mod stop;
+pub(super) mod stop;
 
 use std::io::{BufRead, Read};
 use std::ops::ControlFlow;

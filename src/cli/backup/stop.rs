@@ -23,7 +23,7 @@ const LOOK: Timespec = Timespec {
 
 /// Whether an end was asked for.
 #[derive(Debug)]
-pub(super) struct Stop {
+pub(in crate::cli) struct Stop {
     /// The signal that asked for it, 0 before.
     signal: Arc<AtomicUsize>,
 }
@@ -31,7 +31,7 @@ pub(super) struct Stop {
 impl Stop {
     /// Watches for Ctrl-C and SIGTERM; a second signal ends at once. With `at_once` the first does: for
     /// what leaves nothing, and may wait for a reader or a writer.
-    pub(super) fn watch(at_once: bool) -> Result<Self> {
+    pub(in crate::cli) fn watch(at_once: bool) -> Result<Self> {
         let asked = Arc::new(AtomicBool::new(at_once));
         let signal = Arc::new(AtomicUsize::new(0));
         for number in [SIGINT, SIGTERM] {
@@ -47,12 +47,12 @@ impl Stop {
     }
 
     /// True once a signal came.
-    pub(super) fn is_asked(&self) -> bool {
+    pub(in crate::cli) fn is_asked(&self) -> bool {
         self.signal.load(Ordering::Relaxed) != 0
     }
 
     /// The command's error: after a signal, whatever came of it.
-    pub(super) fn name(&self, error: impl Into<Error>) -> Error {
+    pub(in crate::cli) fn name(&self, error: impl Into<Error>) -> Error {
         match self.signal.load(Ordering::Relaxed) {
             0 => error.into(),
             signal => Error::Interrupted(u8::try_from(SIGNAL_EXIT + signal).unwrap_or(1)),

@@ -33,6 +33,11 @@ fn each_command_that_changes_something_leaves_exactly_one_record() {
     let out = desk.path("out").display().to_string();
     lay(&desk.path("in"), &[("c.xml", "<c/>")]);
     let file = desk.path("in/c.xml").display().to_string();
+    let tree = desk.path("tree").display().to_string();
+    lay(
+        &desk.path("tree/user/ann/acme/shop.erp/old"),
+        &[("a.xml", "<a/>")],
+    );
     let role = "ROLE_SITEBUILDER_USER__acme";
     let mut commands = Vec::new();
     leaves(&Cli::command(), "", &mut commands);
@@ -58,6 +63,7 @@ fn each_command_that_changes_something_leaves_exactly_one_record() {
             "project rename" => (&["acme/new.erp", "acme/newer.erp"], Some("project-renamed")),
             "project transfer" => (&["acme/newer.erp", "eve"], Some("project-transferred")),
             "branch create" => (&["acme/shop.erp", "new"], Some("branch-created")),
+            "migrate-tree" => (&[&tree], Some("branch-created")),
             "branch delete" => (&["acme/shop.erp", "main"], Some("branch-deleted")),
             "branch restore" => (&["acme/shop.erp", "main"], Some("branch-restored")),
             "project delete" => (&["acme/shop.erp"], Some("project-deleted")),

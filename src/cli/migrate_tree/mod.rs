@@ -1,0 +1,245 @@
+//! `migrate-tree`: moving in from an old tree (specification section 5.4), as often as wanted until the
+//! day of the switch.
+
+pub(super) mod args;
+mod bring;
+mod notes;
+mod owners;
+mod report;
+mod tokens;
+mod tree;
+mod verify;
+mod when;
+
+use std::collections::{BTreeMap, HashSet};
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+use super::backup::stop::Stop;
+use super::first_start::KeyState;
+use super::opened::Opened;
+use super::progress::Progress;
+use super::settings::Settings;
+use super::{Error, Outcome, Result, Streams};
+use crate::access::{Account, OldToken};
+use crate::base::branch_name::BranchName;
+use crate::base::id::Sha256;
+use crate::base::repo_id::RepoId;
+use crate::base::secret::ServerKey;
+use crate::manifest::digest::digest;
+use crate::repo;
+use crate::repo::{DigestStep, ImportFolder, ImportStep, Revision};
+use args::MigrateTree;
+use owners::Owners;
+use report::Report;
+use tokens::TokenLine;
+use tree::Tree;
+
+/// A move that is under way, or is only looked at.
+struct Migration<'a> {
+    opened: &'a Opened,
+    tree: Tree,
+    owners: Owners,
+    token_file: Option<PathBuf>,
+    /// What owners have become, as far as they were met.
+    accounts: BTreeMap<String, Option<Account>>,
+    /// What was deleted here and can be restored; without a branch, a project.
+    deleted: HashSet<(RepoId, Option<BranchName>)>,
+    /// The projects of the tree.
+    planned: HashSet<String>,
+    /// The server's key, once it was needed.
+    key: Option<std::result::Result<ServerKey, String>>,
+    dry_run: bool,
+    renew: bool,
+    file_bytes_max: u64,
+    report: Report<'a>,
+    stop: Stop,
+}
+
+/// `migrate-tree`.
+pub(super) fn run(
+    wish: &MigrateTree,
+    settings: &Settings,
+    streams: &mut Streams<'_>,
+) -> Result<Outcome> {
+    let stop = Stop::watch(false)?;
+    let owners = match &wish.owner_map {
+        Some(path) => Owners::read(path)?,
+        None => Owners::default(),
+    };
+    let opened = if wish.dry_run || wish.verify {
+        Opened::for_reading(settings)?
+    } else {
+        Opened::beside(settings)?
+    };
+    let Streams {
+        out,
+        err,
+        err_is_terminal,
+        ..
+    } = streams;
+    let progress = Progress::on(*err, *err_is_terminal);
+    let mut report = Report::new(progress, wish.dry_run);
+    let tree = Tree::read(&wish.root, opened.store.data_folder().root(), &mut report)?;
+    report.tell();
+    let planned = tree.projects.iter().map(|old| old.repo_id.to_string());
+    let planned: HashSet<_> = planned.collect();
+    let deleted = opened
+        .repository
+        .deleted(|what| planned.contains(what.repo_id().as_str()))?;
+    let deleted = deleted
+        .iter()
+        .map(|what| (what.repo_id().clone(), what.branch_name().cloned()));
+    let mut migration = Migration {
+        opened: &opened,
+        deleted: deleted.collect(),
+        planned,
+        tree,
+        owners,
+        token_file: wish.tokens.clone(),
+        accounts: BTreeMap::new(),
+        key: None,
+        dry_run: wish.dry_run,
+        renew: wish.renew,
+        file_bytes_max: settings.file_bytes_max,
+        report,
+        stop,
+    };
+    if wish.verify {
+        migration.verify()?;
+    } else {
+        migration.bring()?;
+    }
+    let mut report = migration.report;
+    report.tell();
+    let outcome = if report.is_clean() {
+        Outcome::Fine
+    } else {
+        Outcome::Findings
+    };
+    report.write(wish.json, wish.verify, *out)?;
+    Ok(outcome)
+}
+
+impl Migration<'_> {
+    /// Goes on, unless Ctrl-C was pressed. What came by then stays; repeated, the rest follows.
+    fn go_on(&self) -> Result<()> {
+        if self.stop.is_asked() {
+            return Err(self.stop.name(Error::Failed("interrupted".to_owned())));
+        }
+        Ok(())
+    }
+
+    /// Reads a folder of the tree into the store; what is left out is told. `None` if that is all of it.
+    fn read<T>(
+        &mut self,
+        place: &Path,
+        read: impl FnOnce(&ImportFolder, &mut dyn FnMut(ImportStep<'_>)) -> repo::Result<T>,
+    ) -> Result<Option<T>> {
+        let folder = match self.tree.folder.below(place) {
+            Ok(folder) => folder,
+            Err(error) => {
+                self.report.leave_out(place, &error.to_string());
+                return Ok(None);
+            }
+        };
+        let (root, report) = (self.tree.folder.path(), &mut self.report);
+        let done = read(&folder, &mut |step| match step {
+            ImportStep::Taken { size, .. } => report.file(size),
+            ImportStep::Skipped { path, reason } => {
+                report.leave_out(path.strip_prefix(root).unwrap_or(path), reason);
+            }
+        });
+        match done {
+            Err(repo::Error::Invalid { reason }) => {
+                report.leave_out(place, &reason);
+                Ok(None)
+            }
+            done => Ok(Some(done?)),
+        }
+    }
+
+    /// The digest of a folder of the tree; what no branch takes of it is told. `None` if that is all.
+    fn digest(&mut self, place: &Path) -> Result<Option<String>> {
+        let folder = match self.tree.folder.below(place) {
+            Ok(folder) => folder,
+            Err(error) => {
+                self.report.leave_out(place, &error.to_string());
+                return Ok(None);
+            }
+        };
+        let (root, report, stop) = (self.tree.folder.path(), &mut self.report, &self.stop);
+        let digest = folder.digest(self.file_bytes_max, |step| {
+            match step {
+                DigestStep::File { size, .. } => report.file(size),
+                DigestStep::Skipped { path, reason } => {
+                    report.leave_out(path.strip_prefix(root).unwrap_or(path), reason);
+                }
+            }
+            if stop.is_asked() {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            }
+        });
+        match digest {
+            Ok(Some(of)) => Ok(Some(of.digest.to_string())),
+            Ok(None) => {
+                self.go_on()?;
+                Ok(None)
+            }
+            Err(repo::Error::Invalid { reason }) => {
+                self.report.leave_out(place, &reason);
+                Ok(None)
+            }
+            Err(failed) => Err(failed.into()),
+        }
+    }
+
+    /// The digest of a state here, computed from its tree.
+    fn digest_of(&self, state: &Revision) -> Result<String> {
+        let nodes = self.opened.repository.nodes();
+        let root = nodes.manifest(state.manifest())?.root;
+        let sha256: Sha256 = digest(nodes.as_ref(), root)?;
+        Ok(sha256.to_string())
+    }
+
+    /// Calls `take` with each token of the file; what is wrong with a line is told.
+    fn each_token(
+        &mut self,
+        mut take: impl FnMut(&mut Self, &str, &TokenLine, &OldToken) -> Result<()>,
+    ) -> Result<()> {
+        let Some(path) = self.token_file.clone() else {
+            return Ok(());
+        };
+        tokens::each(&path, |number, line| {
+            self.go_on()?;
+            let at = format!("{}:{number}", path.display());
+            let now = self.opened.repository.clock().now();
+            let token = line.and_then(|line| {
+                let old = line.token(now, || self.key())?;
+                Ok((line, old))
+            });
+            match token {
+                Ok((line, old)) => take(self, &at, &line, &old)?,
+                Err(reason) => self.report.find(&at, &reason),
+            }
+            self.report
+                .progress
+                .say(|| format!("{number} lines of tokens read"));
+            self.report.tell();
+            Ok(())
+        })
+    }
+
+    /// The key under which instances are kept.
+    fn key(&mut self) -> std::result::Result<ServerKey, String> {
+        let opened = self.opened;
+        let read = || {
+            let folder = opened.store.data_folder();
+            let state = KeyState::read(folder, &*opened.store, &opened.accounts);
+            state.map_err(|e| e.to_string())?.into_key()
+        };
+        self.key.get_or_insert_with(read).clone()
+    }
+}

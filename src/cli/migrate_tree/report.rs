@@ -1,0 +1,261 @@
+//! What came of a move, told while it goes on and at its end.
+
+use std::io::Write;
+use std::path::Path;
+
+use serde::Serialize;
+
+use crate::cli::Result;
+use crate::cli::output;
+use crate::cli::output::visible;
+use crate::cli::progress::Progress;
+
+/// What was done, or would be, and what was found.
+pub(super) struct Report<'a> {
+    pub(super) progress: Progress<'a>,
+    told: Told,
+    /// Findings that are told already.
+    shown: usize,
+}
+
+#[derive(Debug, Default, Serialize)]
+struct Told {
+    /// True if nothing was done.
+    dry_run: bool,
+    made: Counts,
+    changed: Counts,
+    unchanged: Counts,
+    revoked: Counts,
+    /// States that were compared.
+    compared: u64,
+    files: u64,
+    bytes: u64,
+    steps: Vec<Step>,
+    findings: Vec<Finding>,
+    remarks: Vec<Finding>,
+}
+
+/// How many of each kind.
+#[derive(Debug, Default, Serialize)]
+pub(super) struct Counts {
+    pub(super) accounts: u64,
+    pub(super) projects: u64,
+    pub(super) branches: u64,
+    pub(super) snapshots: u64,
+    pub(super) tokens: u64,
+}
+
+/// What a step is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Kind {
+    Account,
+    Project,
+    Branch,
+    Token,
+}
+
+/// What was done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Done {
+    Made,
+    Changed,
+    Unchanged,
+    Revoked,
+}
+
+#[derive(Debug, Serialize)]
+struct Step {
+    done: Done,
+    kind: Kind,
+    name: String,
+    #[serde(skip_serializing_if = "is_none")]
+    snapshots: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+fn is_none(count: &u64) -> bool {
+    *count == 0
+}
+
+#[derive(Debug, Serialize)]
+struct Finding {
+    at: String,
+    reason: String,
+}
+
+impl<'a> Report<'a> {
+    pub(super) fn new(progress: Progress<'a>, dry_run: bool) -> Self {
+        Self {
+            progress,
+            told: Told {
+                dry_run,
+                ..Told::default()
+            },
+            shown: 0,
+        }
+    }
+
+    /// Something was left out, or differs.
+    pub(super) fn leave_out(&mut self, at: &Path, reason: &str) {
+        self.find(&at.to_string_lossy(), reason);
+    }
+
+    /// As [`Report::leave_out`], of what has another kind of place.
+    pub(super) fn find(&mut self, at: &str, reason: &str) {
+        self.told.findings.push(finding(at, reason));
+    }
+
+    /// Something is worth a look, and no fault.
+    pub(super) fn remark(&mut self, at: &Path, reason: &str) {
+        self.told
+            .remarks
+            .push(finding(&at.to_string_lossy(), reason));
+    }
+
+    /// Where the findings are, for [`Report::forget_since`].
+    pub(super) fn mark(&self) -> usize {
+        self.told.findings.len()
+    }
+
+    /// Takes findings back.
+    pub(super) fn forget_since(&mut self, mark: usize) {
+        self.told.findings.truncate(mark);
+    }
+
+    /// Tells what was found and is not told yet.
+    pub(super) fn tell(&mut self) {
+        for Finding { at, reason } in &self.told.findings[self.shown..] {
+            let said = format!("siteconf: {}: {}", visible(at), visible(reason));
+            self.progress.tell(&said);
+        }
+        self.shown = self.told.findings.len();
+    }
+
+    /// True if nothing was found.
+    pub(super) fn is_clean(&self) -> bool {
+        self.told.findings.is_empty()
+    }
+
+    /// Something was done.
+    pub(super) fn step(&mut self, done: Done, kind: Kind, name: String, snapshots: u64) {
+        let counts = match done {
+            Done::Made => &mut self.told.made,
+            Done::Changed => &mut self.told.changed,
+            Done::Unchanged => &mut self.told.unchanged,
+            Done::Revoked => &mut self.told.revoked,
+        };
+        *match kind {
+            Kind::Account => &mut counts.accounts,
+            Kind::Project => &mut counts.projects,
+            Kind::Branch => &mut counts.branches,
+            Kind::Token => &mut counts.tokens,
+        } += 1;
+        if done != Done::Unchanged {
+            // A snapshot is made, whether its branch is new or goes on.
+            self.told.made.snapshots += snapshots;
+            self.told.steps.push(Step {
+                done,
+                kind,
+                name,
+                snapshots,
+            });
+        }
+    }
+
+    /// A state was compared.
+    pub(super) fn compared(&mut self) {
+        self.told.compared += 1;
+    }
+
+    /// A file was read.
+    pub(super) fn file(&mut self, size: u64) {
+        self.told.files += 1;
+        self.told.bytes = self.told.bytes.saturating_add(size);
+        let Told { files, bytes, .. } = &self.told;
+        self.progress
+            .say(|| format!("{files} files, {bytes} bytes read"));
+    }
+
+    /// Writes the whole report.
+    pub(super) fn write(self, json: bool, verify: bool, out: &mut dyn Write) -> Result<()> {
+        let Self { progress, told, .. } = self;
+        drop(progress);
+        if json {
+            return output::write_json(out, &told);
+        }
+        for Finding { at, reason } in &told.remarks {
+            writeln!(out, "remark: {}: {reason}", visible(at))?;
+        }
+        let findings = told.findings.len();
+        if verify {
+            let Told {
+                compared, files, ..
+            } = told;
+            writeln!(
+                out,
+                "{compared} states with {files} files and {} tokens compared; {findings} findings",
+                told.unchanged.tokens
+            )?;
+            return Ok(());
+        }
+        let would = if told.dry_run { "would be " } else { "" };
+        for step in &told.steps {
+            let done = match step.done {
+                Done::Made => "made",
+                Done::Changed => "changed",
+                Done::Unchanged => continue,
+                Done::Revoked => "revoked",
+            };
+            let kind = match step.kind {
+                Kind::Account => "account",
+                Kind::Project => "project",
+                Kind::Branch => "branch",
+                Kind::Token => "token",
+            };
+            let name = visible(&step.name);
+            let with = match step.snapshots {
+                0 => String::new(),
+                1 => ", with 1 old snapshot".to_owned(),
+                count => format!(", with {count} old snapshots"),
+            };
+            writeln!(out, "{kind} {name} {would}{done}{with}")?;
+        }
+        for (would, done, counts) in [
+            (would, "made", &told.made),
+            (would, "changed", &told.changed),
+            ("", "unchanged", &told.unchanged),
+        ] {
+            let Counts {
+                accounts,
+                projects,
+                branches,
+                snapshots,
+                tokens,
+            } = counts;
+            let old = if done == "made" {
+                format!("{snapshots} old snapshots, ")
+            } else {
+                String::new()
+            };
+            writeln!(
+                out,
+                "{would}{done}: {accounts} accounts, {projects} projects, {branches} branches, {old}\
+                 {tokens} tokens"
+            )?;
+        }
+        if told.revoked.tokens > 0 {
+            writeln!(out, "{would}revoked: {} tokens", told.revoked.tokens)?;
+        }
+        writeln!(out, "{findings} findings")?;
+        Ok(())
+    }
+}
+
+fn finding(at: &str, reason: &str) -> Finding {
+    Finding {
+        at: at.to_owned(),
+        reason: reason.to_owned(),
+    }
+}

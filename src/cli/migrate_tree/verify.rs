@@ -1,0 +1,247 @@
+//! Comparing what is here with the tree.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use super::Migration;
+use super::report::{Done, Kind};
+use super::tokens::{State, TokenLine};
+use super::tree::{OldBranch, OldProject};
+use crate::access;
+use crate::access::{Account, OldToken, Tokens, Trace};
+use crate::base::branch_name::BranchName;
+use crate::base::id::Md5;
+use crate::base::snapshot_version::SnapshotVersion;
+use crate::cli::Result;
+use crate::repo;
+use crate::repo::{Branch, DigestStep, EntryKind, Missing, Project, Revision, Snapshot};
+
+/// Files that are named of a state that differs.
+const FILES_NAMED: usize = 20;
+
+/// A file as far as a digest tells of it.
+type File = (u64, Md5);
+
+impl Migration<'_> {
+    /// Compares everything.
+    pub(super) fn verify(&mut self) -> Result<()> {
+        for owner in self.tree.owners.clone() {
+            self.found_account(&owner)?;
+        }
+        for old in std::mem::take(&mut self.tree.projects) {
+            self.go_on()?;
+            match self.opened.repository.project(&old.repo_id) {
+                Ok(project) => self.verify_project(&old, &project)?,
+                Err(repo::Error::NotFound { .. }) => {
+                    self.report.leave_out(&old.place, "the project is not here");
+                }
+                Err(failed) => return Err(failed.into()),
+            }
+            self.report.tell();
+        }
+        self.each_token(Self::verify_token)
+    }
+
+    /// The account that an owner has become.
+    fn found_account(&mut self, owner: &str) -> Result<Option<Account>> {
+        if let Some(known) = self.accounts.get(owner) {
+            return Ok(known.clone());
+        }
+        let name = self.owners.of(owner).account;
+        let found = match self.opened.accounts.by_name(&name) {
+            Ok(account) => Some(Account::clone(&account)),
+            Err(access::Error::NoSuchAccount { .. }) => {
+                let reason = format!("there is no account {name}");
+                self.report.find(&format!("owner \"{owner}\""), &reason);
+                None
+            }
+            Err(failed) => return Err(failed.into()),
+        };
+        self.accounts.insert(owner.to_owned(), found.clone());
+        Ok(found)
+    }
+
+    fn verify_project(&mut self, old: &OldProject, project: &Project) -> Result<()> {
+        let account = self.found_account(&old.owner)?;
+        let name = account.as_ref().map_or("", Account::name);
+        if account.as_ref().map(Account::number) != Some(project.owner()) {
+            self.report
+                .leave_out(&old.place, "the project has another owner here");
+        }
+        for (branch_name, branch) in &old.branches {
+            match project.branch(branch_name) {
+                Ok(found) => self.verify_branch(branch_name, branch, &found, name)?,
+                Err(repo::Error::NotFound {
+                    what: Missing::Branch,
+                }) => self
+                    .report
+                    .leave_out(&branch.place, "the branch is not here"),
+                Err(failed) => return Err(failed.into()),
+            }
+        }
+        Ok(())
+    }
+
+    fn verify_branch(
+        &mut self,
+        name: &BranchName,
+        branch: &OldBranch,
+        found: &Branch,
+        account: &str,
+    ) -> Result<()> {
+        for (number, place) in &branch.snapshots {
+            let version = SnapshotVersion::new(*number);
+            let before = SnapshotVersion::new(number + 1);
+            let snapshot = found.history(Some(before), Some(1))?.pop();
+            if let Some(snapshot) = snapshot.filter(|snapshot| snapshot.version == version) {
+                self.verify_notes(place, &snapshot, account);
+                self.compare(place, &snapshot.revision)?;
+            } else {
+                let reason = format!("{name}@{version} is not here");
+                self.report.leave_out(place, &reason);
+            }
+        }
+        self.compare(&branch.place, &found.head())
+    }
+
+    fn verify_notes(&mut self, place: &Path, snapshot: &Snapshot, account: &str) {
+        let Some(notes) = self.notes(place, account) else {
+            return;
+        };
+        let (here, there) = (snapshot.created_at, notes.replaced.at);
+        if here != there {
+            let reason = format!("it has the date {here} here, {there} in the tree");
+            self.report.leave_out(place, &reason);
+        }
+        let (here, there) = (&snapshot.created_by, &notes.replaced.by);
+        if here != there {
+            let reason = format!("its author is {here} here, {there} in the tree");
+            self.report.leave_out(place, &reason);
+        }
+    }
+
+    /// Compares a state with a folder by their digests, and names what differs.
+    fn compare(&mut self, place: &Path, state: &Revision) -> Result<()> {
+        self.go_on()?;
+        let Some(there) = self.digest(place)? else {
+            return Ok(());
+        };
+        self.report.compared();
+        let here = self.digest_of(state)?;
+        if here == there {
+            return Ok(());
+        }
+        let reason = format!("its digest is {here} here, {there} in the tree");
+        self.report.leave_out(place, &reason);
+        let differences = self.differences(place, state)?;
+        let count = differences.len();
+        for (path, reason) in differences.into_iter().take(FILES_NAMED) {
+            self.report.leave_out(&place.join(path), reason);
+        }
+        if count > FILES_NAMED {
+            let reason = format!("{} more files differ", count - FILES_NAMED);
+            self.report.leave_out(place, &reason);
+        }
+        Ok(())
+    }
+
+    /// The files that differ, with how.
+    ///
+    /// # Limits
+    /// Memory grows with the files of the state.
+    fn differences(
+        &mut self,
+        place: &Path,
+        state: &Revision,
+    ) -> Result<Vec<(String, &'static str)>> {
+        let mut here: BTreeMap<String, File> = BTreeMap::new();
+        for entry in state.list(None, true)? {
+            if let EntryKind::File { size, md5, .. } = entry.kind {
+                here.insert(entry.path, (size, md5));
+            }
+        }
+        let mut differences = Vec::new();
+        let folder = self.tree.folder.below(place);
+        let folder = folder.map_err(crate::cli::Error::file("reading", place))?;
+        let stop = &self.stop;
+        let whole = folder.digest(self.file_bytes_max, |step| {
+            if let DigestStep::File { path, size, md5 } = step {
+                match here.remove(path.as_str()) {
+                    Some(known) if known == (size, md5) => {}
+                    Some(_) => differences.push((path.to_string(), "the file is another here")),
+                    None => differences.push((path.to_string(), "the file is not here")),
+                }
+            }
+            if stop.is_asked() {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            }
+        })?;
+        if whole.is_none() {
+            self.go_on()?;
+        }
+        let more = here.into_keys();
+        differences.extend(more.map(|path| (path, "the file is only here")));
+        Ok(differences)
+    }
+
+    fn verify_token(&mut self, at: &str, line: &TokenLine, old: &OldToken) -> Result<()> {
+        let account = self.found_account(&line.owner)?;
+        let tokens = Tokens::new(&self.opened.repository);
+        let mut reasons = Vec::new();
+        match tokens.trace(old.digest)? {
+            Trace::Present(..) if line.state == State::Revoked => {
+                reasons.push("it is revoked there, and not here");
+            }
+            Trace::Absent | Trace::Revoked if line.state == State::Revoked => {}
+            Trace::Absent => reasons.push("it is not here"),
+            Trace::Revoked => reasons.push("it was revoked here"),
+            Trace::Present(number, view) => {
+                let sorted = |repos: &[String]| {
+                    let mut repos = repos.to_vec();
+                    repos.sort();
+                    repos.dedup();
+                    repos
+                };
+                let instance = old.instance.as_ref().map(|(id, key)| (id.as_str(), key));
+                for (is_other, reason) in [
+                    (
+                        account.map(|account| account.number()) != Some(number),
+                        "it belongs to another account here",
+                    ),
+                    (view.name != old.name, "it has another name here"),
+                    (
+                        sorted(&view.repos) != sorted(&old.repos),
+                        "it is for other projects here",
+                    ),
+                    (
+                        view.expires_at != old.expires_at,
+                        "it ends at another time here",
+                    ),
+                    (
+                        view.fingerprint_required != old.fingerprint_required,
+                        "fingerprint_required is another here",
+                    ),
+                    (
+                        instance.is_some() && !tokens.is_bound_to(old.digest, instance)?,
+                        "it is bound to another instance here",
+                    ),
+                ] {
+                    if is_other {
+                        reasons.push(reason);
+                    }
+                }
+            }
+        }
+        if reasons.is_empty() {
+            self.report
+                .step(Done::Unchanged, Kind::Token, line.name.clone(), 0);
+        }
+        for reason in reasons {
+            self.report.find(at, reason);
+        }
+        Ok(())
+    }
+}

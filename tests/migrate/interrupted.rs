@@ -1,0 +1,113 @@
+//! A move that is killed or interrupted at any moment can be repeated, and comes to the same end.
+
+use std::env;
+use std::process::{Child, Stdio};
+use std::thread;
+use std::time::Instant;
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+
+use crate::model::{Model, Scene, place};
+
+/// Kills in a test, more where somebody asks for them.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "how long a test runs is no setting of the service"
+)]
+fn rounds(usual: u32) -> u32 {
+    let asked = env::var("SITECONF_TEST_ROUNDS").ok();
+    asked.map_or(usual, |rounds| rounds.parse().unwrap())
+}
+
+fn model() -> Model {
+    Model::new(&["ann", "bob"], 4, 8, 40, 20)
+}
+
+/// Everything that must be the same, whatever happened on the way.
+fn end(scene: &Scene, model: &Model) -> Vec<Value> {
+    let mut all = Vec::new();
+    for (_, project, name) in model.branches.keys() {
+        all.push(scene.json(&["debug", "history", &format!("{project}:{name}")]));
+    }
+    for mut token in scene.json(&["token", "list"]).as_array().unwrap().clone() {
+        // Which number it has depends on what was made before.
+        token
+            .as_object_mut()
+            .unwrap()
+            .retain(|field, _| !matches!(field.as_str(), "id" | "tokenId"));
+        all.push(token);
+    }
+    all
+}
+
+fn begin(scene: &Scene) -> Child {
+    let mut command = scene.command(&[]);
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    command.spawn().unwrap()
+}
+
+#[test]
+fn a_move_that_is_killed_and_repeated_comes_to_the_same_end() {
+    let model = model();
+    let whole = Scene::start(&model);
+    let began = Instant::now();
+    whole.moved();
+    let duration = began.elapsed();
+    let expected = end(&whole, &model);
+
+    let scene = Scene::start(&model);
+    let (moments, mut killed) = (rounds(10), 0);
+    for moment in 1..=moments {
+        let mut process = begin(&scene);
+        let began = Instant::now();
+        while began.elapsed() < duration * moment / moments {
+            thread::yield_now();
+        }
+        process.kill().unwrap();
+        killed += u32::from(!process.wait().unwrap().success());
+    }
+    assert!(killed > 0, "no move was killed on its way");
+    scene.moved();
+    assert_eq!(end(&scene, &model), expected);
+    let (code, _, told) = scene.run(&["--verify"]);
+    assert_eq!((code, told.as_str()), (0, ""));
+    let check = scene
+        .daemon
+        .command(&["debug", "check", "--deep"])
+        .output()
+        .unwrap();
+    assert!(check.status.success(), "{check:?}");
+}
+
+#[test]
+fn ctrl_c_ends_with_130_and_the_rest_follows() {
+    let mut model = model();
+    // Long enough to be met on its way.
+    let branch = model
+        .branches
+        .get_mut(&place("bob", "acme/shop3.erp", "test"))
+        .unwrap();
+    for save in 0..300 {
+        branch.save(save, "conf/0/new.xml");
+    }
+    let scene = Scene::start(&model);
+    let mut process = begin(&scene);
+    // By then it watches for signals.
+    while scene
+        .json(&["project", "list"])
+        .as_array()
+        .unwrap()
+        .is_empty()
+    {
+        thread::yield_now();
+    }
+    let id = i32::try_from(process.id()).unwrap();
+    kill_process(Pid::from_raw(id).unwrap(), Signal::INT).unwrap();
+    assert_eq!(process.wait().unwrap().code(), Some(130));
+    let (code, _, told) = scene.run(&["--verify"]);
+    assert_eq!(code, 1, "{told}");
+    scene.moved();
+    let (code, _, told) = scene.run(&["--verify"]);
+    assert_eq!((code, told.as_str()), (0, ""));
+}

@@ -1,0 +1,23 @@
+//! Moving in from an old tree, through the binary: everything as it was, as often as wanted, and what
+//! does not fit named.
+
+#[cfg(test)]
+mod bad_input;
+#[cfg(test)]
+#[path = "../service/client.rs"]
+#[allow(dead_code, reason = "the tests of the service use more of it")]
+mod client;
+#[cfg(test)]
+#[path = "../service/daemon.rs"]
+#[allow(dead_code, reason = "the tests of the service use more of it")]
+mod daemon;
+#[cfg(test)]
+mod interrupted;
+#[cfg(test)]
+mod model;
+#[cfg(test)]
+mod moving;
+#[cfg(test)]
+mod repeated;
+#[cfg(test)]
+mod verified;
