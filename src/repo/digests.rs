@@ -69,8 +69,6 @@ impl fmt::Display for BranchDigest {
 #[derive(Debug)]
 pub(super) struct Digests {
     computed: Arc<Computed>,
-    /// States whose commit id is in the index.
-    published: Cache<(u64, ManifestId), ()>,
     background_writes: Arc<BackgroundWrites>,
     background: Background,
 }
@@ -85,18 +83,16 @@ impl Digests {
         let background = Background::start(Arc::clone(&computed));
         Self {
             computed,
-            published: Cache::new(DIGEST_CACHE_ENTRIES),
             background_writes,
             background,
         }
     }
 
     /// What is kept in memory, and how often it was what was wanted.
-    pub(super) fn cache_uses(&self) -> [CacheUse; 3] {
+    pub(super) fn cache_uses(&self) -> [CacheUse; 2] {
         [
             CacheUse::counted("digests", &self.computed.known),
             CacheUse::weighed("digest_states", &self.computed.last),
-            CacheUse::counted("commit_ids", &self.published),
         ]
     }
 
@@ -109,16 +105,13 @@ impl Digests {
         manifest: ManifestId,
     ) -> Result<BranchDigest> {
         let sha256 = self.computed.digest(branch, manifest)?;
-        if self.published.get(&(branch, manifest)).is_none() {
-            let commit_key = key::commit(project, sha256, branch);
-            if self.computed.is_entered(&commit_key, manifest)? {
-                self.published.insert((branch, manifest), ());
-            } else {
-                // What is refused, as by a full disk, is put again by the next who asks.
-                let mut batch = Batch::default();
-                enter(&mut batch, commit_key.clone(), manifest, sha256);
-                self.background_writes.put(commit_key, batch);
-            }
+        let commit_key = key::commit(project, sha256, branch);
+        // Each time: it may have been pruned, also by another process, and have come again.
+        if !self.computed.is_entered(&commit_key, manifest)? {
+            // What is refused, as by a full disk, is put again by the next who asks.
+            let mut batch = Batch::default();
+            enter(&mut batch, commit_key.clone(), manifest, sha256);
+            self.background_writes.put(commit_key, batch);
         }
         Ok(BranchDigest::new(sha256))
     }
@@ -135,10 +128,7 @@ impl Digests {
         for &(branch, manifest) in states {
             let sha256 = self.computed.digest(branch, manifest)?;
             let commit_key = key::commit(project, sha256, branch);
-            // What memory has of it may have been pruned, and have come again.
-            if self.computed.is_entered(&commit_key, manifest)? {
-                self.published.insert((branch, manifest), ());
-            } else {
+            if !self.computed.is_entered(&commit_key, manifest)? {
                 enter(&mut batch, commit_key, manifest, sha256);
             }
         }
@@ -242,14 +232,8 @@ impl Computed {
 
     /// The digest that the store keeps. One that is damaged is as one that is not there: it is computed.
     fn kept(&self, id: ManifestId) -> std::result::Result<Option<Sha256>, StoreError> {
-        match self.store().value::<DigestRecord>(&key::digest(id)) {
-            Ok(record) => Ok(record.map(|record| record.value.sha256)),
-            Err(error @ StoreError::DamagedRecord { .. }) => {
-                tracing::error!(%error, "a digest is computed again");
-                Ok(None)
-            }
-            Err(error) => Err(error),
-        }
+        let record = self.store().sound_value::<DigestRecord>(&key::digest(id))?;
+        Ok(record.map(|record| record.value.sha256))
     }
 }
 

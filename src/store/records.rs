@@ -136,6 +136,21 @@ impl dyn Store + '_ {
         self.record(key)?.map(|record| record.decode()).transpose()
     }
 
+    /// The same, for what can be made again: a damaged record is as none, and the log of the service tells
+    /// of it.
+    pub fn sound_value<T>(&self, key: &str) -> Result<Option<Versioned<T>>>
+    where
+        T: DeserializeOwned + Send + Sync + 'static,
+    {
+        match self.value(key) {
+            Err(error @ StoreError::DamagedRecord { .. }) => {
+                tracing::error!(%error, "it is left out");
+                Ok(None)
+            }
+            found => found,
+        }
+    }
+
     /// The values under a prefix that ends in a slash, in the order of their keys.
     pub fn values<T>(&self, prefix: &str) -> Result<Vec<Versioned<T>>>
     where
