@@ -9,7 +9,7 @@ use super::output::{self, Listed};
 use super::progress::Progress;
 use super::settings::{Flags, PRUNE};
 use super::{Result, Streams};
-use crate::repo::{Pruned, Retention};
+use crate::repo::{Pruned, Pruning, Retention};
 
 #[derive(Debug, Args)]
 pub(super) struct Prune {
@@ -56,7 +56,7 @@ pub(super) fn prune(
     streams: &mut Streams<'_>,
 ) -> Result<()> {
     let mut progress = Progress::new(streams);
-    let pruned =
+    let Pruning { branches, failed } =
         opened
             .repository
             .prune(&opened.store, usual, wish.dry_run, &opened.actor, |step| {
@@ -69,6 +69,7 @@ pub(super) fn prune(
         snapshots: pruned.snapshots,
         frees_bytes_max: wish.dry_run.then_some(pruned.frees.bytes),
     };
-    let rows: Vec<_> = pruned.into_iter().map(row).collect();
-    output::list(streams.out, wish.json, &rows)
+    let rows: Vec<_> = branches.into_iter().map(row).collect();
+    output::list(streams.out, wish.json, &rows)?;
+    failed.map_or(Ok(()), |damage| Err(damage.into()))
 }

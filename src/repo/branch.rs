@@ -9,7 +9,7 @@ use crate::base::snapshot_version::SnapshotVersion;
 use crate::object::key;
 use crate::object::node::Totals;
 use crate::object::record::{BranchRecord, SnapshotRecord};
-use crate::store::{Folder, Version, Versioned};
+use crate::store::{Folder, Record, Scan, Version, Versioned};
 
 /// A branch with its head as it was when it was read.
 #[derive(Clone, Debug)]
@@ -30,6 +30,18 @@ impl Project {
         }
         branches.sort_by(|a, b| a.name().cmp(b.name()));
         Ok(branches)
+    }
+
+    /// Those of all branches whose records can be read; of the others the log of the service tells.
+    pub(super) fn branches_sound(&self) -> Result<Vec<Branch>> {
+        let prefix = key::branches(self.number());
+        let records = self.projects.store().scan(Scan {
+            leaves_out_damaged: true,
+            ..Scan::prefix(&prefix)
+        })?;
+        let branch =
+            |record: &Arc<Record>| Some(self.branch_of(record.number(), record.decode_sound()?));
+        Ok(records.iter().filter_map(branch).collect())
     }
 
     /// The branch of this name.

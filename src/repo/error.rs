@@ -99,6 +99,19 @@ impl Error {
         }
     }
 
+    /// True if a record or an object is damaged or missing: what has nothing to do with it may go on.
+    pub(super) fn is_damage(&self) -> bool {
+        let Self::Store(error) = self else {
+            return false;
+        };
+        matches!(
+            **error,
+            StoreError::DamagedRecord { .. }
+                | StoreError::Damaged { .. }
+                | StoreError::Missing { .. }
+        )
+    }
+
     /// True if an object is missing.
     pub(super) fn lacks_object(&self) -> bool {
         matches!(self, Self::Store(error) if matches!(**error, StoreError::Missing { .. }))

@@ -9,7 +9,7 @@ use crate::base::repo_id::RepoId;
 use crate::object::audit::{Action, AuditRecord};
 use crate::object::key;
 use crate::object::record::ProjectRecord;
-use crate::store::{Batch, Expect, Version, Versioned};
+use crate::store::{Batch, Expect, Record, Scan, Version, Versioned};
 
 /// An opened project, for reading. A cheap handle.
 #[derive(Clone, Debug)]
@@ -100,6 +100,17 @@ impl Projects {
         }
         projects.sort_by(|a, b| a.repo_id().cmp(b.repo_id()));
         Ok(projects)
+    }
+
+    /// Those of all projects whose records can be read; of the others the log of the service tells.
+    pub(super) fn all_sound(&self) -> Result<Vec<Project>> {
+        let records = self.store().scan(Scan {
+            leaves_out_damaged: true,
+            ..Scan::prefix(key::PROJECTS)
+        })?;
+        let project =
+            |record: &Arc<Record>| Some(self.opened(record.number(), record.decode_sound()?));
+        Ok(records.iter().filter_map(project).collect())
     }
 
     fn opened(&self, number: u64, record: Versioned<ProjectRecord>) -> Project {

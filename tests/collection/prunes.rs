@@ -1,9 +1,14 @@
 //! Which snapshots stay, and what is told of those that went.
 
+use std::path::Path;
+use std::process::Command;
 use std::sync::Arc;
 
+use rusqlite::Connection;
+use serde_json::Value;
 use siteconf::base::actor::Actor;
 use siteconf::base::clock::{ManualClock, Timestamp};
+use siteconf::base::repo_id::RepoId;
 use siteconf::base::snapshot_version::SnapshotVersion;
 use siteconf::repo::{Error, ProjectWriter, Retention};
 use siteconf::store::Scan;
@@ -27,7 +32,8 @@ fn prune(process: &Process, retention: Retention) -> u64 {
             |_| {},
         )
         .unwrap();
-    pruned.iter().map(|pruned| pruned.snapshots).sum()
+    assert!(pruned.failed.is_none(), "{pruned:?}");
+    pruned.branches.iter().map(|pruned| pruned.snapshots).sum()
 }
 
 /// The versions of the snapshots of `main`, newest first.
@@ -41,7 +47,7 @@ fn versions(project: &ProjectWriter) -> Vec<u64> {
 }
 
 /// A branch with twelve snapshots, one of each of the last twelve days.
-fn twelve_days(root: &std::path::Path) -> (Process, ProjectWriter) {
+fn twelve_days(root: &Path) -> (Process, ProjectWriter) {
     let clock = Arc::new(ManualClock::new(Timestamp::parse("2026-11-01").unwrap()));
     let daemon = Process::daemon_at(root, Arc::clone(&clock) as Arc<_>);
     let project = daemon.create();
@@ -175,7 +181,7 @@ fn what_is_pruned_is_not_found_and_its_number_is_not_given_again() {
         if !collected {
             let removed = daemon.collect().removed;
             // The nodes and the manifest of a state that has no files are in no state that is left.
-            assert_eq!(removed, weighed[0].frees);
+            assert_eq!(removed, weighed.branches[0].frees);
             assert_sound(root.path());
         }
     }
@@ -191,4 +197,112 @@ fn what_is_pruned_is_not_found_and_its_number_is_not_given_again() {
         head.manifest()
     );
     assert_nothing_left(&daemon, root.path());
+}
+
+/// Projects `acme/a.erp` and `acme/b.erp` with two branches of four snapshots each, all commit ids known.
+fn four_branches(root: &Path) {
+    let daemon = Process::daemon(root);
+    for name in ["acme/a.erp", "acme/b.erp"] {
+        let repo_id = RepoId::parse(name).unwrap();
+        let project = daemon
+            .projects
+            .create_project(&repo_id, 1, "alice")
+            .unwrap();
+        let project = ProjectWriter::new(project, "alice");
+        for name in ["main", "other"] {
+            project.create_branch(&branch(name), None).unwrap();
+            for text in ["one", "two", "three", "four"] {
+                let content = format!("{text} of {name}");
+                let saved = daemon.save(&project, name, "a.xml", content.as_bytes());
+                saved.unwrap().revision.digest().unwrap();
+            }
+        }
+    }
+}
+
+/// Damages the first record of these keys.
+fn damage(root: &Path, keys: &str) {
+    let db = Connection::open(root.join("store.db")).unwrap();
+    let first = "SELECT min(version) FROM record WHERE key LIKE ?1";
+    let change = format!("UPDATE record SET checksum = x'00' WHERE version = ({first})");
+    assert_eq!(db.execute(&change, [keys]).unwrap(), 1, "{keys}");
+}
+
+#[test]
+fn what_is_damaged_keeps_its_snapshots_and_the_others_are_pruned() {
+    let all = ["a.erp main", "a.erp other", "b.erp main", "b.erp other"];
+    for (keys, pruned) in [
+        ("digest/%", &all[..]),
+        ("commit/%", &all),
+        ("snapshot/00000001/00000002", &all[1..]),
+        ("branch/00000001/00000001", &all[1..]),
+        ("project/00000001", &all[2..]),
+    ] {
+        let root = tempfile::tempdir().unwrap();
+        four_branches(root.path());
+        damage(root.path(), keys);
+        let output = Command::new(env!("CARGO_BIN_EXE_siteconf"))
+            .args(["prune", "--keep-snapshots", "1", "--json", "--data"])
+            .arg(root.path())
+            .output()
+            .unwrap();
+        let rows: Vec<Value> = serde_json::from_slice(&output.stdout).unwrap();
+        let told: Vec<_> = rows
+            .iter()
+            .map(|row| {
+                assert_eq!(row["snapshots"], 3, "{row}");
+                let repo_id = row["repo_id"].as_str().unwrap();
+                let branch = row["branch"].as_str().unwrap();
+                format!("{} {branch}", repo_id.strip_prefix("acme/").unwrap())
+            })
+            .collect();
+        assert_eq!(told, pruned, "{keys}");
+        let is_whole = pruned.len() == all.len();
+        assert_eq!(output.status.success(), is_whole, "{keys}: {output:?}");
+        let said = String::from_utf8(output.stderr).unwrap();
+        let says = said.contains(&format!("siteconf: record \"{keys}\" is damaged: "));
+        assert_eq!(says, !is_whole, "{said}");
+    }
+}
+
+#[test]
+fn what_another_has_pruned_meanwhile_is_not_told_as_done() {
+    let root = tempfile::tempdir().unwrap();
+    let (daemon, project) = twelve_days(root.path());
+    let beside = Process::beside(root.path());
+    let actor = Actor::from("alice");
+    let mut others = 0;
+    let meanwhile = |_| others += prune(&beside, rule(5, 0));
+    let pruning = daemon
+        .projects
+        .prune(daemon.store(), rule(1, 0), false, &actor, meanwhile);
+    assert!(pruning.unwrap().branches.is_empty());
+    assert_eq!(others, 7);
+    assert_eq!(versions(&project), [12, 11, 10, 9, 8]);
+    assert_eq!(prune(&daemon, rule(1, 0)), 4);
+}
+
+#[test]
+fn a_commit_id_that_comes_again_is_known_again() {
+    let root = tempfile::tempdir().unwrap();
+    let daemon = Process::daemon(root.path());
+    let project = daemon.create();
+    let saved = |text: &str| {
+        let saved = daemon.save(&project, "main", "a.xml", text.as_bytes());
+        let digest = saved.unwrap().revision.digest().unwrap();
+        daemon.projects.background().flush("commit/");
+        digest
+    };
+    let first = saved("one");
+    let prefix = format!("commit/00000001/{}", first.commit_id());
+    let store = daemon.projects.store();
+    let is_known = || !store.is_empty_under(&prefix).unwrap();
+    assert!(is_known());
+    saved("two");
+    saved("three");
+    // By a process that the memory of this one knows nothing of.
+    assert_eq!(prune(&Process::beside(root.path()), rule(1, 0)), 2);
+    assert!(!is_known());
+    assert_eq!(saved("one"), first);
+    assert!(is_known());
 }

@@ -49,7 +49,7 @@ fn a_pruned_store_takes_little_more_than_a_fresh_one_of_the_same() {
     let pruned = daemon
         .projects
         .prune(daemon.store(), keep, false, &actor, |_| {});
-    assert_eq!(pruned.unwrap()[0].snapshots, saves - KEPT);
+    assert_eq!(pruned.unwrap().branches[0].snapshots, saves - KEPT);
     assert_nothing_left(&daemon, old.path());
     drop((project, daemon));
     let after = bytes_on_disk(old.path());
@@ -72,7 +72,7 @@ fn a_pruned_store_takes_little_more_than_a_fresh_one_of_the_same() {
     let pruned = daemon
         .projects
         .prune(daemon.store(), keep, false, &actor, |_| {});
-    assert!(pruned.unwrap().len() <= 1);
+    assert!(pruned.unwrap().branches.len() <= 1);
     daemon.collect();
     drop((project, daemon));
     let same = bytes_on_disk(fresh.path());

@@ -15,7 +15,7 @@ use super::Projects;
 use crate::store::sqlite::{Amount, Collection, Pace, Space, SqliteStore};
 use crate::store::{Result, StoreError};
 use mark::Kept;
-pub use retention::Pruned;
+pub use retention::{Pruned, Pruning};
 use roots::Roots;
 pub use weigh::Weights;
 

@@ -24,6 +24,15 @@ use crate::store::{Batch, Expect, Record, Scan, StoreError, Versioned};
 /// Snapshots read at once.
 const READ_AT_ONCE: usize = 1000;
 
+/// What pruning did.
+#[derive(Clone, Debug, Default)]
+pub struct Pruning {
+    /// The branches of which it removed snapshots, or would.
+    pub branches: Vec<Pruned>,
+    /// The first damage that it met. What is damaged keeps its snapshots, and the others do not.
+    pub failed: Option<Error>,
+}
+
 /// What pruning removed of a branch, or would remove.
 #[derive(Clone, Debug)]
 pub struct Pruned {
@@ -51,7 +60,8 @@ impl Projects {
     /// `store` is the store of these projects.
     ///
     /// # Errors
-    /// Those of the store; what was removed by then stays so.
+    /// Those of the store; what was removed by then stays so. Damage is no error: see
+    /// [`Pruning::failed`].
     pub fn prune(
         &self,
         store: &SqliteStore,
@@ -59,36 +69,56 @@ impl Projects {
         only_weigh: bool,
         actor: &Actor,
         mut step: impl FnMut(CollectionStep),
-    ) -> Result<Vec<Pruned>> {
+    ) -> Result<Pruning> {
         let pace = Pace::new(Patience::default().pause_times);
-        let mut all = Vec::new();
-        for project in self.all()? {
+        let mut pruning = Pruning::default();
+        let projects = pruning.or_else(self.all(), || self.all_sound())?;
+        for project in projects {
             let retention = project.retention().unwrap_or(usual);
             if retention == Retention::default() {
                 continue;
             }
-            for branch in project.branches()? {
-                let old = branch.outdated(retention)?;
-                if old.is_empty() {
-                    continue;
-                }
-                let snapshots = old.len() as u64;
-                step(CollectionStep::Pruning(snapshots));
-                let frees = if only_weigh {
-                    branch.only_in(store, &old)?
-                } else {
-                    branch.forget(store, &pace, &old, actor)?;
-                    Amount::default()
+            let branches = pruning.or_else(project.branches(), || project.branches_sound())?;
+            for branch in branches {
+                let mut prune = || {
+                    let old = branch.outdated(retention)?;
+                    if old.is_empty() {
+                        return Ok((0, Amount::default()));
+                    }
+                    let snapshots = old.len() as u64;
+                    step(CollectionStep::Pruning(snapshots));
+                    if only_weigh {
+                        return Ok((snapshots, branch.only_in(store, &old)?));
+                    }
+                    Ok((branch.forget(store, &pace, &old, actor)?, Amount::default()))
                 };
-                all.push(Pruned {
-                    repo_id: project.repo_id().clone(),
-                    branch: branch.name().clone(),
-                    snapshots,
-                    frees,
-                });
+                let nothing = || Ok((0, Amount::default()));
+                let (snapshots, frees) = pruning.or_else(prune(), nothing)?;
+                if snapshots > 0 {
+                    pruning.branches.push(Pruned {
+                        repo_id: project.repo_id().clone(),
+                        branch: branch.name().clone(),
+                        snapshots,
+                        frees,
+                    });
+                }
             }
         }
-        Ok(all)
+        Ok(pruning)
+    }
+}
+
+impl Pruning {
+    /// The outcome, or in place of one that damage prevented what can be had without it.
+    fn or_else<T>(&mut self, outcome: Result<T>, without: impl FnOnce() -> Result<T>) -> Result<T> {
+        match outcome {
+            Err(error) if error.is_damage() => {
+                tracing::error!(%error, "it is not pruned");
+                self.failed.get_or_insert(error);
+                without()
+            }
+            outcome => outcome,
+        }
     }
 }
 
@@ -198,9 +228,11 @@ impl Branch {
     }
 
     /// Removes snapshots, some in each commit, with the commit ids that nothing else in the branch has.
-    fn forget(&self, store: &SqliteStore, pace: &Pace, old: &[Old], actor: &Actor) -> Result<()> {
+    /// Gives how many.
+    fn forget(&self, store: &SqliteStore, pace: &Pace, old: &[Old], actor: &Actor) -> Result<u64> {
         let projects = &self.project.projects;
         let mut kept = self.kept_beside(old)?;
+        let mut removed = 0;
         for some in old.chunks(SNAPSHOTS_PRUNED_PER_COMMIT) {
             let mut batch = Batch::with_reserve();
             for one in some {
@@ -218,21 +250,23 @@ impl Branch {
             audit::add(&mut batch, &record);
             match pace.commit(store, projects.store().as_ref(), batch) {
                 // The branch was deleted, or another prunes it: the rest is for the next time.
-                Err(StoreError::Conflict { .. }) => return Ok(()),
+                Err(StoreError::Conflict { .. }) => return Ok(removed),
                 outcome => outcome?,
             }
+            removed += some.len() as u64;
         }
-        Ok(())
+        Ok(removed)
     }
 
-    /// Has a batch remove the commit id of a state from the index of the branch.
+    /// Has a batch remove the commit id of a state from the index of the branch. One that a damaged record
+    /// hides goes with the next collection.
     fn forget_id(&self, batch: &mut Batch, manifest: ManifestId) -> Result<()> {
         let store = self.project.projects.store();
-        let Some(digest) = store.value::<DigestRecord>(&key::digest(manifest))? else {
+        let Some(digest) = store.sound_value::<DigestRecord>(&key::digest(manifest))? else {
             return Ok(());
         };
         let key = key::commit(self.project.number(), digest.value.sha256, self.number);
-        let entry = store.value::<CommitRecord>(&key)?;
+        let entry = store.sound_value::<CommitRecord>(&key)?;
         if let Some(entry) = entry.filter(|entry| entry.value.manifest == manifest) {
             batch.delete(key, entry.expect());
         }
