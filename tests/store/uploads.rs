@@ -2,7 +2,9 @@
 
 use std::fs::{self, File};
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
+use std::thread;
+use std::time::Duration;
 
 use siteconf::store::sqlite::SqliteStore;
 use siteconf::store::{Expect, NewBody, NewObject, StagedBody, Store};
@@ -159,7 +161,7 @@ fn a_start_does_not_remove_an_upload_that_locks_its_file_while_it_sweeps() {
     let mut number = 0;
     // What an upload does between making its file and being sure of it, again and again beside starts.
     for _ in 0..50 {
-        std::thread::scope(|scope| {
+        thread::scope(|scope| {
             let start = scope.spawn(|| drop(SqliteStore::open_locked(root.path()).unwrap()));
             while !start.is_finished() {
                 number += 1;
@@ -167,7 +169,7 @@ fn a_start_does_not_remove_an_upload_that_locks_its_file_while_it_sweeps() {
                 let file = File::create_new(&path).unwrap();
                 file.lock().unwrap();
                 let kept = std::os::unix::fs::MetadataExt::nlink(&file.metadata().unwrap()) > 0;
-                std::thread::yield_now();
+                thread::yield_now();
                 assert_eq!(path.exists(), kept, "swept while it was locked");
                 if kept {
                     fs::remove_file(&path).unwrap();
@@ -175,4 +177,36 @@ fn a_start_does_not_remove_an_upload_that_locks_its_file_while_it_sweeps() {
             }
         });
     }
+}
+
+/// What an upload does where a file has no second name: it makes its claim while nobody sweeps, and locks
+/// it then.
+#[test]
+fn a_start_and_an_upload_that_claims_its_blob_do_not_wait_for_each_other() {
+    let root = tempfile::tempdir().unwrap();
+    let data = root.path().to_owned();
+    drop(SqliteStore::open_locked(&data).unwrap());
+    let (done, ended) = mpsc::channel();
+    // Not in a scope: it would wait for the two for ever.
+    thread::spawn(move || {
+        let mut number = 0;
+        for _ in 0..50 {
+            thread::scope(|scope| {
+                let start = scope.spawn(|| drop(SqliteStore::open_locked(&data).unwrap()));
+                while !start.is_finished() {
+                    number += 1;
+                    let nobody_sweeps = File::open(data.join("incoming")).unwrap();
+                    nobody_sweeps.lock_shared().unwrap();
+                    let path = data.join(format!("incoming/{}.{number}", blob_id(b"claimed")));
+                    let claim = File::create_new(&path).unwrap();
+                    thread::yield_now();
+                    claim.lock().unwrap();
+                    fs::remove_file(&path).unwrap();
+                }
+            });
+        }
+        done.send(()).unwrap();
+    });
+    let waited = ended.recv_timeout(Duration::from_mins(2));
+    waited.expect("neither waits for the other");
 }

@@ -349,6 +349,10 @@ pub(super) fn sweep_incoming(
         if !entry.file_type()?.is_file() {
             continue;
         }
+        let claimed = claimed(&entry.file_name().to_string_lossy());
+        // Before the claim is locked: an upload that has just made it waits for it, and would wait for
+        // ever while we wait for the upload to have named its blob.
+        let _nobody_names = claimed.map(|_| Sweep::begin(folder)).transpose()?;
         let Ok(file) = File::open(entry.path()) else {
             continue;
         };
@@ -357,8 +361,7 @@ pub(super) fn sweep_incoming(
         if file.try_lock().is_err() {
             continue;
         }
-        if let Some(id) = claimed(&entry.file_name().to_string_lossy()) {
-            let _sweep = Sweep::begin(folder)?;
+        if let Some(id) = claimed {
             // In this order: an upload of the same bytes gives its claim up after its commit.
             if !is_claimed_by_others(folder, id, &entry.file_name())? {
                 match has_row(id) {

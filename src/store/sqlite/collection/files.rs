@@ -66,8 +66,29 @@ fn move_away(
         }
         let name = hex::encode(rand::random::<[u8; 16]>());
         let away = store.folder.incoming().join(name);
-        fs::rename(blob_path(&store.folder, *id), &away).map_err(io)?;
-        moved.push(away);
+        match fs::rename(blob_path(&store.folder, *id), &away) {
+            Ok(()) => moved.push(away),
+            // It was an abandoned upload, and a start has swept it.
+            Err(e) if e.kind() == ErrorKind::NotFound => {}
+            Err(e) => return Err(io(e)),
+        }
     }
     Ok(moved)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_is_gone_already_is_passed() {
+        let root = tempfile::tempdir().unwrap();
+        let store = SqliteStore::open_locked(root.path()).unwrap();
+        let [gone, unnamed] = [1, 2].map(|byte| ObjectId::from_bytes([byte; ObjectId::BYTES]));
+        fs::write(blob_path(&store.folder, unnamed), "unnamed").unwrap();
+        let has_row = |id| store.has_row(id);
+        let moved = move_away(&store, &[gone, unnamed], has_row).unwrap();
+        assert_eq!(moved.len(), 1);
+        assert_eq!(fs::read_to_string(&moved[0]).unwrap(), "unnamed");
+    }
 }
