@@ -9,7 +9,8 @@ use super::progress::Progress;
 use super::{Outcome, Result, Streams};
 use crate::repo::audit;
 use crate::repo::audit::{Action, AuditRecord};
-use crate::repo::{Amount, Collected, CollectionStep, Patience, Weights};
+use crate::repo::{Amount, Collected, CollectionStep, Damage, Patience, Weights};
+use crate::store::StoreError;
 
 #[derive(Debug, Args)]
 pub(super) struct Collect {
@@ -36,6 +37,11 @@ struct Report {
     given_back_bytes: u64,
     free_bytes: u64,
     shrinks: bool,
+    lost_files: u64,
+    unindexed_objects: u64,
+    /// The first of what failed behind the removal.
+    #[serde(skip)]
+    failed: Option<StoreError>,
 }
 
 /// What a collection would do, as JSON.
@@ -73,19 +79,16 @@ pub(super) fn collect(
         let alone = opened.store.lock_out_service()?;
         let report = run(opened, streams)?;
         let space = opened.store.compact(&alone)?;
-        return show(
-            wish.json,
-            &Report {
-                given_back_bytes: space,
-                free_bytes: 0,
-                shrinks: true,
-                ..report
-            },
-            streams,
-        );
+        let report = Report {
+            given_back_bytes: space,
+            free_bytes: 0,
+            shrinks: true,
+            ..report
+        };
+        return show(wish.json, report, streams);
     }
     let report = run(opened, streams)?;
-    show(wish.json, &report, streams)
+    show(wish.json, report, streams)
 }
 
 fn run(opened: &Opened, streams: &mut Streams<'_>) -> Result<Report> {
@@ -101,6 +104,8 @@ fn run(opened: &Opened, streams: &mut Streams<'_>) -> Result<Report> {
         files,
         records,
         space,
+        damage: Damage { lost, unindexed },
+        failed,
     } = done;
     drop(progress);
     let repository = &opened.repository;
@@ -120,14 +125,35 @@ fn run(opened: &Opened, streams: &mut Streams<'_>) -> Result<Report> {
         given_back_bytes: space.given_back,
         free_bytes: space.kept,
         shrinks: space.shrinks,
+        lost_files: lost,
+        unindexed_objects: unindexed,
+        failed,
     })
 }
 
-fn show(json: bool, report: &Report, streams: &mut Streams<'_>) -> Result<Outcome> {
+fn show(json: bool, report: Report, streams: &mut Streams<'_>) -> Result<Outcome> {
     if json {
-        output::write_json(streams.out, report)?;
+        output::write_json(streams.out, &report)?;
+    } else {
+        show_text(&report, streams)?;
+    }
+    if let Some(error) = report.failed {
+        return Err(error.into());
+    }
+    if report.lost_files == 0 && report.unindexed_objects == 0 {
         return Ok(Outcome::Fine);
     }
+    writeln!(
+        streams.err,
+        "siteconf: the store is damaged: files that states need were not found {} times, and {} objects \
+         are not where the index says. They stay, and so does every file in blobs/. \"siteconf debug \
+         check\" names them; \"siteconf backup\" and \"siteconf restore\" make the index anew",
+        report.lost_files, report.unindexed_objects
+    )?;
+    Ok(Outcome::Findings)
+}
+
+fn show_text(report: &Report, streams: &mut Streams<'_>) -> Result<()> {
     writeln!(
         streams.out,
         "{} objects of {} bytes removed, {} of them files; {} bytes of the database given back",
@@ -142,7 +168,7 @@ fn show(json: bool, report: &Report, streams: &mut Streams<'_>) -> Result<Outcom
             report.free_bytes
         )?;
     }
-    Ok(Outcome::Fine)
+    Ok(())
 }
 
 fn preview(json: bool, opened: &Opened, streams: &mut Streams<'_>) -> Result<Outcome> {

@@ -28,7 +28,7 @@ mod upload;
 mod writer;
 
 pub use branch::{Branch, BranchNames};
-pub use collection::{Collected, CollectionStep, Patience, Pruned, Pruning, Weights};
+pub use collection::{Collected, CollectionStep, Damage, Patience, Pruned, Pruning, Weights};
 pub use deleted::{Deleted, DeletedId, Forgotten};
 pub use diff::{ChangeKind, FileDifference, diff, diff_at_most};
 pub use digests::BranchDigest;

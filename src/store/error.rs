@@ -91,13 +91,20 @@ pub enum StoreError {
 
 /// What to do about an error of the database, where there is something.
 fn advice(error: &rusqlite::Error) -> &'static str {
-    match error.sqlite_error_code() {
-        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
-            ": store.db is damaged; see what is left with \"siteconf debug check\", and restore the folder \
-             from a backup"
-        }
-        _ => "",
+    if is_damage(error) {
+        ": store.db is damaged; see what is left with \"siteconf debug check\", and restore the folder \
+         from a backup"
+    } else {
+        ""
     }
+}
+
+/// True for a page of the database that holds something else than it should.
+pub(super) fn is_damage(error: &rusqlite::Error) -> bool {
+    matches!(
+        error.sqlite_error_code(),
+        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase)
+    )
 }
 
 impl StoreError {

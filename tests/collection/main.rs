@@ -11,6 +11,8 @@ mod commands;
 #[allow(dead_code, reason = "the tests of the service use more of it")]
 mod daemon;
 #[cfg(test)]
+mod damage;
+#[cfg(test)]
 mod kills;
 #[cfg(test)]
 mod prunes;

@@ -13,6 +13,7 @@ use siteconf::base::repo_id::RepoId;
 use siteconf::repo::{Collected, Condition, Patience, ProjectWriter, Projects, Result, Saved};
 use siteconf::store::record_cache::RecordCache;
 use siteconf::store::sqlite::SqliteStore;
+use siteconf::store::{Batch, Expect, Scan};
 
 /// What one process has: its store, and its caches.
 pub(crate) struct Process {
@@ -106,6 +107,17 @@ impl Process {
     pub(crate) fn collect(&self) -> Collected {
         self.try_collect().unwrap()
     }
+}
+
+/// Removes the records of deleted branches, as when their time is over.
+pub(crate) fn forget_deleted(process: &Process) {
+    let mut batch = Batch::default();
+    for prefix in ["deleted-branch/", "snapshot/00000002/"] {
+        for record in process.projects.store().scan(Scan::prefix(prefix)).unwrap() {
+            batch.delete(record.key.clone(), Expect::Anything);
+        }
+    }
+    process.projects.store().commit(batch).unwrap();
 }
 
 /// Reads one number from the database.

@@ -3,10 +3,12 @@
 use std::thread;
 
 use siteconf::repo::Error;
+use siteconf::store::StoreError;
 use siteconf::store::sqlite::{Pace, SqliteStore};
-use siteconf::store::{Scan, StoreError};
 
-use crate::scene::{Process, assert_nothing_left, assert_sound, branch, files, number, path};
+use crate::scene::{
+    Process, assert_nothing_left, assert_sound, branch, files, forget_deleted, number, path,
+};
 
 #[test]
 fn what_nothing_leads_to_is_removed_with_all_that_belongs_to_it() {
@@ -75,17 +77,6 @@ fn what_nothing_leads_to_is_removed_with_all_that_belongs_to_it() {
     assert_nothing_left(&daemon, root.path());
 }
 
-/// Removes the records of deleted branches, as when their time is over.
-fn forget_deleted(process: &Process) {
-    let mut batch = siteconf::store::Batch::default();
-    for prefix in ["deleted-branch/", "snapshot/00000002/"] {
-        for record in process.projects.store().scan(Scan::prefix(prefix)).unwrap() {
-            batch.delete(record.key.clone(), siteconf::store::Expect::Anything);
-        }
-    }
-    process.projects.store().commit(batch).unwrap();
-}
-
 #[test]
 fn room_is_given_back_and_row_numbers_are_not_given_again() {
     let root = tempfile::tempdir().unwrap();
@@ -113,6 +104,48 @@ fn room_is_given_back_and_row_numbers_are_not_given_again() {
     let first = "SELECT min(seq) FROM object WHERE seq > (SELECT last FROM collection)";
     assert_eq!(number(root.path(), first), last + 1);
     assert_nothing_left(&daemon, root.path());
+}
+
+#[test]
+fn the_file_of_the_database_gets_smaller_while_a_service_has_it_open() {
+    let root = tempfile::tempdir().unwrap();
+    let daemon = Process::daemon(root.path());
+    let project = daemon.create();
+    project.create_branch(&branch("other"), None).unwrap();
+    for number in 0..200_u32 {
+        let content = blake3::hash(&number.to_le_bytes()).to_hex().repeat(100);
+        daemon
+            .save(&project, "other", "a.xml", content.as_bytes())
+            .unwrap();
+    }
+    project.delete_branch(&branch("other")).unwrap();
+    forget_deleted(&daemon);
+    let beside = Process::beside(root.path());
+    let length = || root.path().join("store.db").metadata().unwrap().len();
+    // All that is in the log.
+    let before = number(root.path(), "PRAGMA page_count") * 4096;
+    let given_back = beside.collect().space.given_back;
+    assert!(given_back > 200 * 4096, "{given_back}");
+    assert!(length() <= before - given_back, "{} of {before}", length());
+    assert_eq!(length(), number(root.path(), "PRAGMA page_count") * 4096);
+
+    // Who reads what is older keeps the file as it is, and no collection from its end.
+    for text in ["one", "two"] {
+        daemon
+            .save(&project, "main", "b.xml", text.repeat(30_000).as_bytes())
+            .unwrap();
+    }
+    let reading = rusqlite::Connection::open(root.path().join("store.db")).unwrap();
+    let reads = reading.unchecked_transaction().unwrap();
+    reads
+        .query_one("SELECT count(*) FROM object", [], |row| {
+            row.get::<_, u64>(0)
+        })
+        .unwrap();
+    beside.collect();
+    drop(reads);
+    beside.collect();
+    assert_eq!(length(), number(root.path(), "PRAGMA page_count") * 4096);
 }
 
 #[test]

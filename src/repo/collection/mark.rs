@@ -14,6 +14,8 @@ pub(super) struct Kept {
     pub(super) live: Marks,
     /// What heads and older states lead to.
     pub(super) all: Marks,
+    /// How many entries of trees name a file that is lost.
+    pub(super) lost: u64,
 }
 
 impl Kept {
@@ -28,23 +30,25 @@ impl Kept {
         mut progress: impl FnMut(usize),
     ) -> Result<Self> {
         let mut all = Marks::default();
-        let mut marked = 0;
-        let mut mark = |all: &mut Marks, states: &[ManifestId]| {
+        let (mut marked, mut lost) = (0, 0);
+        let mut mark = |all: &mut Marks, states: &[ManifestId]| -> Result<()> {
             states.iter().try_for_each(|state| {
                 progress(marked);
                 marked += 1;
-                mark_new(store, nodes, all, *state, &mut |_| Ok(()))
+                lost += mark_new(store, nodes, all, *state, &mut |_| Ok(()))?;
+                Ok(())
             })
         };
         mark(&mut all, &roots.heads)?;
         let live = all.clone();
         mark(&mut all, &roots.old)?;
-        Ok(Self { live, all })
+        Ok(Self { live, all, lost })
     }
 }
 
 /// Marks everything below a manifest, and the manifest itself. What is marked already is passed; `new`
-/// is called with each object that was not.
+/// is called with each object that was not. Gives how many entries name a file that is lost: that keeps
+/// nothing else from being collected.
 ///
 /// # Errors
 /// [`StoreError::Missing`] and [`StoreError::Damaged`] for what cannot be followed.
@@ -54,7 +58,7 @@ pub(super) fn mark_new(
     marks: &mut Marks,
     manifest: ManifestId,
     new: &mut dyn FnMut(ObjectId) -> Result<()>,
-) -> Result<()> {
+) -> Result<u64> {
     let mut mark = |id: ObjectId| {
         let is_new = marks.mark(store, id)?;
         if is_new {
@@ -63,8 +67,9 @@ pub(super) fn mark_new(
         Ok(is_new)
     };
     if !mark(manifest.into())? {
-        return Ok(());
+        return Ok(0);
     }
+    let mut lost = 0;
     let mut below = vec![nodes.manifest(manifest)?.root];
     while let Some(id) = below.pop() {
         if !mark(id.into())? {
@@ -73,8 +78,8 @@ pub(super) fn mark_new(
         for item in &nodes.node(id)?.items {
             match &item.value {
                 Value::File(file) => match mark(file.blob.into()) {
-                    // A file that is lost keeps nothing else from being collected; "debug check" tells.
-                    Ok(_) | Err(StoreError::Missing { .. }) => {}
+                    Ok(_) => {}
+                    Err(StoreError::Missing { .. }) => lost += 1,
                     Err(error) => return Err(error),
                 },
                 Value::Directory(directory) => below.push(directory.root),
@@ -82,5 +87,5 @@ pub(super) fn mark_new(
             }
         }
     }
-    Ok(())
+    Ok(lost)
 }

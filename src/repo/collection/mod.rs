@@ -12,7 +12,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::Projects;
-use crate::store::sqlite::{Amount, Collection, Pace, Space, SqliteStore};
+use crate::store::sqlite::{Amount, Collection, Pace, Space, SqliteStore, Swept};
 use crate::store::{Result, StoreError};
 use mark::Kept;
 pub use retention::{Pruned, Pruning};
@@ -51,7 +51,7 @@ pub enum CollectionStep {
 }
 
 /// What a collection did.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Debug, Default)]
 pub struct Collected {
     /// States that are kept: of heads and snapshots, each once.
     pub states: usize,
@@ -63,6 +63,20 @@ pub struct Collected {
     pub records: u64,
     /// What became of the room.
     pub space: Space,
+    /// What it found damaged.
+    pub damage: Damage,
+    /// What failed first after the objects were removed. It kept the rest from nothing.
+    pub failed: Option<StoreError>,
+}
+
+/// Damage that a collection makes no worse: where there is any, no file of a blob is removed, so that who
+/// mends the index finds all as it was.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Damage {
+    /// How many entries of trees name a file that is lost.
+    pub lost: u64,
+    /// How many objects were left because the index does not lead to them.
+    pub unindexed: u64,
 }
 
 impl Projects {
@@ -71,7 +85,8 @@ impl Projects {
     ///
     /// # Errors
     /// [`crate::repo::StoreError::Underway`] while another collection or a backup is under way; those of a
-    /// damaged record or object that states are kept by: then nothing is removed.
+    /// damaged record or object that states are kept by: then nothing is removed. What fails once objects
+    /// were removed is told by [`Collected::failed`].
     ///
     /// # Limits
     /// Memory of a bit for each object, 32 bytes for each head and snapshot, and 64 MiB.
@@ -97,13 +112,23 @@ impl Projects {
                 old.add(bytes);
             }
         };
-        let removed = collection.sweep(&kept.all, weigh, |removed| {
+        let Swept { removed, unindexed } = collection.sweep(&kept.all, weigh, |removed| {
             step(CollectionStep::Removed(removed));
         })?;
-        let files = collection.sweep_files()?;
-        let records = records::remove_gone(self.store().as_ref(), store, &collection)?;
-        self.pack_audit_of(&collection)?;
-        let space = collection.give_back()?;
+        let damage = Damage {
+            lost: kept.lost,
+            unindexed,
+        };
+        let mut failed = None;
+        let files = if damage == Damage::default() {
+            or_note(collection.sweep_files(), &mut failed)
+        } else {
+            0
+        };
+        let records = records::remove_gone(self.store().as_ref(), store, &collection);
+        let records = or_note(records, &mut failed);
+        or_note(self.pack_audit_of(&collection), &mut failed);
+        let space = or_note(collection.give_back(), &mut failed);
         collection.finish()?;
         let folder = store.data_folder();
         folder.note_collection(self.clock().now(), live.bytes, old.bytes)?;
@@ -113,6 +138,8 @@ impl Projects {
             files,
             records,
             space,
+            damage,
+            failed,
         })
     }
 
@@ -127,4 +154,13 @@ impl Projects {
         }
         Ok(())
     }
+}
+
+/// The outcome of a step, or nothing: what fails is noted and keeps the steps behind it from nothing.
+fn or_note<T: Default>(outcome: Result<T>, failed: &mut Option<StoreError>) -> T {
+    outcome.unwrap_or_else(|error| {
+        tracing::error!(%error, "a part of the collection failed");
+        failed.get_or_insert(error);
+        T::default()
+    })
 }

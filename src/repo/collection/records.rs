@@ -24,6 +24,7 @@ pub(super) fn remove_gone(
             let scan = Scan {
                 after: after.as_deref(),
                 limit: READ_AT_ONCE,
+                leaves_out_damaged: true,
                 ..Scan::prefix(prefix)
             };
             let records = store.scan(scan)?;

@@ -83,18 +83,22 @@ impl Checkpointer {
     }
 }
 
-/// Copies the log into the database as far as no reader needs the older state.
-pub(super) fn copy(db: &Connection, writability: &Writability, tallies: &Tallies) {
+/// Copies the log into the database as far as no reader needs the older state. True if that is all of it.
+pub(super) fn copy(db: &Connection, writability: &Writability, tallies: &Tallies) -> bool {
     if !writability.is_sound() {
-        return;
+        return false;
     }
     let since = Instant::now();
     let copied = db.wal_checkpoint_v2(None::<&str>, CheckpointMode::PASSIVE);
     tallies.checkpoints.add_duration(since.elapsed());
-    if let Err(failure) = copied {
-        let failure = StoreError::from(failure);
-        let refusal = writability.judge("copying the log into the database", &failure);
-        tracing::debug!(error = %failure, ?refusal, "the log was not copied");
+    match copied {
+        Ok((frames, copied)) => frames == copied,
+        Err(failure) => {
+            let failure = StoreError::from(failure);
+            let refusal = writability.judge("copying the log into the database", &failure);
+            tracing::debug!(error = %failure, ?refusal, "the log was not copied");
+            false
+        }
     }
 }
 

@@ -30,7 +30,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use rustix::fs::statvfs;
 use serde::de::Error as _;
 
-pub use collection::{Amount, Collection, Marks, Pace, Space};
+pub use collection::{Amount, Collection, Marks, Pace, Space, Swept};
 pub use data_folder::{CollectionLock, Folder, KeptByCollection, Lock, write_durably};
 pub use salvage::Readable;
 pub use tallies::{ObjectCensus, ObjectCount, Tallies};
@@ -225,11 +225,6 @@ impl Store for SqliteStore {
 
     fn outboard(&self, id: BlobId) -> Result<Option<Bytes>> {
         self.read(|db| {
-            // Who only reads does not make what a folder of an older service lacks.
-            let made = "SELECT 1 FROM sqlite_schema WHERE name = 'outboard'";
-            if !db.prepare_cached(made)?.exists([])? {
-                return Ok(None);
-            }
             let mut get = db.prepare_cached("SELECT pieces FROM outboard WHERE seq = ?1")?;
             let pieces: Option<Vec<u8>> = self.in_row(db, id.into(), |seq| {
                 get.query_one([seq], |row| row.get(0)).optional()

@@ -22,6 +22,7 @@ use crate::base::limits::{
     BATCHES_PER_TRANSACTION_MAX, BATCHES_WAITING_MAX, WAL_FRAMES_HELD, WAL_FRAMES_IDLE_MAX,
 };
 use crate::base::may_block;
+use crate::store::error::is_damage;
 use crate::store::{Batch, Result, StoreError, Version};
 
 /// What the writer's thread is asked to do.
@@ -135,6 +136,10 @@ impl Writer {
 
     /// Runs a transaction of another kind than a batch; on a full disk, in the room that is kept. `what`
     /// names it in the log.
+    ///
+    /// # Errors
+    /// Those of a commit, and [`StoreError::Database`] where a page of the database is damaged: then it
+    /// has changed nothing, and others may write on.
     pub(super) fn run<T>(
         &self,
         what: &'static str,
@@ -150,6 +155,26 @@ impl Writer {
                 drop(self.send(Job::Maintain));
             }
             outcome
+        })
+    }
+
+    /// Copies the log into the database; true if all of it was copied.
+    ///
+    /// # Errors
+    /// [`StoreError::Stopped`].
+    pub(super) fn copy_log(&self) -> Result<bool> {
+        may_block(|| {
+            let state = self.state.lock().map_err(|_| StoreError::Stopped)?;
+            if state.writability.is_stopped() {
+                return Err(StoreError::Stopped);
+            }
+            let State {
+                db,
+                writability,
+                tallies,
+                ..
+            } = &*state;
+            Ok(checkpointer::copy(db, writability, tallies))
         })
     }
 
@@ -324,18 +349,22 @@ impl State {
         let settled =
             recovery::settle(&mut self.db, &self.folder, &self.reserve, &self.writability);
         settled.map_err(Refusal::to_error)?;
-        let mut attempt = |state: &mut Self| {
-            let done = work(&mut state.db, &state.index);
-            done.map_err(|failure| state.writability.judge(what, &failure.into()))
+        let mut attempt = |state: &mut Self| match work(&mut state.db, &state.index) {
+            Ok(done) => Ok(Ok(done)),
+            // It reads pages that no batch needs. One that was damaged before has nothing to do with
+            // whether what is written now is durable.
+            Err(failure) if is_damage(&failure) && state.db.is_autocommit() => Ok(Err(failure)),
+            Err(failure) => Err(state.writability.judge(what, &failure.into())),
         };
-        match attempt(self) {
+        let outcome = match attempt(self) {
             Err(Refusal::Full) if self.reserve.give_up() => {
                 // So that the next finds room in the log's own blocks.
                 checkpointer::copy(&self.db, &self.writability, &self.tallies);
-                attempt(self).map_err(Refusal::to_error)
+                attempt(self)
             }
-            outcome => outcome.map_err(Refusal::to_error),
-        }
+            outcome => outcome,
+        };
+        Ok(outcome.map_err(Refusal::to_error)??)
     }
 
     fn commit_group(

@@ -1,5 +1,7 @@
 //! The objects that are kept: a bit for each row.
 
+use rusqlite::{OptionalExtension, params};
+
 use crate::base::id::ObjectId;
 use crate::base::limits::MARKS_REMEMBERED;
 use crate::store::sqlite::SqliteStore;
@@ -30,14 +32,22 @@ impl Marks {
     /// Marks an object. False if it was marked before.
     ///
     /// # Errors
-    /// [`StoreError::Missing`].
+    /// [`StoreError::Missing`], also where the index leads to another row: the mark of that one would
+    /// tell that it was marked, and what it leads to would be passed.
     pub fn mark(&mut self, store: &SqliteStore, id: ObjectId) -> Result<bool> {
         let place = usize::from_le_bytes(id.as_bytes()[..8].try_into().expect("eight bytes"))
             % MARKS_REMEMBERED;
         if self.lately[place] == id {
             return Ok(false);
         }
-        let row = store.read(|db| Ok(store.index.find(db, id)?))?;
+        let row = store.read(|db| {
+            let mut find =
+                db.prepare_cached("SELECT seq FROM object WHERE seq = ?1 AND id = ?2")?;
+            store.in_row(db, id, |row| {
+                let row = find.query_one(params![row, id.as_bytes()], |row| row.get(0));
+                row.optional()
+            })
+        })?;
         let row = row.ok_or(StoreError::Missing { id })?;
         let (word, bit) = place_of(row);
         if word >= self.words.len() {

@@ -4,7 +4,8 @@
 //! raising the epoch: from then on each commit touches what it reuses, in its own transaction, and what
 //! it puts has a later row. Then the caller reads the records that keep states, in one transaction, and
 //! marks what they lead to. What is removed is neither marked nor touched nor later, judged again in the
-//! transaction that removes it.
+//! transaction that removes it. A row to which the index does not lead is left: a state may need it all
+//! the same, and a restored backup finds it again.
 
 mod files;
 mod marks;
@@ -49,6 +50,15 @@ impl Amount {
     }
 }
 
+/// What was removed, and what was not.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Swept {
+    /// What was removed.
+    pub removed: Amount,
+    /// How many rows were left because the index does not lead to them: it is damaged.
+    pub unindexed: u64,
+}
+
 /// The one collection that is under way. Dropped before [`Collection::finish`], it leaves the store whole,
 /// and the next one does what it has not done.
 #[derive(Debug)]
@@ -69,6 +79,16 @@ struct Candidate {
     row: i64,
     id: ObjectId,
     bytes: u64,
+}
+
+/// What became of a candidate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Removal {
+    Done,
+    /// It is not there any more.
+    Gone,
+    /// It was left.
+    Unindexed,
 }
 
 impl SqliteStore {
@@ -232,8 +252,8 @@ impl Collection<'_> {
         marks: &Marks,
         mut kept: impl FnMut(i64, u64),
         mut progress: impl FnMut(Amount),
-    ) -> Result<Amount> {
-        let mut removed = Amount::default();
+    ) -> Result<Swept> {
+        let mut swept = Swept::default();
         let mut waiting = Vec::new();
         let mut after = 0;
         while let Some(page) = self.page(after)? {
@@ -247,15 +267,15 @@ impl Collection<'_> {
             }
             while waiting.len() >= self.pace.size() {
                 let some = waiting.split_off(waiting.len() - self.pace.size());
-                self.remove(&some, &mut removed)?;
-                progress(removed);
+                self.remove(&some, &mut swept)?;
+                progress(swept.removed);
             }
         }
         while !waiting.is_empty() {
             let some = waiting.split_off(waiting.len().saturating_sub(self.pace.size()));
-            self.remove(&some, &mut removed)?;
+            self.remove(&some, &mut swept)?;
         }
-        Ok(removed)
+        Ok(swept)
     }
 
     /// The rows of the collection behind this one, `None` where there are no more.
@@ -279,25 +299,32 @@ impl Collection<'_> {
     }
 
     /// Removes those of some rows that were not touched, in one transaction.
-    fn remove(&self, some: &[Candidate], removed: &mut Amount) -> Result<()> {
+    fn remove(&self, some: &[Candidate], swept: &mut Swept) -> Result<()> {
         let now = self.pace.step(self.store, || {
             self.store.write(|db, _| {
                 let tx = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
-                let mut removed = Amount::default();
+                let mut now = Swept::default();
                 // Who began another collection meanwhile, where locks do not hold, has other marks.
                 if State::read(&tx)?.epoch == self.epoch {
                     for it in some {
-                        if !is_touched(&tx, it.row, self.spared)? && remove_row(&tx, it)? {
-                            removed.add(it.bytes);
+                        if is_touched(&tx, it.row, self.spared)? {
+                            continue;
+                        }
+                        match remove_row(&tx, it)? {
+                            Removal::Done => now.removed.add(it.bytes),
+                            Removal::Unindexed => now.unindexed += 1,
+                            Removal::Gone => {}
                         }
                     }
                 }
                 tx.commit()?;
-                Ok(removed)
+                Ok(now)
             })
         })?;
-        removed.objects += now.objects;
-        removed.bytes = removed.bytes.saturating_add(now.bytes);
+        let removed = &mut swept.removed;
+        removed.objects += now.removed.objects;
+        removed.bytes = removed.bytes.saturating_add(now.removed.bytes);
+        swept.unindexed += now.unindexed;
         Ok(())
     }
 
@@ -319,7 +346,8 @@ impl Collection<'_> {
         space::give_back(self.store, &self.pace)
     }
 
-    /// Ends the collection: commits no longer touch what they reuse.
+    /// Ends the collection: commits no longer touch what they reuse. Then it cuts the file of the
+    /// database off behind its last page.
     pub fn finish(self) -> Result<()> {
         let state = self.store.write(|db, _| {
             let tx = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
@@ -338,7 +366,7 @@ impl Collection<'_> {
             )
         };
         while self.pace.step(self.store, || self.store.write(forget))? > 0 {}
-        Ok(())
+        space::shorten_file(self.store)
     }
 }
 
@@ -360,15 +388,30 @@ fn is_touched(tx: &Transaction<'_>, row: i64, since: i64) -> rusqlite::Result<bo
         .exists([row, since])
 }
 
-/// Removes an object with all that belongs to it. False if it was gone.
-fn remove_row(tx: &Transaction<'_>, it: &Candidate) -> rusqlite::Result<bool> {
-    let mut remove = tx.prepare_cached("DELETE FROM object WHERE seq = ?1 AND id = ?2")?;
-    if remove.execute(params![it.row, it.id.as_bytes()])? == 0 {
-        return Ok(false);
+/// Removes an object with all that belongs to it, unless the index does not lead to it: since the merge it
+/// leads to every row that may be removed, so then it is damaged, and what a state needs may be unmarked.
+fn remove_row(tx: &Transaction<'_>, it: &Candidate) -> rusqlite::Result<Removal> {
+    let own = params![it.row, it.id.as_bytes()];
+    let mut leave = tx.prepare_cached("DELETE FROM object_index WHERE seq = ?1 AND id = ?2")?;
+    if leave.execute(own)? == 0 && !has_another_row(tx, it.id)? {
+        let mut find = tx.prepare_cached("SELECT 1 FROM object WHERE seq = ?1 AND id = ?2")?;
+        return Ok(if find.exists(own)? {
+            Removal::Unindexed
+        } else {
+            Removal::Gone
+        });
     }
-    tx.prepare_cached("DELETE FROM object_index WHERE id = ?2 AND seq = ?1")?
-        .execute(params![it.row, it.id.as_bytes()])?;
+    let mut remove = tx.prepare_cached("DELETE FROM object WHERE seq = ?1 AND id = ?2")?;
+    if remove.execute(own)? == 0 {
+        return Ok(Removal::Gone);
+    }
     tx.prepare_cached("DELETE FROM outboard WHERE seq = ?1")?
         .execute([it.row])?;
-    Ok(true)
+    Ok(Removal::Done)
+}
+
+/// True if the index leads to a row of this object: it was put again when it could not be found.
+fn has_another_row(tx: &Transaction<'_>, id: ObjectId) -> rusqlite::Result<bool> {
+    tx.prepare_cached("SELECT 1 FROM object_index JOIN object USING (seq, id) WHERE id = ?1")?
+        .exists([id.as_bytes()])
 }

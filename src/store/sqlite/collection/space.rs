@@ -1,10 +1,17 @@
 //! Giving the pages that a collection has freed back to the file system.
 
+use std::thread;
+use std::time::Duration;
+
 use rusqlite::Connection;
 
 use super::pace::Pace;
-use crate::store::Result;
 use crate::store::sqlite::{SqliteStore, schema};
+use crate::store::{Result, StoreError};
+
+/// How often the log is copied until nobody reads what is older than its end, and the pause between.
+const COPIES_MAX: u32 = 20;
+const COPY_PAUSE: Duration = Duration::from_millis(50);
 
 /// What became of the free pages of the database.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -74,4 +81,18 @@ pub(super) fn give_back(store: &SqliteStore, pace: &Pace) -> Result<Space> {
     }
     space.kept = pages.free * pages.bytes;
     Ok(space)
+}
+
+/// Copies the whole log into the database: only then is the file cut off behind its last page, and on a
+/// quiet service that might be long. Who reads on keeps it from that; the next collection does it then.
+pub(super) fn shorten_file(store: &SqliteStore) -> Result<()> {
+    let writer = store.writer.as_ref().ok_or(StoreError::ReadOnly)?;
+    for _ in 0..COPIES_MAX {
+        if writer.copy_log()? {
+            return Ok(());
+        }
+        thread::sleep(COPY_PAUSE);
+    }
+    tracing::warn!("somebody reads the store for long; its file gets smaller later");
+    Ok(())
 }
