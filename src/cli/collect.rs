@@ -6,10 +6,14 @@ use serde::Serialize;
 use super::opened::Opened;
 use super::output;
 use super::progress::Progress;
+use super::settings::{Flags, GC};
 use super::{Outcome, Result, Streams};
+use crate::base::clock::DAY_S;
 use crate::repo::audit;
 use crate::repo::audit::{Action, AuditRecord};
-use crate::repo::{Amount, Collected, CollectionStep, Damage, Patience, Weights};
+use crate::repo::{
+    Amount, Collected, CollectionStep, Damage, Deleted, Forgotten, Patience, Weights,
+};
 use crate::store::StoreError;
 
 #[derive(Debug, Args)]
@@ -24,11 +28,15 @@ pub(super) struct Collect {
     /// As JSON
     #[arg(long)]
     pub(super) json: bool,
+    #[command(flatten)]
+    pub(super) settings: Flags<GC>,
 }
 
 /// What a collection did, as JSON.
 #[derive(Debug, Serialize)]
 struct Report {
+    forgotten_projects: u64,
+    forgotten_branches: u64,
     states: usize,
     removed_objects: u64,
     removed_bytes: u64,
@@ -47,6 +55,9 @@ struct Report {
 /// What a collection would do, as JSON.
 #[derive(Debug, Serialize)]
 struct Preview {
+    /// Deleted projects and branches that would be forgotten first. What only they need counts as what
+    /// it was when they were deleted.
+    forgotten: usize,
     live: Counted,
     old: Counted,
     unreachable: Counted,
@@ -68,16 +79,17 @@ impl From<Amount> for Counted {
 /// `gc`.
 pub(super) fn collect(
     wish: &Collect,
+    keep_deleted_days: u64,
     opened: &Opened,
     streams: &mut Streams<'_>,
 ) -> Result<Outcome> {
     if wish.dry_run {
-        return preview(wish.json, opened, streams);
+        return preview(wish.json, keep_deleted_days, opened, streams);
     }
     if wish.compact {
         // The lock comes before the work, so that a service is not found only after it.
         let alone = opened.store.lock_out_service()?;
-        let report = run(opened, streams)?;
+        let report = run(keep_deleted_days, opened, streams)?;
         let space = opened.store.compact(&alone)?;
         let report = Report {
             given_back_bytes: space,
@@ -87,11 +99,14 @@ pub(super) fn collect(
         };
         return show(wish.json, report, streams);
     }
-    let report = run(opened, streams)?;
+    let report = run(keep_deleted_days, opened, streams)?;
     show(wish.json, report, streams)
 }
 
-fn run(opened: &Opened, streams: &mut Streams<'_>) -> Result<Report> {
+fn run(keep_deleted_days: u64, opened: &Opened, streams: &mut Streams<'_>) -> Result<Report> {
+    // First, so that what only it needed goes with this collection.
+    let keep_s = keep_deleted_days.saturating_mul(DAY_S);
+    let forgotten = opened.repository.forget_deleted(keep_s, &|| true)?;
     let mut progress = Progress::new(streams);
     let done = opened
         .repository
@@ -116,7 +131,10 @@ fn run(opened: &Opened, streams: &mut Streams<'_>) -> Result<Report> {
         ..AuditRecord::new(repository.clock().now(), &opened.actor, Action::Gc)
     };
     repository.tell(&told)?;
+    let Forgotten { projects, branches } = forgotten;
     Ok(Report {
+        forgotten_projects: projects,
+        forgotten_branches: branches,
         states,
         removed_objects: removed.objects,
         removed_bytes: removed.bytes,
@@ -154,6 +172,13 @@ fn show(json: bool, report: Report, streams: &mut Streams<'_>) -> Result<Outcome
 }
 
 fn show_text(report: &Report, streams: &mut Streams<'_>) -> Result<()> {
+    if report.forgotten_projects + report.forgotten_branches > 0 {
+        writeln!(
+            streams.out,
+            "{} deleted projects and {} deleted branches forgotten",
+            report.forgotten_projects, report.forgotten_branches
+        )?;
+    }
     writeln!(
         streams.out,
         "{} objects of {} bytes removed, {} of them files; {} bytes of the database given back",
@@ -171,7 +196,15 @@ fn show_text(report: &Report, streams: &mut Streams<'_>) -> Result<()> {
     Ok(())
 }
 
-fn preview(json: bool, opened: &Opened, streams: &mut Streams<'_>) -> Result<Outcome> {
+fn preview(
+    json: bool,
+    keep_deleted_days: u64,
+    opened: &Opened,
+    streams: &mut Streams<'_>,
+) -> Result<Outcome> {
+    let now = opened.repository.steady_clock().believed();
+    let is_over = |deleted: &Deleted| deleted.kept_until(keep_deleted_days) < now;
+    let forgotten = opened.repository.deleted(is_over)?.len();
     let mut progress = Progress::new(streams);
     let Weights {
         live,
@@ -182,6 +215,7 @@ fn preview(json: bool, opened: &Opened, streams: &mut Streams<'_>) -> Result<Out
         .weigh(&opened.store, |step| progress.say(|| said(step)))?;
     drop(progress);
     let preview = Preview {
+        forgotten,
         live: live.into(),
         old: old.into(),
         unreachable: unreachable.into(),
@@ -189,6 +223,13 @@ fn preview(json: bool, opened: &Opened, streams: &mut Streams<'_>) -> Result<Out
     if json {
         output::write_json(streams.out, &preview)?;
         return Ok(Outcome::Fine);
+    }
+    if forgotten > 0 {
+        writeln!(
+            streams.out,
+            "{forgotten} deleted projects and branches would be forgotten, and what only they need be \
+             removed, too: below it counts as needed"
+        )?;
     }
     writeln!(
         streams.out,

@@ -152,6 +152,7 @@ fn dispatch(cli: Cli, streams: &mut Streams<'_>) -> Result<Outcome> {
             Settings::gather(cli.settings, wish.settings.clone())
         }
         Command::Prune(wish) => Settings::gather(cli.settings, wish.settings.clone()),
+        Command::Gc(wish) => Settings::gather(cli.settings, wish.settings.clone()),
         _ => Settings::gather(cli.settings, Flags::<EVERYWHERE>::default()),
     }?;
     if !matches!(cli.command, Command::Serve(_)) {
@@ -212,7 +213,8 @@ fn dispatch(cli: Cli, streams: &mut Streams<'_>) -> Result<Outcome> {
             prune::prune(&wish, settings.keep, &opened, streams).map(fine)
         }
         Command::Gc(wish) => {
-            collect::collect(&wish, &Opened::to(!wish.dry_run, &settings)?, streams)
+            let opened = Opened::to(!wish.dry_run, &settings)?;
+            collect::collect(&wish, settings.keep_deleted_days, &opened, streams)
         }
         Command::Backup(wish) => backup::run(&wish, &settings, streams),
         Command::Restore(wish) => backup::restore(&wish, &settings, streams).map(fine),

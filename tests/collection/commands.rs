@@ -98,6 +98,55 @@ fn pruning_and_collecting_say_what_they_would_do_and_what_they_did() {
 }
 
 #[test]
+fn what_was_deleted_long_ago_is_forgotten_first() {
+    let root = tempfile::tempdir().unwrap();
+    let root = root.path();
+    saved(root, 3);
+    let daemon = Process::daemon(root);
+    let project = daemon.project();
+    for name in ["one", "two"] {
+        project.create_branch(&branch(name), Some("main")).unwrap();
+        daemon
+            .save(&project, name, "b.xml", name.as_bytes())
+            .unwrap();
+        project.delete_branch(&branch(name)).unwrap();
+    }
+    let kept = json_of(root, &["gc", "--json"]);
+    assert_eq!(kept["forgotten_branches"], 0);
+    assert_eq!(kept["removed_objects"], 0);
+    let now = ["--keep-deleted-days", "0"];
+    let would = json_of(root, &[&["gc", "--dry-run", "--json"][..], &now].concat());
+    assert_eq!(
+        (&would["forgotten"], &would["unreachable"]["objects"]),
+        (&json!(2), &json!(0))
+    );
+    let done = json_of(root, &[&["gc", "--json"][..], &now].concat());
+    assert_eq!(done["forgotten_branches"], 2);
+    assert_eq!(done["forgotten_projects"], 0);
+    // Of each a blob, the root and the manifest.
+    assert_eq!(done["removed_objects"], 6);
+    text(root, &["project", "delete", "acme/shop.erp"]);
+    let would = text(root, &[&["gc", "--dry-run"][..], &now].concat());
+    assert!(
+        would.starts_with("1 deleted projects and branches would be forgotten"),
+        "{would}"
+    );
+    let done = text(root, &[&["gc"][..], &now].concat());
+    assert!(
+        done.starts_with("1 deleted projects and 0 deleted branches forgotten\n"),
+        "{done}"
+    );
+    assert_eq!(number(root, "SELECT count(*) FROM object"), 0);
+    let told = text(root, &["audit", "--json"]);
+    let count = |action: &str| told.matches(&format!("\"action\":\"{action}\"")).count();
+    assert_eq!(
+        (count("branch-forgotten"), count("project-forgotten")),
+        (2, 1)
+    );
+    assert_sound(root);
+}
+
+#[test]
 fn one_that_must_not_run_says_why() {
     let root = tempfile::tempdir().unwrap();
     saved(root.path(), 1);

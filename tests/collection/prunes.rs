@@ -10,7 +10,7 @@ use siteconf::base::actor::Actor;
 use siteconf::base::clock::{ManualClock, Timestamp};
 use siteconf::base::repo_id::RepoId;
 use siteconf::base::snapshot_version::SnapshotVersion;
-use siteconf::repo::{Error, ProjectWriter, Retention};
+use siteconf::repo::{Body, Error, ProjectWriter, Retention};
 use siteconf::store::Scan;
 
 use crate::scene::{Process, assert_nothing_left, assert_sound, branch, path};
@@ -305,4 +305,44 @@ fn a_commit_id_that_comes_again_is_known_again() {
     assert!(!is_known());
     assert_eq!(saved("one"), first);
     assert!(is_known());
+}
+
+#[test]
+fn what_is_deleted_keeps_its_snapshots_until_it_is_forgotten() {
+    let root = tempfile::tempdir().unwrap();
+    let daemon = Process::daemon(root.path());
+    let project = daemon.create();
+    let actor = Actor::from("alice");
+    for name in ["main", "other"] {
+        if name == "other" {
+            project.create_branch(&branch(name), None).unwrap();
+        }
+        for text in ["one", "two", "three", "four"] {
+            let content = format!("{text} of {name}");
+            let saved = daemon.save(&project, name, "a.xml", content.as_bytes());
+            saved.unwrap();
+        }
+    }
+    project.delete_branch(&branch("other")).unwrap();
+    assert_eq!(prune(&daemon, rule(1, 0)), 3);
+    daemon.collect();
+    let restored = daemon.projects.restore_branch(1, 2, None, &actor).unwrap();
+    assert_eq!(restored.history(None, None).unwrap().len(), 4);
+    let text = |reference: &str| {
+        let state = project.resolve(Some(reference)).unwrap();
+        let content = state.file(&path("a.xml")).unwrap().content().unwrap();
+        let Body::Inline(bytes) = content.body else {
+            panic!("it is small");
+        };
+        String::from_utf8(bytes.to_vec()).unwrap()
+    };
+    assert_eq!(text("other@v0002"), "one of other");
+    assert_eq!(text("other"), "four of other");
+    assert_sound(root.path());
+
+    project.delete_branch(&branch("other")).unwrap();
+    daemon.projects.forget_deleted(0, &|| true).unwrap();
+    assert_eq!(prune(&daemon, rule(1, 0)), 0);
+    assert_nothing_left(&daemon, root.path());
+    assert!(daemon.projects.restore_branch(1, 2, None, &actor).is_err());
 }

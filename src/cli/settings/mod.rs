@@ -22,7 +22,7 @@ pub(super) use given::Told;
 use given::{Given, Source};
 pub(super) use log_format::LogFormat;
 use table::SETTINGS;
-pub(super) use table::{EVERYWHERE, IMPORT, LIST, PRUNE, SERVE};
+pub(super) use table::{EVERYWHERE, GC, IMPORT, LIST, PRUNE, SERVE};
 
 /// What the service and the commands go by.
 #[derive(Clone, Debug, PartialEq, Eq)]

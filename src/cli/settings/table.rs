@@ -9,9 +9,10 @@ pub(in crate::cli) const SERVE: u8 = 2;
 pub(in crate::cli) const IMPORT: u8 = 4;
 /// A flag of `project list`.
 pub(in crate::cli) const LIST: u8 = 8;
-
 /// A flag of `prune`.
 pub(in crate::cli) const PRUNE: u8 = 16;
+/// A flag of `gc`.
+pub(in crate::cli) const GC: u8 = 32;
 
 /// A setting. Its last name, after the table's, makes its flag and its variable, too:
 /// `limits.body_s_max`, `--body-s-max`, `SITECONF_BODY_S_MAX`.
@@ -120,7 +121,7 @@ pub(in crate::cli) const SETTINGS: &[Setting] = &[
         "Largest sum of the files of an archive, in bytes"),
     Setting::of(SERVE | IMPORT, "file_bytes_max", "BYTES", "5368709120",
         "Largest file that is taken, in bytes"),
-    Setting::of(SERVE | LIST, "keep_deleted_days", "DAYS", "30",
+    Setting::of(SERVE | LIST | GC, "keep_deleted_days", "DAYS", "30",
         "Days for which a deleted project or branch can be restored; then it is forgotten"),
     Setting::of(PRUNE, "keep_snapshots", "N", "0",
         "Of each branch, the newest so many snapshots stay when it is pruned"),
