@@ -116,7 +116,7 @@ impl<'a> Lines<'a> {
         }
         writeln!(
             streams.out,
-            "STATE  SHORT ID  SINCE                     CHANGED  BY, WHAT"
+            "STATE   SHORT ID  SINCE                     CHANGED  BY, WHAT"
         )?;
         Ok(Self::Text(streams.out))
     }
@@ -158,7 +158,7 @@ impl<'a> Lines<'a> {
                 };
                 writeln!(
                     out,
-                    "{state:5}  {}  {}  {changed:>7}  {}: {}",
+                    "{state:6}  {}  {}  {changed:>7}  {}: {}",
                     digest.short_id(),
                     commit.at,
                     visible(&commit.by),

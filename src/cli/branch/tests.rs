@@ -80,14 +80,14 @@ fn a_history_says_of_each_state_what_brought_it_about() {
     let field = |state: usize, field: &str| states[state][field].as_str().unwrap().to_owned();
     let line = |state, shown: &str, rest: &str| {
         format!(
-            "{shown:5}  {}  {}  {rest}\n",
+            "{shown:6}  {}  {}  {rest}\n",
             field(state, "short_id"),
             field(state, "at")
         )
     };
     assert_eq!(
         desk.done(&["history", "acme/shop.erp", "main"]),
-        format!("STATE  SHORT ID  {:24}  CHANGED  BY, WHAT\n", "SINCE")
+        format!("STATE   SHORT ID  {:24}  CHANGED  BY, WHAT\n", "SINCE")
             + &line(0, "head", &format!("      2  {by}: import"))
             + &line(1, "v0003", &format!("      1  {by}: save a.xml"))
             + &line(2, "v0002", &format!("      2  {by}: import"))
