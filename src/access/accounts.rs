@@ -9,6 +9,7 @@ use super::password::{self, HashingMemory, PasswordHash};
 use super::records::Records;
 use super::rights::role::Role;
 use super::session_records;
+use super::token::Token;
 use crate::base::account_name::AccountName;
 use crate::base::actor::Actor;
 use crate::base::clock::Clock;
@@ -147,7 +148,7 @@ impl Accounts {
     pub fn set_password(&self, name: &str, password: &str) -> Result<()> {
         password::check(name, password)?;
         let password = PasswordHash::new(&self.hashing, password);
-        self.change(name, Action::PasswordSet, None, |account| {
+        self.change_always(name, Action::PasswordSet, None, |account| {
             account.password = password.clone();
             account.generation += 1;
         })
@@ -164,7 +165,7 @@ impl Accounts {
         } else {
             Action::AccountDisabled
         };
-        self.change(name, action, None, |account| {
+        self.change_always(name, action, None, |account| {
             account.enabled = enabled;
             if !enabled {
                 account.generation += 1;
@@ -172,37 +173,136 @@ impl Accounts {
         })
     }
 
-    /// Gives an account a role; one that it has already stays as it is.
+    /// Gives an account a role; false where it had it already.
     ///
     /// # Errors
     /// [`Error::NoSuchAccount`].
-    pub fn add_role(&self, name: &str, role: &Role) -> Result<()> {
-        let given = |account: &mut Account| add(&mut account.roles, role);
+    pub fn add_role(&self, name: &str, role: &Role) -> Result<bool> {
+        let given = |account: &mut Account| {
+            let has = account.roles.contains(role);
+            add(&mut account.roles, role);
+            !has
+        };
         self.change(name, Action::RoleAdded, Some(role), given)
     }
 
-    /// Takes a role from an account, if it has it.
+    /// Takes a role from an account; false where it did not have it.
     ///
     /// # Errors
     /// [`Error::NoSuchAccount`].
-    pub fn remove_role(&self, name: &str, role: &Role) -> Result<()> {
-        let taken = |account: &mut Account| account.roles.retain(|held| held != role);
+    pub fn remove_role(&self, name: &str, role: &Role) -> Result<bool> {
+        let taken = |account: &mut Account| {
+            let had = account.roles.contains(role);
+            account.roles.retain(|held| held != role);
+            had
+        };
         self.change(name, Action::RoleRemoved, Some(role), taken)
     }
 
-    /// Writes an account's record after a change to it. A change of the generation takes the sessions'
-    /// records with it; they would not count any more.
-    fn change(
+    /// Gives an account another name. Its sessions, tokens and projects know it by its number, and stay.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchAccount`]; [`Error::Invalid`] for a malformed or taken name.
+    pub fn rename(&self, name: &str, new: &str) -> Result<()> {
+        let new = AccountName::parse(new)?;
+        self.records.retry_on_conflict(|| {
+            let kept = self.kept_by_name(name)?;
+            if self.number_of(new.as_str())?.is_some() {
+                return Err(Error::invalid(format!("the user name \"{new}\" is taken")));
+            }
+            let mut account = Account::clone(&kept.value);
+            account.name = new.to_string();
+            let number = account.number;
+            let mut batch = Batch::default();
+            batch.write(keys::account(number), kept.expect(), &account);
+            batch.delete(keys::account_name(name), Expect::Anything);
+            batch.write(keys::account_name(new.as_str()), Expect::Absent, &number);
+            let renamed = AuditRecord {
+                account: Some(name.to_owned()),
+                detail: audit::detail(format!("now {new}")),
+                ..self.records.noted(&self.actor, Action::AccountRenamed)
+            };
+            audit::add(&mut batch, &renamed);
+            self.records.commit(batch)
+        })
+    }
+
+    /// Removes an account with its sessions and its tokens, of which it gives the number. What it owns is
+    /// its caller's care: projects of an account that is no more have no owner.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchAccount`].
+    pub fn remove(&self, name: &str) -> Result<u64> {
+        self.records.retry_on_conflict(|| {
+            let kept = self.kept_by_name(name)?;
+            let number = kept.value.number;
+            let mut batch = Batch::with_reserve();
+            batch.delete(keys::account(number), kept.expect());
+            batch.delete(keys::account_name(name), Expect::Anything);
+            let sessions = session_records::forget_all(&self.records, number, &mut batch)?;
+            let tokens: Vec<Versioned<Token>> = self.records.under(&keys::tokens(number))?;
+            for token in &tokens {
+                // One that changes meanwhile has the whole tried again.
+                batch.delete(keys::token(number, token.value.number), token.expect());
+                let earlier = token.value.earlier.map(|earlier| earlier.digest);
+                let values = [Some(token.value.digest), earlier].into_iter().flatten();
+                // Those of one that came from an older system must not come again.
+                for digest in values.filter(|_| token.value.moved.is_none()) {
+                    batch.delete(keys::token_digest(digest), Expect::Anything);
+                }
+            }
+            let count = u64::try_from(tokens.len()).unwrap_or(u64::MAX);
+            let removed = AuditRecord {
+                account: Some(name.to_owned()),
+                sessions: Some(sessions).filter(|count| *count > 0),
+                detail: audit::detail(format!("{count} tokens revoked")),
+                ..self.records.noted(&self.actor, Action::AccountRemoved)
+            };
+            audit::add(&mut batch, &removed);
+            self.records.commit(batch)?;
+            Ok(count)
+        })
+    }
+
+    /// True if this is the password of the account of this name.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchAccount`].
+    pub fn has_password(&self, name: &str, password: &str) -> Result<bool> {
+        Ok(self.is_password(Some(&*self.by_name(name)?), password))
+    }
+
+    /// As [`Accounts::change`], for what is a change in any case.
+    fn change_always(
         &self,
         name: &str,
         action: Action,
         role: Option<&Role>,
         change: impl Fn(&mut Account),
     ) -> Result<()> {
+        let change = |account: &mut Account| {
+            change(account);
+            true
+        };
+        self.change(name, action, role, change).map(drop)
+    }
+
+    /// Writes an account's record after a change to it, which says whether it was one: else nothing is
+    /// written. A change of the generation takes the sessions' records with it; they would not count any
+    /// more.
+    fn change(
+        &self,
+        name: &str,
+        action: Action,
+        role: Option<&Role>,
+        change: impl Fn(&mut Account) -> bool,
+    ) -> Result<bool> {
         self.records.retry_on_conflict(|| {
             let kept = self.kept_by_name(name)?;
             let mut account = Account::clone(&kept.value);
-            change(&mut account);
+            if !change(&mut account) {
+                return Ok(false);
+            }
             let mut batch = Batch::with_reserve();
             let mut sessions = None;
             if account.generation != kept.value.generation {
@@ -217,7 +317,8 @@ impl Accounts {
                 ..self.records.noted(&self.actor, action)
             };
             audit::add(&mut batch, &changed);
-            self.records.commit(batch)
+            self.records.commit(batch)?;
+            Ok(true)
         })
     }
 

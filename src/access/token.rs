@@ -106,6 +106,8 @@ pub struct TokenView {
     pub created_at: Timestamp,
     /// When it was last used, up to a minute behind; `None` for never.
     pub last_used_at: Option<Timestamp>,
+    /// Until when the value before the last rotation counts, too; `None` where it does not.
+    pub earlier_until: Option<Timestamp>,
     /// Whether it counts.
     pub state: TokenState,
 }
@@ -130,6 +132,17 @@ pub(super) struct Token {
     /// For a token that came from an older system: [`Token::terms`] as they were when it last came.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) moved: Option<Sha256>,
+    /// The value before this one, where it counts for a time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) earlier: Option<EarlierValue>,
+}
+
+/// A value that a token had.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(super) struct EarlierValue {
+    pub(super) digest: Sha256,
+    /// From then on it does not count.
+    pub(super) until: Timestamp,
 }
 
 /// Where the digest of a token's secret leads.
@@ -156,6 +169,12 @@ impl Token {
         sha256(&serde_json::to_vec(&terms).expect("string keys, no failing types"))
     }
 
+    /// True if this is its value, or the one before and its time has not passed.
+    pub(super) fn is_value(&self, digest: Sha256, now: Timestamp) -> bool {
+        let is_earlier = |earlier: &EarlierValue| earlier.digest == digest && now < earlier.until;
+        self.digest == digest || self.earlier.as_ref().is_some_and(is_earlier)
+    }
+
     /// What the audit log knows it by.
     pub(super) fn shown(&self) -> (u64, String) {
         (self.number, self.suffix.clone())
@@ -174,6 +193,10 @@ impl Token {
             suffix: self.suffix.clone(),
             created_at: self.created_at,
             last_used_at: self.last_used_at,
+            earlier_until: self
+                .earlier
+                .map(|earlier| earlier.until)
+                .filter(|until| now < *until),
             state: if self.has_expired(now) {
                 TokenState::Expired
             } else {

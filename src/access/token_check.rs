@@ -115,6 +115,9 @@ impl Tokens {
         let kept: Versioned<Token> = kept.ok_or_else(unknown)?;
         let owner = self.accounts.by_number(lead.account)?.ok_or_else(unknown)?;
         let refused = |reason| Error::Unauthenticated(refusal(&owner, &kept.value, reason));
+        if !kept.value.is_value(secret.digest(), now) {
+            return Err(refused("replaced value of a token"));
+        }
         if kept.value.has_expired(now) {
             self.note_expired(&kept);
             return Err(refused("expired token"));

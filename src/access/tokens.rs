@@ -7,7 +7,9 @@ use super::accounts::Accounts;
 use super::error::{Error, Result};
 use super::keys;
 use super::records::Records;
-use super::token::{NewToken, Token, TokenChange, TokenOfDigest, TokenView, check_token_name};
+use super::token::{
+    EarlierValue, NewToken, Token, TokenChange, TokenOfDigest, TokenView, check_token_name,
+};
 use super::token_scope::Scope;
 use crate::base::actor::Actor;
 use crate::base::limits::TOKENS_PER_ACCOUNT_MAX;
@@ -53,8 +55,23 @@ impl Tokens {
         new: NewToken,
         actor: &Actor,
     ) -> Result<(Secret, TokenView)> {
-        check_token_name(&new.name)?;
         let secret = Secret::generate();
+        let made = self.create_with(account, new, &secret, actor)?;
+        Ok((secret, made))
+    }
+
+    /// Makes a token with a value that its owner has already.
+    ///
+    /// # Errors
+    /// As [`Tokens::create`]; [`Error::Invalid`] when a token has that value.
+    pub fn create_with(
+        &self,
+        account: &Account,
+        new: NewToken,
+        secret: &Secret,
+        actor: &Actor,
+    ) -> Result<TokenView> {
+        check_token_name(&new.name)?;
         let mut token = Token {
             number: 0,
             account: account.number,
@@ -69,9 +86,14 @@ impl Tokens {
             created_at: self.clock.now(),
             last_used_at: None,
             moved: None,
+            earlier: None,
         };
+        let lead = keys::token_digest(token.digest);
+        if self.records.get::<TokenOfDigest>(&lead)?.is_some() {
+            return Err(Error::invalid("there is a token with this value already"));
+        }
         self.add(account, &mut token, actor, |_| {})?;
-        Ok((secret, self.view(account, &token)))
+        Ok(self.view(account, &token))
     }
 
     /// Gives a token a number, has `complete` add what depends on it, and writes the token.
@@ -113,6 +135,29 @@ impl Tokens {
             audit::add(&mut batch, &made);
             self.records.commit(batch)
         })
+    }
+
+    /// The account that has the token of this id.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchToken`].
+    pub fn owner_of(&self, id: &str) -> Result<Arc<Account>> {
+        for account in self.accounts.list()? {
+            if self.kept(&account, id)?.is_some() {
+                return Ok(account);
+            }
+        }
+        Err(Error::NoSuchToken)
+    }
+
+    /// A token of an account.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchToken`].
+    pub fn by_id(&self, account: &Account, id: &str) -> Result<TokenView> {
+        self.background.flush(&keys::tokens(account.number));
+        let kept = self.kept(account, id)?.ok_or(Error::NoSuchToken)?;
+        Ok(self.view(account, &kept.value))
     }
 
     /// The tokens of an account, expired ones too, in the order in which they were made.
@@ -164,6 +209,65 @@ impl Tokens {
         })
     }
 
+    /// Gives a token another value; its id, its rights and the instance it is bound to stay. The value
+    /// that it has counts for `grace_s` seconds more, one from before that no longer.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchToken`].
+    pub fn rotate(
+        &self,
+        account: &Account,
+        id: &str,
+        grace_s: u64,
+        actor: &Actor,
+    ) -> Result<(Secret, TokenView)> {
+        let secret = Secret::generate();
+        let token = self.records.retry_on_conflict(|| {
+            let kept = self.kept(account, id)?.ok_or(Error::NoSuchToken)?;
+            let old = &kept.value;
+            let until = self.clock.now().plus_s(grace_s);
+            let earlier = EarlierValue {
+                digest: old.digest,
+                until,
+            };
+            let token = Token {
+                digest: secret.digest(),
+                suffix: secret.suffix().to_owned(),
+                earlier: (grace_s > 0).then_some(earlier),
+                ..Token::clone(old)
+            };
+            let mut batch = Batch::with_reserve();
+            let ended = [
+                old.earlier.map(|earlier| earlier.digest),
+                (grace_s == 0).then_some(old.digest),
+            ];
+            // The values of one that came from an older system must not come again.
+            let ended = ended.into_iter().flatten().filter(|_| old.moved.is_none());
+            for digest in ended {
+                batch.delete(keys::token_digest(digest), Expect::Anything);
+            }
+            let lead = TokenOfDigest {
+                account: account.number,
+                token: token.number,
+            };
+            batch.write(keys::token_digest(token.digest), Expect::Absent, &lead);
+            let key = keys::token(account.number, token.number);
+            batch.write(key, kept.expect(), &token);
+            let detail = match token.earlier {
+                Some(_) => format!("…{} counts until {until}", old.suffix),
+                None => format!("…{} counts no more", old.suffix),
+            };
+            let rotated = AuditRecord {
+                detail: audit::detail(detail),
+                ..self.noted(account, &token, actor, Action::TokenRotated)
+            };
+            audit::add(&mut batch, &rotated);
+            self.records.commit(batch)?;
+            Ok(token)
+        })?;
+        Ok((secret, self.view(account, &token)))
+    }
+
     /// Revokes a token of an account: it is deleted, and counts no more when this returns.
     ///
     /// # Errors
@@ -178,6 +282,9 @@ impl Tokens {
             // must not come again.
             if kept.value.moved.is_none() {
                 batch.delete(keys::token_digest(kept.value.digest), Expect::Anything);
+                if let Some(earlier) = kept.value.earlier {
+                    batch.delete(keys::token_digest(earlier.digest), Expect::Anything);
+                }
             }
             let revoked = self.noted(account, &kept.value, actor, Action::TokenRevoked);
             audit::add(&mut batch, &revoked);

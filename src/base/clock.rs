@@ -68,17 +68,21 @@ impl Timestamp {
     }
 
     /// Reads since when somebody wants to know something: a date as [`Timestamp::parse`], or how long ago
-    /// it is, in days, hours or minutes, as `30d`, `12h` or `5m`.
+    /// it is, as [`parse_span_s`] has it.
     pub fn parse_since(text: &str, now: Self) -> Option<Self> {
-        let minutes = match text.as_bytes().last()? {
-            b'd' => 24 * 60,
-            b'h' => 60,
-            b'm' => 1,
-            _ => return Self::parse(text),
-        };
-        let count: u32 = text[..text.len() - 1].parse().ok()?;
-        let ms = i64::from(count) * minutes * 60_000;
-        Some(Self(now.0.saturating_sub(ms).max(0)))
+        match parse_span_s(text) {
+            Some(span_s) => Some(Self(now.0.saturating_sub(ms_of(span_s)?).max(0))),
+            None => Self::parse(text),
+        }
+    }
+
+    /// Reads until when something is to hold: a date as [`Timestamp::parse`], or how long from now on, as
+    /// [`parse_span_s`] has it.
+    pub fn parse_until(text: &str, now: Self) -> Option<Self> {
+        match parse_span_s(text) {
+            Some(span_s) => Self::in_range(now.0.checked_add(ms_of(span_s)?)?),
+            None => Self::parse(text),
+        }
     }
 
     /// Reads a number of seconds, or of milliseconds from 10¹¹ on.
@@ -107,6 +111,28 @@ impl Timestamp {
     fn in_range(ms: i64) -> Option<Self> {
         (0..=LAST_MS).contains(&ms).then_some(Self(ms))
     }
+}
+
+fn ms_of(span_s: u64) -> Option<i64> {
+    i64::try_from(span_s).ok()?.checked_mul(1000)
+}
+
+/// Reads a length of time, in seconds: a whole number and a unit, as `45s`, `5m`, `12h`, `30d` or `4w`.
+pub fn parse_span_s(text: &str) -> Option<u64> {
+    let unit_s = match text.as_bytes().last()? {
+        b's' => 1,
+        b'm' => 60,
+        b'h' => 3600,
+        b'd' => DAY_S,
+        b'w' => 7 * DAY_S,
+        _ => return None,
+    };
+    let digits = &text[..text.len() - 1];
+    // Parsing a number would take a sign.
+    if !digits.bytes().all(|b| b.is_ascii_digit()) {
+        return None;
+    }
+    digits.parse::<u64>().ok()?.checked_mul(unit_s)
 }
 
 impl fmt::Display for Timestamp {
@@ -269,9 +295,29 @@ mod tests {
             since("4294967295d").as_deref(),
             Some("1970-01-01T00:00:00.000Z")
         );
-        for wrong in ["", "d", "-1d", "+-1d", "1", "1.5h", "4294967296d", "ёd"] {
+        assert_eq!(since("2w").as_deref(), Some("2026-11-07T00:00:00.000Z"));
+        assert_eq!(since("90s").as_deref(), Some("2026-11-20T23:58:30.000Z"));
+        let until = |given: &str| text(Timestamp::parse_until(given, now));
+        assert_eq!(until("30d").as_deref(), Some("2026-12-21T00:00:00.000Z"));
+        assert_eq!(
+            until("2027-01-31").as_deref(),
+            Some("2027-01-31T00:00:00.000Z")
+        );
+        for wrong in [
+            "",
+            "d",
+            "-1d",
+            "+1d",
+            "1",
+            "1.5h",
+            "18446744073709551616d",
+            "ёd",
+            "1y",
+        ] {
             assert_eq!(since(wrong), None, "{wrong}");
+            assert_eq!(until(wrong), None, "{wrong}");
         }
+        assert_eq!(until("4000000w"), None, "beyond the last year");
         assert_eq!(Timestamp::from_number(-1), None);
         assert_eq!(Timestamp::from_number(i64::MAX), None);
     }

@@ -7,11 +7,13 @@ use super::audit::Audit;
 use super::backup::args::{Backup, Restore};
 use super::branch::args::{BranchCommand, Diff, History, Rollback};
 use super::collect::Collect;
+use super::config::ConfigCommand;
 use super::debug::args::DebugCommand;
 use super::example::Example;
 use super::export::Export;
 use super::file::args::{Cat, Ls, Put, Rm};
 use super::import::args::Import;
+use super::manual::{Completions, ManPages};
 use super::migrate_tree::args::MigrateTree;
 use super::project::args::ProjectCommand;
 use super::prune::Prune;
@@ -39,10 +41,10 @@ pub(super) enum Command {
     Init,
     /// The state of a store at a glance; exit code 1 where something must be done
     Status(status::Wish),
-    /// Accounts: add, list, passwd, disable, enable, role
+    /// Accounts: add, list, show, rename, remove, passwd, disable, enable, role
     #[command(subcommand)]
     User(UserCommand),
-    /// Read tokens: create, list, revoke
+    /// Read tokens: create, list, show, update, rotate, revoke
     #[command(subcommand)]
     Token(TokenCommand),
     /// Projects: create, show, list, rename, transfer, delete, restore, keep
@@ -84,6 +86,13 @@ pub(super) enum Command {
     /// Looks into a store, read-only; also into a damaged one
     #[command(subcommand)]
     Debug(DebugCommand),
+    /// The settings: check, print
+    #[command(subcommand)]
+    Config(Box<ConfigCommand>),
+    /// Prints what a shell needs to complete the commands
+    Completions(Completions),
+    /// Writes the manual, a page for each command
+    Man(ManPages),
     /// Prints a file for what runs beside the service, ready to be adapted
     Example {
         /// What it is for

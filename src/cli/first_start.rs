@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::opened::Opened;
 use super::password::NewPassword;
 use super::{Error, Result, Streams, opened};
 use crate::access::{Accounts, Role};
@@ -18,6 +19,9 @@ use crate::store::{Batch, Expect, Store, Versioned};
 
 /// The account that a first start makes.
 const FIRST_ACCOUNT: &str = "admin";
+
+/// The file of the password that a first start made.
+const FIRST_PASSWORD: &str = "initial-password";
 
 /// The record by which a store knows its key again.
 const KEY_RECORD: &str = "server-key";
@@ -157,7 +161,7 @@ pub(super) fn first_account(
         return Ok(());
     }
     let NewPassword { text, .. } = NewPassword::random();
-    let path = folder.secrets().join("initial-password");
+    let path = folder.secrets().join(FIRST_PASSWORD);
     keep(&path, &text)?;
     accounts.create(FIRST_ACCOUNT, &text, &[Role::Root])?;
     let path = path.display();
@@ -175,6 +179,30 @@ pub(super) fn first_account(
     }
     streams.out.flush()?;
     Ok(())
+}
+
+/// The file of the first password, where it holds that of an account which is about to have another.
+pub(super) struct FirstPassword(Option<PathBuf>);
+
+impl FirstPassword {
+    /// Looks whether the file holds this account's password.
+    pub(super) fn of(name: &str, opened: &Opened) -> Result<Self> {
+        let path = opened.store.data_folder().secrets().join(FIRST_PASSWORD);
+        let holds = match fs::read_to_string(&path) {
+            Ok(text) => opened.accounts.has_password(name, text.trim_end())?,
+            // Absent, or not to be read: nobody is kept from a new password by that.
+            Err(_) => false,
+        };
+        Ok(Self(holds.then_some(path)))
+    }
+
+    /// Removes it: what it holds opens nothing any more.
+    pub(super) fn remove(self) -> Result<()> {
+        match self.0 {
+            Some(path) => fs::remove_file(&path).map_err(Error::file("removing", path)),
+            None => Ok(()),
+        }
+    }
 }
 
 fn keep(path: &Path, text: &str) -> Result<()> {

@@ -9,6 +9,7 @@ mod audit;
 mod backup;
 mod branch;
 mod collect;
+mod config;
 mod debug;
 mod deleted;
 mod error;
@@ -19,6 +20,7 @@ mod first_start;
 mod import;
 mod init;
 mod log;
+mod manual;
 mod migrate_tree;
 mod opened;
 mod output;
@@ -143,6 +145,16 @@ fn show(help: &clap::Error, out: &mut dyn Write) -> Result<Outcome> {
 }
 
 fn dispatch(cli: Cli, streams: &mut Streams<'_>) -> Result<Outcome> {
+    let fine = |()| Outcome::Fine;
+    // Those that need no settings, or are about them.
+    match cli.command {
+        Command::Config(command) => {
+            return config::run(*command, cli.settings, streams).map(fine);
+        }
+        Command::Completions(wish) => return manual::completions(&wish, streams).map(fine),
+        Command::Man(wish) => return manual::pages(&wish, streams).map(fine),
+        _ => {}
+    }
     let settings = match &cli.command {
         Command::Serve(flags) => Settings::gather(cli.settings, flags.settings.clone()),
         Command::Import(wish) => Settings::gather(cli.settings, wish.settings.clone()),
@@ -158,7 +170,6 @@ fn dispatch(cli: Cli, streams: &mut Streams<'_>) -> Result<Outcome> {
     if !matches!(cli.command, Command::Serve(_)) {
         log::of_command(&settings.log)?;
     }
-    let fine = |()| Outcome::Fine;
     match cli.command {
         Command::Serve(flags) => serve::serve(&settings, flags.new_server_key, streams).map(fine),
         Command::Init => init::init(&settings, streams).map(fine),
@@ -220,6 +231,8 @@ fn dispatch(cli: Cli, streams: &mut Streams<'_>) -> Result<Outcome> {
         Command::Restore(wish) => backup::restore(&wish, &settings, streams).map(fine),
         Command::Audit(wish) => audit::run(wish, &Opened::for_reading(&settings)?, streams),
         Command::Debug(command) => debug::run(command, &Opened::for_reading(&settings)?, streams),
+        // They have returned above.
+        Command::Config(_) | Command::Completions(_) | Command::Man(_) => Ok(Outcome::Fine),
         Command::Example { name } => example::print(name, streams.out).map(fine),
     }
 }

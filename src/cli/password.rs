@@ -5,7 +5,10 @@ use std::io::{self, BufRead, Read};
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 
 use super::{Error, Result, Streams};
-use crate::base::limits::PASSWORD_BYTES_MAX;
+use crate::base::limits::{PASSWORD_BYTES_MAX, PASSWORD_BYTES_MIN};
+
+/// How often a password is asked for whose two spellings differ.
+const ASKED_MAX: usize = 3;
 
 /// A new password.
 pub(super) struct NewPassword {
@@ -56,19 +59,23 @@ fn read_line(input: &mut dyn BufRead) -> Result<String> {
 
 fn ask_twice(streams: &mut Streams<'_>) -> Result<String> {
     let _silence = Silence::begin();
-    let mut ask = |question: &str| {
-        write!(streams.err, "{question}: ")?;
-        streams.err.flush()?;
-        let line = read_line(streams.input)?;
-        writeln!(streams.err)?;
-        Ok::<_, Error>(line)
-    };
-    let first = ask("New password")?;
-    if ask("The same again")? == first {
-        Ok(first)
-    } else {
-        Err(Error::Usage("the two passwords differ".to_owned()))
+    let question = format!("New password, {PASSWORD_BYTES_MIN} to {PASSWORD_BYTES_MAX} bytes");
+    for _ in 0..ASKED_MAX {
+        let first = ask(&question, streams)?;
+        if ask("The same again", streams)? == first {
+            return Ok(first);
+        }
+        writeln!(streams.err, "the two differ")?;
     }
+    Err(Error::Usage("the two passwords differ".to_owned()))
+}
+
+fn ask(question: &str, streams: &mut Streams<'_>) -> Result<String> {
+    write!(streams.err, "{question}: ")?;
+    streams.err.flush()?;
+    let line = read_line(streams.input)?;
+    writeln!(streams.err)?;
+    Ok(line)
 }
 
 /// The terminal's echo turned off, until dropped.

@@ -1,7 +1,11 @@
 //! The commands as a person types them, against a store on the disk.
 
 mod audit;
+mod config;
 mod import;
+mod manual;
+mod token;
+mod user;
 
 use std::ffi::OsString;
 use std::fs;
@@ -52,14 +56,26 @@ impl Desk {
     }
 
     /// Runs a command with this on its standard input; no person is there.
-    fn run_with(&self, input: &str, words: &[&str]) -> Ran {
+    pub(super) fn run_with(&self, input: &str, words: &[&str]) -> Ran {
+        self.run_at(false, input, words)
+    }
+
+    /// What a command that must succeed says to a person who sees its output.
+    #[track_caller]
+    pub(super) fn said(&self, words: &[&str]) -> String {
+        let ran = self.run_at(true, "", words);
+        assert_eq!(ran.code, ExitCode::SUCCESS, "{words:?}: {ran:?}");
+        ran.out
+    }
+
+    fn run_at(&self, out_is_terminal: bool, input: &str, words: &[&str]) -> Ran {
         let (mut out, mut err) = (Vec::new(), Vec::new());
         let streams = Streams {
             input: &mut input.as_bytes(),
             out: &mut out,
             err: &mut err,
             input_is_terminal: false,
-            out_is_terminal: false,
+            out_is_terminal,
             err_is_terminal: false,
         };
         let code = run_on(self.line(words), streams);
@@ -187,158 +203,6 @@ fn a_folder_without_a_store_is_refused_and_left_alone() {
         )
     );
     assert_eq!(fs::read_dir(&empty).unwrap().count(), 0);
-}
-
-#[test]
-fn accounts_are_made_listed_and_changed() {
-    let desk = Desk::new();
-    let password = desk.done(&[
-        "user",
-        "add",
-        "ann",
-        "--role",
-        "ROLE_SITEBUILDER_USER__acme",
-    ]);
-    assert_eq!(password.trim_end().len(), 32);
-    desk.done(&[
-        "user",
-        "role",
-        "add",
-        "ann",
-        "ROLE_SITEBUILDER_EDITOR__PUBLIC",
-    ]);
-    desk.done(&[
-        "user",
-        "role",
-        "remove",
-        "ann",
-        "ROLE_SITEBUILDER_USER__acme",
-    ]);
-    desk.done(&["user", "disable", "ann"]);
-    let mut listed = desk.json(&["user", "list", "--json"]);
-    assert!(
-        listed[0]["created_at"]
-            .take()
-            .as_str()
-            .unwrap()
-            .ends_with('Z')
-    );
-    assert_eq!(
-        listed,
-        json!([{
-            "name": "ann",
-            "enabled": false,
-            "created_at": null,
-            "roles": ["ROLE_SITEBUILDER_EDITOR__PUBLIC"],
-        }])
-    );
-    desk.done(&["user", "enable", "ann"]);
-    let listed = desk.done(&["user", "list"]);
-    assert!(listed.starts_with("NAME  STATE    CREATED  "), "{listed}");
-    assert!(listed.contains("\nann   enabled  20"), "{listed}");
-
-    assert_ne!(desk.done(&["user", "passwd", "ann"]), password);
-    assert_eq!(
-        desk.refused(1, &["user", "add", "ann"]),
-        "siteconf: the user name \"ann\" is taken\n"
-    );
-    assert_eq!(
-        desk.refused(1, &["user", "disable", "bob"]),
-        "siteconf: there is no user \"bob\"\n"
-    );
-}
-
-#[test]
-fn the_last_account_that_may_do_everything_is_kept() {
-    let desk = Desk::new();
-    let root = "ROLE_SITEBUILDER_EDITOR__ROOT";
-    for name in ["ann", "bob"] {
-        desk.done(&["user", "add", name, "--role", root]);
-    }
-    desk.done(&["user", "disable", "ann"]);
-    let refusal = format!(
-        "siteconf: \"bob\" is the last account with the role {root}; give it to another first, or say --force\n"
-    );
-    let (disable, strip) = (
-        ["user", "disable", "bob"],
-        ["user", "role", "remove", "bob", root],
-    );
-    assert_eq!(desk.refused(1, &disable), refusal);
-    assert_eq!(desk.refused(1, &strip), refusal);
-    desk.done(&["user", "enable", "ann"]);
-    desk.done(&strip);
-    desk.done(&["user", "disable", "bob"]);
-    desk.done(&["user", "disable", "ann", "--force"]);
-}
-
-#[test]
-fn a_password_is_taken_from_standard_input() {
-    let desk = Desk::new();
-    let add = ["user", "add", "ann", "--password-stdin"];
-    let said = desk.run_with("eleven byte\n", &add).err;
-    assert!(
-        said.starts_with("siteconf: ") && said.contains("password"),
-        "{said}"
-    );
-    let ran = desk.run_with("correct horse\n", &add);
-    assert_eq!(
-        (ran.code, ran.out + &ran.err),
-        (ExitCode::SUCCESS, String::new())
-    );
-    let listed = desk.json(&["user", "list", "--json"]);
-    assert_eq!(listed.as_array().unwrap().len(), 1);
-}
-
-#[test]
-fn tokens_are_made_listed_and_revoked() {
-    let desk = Desk::with_project();
-    let create = ["token", "create", "--user", "ann", "--name"];
-    let one = desk.done(&[&create[..], &["shop", "--repo", "acme/shop.erp"]].concat());
-    let one = one.trim_end();
-    assert_eq!(one.len(), 64);
-    let bound = ["all", "--all", "--expires", "2030-01-31", "--fingerprint"];
-    desk.done(&[&create[..], &bound].concat());
-    let listed = desk.json(&["token", "list", "--user", "ann", "--json"]);
-    let seen: Vec<_> = listed
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|token| {
-            [
-                "tokenId",
-                "name",
-                "owner",
-                "repos",
-                "expires_at",
-                "fingerprint_required",
-            ]
-            .map(|field| token[field].clone())
-        })
-        .collect();
-    assert_eq!(
-        json!(seen),
-        json!([
-            ["1", "shop", "ann", ["acme/shop.erp"], null, false],
-            ["2", "all", "ann", ["*"], "2030-01-31T00:00:00.000Z", true],
-        ])
-    );
-    assert_eq!(listed[0]["suffix"], one[58..]);
-
-    desk.done(&["token", "revoke", "1"]);
-    let left = desk.json(&["token", "list", "--json"]);
-    assert_eq!(left.as_array().unwrap().len(), 1);
-    assert_eq!(
-        desk.refused(1, &["token", "revoke", "1"]),
-        "siteconf: there is no token \"1\"\n"
-    );
-    let said = desk.refused(
-        2,
-        &[&create[..], &["x", "--all", "--expires", "soon"]].concat(),
-    );
-    assert!(
-        said.contains("--expires \"soon\" must be YYYY-MM-DD"),
-        "{said}"
-    );
 }
 
 #[test]

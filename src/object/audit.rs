@@ -124,6 +124,10 @@ actions! {
     Forbidden = "forbidden",
     /// An account was made.
     AccountCreated = "account-created",
+    /// An account was given another name.
+    AccountRenamed = "account-renamed",
+    /// An account was removed with its sessions and its tokens.
+    AccountRemoved = "account-removed",
     /// An account was given another password; its sessions ended.
     PasswordSet = "password-set",
     /// An account was shut; its sessions ended.
@@ -138,6 +142,8 @@ actions! {
     TokenCreated = "token-created",
     /// A token was changed.
     TokenChanged = "token-changed",
+    /// A token was given another value.
+    TokenRotated = "token-rotated",
     /// A token was revoked.
     TokenRevoked = "token-revoked",
     /// A token was bound to the first instance that used it.

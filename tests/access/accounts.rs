@@ -1,8 +1,9 @@
 //! The administration of accounts.
 
 use crate::{PASSWORD, World, is_invalid, refusal};
-use siteconf::access::Accounts;
-use siteconf::access::Role;
+use siteconf::access::{Accounts, Role, Tokens, Visit};
+use siteconf::base::actor::Actor;
+use siteconf::store::Scan;
 
 fn names(accounts: &Accounts) -> Vec<(u64, String)> {
     let all = accounts.list().unwrap();
@@ -76,4 +77,82 @@ fn roles_come_and_go_one_by_one() {
         refusal(world.accounts.add_role("adam", &Role::Root)),
         "there is no user \"adam\""
     );
+}
+
+#[test]
+fn a_renamed_account_keeps_what_is_its_own() {
+    let world = World::new();
+    let (eve, _) = (world.user("eve", &[]), world.user("adam", &[]));
+    world.project(&eve, "acme.erp");
+    let (token, _) = world.make_token(&eve, &["acme.erp"]).unwrap();
+    let (cookie, _) = world
+        .gate
+        .login("eve", PASSWORD, &Visit::default())
+        .unwrap();
+    for (name, new) in [("eve", "adam"), ("eve", "a b"), ("nobody", "x")] {
+        assert!(world.accounts.rename(name, new).is_err(), "{name} {new}");
+    }
+    world.accounts.rename("eve", "eva").unwrap();
+    assert_eq!(world.gate.session(&cookie).unwrap().account().name(), "eva");
+    assert_eq!(
+        world.gate.token(&token, None, None).unwrap().owner().name(),
+        "eva"
+    );
+    assert!(
+        world
+            .gate
+            .login("eve", PASSWORD, &Visit::default())
+            .is_err()
+    );
+    assert!(world.gate.login("eva", PASSWORD, &Visit::default()).is_ok());
+    // The name is free again.
+    world.user("eve", &[]);
+}
+
+#[test]
+fn a_removed_account_leaves_nothing_that_counts() {
+    let world = World::new();
+    let eve = world.user("eve", &[]);
+    let (token, made) = world.make_token(&eve, &["*"]).unwrap();
+    let tokens = Tokens::new(&world.projects);
+    let rotated = tokens.rotate(eve.account(), &made.id, 3600, &Actor::service());
+    let (other, _) = rotated.unwrap();
+    let (cookie, _) = world
+        .gate
+        .login("eve", PASSWORD, &Visit::default())
+        .unwrap();
+    assert_eq!(world.accounts.remove("eve").unwrap(), 1);
+    assert!(world.gate.session(&cookie).is_err());
+    assert!(world.gate.token(&token, None, None).is_err());
+    assert!(world.gate.token(&other, None, None).is_err());
+    assert!(world.accounts.remove("eve").is_err());
+    let kept = world.projects.store().scan(Scan::prefix("")).unwrap();
+    let kept: Vec<_> = kept.iter().map(|record| record.key.as_str()).collect();
+    for prefix in ["account", "session", "token"] {
+        assert!(!kept.iter().any(|key| key.starts_with(prefix)), "{kept:?}");
+    }
+    let again = world.user("eve", &[]);
+    assert_eq!(again.account().number(), 2, "a number is never given twice");
+}
+
+#[test]
+fn a_role_that_changes_nothing_is_no_change() {
+    let world = World::new();
+    world.user("eve", &[]);
+    let log = || {
+        world
+            .projects
+            .audit_after(None, None)
+            .unwrap()
+            .entries
+            .len()
+    };
+    let role = "ROLE_SITEBUILDER_USER__acme".parse().unwrap();
+    assert!(world.accounts.add_role("eve", &role).unwrap());
+    let before = log();
+    assert!(!world.accounts.add_role("eve", &role).unwrap());
+    assert_eq!(log(), before);
+    assert!(world.accounts.remove_role("eve", &role).unwrap());
+    assert!(!world.accounts.remove_role("eve", &role).unwrap());
+    assert_eq!(log(), before + 1);
 }

@@ -190,7 +190,7 @@ fn each_change_leaves_one_record_in_the_commit_of_its_effect() {
 
     one(
         "a role",
-        &mut || accounts.add_role("eve", &Role::Root).unwrap(),
+        &mut || assert!(accounts.add_role("eve", &Role::Root).unwrap()),
         &format!(
             r#"{{{command}:"role-added","account":"eve","detail":"{}"}}"#,
             Role::Root
@@ -198,7 +198,7 @@ fn each_change_leaves_one_record_in_the_commit_of_its_effect() {
     );
     one(
         "a role less",
-        &mut || accounts.remove_role("eve", &role).unwrap(),
+        &mut || assert!(accounts.remove_role("eve", &role).unwrap()),
         &format!(r#"{{{command}:"role-removed","account":"eve","detail":"{role}"}}"#),
     );
     one(

@@ -44,6 +44,7 @@ fn a_token_is_shown_whole_but_for_its_secret() {
         suffix: secret.reveal()[58..].to_owned(),
         created_at: at("2026-11-01"),
         last_used_at: None,
+        earlier_until: None,
         state: TokenState::Active,
     };
     assert_eq!(made, expected);
@@ -316,4 +317,82 @@ fn an_account_has_no_more_tokens_than_allowed() {
         .create(eve.account(), named("n", &[]), &actor)
         .unwrap();
     assert_eq!(made.id, "1001");
+}
+
+#[test]
+fn a_rotated_token_has_another_value_and_the_old_one_its_grace() {
+    let world = World::new();
+    let eve = world.user("eve", &[]);
+    world.project(&eve, "acme.erp");
+    let tokens = Tokens::new(&world.projects);
+    let new = NewToken {
+        fingerprint_required: true,
+        ..named("erp", &["acme.erp"])
+    };
+    let (first, made) = world.gate.create_token(&eve, new).unwrap();
+    let holder = |secret: &Secret| world.gate.token(secret, Some(b"erp-1"), None);
+    holder(&first).unwrap();
+    let rotate = |grace_s| {
+        let rotated = tokens.rotate(eve.account(), &made.id, grace_s, &Actor::service());
+        rotated.unwrap()
+    };
+    let (second, view) = rotate(3600);
+    assert_eq!(
+        view,
+        TokenView {
+            suffix: second.suffix().to_owned(),
+            fingerprint_bound: true,
+            last_used_at: Some(at("2026-11-01")),
+            earlier_until: Some(at("2026-11-01T01:00:00Z")),
+            ..made.clone()
+        }
+    );
+    assert!(holder(&first).is_ok() && holder(&second).is_ok());
+    // The instance stays, too.
+    let other = world.gate.token(&second, Some(b"erp-2"), None);
+    assert!(
+        matches!(other, Err(Error::FingerprintMismatch(_))),
+        "{other:?}"
+    );
+    world.clock.advance_s(3600);
+    assert_eq!(refusal(holder(&first)), "401 Unauthorized");
+    assert!(holder(&second).is_ok());
+
+    // Of three values only the last two are ever known, and none after a revocation.
+    let (third, _) = rotate(3600);
+    let (fourth, _) = rotate(3600);
+    assert!(holder(&second).is_err());
+    assert!(holder(&third).is_ok() && holder(&fourth).is_ok());
+    let (fifth, view) = rotate(0);
+    assert_eq!(view.earlier_until, None);
+    assert!(holder(&fourth).is_err() && holder(&fifth).is_ok());
+    let (sixth, _) = rotate(3600);
+    tokens
+        .revoke(eve.account(), &made.id, &Actor::service())
+        .unwrap();
+    assert!(holder(&fifth).is_err() && holder(&sixth).is_err());
+    let leads = world.projects.store().scan(Scan::prefix("token-digest/"));
+    assert_eq!(leads.unwrap().len(), 0);
+    let gone = tokens.rotate(eve.account(), &made.id, 0, &Actor::service());
+    assert!(matches!(gone, Err(Error::NoSuchToken)), "{gone:?}");
+}
+
+#[test]
+fn a_value_that_is_brought_along_counts_once() {
+    let world = World::new();
+    let eve = world.user("eve", &[]);
+    let tokens = Tokens::new(&world.projects);
+    let secret = Secret::parse("0f".repeat(32).as_bytes()).unwrap();
+    let bring = || {
+        tokens.create_with(
+            eve.account(),
+            named("old", &["*"]),
+            &secret,
+            &Actor::service(),
+        )
+    };
+    let made = bring().unwrap();
+    assert_eq!(made.suffix, "0f0f0f");
+    assert!(world.gate.token(&secret, None, None).is_ok());
+    assert_eq!(refusal(bring()), "there is a token with this value already");
 }

@@ -109,6 +109,7 @@ impl Tokens {
                     created_at: old.created_at.unwrap_or_else(|| self.clock.now()),
                     last_used_at: old.last_used_at,
                     moved: None,
+                    earlier: None,
                 };
                 if !only_look {
                     self.add(account, &mut token, actor, terms)?;

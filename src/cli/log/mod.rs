@@ -15,6 +15,7 @@ use std::sync::Arc;
 use std::thread;
 
 use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::LevelFilter;
 use tracing_subscriber::fmt::MakeWriter;
 
 use super::settings::{LogFormat, Settings, Told};
@@ -138,15 +139,37 @@ impl Form {
     }
 }
 
+/// Looks whether a filter is one.
+///
+/// # Errors
+/// [`Error::Usage`].
+pub(super) fn check(filter: &Told<String>) -> Result<()> {
+    parse(filter, USUAL).map(drop)
+}
+
 /// An empty filter is `usual`.
+fn parse(filter: &Told<String>, usual: &str) -> Result<EnvFilter> {
+    let text = if filter.is_empty() { usual } else { filter };
+    let bare = |part: &&str| !part.contains(['=', '[', ':']) && *part != "siteconf";
+    let mut bare = text.split(',').map(str::trim).filter(bare);
+    // A word alone is the name of a part of the program to the filter, and nothing is called "verbose".
+    if let Some(word) = bare.find(|word| word.parse::<LevelFilter>().is_err()) {
+        return Err(filter.refuse(format_args!(
+            "\"{word}\" is no level: it must be error, warn, info, debug, trace or off, or a part and \
+             its level, as in siteconf::store=debug"
+        )));
+    }
+    EnvFilter::builder()
+        .parse(text)
+        .map_err(|e| filter.refuse(format_args!("it is no filter: {e}")))
+}
+
+/// Begins to log; an empty filter is `usual`.
 fn start<W>(filter: &Told<String>, usual: &str, form: Form, out: W) -> Result<()>
 where
     W: for<'a> MakeWriter<'a> + Send + Sync + 'static,
 {
-    let text = if filter.is_empty() { usual } else { filter };
-    let filter = EnvFilter::builder()
-        .parse(text)
-        .map_err(|e| filter.refuse(format_args!("it is no filter: {e}")))?;
+    let filter = parse(filter, usual)?;
     let log = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(out);

@@ -3,7 +3,7 @@
 use clap::{Args, Subcommand, value_parser};
 
 use crate::cli::deleted::RestoreWish;
-use crate::cli::settings::{Flags, LIST};
+use crate::cli::settings::{Flags, LIST, days_from_1};
 
 #[derive(Debug, Subcommand)]
 pub(in crate::cli) enum ProjectCommand {
@@ -83,8 +83,8 @@ pub(in crate::cli) struct ProjectKeep {
     /// Of each branch, the newest so many
     #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(1..))]
     pub(in crate::cli) snapshots: Option<u64>,
-    /// Those that are younger
-    #[arg(long, value_name = "DAYS", value_parser = value_parser!(u64).range(1..))]
+    /// Those that are younger, as 30 or 12w
+    #[arg(long, value_name = "DAYS", value_parser = days_from_1)]
     pub(in crate::cli) days: Option<u64>,
     /// All
     #[arg(long, conflicts_with_all = ["snapshots", "days"])]

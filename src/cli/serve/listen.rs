@@ -17,7 +17,7 @@ use tokio::net::{TcpListener, UnixListener};
 use tokio_rustls::rustls::ServerConfig;
 
 use super::certificate::Certificate;
-use crate::base::clock::Clock;
+use crate::base::clock::{Clock, SystemClock};
 use crate::cli::settings::{Settings, Told};
 use crate::cli::{Error, Result};
 use crate::http::Listener;
@@ -156,6 +156,27 @@ impl Drop for SocketFile {
             tracing::warn!(%error, socket = %self.path.display(), "the socket's file stays");
         }
     }
+}
+
+/// What is wrong with where the settings say to listen, the addresses each for itself.
+pub(super) fn wrong_places(settings: &Settings) -> Vec<Error> {
+    let Settings {
+        listen,
+        tls_listen,
+        metrics_listen,
+        ..
+    } = settings;
+    let mut wrong = Vec::new();
+    for (address, none) in [(listen, NONE), (tls_listen, ""), (metrics_listen, "")] {
+        if address.as_str() != none {
+            wrong.extend(resolve(address).err());
+        }
+    }
+    if wrong.is_empty() {
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+        wrong.extend(Places::of(settings, &clock).err());
+    }
+    wrong
 }
 
 /// The address that a setting names.

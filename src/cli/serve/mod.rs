@@ -21,7 +21,7 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::time::{MissedTickBehavior, interval};
 
 use super::settings::{Flags, SERVE, Settings};
-use super::{Error, Result, Streams, first_start, log, opened};
+use super::{Error, Result, Streams, first_start, log, opened, settings};
 use crate::access::{Accounts, Gate};
 use crate::base::clock::{Clock, SystemClock};
 use crate::base::may_block;
@@ -46,6 +46,16 @@ pub(in crate::cli) struct ServeFlags {
     /// an instance are refused until they are reset
     #[arg(long)]
     pub(in crate::cli) new_server_key: bool,
+}
+
+/// Looks whether the service could start with these settings, and opens neither its store nor a port.
+///
+/// # Errors
+/// [`Error::Usage`] for all that is wrong.
+pub(super) fn check(settings: &Settings) -> Result<()> {
+    let mut wrong: Vec<_> = log::check(&settings.log).err().into_iter().collect();
+    wrong.extend(listen::wrong_places(settings));
+    settings::refuse(wrong)
 }
 
 /// Serves until SIGTERM or Ctrl-C, then answers what is in flight. After `shutdown_s` seconds, and at

@@ -2,7 +2,7 @@
 
 use std::fs::OpenOptions;
 use std::io;
-use std::io::Read;
+use std::io::Read as _;
 use std::ops::Range;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
@@ -18,30 +18,44 @@ use crate::cli::{Error, Result};
 /// A file of settings has some ten lines; what is longer is another file.
 const FILE_BYTES_MAX: u64 = 64 << 10;
 
+/// What a file of settings says.
+pub(super) struct Contents {
+    pub(super) given: Vec<Given>,
+    /// A refusal for each name that no setting has.
+    pub(super) wrong: Vec<Error>,
+}
+
 /// Reads a file of settings.
 ///
 /// # Errors
-/// [`Error::Usage`] for a file that cannot be read, is no TOML, or has a name that no setting has.
-pub(super) fn read(path: &Told<PathBuf>) -> Result<Vec<Given>> {
+/// [`Error::Usage`] for a file that cannot be read or is no TOML.
+pub(super) fn read(path: &Told<PathBuf>) -> Result<Contents> {
     let text = text(path)?;
     let table = DeTable::parse(&text).map_err(|e| {
         let reason = format!("{}: {}", path.display(), e.to_string().trim_end());
         Error::Usage(reason)
     })?;
     let file = File { path, text: &text };
-    let mut given = Vec::new();
+    let mut read = Contents {
+        given: Vec::new(),
+        wrong: Vec::new(),
+    };
+    let mut take = |found| match found {
+        Ok(given) => read.given.push(given),
+        Err(unknown) => read.wrong.push(unknown),
+    };
     for (name, value) in table.get_ref() {
         match value.get_ref() {
             DeValue::Table(inner) => {
                 for (last, value) in inner {
                     let whole = format!("{}.{}", name.get_ref(), last.get_ref());
-                    given.push(file.given(&whole, &last.span(), value)?);
+                    take(file.given(&whole, &last.span(), value));
                 }
             }
-            _ => given.push(file.given(name.get_ref(), &name.span(), value)?),
+            _ => take(file.given(name.get_ref(), &name.span(), value)),
         }
     }
-    Ok(given)
+    Ok(read)
 }
 
 struct File<'a> {

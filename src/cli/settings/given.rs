@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use super::table::Setting;
+use super::unit::Unit;
 use crate::cli::Error;
 
 /// Most characters of a value that a refusal shows.
@@ -71,21 +72,23 @@ impl Given {
 
     /// Says what is wrong with it.
     pub(super) fn refuse(&self, reason: impl fmt::Display) -> Error {
-        let Self {
-            setting, source, ..
-        } = self;
         let mut shown = self.shown.clone();
         if let Some((end, _)) = shown.char_indices().nth(SHOWN_CHARS_MAX) {
             shown.truncate(end);
             shown.push('…');
         }
-        let source = match source {
+        let (name, place) = (self.setting.name, self.place());
+        Error::Usage(format!("{name} = {shown} ({place}): {reason}"))
+    }
+
+    /// Where it came from, in words.
+    pub(super) fn place(&self) -> String {
+        match &self.source {
             Source::Default => "the default".to_owned(),
-            Source::Flag => format!("--{}", setting.flag()),
-            Source::Variable => format!("{} in the environment", setting.variable()),
+            Source::Flag => format!("--{}", self.setting.flag()),
+            Source::Variable => format!("{} in the environment", self.setting.variable()),
             Source::File { path, line } => format!("{}, line {line}", path.display()),
-        };
-        Error::Usage(format!("{} = {shown} ({source}): {reason}", setting.name))
+        }
     }
 
     /// A text.
@@ -114,14 +117,16 @@ impl Given {
         }
     }
 
-    /// A whole number.
+    /// A whole number, with a unit where the setting has one.
     pub(super) fn number(&self) -> Result<u64, Error> {
-        let number = match &self.written {
-            Written::Plain(_) => self.text()?.parse().ok(),
-            Written::Number(number) => Some(*number),
-            _ => None,
-        };
-        number.ok_or_else(|| self.refuse("it must be a whole number"))
+        let unit = self.setting.unit();
+        match &self.written {
+            Written::Plain(_) => unit.parse(&self.text()?),
+            Written::Text(text) if unit != Unit::Things => unit.parse(text),
+            Written::Number(number) => Ok(*number),
+            _ => Err(unit.rule()),
+        }
+        .map_err(|rule| self.refuse(rule))
     }
 
     /// A whole number that is not 0.

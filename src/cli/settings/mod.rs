@@ -1,28 +1,34 @@
 //! Settings: flag over environment over file over default. [`table`] has them all; here they become
-//! values. A value that cannot be is refused with its name and where it came from.
+//! values. Those that cannot be are refused together, each with its name and where it came from.
 
+mod effective;
 mod file;
 mod flags;
 mod given;
 mod log_format;
 mod table;
+mod unit;
 
 #[cfg(test)]
 mod tests;
 
+use std::cell::RefCell;
+use std::ffi::OsString;
 use std::fmt;
 use std::path::PathBuf;
 
-use super::Result;
+use super::{Error, Result};
 use crate::access::SessionLifetimes;
 use crate::http::{AccessLog, Limits, Network};
 use crate::repo::Retention;
+pub(super) use effective::effective;
 pub(super) use flags::Flags;
 pub(super) use given::Told;
 use given::{Given, Source};
 pub(super) use log_format::LogFormat;
 use table::SETTINGS;
-pub(super) use table::{EVERYWHERE, GC, IMPORT, LIST, PRUNE, SERVE};
+pub(super) use table::{EVERYWHERE, GC, IMPORT, LIST, OF_COMMANDS, PRUNE, SERVE};
+pub(super) use unit::days_from_1;
 
 /// What the service and the commands go by.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -82,110 +88,173 @@ impl Settings {
     /// each with its variable, and in the file.
     ///
     /// # Errors
-    /// [`Error::Usage`](super::Error::Usage) for a file that cannot be read or has an unknown setting,
-    /// and for a value that cannot be.
+    /// [`Error::Usage`] for a file that cannot be read or has an unknown setting, and for values that
+    /// cannot be: all of them.
     pub(super) fn gather<const COMMAND: u8>(
         everywhere: Flags<EVERYWHERE>,
         command: Flags<COMMAND>,
     ) -> Result<Self> {
-        let mut all = All(everywhere.0);
-        all.0.extend(command.0);
-        let config = all.get(table::CONFIG);
-        if config.source != Source::Default {
-            all.0.extend(file::read(&config.told(Given::path)?)?);
-        }
-        let (url, hosts, proxies) = (
-            all.get("external_url"),
-            all.get("hosts"),
-            all.get("trusted_proxies"),
-        );
-        Ok(Self {
-            data: all.get("data").path()?,
-            listen: all.get("listen").told(Given::text)?,
-            tls_listen: all.get("tls_listen").told(Given::text)?,
-            tls_cert: all.get("tls_cert").told(Given::path)?,
-            tls_key: all.get("tls_key").told(Given::path)?,
-            unix_listen: all.get("unix_listen").told(Given::path)?,
-            external_url: match url.source {
-                Source::Default => None,
-                _ => Some(base_url(&url)?),
-            },
-            hosts: each(&hosts, |host| {
-                is_host(host)
-                    .then(|| host.to_owned())
-                    .ok_or("it must be a name or an address, as in conf.example")
-            })?,
-            root_mount: all.get("root_mount").bool()?,
-            trusted_proxies: each(&proxies, str::parse)?,
-            archive_bytes_max: all.get("archive_bytes_max").number()?,
-            file_bytes_max: all.get("file_bytes_max").number()?,
-            keep_deleted_days: all.get("keep_deleted_days").number()?,
+        let all = All::gather(everywhere, command);
+        let settings = Self::of(&all);
+        all.refuse_wrong_ones()?;
+        Ok(settings)
+    }
+
+    /// What holds of each. What is wrong with one is noted, and its default stands in its place.
+    fn of(all: &All) -> Self {
+        let number = |name| all.read(name, Given::number);
+        let from_1 = |name| all.read(name, Given::number_from_1);
+        let text = |name| all.read(name, |given| given.told(Given::text));
+        let path = |name| all.read(name, |given| given.told(Given::path));
+        Self {
+            data: all.read("data", Given::path),
+            listen: text("listen"),
+            tls_listen: text("tls_listen"),
+            tls_cert: path("tls_cert"),
+            tls_key: path("tls_key"),
+            unix_listen: path("unix_listen"),
+            external_url: all.read("external_url", |url| match url.source {
+                Source::Default => Ok(None),
+                _ => base_url(url).map(Some),
+            }),
+            hosts: all.read("hosts", |hosts| {
+                each(hosts, |host| {
+                    is_host(host)
+                        .then(|| host.to_owned())
+                        .ok_or("it must be a name or an address, as in conf.example")
+                })
+            }),
+            root_mount: all.read("root_mount", Given::bool),
+            trusted_proxies: all.read("trusted_proxies", |proxies| each(proxies, str::parse)),
+            archive_bytes_max: number("archive_bytes_max"),
+            file_bytes_max: number("file_bytes_max"),
+            keep_deleted_days: number("keep_deleted_days"),
             keep: Retention {
-                snapshots: all.get("keep_snapshots").number()?,
-                days: all.get("keep_days").number()?,
+                snapshots: number("keep_snapshots"),
+                days: number("keep_days"),
             },
             sessions: SessionLifetimes {
-                absolute_s: all.get("session_absolute_s").number_from_1()?,
-                idle_s: all.get("session_idle_s").number_from_1()?,
+                absolute_s: from_1("session_absolute_s"),
+                idle_s: from_1("session_idle_s"),
             },
-            shutdown_s: all.get("shutdown_s").number()?,
-            limits: limits(&all)?,
-            audit_keep_days: all.get("audit_keep_days").number()?,
-            disk_low_bytes: all.get("disk_low_bytes").number()?,
-            metrics_listen: all.get("metrics_listen").told(Given::text)?,
-            access_log: all.get("access_log").parsed()?,
-            log_format: all.get("log_format").parsed()?,
-            log_file: all.get("log_file").told(Given::path)?,
-            log: all.get("log").told(Given::text)?,
-        })
+            shutdown_s: number("shutdown_s"),
+            limits: limits(all),
+            audit_keep_days: number("audit_keep_days"),
+            disk_low_bytes: number("disk_low_bytes"),
+            metrics_listen: text("metrics_listen"),
+            access_log: all.read("access_log", Given::parsed),
+            log_format: all.read("log_format", Given::parsed),
+            log_file: path("log_file"),
+            log: text("log"),
+        }
     }
 }
 
 /// Everything that was given, the stronger before the weaker.
-struct All(Vec<Given>);
+struct All {
+    given: Vec<Given>,
+    /// What is wrong with it, as far as it was read.
+    wrong: RefCell<Vec<Error>>,
+}
 
 impl All {
+    /// Gathers it, with what is in the file where one is named.
+    fn gather<const COMMAND: u8>(everywhere: Flags<EVERYWHERE>, command: Flags<COMMAND>) -> Self {
+        let mut all = Self {
+            given: everywhere.0,
+            wrong: RefCell::default(),
+        };
+        all.given.extend(command.0);
+        let config = all.get(table::CONFIG);
+        if config.source == Source::Default {
+            return all;
+        }
+        match config.told(Given::path).and_then(|path| file::read(&path)) {
+            Ok(file::Contents { given, wrong }) => {
+                all.given.extend(given);
+                all.wrong.get_mut().extend(wrong);
+            }
+            Err(unreadable) => all.wrong.get_mut().push(unreadable),
+        }
+        all
+    }
+
     /// What holds for the setting of this name.
     fn get(&self, name: &str) -> Given {
-        let given = self.0.iter().find(|given| given.setting.name == name);
-        given.cloned().unwrap_or_else(|| {
-            let setting = SETTINGS.iter().find(|setting| setting.name == name);
-            let setting = setting.expect("each setting that is read is in the table");
-            Given::plain(setting, Source::Default, default_of(setting))
+        let given = self.given.iter().find(|given| given.setting.name == name);
+        given.cloned().unwrap_or_else(|| default_of(name))
+    }
+
+    /// The value that holds for it; its default where that is wrong, which is noted.
+    fn read<T>(&self, name: &str, read: impl Fn(&Given) -> Result<T>) -> T {
+        read(&self.get(name)).unwrap_or_else(|wrong| {
+            self.wrong.borrow_mut().push(wrong);
+            read(&default_of(name)).expect("a default is a right value")
         })
     }
-}
 
-fn default_of(setting: &table::Setting) -> Vec<std::ffi::OsString> {
-    if setting.default.is_empty() && setting.is_list() {
-        return Vec::new();
+    /// Refuses everything that was found wrong.
+    fn refuse_wrong_ones(&self) -> Result<()> {
+        refuse(self.wrong.take())
     }
-    vec![setting.default.into()]
 }
 
-fn limits(all: &All) -> Result<Limits> {
-    let number = |name: &str| all.get(&format!("limits.{name}")).number();
-    let from_1 = |name: &str| all.get(&format!("limits.{name}")).number_from_1();
-    Ok(Limits {
-        connections_max: from_1("connections_max")?,
-        connections_address_max: number("connections_address_max")?,
-        body_s_max: from_1("body_s_max")?,
-        upload_grace_s: from_1("upload_grace_s")?,
-        upload_bytes_s_min: number("upload_bytes_s_min")?,
-        login_bytes_max: from_1("login_bytes_max")?,
-        bodies_bytes_max: from_1("bodies_bytes_max")?,
-        bodies_bytes_account_max: from_1("bodies_bytes_account_max")?,
-        long_at_once_max: from_1("long_at_once_max")?,
-        long_waiting_max: number("long_waiting_max")?,
-        long_credential_max: from_1("long_credential_max")?,
-        logins_at_once_max: from_1("logins_at_once_max")?,
-        logins_waiting_max: number("logins_waiting_max")?,
-        logins_waiting_address_max: from_1("logins_waiting_address_max")?,
-        wrong_logins_minute_max: number("wrong_logins_minute_max")?,
-        wrong_logins_minute_address_max: number("wrong_logins_minute_address_max")?,
-        wrong_logins_minute_account_max: number("wrong_logins_minute_account_max")?,
-        wrong_tokens_minute_address_max: number("wrong_tokens_minute_address_max")?,
-    })
+/// Refuses what is wrong with several settings in one message, nothing where nothing is.
+pub(super) fn refuse(mut wrong: Vec<Error>) -> Result<()> {
+    if wrong.len() > 1 {
+        let said: Vec<_> = wrong.iter().map(Error::to_string).collect();
+        let (count, said) = (said.len(), said.join("\n"));
+        return Err(Error::Usage(format!("{count} settings are wrong:\n{said}")));
+    }
+    wrong.pop().map_or(Ok(()), Err)
+}
+
+/// Which of these variables are named as the settings are, and are none.
+pub(super) fn unknown_variables(names: impl Iterator<Item = OsString>) -> Vec<String> {
+    let is_setting = |name: &str| SETTINGS.iter().any(|setting| setting.variable() == name);
+    let texts = names.filter_map(|name| name.into_string().ok());
+    let mut unknown: Vec<_> = texts
+        .filter(|name| name.starts_with("SITECONF_") && !is_setting(name))
+        .collect();
+    unknown.sort();
+    unknown
+}
+
+/// What holds for the setting of this name when nobody says anything.
+fn default_of(name: &str) -> Given {
+    let setting = SETTINGS.iter().find(|setting| setting.name == name);
+    let setting = setting.expect("each setting that is read is in the table");
+    let values = if setting.default.is_empty() && setting.is_list() {
+        Vec::new()
+    } else {
+        vec![setting.default.into()]
+    };
+    Given::plain(setting, Source::Default, values)
+}
+
+fn limits(all: &All) -> Limits {
+    let number = |name: &str| all.read(&format!("limits.{name}"), Given::number);
+    let from_1 = |name: &str| all.read(&format!("limits.{name}"), Given::number_from_1);
+    Limits {
+        connections_max: from_1("connections_max"),
+        connections_address_max: number("connections_address_max"),
+        body_s_max: from_1("body_s_max"),
+        upload_grace_s: from_1("upload_grace_s"),
+        upload_bytes_s_min: number("upload_bytes_s_min"),
+        login_bytes_max: from_1("login_bytes_max"),
+        bodies_bytes_max: from_1("bodies_bytes_max"),
+        bodies_bytes_account_max: from_1("bodies_bytes_account_max"),
+        long_at_once_max: from_1("long_at_once_max"),
+        long_waiting_max: number("long_waiting_max"),
+        long_credential_max: from_1("long_credential_max"),
+        logins_at_once_max: from_1("logins_at_once_max"),
+        logins_waiting_max: number("logins_waiting_max"),
+        logins_waiting_address_max: from_1("logins_waiting_address_max"),
+        wrong_logins_minute_max: number("wrong_logins_minute_max"),
+        wrong_logins_minute_address_max: number("wrong_logins_minute_address_max"),
+        wrong_logins_minute_account_max: number("wrong_logins_minute_account_max"),
+        wrong_tokens_minute_address_max: number("wrong_tokens_minute_address_max"),
+    }
 }
 
 /// Reads every item of a list.

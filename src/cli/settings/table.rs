@@ -1,6 +1,8 @@
 //! Every setting there is: its name, what holds when nobody says anything, and what `--help` says of it.
 //! The README's table has the same, which a test compares.
 
+use super::unit::Unit;
+
 /// Takes part in every command.
 pub(in crate::cli) const EVERYWHERE: u8 = 1;
 /// A flag of `serve`.
@@ -28,6 +30,9 @@ pub(in crate::cli) struct Setting {
     pub(super) commands: u8,
     pub(super) help: &'static str,
 }
+
+/// All of them that a command of its own has as flags, and not every one.
+pub(in crate::cli) const OF_COMMANDS: u8 = SERVE | IMPORT | LIST | PRUNE | GC;
 
 /// The placeholder of settings whose flag may stand without a value.
 pub(super) const BOOL: &str = "BOOL";
@@ -74,6 +79,11 @@ impl Setting {
 
     fn last_name(&self) -> &'static str {
         self.name.rsplit('.').next().unwrap_or(self.name)
+    }
+
+    /// What a number that it takes counts.
+    pub(super) fn unit(&self) -> Unit {
+        Unit::of(self.value)
     }
 
     /// The name of the flag, without its dashes.
@@ -149,17 +159,17 @@ pub(in crate::cli) const SETTINGS: &[Setting] = &[
         "Most connections at once; more wait"),
     Setting::of_serve("limits.connections_address_max", "N", "1024",
         "Connections of one address; 0 for no limit"),
-    Setting::of_serve("limits.body_s_max", "N", "20",
+    Setting::of_serve("limits.body_s_max", "SECONDS", "20",
         "Seconds for a body of JSON or of a form"),
-    Setting::of_serve("limits.upload_grace_s", "N", "30",
+    Setting::of_serve("limits.upload_grace_s", "SECONDS", "30",
         "Seconds in which an upload must bring `upload_bytes_s_min` for each"),
-    Setting::of_serve("limits.upload_bytes_s_min", "N", "1024",
+    Setting::of_serve("limits.upload_bytes_s_min", "BYTES", "1024",
         "Least bytes a second of an upload; 0 for any"),
-    Setting::of_serve("limits.login_bytes_max", "N", "8192",
+    Setting::of_serve("limits.login_bytes_max", "BYTES", "8192",
         "Longest body of a login, in bytes"),
-    Setting::of_serve("limits.bodies_bytes_max", "N", "134217728",
+    Setting::of_serve("limits.bodies_bytes_max", "BYTES", "134217728",
         "Bytes of bodies of the Admin API in memory at once"),
-    Setting::of_serve("limits.bodies_bytes_account_max", "N", "67108864",
+    Setting::of_serve("limits.bodies_bytes_account_max", "BYTES", "67108864",
         "Of these, most for one account"),
     Setting::of_serve("limits.long_at_once_max", "N", "2",
         "Comparisons, archives, searches and long listings at once"),

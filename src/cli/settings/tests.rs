@@ -7,7 +7,6 @@ use clap::Parser;
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 
 use super::*;
-use crate::cli::Error;
 use crate::cli::args::{Cli, Command};
 
 /// What `serve` goes by with these flags.
@@ -206,11 +205,19 @@ fn a_wrong_setting_names_itself_its_value_and_its_place() {
         ),
         (
             "shutdown_s = -1",
-            "shutdown_s = -1 (FILE, line 1): it must be a whole number",
+            "shutdown_s = -1 (FILE, line 1): it must be a whole number of seconds, or as 90s, 5m or 12h",
         ),
         (
-            "shutdown_s = \"1\"",
-            "shutdown_s = \"1\" (FILE, line 1): it must be a whole number",
+            "keep_snapshots = \"1\"",
+            "keep_snapshots = \"1\" (FILE, line 1): it must be a whole number",
+        ),
+        (
+            "file_bytes_max = \"1g\"",
+            "file_bytes_max = \"1g\" (FILE, line 1): it must be a whole number of bytes, or as 500M or 1G",
+        ),
+        (
+            "keep_days = \"36h\"",
+            "keep_days = \"36h\" (FILE, line 1): it must be a whole number of days, or as 30d or 12w",
         ),
         (
             "listen.port = 1",
@@ -277,7 +284,8 @@ fn a_wrong_flag_names_itself_and_its_value() {
         ),
         (
             &["--shutdown-s", "soon"],
-            "shutdown_s = \"soon\" (--shutdown-s): it must be a whole number",
+            "shutdown_s = \"soon\" (--shutdown-s): it must be a whole number of seconds, or as 90s, 5m \
+             or 12h",
         ),
         (
             &["--root-mount=yes"],
@@ -306,6 +314,43 @@ fn a_wrong_flag_names_itself_and_its_value() {
     ]));
     let shown = format!("external_url = \"{}… (--external-url): ", "y".repeat(199));
     assert!(long.starts_with(&shown), "{long}");
+}
+
+#[test]
+fn sizes_and_times_are_taken_with_their_units_everywhere() {
+    let settings = served_with(
+        "file_bytes_max = \"500M\"\nkeep_deleted_days = \"2w\"\nlimits.body_s_max = \"1m\"\n",
+        &["--archive-bytes-max", "1G", "--session-idle-s=12h"],
+    )
+    .unwrap();
+    assert_eq!(settings.file_bytes_max, 500 << 20);
+    assert_eq!(settings.archive_bytes_max, 1 << 30);
+    assert_eq!(settings.keep_deleted_days, 14);
+    assert_eq!(settings.limits.body_s_max, 60);
+    assert_eq!(settings.sessions.idle_s, 43_200);
+}
+
+#[test]
+fn all_wrong_settings_are_told_at_once() {
+    let said = refusal(served_with(
+        "listen_on = 1\nshutdown_s = 5\nhosts = 3\n",
+        &["--body-s-max", "0", "--root-mount=yes"],
+    ));
+    assert_eq!(
+        said,
+        "4 settings are wrong:\n\
+         FILE, line 1: there is no setting \"listen_on\"\n\
+         hosts = 3 (FILE, line 3): it must be a list of texts, as in [\"a\", \"b\"]\n\
+         root_mount = \"yes\" (--root-mount): it must be true or false\n\
+         limits.body_s_max = 0 (--body-s-max): it must be at least 1"
+    );
+}
+
+#[test]
+fn variables_that_are_no_settings_are_known() {
+    let names = ["SITECONF_LISTN", "SITECONF_LISTEN", "PATH", "SITECONF_B"];
+    let unknown = unknown_variables(names.into_iter().map(OsString::from));
+    assert_eq!(unknown, ["SITECONF_B", "SITECONF_LISTN"]);
 }
 
 /// The README's row of a setting: the names by which it is given, and its default.

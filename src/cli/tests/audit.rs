@@ -29,8 +29,11 @@ fn leaves(command: &clap::Command, before: &str, into: &mut Vec<String>) {
 fn each_command_that_changes_something_leaves_exactly_one_record() {
     let desk = Desk::with_project();
     let made = desk.done(&["token", "create", "--user", "ann", "--name", "n", "--all"]);
+    desk.done(&["user", "add", "old"]);
+    desk.done(&["user", "add", "gone"]);
     let dir = desk.path("in").display().to_string();
     let out = desk.path("out").display().to_string();
+    let manual = desk.path("man").display().to_string();
     lay(&desk.path("in"), &[("c.xml", "<c/>")]);
     let file = desk.path("in/c.xml").display().to_string();
     let tree = desk.path("tree").display().to_string();
@@ -45,6 +48,12 @@ fn each_command_that_changes_something_leaves_exactly_one_record() {
     for command in commands {
         let (rest, action): (&[&str], _) = match command.as_str() {
             "user add" => (&["eve"], Some("account-created")),
+            "user rename" => (&["old", "fred"], Some("account-renamed")),
+            "user remove" => (&["gone"], Some("account-removed")),
+            "user show" => (&["ann"], None),
+            "token show" => (&["1"], None),
+            "token update" => (&["1", "--name", "o"], Some("token-changed")),
+            "token rotate" => (&["1"], Some("token-rotated")),
             "user passwd" => (&["ann"], Some("password-set")),
             "user disable" => (&["ann"], Some("account-disabled")),
             "user enable" => (&["ann"], Some("account-enabled")),
@@ -75,7 +84,8 @@ fn each_command_that_changes_something_leaves_exactly_one_record() {
             "prune" => (&[], Some("prune")),
             "gc" => (&[], Some("gc")),
             "status" | "user list" | "token list" | "project list" | "audit" | "debug refs"
-            | "debug stats" | "debug check" => (&[], None),
+            | "debug stats" | "debug check" | "user role list" | "config check"
+            | "config print" => (&[], None),
             "export" => (&["acme/shop.erp", "main", &out], None),
             "project show" | "branch list" | "ls" => (&["acme/shop.erp"], None),
             "cat" => (&["acme/shop.erp", "main", "a.xml"], None),
@@ -83,6 +93,8 @@ fn each_command_that_changes_something_leaves_exactly_one_record() {
             "diff" => (&["acme/shop.erp", "main@v0001"], None),
             "debug history" | "debug manifest" | "debug digest" => (&["acme/shop.erp:main"], None),
             "debug diff" => (&["acme/shop.erp:main", "acme/shop.erp:main"], None),
+            "completions" => (&["bash"], None),
+            "man" => (&[&manual], None),
             // None of them changes this store: there is a store already, the service's changes are its routes', an object's id is
             // known only to who made it, a backup and what is made of one lie elsewhere.
             "init" | "example" | "serve" | "debug object" | "backup verify" | "restore" => continue,

@@ -1,123 +1,81 @@
 //! Read tokens from the command line.
 
 pub(super) mod args;
+mod list;
+mod row;
 
-use std::sync::Arc;
+use std::io::Read as _;
 
 use serde::Serialize;
 
 use crate::access;
-use crate::access::{Account, NewToken, TokenView, Tokens};
-use crate::base::clock::Timestamp;
+use crate::access::{Account, Expiry, NewToken, TokenChange, TokenView, Tokens};
+use crate::base::clock::{Timestamp, parse_span_s};
+use crate::base::secret::{SECRET_DIGITS, Secret};
 use crate::cli::opened::Opened;
 use crate::cli::output;
-use crate::cli::output::Listed;
 use crate::cli::{Error, Result, Streams};
-use args::{TokenCommand, TokenCreate};
+use args::{TokenCommand, TokenCreate, TokenUpdate};
+use row::Row;
 
 /// The scope that covers all projects of the owner (contract section 6).
 const ALL_REPOS: &str = "*";
 
-/// A token as it is listed, with the names of the Admin API.
+/// A token with its value, with the names of the Admin API.
 #[derive(Serialize)]
-#[expect(non_snake_case, reason = "the specification's name")]
-struct Row {
-    tokenId: String,
-    name: String,
-    owner: String,
-    repos: Vec<String>,
+#[expect(non_snake_case, reason = "the specification's names")]
+struct Shown<'a> {
+    tokenId: &'a str,
+    tokenString: &'a str,
     expires_at: Option<String>,
-    fingerprint_required: bool,
-    fingerprint_bound: bool,
-    suffix: String,
-    created_at: String,
-    last_used_at: Option<String>,
-    state: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    earlier_until: Option<String>,
 }
 
-impl From<TokenView> for Row {
-    fn from(token: TokenView) -> Self {
+impl<'a> Shown<'a> {
+    fn new(secret: &'a Secret, token: &'a TokenView) -> Self {
         let text = |at: Timestamp| at.to_string();
         Self {
-            tokenId: token.id,
-            name: token.name,
-            owner: token.owner,
-            repos: token.repos,
+            tokenId: &token.id,
+            tokenString: secret.reveal(),
             expires_at: token.expires_at.map(text),
-            fingerprint_required: token.fingerprint_required,
-            fingerprint_bound: token.fingerprint_bound,
-            suffix: token.suffix,
-            created_at: text(token.created_at),
-            last_used_at: token.last_used_at.map(text),
-            state: token.state.to_string(),
+            earlier_until: token.earlier_until.map(text),
         }
-    }
-}
-
-impl Listed for Row {
-    const HEADINGS: &'static [&'static str] = &[
-        "ID",
-        "OWNER",
-        "NAME",
-        "ENDS IN",
-        "STATE",
-        "EXPIRES",
-        "LAST USED",
-        "INSTANCE",
-        "REPOS",
-    ];
-
-    fn cells(&self) -> Vec<String> {
-        let instance = match (self.fingerprint_required, self.fingerprint_bound) {
-            (false, _) => "any",
-            (true, false) => "the first",
-            (true, true) => "bound",
-        };
-        vec![
-            self.tokenId.clone(),
-            self.owner.clone(),
-            self.name.clone(),
-            self.suffix.clone(),
-            self.state.clone(),
-            self.expires_at
-                .clone()
-                .unwrap_or_else(|| "never".to_owned()),
-            self.last_used_at
-                .clone()
-                .unwrap_or_else(|| "never".to_owned()),
-            instance.to_owned(),
-            self.repos.join(" "),
-        ]
     }
 }
 
 /// Runs one of the commands of `token`.
 pub(super) fn run(command: TokenCommand, opened: &Opened, streams: &mut Streams<'_>) -> Result<()> {
+    let tokens = Tokens::new(&opened.repository);
     match command {
         TokenCommand::Create(wish) => create(wish, opened, streams),
-        TokenCommand::List { user, json } => {
-            let tokens = Tokens::new(&opened.repository);
-            let accounts = match user {
-                Some(name) => vec![opened.accounts.by_name(&name)?],
-                None => opened.accounts.list()?,
-            };
-            let mut rows = Vec::new();
-            for account in &accounts {
-                rows.extend(tokens.list(account)?.into_iter().map(Row::from));
+        TokenCommand::List(wish) => list::list(&wish, opened, streams),
+        TokenCommand::Show { id, json } => {
+            let owner = owner_of(&tokens, &id)?;
+            let row = Row::from(tokens.by_id(&owner, &id)?);
+            if json {
+                output::write_json(streams.out, &row)
+            } else {
+                output::list(streams.out, false, &[row])
             }
-            output::list(streams.out, json, &rows)
+        }
+        TokenCommand::Update(wish) => update(wish, opened, streams),
+        TokenCommand::Rotate { id, grace, json } => {
+            rotate(&id, grace.as_deref(), json, opened, streams)
         }
         TokenCommand::Revoke { id } => {
-            let tokens = Tokens::new(&opened.repository);
-            let owner = owner_of(&tokens, opened, &id)?;
-            Ok(tokens.revoke(&owner, &id, &opened.actor)?)
+            let owner = owner_of(&tokens, &id)?;
+            tokens.revoke(&owner, &id, &opened.actor)?;
+            streams.tell(format_args!("token {id} is revoked"))
         }
     }
 }
 
 /// Prints the token alone, so that a script can take it.
 fn create(wish: TokenCreate, opened: &Opened, streams: &mut Streams<'_>) -> Result<()> {
-    let expires_at = wish.expires.as_deref().map(parse_time).transpose()?;
+    let now = opened.repository.clock().now();
+    let expires_at = wish.expires.as_deref().map(|text| parse_end(text, now));
+    let expires_at = expires_at.transpose()?;
     let account = opened.accounts.by_name(&wish.user)?;
     let new = NewToken {
         name: wish.name,
@@ -131,38 +89,149 @@ fn create(wish: TokenCreate, opened: &Opened, streams: &mut Streams<'_>) -> Resu
     };
     let tokens = Tokens::new(&opened.repository);
     let repos = new.repos.join(", ");
-    let (secret, made) = tokens.create(&account, new, &opened.actor).map_err(|e| match e {
+    let refused = |e| may_not_read(e, &account, &repos);
+    let actor = &opened.actor;
+    if wish.value_stdin {
+        let secret = read_value(streams)?;
+        let made = tokens.create_with(&account, new, &secret, actor);
+        let made = made.map_err(refused)?;
+        // Who gave the value has it.
+        if wish.json {
+            return output::write_json(streams.out, &Row::from(made));
+        }
+        return streams.tell(format_args!("token {} is made", made.id));
+    }
+    let (secret, made) = tokens.create(&account, new, actor).map_err(refused)?;
+    show(&secret, &made, wish.json, streams).or_else(|e| {
+        // A token that nobody has seen would only lie there.
+        tokens.revoke(&account, &made.id, actor)?;
+        Err(Error::Failed(format!(
+            "writing the token: {e}; it is revoked again"
+        )))
+    })
+}
+
+fn update(wish: TokenUpdate, opened: &Opened, streams: &mut Streams<'_>) -> Result<()> {
+    let tokens = Tokens::new(&opened.repository);
+    let account = owner_of(&tokens, &wish.id)?;
+    let mut repos = if wish.all {
+        vec![ALL_REPOS.to_owned()]
+    } else {
+        wish.repos
+    };
+    if !wish.added.is_empty() {
+        repos = tokens.by_id(&account, &wish.id)?.repos;
+        if repos == [ALL_REPOS] {
+            return Err(Error::Failed(format!(
+                "token {} covers every project of {}; name those it is to cover with --repo",
+                wish.id,
+                account.name()
+            )));
+        }
+        repos.extend(wish.added);
+    }
+    let now = opened.repository.clock().now();
+    let expires_at = wish.expires.map(|text| match text.as_str() {
+        "never" => Ok(Expiry::Never),
+        text => parse_end(text, now).map(Expiry::At),
+    });
+    let told = repos.join(", ");
+    let change = TokenChange {
+        name: wish.name,
+        repos: Some(repos).filter(|repos| !repos.is_empty()),
+        expires_at: expires_at.transpose()?,
+        fingerprint_required: None,
+        reset_fingerprint: wish.reset_fingerprint,
+    };
+    let changed = tokens.change(&account, &wish.id, &change, &opened.actor);
+    changed.map_err(|e| may_not_read(e, &account, &told))?;
+    streams.tell(format_args!("token {} is changed", wish.id))
+}
+
+fn rotate(
+    id: &str,
+    grace: Option<&str>,
+    json: bool,
+    opened: &Opened,
+    streams: &mut Streams<'_>,
+) -> Result<()> {
+    let grace_s = grace.map_or(Ok(0), |text| {
+        parse_span_s(text).ok_or_else(|| {
+            Error::Usage(format!(
+                "--grace \"{text}\" must be a length of time, as 7d or 12h"
+            ))
+        })
+    })?;
+    let tokens = Tokens::new(&opened.repository);
+    let account = owner_of(&tokens, id)?;
+    let (secret, token) = tokens.rotate(&account, id, grace_s, &opened.actor)?;
+    show(&secret, &token, json, streams).map_err(|e| {
+        Error::Failed(format!(
+            "writing the token: {e}; it has a value that nobody has seen: rotate it again with \
+             \"siteconf token rotate {id}\""
+        ))
+    })
+}
+
+fn show(
+    secret: &Secret,
+    token: &TokenView,
+    json: bool,
+    streams: &mut Streams<'_>,
+) -> std::io::Result<()> {
+    if json {
+        serde_json::to_writer_pretty(&mut *streams.out, &Shown::new(secret, token))?;
+        writeln!(streams.out)?;
+    } else {
+        writeln!(streams.out, "{}", secret.reveal())?;
+    }
+    streams.out.flush()
+}
+
+/// A value that somebody has already, alone on standard input.
+fn read_value(streams: &mut Streams<'_>) -> Result<Secret> {
+    let mut text = Vec::new();
+    // A line's end may follow, and one byte too many is enough to refuse.
+    let most = u64::try_from(SECRET_DIGITS + 3).expect("a small constant");
+    let mut input = (&mut *streams.input).take(most);
+    input
+        .read_to_end(&mut text)
+        .map_err(Error::file("reading the token from", "standard input"))?;
+    Secret::parse(text.trim_ascii_end()).ok_or_else(|| {
+        Error::Usage(format!(
+            "the token on standard input must be {SECRET_DIGITS} hexadecimal digits in lower case, as \
+             \"openssl rand -hex 32\" makes it"
+        ))
+    })
+}
+
+/// A refusal for want of a right, with what to do.
+fn may_not_read(error: access::Error, account: &Account, repos: &str) -> Error {
+    match error {
         access::Error::Forbidden(_) => Error::Failed(format!(
             "{0} may not read all of {repos}; give a role first, as in \"siteconf user role add {0} \
              ROLE_SITEBUILDER_USER__<prefix>\"",
             account.name()
         )),
         other => other.into(),
-    })?;
-    let shown = writeln!(streams.out, "{}", secret.reveal()).and_then(|()| streams.out.flush());
-    if let Err(e) = shown {
-        // A token that nobody has seen would only lie there.
-        tokens.revoke(&account, &made.id, &opened.actor)?;
-        let reason = format!("writing the token: {e}; it is revoked again");
-        return Err(Error::Failed(reason));
     }
-    Ok(())
 }
 
-fn parse_time(text: &str) -> Result<Timestamp> {
-    Timestamp::parse(text).ok_or_else(|| {
+fn parse_end(text: &str, now: Timestamp) -> Result<Timestamp> {
+    Timestamp::parse_until(text, now).ok_or_else(|| {
         Error::Usage(format!(
-            "--expires \"{text}\" must be YYYY-MM-DD, midnight UTC, or RFC 3339, as in 2027-01-31T10:00:00Z"
+            "--expires \"{text}\" must be how long from now, as 30d or 12h, or YYYY-MM-DD, midnight \
+             UTC, or RFC 3339, as in 2027-01-31T10:00:00Z"
         ))
     })
 }
 
 /// The account that has this token. Ids are unique in the service.
-fn owner_of(tokens: &Tokens, opened: &Opened, id: &str) -> Result<Arc<Account>> {
-    for account in opened.accounts.list()? {
-        if tokens.list(&account)?.iter().any(|token| token.id == id) {
-            return Ok(account);
-        }
+fn owner_of(tokens: &Tokens, id: &str) -> Result<std::sync::Arc<Account>> {
+    match tokens.owner_of(id) {
+        Err(access::Error::NoSuchToken) => Err(Error::Failed(format!(
+            "there is no token \"{id}\"; \"siteconf token list\" names all"
+        ))),
+        found => Ok(found?),
     }
-    Err(Error::Failed(format!("there is no token \"{id}\"")))
 }

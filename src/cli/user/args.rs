@@ -24,6 +24,29 @@ pub(in crate::cli) enum UserCommand {
         #[arg(long)]
         json: bool,
     },
+    /// Shows an account: its roles, tokens, projects and its last login
+    Show {
+        /// The account
+        name: String,
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Gives an account another name to log in with; all else stays
+    Rename {
+        /// The account
+        name: String,
+        /// The name to log in with from now on
+        new_name: String,
+    },
+    /// Removes an account that owns no project, with its tokens and sessions
+    Remove {
+        /// The account
+        name: String,
+        /// Also the last one with the role for everything
+        #[arg(long)]
+        force: bool,
+    },
     /// Sets a new password and ends the account's sessions
     Passwd {
         /// The account
@@ -45,13 +68,21 @@ pub(in crate::cli) enum UserCommand {
         /// The account
         name: String,
     },
-    /// Roles of an account: add, remove
+    /// Roles of accounts: list, add, remove
     #[command(subcommand)]
     Role(RoleCommand),
 }
 
 #[derive(Debug, Subcommand)]
 pub(in crate::cli) enum RoleCommand {
+    /// Lists who has which role
+    List {
+        /// Only of this account
+        name: Option<String>,
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
     /// Gives an account a role
     Add {
         /// The account

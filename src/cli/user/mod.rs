@@ -1,11 +1,13 @@
 //! Accounts from the command line.
 
 pub(super) mod args;
+mod show;
 
 use serde::Serialize;
 
 use crate::access::{Account, Accounts, Role};
 use crate::base::account_name::AccountName;
+use crate::cli::first_start::FirstPassword;
 use crate::cli::opened::Opened;
 use crate::cli::output;
 use crate::cli::output::Listed;
@@ -64,7 +66,7 @@ pub(super) fn run(command: UserCommand, opened: &Opened, streams: &mut Streams<'
             }
             let password = NewPassword::obtain(password_stdin, streams)?;
             accounts.create(name.as_str(), &password.text, &roles)?;
-            show(name.as_str(), &password, streams)
+            show_password(name.as_str(), &password, streams)
         }
         UserCommand::List { json } => {
             let rows: Vec<_> = accounts
@@ -74,6 +76,12 @@ pub(super) fn run(command: UserCommand, opened: &Opened, streams: &mut Streams<'
                 .collect();
             output::list(streams.out, json, &rows)
         }
+        UserCommand::Show { name, json } => show::show(&name, json, opened, streams),
+        UserCommand::Rename { name, new_name } => {
+            accounts.rename(&name, &new_name)?;
+            streams.tell(format_args!("\"{name}\" is \"{new_name}\" now"))
+        }
+        UserCommand::Remove { name, force } => remove(&name, force, opened, streams),
         UserCommand::Passwd {
             name,
             password_stdin,
@@ -81,24 +89,103 @@ pub(super) fn run(command: UserCommand, opened: &Opened, streams: &mut Streams<'
             // An unknown name is refused before anybody is asked for a password.
             accounts.by_name(&name)?;
             let password = NewPassword::obtain(password_stdin, streams)?;
+            let first = FirstPassword::of(&name, opened)?;
             accounts.set_password(&name, &password.text)?;
-            show(&name, &password, streams)
+            first.remove()?;
+            show_password(&name, &password, streams)
         }
         UserCommand::Disable { name, force } => {
             if !force {
                 keep_a_root(accounts, &name)?;
             }
-            Ok(accounts.set_enabled(&name, false)?)
+            accounts.set_enabled(&name, false)?;
+            streams.tell(format_args!(
+                "\"{name}\" is disabled: no login, session or token of it works"
+            ))
         }
-        UserCommand::Enable { name } => Ok(accounts.set_enabled(&name, true)?),
-        UserCommand::Role(RoleCommand::Add { name, role }) => Ok(accounts.add_role(&name, &role)?),
+        UserCommand::Enable { name } => {
+            accounts.set_enabled(&name, true)?;
+            streams.tell(format_args!("\"{name}\" is enabled"))
+        }
+        UserCommand::Role(RoleCommand::List { name, json }) => {
+            let listed = match name {
+                Some(name) => vec![accounts.by_name(&name)?],
+                None => accounts.list()?,
+            };
+            let rows: Vec<_> = listed.iter().flat_map(|account| held(account)).collect();
+            output::list(streams.out, json, &rows)
+        }
+        UserCommand::Role(RoleCommand::Add { name, role }) => {
+            let said = if accounts.add_role(&name, &role)? {
+                "has the role"
+            } else {
+                "had the role already:"
+            };
+            streams.tell(format_args!("\"{name}\" {said} {role}"))
+        }
         UserCommand::Role(RoleCommand::Remove { name, role, force }) => {
             if role == Role::Root && !force {
                 keep_a_root(accounts, &name)?;
             }
-            Ok(accounts.remove_role(&name, &role)?)
+            let said = if accounts.remove_role(&name, &role)? {
+                "no longer has the role"
+            } else {
+                "did not have the role"
+            };
+            streams.tell(format_args!("\"{name}\" {said} {role}"))
         }
     }
+}
+
+/// Removes an account, unless it owns something: that would have no owner.
+fn remove(name: &str, force: bool, opened: &Opened, streams: &mut Streams<'_>) -> Result<()> {
+    let account = opened.accounts.by_name(name)?;
+    if !force {
+        keep_a_root(&opened.accounts, name)?;
+    }
+    let owned = show::projects_of(&account, opened)?;
+    if !owned.is_empty() {
+        return Err(Error::Failed(format!(
+            "\"{name}\" owns {}; transfer or delete them first: \"siteconf help project\"",
+            owned.join(", ")
+        )));
+    }
+    let deleted = show::deleted_of(&account, opened)?;
+    if !deleted.is_empty() {
+        return Err(Error::Failed(format!(
+            "\"{name}\" owns what is deleted and can be restored: {}; its time must be over, or restore \
+             and transfer it: \"siteconf help project\"",
+            deleted.join(", ")
+        )));
+    }
+    let password = FirstPassword::of(name, opened)?;
+    let tokens = opened.accounts.remove(name)?;
+    password.remove()?;
+    streams.tell(format_args!(
+        "\"{name}\" is removed; tokens revoked: {tokens}"
+    ))
+}
+
+/// A role that an account has, as it is listed.
+#[derive(Serialize)]
+struct Held {
+    name: String,
+    role: Role,
+}
+
+impl Listed for Held {
+    const HEADINGS: &'static [&'static str] = &["NAME", "ROLE"];
+
+    fn cells(&self) -> Vec<String> {
+        vec![self.name.clone(), self.role.to_string()]
+    }
+}
+
+fn held(account: &Account) -> impl Iterator<Item = Held> + '_ {
+    account.roles().iter().map(|role| Held {
+        name: account.name().to_owned(),
+        role: role.clone(),
+    })
 }
 
 /// Refuses what would leave nobody who may do everything.
@@ -113,9 +200,9 @@ fn keep_a_root(accounts: &Accounts, name: &str) -> Result<()> {
 }
 
 /// Shows a password that nobody knows yet.
-fn show(name: &str, password: &NewPassword, streams: &mut Streams<'_>) -> Result<()> {
+fn show_password(name: &str, password: &NewPassword, streams: &mut Streams<'_>) -> Result<()> {
     if !password.made_up {
-        return Ok(());
+        return streams.tell(format_args!("the password of \"{name}\" is set"));
     }
     let shown = writeln!(streams.out, "{}", password.text).and_then(|()| streams.out.flush());
     shown.map_err(|e| {

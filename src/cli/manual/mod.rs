@@ -1,0 +1,57 @@
+//! What shells and `man` know of the commands, made from the grammar.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use clap::{Args, Command, CommandFactory as _};
+use clap_complete::{Shell, generate};
+use clap_mangen::Man;
+
+use super::args::Cli;
+use super::{Error, Result, Streams};
+
+#[derive(Debug, Args)]
+pub(super) struct Completions {
+    /// For which shell
+    shell: Shell,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct ManPages {
+    /// The folder, as /usr/local/share/man/man1; made when absent
+    dir: PathBuf,
+}
+
+/// `completions`.
+pub(super) fn completions(wish: &Completions, streams: &mut Streams<'_>) -> Result<()> {
+    let mut text = Vec::new();
+    generate(wish.shell, &mut Cli::command(), "siteconf", &mut text);
+    // By itself it would end the process when nobody reads.
+    streams.out.write_all(&text)?;
+    Ok(())
+}
+
+/// `man`: a page for each command, named as `siteconf-token-create.1`.
+pub(super) fn pages(wish: &ManPages, streams: &mut Streams<'_>) -> Result<()> {
+    fs::create_dir_all(&wish.dir).map_err(Error::file("making", &wish.dir))?;
+    let mut whole = Cli::command().disable_help_subcommand(true);
+    whole.build();
+    let count = write_pages(&whole, "siteconf", &wish.dir)?;
+    writeln!(streams.out, "{count} pages in {}", wish.dir.display())?;
+    Ok(())
+}
+
+/// Writes the page of a command and those of its commands; how many they are.
+fn write_pages(command: &Command, name: &str, dir: &Path) -> Result<usize> {
+    let path = dir.join(format!("{name}.1"));
+    let mut text = Vec::new();
+    let page = Man::new(command.clone().name(name.to_owned())).source("siteconf");
+    page.render(&mut text)
+        .and_then(|()| fs::write(&path, &text))
+        .map_err(Error::file("writing", &path))?;
+    let mut count = 1;
+    for inner in command.get_subcommands() {
+        count += write_pages(inner, &format!("{name}-{}", inner.get_name()), dir)?;
+    }
+    Ok(count)
+}

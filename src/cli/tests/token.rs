@@ -1,0 +1,220 @@
+//! Tokens.
+
+use std::process::ExitCode;
+
+use serde_json::{Value, json};
+
+use super::{Desk, lay};
+
+#[test]
+fn tokens_are_made_listed_and_revoked() {
+    let desk = Desk::with_project();
+    let create = ["token", "create", "--user", "ann", "--name"];
+    let one = desk.done(&[&create[..], &["shop", "--repo", "acme/shop.erp"]].concat());
+    let one = one.trim_end();
+    assert_eq!(one.len(), 64);
+    let bound = ["all", "--all", "--expires", "2030-01-31", "--fingerprint"];
+    desk.done(&[&create[..], &bound].concat());
+    let listed = desk.json(&["token", "list", "--user", "ann", "--json"]);
+    let seen: Vec<_> = listed
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|token| {
+            [
+                "tokenId",
+                "name",
+                "owner",
+                "repos",
+                "expires_at",
+                "fingerprint_required",
+            ]
+            .map(|field| token[field].clone())
+        })
+        .collect();
+    assert_eq!(
+        json!(seen),
+        json!([
+            ["1", "shop", "ann", ["acme/shop.erp"], null, false],
+            ["2", "all", "ann", ["*"], "2030-01-31T00:00:00.000Z", true],
+        ])
+    );
+    assert_eq!(listed[0]["suffix"], one[58..]);
+
+    desk.done(&["token", "revoke", "1"]);
+    let left = desk.json(&["token", "list", "--json"]);
+    assert_eq!(left.as_array().unwrap().len(), 1);
+    assert_eq!(
+        desk.refused(1, &["token", "revoke", "1"]),
+        "siteconf: there is no token \"1\"; \"siteconf token list\" names all\n"
+    );
+    let said = desk.refused(
+        2,
+        &[&create[..], &["x", "--all", "--expires", "soon"]].concat(),
+    );
+    assert!(
+        said.contains("--expires \"soon\" must be how long from now, as 30d or 12h"),
+        "{said}"
+    );
+}
+
+/// The ids of the tokens that a filter leaves.
+fn listed(desk: &Desk, filter: &[&str]) -> Vec<String> {
+    let shown = desk.json(&[&["token", "list", "--json"][..], filter].concat());
+    let id = |token: &Value| token["tokenId"].as_str().unwrap().to_owned();
+    shown.as_array().unwrap().iter().map(id).collect()
+}
+
+#[test]
+fn the_filters_of_the_list_combine() {
+    let desk = Desk::with_project();
+    desk.done(&[
+        "user",
+        "add",
+        "bob",
+        "--role",
+        "ROLE_SITEBUILDER_EDITOR__ROOT",
+    ]);
+    for (user, rest) in [
+        ("ann", &["--repo", "acme/shop.erp"][..]),
+        ("ann", &["--all", "--expires", "20d"]),
+        ("bob", &["--all"]),
+        (
+            "bob",
+            &["--repo", "acme/shop.erp", "--expires", "2020-01-01"],
+        ),
+    ] {
+        desk.done(
+            &[
+                &["token", "create", "--name", "n", "--user", user][..],
+                rest,
+            ]
+            .concat(),
+        );
+    }
+    for (filter, ids) in [
+        (&[][..], &["1", "2", "3", "4"][..]),
+        (&["--repo", "acme/shop.erp"], &["1", "2", "4"]),
+        (&["--repo", "acme/shop.erp", "--user", "bob"], &["4"]),
+        (&["--expiring", "30d"], &["2"]),
+        (&["--expiring", "10d"], &[]),
+        (&["--unused", "90d"], &[]),
+        (&["--unused", "2100-01-01"], &["1", "2", "3", "4"]),
+        (&["--unused", "2100-01-01", "--expiring", "3w"], &["2"]),
+    ] {
+        assert_eq!(listed(&desk, filter), ids, "{filter:?}");
+    }
+    assert_eq!(
+        desk.refused(1, &["token", "list", "--repo", "acme/none.erp"]),
+        "siteconf: there is no project acme/none.erp; \"siteconf project list\" names all\n"
+    );
+    assert_eq!(
+        desk.refused(2, &["token", "list", "--unused", "long"]),
+        "siteconf: --unused \"long\" must be a length of time, as 30d or 12h, or YYYY-MM-DD, midnight \
+         UTC, or RFC 3339, as in 2027-01-31T10:00:00Z\n"
+    );
+}
+
+#[test]
+fn a_token_is_shown_changed_and_rotated() {
+    let desk = Desk::with_project();
+    let made = desk.json(&[
+        "token",
+        "create",
+        "--user",
+        "ann",
+        "--name",
+        "n",
+        "--repo",
+        "acme/shop.erp",
+        "--json",
+        "--expires",
+        "2030-01-31",
+    ]);
+    let value = made["tokenString"].as_str().unwrap();
+    assert_eq!(
+        made,
+        json!({
+            "tokenId": "1",
+            "tokenString": value,
+            "expires_at": "2030-01-31T00:00:00.000Z",
+        })
+    );
+    let show = |field: &str| desk.json(&["token", "show", "1", "--json"])[field].clone();
+    assert_eq!(show("suffix"), value[58..]);
+    let update = |rest: &[&str]| desk.done(&[&["token", "update", "1"][..], rest].concat());
+    assert_eq!(update(&["--name", "other", "--expires", "never"]), "");
+    assert_eq!(
+        (show("name"), show("expires_at")),
+        (json!("other"), json!(null))
+    );
+    lay(&desk.path("in"), &[("x", "")]);
+    let dir = desk.path("in").display().to_string();
+    desk.done(&["import", "acme/b.erp", "main", &dir, "--owner", "ann"]);
+    update(&["--add-repo", "acme/b.erp"]);
+    assert_eq!(show("repos"), json!(["acme/shop.erp", "acme/b.erp"]));
+    update(&["--repo", "acme/b.erp", "--reset-fingerprint"]);
+    assert_eq!(show("repos"), json!(["acme/b.erp"]));
+    update(&["--all"]);
+    assert_eq!(show("repos"), json!(["*"]));
+    assert_eq!(
+        desk.refused(1, &["token", "update", "1", "--add-repo", "acme/b.erp"]),
+        "siteconf: token 1 covers every project of ann; name those it is to cover with --repo\n"
+    );
+    let said = desk.refused(2, &["token", "update", "1"]);
+    assert!(said.contains("--reset-fingerprint"), "{said}");
+
+    let rotated = desk.done(&["token", "rotate", "1"]);
+    assert_eq!(rotated.len(), 65);
+    assert_eq!(show("suffix"), rotated[58..64]);
+    assert_eq!(show("earlier_until"), json!(null));
+    let rotated = desk.json(&["token", "rotate", "1", "--grace", "7d", "--json"]);
+    assert_eq!(rotated["tokenId"], "1");
+    assert_eq!(rotated["earlier_until"], show("earlier_until"));
+    assert!(show("earlier_until").is_string());
+    assert_eq!(
+        desk.refused(2, &["token", "rotate", "1", "--grace", "soon"]),
+        "siteconf: --grace \"soon\" must be a length of time, as 7d or 12h\n"
+    );
+    assert_eq!(desk.said(&["token", "revoke", "1"]), "token 1 is revoked\n");
+}
+
+#[test]
+fn a_value_is_taken_from_standard_input() {
+    let desk = Desk::with_project();
+    let create = [
+        "token",
+        "create",
+        "--user",
+        "ann",
+        "--name",
+        "n",
+        "--all",
+        "--value-stdin",
+    ];
+    for wrong in ["", "short\n", &"0F".repeat(32), &"0f".repeat(33)] {
+        let ran = desk.run_with(wrong, &create);
+        assert_eq!(ran.code, ExitCode::from(2));
+        assert_eq!(
+            ran.err,
+            "siteconf: the token on standard input must be 64 hexadecimal digits in lower case, as \
+             \"openssl rand -hex 32\" makes it\n"
+        );
+    }
+    let value = format!("{}\n", "0f".repeat(32));
+    let ran = desk.run_with(&value, &create);
+    assert_eq!(
+        (ran.code, ran.out + &ran.err),
+        (ExitCode::SUCCESS, String::new())
+    );
+    let ran = desk.run_with(&value, &create);
+    assert_eq!(ran.code, ExitCode::from(1));
+    assert_eq!(
+        ran.err,
+        "siteconf: there is a token with this value already\n"
+    );
+    assert_eq!(
+        desk.json(&["token", "show", "1", "--json"])["suffix"],
+        "0f0f0f"
+    );
+}

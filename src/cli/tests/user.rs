@@ -1,0 +1,238 @@
+//! Accounts and their roles.
+
+use std::fs;
+use std::process::ExitCode;
+
+use serde_json::json;
+
+use super::Desk;
+
+#[test]
+fn accounts_are_made_listed_and_changed() {
+    let desk = Desk::new();
+    let password = desk.done(&[
+        "user",
+        "add",
+        "ann",
+        "--role",
+        "ROLE_SITEBUILDER_USER__acme",
+    ]);
+    assert_eq!(password.trim_end().len(), 32);
+    desk.done(&[
+        "user",
+        "role",
+        "add",
+        "ann",
+        "ROLE_SITEBUILDER_EDITOR__PUBLIC",
+    ]);
+    desk.done(&[
+        "user",
+        "role",
+        "remove",
+        "ann",
+        "ROLE_SITEBUILDER_USER__acme",
+    ]);
+    desk.done(&["user", "disable", "ann"]);
+    let mut listed = desk.json(&["user", "list", "--json"]);
+    assert!(
+        listed[0]["created_at"]
+            .take()
+            .as_str()
+            .unwrap()
+            .ends_with('Z')
+    );
+    assert_eq!(
+        listed,
+        json!([{
+            "name": "ann",
+            "enabled": false,
+            "created_at": null,
+            "roles": ["ROLE_SITEBUILDER_EDITOR__PUBLIC"],
+        }])
+    );
+    desk.done(&["user", "enable", "ann"]);
+    let listed = desk.done(&["user", "list"]);
+    assert!(listed.starts_with("NAME  STATE    CREATED  "), "{listed}");
+    assert!(listed.contains("\nann   enabled  20"), "{listed}");
+
+    assert_ne!(desk.done(&["user", "passwd", "ann"]), password);
+    assert_eq!(
+        desk.refused(1, &["user", "add", "ann"]),
+        "siteconf: the user name \"ann\" is taken\n"
+    );
+    assert_eq!(
+        desk.refused(1, &["user", "disable", "bob"]),
+        "siteconf: there is no user \"bob\"\n"
+    );
+}
+
+#[test]
+fn the_last_account_that_may_do_everything_is_kept() {
+    let desk = Desk::new();
+    let root = "ROLE_SITEBUILDER_EDITOR__ROOT";
+    for name in ["ann", "bob"] {
+        desk.done(&["user", "add", name, "--role", root]);
+    }
+    desk.done(&["user", "disable", "ann"]);
+    let refusal = format!(
+        "siteconf: \"bob\" is the last account with the role {root}; give it to another first, or say --force\n"
+    );
+    let (disable, strip) = (
+        ["user", "disable", "bob"],
+        ["user", "role", "remove", "bob", root],
+    );
+    assert_eq!(desk.refused(1, &disable), refusal);
+    assert_eq!(desk.refused(1, &strip), refusal);
+    desk.done(&["user", "enable", "ann"]);
+    desk.done(&strip);
+    desk.done(&["user", "disable", "bob"]);
+    desk.done(&["user", "disable", "ann", "--force"]);
+}
+
+#[test]
+fn a_password_is_taken_from_standard_input() {
+    let desk = Desk::new();
+    let add = ["user", "add", "ann", "--password-stdin"];
+    let said = desk.run_with("eleven byte\n", &add).err;
+    assert!(
+        said.starts_with("siteconf: ") && said.contains("password"),
+        "{said}"
+    );
+    let ran = desk.run_with("correct horse\n", &add);
+    assert_eq!(
+        (ran.code, ran.out + &ran.err),
+        (ExitCode::SUCCESS, String::new())
+    );
+    let listed = desk.json(&["user", "list", "--json"]);
+    assert_eq!(listed.as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn an_account_is_shown_renamed_and_removed() {
+    let desk = Desk::with_project();
+    desk.done(&[
+        "user",
+        "add",
+        "bob",
+        "--role",
+        "ROLE_SITEBUILDER_USER__acme",
+    ]);
+    desk.done(&["token", "create", "--user", "bob", "--name", "n", "--all"]);
+    let mut shown = desk.json(&["user", "show", "ann", "--json"]);
+    assert!(shown["created_at"].take().is_string());
+    assert_eq!(
+        shown,
+        json!({
+            "name": "ann",
+            "enabled": true,
+            "created_at": null,
+            "last_login_at": null,
+            "roles": [],
+            "projects": ["acme/shop.erp"],
+            "tokens": 0,
+        })
+    );
+    let text = desk.done(&["user", "show", "bob"]);
+    for line in [
+        "name        bob",
+        "last login  not in the audit log",
+        "roles       ROLE_SITEBUILDER_USER__acme",
+        "projects    -",
+        "tokens      1",
+    ] {
+        assert!(text.lines().any(|l| l == line), "{line}\n{text}");
+    }
+    let roles = json!([{ "name": "bob", "role": "ROLE_SITEBUILDER_USER__acme" }]);
+    assert_eq!(desk.json(&["user", "role", "list", "--json"]), roles);
+    assert_eq!(
+        desk.json(&["user", "role", "list", "ann", "--json"]),
+        json!([])
+    );
+
+    assert_eq!(
+        desk.refused(1, &["user", "rename", "bob", "ann"]),
+        "siteconf: the user name \"ann\" is taken\n"
+    );
+    assert_eq!(
+        desk.said(&["user", "rename", "bob", "rob"]),
+        "\"bob\" is \"rob\" now\n"
+    );
+    assert_eq!(
+        desk.refused(1, &["user", "remove", "ann"]),
+        "siteconf: \"ann\" owns acme/shop.erp; transfer or delete them first: \"siteconf help \
+         project\"\n"
+    );
+    desk.done(&["project", "delete", "acme/shop.erp"]);
+    assert_eq!(
+        desk.refused(1, &["user", "remove", "ann"]),
+        "siteconf: \"ann\" owns what is deleted and can be restored: acme/shop.erp; its time must be \
+         over, or restore and transfer it: \"siteconf help project\"\n"
+    );
+    assert_eq!(
+        desk.said(&["user", "remove", "rob"]),
+        "\"rob\" is removed; tokens revoked: 1\n"
+    );
+    assert_eq!(desk.json(&["token", "list", "--json"]), json!([]));
+    assert_eq!(
+        desk.refused(1, &["user", "show", "rob"]),
+        "siteconf: there is no user \"rob\"\n"
+    );
+}
+
+#[test]
+fn the_last_account_that_may_do_everything_is_not_removed() {
+    let desk = Desk::new();
+    let root = "ROLE_SITEBUILDER_EDITOR__ROOT";
+    desk.done(&["user", "add", "ann", "--role", root]);
+    let said = desk.refused(1, &["user", "remove", "ann"]);
+    assert!(said.contains("is the last account with the role"), "{said}");
+    desk.done(&["user", "remove", "ann", "--force"]);
+}
+
+#[test]
+fn a_person_is_told_what_was_done_and_a_script_is_not() {
+    let desk = Desk::new();
+    desk.done(&["user", "add", "ann"]);
+    let role = "ROLE_SITEBUILDER_USER__acme";
+    for (words, said) in [
+        (
+            &["user", "disable", "ann"][..],
+            "\"ann\" is disabled: no login, session or token of it works".to_owned(),
+        ),
+        (&["user", "enable", "ann"], "\"ann\" is enabled".to_owned()),
+        (
+            &["user", "role", "add", "ann", role],
+            format!("\"ann\" has the role {role}"),
+        ),
+        (
+            &["user", "role", "add", "ann", role],
+            format!("\"ann\" had the role already: {role}"),
+        ),
+        (
+            &["user", "role", "remove", "ann", role],
+            format!("\"ann\" no longer has the role {role}"),
+        ),
+        (
+            &["user", "role", "remove", "ann", role],
+            format!("\"ann\" did not have the role {role}"),
+        ),
+    ] {
+        assert_eq!(desk.said(words), format!("{said}\n"), "{words:?}");
+    }
+    assert_eq!(desk.done(&["user", "disable", "ann"]), "");
+    assert_eq!(desk.done(&["user", "role", "add", "ann", role]), "");
+}
+
+#[test]
+fn the_first_password_goes_from_its_file_when_another_is_set() {
+    let desk = Desk::new();
+    let file = desk.path("data/secrets/initial-password");
+    let add = ["user", "add", "admin", "--password-stdin"];
+    desk.run_with("correct horse\n", &add);
+    desk.done(&["user", "add", "bob"]);
+    fs::write(&file, "correct horse\n").unwrap();
+    desk.done(&["user", "passwd", "bob"]);
+    assert!(file.exists(), "it is another's");
+    desk.done(&["user", "passwd", "admin"]);
+    assert!(!file.exists());
+}

@@ -1,0 +1,111 @@
+//! An account, with what is its own.
+
+use serde::Serialize;
+
+use crate::access::{Account, Role, Tokens};
+use crate::base::limits::AUDIT_SEARCHED_MAX;
+use crate::cli::opened::Opened;
+use crate::cli::output;
+use crate::cli::output::visible;
+use crate::cli::{Result, Streams};
+use crate::repo::audit::{Action, Filter};
+
+/// Searches of the audit log for a login, of [`AUDIT_SEARCHED_MAX`] records each.
+const SEARCHES_MAX: usize = 10;
+
+#[derive(Serialize)]
+struct Shown {
+    name: String,
+    enabled: bool,
+    created_at: String,
+    last_login_at: Option<String>,
+    roles: Vec<Role>,
+    projects: Vec<String>,
+    tokens: usize,
+}
+
+/// `user show`.
+pub(super) fn show(
+    name: &str,
+    json: bool,
+    opened: &Opened,
+    streams: &mut Streams<'_>,
+) -> Result<()> {
+    let account = opened.accounts.by_name(name)?;
+    let shown = Shown {
+        name: account.name().to_owned(),
+        enabled: account.is_enabled(),
+        created_at: account.created_at().to_string(),
+        last_login_at: last_login(&account, opened)?,
+        roles: account.roles().to_vec(),
+        projects: projects_of(&account, opened)?,
+        tokens: Tokens::new(&opened.repository).list(&account)?.len(),
+    };
+    if json {
+        return output::write_json(streams.out, &shown);
+    }
+    let roles: Vec<_> = shown.roles.iter().map(Role::to_string).collect();
+    let state = if shown.enabled { "enabled" } else { "disabled" };
+    let login = shown
+        .last_login_at
+        .as_deref()
+        .unwrap_or("not in the audit log");
+    for (label, value) in [
+        ("name", shown.name.as_str()),
+        ("state", state),
+        ("created", &shown.created_at),
+        ("last login", login),
+        ("roles", &roles.join(" ")),
+        ("projects", &shown.projects.join(" ")),
+        ("tokens", &shown.tokens.to_string()),
+    ] {
+        writeln!(streams.out, "{label:10}  {}", visible(value))?;
+    }
+    Ok(())
+}
+
+/// The projects that an account owns, by identifier.
+pub(super) fn projects_of(account: &Account, opened: &Opened) -> Result<Vec<String>> {
+    let mut owned = opened.repository.all()?;
+    owned.retain(|project| project.owner() == account.number());
+    Ok(owned
+        .iter()
+        .map(|project| project.repo_id().to_string())
+        .collect())
+}
+
+/// Those of its projects that are deleted and can be restored.
+pub(super) fn deleted_of(account: &Account, opened: &Opened) -> Result<Vec<String>> {
+    let owned = opened.repository.deleted(|deleted| {
+        deleted.branch_name().is_none() && deleted.owner() == account.number()
+    })?;
+    Ok(owned
+        .iter()
+        .map(|deleted| deleted.repo_id().to_string())
+        .collect())
+}
+
+/// When it logged in, as far as the audit log is searched.
+fn last_login(account: &Account, opened: &Opened) -> Result<Option<String>> {
+    let filter = Filter {
+        user: Some(account.name().to_owned()),
+        ..Filter::default()
+    };
+    let mut before = None;
+    for _ in 0..SEARCHES_MAX {
+        let page = opened
+            .repository
+            .audit_page(&filter, before, AUDIT_SEARCHED_MAX)?;
+        let login = page.entries.iter().find(|entry| {
+            entry.record.action == Action::Login && entry.record.by == account.name()
+        });
+        if let Some(login) = login {
+            return Ok(Some(login.record.at.to_string()));
+        }
+        match page.next {
+            Some(next) => before = Some(next),
+            None => break,
+        }
+    }
+    Ok(None)
+}
