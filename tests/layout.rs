@@ -349,10 +349,8 @@ mod tests {
     fn a_server_key_is_known_again_by_its_proof() {
         let key = blake3::derive_key(block("key-context").trim_end(), &[0; 32]);
         let proof = hex::encode(&blake3::keyed_hash(&key, b"").as_bytes()[..16]);
-        assert_eq!(
-            block("json server-key"),
-            format!("{{\"proof\":\"{proof}\"}}")
-        );
+        let record = format!("{{\"proof\":\"{proof}\"}}");
+        assert_eq!(block("json server-key"), record);
         let key = ServerKey::parse(&"0".repeat(64)).unwrap();
         assert_eq!(key.proof(), proof);
     }

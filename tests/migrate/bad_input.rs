@@ -49,6 +49,7 @@ fn plant(tree: &Path) -> bool {
     symlink("/etc", project.join("main/etc")).unwrap();
     symlink("main", project.join("link")).unwrap();
     fs::write(project.join("main").join(OsStr::from_bytes(b"\xff")), "").unwrap();
+    fs::create_dir(tree.join("user").join(OsStr::from_bytes(b"\xfe"))).unwrap();
     drop(UnixListener::bind(project.join("main/socket")).unwrap());
     // Whoever is root reads it all the same.
     let closed = project.join("main/closed");
@@ -69,6 +70,7 @@ fn what_does_not_fit_in_the_tree_is_named() {
         "User: only user and public belong here",
         "readme.txt: only user and public belong here",
         "user/list.txt: it is no owner's folder",
+        "user/\u{fffd}: its name is not UTF-8",
         "user/ann/acme/shop0.erp/.snapshots/gone: the project has no branch of this name",
         "user/ann/acme/shop0.erp/.snapshots/main/V0002: it is neither an old snapshot, as v0001, nor \
          what is known of one, as v0001.json",
