@@ -13,7 +13,7 @@ use super::example::Example;
 use super::export::Export;
 use super::file::args::{Cat, Ls, Put, Rm};
 use super::import::args::Import;
-use super::manual::{Completions, ManPages};
+use super::manual::args::{Completions, ManPages};
 use super::migrate_tree::args::MigrateTree;
 use super::project::args::ProjectCommand;
 use super::prune::Prune;

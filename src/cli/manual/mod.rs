@@ -1,26 +1,17 @@
 //! What shells and `man` know of the commands, made from the grammar.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+pub(super) mod args;
 
-use clap::{Args, Command, CommandFactory as _};
-use clap_complete::{Shell, generate};
+use std::fs;
+use std::path::Path;
+
+use clap::{Command, CommandFactory as _};
+use clap_complete::generate;
 use clap_mangen::Man;
 
 use super::args::Cli;
 use super::{Error, Result, Streams};
-
-#[derive(Debug, Args)]
-pub(super) struct Completions {
-    /// For which shell
-    shell: Shell,
-}
-
-#[derive(Debug, Args)]
-pub(super) struct ManPages {
-    /// The folder, as /usr/local/share/man/man1; made when absent
-    dir: PathBuf,
-}
+use args::{Completions, ManPages};
 
 /// `completions`.
 pub(super) fn completions(wish: &Completions, streams: &mut Streams<'_>) -> Result<()> {
