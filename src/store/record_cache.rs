@@ -15,6 +15,8 @@ use crate::base::tally::CacheUse;
 
 /// Counts of changes to single records.
 const SHARES: usize = 256;
+/// So often one record is read while others that share its count are written.
+const READS_MAX: u32 = 16;
 
 /// Keeps what was read of a store's records: single ones, also their absence, and whole folders. What
 /// this process commits is renewed or dropped before the commit is answered; what another process
@@ -112,16 +114,24 @@ impl<S: Store> RecordCache<S> {
     }
 
     /// Keeps what was read while `still` holds: while no change was observed since the read began.
-    /// Before that it renews what is kept of the same records, if `read` has them newer.
-    fn keep(&self, read: &[Arc<Record>], still: impl FnOnce() -> bool, keep: impl FnOnce()) {
+    /// Before that it renews what is kept of the same records, if `read` has them newer. False where it
+    /// does not hold: then another who reads may yet keep something older.
+    fn keep(
+        &self,
+        read: &[Arc<Record>],
+        still: impl FnOnce() -> bool,
+        keep: impl FnOnce(),
+    ) -> bool {
         let newer: Vec<_> = read.iter().filter(|record| self.is_news(record)).collect();
         let _gate = self.gate.lock().expect("no panic while held");
-        if still() {
+        let holds = still();
+        if holds {
             for record in newer {
                 self.renew(record);
             }
             keep();
         }
+        holds
     }
 
     /// True if this record is kept, by itself or in a folder, as it was before.
@@ -254,27 +264,34 @@ impl<S: Store> Store for RecordCache<S> {
 
     fn record(&self, key: &str) -> Result<Option<Arc<Record>>> {
         self.observe_foreign()?;
-        if let Some(kept) = self.records.get(key) {
-            return Ok(kept);
-        }
         let changes = self.changes_of(key);
-        let before = changes.load(Ordering::Acquire);
-        let record = self.store.record(key)?;
-        self.keep(
-            record.as_slice(),
-            || changes.load(Ordering::Acquire) == before,
-            || match (self.records.peek(key).flatten(), &record) {
-                // Another may have read the same record later, and kept it first.
-                (Some(kept), Some(read)) if kept.version > read.version => {}
-                // Which of the two is older is not known.
-                (Some(_), None) => {
-                    changes.fetch_add(1, Ordering::AcqRel);
-                    self.records.remove(key);
-                }
-                _ => self.records.insert(key.to_owned(), record.clone()),
-            },
-        );
-        Ok(record)
+        let mut attempts = 0;
+        loop {
+            if let Some(kept) = self.records.get(key) {
+                return Ok(kept);
+            }
+            let before = changes.load(Ordering::Acquire);
+            let record = self.store.record(key)?;
+            let is_kept = self.keep(
+                record.as_slice(),
+                || changes.load(Ordering::Acquire) == before,
+                || match (self.records.peek(key).flatten(), &record) {
+                    // Another may have read the same record later, and kept it first.
+                    (Some(kept), Some(read)) if kept.version > read.version => {}
+                    // Which of the two is older is not known.
+                    (Some(_), None) => {
+                        changes.fetch_add(1, Ordering::AcqRel);
+                        self.records.remove(key);
+                    }
+                    _ => self.records.insert(key.to_owned(), record.clone()),
+                },
+            );
+            attempts += 1;
+            // What is told and not kept could be followed by something older that another keeps.
+            if is_kept || attempts == READS_MAX {
+                return Ok(record);
+            }
+        }
     }
 
     fn scan(&self, scan: Scan<'_>) -> Result<Vec<Arc<Record>>> {

@@ -245,7 +245,10 @@ fn the_commands_of_the_readme_are_those_of_the_program() {
         for text in quoted(&row[0]) {
             let words: Vec<&str> = text
                 .split(' ')
-                .take_while(|word| word.chars().all(|c| c == '-' || c.is_ascii_lowercase()))
+                .take_while(|word| {
+                    !word.starts_with('-')
+                        && word.chars().all(|c| c == '-' || c.is_ascii_lowercase())
+                })
                 .collect();
             let whole = if group.is_empty() {
                 words

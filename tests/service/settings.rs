@@ -45,7 +45,7 @@ fn the_stronger_place_holds_and_is_told() {
             &in_both,
             &[],
             "limits.body_s_max = \"many\" (SITECONF_BODY_S_MAX in the environment): it must be a whole \
-             number"
+             number of seconds, or as 90s, 5m or 12h"
                 .to_owned(),
         ),
         (

@@ -325,7 +325,6 @@ fn a_blob_without_an_outboard_of_its_own_is_read_whole_first() {
         "UPDATE outboard SET pieces = zeroblob(96)",
         "UPDATE outboard SET pieces = zeroblob(64)",
         "UPDATE outboard SET pieces = x''",
-        "DROP TABLE outboard",
     ] {
         let scene = scene();
         scene.sql(change);

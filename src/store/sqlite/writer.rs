@@ -481,17 +481,13 @@ mod tests {
         let (writer, _external) =
             Writer::start(&folder, &Arc::default(), true, &Arc::default()).unwrap();
         for _ in 0..100 {
-            std::thread::scope(|scope| {
-                let state = writer.state.lock().unwrap();
-                let waits = scope.spawn(|| writer.commit(batch("first")).unwrap());
-                while writer.waiting.load(Ordering::Acquire) == 0 {
-                    std::thread::yield_now();
-                }
-                drop(state);
-                // The connection is free, and the thread may not have taken it yet.
-                let later = writer.commit(batch("later")).unwrap();
-                assert!(waits.join().unwrap() < later);
-            });
+            let state = writer.state.lock().unwrap();
+            let (outcome, first) = sync_channel(1);
+            writer.send(Job::Commit(batch("first"), outcome)).unwrap();
+            drop(state);
+            // The connection is free, and the thread may not have taken it yet.
+            let later = writer.commit(batch("later")).unwrap();
+            assert!(first.recv().unwrap().unwrap() < later);
         }
     }
 }
