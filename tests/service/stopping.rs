@@ -136,8 +136,9 @@ fn signals_stop_it_and_a_hangup_reloads_it() {
 /// In a terminal of its own, whose window is then closed.
 #[test]
 fn a_closed_terminal_stops_it_unless_it_is_to_be_outlived() {
-    let (store, _) = store();
     for (before, after) in [("", "stopping"), ("trap '' HUP; ", "reloaded")] {
+        // One store each: a service holds its store a moment longer than it takes to say "stopped".
+        let (store, _) = store();
         let plain = serve(&store.path().join("data"));
         let words: Vec<_> = std::iter::once(plain.get_program())
             .chain(plain.get_args())
