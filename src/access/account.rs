@@ -55,6 +55,11 @@ impl Account {
         grants(self.number, &self.roles)
     }
 
+    /// True if it may read a project.
+    pub fn may_read(&self, project: &Project) -> bool {
+        self.may(Permissions::VIEW, project)
+    }
+
     /// True if it may do all that to a project.
     pub(super) fn may(&self, needed: Permissions, project: &Project) -> bool {
         let path = VirtualPath::new(project.owner(), project.repo_id());

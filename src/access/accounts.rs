@@ -62,6 +62,14 @@ impl Accounts {
         self.make(&name, &PasswordHash::new(&self.hashing, password), roles)
     }
 
+    /// Looks whether a new password of the account of this name is good enough.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] with the rule that it breaks.
+    pub fn check_password(name: &str, password: &str) -> Result<()> {
+        password::check(name, password)
+    }
+
     /// Makes an account that nobody can log in to before it is given a password.
     ///
     /// # Errors

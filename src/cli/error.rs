@@ -47,7 +47,7 @@ pub enum Error {
     Repo(#[from] repo::Error),
     /// Accounts and tokens.
     #[error(transparent)]
-    Access(#[from] access::Error),
+    Access(access::Error),
 }
 
 impl Error {
@@ -70,6 +70,17 @@ impl Error {
             Self::Usage(_) => ExitCode::from(2),
             Self::Interrupted(code) => ExitCode::from(*code),
             _ => ExitCode::from(1),
+        }
+    }
+}
+
+impl From<access::Error> for Error {
+    fn from(error: access::Error) -> Self {
+        match error {
+            access::Error::NoSuchAccount { name } => Self::Failed(format!(
+                "there is no user \"{name}\"; \"siteconf user list\" names all"
+            )),
+            other => Self::Access(other),
         }
     }
 }

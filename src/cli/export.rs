@@ -7,8 +7,7 @@ use clap::Args;
 use super::opened::Opened;
 use super::output::visible_path;
 use super::progress::Progress;
-use super::{Result, Streams};
-use crate::base::repo_id::RepoId;
+use super::{Result, Streams, names};
 use crate::repo;
 
 #[derive(Debug, Args)]
@@ -23,7 +22,7 @@ pub(super) struct Export {
 
 /// `export`.
 pub(super) fn export(wish: &Export, opened: &Opened, streams: &mut Streams<'_>) -> Result<()> {
-    let repo_id = RepoId::parse(&wish.repo_id)?;
+    let repo_id = names::repo_id(&wish.repo_id)?;
     let revision = opened.revision(&repo_id, &wish.revision)?;
     let total = revision.totals().files;
     let mut progress = Progress::new(streams);

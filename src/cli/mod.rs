@@ -22,6 +22,7 @@ mod init;
 mod log;
 mod manual;
 mod migrate_tree;
+mod names;
 mod opened;
 mod output;
 mod password;
@@ -177,10 +178,12 @@ fn dispatch(cli: Cli, streams: &mut Streams<'_>) -> Result<Outcome> {
             status::show(&wish, &settings, &Opened::for_reading(&settings)?, streams)
         }
         Command::User(command) => {
-            user::run(command, &Opened::beside(&settings)?, streams).map(fine)
+            let opened = Opened::to(command.changes(), &settings)?;
+            user::run(command, &opened, streams).map(fine)
         }
         Command::Token(command) => {
-            token::run(command, &Opened::beside(&settings)?, streams).map(fine)
+            let opened = Opened::to(command.changes(), &settings)?;
+            token::run(command, &opened, streams).map(fine)
         }
         Command::Project(command) => {
             let opened = Opened::to(command.changes(), &settings)?;

@@ -18,7 +18,7 @@ use crate::repo::{Branch, Project, ProjectWriter, Projects, Revision};
 use crate::store::Store;
 use crate::store::sqlite::SqliteStore;
 
-/// How many branches a refusal names at most.
+/// How many names a refusal tells at most.
 const NAMES_TOLD: usize = 10;
 
 /// An opened store.
@@ -211,11 +211,17 @@ fn branches_of(project: &Project) -> Result<String> {
             "it has no branch yet: \"siteconf branch create {repo_id} main\" makes one"
         ));
     }
-    let mut told = names.iter().take(NAMES_TOLD).collect::<Vec<_>>().join(", ");
-    if names.len() > NAMES_TOLD {
+    Ok(format!("its branches: {}", some_of(names.iter())))
+}
+
+/// Names for a refusal, not more of them than a person reads.
+pub(super) fn some_of<'a>(names: impl ExactSizeIterator<Item = &'a str>) -> String {
+    let are_all_told = names.len() <= NAMES_TOLD;
+    let mut told = names.take(NAMES_TOLD).collect::<Vec<_>>().join(", ");
+    if !are_all_told {
         told.push_str(", …");
     }
-    Ok(format!("its branches: {told}"))
+    told
 }
 
 /// Who runs this command: the user as whom the process runs, after the one who logged in to the machine

@@ -4,7 +4,9 @@ use std::io::{self, BufRead, Read};
 
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 
+use super::backup::stop::Stop;
 use super::{Error, Result, Streams};
+use crate::access::Accounts;
 use crate::base::limits::{PASSWORD_BYTES_MAX, PASSWORD_BYTES_MIN};
 
 /// How often a password is asked for whose two spellings differ.
@@ -27,13 +29,24 @@ impl NewPassword {
         }
     }
 
-    /// Obtains one: from standard input when told so, by asking twice when a person is there, else
-    /// by chance.
-    pub(super) fn obtain(from_stdin: bool, streams: &mut Streams<'_>) -> Result<Self> {
+    /// Obtains one for the account of this name: from standard input when told so, by asking twice when
+    /// a person is there, else by chance.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for one on standard input that breaks the rule, [`Error::Failed`] when a person
+    /// gave none, [`Error::Interrupted`] after Ctrl-C.
+    pub(super) fn obtain(
+        account: &str,
+        from_stdin: bool,
+        streams: &mut Streams<'_>,
+    ) -> Result<Self> {
         let text = if from_stdin {
-            read_line(streams.input)?
+            let line = read_line(streams.input).map_err(unread)?;
+            let text = line.unwrap_or_default();
+            Accounts::check_password(account, &text).map_err(|e| Error::Usage(e.to_string()))?;
+            text
         } else if streams.input_is_terminal {
-            ask_twice(streams)?
+            ask_twice(account, streams)?
         } else {
             return Ok(Self::random());
         };
@@ -44,38 +57,54 @@ impl NewPassword {
     }
 }
 
-/// One line without its end. More than a password can have is not read.
-fn read_line(input: &mut dyn BufRead) -> Result<String> {
+/// One line without its end; `None` where there is none. More than a password can have is not read.
+fn read_line(input: &mut dyn BufRead) -> io::Result<Option<String>> {
     let most = u64::try_from(PASSWORD_BYTES_MAX + 3).expect("a small constant");
     let mut line = String::new();
-    input
-        .take(most)
-        .read_line(&mut line)
-        .map_err(Error::file("reading the password from", "standard input"))?;
+    if input.take(most).read_line(&mut line)? == 0 {
+        return Ok(None);
+    }
     let end = line.trim_end_matches(['\r', '\n']).len();
     line.truncate(end);
-    Ok(line)
+    Ok(Some(line))
 }
 
-fn ask_twice(streams: &mut Streams<'_>) -> Result<String> {
+fn unread(error: io::Error) -> Error {
+    Error::file("reading the password from", "standard input")(error)
+}
+
+/// Asks a person until there is a good password that was typed the same twice.
+fn ask_twice(account: &str, streams: &mut Streams<'_>) -> Result<String> {
+    // Whatever ends this, the terminal shows again what is typed.
+    let stop = Stop::watch(false)?;
     let _silence = Silence::begin();
-    let question = format!("New password, {PASSWORD_BYTES_MIN} to {PASSWORD_BYTES_MAX} bytes");
-    for _ in 0..ASKED_MAX {
-        let first = ask(&question, streams)?;
-        if ask("The same again", streams)? == first {
-            return Ok(first);
+    let mut input = stop.reading(streams.input);
+    let err = &mut *streams.err;
+    let mut ask = |question: &str| {
+        write!(err, "{question}: ")?;
+        err.flush()?;
+        let line = read_line(&mut input);
+        writeln!(err)?;
+        match line {
+            Ok(Some(line)) => Ok(line),
+            Ok(None) => Err(Error::Failed(
+                "no password was given, and nothing was changed".to_owned(),
+            )),
+            Err(e) => Err(stop.name(unread(e))),
         }
-        writeln!(streams.err, "the two differ")?;
+    };
+    let rule = format!("New password, {PASSWORD_BYTES_MIN} to {PASSWORD_BYTES_MAX} bytes");
+    let (mut question, mut wrong) = (rule.clone(), String::new());
+    for _ in 0..ASKED_MAX {
+        let first = ask(&question)?;
+        wrong = match Accounts::check_password(account, &first) {
+            Err(refused) => refused.to_string(),
+            Ok(()) if ask("The same again")? == first => return Ok(first),
+            Ok(()) => "the two passwords differ".to_owned(),
+        };
+        question = format!("{wrong}\n{rule}");
     }
-    Err(Error::Usage("the two passwords differ".to_owned()))
-}
-
-fn ask(question: &str, streams: &mut Streams<'_>) -> Result<String> {
-    write!(streams.err, "{question}: ")?;
-    streams.err.flush()?;
-    let line = read_line(streams.input)?;
-    writeln!(streams.err)?;
-    Ok(line)
+    Err(Error::Failed(format!("{wrong}; nothing was changed")))
 }
 
 /// The terminal's echo turned off, until dropped.
@@ -110,19 +139,21 @@ mod tests {
     #[test]
     fn a_line_is_read_without_its_end() {
         for (given, read) in [
-            ("secret123\n", "secret123"),
-            ("secret123\r\nmore\n", "secret123"),
-            ("  spaces stay  ", "  spaces stay  "),
-            ("", ""),
+            ("secret123\n", Some("secret123")),
+            ("secret123\r\nmore\n", Some("secret123")),
+            ("  spaces stay  ", Some("  spaces stay  ")),
+            ("\n", Some("")),
+            ("", None),
         ] {
-            assert_eq!(read_line(&mut given.as_bytes()).unwrap(), read, "{given:?}");
+            let line = read_line(&mut given.as_bytes()).unwrap();
+            assert_eq!(line.as_deref(), read, "{given:?}");
         }
     }
 
     #[test]
     fn an_endless_line_is_not_read_to_its_end() {
         let endless = "x".repeat(1 << 20);
-        let read = read_line(&mut endless.as_bytes()).unwrap();
+        let read = read_line(&mut endless.as_bytes()).unwrap().unwrap();
         assert_eq!(read.len(), PASSWORD_BYTES_MAX + 3);
     }
 

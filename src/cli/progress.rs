@@ -1,7 +1,10 @@
 //! Progress of long work: one line on a terminal that overwrites itself, nothing elsewhere.
 
-use std::io::Write;
+use std::env;
+use std::io::{self, Write};
 use std::time::{Duration, Instant};
+
+use rustix::termios::tcgetwinsize;
 
 use super::Streams;
 
@@ -26,7 +29,8 @@ impl<'a> Progress<'a> {
     pub(super) fn on(err: &'a mut dyn Write, shows: bool) -> Self {
         Self {
             err,
-            shows,
+            // What takes no escapes cannot overwrite a line.
+            shows: shows && takes_escapes(),
             shown_at: None,
         }
     }
@@ -38,7 +42,8 @@ impl<'a> Progress<'a> {
         }
         self.shown_at = Some(Instant::now());
         // Progress that cannot be shown must not stop the work.
-        let _shown = write!(self.err, "\r\x1b[K{}", text()).and_then(|()| self.err.flush());
+        let text = fitted(&text(), columns());
+        let _shown = write!(self.err, "\r\x1b[K{text}").and_then(|()| self.err.flush());
     }
 
     /// Says something that stays, on a line of its own.
@@ -59,4 +64,22 @@ impl Drop for Progress<'_> {
     fn drop(&mut self) {
         self.wipe();
     }
+}
+
+/// True unless the terminal says that it takes no escapes.
+pub(super) fn takes_escapes() -> bool {
+    env::var_os("TERM").is_none_or(|terminal| terminal != "dumb")
+}
+
+/// How wide the terminal is; `None` where it does not say.
+fn columns() -> Option<usize> {
+    let size = tcgetwinsize(io::stderr()).ok()?;
+    Some(usize::from(size.ws_col)).filter(|columns| *columns > 0)
+}
+
+/// As much of a text as fits: a line that wraps could not be overwritten.
+fn fitted(text: &str, columns: Option<usize>) -> String {
+    // The last column stays free: some terminals wrap as soon as it is written.
+    let most = columns.map_or(usize::MAX, |columns| columns.saturating_sub(1));
+    text.chars().take(most).collect()
 }

@@ -125,13 +125,28 @@ impl Desk {
     /// A folder with two files, imported as `acme/shop.erp:main` of an account `ann`.
     pub(super) fn with_project() -> Self {
         let desk = Self::new();
-        desk.done(&["user", "add", "ann"]);
+        desk.account("ann", &[]);
         lay(
             &desk.path("in"),
             &[("a.xml", "<a/>"), ("conf/b.xml", "<b/>")],
         );
         desk.import(&["--owner", "ann"]);
         desk
+    }
+
+    /// Makes an account with these roles; its password.
+    #[track_caller]
+    pub(super) fn account(&self, name: &str, roles: &[&str]) -> String {
+        let roles = roles.iter().flat_map(|role| ["--role", role]);
+        let words: Vec<_> = ["user", "add", name].into_iter().chain(roles).collect();
+        self.done(&words)
+    }
+
+    /// Makes a token called `n`; what is said of it.
+    #[track_caller]
+    pub(super) fn token(&self, owner: &str, flags: &[&str]) -> String {
+        let create = ["token", "create", "--user", owner, "--name", "n"];
+        self.done(&[&create[..], flags].concat())
     }
 
     #[track_caller]
@@ -199,7 +214,8 @@ fn a_folder_without_a_store_is_refused_and_left_alone() {
     assert_eq!(
         said,
         format!(
-            "siteconf: {empty}: no store here; name its folder with --data, or have one made: \"siteconf serve\" does\n"
+            "siteconf: {empty}: the folder is empty; name the folder of the store with --data or \
+             SITECONF_DATA, or, if there is none yet, have it made with \"siteconf init --data {empty}\"\n"
         )
     );
     assert_eq!(fs::read_dir(&empty).unwrap().count(), 0);
@@ -303,7 +319,7 @@ fn a_secret_that_nobody_could_read_is_not_left_behind() {
 #[test]
 fn a_refusal_says_what_there_is_and_what_to_do() {
     let desk = Desk::with_project();
-    desk.done(&["user", "add", "dave"]);
+    desk.account("dave", &[]);
     let names = "names nothing in acme/shop.erp: it must be a branch, a snapshot as in main@v0007, or a \
                  commit id; its branches: main";
     let out = desk.path("out").display().to_string();
@@ -323,12 +339,12 @@ fn a_refusal_says_what_there_is_and_what_to_do() {
     let create = ["token", "create", "--user", "dave", "--name", "x"];
     assert_eq!(
         desk.refused(1, &[&create[..], &["--repo", "acme/shop.erp"]].concat()),
-        "siteconf: dave may not read all of acme/shop.erp; give a role first, as in \"siteconf user \
-         role add dave ROLE_SITEBUILDER_USER__<prefix>\"\n"
+        "siteconf: dave may not read acme/shop.erp; give it a role for that first, as with \"siteconf \
+         user role add dave ROLE_SITEBUILDER_USER__acme/shop.erp\"\n"
     );
     let said = desk.refused(2, &["user", "add", "bad name"]);
     assert!(
-        said.starts_with("siteconf: malformed user name: "),
+        said.starts_with("siteconf: malformed user name \"bad name\": "),
         "{said}"
     );
     let database = desk.path("data/store.db");

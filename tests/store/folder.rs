@@ -134,11 +134,18 @@ fn a_folder_of_another_format_is_refused_and_left_alone() {
 fn only_a_daemon_makes_a_store() {
     let root = tempfile::tempdir().unwrap();
     let absent = root.path().join("absent");
-    for dir in [root.path(), &absent] {
+    for (dir, found) in [
+        (root.path(), "the folder is empty"),
+        (&absent, "there is no such folder"),
+    ] {
         for open in [SqliteStore::open_beside, SqliteStore::open_read_only] {
             assert_eq!(
                 refusal(open(dir)),
-                "no store here; name its folder with --data, or have one made: \"siteconf serve\" does"
+                format!(
+                    "{found}; name the folder of the store with --data or SITECONF_DATA, or, if there is \
+                     none yet, have it made with \"siteconf init --data {}\"",
+                    dir.display()
+                )
             );
         }
     }
@@ -457,6 +464,9 @@ fn a_file_in_the_folders_place_is_named() {
         SqliteStore::open_beside,
         SqliteStore::open_read_only,
     ] {
-        assert_eq!(refusal(open(file.path())), "it is no folder");
+        assert_eq!(
+            refusal(open(file.path())),
+            "it is no folder; name the folder of the store with --data or SITECONF_DATA"
+        );
     }
 }

@@ -60,7 +60,10 @@ impl Stop {
     }
 
     /// Reads standard input, and stops when asked to, also while nothing comes.
-    pub(super) fn reading<'a>(&'a self, input: &'a mut (dyn BufRead + 'a)) -> impl Read + 'a {
+    pub(in crate::cli) fn reading<'a>(
+        &'a self,
+        input: &'a mut (dyn BufRead + 'a),
+    ) -> impl BufRead + 'a {
         // In blocks: of a smaller read `input` would keep bytes that the wait below does not see.
         BufReader::with_capacity(BLOCK_BYTES, Reading { stop: self, input })
     }

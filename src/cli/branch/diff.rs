@@ -3,13 +3,11 @@
 use serde::Serialize;
 
 use super::args::Diff;
-use crate::base::file_path::FilePath;
 use crate::base::limits::TEXT_DIFF_BYTES_MAX;
-use crate::base::repo_id::RepoId;
 use crate::cli::file::shown::{File, mode_of};
 use crate::cli::opened::Opened;
 use crate::cli::output::{JsonArray, visible};
-use crate::cli::{Error, Outcome, Result, Streams};
+use crate::cli::{Error, Outcome, Result, Streams, names};
 use crate::repo;
 use crate::repo::{FileDifference, FileView, Patch, patch, patch_names};
 
@@ -42,9 +40,8 @@ pub(in crate::cli) fn show(
     opened: &Opened,
     streams: &mut Streams<'_>,
 ) -> Result<Outcome> {
-    let repo_id = RepoId::parse(&wish.repo_id)?;
-    let path = wish.path.as_deref().map(FilePath::parse_folder);
-    let path = path.transpose()?.flatten();
+    let repo_id = names::repo_id(&wish.repo_id)?;
+    let path = names::folder(wish.path.as_deref())?;
     let old = opened.revision(&repo_id, &wish.old)?;
     let new = if let Some(new) = &wish.new {
         opened.revision(&repo_id, new)?

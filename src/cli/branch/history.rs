@@ -3,13 +3,10 @@
 use serde::Serialize;
 
 use super::args::History;
-use crate::base::branch_name::BranchName;
-use crate::base::file_path::FilePath;
-use crate::base::repo_id::RepoId;
 use crate::base::snapshot_version::SnapshotVersion;
 use crate::cli::opened::{Opened, parse_version};
 use crate::cli::output::{JsonArray, visible};
-use crate::cli::{Error, Result, Streams};
+use crate::cli::{Error, Result, Streams, names};
 use crate::repo;
 use crate::repo::{Commit, Operation};
 
@@ -42,12 +39,9 @@ pub(in crate::cli) fn show(
     opened: &Opened,
     streams: &mut Streams<'_>,
 ) -> Result<()> {
-    let (repo_id, name) = (
-        RepoId::parse(&wish.repo_id)?,
-        BranchName::parse(&wish.branch)?,
-    );
-    let path = wish.path.as_deref().map(FilePath::parse_folder);
-    let path = path.transpose()?.flatten();
+    let repo_id = names::repo_id(&wish.repo_id)?;
+    let name = names::branch(&wish.branch)?;
+    let path = names::folder(wish.path.as_deref())?;
     let before = wish.before.as_deref().map(parse_version).transpose()?;
     let branch = opened.branch(&repo_id, &name)?;
     let usual = if streams.out_is_terminal {

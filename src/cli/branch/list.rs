@@ -2,11 +2,10 @@
 
 use serde::Serialize;
 
-use crate::base::repo_id::RepoId;
 use crate::cli::opened::Opened;
 use crate::cli::output;
 use crate::cli::output::Listed;
-use crate::cli::{Result, Streams};
+use crate::cli::{Result, Streams, names};
 
 /// A branch as it is listed.
 #[derive(Serialize)]
@@ -57,7 +56,7 @@ pub(super) fn list(
     opened: &Opened,
     streams: &mut Streams<'_>,
 ) -> Result<()> {
-    let project = opened.project(&RepoId::parse(repo_id)?)?;
+    let project = opened.project(&names::repo_id(repo_id)?)?;
     let default = project.default_branch_name()?;
     let mut rows = Vec::new();
     for branch in project.branches()? {

@@ -9,11 +9,9 @@ pub(super) mod rollback;
 #[cfg(test)]
 mod tests;
 
-use crate::base::branch_name::BranchName;
-use crate::base::repo_id::RepoId;
 use crate::cli::deleted::{RestoreWish, advised, is_meant, only};
 use crate::cli::opened::{Opened, whole};
-use crate::cli::{Error, Result, Streams};
+use crate::cli::{Error, Result, Streams, names};
 use crate::repo;
 use crate::repo::{DeletedId, Missing, ProjectWriter};
 use args::BranchCommand;
@@ -43,8 +41,8 @@ fn create(
     opened: &Opened,
     streams: &mut Streams<'_>,
 ) -> Result<()> {
-    let repo_id = RepoId::parse(repo_id)?;
-    let name = BranchName::parse(branch)?;
+    let repo_id = names::repo_id(repo_id)?;
+    let name = names::branch(branch)?;
     let project = opened.project(&repo_id)?;
     let from = from.map(whole);
     if let Some(from) = &from {
@@ -66,8 +64,8 @@ fn create(
 }
 
 fn delete(repo_id: &str, branch: &str, opened: &Opened, streams: &mut Streams<'_>) -> Result<()> {
-    let name = BranchName::parse(branch)?;
-    let writer = opened.writer(&RepoId::parse(repo_id)?, &name)?;
+    let name = names::branch(branch)?;
+    let writer = opened.writer(&names::repo_id(repo_id)?, &name)?;
     let number = writer.number();
     writer.delete_branch(&name)?;
     // The newest of the name is the one that was there just now.
@@ -90,8 +88,8 @@ fn restore(
     opened: &Opened,
     streams: &mut Streams<'_>,
 ) -> Result<()> {
-    let new_name = wish.name.as_deref().map(BranchName::parse).transpose()?;
-    let project = opened.project(&RepoId::parse(repo_id)?)?;
+    let new_name = wish.name.as_deref().map(names::branch).transpose()?;
+    let project = opened.project(&names::repo_id(repo_id)?)?;
     let found = opened.repository.deleted(|deleted| {
         deleted.repo_id() == project.repo_id()
             && deleted

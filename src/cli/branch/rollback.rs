@@ -5,13 +5,10 @@ use serde::Serialize;
 use super::args::Rollback;
 use super::diff;
 use super::diff::Row;
-use crate::base::branch_name::BranchName;
-use crate::base::file_path::FilePath;
-use crate::base::repo_id::RepoId;
 use crate::base::snapshot_version::SnapshotVersion;
 use crate::cli::opened::{Opened, no_snapshot, parse_version, snapshot};
 use crate::cli::output;
-use crate::cli::{Error, Result, Streams};
+use crate::cli::{Error, Result, Streams, names};
 use crate::repo;
 use crate::repo::{ChangeKind, FileDifference, Missing};
 
@@ -31,12 +28,9 @@ pub(in crate::cli) fn run(
     opened: &Opened,
     streams: &mut Streams<'_>,
 ) -> Result<()> {
-    let (repo_id, name) = (
-        RepoId::parse(&wish.repo_id)?,
-        BranchName::parse(&wish.branch)?,
-    );
-    let path = wish.path.as_deref().map(FilePath::parse_folder);
-    let path = path.transpose()?.flatten();
+    let repo_id = names::repo_id(&wish.repo_id)?;
+    let name = names::branch(&wish.branch)?;
+    let path = names::folder(wish.path.as_deref())?;
     let to = parse_version(
         wish.to
             .strip_prefix(&format!("{name}@"))

@@ -309,7 +309,7 @@ fn branches_and_projects_are_made_and_shown() {
     );
     assert_eq!(
         desk.refused(1, &["project", "create", "acme/x.erp", "--owner", "eve"]),
-        "siteconf: there is no user \"eve\"\n"
+        "siteconf: there is no user \"eve\"; \"siteconf user list\" names all\n"
     );
     let mut shown = desk.json(&["project", "show", "acme/shop.erp", "--json"]);
     for field in ["created_at", "updated_at"] {

@@ -4,13 +4,12 @@ use serde::Serialize;
 
 use super::refs::Refs;
 use super::{parts, report};
-use crate::base::branch_name::BranchName;
 use crate::base::id::ManifestId;
 use crate::base::snapshot_version::SnapshotVersion;
 use crate::cli::opened::Opened;
 use crate::cli::output;
 use crate::cli::output::Listed;
-use crate::cli::{Error, Outcome, Result, Streams};
+use crate::cli::{Error, Outcome, Result, Streams, names};
 use crate::object::node::Totals;
 use crate::object::record::{Operation, SnapshotRecord};
 
@@ -83,7 +82,7 @@ pub(super) fn run(
     streams: &mut Streams<'_>,
 ) -> Result<Outcome> {
     let (repo_id, branch) = parts(target, "BRANCH")?;
-    let branch = BranchName::parse(branch)?;
+    let branch = names::branch(branch)?;
     let mut refs = Refs::read(&opened.store)?;
     let number = refs
         .branch(&repo_id, &branch)

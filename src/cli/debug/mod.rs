@@ -20,7 +20,7 @@ mod tolerant;
 mod tests;
 
 use super::opened::Opened;
-use super::{Error, Outcome, Result, Streams};
+use super::{Error, Outcome, Result, Streams, names};
 use crate::base::repo_id::RepoId;
 use crate::repo::Revision;
 use args::DebugCommand;
@@ -54,7 +54,7 @@ pub(super) fn run(
 /// The parts of `REPO_ID:REVISION`. Neither can hold a colon.
 fn parts<'t>(target: &'t str, second: &str) -> Result<(RepoId, &'t str)> {
     match target.split_once(':') {
-        Some((repo_id, rest)) if !rest.is_empty() => Ok((RepoId::parse(repo_id)?, rest)),
+        Some((repo_id, rest)) if !rest.is_empty() => Ok((names::repo_id(repo_id)?, rest)),
         _ => Err(Error::Usage(format!(
             "\"{target}\" must be REPO_ID:{second}, as in acme/shop.erp:main"
         ))),

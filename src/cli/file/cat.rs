@@ -5,18 +5,16 @@ use std::io;
 use super::args::Cat;
 use super::nothing_at;
 use crate::base::digest::byte_count;
-use crate::base::file_path::FilePath;
 use crate::base::limits::READ_CHUNK_BYTES;
-use crate::base::repo_id::RepoId;
 use crate::cli::opened::Opened;
-use crate::cli::{Error, Result, Streams};
+use crate::cli::{Error, Result, Streams, names};
 use crate::repo;
 use crate::repo::{Body, Content};
 
 /// `cat`. The bytes go out as they are, also to a terminal.
 pub(in crate::cli) fn write(wish: &Cat, opened: &Opened, streams: &mut Streams<'_>) -> Result<()> {
-    let repo_id = RepoId::parse(&wish.repo_id)?;
-    let path = FilePath::parse(&wish.path)?;
+    let repo_id = names::repo_id(&wish.repo_id)?;
+    let path = names::file(&wish.path)?;
     let revision = opened.revision(&repo_id, &wish.revision)?;
     let file = match revision.file(&path) {
         Err(repo::Error::NotFound { .. }) if revision.listing(Some(&path), false).is_ok() => {

@@ -7,10 +7,9 @@ use super::args::Ls;
 use super::nothing_at;
 use super::shown::File;
 use crate::base::file_path::FilePath;
-use crate::base::repo_id::RepoId;
 use crate::cli::opened::Opened;
 use crate::cli::output::{JsonArray, visible};
-use crate::cli::{Result, Streams};
+use crate::cli::{Result, Streams, names};
 use crate::repo;
 use crate::repo::{FileView, Revision};
 
@@ -32,8 +31,8 @@ struct Row {
 
 /// `ls`.
 pub(in crate::cli) fn list(wish: &Ls, opened: &Opened, streams: &mut Streams<'_>) -> Result<()> {
-    let repo_id = RepoId::parse(&wish.repo_id)?;
-    let path = FilePath::parse_folder(wish.path.as_deref().unwrap_or_default())?;
+    let repo_id = names::repo_id(&wish.repo_id)?;
+    let path = names::folder(wish.path.as_deref())?;
     let revision = opened.revision_or_default(&repo_id, wish.revision.as_deref())?;
     let mut lines = if wish.json {
         Lines::Json(JsonArray::begin(streams.out)?)

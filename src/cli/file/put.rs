@@ -13,11 +13,10 @@ use crate::base::digest::byte_count;
 use crate::base::file_path::FilePath;
 use crate::base::id::{BlobId, GitId, Md5};
 use crate::base::limits::READ_CHUNK_BYTES;
-use crate::base::repo_id::RepoId;
 use crate::base::snapshot_version::SnapshotVersion;
 use crate::cli::opened::Opened;
 use crate::cli::output;
-use crate::cli::{Error, Result, Streams};
+use crate::cli::{Error, Result, Streams, names};
 use crate::repo;
 use crate::repo::{BatchAction, Condition, NewFile, ProjectWriter};
 
@@ -41,11 +40,9 @@ pub(in crate::cli) fn save(
     opened: &Opened,
     streams: &mut Streams<'_>,
 ) -> Result<()> {
-    let (repo_id, branch) = (
-        RepoId::parse(&wish.repo_id)?,
-        BranchName::parse(&wish.branch)?,
-    );
-    let path = FilePath::parse(&wish.path)?;
+    let repo_id = names::repo_id(&wish.repo_id)?;
+    let branch = names::branch(&wish.branch)?;
+    let path = names::file(&wish.path)?;
     let place = (&repo_id, &branch, &path);
     let writer = opened.writer(&repo_id, &branch)?;
     let condition = expected::condition(wish.expect.as_deref(), place, opened)?;

@@ -2,21 +2,16 @@
 
 use super::args::Rm;
 use super::{expected, nothing_at};
-use crate::base::branch_name::BranchName;
-use crate::base::file_path::FilePath;
-use crate::base::repo_id::RepoId;
 use crate::cli::opened::Opened;
-use crate::cli::{Error, Result, Streams};
+use crate::cli::{Error, Result, Streams, names};
 use crate::repo;
 use crate::repo::{BatchAction, Missing};
 
 /// `rm`.
 pub(in crate::cli) fn delete(wish: &Rm, opened: &Opened, streams: &mut Streams<'_>) -> Result<()> {
-    let (repo_id, branch) = (
-        RepoId::parse(&wish.repo_id)?,
-        BranchName::parse(&wish.branch)?,
-    );
-    let path = FilePath::parse(wish.path.trim_end_matches('/'))?;
+    let repo_id = names::repo_id(&wish.repo_id)?;
+    let branch = names::branch(&wish.branch)?;
+    let path = names::file(wish.path.trim_end_matches('/'))?;
     let place = (&repo_id, &branch, &path);
     let writer = opened.writer(&repo_id, &branch)?;
     let condition = expected::condition(wish.expect.as_deref(), place, opened)?;

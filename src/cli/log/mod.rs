@@ -7,6 +7,7 @@ mod file;
 mod json_line;
 mod queue;
 
+use std::env;
 use std::fs::File;
 use std::io::{self, IsTerminal};
 use std::os::fd::AsFd;
@@ -18,6 +19,7 @@ use tracing_subscriber::EnvFilter;
 use tracing_subscriber::filter::LevelFilter;
 use tracing_subscriber::fmt::MakeWriter;
 
+use super::progress::takes_escapes;
 use super::settings::{LogFormat, Settings, Told};
 use super::{Error, Result};
 use file::Replaceable;
@@ -123,10 +125,12 @@ enum Form {
 
 impl Form {
     fn on_stderr(format: LogFormat) -> Self {
-        let colours = io::stderr().is_terminal();
+        let is_terminal = io::stderr().is_terminal();
         match format {
-            LogFormat::Auto if !colours => Self::Json,
-            LogFormat::Auto | LogFormat::Text => Self::Text { colours },
+            LogFormat::Auto if !is_terminal => Self::Json,
+            LogFormat::Auto | LogFormat::Text => Self::Text {
+                colours: is_terminal && takes_escapes() && !refuses_colours(),
+            },
             LogFormat::Json => Self::Json,
         }
     }
@@ -137,6 +141,11 @@ impl Form {
             LogFormat::Auto | LogFormat::Json => Self::Json,
         }
     }
+}
+
+/// True where the environment asks for no colours (no-color.org).
+fn refuses_colours() -> bool {
+    env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
 }
 
 /// Looks whether a filter is one.

@@ -1,6 +1,6 @@
 //! The grammar of `project`.
 
-use clap::{Args, Subcommand, value_parser};
+use clap::{ArgGroup, Args, Subcommand, value_parser};
 
 use crate::cli::deleted::RestoreWish;
 use crate::cli::settings::{Flags, LIST, days_from_1};
@@ -77,6 +77,8 @@ pub(in crate::cli) struct ProjectList {
 }
 
 #[derive(Debug, Args)]
+#[command(group = ArgGroup::new("rule").required(true).multiple(true)
+    .args(["snapshots", "days", "all", "as_service"]))]
 pub(in crate::cli) struct ProjectKeep {
     /// The project, as in acme/shop.erp
     pub(in crate::cli) repo_id: String,
@@ -90,7 +92,6 @@ pub(in crate::cli) struct ProjectKeep {
     #[arg(long, conflicts_with_all = ["snapshots", "days"])]
     pub(in crate::cli) all: bool,
     /// Those that the settings say
-    #[arg(long, conflicts_with_all = ["snapshots", "days", "all"],
-        required_unless_present_any = ["snapshots", "days", "all"])]
+    #[arg(long, conflicts_with_all = ["snapshots", "days", "all"])]
     pub(in crate::cli) as_service: bool,
 }

@@ -1,8 +1,7 @@
 //! A project, made.
 
-use crate::base::repo_id::RepoId;
 use crate::cli::opened::Opened;
-use crate::cli::{Error, Result, Streams};
+use crate::cli::{Error, Result, Streams, names};
 use crate::repo;
 
 /// `project create`.
@@ -12,7 +11,7 @@ pub(super) fn create(
     opened: &Opened,
     streams: &mut Streams<'_>,
 ) -> Result<()> {
-    let repo_id = RepoId::parse(repo_id)?;
+    let repo_id = names::repo_id(repo_id)?;
     let account = opened.accounts.by_name(owner)?;
     let made = opened
         .repository

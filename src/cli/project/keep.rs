@@ -1,9 +1,8 @@
 //! Which snapshots of a project stay.
 
 use super::args::ProjectKeep;
-use crate::base::repo_id::RepoId;
 use crate::cli::opened::Opened;
-use crate::cli::{Result, Streams};
+use crate::cli::{Result, Streams, names};
 use crate::repo::Retention;
 
 /// `project keep`.
@@ -12,7 +11,7 @@ pub(in crate::cli) fn set_rule(
     opened: &Opened,
     streams: &mut Streams<'_>,
 ) -> Result<()> {
-    let repo_id = RepoId::parse(&wish.repo_id)?;
+    let repo_id = names::repo_id(&wish.repo_id)?;
     let keep = (!wish.as_service).then_some(Retention {
         snapshots: wish.snapshots.unwrap_or(0),
         days: wish.days.unwrap_or(0),

@@ -1,8 +1,7 @@
 //! A project under another name, and in other hands.
 
-use crate::base::repo_id::RepoId;
 use crate::cli::opened::Opened;
-use crate::cli::{Error, Result, Streams};
+use crate::cli::{Error, Result, Streams, names};
 use crate::repo;
 use crate::repo::ProjectWriter;
 
@@ -13,8 +12,8 @@ pub(super) fn rename(
     opened: &Opened,
     streams: &mut Streams<'_>,
 ) -> Result<()> {
-    let new_id = RepoId::parse(new_id)?;
-    let project = opened.project(&RepoId::parse(repo_id)?)?;
+    let new_id = names::repo_id(new_id)?;
+    let project = opened.project(&names::repo_id(repo_id)?)?;
     let renamed = ProjectWriter::new(project, opened.actor.clone()).rename_project(&new_id);
     renamed.map_err(|error| match error {
         repo::Error::Exists { .. } => Error::Failed(format!(
@@ -36,7 +35,7 @@ pub(super) fn transfer(
     streams: &mut Streams<'_>,
 ) -> Result<()> {
     let account = opened.accounts.by_name(owner)?;
-    let project = opened.project(&RepoId::parse(repo_id)?)?;
+    let project = opened.project(&names::repo_id(repo_id)?)?;
     if project.owner() == account.number() {
         return streams.tell(format_args!("{owner} owns {repo_id} already"));
     }

@@ -1,9 +1,8 @@
 //! Projects deleted, and restored.
 
-use crate::base::repo_id::RepoId;
 use crate::cli::deleted::{RestoreWish, advised, is_meant, only};
 use crate::cli::opened::Opened;
-use crate::cli::{Result, Streams};
+use crate::cli::{Result, Streams, names};
 use crate::repo;
 use crate::repo::{DeletedId, Missing, ProjectWriter};
 
@@ -13,7 +12,7 @@ pub(in crate::cli) fn delete(
     opened: &Opened,
     streams: &mut Streams<'_>,
 ) -> Result<()> {
-    let project = opened.project(&RepoId::parse(repo_id)?)?;
+    let project = opened.project(&names::repo_id(repo_id)?)?;
     let id = DeletedId::Project(project.number());
     ProjectWriter::new(project, opened.actor.clone()).delete_project()?;
     writeln!(
@@ -29,7 +28,7 @@ pub(in crate::cli) fn restore(
     opened: &Opened,
     streams: &mut Streams<'_>,
 ) -> Result<()> {
-    let new_id = wish.name.as_deref().map(RepoId::parse).transpose()?;
+    let new_id = wish.name.as_deref().map(names::repo_id).transpose()?;
     let found = opened.repository.deleted(|deleted| {
         deleted.branch_name().is_none() && is_meant(deleted, &wish.what, deleted.repo_id().as_str())
     })?;

@@ -2,11 +2,10 @@
 
 use serde::Serialize;
 
-use crate::base::repo_id::RepoId;
 use crate::cli::opened::Opened;
 use crate::cli::output;
 use crate::cli::output::visible;
-use crate::cli::{Result, Streams};
+use crate::cli::{Result, Streams, names};
 use crate::repo::Branch;
 
 /// A project, as JSON.
@@ -34,7 +33,7 @@ pub(super) fn show(
     opened: &Opened,
     streams: &mut Streams<'_>,
 ) -> Result<()> {
-    let project = opened.project(&RepoId::parse(repo_id)?)?;
+    let project = opened.project(&names::repo_id(repo_id)?)?;
     let owner = opened.accounts.by_number(project.owner())?;
     let branches = project.branches()?;
     let sum = |count: fn(&Branch) -> u64| branches.iter().map(count).sum::<u64>();

@@ -28,9 +28,9 @@ fn leaves(command: &clap::Command, before: &str, into: &mut Vec<String>) {
 #[test]
 fn each_command_that_changes_something_leaves_exactly_one_record() {
     let desk = Desk::with_project();
-    let made = desk.done(&["token", "create", "--user", "ann", "--name", "n", "--all"]);
-    desk.done(&["user", "add", "old"]);
-    desk.done(&["user", "add", "gone"]);
+    let made = desk.token("ann", &["--all"]);
+    desk.account("old", &[]);
+    desk.account("gone", &[]);
     let dir = desk.path("in").display().to_string();
     let out = desk.path("out").display().to_string();
     let manual = desk.path("man").display().to_string();

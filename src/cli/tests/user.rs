@@ -7,16 +7,13 @@ use serde_json::json;
 
 use super::Desk;
 
+const ACME: &str = "ROLE_SITEBUILDER_USER__acme";
+const ROOT: &str = "ROLE_SITEBUILDER_EDITOR__ROOT";
+
 #[test]
 fn accounts_are_made_listed_and_changed() {
     let desk = Desk::new();
-    let password = desk.done(&[
-        "user",
-        "add",
-        "ann",
-        "--role",
-        "ROLE_SITEBUILDER_USER__acme",
-    ]);
+    let password = desk.account("ann", &[ACME]);
     assert_eq!(password.trim_end().len(), 32);
     desk.done(&[
         "user",
@@ -25,13 +22,7 @@ fn accounts_are_made_listed_and_changed() {
         "ann",
         "ROLE_SITEBUILDER_EDITOR__PUBLIC",
     ]);
-    desk.done(&[
-        "user",
-        "role",
-        "remove",
-        "ann",
-        "ROLE_SITEBUILDER_USER__acme",
-    ]);
+    desk.done(&["user", "role", "remove", "ann", ACME]);
     desk.done(&["user", "disable", "ann"]);
     let mut listed = desk.json(&["user", "list", "--json"]);
     assert!(
@@ -62,24 +53,23 @@ fn accounts_are_made_listed_and_changed() {
     );
     assert_eq!(
         desk.refused(1, &["user", "disable", "bob"]),
-        "siteconf: there is no user \"bob\"\n"
+        "siteconf: there is no user \"bob\"; \"siteconf user list\" names all\n"
     );
 }
 
 #[test]
 fn the_last_account_that_may_do_everything_is_kept() {
     let desk = Desk::new();
-    let root = "ROLE_SITEBUILDER_EDITOR__ROOT";
     for name in ["ann", "bob"] {
-        desk.done(&["user", "add", name, "--role", root]);
+        desk.account(name, &[ROOT]);
     }
     desk.done(&["user", "disable", "ann"]);
     let refusal = format!(
-        "siteconf: \"bob\" is the last account with the role {root}; give it to another first, or say --force\n"
+        "siteconf: \"bob\" is the last account with the role {ROOT}; give it to another first, or say --force\n"
     );
     let (disable, strip) = (
         ["user", "disable", "bob"],
-        ["user", "role", "remove", "bob", root],
+        ["user", "role", "remove", "bob", ROOT],
     );
     assert_eq!(desk.refused(1, &disable), refusal);
     assert_eq!(desk.refused(1, &strip), refusal);
@@ -93,11 +83,16 @@ fn the_last_account_that_may_do_everything_is_kept() {
 fn a_password_is_taken_from_standard_input() {
     let desk = Desk::new();
     let add = ["user", "add", "ann", "--password-stdin"];
-    let said = desk.run_with("eleven byte\n", &add).err;
-    assert!(
-        said.starts_with("siteconf: ") && said.contains("password"),
-        "{said}"
-    );
+    for wrong in ["", "\n", "eleven byte\n"] {
+        let ran = desk.run_with(wrong, &add);
+        assert_eq!(
+            (ran.code, ran.out + &ran.err),
+            (
+                ExitCode::from(2),
+                "siteconf: malformed password: it must have 12 to 1024 bytes\n".to_owned()
+            )
+        );
+    }
     let ran = desk.run_with("correct horse\n", &add);
     assert_eq!(
         (ran.code, ran.out + &ran.err),
@@ -110,14 +105,8 @@ fn a_password_is_taken_from_standard_input() {
 #[test]
 fn an_account_is_shown_renamed_and_removed() {
     let desk = Desk::with_project();
-    desk.done(&[
-        "user",
-        "add",
-        "bob",
-        "--role",
-        "ROLE_SITEBUILDER_USER__acme",
-    ]);
-    desk.done(&["token", "create", "--user", "bob", "--name", "n", "--all"]);
+    desk.account("bob", &[ACME]);
+    desk.token("bob", &["--all"]);
     let mut shown = desk.json(&["user", "show", "ann", "--json"]);
     assert!(shown["created_at"].take().is_string());
     assert_eq!(
@@ -136,13 +125,13 @@ fn an_account_is_shown_renamed_and_removed() {
     for line in [
         "name        bob",
         "last login  not in the audit log",
-        "roles       ROLE_SITEBUILDER_USER__acme",
+        &format!("roles       {ACME}"),
         "projects    -",
         "tokens      1",
     ] {
         assert!(text.lines().any(|l| l == line), "{line}\n{text}");
     }
-    let roles = json!([{ "name": "bob", "role": "ROLE_SITEBUILDER_USER__acme" }]);
+    let roles = json!([{ "name": "bob", "role": ACME }]);
     assert_eq!(desk.json(&["user", "role", "list", "--json"]), roles);
     assert_eq!(
         desk.json(&["user", "role", "list", "ann", "--json"]),
@@ -159,14 +148,15 @@ fn an_account_is_shown_renamed_and_removed() {
     );
     assert_eq!(
         desk.refused(1, &["user", "remove", "ann"]),
-        "siteconf: \"ann\" owns acme/shop.erp; transfer or delete them first: \"siteconf help \
-         project\"\n"
+        "siteconf: \"ann\" owns acme/shop.erp; give each to another account first, as with \"siteconf \
+         project transfer acme/shop.erp NAME\", or delete it\n"
     );
     desk.done(&["project", "delete", "acme/shop.erp"]);
     assert_eq!(
         desk.refused(1, &["user", "remove", "ann"]),
-        "siteconf: \"ann\" owns what is deleted and can be restored: acme/shop.erp; its time must be \
-         over, or restore and transfer it: \"siteconf help project\"\n"
+        "siteconf: \"ann\" owns what is deleted and can be restored: acme/shop.erp; wait until its time \
+         is over, or give it to another account: \"siteconf project restore acme/shop.erp\", then \
+         \"siteconf project transfer acme/shop.erp NAME\"\n"
     );
     assert_eq!(
         desk.said(&["user", "remove", "rob"]),
@@ -175,25 +165,30 @@ fn an_account_is_shown_renamed_and_removed() {
     assert_eq!(desk.json(&["token", "list", "--json"]), json!([]));
     assert_eq!(
         desk.refused(1, &["user", "show", "rob"]),
-        "siteconf: there is no user \"rob\"\n"
+        "siteconf: there is no user \"rob\"; \"siteconf user list\" names all\n"
     );
 }
 
 #[test]
 fn the_last_account_that_may_do_everything_is_not_removed() {
     let desk = Desk::new();
-    let root = "ROLE_SITEBUILDER_EDITOR__ROOT";
-    desk.done(&["user", "add", "ann", "--role", root]);
-    let said = desk.refused(1, &["user", "remove", "ann"]);
-    assert!(said.contains("is the last account with the role"), "{said}");
+    desk.account("ann", &[ROOT]);
+    assert_eq!(
+        desk.refused(1, &["user", "remove", "ann"]),
+        format!(
+            "siteconf: \"ann\" is the last account with the role {ROOT}; give it to another first, or say \
+             --force\n"
+        )
+    );
     desk.done(&["user", "remove", "ann", "--force"]);
+    assert_eq!(desk.json(&["user", "list", "--json"]), json!([]));
 }
 
 #[test]
 fn a_person_is_told_what_was_done_and_a_script_is_not() {
     let desk = Desk::new();
-    desk.done(&["user", "add", "ann"]);
-    let role = "ROLE_SITEBUILDER_USER__acme";
+    desk.account("ann", &[]);
+    let role = ACME;
     for (words, said) in [
         (
             &["user", "disable", "ann"][..],
@@ -229,7 +224,7 @@ fn the_first_password_goes_from_its_file_when_another_is_set() {
     let file = desk.path("data/secrets/initial-password");
     let add = ["user", "add", "admin", "--password-stdin"];
     desk.run_with("correct horse\n", &add);
-    desk.done(&["user", "add", "bob"]);
+    desk.account("bob", &[]);
     fs::write(&file, "correct horse\n").unwrap();
     desk.done(&["user", "passwd", "bob"]);
     assert!(file.exists(), "it is another's");

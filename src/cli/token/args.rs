@@ -36,6 +36,13 @@ pub(in crate::cli) enum TokenCommand {
     },
 }
 
+impl TokenCommand {
+    /// False for what only reads.
+    pub(in crate::cli) fn changes(&self) -> bool {
+        !matches!(self, Self::List(_) | Self::Show { .. })
+    }
+}
+
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("covers").required(true).args(["repos", "all"]))]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag")]

@@ -5,10 +5,9 @@ use super::args::TokenList;
 use super::row::Row;
 use crate::access::{Account, TokenState, TokenView, Tokens};
 use crate::base::clock::Timestamp;
-use crate::base::repo_id::RepoId;
 use crate::cli::opened::Opened;
 use crate::cli::output;
-use crate::cli::{Error, Result, Streams};
+use crate::cli::{Error, Result, Streams, names};
 use crate::repo::Project;
 
 /// Which tokens are wanted.
@@ -53,7 +52,7 @@ pub(super) fn list(wish: &TokenList, opened: &Opened, streams: &mut Streams<'_>)
         };
         text.as_ref().map(read).transpose()
     };
-    let repo_id = wish.repo.as_deref().map(RepoId::parse).transpose()?;
+    let repo_id = wish.repo.as_deref().map(names::repo_id).transpose()?;
     let filter = Filter {
         ending_before: time("expiring", &wish.expiring, Timestamp::parse_until)?,
         unused_since: time("unused", &wish.unused, Timestamp::parse_since)?,

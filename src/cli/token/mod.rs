@@ -14,7 +14,7 @@ use crate::base::clock::{Timestamp, parse_span_s};
 use crate::base::secret::{SECRET_DIGITS, Secret};
 use crate::cli::opened::Opened;
 use crate::cli::output;
-use crate::cli::{Error, Result, Streams};
+use crate::cli::{Error, Result, Streams, names};
 use args::{TokenCommand, TokenCreate, TokenUpdate};
 use row::Row;
 
@@ -77,6 +77,7 @@ fn create(wish: TokenCreate, opened: &Opened, streams: &mut Streams<'_>) -> Resu
     let expires_at = wish.expires.as_deref().map(|text| parse_end(text, now));
     let expires_at = expires_at.transpose()?;
     let account = opened.accounts.by_name(&wish.user)?;
+    require_readable(&wish.repos, &account, opened)?;
     let new = NewToken {
         name: wish.name,
         repos: if wish.all {
@@ -88,20 +89,17 @@ fn create(wish: TokenCreate, opened: &Opened, streams: &mut Streams<'_>) -> Resu
         fingerprint_required: wish.fingerprint,
     };
     let tokens = Tokens::new(&opened.repository);
-    let repos = new.repos.join(", ");
-    let refused = |e| may_not_read(e, &account, &repos);
     let actor = &opened.actor;
     if wish.value_stdin {
         let secret = read_value(streams)?;
-        let made = tokens.create_with(&account, new, &secret, actor);
-        let made = made.map_err(refused)?;
+        let made = tokens.create_with(&account, new, &secret, actor)?;
         // Who gave the value has it.
         if wish.json {
             return output::write_json(streams.out, &Row::from(made));
         }
         return streams.tell(format_args!("token {} is made", made.id));
     }
-    let (secret, made) = tokens.create(&account, new, actor).map_err(refused)?;
+    let (secret, made) = tokens.create(&account, new, actor)?;
     show(&secret, &made, wish.json, streams).or_else(|e| {
         // A token that nobody has seen would only lie there.
         tokens.revoke(&account, &made.id, actor)?;
@@ -114,6 +112,8 @@ fn create(wish: TokenCreate, opened: &Opened, streams: &mut Streams<'_>) -> Resu
 fn update(wish: TokenUpdate, opened: &Opened, streams: &mut Streams<'_>) -> Result<()> {
     let tokens = Tokens::new(&opened.repository);
     let account = owner_of(&tokens, &wish.id)?;
+    require_readable(&wish.repos, &account, opened)?;
+    require_readable(&wish.added, &account, opened)?;
     let mut repos = if wish.all {
         vec![ALL_REPOS.to_owned()]
     } else {
@@ -135,7 +135,6 @@ fn update(wish: TokenUpdate, opened: &Opened, streams: &mut Streams<'_>) -> Resu
         "never" => Ok(Expiry::Never),
         text => parse_end(text, now).map(Expiry::At),
     });
-    let told = repos.join(", ");
     let change = TokenChange {
         name: wish.name,
         repos: Some(repos).filter(|repos| !repos.is_empty()),
@@ -143,8 +142,7 @@ fn update(wish: TokenUpdate, opened: &Opened, streams: &mut Streams<'_>) -> Resu
         fingerprint_required: None,
         reset_fingerprint: wish.reset_fingerprint,
     };
-    let changed = tokens.change(&account, &wish.id, &change, &opened.actor);
-    changed.map_err(|e| may_not_read(e, &account, &told))?;
+    tokens.change(&account, &wish.id, &change, &opened.actor)?;
     streams.tell(format_args!("token {} is changed", wish.id))
 }
 
@@ -205,16 +203,19 @@ fn read_value(streams: &mut Streams<'_>) -> Result<Secret> {
     })
 }
 
-/// A refusal for want of a right, with what to do.
-fn may_not_read(error: access::Error, account: &Account, repos: &str) -> Error {
-    match error {
-        access::Error::Forbidden(_) => Error::Failed(format!(
-            "{0} may not read all of {repos}; give a role first, as in \"siteconf user role add {0} \
-             ROLE_SITEBUILDER_USER__<prefix>\"",
-            account.name()
-        )),
-        other => other.into(),
+/// Refuses projects that are not there, and those that the account may not read, with what to do.
+fn require_readable(repos: &[String], account: &Account, opened: &Opened) -> Result<()> {
+    for repo_id in repos {
+        let project = opened.project(&names::repo_id(repo_id)?)?;
+        if !account.may_read(&project) {
+            return Err(Error::Failed(format!(
+                "{0} may not read {repo_id}; give it a role for that first, as with \"siteconf user role \
+                 add {0} ROLE_SITEBUILDER_USER__{repo_id}\"",
+                account.name()
+            )));
+        }
     }
+    Ok(())
 }
 
 fn parse_end(text: &str, now: Timestamp) -> Result<Timestamp> {

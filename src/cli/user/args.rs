@@ -73,6 +73,16 @@ pub(in crate::cli) enum UserCommand {
     Role(RoleCommand),
 }
 
+impl UserCommand {
+    /// False for what only reads.
+    pub(in crate::cli) fn changes(&self) -> bool {
+        !matches!(
+            self,
+            Self::List { .. } | Self::Show { .. } | Self::Role(RoleCommand::List { .. })
+        )
+    }
+}
+
 #[derive(Debug, Subcommand)]
 pub(in crate::cli) enum RoleCommand {
     /// Lists who has which role

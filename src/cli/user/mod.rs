@@ -6,13 +6,12 @@ mod show;
 use serde::Serialize;
 
 use crate::access::{Account, Accounts, Role};
-use crate::base::account_name::AccountName;
 use crate::cli::first_start::FirstPassword;
-use crate::cli::opened::Opened;
+use crate::cli::opened::{Opened, some_of};
 use crate::cli::output;
 use crate::cli::output::Listed;
 use crate::cli::password::NewPassword;
-use crate::cli::{Error, Result, Streams};
+use crate::cli::{Error, Result, Streams, names};
 use args::{RoleCommand, UserCommand};
 
 /// An account as it is listed.
@@ -59,12 +58,12 @@ pub(super) fn run(command: UserCommand, opened: &Opened, streams: &mut Streams<'
             roles,
             password_stdin,
         } => {
-            let name = AccountName::parse(&name)?;
+            let name = names::account(&name)?;
             // A name that is taken is refused before anybody is asked for a password.
             if accounts.by_name(name.as_str()).is_ok() {
                 return Err(Error::Failed(format!("the user name \"{name}\" is taken")));
             }
-            let password = NewPassword::obtain(password_stdin, streams)?;
+            let password = NewPassword::obtain(name.as_str(), password_stdin, streams)?;
             accounts.create(name.as_str(), &password.text, &roles)?;
             show_password(name.as_str(), &password, streams)
         }
@@ -78,7 +77,7 @@ pub(super) fn run(command: UserCommand, opened: &Opened, streams: &mut Streams<'
         }
         UserCommand::Show { name, json } => show::show(&name, json, opened, streams),
         UserCommand::Rename { name, new_name } => {
-            accounts.rename(&name, &new_name)?;
+            accounts.rename(&name, names::account(&new_name)?.as_str())?;
             streams.tell(format_args!("\"{name}\" is \"{new_name}\" now"))
         }
         UserCommand::Remove { name, force } => remove(&name, force, opened, streams),
@@ -88,7 +87,7 @@ pub(super) fn run(command: UserCommand, opened: &Opened, streams: &mut Streams<'
         } => {
             // An unknown name is refused before anybody is asked for a password.
             accounts.by_name(&name)?;
-            let password = NewPassword::obtain(password_stdin, streams)?;
+            let password = NewPassword::obtain(&name, password_stdin, streams)?;
             let first = FirstPassword::of(&name, opened)?;
             accounts.set_password(&name, &password.text)?;
             first.remove()?;
@@ -144,18 +143,20 @@ fn remove(name: &str, force: bool, opened: &Opened, streams: &mut Streams<'_>) -
         keep_a_root(&opened.accounts, name)?;
     }
     let owned = show::projects_of(&account, opened)?;
-    if !owned.is_empty() {
+    if let Some(one) = owned.first() {
         return Err(Error::Failed(format!(
-            "\"{name}\" owns {}; transfer or delete them first: \"siteconf help project\"",
-            owned.join(", ")
+            "\"{name}\" owns {}; give each to another account first, as with \"siteconf project transfer \
+             {one} NAME\", or delete it",
+            some_of(owned.iter().map(String::as_str))
         )));
     }
     let deleted = show::deleted_of(&account, opened)?;
-    if !deleted.is_empty() {
+    if let Some(one) = deleted.first() {
         return Err(Error::Failed(format!(
-            "\"{name}\" owns what is deleted and can be restored: {}; its time must be over, or restore \
-             and transfer it: \"siteconf help project\"",
-            deleted.join(", ")
+            "\"{name}\" owns what is deleted and can be restored: {}; wait until its time is over, or give \
+             it to another account: \"siteconf project restore {one}\", then \"siteconf project transfer \
+             {one} NAME\"",
+            some_of(deleted.iter().map(String::as_str))
         )));
     }
     let password = FirstPassword::of(name, opened)?;

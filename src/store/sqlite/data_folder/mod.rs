@@ -87,10 +87,10 @@ impl Folder {
             Err(e) if e.kind() == io::ErrorKind::NotFound && is_restoring(root) => {
                 refuse(RESTORE_INTERRUPTED)
             }
-            Err(e) if e.kind() == io::ErrorKind::NotFound => refuse(
-                "no store here; name its folder with --data, or have one made: \"siteconf serve\" does",
-            ),
-            Err(e) if e.kind() == io::ErrorKind::NotADirectory => refuse("it is no folder"),
+            Err(e) if e.kind() == io::ErrorKind::NotFound => refuse(&no_store(root)),
+            Err(e) if e.kind() == io::ErrorKind::NotADirectory => {
+                refuse("it is no folder; name the folder of the store with --data or SITECONF_DATA")
+            }
             Err(e) => Err(unreadable(root, &format, &e)),
         }
     }
@@ -390,6 +390,31 @@ fn make_dir(dir: &Path) -> io::Result<bool> {
         }
         Err(e) => Err(e),
     }
+}
+
+/// What is in the place of a store, and what to do. A name that was mistyped must not lead to a new
+/// store: where it is comes first.
+fn no_store(root: &Path) -> String {
+    let found = match fs::read_dir(root) {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => "there is no such folder".to_owned(),
+        Err(e) => return format!("it cannot be read: {e}"),
+        Ok(mut names) => match names.next() {
+            None => "the folder is empty".to_owned(),
+            Some(Ok(name)) => {
+                return format!(
+                    "the folder holds no store (\"{}\" is in it); name the folder of the store with \
+                     --data or SITECONF_DATA",
+                    name.file_name().to_string_lossy()
+                );
+            }
+            Some(Err(e)) => return format!("it cannot be read: {e}"),
+        },
+    };
+    format!(
+        "{found}; name the folder of the store with --data or SITECONF_DATA, or, if there is none yet, \
+         have it made with \"siteconf init --data {}\"",
+        root.display()
+    )
 }
 
 fn refuse_other_content(root: &Path) -> Result<()> {

@@ -1,0 +1,57 @@
+//! Names on a command line, read. A line has several: a refusal shows which one is meant.
+
+use super::output::visible;
+use super::{Error, Result};
+use crate::base::account_name::AccountName;
+use crate::base::branch_name::BranchName;
+use crate::base::file_path::FilePath;
+use crate::base::name_error::NameError;
+use crate::base::repo_id::RepoId;
+
+/// Most characters of a name that a refusal shows.
+const SHOWN_CHARS_MAX: usize = 200;
+
+/// Reads the identifier of a project.
+///
+/// # Errors
+/// [`Error::Usage`] with the name and its rule, as the others here.
+pub(super) fn repo_id(text: &str) -> Result<RepoId> {
+    read(text, RepoId::parse)
+}
+
+/// Reads the name of a branch.
+pub(super) fn branch(text: &str) -> Result<BranchName> {
+    read(text, BranchName::parse)
+}
+
+/// Reads the path of a file.
+pub(super) fn file(text: &str) -> Result<FilePath> {
+    read(text, FilePath::parse)
+}
+
+/// Reads the path of a file or folder; `None` for the whole branch, and where none was given.
+pub(super) fn folder(text: Option<&str>) -> Result<Option<FilePath>> {
+    read(text.unwrap_or_default(), FilePath::parse_folder)
+}
+
+/// Reads the name of an account that is to be.
+pub(super) fn account(text: &str) -> Result<AccountName> {
+    read(text, AccountName::parse)
+}
+
+fn read<T>(text: &str, parse: impl Fn(&str) -> std::result::Result<T, NameError>) -> Result<T> {
+    parse(text).map_err(|NameError { what, reason }| {
+        let mut shown = text.to_owned();
+        if let Some((end, _)) = shown.char_indices().nth(SHOWN_CHARS_MAX) {
+            shown.truncate(end);
+            shown.push('…');
+        }
+        // An empty name is shown as nothing between the quotes.
+        let shown = if shown.is_empty() {
+            shown
+        } else {
+            visible(&shown)
+        };
+        Error::Usage(format!("malformed {what} \"{shown}\": {reason}"))
+    })
+}
