@@ -13,6 +13,7 @@ use siteconf::store::sqlite::Folder;
 
 use crate::backup::{back_up, said, small_service};
 use crate::daemon::{Daemon, siteconf};
+use crate::terminal::{Ended, Terminal};
 use crate::writers::save;
 
 /// Rounds beside a collection, unless `SITECONF_BACKUP_GC_ROUNDS` says otherwise.
@@ -189,39 +190,19 @@ fn a_backup_by_another_user_than_the_owner_is_refused() {
 
 /// Who looks on sees one line, which goes before the last word.
 #[test]
-#[expect(clippy::print_stderr, reason = "a skipped test must be seen")]
 fn a_backup_on_a_terminal_shows_how_far_it_is() {
-    let version = Command::new("script").arg("--version").output();
-    if version.is_err() {
-        assert!(
-            std::env::var_os("CI").is_none_or(|ci| ci != "true"),
-            "CI=true asks for every test, and script (of bsdutils) is not on this machine"
-        );
-        eprintln!("LEFT OUT: script (of bsdutils) is not on this machine");
-        return;
-    }
     let (daemon, room) = small_service();
     let target = room.path().join("backup");
-    let backup = daemon.command(&["backup"]);
-    let words = std::iter::once(backup.get_program()).chain(backup.get_args());
-    let words: Vec<_> = words.map(|word| word.to_str().unwrap()).collect();
-    let line = format!("{} {}", words.join(" "), target.display());
-    let shown = Command::new("script")
-        .args(["--quiet", "--return", "--command", &line, "/dev/null"])
-        .stdin(Stdio::null())
-        .output()
-        .unwrap();
-    assert!(shown.status.success(), "{shown:?}");
-    let shown = String::from_utf8(shown.stdout).unwrap();
+    let mut backup = daemon.command(&["backup"]);
+    backup.arg(&target);
+    let Ended { code, shown, .. } = Terminal::run(backup).end();
+    assert_eq!(code, Some(0), "{shown}");
     let mut lines = shown.split("\r\x1b[K");
     assert_eq!(lines.next(), Some(""), "{shown:?}");
     assert_eq!(lines.next(), Some("1 files, 0 MiB written"), "{shown:?}");
     let last = lines.last().unwrap();
     let said = format!("backed up to {}: the state of ", target.display());
-    assert!(
-        last.starts_with(&said) && last.ends_with("\r\n"),
-        "{shown:?}"
-    );
+    assert!(last.starts_with(&said) && last.ends_with('\n'), "{shown:?}");
 }
 
 #[test]

@@ -36,6 +36,9 @@ mod settings;
 #[cfg(test)]
 mod stopping;
 #[cfg(test)]
+#[allow(dead_code, reason = "the tests of the commands use more of it")]
+mod terminal;
+#[cfg(test)]
 mod undelete;
 #[cfg(test)]
 mod writers;

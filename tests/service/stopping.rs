@@ -10,6 +10,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::client::Client;
 use crate::daemon::{Daemon, file, serve};
+use crate::terminal::Terminal;
 
 const BYTES: &str = "application/octet-stream";
 
@@ -150,18 +151,13 @@ fn a_closed_terminal_stops_it_unless_it_is_to_be_outlived() {
             words.join(" "),
             log.path().display()
         );
-        let mut terminal = Command::new("script")
-            .args(["--quiet", "--command", &line, "/dev/null"])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut said = BufReader::new(terminal.stdout.take().unwrap()).lines();
-        let id: i32 = said.next().unwrap().unwrap().trim().parse().unwrap();
-        let listening = said.next().unwrap().unwrap();
+        let mut shell = Command::new("sh");
+        shell.args(["-c", &line]);
+        let mut terminal = Terminal::run(shell);
+        let id: i32 = terminal.wait_for("\n").trim().parse().unwrap();
+        let listening = terminal.wait_for("\n");
         assert!(listening.starts_with("listening on http://"), "{listening}");
-        terminal.kill().unwrap();
-        terminal.wait().unwrap();
+        let mut process = terminal.close();
         let told = |text: &str| {
             let end = Instant::now() + Duration::from_secs(20);
             loop {
@@ -178,6 +174,7 @@ fn a_closed_terminal_stops_it_unless_it_is_to_be_outlived() {
             kill_process(Pid::from_raw(id).unwrap(), Signal::TERM).unwrap();
         }
         told("\"stopped\"");
+        process.wait().unwrap();
     }
 }
 

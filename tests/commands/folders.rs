@@ -1,0 +1,172 @@
+//! Data folders that are none, or somebody else's.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, chown};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+
+use rustix::process::geteuid;
+
+use crate::stage::{Stage, command, refused};
+
+const NOBODY: u32 = 65_534;
+
+#[test]
+fn a_folder_without_a_store_is_told_and_left_as_it_is() {
+    let stage = Stage::with_nothing();
+    stage.lay("other", &[("x", "")]);
+    fs::create_dir(stage.path("empty")).unwrap();
+    fs::write(stage.path("file"), "").unwrap();
+    let advice = "name the folder of the store with --data or SITECONF_DATA";
+    let init = |name: &str| {
+        format!(
+            "{advice}, or, if there is none yet, have it made with \"siteconf init --data {}\"",
+            stage.shown(name)
+        )
+    };
+    for (name, said) in [
+        (
+            "absent",
+            format!("there is no such folder; {}", init("absent")),
+        ),
+        (
+            "absent/deep",
+            format!("there is no such folder; {}", init("absent/deep")),
+        ),
+        ("empty", format!("the folder is empty; {}", init("empty"))),
+        (
+            "other",
+            format!("the folder holds no store (\"x\" is in it); {advice}"),
+        ),
+        ("file", format!("it is no folder; {advice}")),
+    ] {
+        for words in [
+            &["user", "list"][..],
+            &["user", "add", "ann"],
+            &["status"],
+            &["project", "list"],
+            &["gc"],
+            &["debug", "check"],
+            &["backup", "/dev/null"],
+        ] {
+            let said = format!("siteconf: {}: {said}", stage.shown(name));
+            refused(&mut command(&stage.path(name), words), 1, &said);
+        }
+    }
+    for (name, words) in [("other", "init"), ("other", "serve")] {
+        let said = format!(
+            "siteconf: {}: the folder is not empty and holds no store (\"x\" is in it); name an empty folder",
+            stage.shown(name)
+        );
+        refused(&mut command(&stage.path(name), &[words]), 1, &said);
+    }
+    for words in ["init", "serve"] {
+        let said = format!(
+            "siteconf: {}: it is no folder; {advice}",
+            stage.shown("file")
+        );
+        refused(&mut command(&stage.path("file"), &[words]), 1, &said);
+    }
+    assert!(!stage.path("absent").exists());
+    for (name, count) in [("empty", 0), ("other", 1)] {
+        assert_eq!(fs::read_dir(stage.path(name)).unwrap().count(), count);
+    }
+    // What was advised works.
+    refused_no_more(&stage.path("absent"));
+}
+
+fn refused_no_more(data: &Path) {
+    assert!(command(data, &["init"]).output().unwrap().status.success());
+    assert!(
+        command(data, &["user", "list"])
+            .output()
+            .unwrap()
+            .status
+            .success()
+    );
+}
+
+#[test]
+fn a_store_that_is_damaged_is_told_with_its_file() {
+    let stage = Stage::new();
+    fs::write(
+        stage.path("data/store.db"),
+        "no database at all, ".repeat(1000),
+    )
+    .unwrap();
+    let said = "siteconf: database: file is not a database: store.db is damaged; see what is left with \
+                \"siteconf debug check\", and restore the folder from a backup";
+    for words in [&["user", "list"][..], &["serve", "--listen", "127.0.0.1:0"]] {
+        stage.refused(words, 1, said);
+    }
+    for name in ["store.db", "store.db-wal", "store.db-shm"] {
+        // The log may be gone.
+        drop(fs::remove_file(stage.path("data").join(name)));
+    }
+    let said = format!(
+        "siteconf: {}: store.db is missing although FORMAT says that a store is here; restore it from a \
+         backup",
+        stage.shown("data")
+    );
+    for words in [&["user", "list"][..], &["serve", "--listen", "127.0.0.1:0"]] {
+        stage.refused(words, 1, &said);
+    }
+}
+
+/// Whoever only looks changes nothing, and may be another: root sees what `nobody` keeps.
+#[test]
+#[expect(clippy::print_stderr, reason = "a skipped test must be seen")]
+fn another_users_folder_is_told_with_its_owner_and_what_that_one_runs() {
+    if !geteuid().is_root() {
+        assert!(
+            std::env::var_os("CI").is_none_or(|ci| ci != "true"),
+            "CI=true asks for every test, and this one must be root"
+        );
+        eprintln!("LEFT OUT: only root can be two users");
+        return;
+    }
+    let stage = Stage::new();
+    let data = stage.path("data");
+    let as_nobody = |words: &[&str]| {
+        let mut command = stage.command(words);
+        command.uid(NOBODY).gid(NOBODY);
+        command
+    };
+    // The folder of the test itself is root's alone.
+    fs::set_permissions(stage.path(""), fs::Permissions::from_mode(0o755)).unwrap();
+    let unreadable = format!(
+        "siteconf: {}: it cannot be read: Permission denied (os error 13); the folder belongs to root, and \
+         this is nobody",
+        data.join("FORMAT").display()
+    );
+    for words in [&["user", "list"][..], &["user", "add", "bob"], &["serve"]] {
+        refused(&mut as_nobody(words), 1, &unreadable);
+    }
+    for entry in walkdir::WalkDir::new(&data) {
+        chown(entry.unwrap().path(), Some(NOBODY), Some(NOBODY)).unwrap();
+    }
+    let of_another = format!(
+        "siteconf: {}: it belongs to the user nobody, and this is root: its owner could not read what is \
+         written now; run the command as its owner: sudo -u 'nobody' siteconf …",
+        data.display()
+    );
+    for words in [
+        &["user", "add", "bob"][..],
+        &["token", "revoke", "1"],
+        &["gc"],
+        &["serve"],
+    ] {
+        stage.refused(words, 1, &of_another);
+    }
+    for words in [
+        &["user", "list"][..],
+        &["user", "show", "ann"],
+        &["user", "role", "list"],
+        &["token", "list"],
+        &["token", "show", "1"],
+    ] {
+        stage.done(words);
+    }
+    let made = as_nobody(&["user", "add", "bob"]).output().unwrap();
+    assert!(made.status.success(), "{made:?}");
+}

@@ -1,0 +1,27 @@
+//! The commands as people and scripts meet them: what they say, where, with which exit code, and how
+//! they behave on a terminal.
+
+#[cfg(test)]
+mod asking;
+#[cfg(test)]
+#[path = "../service/client.rs"]
+#[allow(dead_code, reason = "the tests of the service use more of it")]
+mod client;
+#[cfg(test)]
+#[path = "../service/daemon.rs"]
+#[allow(dead_code, reason = "the tests of the service use more of it")]
+mod daemon;
+#[cfg(test)]
+mod every;
+#[cfg(test)]
+mod folders;
+#[cfg(test)]
+mod messages;
+#[cfg(test)]
+mod progress;
+#[cfg(test)]
+mod stage;
+#[cfg(test)]
+#[path = "../service/terminal.rs"]
+#[allow(dead_code, reason = "the tests of the service use more of it")]
+mod terminal;
