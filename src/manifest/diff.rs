@@ -1,6 +1,7 @@
 //! Comparing two trees: equal subtrees are skipped unread.
 
 use std::cmp::Ordering;
+use std::ops::ControlFlow;
 
 use super::nodes::NodeSource;
 use crate::base::id::NodeId;
@@ -30,24 +31,34 @@ pub fn diff_at_most(
     new: NodeId,
     limit: usize,
 ) -> Result<Vec<FileChange>> {
-    let mut comparison = Comparison {
-        changes: Vec::new(),
-        limit,
-    };
-    comparison.directories(source, Some(old), Some(new), &mut String::new())?;
-    Ok(comparison.changes)
+    let mut changes = Vec::new();
+    if limit > 0 {
+        let _flow = each(source, old, new, &mut |change| {
+            changes.push(change);
+            if changes.len() < limit {
+                ControlFlow::Continue(())
+            } else {
+                ControlFlow::Break(())
+            }
+        })?;
+    }
+    Ok(changes)
+}
+
+/// Visits the files that differ between two trees, in the byte order of their paths.
+pub fn each(
+    source: &impl NodeSource,
+    old: NodeId,
+    new: NodeId,
+    visit: &mut dyn FnMut(FileChange) -> ControlFlow<()>,
+) -> Result<ControlFlow<()>> {
+    directories(source, Some(old), Some(new), &mut String::new(), visit)
 }
 
 /// The path of the first file that differs between two trees.
 pub fn first(source: &impl NodeSource, old: NodeId, new: NodeId) -> Result<Option<String>> {
     let mut first = diff_at_most(source, old, new, 1)?;
     Ok(first.pop().map(|change| change.path))
-}
-
-/// What was found so far, and how much is wanted.
-struct Comparison {
-    changes: Vec<FileChange>,
-    limit: usize,
 }
 
 /// One side of a comparison: what is left of a directory, nearest last.
@@ -92,67 +103,67 @@ impl<'a, S: NodeSource> Side<'a, S> {
     }
 }
 
-impl Comparison {
-    fn directories(
-        &mut self,
-        source: &impl NodeSource,
-        old: Option<NodeId>,
-        new: Option<NodeId>,
-        prefix: &mut String,
-    ) -> Result<()> {
-        if old == new {
-            return Ok(());
-        }
-        let mut old = Side::new(source, old)?;
-        let mut new = Side::new(source, new)?;
-        while self.changes.len() < self.limit {
-            match (old.subtree(), new.subtree()) {
-                (Some(a), Some(b)) if a == b => {
-                    old.left.pop();
-                    new.left.pop();
-                    continue;
-                }
-                (None, None) => {}
-                _ => {
-                    old.open()?;
-                    new.open()?;
-                    continue;
-                }
-            }
-            let order = match (old.left.last(), new.left.last()) {
-                (None, None) => return Ok(()),
-                (Some(_), None) => Ordering::Less,
-                (None, Some(_)) => Ordering::Greater,
-                (Some(a), Some(b)) => a.key.cmp(&b.key),
-            };
-            let before = if order.is_le() { old.left.pop() } else { None };
-            let after = if order.is_ge() { new.left.pop() } else { None };
-            let Some(name) = before
-                .as_ref()
-                .or(after.as_ref())
-                .map(|item| item.key.name.clone())
-            else {
+fn directories(
+    source: &impl NodeSource,
+    old: Option<NodeId>,
+    new: Option<NodeId>,
+    prefix: &mut String,
+    visit: &mut dyn FnMut(FileChange) -> ControlFlow<()>,
+) -> Result<ControlFlow<()>> {
+    if old == new {
+        return Ok(ControlFlow::Continue(()));
+    }
+    let mut old = Side::new(source, old)?;
+    let mut new = Side::new(source, new)?;
+    loop {
+        match (old.subtree(), new.subtree()) {
+            (Some(a), Some(b)) if a == b => {
+                old.left.pop();
+                new.left.pop();
                 continue;
-            };
-            let start = prefix.len();
-            prefix.push_str(&name);
-            match (before.map(|item| item.value), after.map(|item| item.value)) {
-                (Some(Value::File(a)), Some(Value::File(b))) if a == b => {}
-                (a @ (Some(Value::File(_)) | None), b @ (Some(Value::File(_)) | None)) => {
-                    self.changes.push(FileChange {
-                        path: prefix.clone(),
-                        old: as_file(a),
-                        new: as_file(b),
-                    });
-                }
-                (a, b) => {
-                    prefix.push('/');
-                    self.directories(source, as_directory(a), as_directory(b), prefix)?;
-                }
             }
-            prefix.truncate(start);
+            (None, None) => {}
+            _ => {
+                old.open()?;
+                new.open()?;
+                continue;
+            }
         }
-        Ok(())
+        let order = match (old.left.last(), new.left.last()) {
+            (None, None) => return Ok(ControlFlow::Continue(())),
+            (Some(_), None) => Ordering::Less,
+            (None, Some(_)) => Ordering::Greater,
+            (Some(a), Some(b)) => a.key.cmp(&b.key),
+        };
+        let before = if order.is_le() { old.left.pop() } else { None };
+        let after = if order.is_ge() { new.left.pop() } else { None };
+        let Some(name) = before
+            .as_ref()
+            .or(after.as_ref())
+            .map(|item| item.key.name.clone())
+        else {
+            continue;
+        };
+        let start = prefix.len();
+        prefix.push_str(&name);
+        let flow = match (before.map(|item| item.value), after.map(|item| item.value)) {
+            (Some(Value::File(a)), Some(Value::File(b))) if a == b => ControlFlow::Continue(()),
+            (a @ (Some(Value::File(_)) | None), b @ (Some(Value::File(_)) | None)) => {
+                visit(FileChange {
+                    path: prefix.clone(),
+                    old: as_file(a),
+                    new: as_file(b),
+                })
+            }
+            (a, b) => {
+                prefix.push('/');
+                directories(source, as_directory(a), as_directory(b), prefix, visit)?
+            }
+        };
+        prefix.truncate(start);
+        if flow.is_break() {
+            return Ok(flow);
+        }
     }
 }
 
