@@ -6,7 +6,7 @@ use std::net::IpAddr;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Actor {
     name: String,
-    /// The system's user who runs a command.
+    /// Who really acts: the system's user who runs a command.
     user: Option<String>,
     from: Option<IpAddr>,
 }
@@ -26,6 +26,20 @@ impl Actor {
         Self {
             user: Some(user),
             ..Self::account("command line", None)
+        }
+    }
+
+    /// This one who acts for an account: histories name the account, the audit log both.
+    #[must_use]
+    pub fn acting_for(self, account: &str) -> Self {
+        let by = match self.user {
+            Some(user) => format!("{}: {user}", self.name),
+            None => self.name,
+        };
+        Self {
+            name: account.to_owned(),
+            user: Some(by),
+            from: self.from,
         }
     }
 

@@ -105,6 +105,9 @@ pub const SPILL_BYTES: usize = 8 << 20;
 pub const SPILL_FILES: usize = 64;
 /// Entries of one directory after which a directory builder writes its nodes.
 pub const BUILDER_ENTRIES_MAX: usize = 1000;
+/// Most files and folders that an import reads behind symbolic links to folders, each counted as often as
+/// it is reached: links that lead to each other double what there is with each step.
+pub const LINKED_ENTRIES_MAX: u64 = 1_000_000;
 /// Most files that may have changed in a branch between the preparation of an import and its commit;
 /// after more the import is prepared once more.
 pub const REBASED_FILES_MAX: usize = 10_000;

@@ -36,6 +36,9 @@ pub enum Error {
     /// A signal ended the command; the exit code that says which.
     #[error("interrupted; nothing half is left")]
     Interrupted(u8),
+    /// A signal ended a command that saves all or nothing; the exit code that says which.
+    #[error("interrupted; nothing was saved")]
+    NothingSaved(u8),
     /// A backup.
     #[error(transparent)]
     Backup(#[from] BackupError),
@@ -68,7 +71,7 @@ impl Error {
     pub(super) fn exit_code(&self) -> ExitCode {
         match self {
             Self::Usage(_) => ExitCode::from(2),
-            Self::Interrupted(code) => ExitCode::from(*code),
+            Self::Interrupted(code) | Self::NothingSaved(code) => ExitCode::from(*code),
             _ => ExitCode::from(1),
         }
     }

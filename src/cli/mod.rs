@@ -215,7 +215,7 @@ fn dispatch(cli: Cli, streams: &mut Streams<'_>) -> Result<Outcome> {
             file::rm::delete(&wish, &Opened::beside(&settings)?, streams).map(fine)
         }
         Command::Import(wish) => {
-            let opened = Opened::beside(&settings)?;
+            let opened = Opened::to(!wish.dry_run, &settings)?;
             import::import(&wish, settings.file_bytes_max, &opened, streams)
         }
         Command::MigrateTree(wish) => migrate_tree::run(&wish, &settings, streams),

@@ -89,6 +89,11 @@ fn aligned(rows: &[Vec<String>]) -> Vec<String> {
         .collect()
 }
 
+/// A number with what is counted: `1 file`, `2 files`.
+pub(super) fn counted(count: u64, one: &str, more: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { more })
+}
+
 /// A path, as [`visible`] has it.
 pub(super) fn visible_path(path: &Path) -> String {
     visible(&path.to_string_lossy())

@@ -36,8 +36,8 @@ pub use error::{Error, Missing, Result};
 pub use export::export;
 pub use history::{Commit, Commits, EveryState, Snapshot, merge_base};
 pub use import::{
-    DigestStep, FolderDigest, ImportFolder, ImportOptions, ImportReport, ImportStep, LyingKind,
-    ReadFolder,
+    DigestStep, Exclude, FolderDigest, ImportChanges, ImportFolder, ImportOptions, ImportPreview,
+    ImportReport, ImportStep, LyingKind, ReadFolder, Skip,
 };
 pub use listing::Listing;
 pub use migration::{Author, BranchMove, Laid, OldSnapshot, OldState, Standing};

@@ -26,7 +26,7 @@ impl Saves {
             Change::Delete { .. } => &self.deletions,
             Change::DeleteFolder { .. } | Change::Batch { .. } => &self.batches,
             Change::Rollback { .. } => &self.rollbacks,
-            Change::Import(_) => &self.imports,
+            Change::Import { .. } => &self.imports,
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Rounds of saves that need what is just being removed.
 
 use std::collections::BTreeSet;
+use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex};
 use std::thread;
@@ -204,8 +205,10 @@ fn import_all_the_time(process: &Process, ended: &AtomicBool) {
         let folder = ImportFolder::open(folder.path(), None).unwrap();
         let read = process
             .projects
-            .read_folder(&folder, ImportOptions::default(), |_| {});
-        let read = read.unwrap();
+            .read_folder(&folder, &ImportOptions::default(), |_| {
+                ControlFlow::Continue(())
+            });
+        let read = read.unwrap().unwrap();
         // So that a collection begins, and ends, in between: nothing waits for this.
         thread::sleep(Duration::from_millis(numbers.below(3000)));
         project.lay(&branch("main"), &read).unwrap();

@@ -1,5 +1,6 @@
 //! What one collection removes, and what it leaves.
 
+use std::ops::ControlFlow;
 use std::thread;
 
 use siteconf::repo::Error;
@@ -218,7 +219,8 @@ fn an_import_under_way_keeps_what_it_put() {
     let importing = Process::beside(root.path());
     let read = importing
         .projects
-        .read_folder(&folder, options, |_| {})
+        .read_folder(&folder, &options, |_| ControlFlow::Continue(()))
+        .unwrap()
         .unwrap();
     daemon.collect();
     daemon.collect();
@@ -235,7 +237,7 @@ fn an_import_under_way_keeps_what_it_put() {
     drop(
         importing
             .projects
-            .read_folder(&folder, options, |_| {})
+            .read_folder(&folder, &options, |_| ControlFlow::Continue(()))
             .unwrap(),
     );
     assert_eq!(daemon.collect().removed.objects, 2);

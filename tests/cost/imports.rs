@@ -34,7 +34,7 @@ fn import(bench: &Bench, folder: &Path, mirror: bool) -> Passed {
         .import(
             &main,
             &ImportFolder::open(folder, None).unwrap(),
-            ImportOptions {
+            &ImportOptions {
                 mirror,
                 ..ImportOptions::default()
             },
@@ -54,13 +54,22 @@ fn the_commit_that_makes_an_import_has_records_alone() {
             bench.project.create_branch(&branch("main"), None).unwrap();
             let into_nothing = import(&bench, folder.path(), mirror);
             let again = import(&bench, folder.path(), mirror);
-            write(folder.path(), layout, FILES / 2, "changed");
+            write(
+                folder.path(),
+                layout,
+                FILES / 2,
+                &format!("changed, {mirror}"),
+            );
             let changed = import(&bench, folder.path(), mirror);
             for passed in [into_nothing, again, changed] {
                 let place = format!("{layout:?}, mirror {mirror}: {passed:?}");
                 assert!(passed.commits > FILES / 1000, "{place}");
                 // A part may end with a directory that is large itself.
                 assert!(passed.objects_at_most < 2 * SPILL_OBJECTS as u64, "{place}");
+            }
+            // What changes nothing ends with a part.
+            for passed in [into_nothing, changed] {
+                let place = format!("{layout:?}, mirror {mirror}: {passed:?}");
                 assert_eq!(passed.objects_at_last, 0, "{place}");
             }
         }
@@ -82,7 +91,7 @@ fn what_a_branch_has_already_is_not_read_to_lay_the_same_over_it() {
         let report = fresh.project.import(
             &main,
             &ImportFolder::open(folder.path(), None).unwrap(),
-            ImportOptions::default(),
+            &ImportOptions::default(),
             |_| {},
         );
         let read = fresh.counts.inner().take();

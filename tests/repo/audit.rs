@@ -69,7 +69,7 @@ fn each_change_leaves_one_record_and_a_refusal_none(scene: &Scene) {
         .rollback(&main, version(4), Some(&path("c")))
         .unwrap();
     project
-        .import(&main, &folder, ImportOptions::default(), |_| {})
+        .import(&main, &folder, &ImportOptions::default(), |_| {})
         .unwrap();
     project
         .create_branch(&branch("next"), Some("main@v0003"))

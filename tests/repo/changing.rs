@@ -80,7 +80,7 @@ pub(crate) fn apply(scene: &Scene, branches: usize, on: usize, change: &Change) 
                 .import(
                     &name,
                     &ImportFolder::open(folder.path(), None).unwrap(),
-                    ImportOptions::default(),
+                    &ImportOptions::default(),
                     |_| {},
                 )
                 .unwrap();

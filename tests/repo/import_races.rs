@@ -9,7 +9,7 @@ use siteconf::store::memory::MemoryStore;
 use siteconf::store::record_cache::RecordCache;
 use siteconf::store::sqlite::SqliteStore;
 
-use crate::fixture::{Scene, branch, path};
+use crate::fixture::{Scene, branch, path, version};
 use crate::imports::{folder, snapshots, try_import};
 use crate::meddling::{Meddled, Meddler};
 
@@ -87,7 +87,7 @@ fn what_others_save_meanwhile_stays_where_the_folder_holds_nothing() {
         });
         let folder = folder(&[("a/both", "ours"), ("a/ours", "ours"), ("new/ours", "ours")]);
         let report = try_import(scene, folder.path(), false).unwrap();
-        assert_eq!(report.snapshot.number(), 5 + 8 + 1);
+        assert_eq!(report.snapshot, Some(version(5 + 8 + 1)));
         assert_eq!(
             scene.files(),
             [
@@ -103,7 +103,7 @@ fn what_others_save_meanwhile_stays_where_the_folder_holds_nothing() {
         );
         assert_eq!(report.revision.id(), scene.head().id());
         let before = scene.project.branch(&branch("main")).unwrap();
-        let before = before.snapshot(report.snapshot).unwrap();
+        let before = before.snapshot(report.snapshot.unwrap()).unwrap();
         assert!(
             before.file(&path("room")).is_ok(),
             "the snapshot has what they saved"

@@ -18,24 +18,24 @@ fn import_beside(scene: &Scene, dir: &Path, meddle: impl Fn()) -> Vec<String> {
     let mut taken = 0;
     let mut skipped = Vec::new();
     let source = ImportFolder::open(dir, None).expect("the folder can be read");
-    let report =
-        scene.project.import(
-            &branch("main"),
-            &source,
-            ImportOptions::default(),
-            |step| match step {
-                ImportStep::Taken { .. } => {
-                    if taken == 0 {
-                        meddle();
-                    }
-                    taken += 1;
+    let report = scene.project.import(
+        &branch("main"),
+        &source,
+        &ImportOptions::default(),
+        |step| match step {
+            ImportStep::Taken { .. } => {
+                if taken == 0 {
+                    meddle();
                 }
-                ImportStep::Skipped { path, reason } => {
-                    let path = path.strip_prefix(dir).expect("it is in the folder");
-                    skipped.push(format!("{}: {reason}", path.display()));
-                }
-            },
-        );
+                taken += 1;
+            }
+            ImportStep::Skipped { path, reason, .. } => {
+                let path = path.strip_prefix(dir).expect("it is in the folder");
+                skipped.push(format!("{}: {reason}", path.display()));
+            }
+            ImportStep::Reading { .. } | ImportStep::Excluded { .. } => {}
+        },
+    );
     assert_eq!(report.expect("it is imported").files, taken);
     skipped
 }
@@ -106,10 +106,11 @@ fn what_could_not_be_taken_is_counted_apart_and_a_mirror_of_nothing_is_refused()
             mirror: true,
             may_empty,
             file_bytes_max,
+            ..ImportOptions::default()
         };
         let main = branch("main");
-        let report = scene.project.import(&main, &source, options, |step| {
-            if let ImportStep::Skipped { path, reason } = step {
+        let report = scene.project.import(&main, &source, &options, |step| {
+            if let ImportStep::Skipped { path, reason, .. } = step {
                 let path = path.strip_prefix(folder.path()).unwrap();
                 skipped.push(format!("{}: {reason}", path.display()));
             }
@@ -201,7 +202,7 @@ fn a_folder_that_is_holds_or_lies_in_the_data_folder_is_refused() {
     let source = ImportFolder::open(outside.path(), None).unwrap();
     let refused = scene
         .project
-        .import(&branch("main"), &source, ImportOptions::default(), |_| {})
+        .import(&branch("main"), &source, &ImportOptions::default(), |_| {})
         .unwrap_err();
     assert_eq!(refused.to_string(), refusal(&at("apps/data")));
     assert_eq!(scene.files(), [""; 0]);

@@ -5,11 +5,11 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 
 use siteconf::repo::{
-    Error, ImportFolder, ImportOptions, ImportReport, ImportStep, Operation, Result,
+    Error, ImportChanges, ImportFolder, ImportOptions, ImportReport, ImportStep, Operation, Result,
 };
 use tempfile::TempDir;
 
-use crate::fixture::{Scene, branch, path};
+use crate::fixture::{Scene, branch, path, version};
 use crate::on_every_engine;
 
 on_every_engine!(
@@ -20,7 +20,7 @@ on_every_engine!(
     a_mirror_puts_files_in_the_place_of_folders_and_the_reverse,
     an_empty_folder_changes_nothing_and_mirrored_everything,
     a_folder_that_cannot_be_read_changes_nothing,
-    the_same_folder_again_changes_nothing_but_the_history,
+    the_same_folder_again_takes_no_snapshot,
 );
 
 /// A folder of these files; a path that ends in `@` is a link, which no branch takes.
@@ -39,7 +39,7 @@ pub(crate) fn folder(files: &[(&str, &str)]) -> TempDir {
 }
 
 /// The options of a mirror, or of none; the branch may become empty.
-fn laid(mirror: bool) -> ImportOptions {
+pub(crate) fn laid(mirror: bool) -> ImportOptions {
     ImportOptions {
         mirror,
         may_empty: true,
@@ -47,7 +47,7 @@ fn laid(mirror: bool) -> ImportOptions {
     }
 }
 
-fn opened(folder: &TempDir) -> ImportFolder {
+pub(crate) fn opened(folder: &TempDir) -> ImportFolder {
     ImportFolder::open(folder.path(), None).unwrap()
 }
 
@@ -55,12 +55,20 @@ pub(crate) fn try_import(scene: &Scene, dir: &Path, mirror: bool) -> Result<Impo
     let dir = ImportFolder::open(dir, None)?;
     scene
         .project
-        .import(&branch("main"), &dir, laid(mirror), |_| {})
+        .import(&branch("main"), &dir, &laid(mirror), |_| {})
 }
 
 #[track_caller]
 fn import(scene: &Scene, files: &[(&str, &str)], mirror: bool) -> ImportReport {
     try_import(scene, folder(files).path(), mirror).unwrap()
+}
+
+pub(crate) fn counts(added: u64, changed: u64, removed: u64) -> ImportChanges {
+    ImportChanges {
+        added,
+        changed,
+        removed,
+    }
 }
 
 /// How many snapshots the branch has.
@@ -112,10 +120,11 @@ fn an_import_is_the_same_content_saved_one_by_one(scene: &Scene) {
         scene.project.import(
             &branch("main"),
             &opened(&folder),
-            laid(false),
+            &laid(false),
             |step| match step {
                 ImportStep::Taken { path, size } => taken.push((path.clone(), size)),
-                ImportStep::Skipped { path, reason } => panic!("{}: {reason}", path.display()),
+                ImportStep::Skipped { path, reason, .. } => panic!("{}: {reason}", path.display()),
+                _ => {}
             },
         );
     let report = report.unwrap();
@@ -125,7 +134,7 @@ fn an_import_is_the_same_content_saved_one_by_one(scene: &Scene) {
     assert_eq!(scene.head().id(), saved.id());
     let totals = saved.totals();
     assert_eq!((report.files, report.bytes), (totals.files, totals.bytes));
-    assert_eq!((report.skipped, report.snapshot.number()), (0, 1));
+    assert_eq!((report.skipped, report.snapshot), (0, Some(version(1))));
     let listed = taken.iter().map(|(path, _)| path.as_str().to_owned());
     let files = saved.list(None, true).unwrap().into_iter();
     let files = files.filter(|entry| saved.file(&path(&entry.path)).is_ok());
@@ -150,7 +159,7 @@ fn what_the_folder_lacks_stays_but_in_a_mirror(scene: &Scene) {
     }
     let files = [("a/both", "new"), ("a/new", "5"), ("b/d/new", "6")];
     let report = import(scene, &files, false);
-    assert_eq!(report.snapshot.number(), 5);
+    assert_eq!(report.snapshot, Some(version(5)));
     let overlaid = [
         "a/both=new",
         "a/new=5",
@@ -195,8 +204,8 @@ fn a_mirror_keeps_what_is_in_the_place_of_what_was_skipped(scene: &Scene) {
     let folder = folder(&files);
     let report = scene
         .project
-        .import(&branch("main"), &opened(&folder), laid(true), |step| {
-            if let ImportStep::Skipped { path, reason } = step {
+        .import(&branch("main"), &opened(&folder), &laid(true), |step| {
+            if let ImportStep::Skipped { path, reason, .. } = step {
                 let path = path.strip_prefix(folder.path()).unwrap();
                 skipped.push(format!("{}: {reason}", path.display()));
             }
@@ -245,15 +254,16 @@ fn a_mirror_puts_files_in_the_place_of_folders_and_the_reverse(scene: &Scene) {
 fn an_empty_folder_changes_nothing_and_mirrored_everything(scene: &Scene) {
     let empty = scene.head().id();
     import(scene, &[], false);
-    assert_eq!((scene.head().id(), snapshots(scene)), (empty, 1));
+    assert_eq!((scene.head().id(), snapshots(scene)), (empty, 0));
     scene.save("a/b", "x");
     let before = scene.head().id();
     let report = import(scene, &[("link@", "nowhere")], false);
     assert_eq!((report.files, report.bytes, report.skipped), (0, 0, 1));
-    assert_eq!((scene.head().id(), snapshots(scene)), (before, 3));
+    assert_eq!((scene.head().id(), snapshots(scene)), (before, 1));
     let report = import(scene, &[], true);
-    assert_eq!((scene.head().id(), snapshots(scene)), (empty, 4));
+    assert_eq!((scene.head().id(), snapshots(scene)), (empty, 2));
     assert_eq!(report.revision.totals().files, 0);
+    assert_eq!(report.changes, counts(0, 0, 1));
 }
 
 fn a_folder_that_cannot_be_read_changes_nothing(scene: &Scene) {
@@ -272,11 +282,11 @@ fn a_folder_that_cannot_be_read_changes_nothing(scene: &Scene) {
     assert_eq!((scene.head().id(), snapshots(scene)), before);
     let refused = scene
         .project
-        .import(&branch("none"), &opened(&file), laid(false), |_| {});
+        .import(&branch("none"), &opened(&file), &laid(false), |_| {});
     assert_eq!(refused.unwrap_err().to_string(), "Branch not found");
 }
 
-fn the_same_folder_again_changes_nothing_but_the_history(scene: &Scene) {
+fn the_same_folder_again_takes_no_snapshot(scene: &Scene) {
     let folder = folder(&[("a/b", "x"), ("run", "x")]);
     let script = folder.path().join("run");
     fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
@@ -285,9 +295,14 @@ fn the_same_folder_again_changes_nothing_but_the_history(scene: &Scene) {
     for mirror in [false, true] {
         let again = try_import(scene, folder.path(), mirror).unwrap();
         assert_eq!(again.revision.id(), first.revision.id());
+        assert_eq!((again.snapshot, again.changes), (None, counts(0, 0, 0)));
     }
+    assert_eq!(snapshots(scene), 1);
     fs::set_permissions(&script, fs::Permissions::from_mode(0o644)).unwrap();
     let plain = try_import(scene, folder.path(), false).unwrap();
     assert!(!plain.revision.file(&path("run")).unwrap().is_executable());
-    assert_eq!(snapshots(scene), 4);
+    assert_eq!(
+        (plain.snapshot, plain.changes),
+        (Some(version(2)), counts(0, 1, 0))
+    );
 }

@@ -20,6 +20,10 @@ mod forgotten;
 #[path = "../support/forwarded.rs"]
 mod forwarded;
 #[cfg(test)]
+mod import_links;
+#[cfg(test)]
+mod import_options;
+#[cfg(test)]
 mod import_races;
 mod import_sources;
 #[cfg(test)]

@@ -16,6 +16,8 @@ mod damage;
 #[cfg(test)]
 mod first_start;
 #[cfg(test)]
+mod imports;
+#[cfg(test)]
 mod kills;
 #[cfg(test)]
 mod log;

@@ -216,11 +216,7 @@ fn told(step: Step<'_>, done: &str, progress: &mut Progress<'_>, stop: &Stop) ->
         Step::Damage(fault) => progress.tell(&format!("siteconf: {}", visible(fault))),
         Step::Remark(remark) => progress.tell(&format!("siteconf: remark: {}", visible(remark))),
     }
-    if stop.is_asked() {
-        ControlFlow::Break(())
-    } else {
-        ControlFlow::Continue(())
-    }
+    stop.flow()
 }
 
 fn is_dash(path: &Path) -> bool {

@@ -2,6 +2,7 @@
 //! it was.
 
 use std::io::{self, BufRead, BufReader, Read};
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -51,11 +52,31 @@ impl Stop {
         self.signal.load(Ordering::Relaxed) != 0
     }
 
+    /// Goes on until a signal came.
+    pub(in crate::cli) fn flow(&self) -> ControlFlow<()> {
+        if self.is_asked() {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
+    }
+
+    /// The error of a command that saves all or nothing, and was ended before.
+    pub(in crate::cli) fn nothing_saved(&self) -> Error {
+        Error::NothingSaved(self.exit_code().unwrap_or(1))
+    }
+
     /// The command's error: after a signal, whatever came of it.
     pub(in crate::cli) fn name(&self, error: impl Into<Error>) -> Error {
+        self.exit_code()
+            .map_or_else(|| error.into(), Error::Interrupted)
+    }
+
+    /// That of the signal that came.
+    fn exit_code(&self) -> Option<u8> {
         match self.signal.load(Ordering::Relaxed) {
-            0 => error.into(),
-            signal => Error::Interrupted(u8::try_from(SIGNAL_EXIT + signal).unwrap_or(1)),
+            0 => None,
+            signal => Some(u8::try_from(SIGNAL_EXIT + signal).unwrap_or(1)),
         }
     }
 

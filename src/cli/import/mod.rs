@@ -1,19 +1,35 @@
 //! A folder, laid over a branch.
 
 pub(super) mod args;
+mod report;
+mod skips;
+#[cfg(test)]
+mod tests;
 
+use super::backup::stop::Stop;
+use super::opened::Opened;
+use super::output::counted;
+use super::progress::Progress;
+use super::{Error, Outcome, Result, Streams};
+use crate::base::actor::Actor;
 use crate::base::branch_name::BranchName;
+use crate::base::clock::Timestamp;
+use crate::base::limits::MESSAGE_BYTES_MAX;
 use crate::base::repo_id::RepoId;
-use crate::cli::opened::Opened;
-use crate::cli::output::visible_path;
-use crate::cli::progress::Progress;
-use crate::cli::{Error, Outcome, Result, Streams};
 use crate::repo;
-use crate::repo::{ImportFolder, ImportOptions, ImportStep, Project, ProjectWriter};
+use crate::repo::{
+    Branch, Exclude, ImportChanges, ImportFolder, ImportOptions, ImportPreview, ImportStep,
+    Project, ProjectWriter, ReadFolder,
+};
 use args::Import;
+use report::Report;
+use skips::Skips;
 
-/// `import`. What could not be taken is named and does not stop the rest; what could not be read makes
-/// it a finding.
+/// Bytes of a MiB.
+const MIB: u64 = 1 << 20;
+
+/// `import`. Files that cannot be taken are looked for before anything is written: they end it, unless
+/// they are to be left out.
 pub(super) fn import(
     wish: &Import,
     file_bytes_max: u64,
@@ -22,63 +38,247 @@ pub(super) fn import(
 ) -> Result<Outcome> {
     let repo_id = RepoId::parse(&wish.repo_id)?;
     let branch = BranchName::parse(&wish.branch)?;
-    let folder = ImportFolder::open(&wish.dir, Some(opened.store.data_folder().root()))?;
+    let options = options(wish, file_bytes_max, opened)?;
+    let actor = author(wish, opened)?;
+    let data = opened.store.data_folder().root();
+    let mut folder = ImportFolder::open(&wish.dir, Some(data))?;
+    if wish.follow_links {
+        folder = folder.following_links()?;
+    }
     let target = Target::find(&repo_id, wish.owner.as_deref(), opened)?;
-    let options = ImportOptions {
+    let head = target.branch(&branch)?;
+    if let Some(head) = &head {
+        options.check(head)?;
+    }
+    let import = Importing {
+        wish,
+        folder,
+        options,
+        stop: Stop::watch(false)?,
+    };
+    let found = import.look(streams)?;
+    let mut skips = Skips::new("skipped", wish.verbose);
+    let mut report = Report {
+        project: repo_id.to_string(),
+        branch: branch.to_string(),
+        dry_run: wish.dry_run,
+        project_made: matches!(target, Target::Absent { .. }),
+        branch_made: head.is_none(),
+        files: 0,
+        bytes: 0,
+        changes: ImportChanges::default().into(),
+        skipped: (&skips).into(),
+        snapshot: None,
+        short_id: None,
+    };
+    if wish.dry_run {
+        let preview = import.preview(head.as_ref(), found, &mut skips, streams)?;
+        (report.files, report.bytes) = (preview.files, preview.bytes);
+        report.changes = preview.changes.into();
+        if let Some(head) = &head
+            && preview.changes == ImportChanges::default()
+        {
+            report.short_id = Some(head.head().digest()?.short_id().to_owned());
+        }
+    } else {
+        let read = import.read(opened, found, &mut skips, streams)?;
+        // Only now: an import that was refused or interrupted leaves no project and no branch behind.
+        let date = import.options.date;
+        let date = date.unwrap_or_else(|| opened.repository.clock().now());
+        let writer = target.make(&repo_id, &branch, date, actor, opened)?;
+        let done = writer.lay(&branch, &read)?;
+        (report.files, report.bytes) = (done.files, done.bytes);
+        report.changes = done.changes.into();
+        report.snapshot = done.snapshot;
+        report.short_id = Some(done.revision.digest()?.short_id().to_owned());
+    }
+    report.skipped = (&skips).into();
+    if let Some(summary) = skips.summary() {
+        writeln!(streams.err, "skipped: {summary}")?;
+    }
+    report.write(wish.json, wish.owner.as_deref(), streams)?;
+    Ok(Outcome::Fine)
+}
+
+/// What was asked for, and a folder that is held open for it.
+struct Importing<'a> {
+    wish: &'a Import,
+    folder: ImportFolder,
+    options: ImportOptions,
+    stop: Stop,
+}
+
+impl Importing<'_> {
+    /// Counts what will be taken, and looks whether all can be.
+    ///
+    /// # Errors
+    /// [`Error::Failed`] when not, unless that is to be left out.
+    fn look(&self, streams: &mut Streams<'_>) -> Result<ImportPreview> {
+        let mut progress = Progress::new(streams);
+        let mut lost = Skips::new("cannot take", self.wish.verbose);
+        let mut files: u64 = 0;
+        let found = self.folder.preview(None, &self.options, |step| {
+            match step {
+                ImportStep::Taken { .. } => {
+                    files += 1;
+                    progress.say(|| format!("{} found", counted(files, "file", "files")));
+                }
+                ImportStep::Skipped { skip, .. }
+                    if skip.is_loss() && !self.wish.skip_unreadable =>
+                {
+                    lost.meet(step, &mut progress);
+                }
+                _ => {}
+            }
+            self.stop.flow()
+        })?;
+        let found = found.ok_or_else(|| self.stop.nothing_saved())?;
+        lost.summary().map_or(Ok(found), |lost| Err(refused(&lost)))
+    }
+
+    /// Tells what the import would do.
+    fn preview(
+        &self,
+        head: Option<&Branch>,
+        found: ImportPreview,
+        skips: &mut Skips,
+        streams: &mut Streams<'_>,
+    ) -> Result<ImportPreview> {
+        let mut walk = Walking::new(found, skips, streams);
+        let head = head.map(Branch::head);
+        let preview = self.folder.preview(head.as_ref(), &self.options, |step| {
+            walk.step(step, &self.stop)
+        })?;
+        let preview = preview.ok_or_else(|| self.stop.nothing_saved())?;
+        drop(walk);
+        self.require_all(preview.lost, skips)?;
+        Ok(preview)
+    }
+
+    /// Reads the folder into the store.
+    fn read(
+        &self,
+        opened: &Opened,
+        found: ImportPreview,
+        skips: &mut Skips,
+        streams: &mut Streams<'_>,
+    ) -> Result<ReadFolder> {
+        let mut walk = Walking::new(found, skips, streams);
+        let read = opened
+            .repository
+            .read_folder(&self.folder, &self.options, |step| {
+                walk.step(step, &self.stop)
+            })?;
+        drop(walk);
+        match read {
+            Some(read) if !self.stop.is_asked() => {
+                self.require_all(read.lost(), skips)?;
+                Ok(read)
+            }
+            _ => Err(self.stop.nothing_saved()),
+        }
+    }
+
+    /// Refuses what has changed since the folder was looked through.
+    fn require_all(&self, lost: u64, skips: &Skips) -> Result<()> {
+        match skips.summary() {
+            Some(summary) if lost > 0 && !self.wish.skip_unreadable => Err(refused(&summary)),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Files that are taken one after the other.
+struct Walking<'a> {
+    found: ImportPreview,
+    files: u64,
+    bytes: u64,
+    skips: &'a mut Skips,
+    progress: Progress<'a>,
+}
+
+impl<'a> Walking<'a> {
+    fn new(found: ImportPreview, skips: &'a mut Skips, streams: &'a mut Streams<'_>) -> Self {
+        Self {
+            found,
+            files: 0,
+            bytes: 0,
+            skips,
+            progress: Progress::new(streams),
+        }
+    }
+
+    fn step(&mut self, step: ImportStep<'_>, stop: &Stop) -> std::ops::ControlFlow<()> {
+        match step {
+            ImportStep::Reading { bytes } => self.bytes += bytes,
+            ImportStep::Taken { .. } => self.files += 1,
+            ImportStep::Skipped { .. } | ImportStep::Excluded { .. } => {
+                self.skips.meet(step, &mut self.progress);
+            }
+        }
+        let (files, bytes, found) = (self.files, self.bytes, self.found);
+        self.progress.say(|| {
+            format!(
+                "{files} of {} files, {} of {} MiB read",
+                found.files,
+                bytes / MIB,
+                found.bytes.div_ceil(MIB)
+            )
+        });
+        stop.flow()
+    }
+}
+
+/// An import that would lose files.
+fn refused(lost: &str) -> Error {
+    Error::Failed(format!(
+        "{lost}: nothing was saved; --skip-unreadable leaves them out"
+    ))
+}
+
+fn options(wish: &Import, file_bytes_max: u64, opened: &Opened) -> Result<ImportOptions> {
+    let exclude = Exclude::new(&wish.exclude);
+    let exclude = exclude.map_err(|e| Error::Usage(format!("--exclude {e}")))?;
+    if let Some(message) = &wish.message
+        && (message.is_empty()
+            || message.len() > MESSAGE_BYTES_MAX
+            || message.chars().any(|c| c.is_control() && c != '\n'))
+    {
+        return Err(Error::Usage(format!(
+            "--message must have 1 to {MESSAGE_BYTES_MAX} bytes, and no control characters"
+        )));
+    }
+    let date = wish.date.as_deref().map(|text| {
+        let date = Timestamp::parse(text).ok_or_else(|| {
+            Error::Usage(format!(
+                "--date \"{text}\" is no time: it must be as in 2026-11-21T14:30:00Z, or a day as in \
+                 2026-11-21"
+            ))
+        })?;
+        if date > opened.repository.clock().now() {
+            return Err(Error::Usage(format!("--date {date} is in the future")));
+        }
+        Ok(date)
+    });
+    Ok(ImportOptions {
         mirror: wish.mirror,
         may_empty: wish.allow_empty,
         file_bytes_max,
-    };
-    let mut progress = Progress::new(streams);
-    let (mut files, mut bytes): (u64, u64) = (0, 0);
-    let repository = &opened.repository;
-    let read = repository.read_folder(&folder, options, |step| match step {
-        ImportStep::Taken { size, .. } => {
-            files += 1;
-            bytes = bytes.saturating_add(size);
-            progress.say(|| format!("{files} files, {bytes} bytes read"));
-        }
-        ImportStep::Skipped { path, reason } => {
-            progress.tell(&format!("skipped {}: {reason}", visible_path(path)));
-        }
-    })?;
-    drop(progress);
-    // Only now: an import that was refused or interrupted leaves no project and no branch behind.
-    let project = match target {
-        Target::Project(project) => project,
-        Target::Absent { owner } => {
-            repository.create_project(&repo_id, owner, opened.actor.clone())?
-        }
-    };
-    let writer = ProjectWriter::new(project, opened.actor.clone());
-    match writer.create_branch(&branch, None) {
-        Ok(_) | Err(repo::Error::Exists { .. }) => {}
-        Err(error) => return Err(error.into()),
-    }
-    let report = writer.lay(&branch, &read)?;
+        exclude,
+        message: wish.message.clone(),
+        date: date.transpose()?,
+        ..ImportOptions::default()
+    })
+}
 
-    let (digest, now) = (report.revision.digest()?, report.revision.totals().files);
-    let before = writer.branch(&branch)?.snapshot(report.snapshot)?;
-    writeln!(
-        streams.out,
-        "{} files, {} bytes imported into {repo_id}:{branch}, {} skipped; the state before is {} with \
-         {} files, the branch is now {} with {now}",
-        report.files,
-        report.bytes,
-        report.skipped,
-        report.snapshot,
-        before.totals().files,
-        digest.short_id()
-    )?;
-    if report.lost == 0 {
-        return Ok(Outcome::Fine);
-    }
-    let lost = report.lost;
-    writeln!(
-        streams.err,
-        "siteconf: {lost} of what was skipped could not be read, or was too large"
-    )?;
-    Ok(Outcome::Findings)
+/// Who the history names.
+fn author(wish: &Import, opened: &Opened) -> Result<Actor> {
+    let actor = opened.actor.clone();
+    let Some(name) = &wish.author else {
+        return Ok(actor);
+    };
+    let account = opened.accounts.by_name(name)?;
+    Ok(actor.acting_for(account.name()))
 }
 
 /// Where an import goes.
@@ -113,6 +313,39 @@ impl Target {
             (None, None) => Err(Error::Failed(format!(
                 "there is no project {repo_id}; with --owner NAME it is made"
             ))),
+        }
+    }
+
+    /// The branch, if it is there.
+    fn branch(&self, name: &BranchName) -> Result<Option<Branch>> {
+        let Self::Project(project) = self else {
+            return Ok(None);
+        };
+        match project.branch(name) {
+            Err(repo::Error::NotFound { .. }) => Ok(None),
+            found => Ok(Some(found?)),
+        }
+    }
+
+    /// The authority to change the project, made where it is absent, as is its branch.
+    fn make(
+        self,
+        repo_id: &RepoId,
+        branch: &BranchName,
+        date: Timestamp,
+        actor: Actor,
+        opened: &Opened,
+    ) -> Result<ProjectWriter> {
+        let project = match self {
+            Self::Project(project) => project,
+            Self::Absent { owner } => opened
+                .repository
+                .create_project_at(repo_id, owner, date, &actor)?,
+        };
+        let writer = ProjectWriter::new(project, actor);
+        match writer.create_branch_at(branch, None, date) {
+            Ok(_) | Err(repo::Error::Exists { .. }) => Ok(writer),
+            Err(error) => Err(error.into()),
         }
     }
 }

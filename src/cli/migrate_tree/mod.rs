@@ -134,7 +134,10 @@ impl Migration<'_> {
     fn read<T>(
         &mut self,
         place: &Path,
-        read: impl FnOnce(&ImportFolder, &mut dyn FnMut(ImportStep<'_>)) -> repo::Result<T>,
+        read: impl FnOnce(
+            &ImportFolder,
+            &mut dyn FnMut(ImportStep<'_>) -> ControlFlow<()>,
+        ) -> repo::Result<Option<T>>,
     ) -> Result<Option<T>> {
         let folder = match self.tree.folder.below(place) {
             Ok(folder) => folder,
@@ -143,19 +146,27 @@ impl Migration<'_> {
                 return Ok(None);
             }
         };
-        let (root, report) = (self.tree.folder.path(), &mut self.report);
-        let done = read(&folder, &mut |step| match step {
-            ImportStep::Taken { size, .. } => report.file(size),
-            ImportStep::Skipped { path, reason } => {
-                report.leave_out(path.strip_prefix(root).unwrap_or(path), reason);
+        let (root, report, stop) = (self.tree.folder.path(), &mut self.report, &self.stop);
+        let done = read(&folder, &mut |step| {
+            match step {
+                ImportStep::Taken { size, .. } => report.file(size),
+                ImportStep::Skipped { path, reason, .. } => {
+                    report.leave_out(path.strip_prefix(root).unwrap_or(path), reason);
+                }
+                ImportStep::Reading { .. } | ImportStep::Excluded { .. } => {}
             }
+            stop.flow()
         });
         match done {
             Err(repo::Error::Invalid { reason }) => {
                 report.leave_out(place, &reason);
                 Ok(None)
             }
-            done => Ok(Some(done?)),
+            Ok(None) => {
+                self.go_on()?;
+                Ok(None)
+            }
+            done => Ok(done?),
         }
     }
 
@@ -176,11 +187,7 @@ impl Migration<'_> {
                     report.leave_out(path.strip_prefix(root).unwrap_or(path), reason);
                 }
             }
-            if stop.is_asked() {
-                ControlFlow::Break(())
-            } else {
-                ControlFlow::Continue(())
-            }
+            stop.flow()
         });
         match digest {
             Ok(Some(of)) => Ok(Some(of.digest.to_string())),

@@ -213,7 +213,7 @@ impl Reading<'_, '_> {
                     (Ok(number @ 1..), LyingKind::Folder) if notes.is_none() => {
                         branch.snapshots.insert(number, place);
                     }
-                    (_, LyingKind::LeftOut(reason)) => self.report.leave_out(&place, reason),
+                    (_, LyingKind::LeftOut(reason)) => self.report.leave_out(&place, &reason),
                     _ => self.report.leave_out(
                         &place,
                         "it is neither an old snapshot, as v0001, nor what is known of one, as \
@@ -238,7 +238,7 @@ impl Reading<'_, '_> {
             match kind {
                 LyingKind::Folder => folders.push((name, place)),
                 LyingKind::File => self.report.leave_out(&place, reason),
-                LyingKind::LeftOut(reason) => self.report.leave_out(&place, reason),
+                LyingKind::LeftOut(reason) => self.report.leave_out(&place, &reason),
             }
         }
         folders

@@ -1,26 +1,28 @@
 //! Looking into a folder that is not imported as a whole: what lies in it, and one step down. As in an
 //! import, no link is followed.
 
+use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
 use std::fs::Metadata;
 use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use super::source::{Entry, EntryKind, ImportFolder, LINK, NO_FILE, OpenFolder, unreadable};
+use super::open_folder::{Entry, EntryKind, OpenFolder};
+use super::source::{ImportFolder, unreadable};
 use crate::base::clock::Timestamp;
 use crate::base::limits::PATH_SEGMENTS_MAX;
 use crate::repo::Result;
 
 /// What an entry of a folder is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LyingKind {
     /// A regular file.
     File,
     /// A folder.
     Folder,
     /// A link, a device, a pipe or a socket; why it is left out, as a sentence.
-    LeftOut(&'static str),
+    LeftOut(Cow<'static, str>),
 }
 
 impl ImportFolder {
@@ -31,12 +33,11 @@ impl ImportFolder {
     pub fn contents(&self) -> Result<Vec<(OsString, LyingKind)>> {
         let listed = self.list(self.folder(), self.path())?;
         let listed = listed.map_err(|e| unreadable(self.path(), &e))?;
-        let lying = |Entry { name, kind }| {
+        let lying = |Entry { name, kind, .. }| {
             let kind = match kind {
                 EntryKind::File => LyingKind::File,
                 EntryKind::Folder => LyingKind::Folder,
-                EntryKind::Link => LyingKind::LeftOut(LINK),
-                EntryKind::Other => LyingKind::LeftOut(NO_FILE),
+                EntryKind::LeftOut(_, why) => LyingKind::LeftOut(why),
             };
             (name, kind)
         };
@@ -93,7 +94,7 @@ impl ImportFolder {
 /// The newest time in a folder, at most so many folders deep: what is deeper is in no branch.
 fn newest_in(folder: &OpenFolder, depth: usize) -> io::Result<Timestamp> {
     let mut newest = modified_at(&folder.metadata()?);
-    for Entry { name, kind } in folder.entries()? {
+    for Entry { name, kind, .. } in folder.entries()? {
         let found = match kind {
             EntryKind::File => folder.open_file(&name).map(|(_, of)| modified_at(&of)),
             EntryKind::Folder if depth > 0 => folder

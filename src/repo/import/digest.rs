@@ -1,16 +1,17 @@
 //! The branch digest of a folder, computed from its files alone: nothing is written, and nothing that
 //! was written before is believed.
 
-use std::ffi::OsStr;
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::{self, Read};
 use std::ops::ControlFlow;
 use std::path::Path;
 
 use sha2::{Digest as _, Sha256 as Sha256Hasher};
 
-use super::source::{Entry, EntryKind, ImportFolder, LINK, NO_FILE, OpenFolder, unreadable};
-use super::tree::{path_in, too_large};
+use super::exclude::Exclude;
+use super::open_folder::Skip;
+use super::source::ImportFolder;
+use super::walk::{Flow, Visitor, Walk, too_large};
 use crate::base::digest::{Md5Hasher, StreamHasher, byte_count};
 use crate::base::file_path::FilePath;
 use crate::base::id::{Md5, Sha256};
@@ -66,16 +67,14 @@ impl ImportFolder {
         step: impl FnMut(DigestStep<'_>) -> ControlFlow<()>,
     ) -> Result<Option<FolderDigest>> {
         let mut digesting = Digesting {
-            source: self,
             file_bytes_max,
             step,
             lines: Sha256Hasher::new(),
             files: 0,
             bytes: 0,
         };
-        let entries = self.list(self.folder(), self.path())?;
-        let entries = entries.map_err(|e| unreadable(self.path(), &e))?;
-        let ended = digesting.folder(self.folder(), entries, self.path())?;
+        // The order of the entries is that of the full paths.
+        let ended = Walk::new(self, &Exclude::default(), u64::MAX, &mut digesting).run()?;
         let sha256 = Sha256::from_bytes(digesting.lines.finalize().into());
         Ok(ended.is_continue().then(|| FolderDigest {
             digest: BranchDigest::new(sha256),
@@ -86,8 +85,7 @@ impl ImportFolder {
 }
 
 /// A folder that is being digested.
-struct Digesting<'a, S> {
-    source: &'a ImportFolder,
+struct Digesting<S> {
     file_bytes_max: u64,
     step: S,
     lines: Sha256Hasher,
@@ -95,97 +93,51 @@ struct Digesting<'a, S> {
     bytes: u64,
 }
 
-impl<S: FnMut(DigestStep<'_>) -> ControlFlow<()>> Digesting<'_, S> {
-    /// Digests what lies in a folder: the order of its entries is that of the full paths.
-    fn folder(
-        &mut self,
-        folder: &OpenFolder,
-        entries: Vec<Entry>,
-        path: &Path,
-    ) -> Result<ControlFlow<()>> {
-        for Entry { name, kind } in entries {
-            let path = path.join(&name);
-            let inside = match path_in(self.source, &path) {
-                Ok(inside) => inside,
-                Err(reason) => {
-                    let reason = reason.as_str();
-                    if self.skip(&path, reason).is_break() {
-                        return Ok(ControlFlow::Break(()));
-                    }
-                    continue;
-                }
-            };
-            let flow = match kind {
-                EntryKind::File => self.file(folder, &name, &path, &inside),
-                EntryKind::Link => self.skip(&path, LINK),
-                EntryKind::Other => self.skip(&path, NO_FILE),
-                EntryKind::Folder => match self.enter(folder, &name, &path)? {
-                    Ok((entered, entries)) => self.folder(&entered, entries, &path)?,
-                    Err(error) => self.skip(&path, &error.to_string()),
-                },
-            };
-            if flow.is_break() {
-                return Ok(flow);
-            }
-        }
-        Ok(ControlFlow::Continue(()))
-    }
-
-    fn enter(
-        &self,
-        folder: &OpenFolder,
-        name: &OsStr,
-        path: &Path,
-    ) -> Result<io::Result<(OpenFolder, Vec<Entry>)>> {
-        let entered = match folder.enter(name) {
-            Ok(entered) => entered,
-            Err(error) => return Ok(Err(error)),
-        };
-        let entries = self.source.list(&entered, path)?;
-        Ok(entries.map(|entries| (entered, entries)))
-    }
-
+impl<S: FnMut(DigestStep<'_>) -> ControlFlow<()>> Visitor for Digesting<S> {
     fn file(
         &mut self,
-        folder: &OpenFolder,
-        name: &OsStr,
-        path: &Path,
-        inside: &FilePath,
-    ) -> ControlFlow<()> {
-        let opened = folder.open_file(name);
-        match opened.and_then(|(file, _)| self.md5_of(file)) {
+        at: &Path,
+        path: &FilePath,
+        file: File,
+        _metadata: &Metadata,
+    ) -> Result<Flow> {
+        Ok(match self.md5_of(file) {
             Ok((size, md5)) => {
-                let line = format!("{inside}|{size}|{md5}\n");
+                let line = format!("{path}|{size}|{md5}\n");
                 self.lines.update(line.as_bytes());
                 self.files += 1;
                 self.bytes += size;
-                let path = inside;
                 (self.step)(DigestStep::File { path, size, md5 })
             }
-            Err(error) => self.skip(path, &error.to_string()),
-        }
+            Err((skip, why)) => self.leave_out(at, Some(path), skip, &why),
+        })
     }
 
-    fn md5_of(&self, mut file: File) -> io::Result<(u64, Md5)> {
+    fn leave_out(&mut self, at: &Path, _path: Option<&FilePath>, _skip: Skip, why: &str) -> Flow {
+        (self.step)(DigestStep::Skipped {
+            path: at,
+            reason: why,
+        })
+    }
+}
+
+impl<S> Digesting<S> {
+    fn md5_of(&self, mut file: File) -> std::result::Result<(u64, Md5), (Skip, String)> {
         let (mut hasher, mut size) = (Md5Hasher::default(), 0);
         let mut chunk = vec![0; READ_CHUNK_BYTES];
         loop {
             let count = match file.read(&mut chunk) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                read => read?,
+                read => read.map_err(|e| (Skip::Unreadable, e.to_string()))?,
             };
             if count == 0 {
                 return Ok((size, hasher.finish()));
             }
             size += byte_count(&chunk[..count]);
-            if let Some(error) = too_large(size, self.file_bytes_max) {
-                return Err(error);
+            if let Some(why) = too_large(size, self.file_bytes_max) {
+                return Err((Skip::TooLarge, why));
             }
             hasher.update(&chunk[..count]);
         }
-    }
-
-    fn skip(&mut self, path: &Path, reason: &str) -> ControlFlow<()> {
-        (self.step)(DigestStep::Skipped { path, reason })
     }
 }

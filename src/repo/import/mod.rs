@@ -4,25 +4,41 @@
 
 mod browse;
 mod digest;
+pub(in crate::repo) mod exclude;
+mod links;
+mod open_folder;
+mod preview;
 mod source;
 mod tree;
+mod walk;
+
+use std::ops::ControlFlow;
+use std::path::Path;
 
 use super::save::Change;
+use super::save::date::in_order;
 use super::save::rebase::{Content, PreparedImport};
-use super::{Error, ProjectWriter, Projects, Result, Revision};
+use super::{Branch, Error, ProjectWriter, Projects, Result, Revision};
 use crate::base::branch_name::BranchName;
-use crate::base::limits::COMMIT_ATTEMPTS_MAX;
+use crate::base::clock::Timestamp;
+use crate::base::file_path::FilePath;
+use crate::base::id::NodeId;
+use crate::base::limits::{COMMIT_ATTEMPTS_MAX, LINKED_ENTRIES_MAX};
 use crate::base::snapshot_version::SnapshotVersion;
+use crate::manifest::diff;
 use crate::store::StoreError;
 use tree::TreeImport;
 
 pub use browse::LyingKind;
 pub use digest::{DigestStep, FolderDigest};
+pub use exclude::Exclude;
+pub use open_folder::Skip;
+pub use preview::ImportPreview;
 pub use source::ImportFolder;
-pub use tree::{ImportStep, ReadFolder};
+pub use tree::ReadFolder;
 
 /// How a folder is laid over a branch.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct ImportOptions {
     /// True to remove what the folder lacks.
     pub mirror: bool,
@@ -30,6 +46,14 @@ pub struct ImportOptions {
     pub may_empty: bool,
     /// Largest file that is taken, in bytes.
     pub file_bytes_max: u64,
+    /// What is left out of the folder; a mirror keeps what the branch has at such paths.
+    pub exclude: Exclude,
+    /// Most files and folders behind links to folders, each counted as often as it is reached.
+    pub linked_max: u64,
+    /// What the history says of it.
+    pub message: Option<String>,
+    /// When it counts as made; without it, when it is.
+    pub date: Option<Timestamp>,
 }
 
 impl Default for ImportOptions {
@@ -39,8 +63,64 @@ impl Default for ImportOptions {
             mirror: false,
             may_empty: false,
             file_bytes_max: u64::MAX,
+            exclude: Exclude::default(),
+            linked_max: LINKED_ENTRIES_MAX,
+            message: None,
+            date: None,
         }
     }
+}
+
+impl ImportOptions {
+    /// Says whether a branch may be imported to with these options now, before the folder is read.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] when the date is before the last change of the branch.
+    pub fn check(&self, branch: &Branch) -> Result<()> {
+        in_order(self.date, branch.record.updated_at)
+    }
+}
+
+/// What the import did with an entry of the folder.
+#[derive(Clone, Copy, Debug)]
+pub enum ImportStep<'a> {
+    /// More of a file was read.
+    Reading {
+        /// So many bytes.
+        bytes: u64,
+    },
+    /// A file was taken.
+    Taken {
+        /// Its path in the branch.
+        path: &'a FilePath,
+        /// Length in bytes.
+        size: u64,
+    },
+    /// Something was left out as the options say.
+    Excluded {
+        /// Where it lies.
+        path: &'a Path,
+    },
+    /// Something was left out because it cannot be taken.
+    Skipped {
+        /// Where it lies.
+        path: &'a Path,
+        /// What kept it out.
+        skip: Skip,
+        /// Why, as a sentence.
+        reason: &'a str,
+    },
+}
+
+/// How many files of a branch an import changes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ImportChanges {
+    /// Files that the branch did not have.
+    pub added: u64,
+    /// Files that it had otherwise: other bytes, or executable or not.
+    pub changed: u64,
+    /// Files that it had, and has no longer.
+    pub removed: u64,
 }
 
 /// What an import did.
@@ -55,8 +135,10 @@ pub struct ImportReport {
     /// What was left out of that although a branch takes its like: it could not be read, or was too
     /// large.
     pub lost: u64,
-    /// The snapshot taken just before.
-    pub snapshot: SnapshotVersion,
+    /// What that changed.
+    pub changes: ImportChanges,
+    /// The snapshot taken just before; `None` where nothing had to be changed.
+    pub snapshot: Option<SnapshotVersion>,
     /// The new state.
     pub revision: Revision,
 }
@@ -64,10 +146,11 @@ pub struct ImportReport {
 impl Projects {
     /// Reads a folder into the store, ahead of [`ProjectWriter::lay`]. What cannot be read, is no
     /// regular file or has a name that no branch takes is skipped and named to `step`, a folder as a
-    /// whole; every file that is taken is named too.
+    /// whole; every file that is taken is named too. `None` when a step asked to end.
     ///
     /// # Errors
-    /// [`Error::Invalid`] when the folder itself cannot be read, or a data folder is found in it.
+    /// [`Error::Invalid`] when the folder itself cannot be read, a data folder is found in it, or its
+    /// links lead to too much.
     ///
     /// # Limits
     /// Memory grows with the entries of the largest single folder; that of a mirror also with the paths
@@ -75,10 +158,10 @@ impl Projects {
     pub fn read_folder(
         &self,
         folder: &ImportFolder,
-        options: ImportOptions,
-        step: impl FnMut(ImportStep<'_>),
-    ) -> Result<ReadFolder> {
-        TreeImport::new(self, folder, options, step)?.run()
+        options: &ImportOptions,
+        step: impl FnMut(ImportStep<'_>) -> ControlFlow<()>,
+    ) -> Result<Option<ReadFolder>> {
+        TreeImport::run(self, folder, options, step)
     }
 }
 
@@ -91,6 +174,11 @@ impl ReadFolder {
     /// Their bytes.
     pub fn bytes(&self) -> u64 {
         self.bytes
+    }
+
+    /// What was left out although a branch takes its like: it could not be read, or was too large.
+    pub fn lost(&self) -> u64 {
+        self.lost
     }
 
     /// Its tree, and what a branch keeps beside it.
@@ -108,50 +196,115 @@ impl ProjectWriter {
         &self,
         branch: &BranchName,
         folder: &ImportFolder,
-        options: ImportOptions,
-        step: impl FnMut(ImportStep<'_>),
+        options: &ImportOptions,
+        mut step: impl FnMut(ImportStep<'_>),
     ) -> Result<ImportReport> {
         self.branch(branch)?;
-        self.lay(branch, &self.projects.read_folder(folder, options, step)?)
+        let read = self.projects.read_folder(folder, options, |met| {
+            step(met);
+            ControlFlow::Continue(())
+        })?;
+        // No step ends it.
+        let read = read.ok_or_else(|| Error::invalid("the import was ended"))?;
+        self.lay(branch, &read)
     }
 
     /// Lays a folder that was read over a branch, as one save; in a mirror, what the folder lacks goes,
-    /// but what the branch has in the place of what was skipped.
+    /// but what the branch has in the place of what was skipped or excluded. A folder that changes
+    /// nothing takes no snapshot.
     ///
     /// # Errors
     /// [`super::Missing::Branch`]; [`Error::Invalid`] when a file would take a folder's place or the
-    /// reverse, or a mirror of nothing would empty the branch. The branch is as it was then.
+    /// reverse, a mirror of nothing would empty the branch, or the date is before its last change. The
+    /// branch is as it was then.
     pub fn lay(&self, branch: &BranchName, folder: &ReadFolder) -> Result<ImportReport> {
-        let before = self.branch(branch)?.head().totals().files;
-        let options = folder.options;
-        if options.mirror && !options.may_empty && folder.files == 0 && before > 0 {
-            return Err(Error::invalid(format!(
-                "nothing was taken from {}, so its mirror would empty the branch, which has {before} \
-                 files; --allow-empty lets it",
-                folder.path.display()
-            )));
-        }
+        let options = &folder.options;
+        let nodes = self.projects.nodes();
+        refuse_to_empty(
+            &self.branch(branch)?.head(),
+            options,
+            folder.files,
+            &folder.path,
+        )?;
         for _ in 0..COMMIT_ATTEMPTS_MAX {
             let head = self.branch(branch)?.head();
-            let nodes = self.projects.nodes();
-            let prepared =
+            let import =
                 PreparedImport::new(nodes, head.manifest(), head.place(), &folder.content)?;
-            match self.submit(branch, Change::Import(prepared)) {
-                // The branch has changed by too much to be applied while other saves wait.
+            let (id, result) = import.result();
+            let report = |changes, snapshot, revision| ImportReport {
+                files: folder.files,
+                bytes: folder.bytes,
+                skipped: folder.skipped,
+                lost: folder.lost,
+                changes,
+                snapshot,
+                revision,
+            };
+            if id == head.manifest() {
+                // It may have been changed while the import was laid over it.
+                if self.branch(branch)?.head().manifest() == id {
+                    return Ok(report(ImportChanges::default(), None, head));
+                }
+                continue;
+            }
+            let changes = self.changes(head.root()?, result.root)?;
+            let change = Change::Import {
+                import,
+                message: options.message.clone(),
+                date: options.date,
+            };
+            match self.submit(branch, change) {
+                // The branch has changed by too much to be applied while other saves wait, or has come
+                // to be what the import makes of it.
                 Err(error) if error.conflict().is_some() => {}
                 Err(error) => return Err(error),
                 Ok(done) => {
-                    return Ok(ImportReport {
-                        files: folder.files,
-                        bytes: folder.bytes,
-                        skipped: folder.skipped,
-                        lost: folder.lost,
-                        snapshot: done.snapshot,
-                        revision: done.revision,
-                    });
+                    let before = self.branch(branch);
+                    let before = before.and_then(|branch| branch.snapshot(done.snapshot));
+                    let changes = match before {
+                        Ok(before) if before.manifest() != head.manifest() => {
+                            self.changes(before.root()?, done.revision.root()?)?
+                        }
+                        // Or the branch is gone by now.
+                        _ => changes,
+                    };
+                    return Ok(report(changes, Some(done.snapshot), done.revision));
                 }
             }
         }
         Err(StoreError::Busy.into())
     }
+
+    /// How many files differ between two trees.
+    fn changes(&self, old: NodeId, new: NodeId) -> Result<ImportChanges> {
+        let mut changes = ImportChanges::default();
+        let nodes = self.projects.nodes().as_ref();
+        let _flow = diff::each(nodes, old, new, &mut |change| {
+            match (change.old, change.new) {
+                (None, _) => changes.added += 1,
+                (_, None) => changes.removed += 1,
+                _ => changes.changed += 1,
+            }
+            ControlFlow::Continue(())
+        })?;
+        Ok(changes)
+    }
+}
+
+/// Refuses to lay a mirror of nothing over a state that has files.
+fn refuse_to_empty(
+    head: &Revision,
+    options: &ImportOptions,
+    files: u64,
+    folder: &Path,
+) -> Result<()> {
+    let before = head.totals().files;
+    if options.mirror && !options.may_empty && files == 0 && before > 0 {
+        let folder = folder.display();
+        return Err(Error::invalid(format!(
+            "nothing was taken from {folder}, so its mirror would empty the branch, which has {before} \
+             files; --allow-empty lets it"
+        )));
+    }
+    Ok(())
 }

@@ -1,18 +1,12 @@
-//! The folder that is imported, read through descriptors: whoever replaces a name while it is read
-//! can neither lead the import out of the folder nor make it wait.
+//! The folder that is imported.
 
-use std::cmp::Ordering;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::fs::{File, Metadata};
 use std::io;
-use std::os::fd::AsFd;
-use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, openat, statat};
-use rustix::io::{Errno, retry_on_intr};
-
+use super::links::{Target, Top, open_below};
+use super::open_folder::{Entry, EntryKind, FolderId, NO_FILE, OpenFolder, Skip};
 use crate::repo::{Error, Result};
 
 /// What a data folder holds, by which a copy of one is known.
@@ -24,6 +18,19 @@ pub struct ImportFolder {
     path: PathBuf,
     folder: OpenFolder,
     off_limits: Vec<FolderId>,
+    links: Links,
+}
+
+/// What becomes of symbolic links.
+#[derive(Clone, Debug)]
+enum Links {
+    LeftOut,
+    /// Those that lead to something in the folder are followed; where the folder lies, as it was named
+    /// and without links.
+    Followed {
+        named: PathBuf,
+        real: PathBuf,
+    },
 }
 
 impl ImportFolder {
@@ -47,7 +54,22 @@ impl ImportFolder {
             path: path.to_owned(),
             folder,
             off_limits,
+            links: Links::LeftOut,
         })
+    }
+
+    /// The same folder, whose symbolic links are followed where they lead to a file or folder in it. What
+    /// such a link leads to is taken at the link's path.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] when the system does not say where the folder lies.
+    pub fn following_links(self) -> Result<Self> {
+        let unreadable = |e| unreadable(&self.path, &e);
+        let links = Links::Followed {
+            named: std::path::absolute(&self.path).map_err(unreadable)?,
+            real: self.path.canonicalize().map_err(unreadable)?,
+        };
+        Ok(Self { links, ..self })
     }
 
     /// The path that it was opened by.
@@ -55,15 +77,20 @@ impl ImportFolder {
         &self.path
     }
 
-    /// The same folder once more.
-    pub(super) fn another(&self) -> io::Result<Self> {
-        let handle = self.folder.handle.try_clone()?;
-        Ok(self.of_same_tree(self.path.clone(), OpenFolder { handle }))
+    /// True if links are followed.
+    pub(super) fn follows_links(&self) -> bool {
+        matches!(self.links, Links::Followed { .. })
     }
 
-    /// A folder in it, never through a link.
+    /// The same folder once more.
+    pub(super) fn another(&self) -> io::Result<Self> {
+        let folder = self.folder.another()?;
+        Ok(self.of_same_tree(self.path.clone(), folder))
+    }
+
+    /// A folder in it, never through a link. No links are followed in it.
     pub(super) fn child(&self, name: &OsStr) -> io::Result<Self> {
-        Ok(self.of_same_tree(self.path.join(name), self.folder.enter(name)?))
+        Ok(self.of_same_tree(self.path.join(name), self.folder.enter(name)?.into_top()))
     }
 
     fn of_same_tree(&self, path: PathBuf, folder: OpenFolder) -> Self {
@@ -71,6 +98,7 @@ impl ImportFolder {
             path,
             folder,
             off_limits: self.off_limits.clone(),
+            links: Links::LeftOut,
         }
     }
 
@@ -93,146 +121,61 @@ impl ImportFolder {
         if self.off_limits.contains(&id) || DATA_FOLDER_NAMES.iter().all(|name| holds(name)) {
             return Err(refused(path));
         }
+        for entry in &mut entries {
+            self.resolve(folder, entry);
+        }
         entries.sort_by(Entry::in_tree_order);
         Ok(Ok(entries))
     }
-}
 
-/// What an entry of a folder was when the folder was listed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum EntryKind {
-    File,
-    Folder,
-    Link,
-    /// A device, a pipe or a socket.
-    Other,
-}
-
-/// An entry of a folder.
-#[derive(Debug)]
-pub(super) struct Entry {
-    pub(super) name: OsString,
-    pub(super) kind: EntryKind,
-}
-
-impl Entry {
-    fn in_tree_order(&self, other: &Self) -> Ordering {
-        fn key(entry: &Entry) -> impl Iterator<Item = &u8> {
-            let slash: &[u8] = match entry.kind {
-                EntryKind::Folder => b"/",
-                _ => b"",
-            };
-            entry.name.as_bytes().iter().chain(slash)
-        }
-        key(self).cmp(key(other))
-    }
-}
-
-/// A folder held open.
-#[derive(Debug)]
-pub(super) struct OpenFolder {
-    handle: File,
-}
-
-/// Which folder it is, whatever name leads to it: its device and its inode.
-type FolderId = (u64, u64);
-
-impl OpenFolder {
-    /// Opens a folder by a path that the user gave; a link to a folder will do.
-    fn open(path: &Path) -> io::Result<Self> {
-        Self::open_at(CWD, path.as_os_str(), OFlags::RDONLY)
-    }
-
-    /// Opens a folder in this one, never through a link.
-    pub(super) fn enter(&self, name: &OsStr) -> io::Result<Self> {
-        Self::open_at(&self.handle, name, OFlags::RDONLY | OFlags::NOFOLLOW)
-    }
-
-    fn open_at(at: impl AsFd, name: &OsStr, flags: OFlags) -> io::Result<Self> {
-        let flags = flags | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let descriptor = retry_on_intr(|| openat(at.as_fd(), name, flags, Mode::empty()))?;
-        Ok(Self {
-            handle: descriptor.into(),
-        })
-    }
-
-    /// Opens a regular file in this folder, never through a link. It does not wait: opening a pipe
-    /// would, for somebody who writes into it.
-    ///
-    /// # Errors
-    /// [`io::ErrorKind::InvalidInput`] for what is no regular file.
-    pub(super) fn open_file(&self, name: &OsStr) -> io::Result<(File, Metadata)> {
-        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let opened = retry_on_intr(|| openat(&self.handle, name, flags, Mode::empty()));
-        let file = match opened {
-            Ok(descriptor) => File::from(descriptor),
-            Err(Errno::LOOP) => return Err(io::Error::new(io::ErrorKind::InvalidInput, LINK)),
-            Err(error) => return Err(error.into()),
+    /// Has an entry be what it leads to, if it is a link that is followed.
+    fn resolve(&self, folder: &OpenFolder, entry: &mut Entry) {
+        let Links::Followed { named, real } = &self.links else {
+            return;
         };
-        let metadata = file.metadata()?;
-        if metadata.is_file() {
-            Ok((file, metadata))
-        } else {
-            Err(io::Error::new(io::ErrorKind::InvalidInput, NO_FILE))
+        if !matches!(entry.kind, EntryKind::LeftOut(Skip::Link, _)) {
+            return;
         }
-    }
-
-    pub(super) fn metadata(&self) -> io::Result<Metadata> {
-        self.handle.metadata()
-    }
-
-    /// Every entry but `.` and `..`, in no order.
-    pub(super) fn entries(&self) -> io::Result<Vec<Entry>> {
-        let mut entries = Vec::new();
-        for entry in Dir::read_from(&self.handle)? {
-            let entry = entry?;
-            let name = OsStr::from_bytes(entry.file_name().to_bytes());
-            if name == "." || name == ".." {
-                continue;
+        let top = Top {
+            folder: &self.folder,
+            named,
+            real,
+        };
+        (entry.kind, entry.target) = match top.target(folder, &entry.name) {
+            Ok(Target::File(path)) => (EntryKind::File, Some(path)),
+            Ok(Target::Folder(path)) => (EntryKind::Folder, Some(path)),
+            Ok(Target::Special) => (EntryKind::LeftOut(Skip::Special, NO_FILE.into()), None),
+            Ok(Target::None(why)) => (EntryKind::LeftOut(Skip::Link, why.into()), None),
+            Err(error) => {
+                let why = error.to_string().into();
+                (EntryKind::LeftOut(Skip::Unreadable, why), None)
             }
-            let kind = match entry.file_type() {
-                // Not every file system says it.
-                FileType::Unknown => {
-                    let stat = statat(&self.handle, name, AtFlags::SYMLINK_NOFOLLOW)?;
-                    FileType::from_raw_mode(stat.st_mode)
-                }
-                known => known,
-            };
-            entries.push(Entry {
-                name: name.to_owned(),
-                kind: match kind {
-                    FileType::RegularFile => EntryKind::File,
-                    FileType::Directory => EntryKind::Folder,
-                    FileType::Symlink => EntryKind::Link,
-                    _ => EntryKind::Other,
-                },
-            });
-        }
-        Ok(entries)
+        };
     }
 
-    fn id(&self) -> io::Result<FolderId> {
-        let metadata = self.handle.metadata()?;
-        Ok((metadata.dev(), metadata.ino()))
+    /// Opens an entry that is a folder.
+    pub(super) fn enter(&self, folder: &OpenFolder, entry: &Entry) -> io::Result<OpenFolder> {
+        match &entry.target {
+            Some(target) => open_below(&self.folder, target),
+            None => folder.enter(&entry.name),
+        }
     }
 
-    /// This folder and those it lies in, up to the root of the file system.
-    fn with_parents(&self) -> io::Result<Vec<FolderId>> {
-        let mut ids = vec![self.id()?];
-        let mut parent = Self::open_at(&self.handle, OsStr::new(".."), OFlags::PATH)?;
-        // The root is its own parent.
-        while ids.last() != Some(&parent.id()?) {
-            ids.push(parent.id()?);
-            parent = Self::open_at(&parent.handle, OsStr::new(".."), OFlags::PATH)?;
-        }
-        Ok(ids)
+    /// Opens an entry that is a file.
+    pub(super) fn open_file(
+        &self,
+        folder: &OpenFolder,
+        entry: &Entry,
+    ) -> io::Result<(File, Metadata)> {
+        let Some(target) = &entry.target else {
+            return folder.open_file(&entry.name);
+        };
+        let (Some(above), Some(name)) = (target.parent(), target.file_name()) else {
+            return folder.open_file(&entry.name);
+        };
+        open_below(&self.folder, above)?.open_file(name)
     }
 }
-
-/// Why a link is left out.
-pub(super) const LINK: &str = "it is a symbolic link";
-/// Why a device, a pipe or a socket is left out.
-pub(super) const NO_FILE: &str = "it is no regular file";
 
 /// True if neither of two folders is or lies in the other.
 fn is_apart(folder: &OpenFolder, data: &Path) -> io::Result<bool> {

@@ -1,6 +1,7 @@
 //! Laying the states of an older system into a branch.
 
 use std::collections::HashSet;
+use std::ops::ControlFlow;
 
 use super::{Author, OldSnapshot, OldState};
 use crate::base::branch_name::BranchName;
@@ -59,7 +60,8 @@ impl ProjectWriter {
 
 impl BranchMove<'_> {
     /// Reads a folder as a state of the branch; `step` is called as by
-    /// [`crate::repo::Projects::read_folder`]. What is skipped is in the state as `kept` has it.
+    /// [`crate::repo::Projects::read_folder`]. What is skipped is in the state as `kept` has it. `None`
+    /// when a step asked to end.
     ///
     /// # Errors
     /// Those of [`crate::repo::Projects::read_folder`].
@@ -68,15 +70,18 @@ impl BranchMove<'_> {
         folder: &ImportFolder,
         file_bytes_max: u64,
         kept: Option<&Revision>,
-        step: impl FnMut(ImportStep<'_>),
-    ) -> Result<(OldState, ReadFolder)> {
+        step: impl FnMut(ImportStep<'_>) -> ControlFlow<()>,
+    ) -> Result<Option<(OldState, ReadFolder)>> {
         let options = ImportOptions {
             mirror: true,
             may_empty: true,
             file_bytes_max,
+            ..ImportOptions::default()
         };
         let projects = &self.writer.projects;
-        let read = projects.read_folder(folder, options, step)?;
+        let Some(read) = projects.read_folder(folder, &options, step)? else {
+            return Ok(None);
+        };
         let nodes = projects.nodes();
         let base = if let Some(kept) = kept {
             kept.manifest()
@@ -87,7 +92,7 @@ impl BranchMove<'_> {
             empty
         };
         let (id, manifest) = PreparedImport::new(nodes, base, None, read.content())?.result();
-        Ok((OldState { id, manifest }, read))
+        Ok(Some((OldState { id, manifest }, read)))
     }
 
     /// Adds the next old snapshot.

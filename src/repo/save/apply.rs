@@ -1,5 +1,6 @@
 //! What each change does to a branch's head, and the one commit that makes them.
 
+use super::date::{date_of, in_order};
 use super::missing::MissingObjects;
 use super::rebase::PreparedImport;
 use super::{BatchAction, Change, Condition, Job, Outcome};
@@ -220,13 +221,21 @@ impl<'a> Head<'a> {
                 }
                 (Operation::Batch, None, message.clone())
             }
-            Change::Import(import) => {
+            Change::Import {
+                import,
+                message,
+                date,
+            } => {
+                in_order(*date, self.record.updated_at)?;
                 self.require_base(import)?;
                 let rebased =
                     import.rebase_onto(&mut self.draft, self.record.manifest, &self.manifest)?;
-                let rebased = rebased.ok_or_else(|| self.conflict())?;
+                // A branch that has come to hold just this needs no snapshot.
+                let changes = |to: &(ManifestId, Manifest)| to.0 != self.record.manifest;
+                let rebased = rebased.filter(changes).ok_or_else(|| self.conflict())?;
                 self.batch.required.push(rebased.0.into());
-                return Ok(self.replace(job, rebased, Operation::Import, None, None, false));
+                let message = message.clone();
+                return Ok(self.replace(job, rebased, Operation::Import, None, message, false));
             }
             Change::Rollback { to, path } => {
                 let restored = self.rolled_back(*to, path.as_ref())?;
@@ -257,8 +266,11 @@ impl<'a> Head<'a> {
         created: bool,
     ) -> Outcome {
         let project = &self.branch.project;
-        let now = project.projects.clock().now();
-        let now = now.in_order_after(self.record.updated_at);
+        let date = date_of(&job.change);
+        let now = date.unwrap_or_else(|| {
+            let now = project.projects.clock().now();
+            now.in_order_after(self.record.updated_at)
+        });
         let number = self.record.snapshots + 1;
         let snapshot = SnapshotRecord {
             manifest: self.record.manifest,
@@ -311,11 +323,15 @@ impl<'a> Head<'a> {
             Change::Put { .. }
             | Change::Delete { .. }
             | Change::DeleteFolder { .. }
-            | Change::Import(_) => (None, None),
+            | Change::Import { .. } => (None, None),
         };
         let action = Action::from(snapshot.operation);
+        let noted = self.branch.project.noted(&job.actor, action);
+        let date = date_of(&job.change);
         let record = AuditRecord {
-            at: snapshot.created_at,
+            // Of an import with a date of its own, when it was really made.
+            at: date.map_or(snapshot.created_at, |_| noted.at),
+            detail: date.and_then(|date| audit::detail(format!("dated {date}"))),
             branch: Some((self.branch.number, self.record.name.to_string())),
             path: match &job.change {
                 Change::DeleteFolder { path, .. } => Some(path.to_string()),
@@ -324,7 +340,7 @@ impl<'a> Head<'a> {
             snapshot: Some(number),
             restored,
             count,
-            ..self.branch.project.noted(&job.actor, action)
+            ..noted
         };
         audit::add(&mut self.batch, &record);
     }

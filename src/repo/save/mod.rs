@@ -4,12 +4,14 @@
 //! and [`rebase`] brings an import up to date that was prepared outside of the queue.
 
 pub(super) mod apply;
+pub(super) mod date;
 mod missing;
 pub(super) mod queue;
 pub(super) mod rebase;
 
 use super::upload::NewFile;
 use crate::base::actor::Actor;
+use crate::base::clock::Timestamp;
 use crate::base::file_path::FilePath;
 use crate::base::id::ManifestId;
 use crate::base::snapshot_version::SnapshotVersion;
@@ -88,7 +90,12 @@ pub(in crate::repo) enum Change {
         to: SnapshotVersion,
         path: Option<FilePath>,
     },
-    Import(PreparedImport),
+    Import {
+        import: PreparedImport,
+        message: Option<String>,
+        /// When it counts as made; without it, when it is.
+        date: Option<Timestamp>,
+    },
 }
 
 /// A change and who makes it.

@@ -14,6 +14,7 @@ use crate::manifest::{Draft, EditError, Editor, NodeSource, Nodes};
 use crate::object::manifest::Manifest;
 use crate::object::node::{Node, Totals};
 use crate::repo::Result;
+use crate::repo::import::exclude::Exclude;
 
 /// An imported tree, and what the branch keeps beside it.
 #[derive(Clone, Debug)]
@@ -28,8 +29,13 @@ pub(in crate::repo) struct Content {
 pub(in crate::repo) enum Keep {
     /// Everything.
     All,
-    /// What is at these paths, files and folders.
-    Only(Arc<BTreeSet<FilePath>>),
+    /// What is at some paths, files and folders.
+    Only {
+        /// At these.
+        paths: Arc<BTreeSet<FilePath>>,
+        /// And where these patterns say.
+        exclude: Exclude,
+    },
 }
 
 /// An import laid over a state of a branch. All its objects are in the store.
@@ -59,7 +65,11 @@ impl PreparedImport {
         let root = nodes.manifest(base)?.root;
         let result = match &content.keep {
             Keep::All => laid_over(&mut draft, root, content.root)?,
-            Keep::Only(paths) => with_kept(&mut draft, root, content.root, paths)?,
+            Keep::Only { paths, exclude } => {
+                let excluded = exclude.found_in(&draft, root)?;
+                let kept = paths.iter().chain(&excluded);
+                with_kept(&mut draft, root, content.root, kept)?
+            }
         };
         draft.spill_all()?;
         Ok(Self {
@@ -131,7 +141,10 @@ impl PreparedImport {
         change: &FileChange,
     ) -> Result<bool> {
         match (&self.content.keep, self.content.root) {
-            (Keep::Only(paths), _) => Ok(covers(paths, path)),
+            (Keep::Only { paths, exclude }, _) => {
+                let kept = paths.contains(path) || lies_in(path, paths) || exclude.covers(path);
+                Ok(kept)
+            }
             (Keep::All, None) => Ok(true),
             (Keep::All, Some(root)) if change.new.is_none() => Ok(!matches!(
                 lookup::path(source, root, path)?,
@@ -142,11 +155,11 @@ impl PreparedImport {
     }
 }
 
-/// True if one of these paths is this one, or a folder that it lies in.
-fn covers(paths: &BTreeSet<FilePath>, path: &FilePath) -> bool {
+/// True if a path lies in a folder at one of these paths.
+pub(in crate::repo) fn lies_in(path: &FilePath, paths: &BTreeSet<FilePath>) -> bool {
     let text = path.as_str();
-    let above = text.match_indices('/').map(|(at, _)| &text[..at]);
-    above.chain([text]).any(|path| paths.contains(path))
+    let mut above = text.match_indices('/').map(|(at, _)| &text[..at]);
+    above.any(|above| paths.contains(above))
 }
 
 /// False if the tree with this root has a file at this path.
@@ -184,11 +197,11 @@ fn laid_over(
 }
 
 /// The imported tree with what the state has at these paths.
-fn with_kept(
+fn with_kept<'p>(
     draft: &mut Draft<'_>,
     state: NodeId,
     imported: Option<NodeId>,
-    paths: &BTreeSet<FilePath>,
+    paths: impl Iterator<Item = &'p FilePath>,
 ) -> Result<(ManifestId, Manifest)> {
     let mut editor = match imported {
         Some(root) => {

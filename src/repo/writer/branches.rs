@@ -2,6 +2,7 @@
 
 use super::ProjectWriter;
 use crate::base::branch_name::BranchName;
+use crate::base::clock::Timestamp;
 use crate::manifest::{Draft, Editor};
 use crate::object::audit::{Action, AuditRecord};
 use crate::object::key;
@@ -16,6 +17,19 @@ impl ProjectWriter {
     /// # Errors
     /// [`Error::Exists`]; [`Missing::Revision`] when `from` names nothing.
     pub fn create_branch(&self, name: &BranchName, from: Option<&str>) -> Result<Branch> {
+        self.create_branch_at(name, from, self.projects.clock().now())
+    }
+
+    /// As [`ProjectWriter::create_branch`], for one that counts as made at this time.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn create_branch_at(
+        &self,
+        name: &BranchName,
+        from: Option<&str>,
+        now: Timestamp,
+    ) -> Result<Branch> {
         let projects = &self.projects;
         let store = projects.store().as_ref();
         let mut draft = Draft::new(projects.nodes());
@@ -27,7 +41,6 @@ impl ProjectWriter {
             None => (Editor::empty().finish(&mut draft)?.0, Totals::default()),
         };
         let objects = draft.take_objects();
-        let now = projects.clock().now();
         let record = BranchRecord {
             name: name.clone(),
             manifest,
