@@ -1,13 +1,15 @@
 //! A revision, written into a folder.
 
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use clap::Args;
 
+use super::backup::stop::Stop;
 use super::opened::Opened;
 use super::output::visible_path;
 use super::progress::Progress;
-use super::{Result, Streams, names};
+use super::{Error, Result, Streams, names};
 use crate::repo;
 
 #[derive(Debug, Args)]
@@ -16,7 +18,7 @@ pub(super) struct Export {
     pub(super) repo_id: String,
     /// A branch, `<branch>@v0007`, or a commit id
     pub(super) revision: String,
-    /// The folder to write: absent or empty
+    /// The folder to write: absent or empty; Ctrl-C leaves it so
     pub(super) dir: PathBuf,
 }
 
@@ -24,14 +26,23 @@ pub(super) struct Export {
 pub(super) fn export(wish: &Export, opened: &Opened, streams: &mut Streams<'_>) -> Result<()> {
     let repo_id = names::repo_id(&wish.repo_id)?;
     let revision = opened.revision(&repo_id, &wish.revision)?;
+    let stop = Stop::watch(false)?;
     let total = revision.totals().files;
     let mut progress = Progress::new(streams);
     let mut written: u64 = 0;
     let files = repo::export(&revision, &wish.dir, |_| {
         written += 1;
         progress.say(|| format!("{written} of {total} files written"));
+        if stop.is_asked() {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
     })?;
     drop(progress);
+    let Some(files) = files else {
+        return Err(stop.name(Error::Failed("interrupted".to_owned())));
+    };
     writeln!(
         streams.out,
         "{files} files exported to {}",

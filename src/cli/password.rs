@@ -29,8 +29,8 @@ impl NewPassword {
         }
     }
 
-    /// Obtains one for the account of this name: from standard input when told so, by asking twice when
-    /// a person is there, else by chance.
+    /// Obtains one for the account of this name: by asking twice when a person is there, who must not see
+    /// it, from standard input when told so, else by chance.
     ///
     /// # Errors
     /// [`Error::Usage`] for one on standard input that breaks the rule, [`Error::Failed`] when a person
@@ -40,13 +40,13 @@ impl NewPassword {
         from_stdin: bool,
         streams: &mut Streams<'_>,
     ) -> Result<Self> {
-        let text = if from_stdin {
+        let text = if streams.input_is_terminal {
+            ask_twice(account, streams)?
+        } else if from_stdin {
             let line = read_line(streams.input).map_err(unread)?;
             let text = line.unwrap_or_default();
             Accounts::check_password(account, &text).map_err(|e| Error::Usage(e.to_string()))?;
             text
-        } else if streams.input_is_terminal {
-            ask_twice(account, streams)?
         } else {
             return Ok(Self::random());
         };

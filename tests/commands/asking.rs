@@ -51,8 +51,13 @@ fn a_password_is_typed_twice_and_not_shown() {
         done("bob")
     );
     assert_eq!(accounts(&stage), 4);
+    // Where a pipe was promised there is a person: nor is it shown then.
     assert_eq!(
-        asked(&stage, &["user", "passwd", "admin"], &answers),
+        asked(
+            &stage,
+            &["user", "passwd", "admin", "--password-stdin"],
+            &answers
+        ),
         done("admin")
     );
     // The first password is gone, with its file; the typed one is the account's.

@@ -1,7 +1,9 @@
 //! Long work on a terminal: one line that overwrites itself and fits, and is gone at the end. Elsewhere
 //! there is nothing of it.
 
+use std::fs;
 use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 use crate::stage::Stage;
 use crate::terminal::{Ended, Terminal};
@@ -115,6 +117,37 @@ fn the_log_has_colours_on_a_terminal_that_takes_them_and_nowhere_else() {
     let mut text = stage.command(&["serve", "--log-format", "text", "--listen", "8.8.8.8:1"]);
     let ran = text.stdout(Stdio::piped()).output().unwrap();
     assert!(!ran.stderr.contains(&0x1b), "{ran:?}");
+}
+
+/// The terminal is held with Ctrl-S, so that the work waits where it shows how far it is.
+#[test]
+fn an_export_that_is_interrupted_leaves_nothing() {
+    let stage = Stage::new();
+    for is_there in [false, true] {
+        let (out, words) = (stage.path("out"), stage.shown("out"));
+        if is_there {
+            fs::create_dir(&out).unwrap();
+        }
+        let export = stage.command(&["export", "acme/shop.erp", "main", &words]);
+        let mut terminal = Terminal::run(export);
+        terminal.type_in("\u{13}");
+        let end = Instant::now() + Duration::from_secs(30);
+        while !fs::exists(out.join("a.xml")).unwrap() && !fs::exists(out.join("conf")).unwrap() {
+            assert!(Instant::now() < end, "nothing is written");
+            std::thread::yield_now();
+        }
+        terminal.type_in("\u{3}");
+        let Ended { code, shown, .. } = terminal.end();
+        assert!(
+            shown.ends_with("siteconf: interrupted; nothing half is left\n"),
+            "{shown:?}"
+        );
+        assert_eq!(code, Some(130));
+        assert_eq!(out.exists(), is_there);
+        if is_there {
+            assert_eq!(fs::read_dir(&out).unwrap().count(), 0);
+        }
+    }
 }
 
 /// Helps fold to the width, and have no colours.

@@ -10,7 +10,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::termios::{LocalModes, tcgetattr};
 
 /// How long a program may keep silent.
-const PATIENCE: Duration = Duration::from_mins(1);
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A terminal that is not `dumb`, and what it has shown.
 pub(crate) struct Terminal {

@@ -13,8 +13,8 @@ pub(in crate::cli) enum UserCommand {
         /// A role, as in `ROLE_SITEBUILDER_USER__acme`; may be repeated
         #[arg(long = "role", value_name = "ROLE")]
         roles: Vec<Role>,
-        /// Read the password from standard input, one line; without this it is asked for on a
-        /// terminal, else made up and printed
+        /// Read the password from standard input, one line. On a terminal it is asked for in any
+        /// case; elsewhere, without this, it is made up and printed
         #[arg(long)]
         password_stdin: bool,
     },
