@@ -208,6 +208,44 @@ fn a_damaged_last_page_of_records_or_tombstones_leaves_the_rest() {
     }
 }
 
+/// Also when it is so long ago that no trace of the deletion is left.
+#[test]
+fn what_was_deleted_since_does_not_come_back_beside_damage() {
+    for page in [false, true] {
+        let scene = Scene::new();
+        scene
+            .store
+            .commit(writes("token", 0..400, Some("1")))
+            .unwrap();
+        scene.back_up(scene.folder());
+        scene.store.commit(writes("token", 3..4, None)).unwrap();
+        scene
+            .store
+            .commit(writes("token", 5..6, Some("2")))
+            .unwrap();
+        let before = contents(&scene.store);
+        drop(scene.store);
+        let path = scene.room.path().join("data/store.db");
+        let db = Connection::open(&path).unwrap();
+        db.execute_batch(
+            "DELETE FROM tombstone;
+             UPDATE record SET checksum = x'00' WHERE key = 'token/7';
+             PRAGMA wal_checkpoint(TRUNCATE)",
+        )
+        .unwrap();
+        drop(db);
+        if page {
+            damage_leaf(&path, "record", "min");
+        }
+        let store = SqliteStore::open_read_only(&scene.room.path().join("data")).unwrap();
+        let scene = Scene { store, ..scene };
+        let (made, told) = scene.back_up_damaged(&mut scene.folder());
+        assert!(made.damaged > 0, "{told:?}");
+        let (_room, after) = restored(&scene, "backup");
+        assert_eq!(contents(&after).1, before.1, "{page}");
+    }
+}
+
 #[test]
 fn what_was_damaged_and_is_mended_is_backed_up_again() {
     let scene = Scene::new();

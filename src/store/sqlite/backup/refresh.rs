@@ -8,7 +8,7 @@ use super::error::Result;
 use super::part::Span;
 use super::rows::{RowsDigest, decode, encode};
 use super::session::Session;
-use super::table::{Slice, Tabled, read_heads, read_slice};
+use super::table::{Slice, Tabled, is_among, read_heads, read_slice};
 use crate::store::sqlite::SqliteStore;
 
 /// Files of rows that are joined have no more bytes together.
@@ -145,18 +145,15 @@ impl Session<'_, '_, '_> {
         let mut next = Some(from);
         while let Some(first) = next {
             self.go_on()?;
-            let slice = reads.read(|db| read_slice::<R>(db, first, to))?;
+            let slice = reads.read(|db| {
+                let slice = read_slice::<R>(db, first, to)?;
+                Ok(self.with_lost(db, slice))
+            })?;
             next = slice.next;
-            let Slice {
-                mut rows, faults, ..
-            } = slice;
-            if !faults.is_empty() {
-                let last = next.map_or(to, |next| next - 1);
-                rows = self.with_lost(rows, first, last);
-            }
-            for fault in faults {
+            for fault in slice.faults {
                 self.found(fault)?;
             }
+            let rows = slice.rows;
             let Some(end) = rows.last().map(R::number) else {
                 continue;
             };
@@ -179,12 +176,19 @@ impl Session<'_, '_, '_> {
         Ok(())
     }
 
-    /// The rows, and those between two numbers that only the last backup has.
-    fn with_lost<R: Tabled>(&self, rows: Vec<R>, first: i64, last: i64) -> Vec<R> {
+    /// The slice with those rows of the last backup that cannot be read now. What was deleted or written
+    /// anew since, such as a token that was revoked, does not come back beside them.
+    fn with_lost<R: Tabled>(&self, db: &Connection, mut slice: Slice<R>) -> Slice<R> {
+        if slice.lost.is_empty() {
+            return slice;
+        }
         let mut all: BTreeMap<i64, R> = BTreeMap::new();
         let parts = self.last.iter().flat_map(|backup| backup.files.keys());
         let overlapping = parts.filter(|part| {
-            R::span(part).is_some_and(|span| span.first <= last && first <= span.last)
+            R::span(part).is_some_and(|span| {
+                let mut lost = slice.lost.iter();
+                lost.any(|lost| span.first <= *lost.end() && *lost.start() <= span.last)
+            })
         });
         for part in overlapping {
             let kept = self.place.read(part);
@@ -193,10 +197,11 @@ impl Session<'_, '_, '_> {
                 .unwrap_or_default();
             let kept = kept
                 .into_iter()
-                .filter(|row| (first..=last).contains(&row.number()));
+                .filter(|row| is_among(&slice.lost, row.number()) && !row.is_gone(db, &slice.lost));
             all.extend(kept.map(|row| (row.number(), row)));
         }
-        all.extend(rows.into_iter().map(|row| (row.number(), row)));
-        all.into_values().collect()
+        all.extend(slice.rows.drain(..).map(|row| (row.number(), row)));
+        slice.rows = all.into_values().collect();
+        slice
     }
 }

@@ -1,5 +1,7 @@
 //! The tables that a backup copies, read in slices and as far as they can be read.
 
+use std::ops::RangeInclusive;
+
 use rusqlite::types::FromSql;
 use rusqlite::{Connection, ErrorCode, OptionalExtension, Row, params};
 
@@ -58,6 +60,10 @@ pub(super) trait Tabled: Encoded {
 
     /// The span of a file of such rows.
     fn span(part: &Part) -> Option<Span>;
+
+    /// True if the store tells, beside the rows, that this one of an earlier time was removed or replaced
+    /// by one that is none of these which cannot be read.
+    fn is_gone(&self, db: &Connection, lost: &[RangeInclusive<i64>]) -> bool;
 }
 
 impl Tabled for ObjectEntry {
@@ -135,6 +141,11 @@ impl Tabled for ObjectEntry {
             Part::Objects(span) => Some(*span),
             _ => None,
         }
+    }
+
+    fn is_gone(&self, _db: &Connection, _lost: &[RangeInclusive<i64>]) -> bool {
+        // An object that nothing leads to any more does no harm.
+        false
     }
 }
 
@@ -289,6 +300,17 @@ impl Tabled for RecordEntry {
             _ => None,
         }
     }
+
+    fn is_gone(&self, db: &Connection, lost: &[RangeInclusive<i64>]) -> bool {
+        if self.value.is_none() {
+            return false;
+        }
+        // The index of the keys, which lies on pages of its own, answers this without the rows.
+        let now: rusqlite::Result<Option<i64>> = db
+            .prepare_cached("SELECT version FROM record WHERE key = ?1")
+            .and_then(|mut find| find.query_one([&self.key], |row| row.get(0)).optional());
+        now.is_ok_and(|now| now.is_none_or(|now| !is_among(lost, now)))
+    }
 }
 
 /// The rows from a number on that are read at once.
@@ -297,8 +319,15 @@ pub(super) struct Slice<R> {
     pub(super) rows: Vec<R>,
     /// What is damaged in it, a sentence each.
     pub(super) faults: Vec<String>,
+    /// The numbers of rows that cannot be read.
+    pub(super) lost: Vec<RangeInclusive<i64>>,
     /// Where the next begins, `None` behind the last number asked for.
     pub(super) next: Option<i64>,
+}
+
+/// True if one of these ranges holds the number.
+pub(super) fn is_among(ranges: &[RangeInclusive<i64>], number: i64) -> bool {
+    ranges.iter().any(|range| range.contains(&number))
 }
 
 /// Reads the rows from `from` to `to`, as many as one file takes.
@@ -306,18 +335,24 @@ pub(super) fn read_slice<R: Tabled>(db: &Connection, from: i64, to: i64) -> Resu
     let mut slice = Slice::<R> {
         rows: Vec::new(),
         faults: Vec::new(),
+        lost: Vec::new(),
         next: None,
     };
     for table in R::ROWS {
         let last = slice.next.map_or(to, |next| next - 1);
         let mut more = read_table(db, table, from, last)?;
         slice.faults.append(&mut more.faults);
+        slice.lost.append(&mut more.lost);
         slice.next = more.next.or(slice.next);
         slice.rows.append(&mut more.rows);
     }
     // Where a later table was read less far, the rows beyond are read again with the next slice.
     let last = slice.next.map_or(to, |next| next - 1);
     slice.rows.retain(|row| row.number() <= last);
+    slice.lost.retain(|lost| *lost.start() <= last);
+    for lost in &mut slice.lost {
+        *lost = *lost.start()..=last.min(*lost.end());
+    }
     slice.rows.sort_by_key(R::number);
     Ok(slice)
 }
@@ -327,6 +362,7 @@ fn read_table<R: Tabled>(db: &Connection, table: &Table, from: i64, to: i64) -> 
     let mut slice = Slice {
         rows: Vec::new(),
         faults: Vec::new(),
+        lost: Vec::new(),
         next: None,
     };
     let (mut weight, mut read_to) = (0, None);
@@ -345,6 +381,7 @@ fn read_table<R: Tabled>(db: &Connection, table: &Table, from: i64, to: i64) -> 
                 slice.faults.push(format!(
                     "{holds}: rows {begin} to {last} cannot be read: {e}"
                 ));
+                slice.lost.push(begin..=next.map_or(to, |next| next - 1));
                 slice.next = next;
                 return Ok(slice);
             }
@@ -360,17 +397,18 @@ fn read_table<R: Tabled>(db: &Connection, table: &Table, from: i64, to: i64) -> 
             return Ok(slice);
         }
         read_to = Some(number);
-        match R::read(db, row) {
+        let fault = match R::read(db, row) {
             Ok(Ok((entry, fault))) => {
                 weight += entry.weight();
                 slice.rows.push(entry);
                 slice.faults.extend(fault);
+                continue;
             }
-            Ok(Err(fault)) => slice.faults.push(fault),
-            Err(e) => slice
-                .faults
-                .push(format!("{holds}: row {number} cannot be read: {e}")),
-        }
+            Ok(Err(fault)) => fault,
+            Err(e) => format!("{holds}: row {number} cannot be read: {e}"),
+        };
+        slice.faults.push(fault);
+        slice.lost.push(number..=number);
     }
 }
 
