@@ -7,14 +7,13 @@ use super::opened::Opened;
 use super::output;
 use super::progress::Progress;
 use super::settings::{Flags, GC};
-use super::{Outcome, Result, Streams};
+use super::{Error, Outcome, Result, Streams};
 use crate::base::clock::DAY_S;
 use crate::repo::audit;
 use crate::repo::audit::{Action, AuditRecord};
 use crate::repo::{
     Amount, Collected, CollectionStep, Damage, Deleted, Forgotten, Patience, Weights,
 };
-use crate::store::StoreError;
 
 #[derive(Debug, Args)]
 pub(super) struct Collect {
@@ -49,7 +48,7 @@ struct Report {
     unindexed_objects: u64,
     /// The first of what failed behind the removal.
     #[serde(skip)]
-    failed: Option<StoreError>,
+    failed: Option<Error>,
 }
 
 /// What a collection would do, as JSON.
@@ -106,7 +105,12 @@ pub(super) fn collect(
 fn run(keep_deleted_days: u64, opened: &Opened, streams: &mut Streams<'_>) -> Result<Report> {
     // First, so that what only it needed goes with this collection.
     let keep_s = keep_deleted_days.saturating_mul(DAY_S);
-    let forgotten = opened.repository.forget_deleted(keep_s, &|| true)?;
+    let forgotten = opened.repository.forget_deleted(keep_s, &|| true);
+    let (Forgotten { projects, branches }, unforgotten) = match forgotten {
+        Ok(forgotten) => (forgotten, None),
+        // A collection needs nothing of it.
+        Err(error) => (Forgotten::default(), Some(error)),
+    };
     let mut progress = Progress::new(streams);
     let done = opened
         .repository
@@ -131,7 +135,6 @@ fn run(keep_deleted_days: u64, opened: &Opened, streams: &mut Streams<'_>) -> Re
         ..AuditRecord::new(repository.clock().now(), &opened.actor, Action::Gc)
     };
     repository.tell(&told)?;
-    let Forgotten { projects, branches } = forgotten;
     Ok(Report {
         forgotten_projects: projects,
         forgotten_branches: branches,
@@ -145,7 +148,7 @@ fn run(keep_deleted_days: u64, opened: &Opened, streams: &mut Streams<'_>) -> Re
         shrinks: space.shrinks,
         lost_files: lost,
         unindexed_objects: unindexed,
-        failed,
+        failed: unforgotten.map(Error::from).or(failed.map(Error::from)),
     })
 }
 
@@ -156,7 +159,7 @@ fn show(json: bool, report: Report, streams: &mut Streams<'_>) -> Result<Outcome
         show_text(&report, streams)?;
     }
     if let Some(error) = report.failed {
-        return Err(error.into());
+        return Err(error);
     }
     if report.lost_files == 0 && report.unindexed_objects == 0 {
         return Ok(Outcome::Fine);

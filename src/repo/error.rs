@@ -99,17 +99,9 @@ impl Error {
         }
     }
 
-    /// True if a record or an object is damaged or missing: what has nothing to do with it may go on.
+    /// True if a record, an object or a page is damaged, or one is missing: what has nothing to do with it may go on.
     pub(super) fn is_damage(&self) -> bool {
-        let Self::Store(error) = self else {
-            return false;
-        };
-        matches!(
-            **error,
-            StoreError::DamagedRecord { .. }
-                | StoreError::Damaged { .. }
-                | StoreError::Missing { .. }
-        )
+        matches!(self, Self::Store(error) if error.is_damage())
     }
 
     /// True if an object is missing.

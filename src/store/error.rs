@@ -108,6 +108,15 @@ pub(super) fn is_damage(error: &rusqlite::Error) -> bool {
 }
 
 impl StoreError {
+    /// True if a record or an object is damaged or missing, or a page of the database.
+    pub fn is_damage(&self) -> bool {
+        match self {
+            Self::DamagedRecord { .. } | Self::Damaged { .. } | Self::Missing { .. } => true,
+            Self::Database(error) => is_damage(error),
+            _ => false,
+        }
+    }
+
     /// A folder, or a file in it, that cannot be used as it is.
     pub(super) fn folder(path: &Path, reason: impl Into<String>) -> Self {
         Self::Folder {

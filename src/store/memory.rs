@@ -55,6 +55,14 @@ impl Store for MemoryStore {
     fn scan(&self, scan: Scan<'_>) -> Result<Vec<Arc<Record>>> {
         let state = self.state();
         let from = scan.prefix.to_owned();
+        let told = |found| match to_record(found) {
+            record if scan.keys_only => Arc::new(Record::new(
+                record.key.clone(),
+                record.version,
+                Bytes::new(),
+            )),
+            record => record,
+        };
         let under = state
             .records
             .range(from..)
@@ -64,10 +72,10 @@ impl Store for MemoryStore {
                 .filter(|(key, _)| scan.after.is_none_or(|after| key.as_str() < after))
                 .collect();
             all.reverse();
-            return Ok(all.into_iter().take(scan.limit).map(to_record).collect());
+            return Ok(all.into_iter().take(scan.limit).map(told).collect());
         }
         let beyond = under.filter(|(key, _)| scan.after.is_none_or(|after| key.as_str() > after));
-        Ok(beyond.take(scan.limit).map(to_record).collect())
+        Ok(beyond.take(scan.limit).map(told).collect())
     }
 
     fn last_version(&self) -> Result<Version> {

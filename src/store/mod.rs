@@ -45,6 +45,9 @@ pub struct Scan<'a> {
     /// True for a scan that goes on without records that are damaged, and tells of them in the log of
     /// the service; else one of them is the error of the whole scan.
     pub leaves_out_damaged: bool,
+    /// True for a scan that reads the keys and versions only: the values are empty, and damage in them
+    /// hides no record.
+    pub keys_only: bool,
 }
 
 impl<'a> Scan<'a> {
@@ -56,6 +59,7 @@ impl<'a> Scan<'a> {
             descending: false,
             limit: usize::MAX,
             leaves_out_damaged: false,
+            keys_only: false,
         }
     }
 }

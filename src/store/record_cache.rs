@@ -2,7 +2,7 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use bytes::Bytes;
 use quick_cache::sync::Cache;
@@ -15,13 +15,14 @@ use crate::base::tally::CacheUse;
 
 /// Counts of changes to single records.
 const SHARES: usize = 256;
-/// So often one record is read while others that share its count are written.
+/// So often a record or a folder is read while others write; the last time they wait until it is kept.
 const READS_MAX: u32 = 16;
 
 /// Keeps what was read of a store's records: single ones, also their absence, and whole folders. What
 /// this process commits is renewed or dropped before the commit is answered; what another process
 /// writes is dropped within the bound of [`Store::foreign_writes`]. Who reads from the store what is
-/// newer than what is kept renews that first: nobody sees a write and then the state before it.
+/// newer than what is kept renews that first: nobody reads a record, or a folder, and then the same one
+/// as it was before.
 #[derive(Debug)]
 pub struct RecordCache<S> {
     store: S,
@@ -100,7 +101,7 @@ impl<S: Store> RecordCache<S> {
     fn observe_foreign(&self) -> Result<()> {
         let found = self.store.foreign_writes()?;
         if self.foreign.load(Ordering::Acquire) != found {
-            let _gate = self.gate.lock().expect("no panic while held");
+            let _gate = self.lock();
             for changes in &self.changes {
                 changes.fetch_add(1, Ordering::AcqRel);
             }
@@ -113,20 +114,33 @@ impl<S: Store> RecordCache<S> {
         Ok(())
     }
 
-    /// Keeps what was read while `still` holds: while no change was observed since the read began.
+    fn lock(&self) -> MutexGuard<'_, ()> {
+        self.gate.lock().expect("no panic while held")
+    }
+
+    /// The gate, for the last of the attempts to read something: then nobody changes what is kept between
+    /// the read and the keeping, and what is read is the newest that anybody was told.
+    fn gate_of(&self, attempt: u32) -> Option<MutexGuard<'_, ()>> {
+        (attempt == READS_MAX).then(|| self.lock())
+    }
+
+    /// Keeps what was read while `still` holds: while no change was observed since the read began. None
+    /// was if it was read with the gate held.
     /// Before that it renews what is kept of the same records, if `read` has them newer. False where it
     /// does not hold: then another who reads may yet keep something older.
     fn keep(
         &self,
+        gate: Option<MutexGuard<'_, ()>>,
         read: &[Arc<Record>],
         still: impl FnOnce() -> bool,
         keep: impl FnOnce(),
     ) -> bool {
-        let newer: Vec<_> = read.iter().filter(|record| self.is_news(record)).collect();
-        let _gate = self.gate.lock().expect("no panic while held");
-        let holds = still();
+        let is_alone = gate.is_some();
+        // Whoever renews a folder takes it out meanwhile: without the gate it could seem not to be kept.
+        let _gate = gate.unwrap_or_else(|| self.lock());
+        let holds = is_alone || still();
         if holds {
-            for record in newer {
+            for record in read.iter().filter(|record| self.is_news(record)) {
                 self.renew(record);
             }
             keep();
@@ -187,7 +201,7 @@ impl<S: Store> RecordCache<S> {
         if let Some(state) = self.states.get(folder) {
             return state;
         }
-        let _gate = self.gate.lock().expect("no panic while held");
+        let _gate = self.lock();
         // Another may have been first.
         self.states.get(folder).unwrap_or_else(|| {
             let state = self.last_state.fetch_add(1, Ordering::Relaxed) + 1;
@@ -199,7 +213,7 @@ impl<S: Store> RecordCache<S> {
     /// Renews what is kept of these writes where the new record is known and nothing else has changed
     /// since the commit began, and drops the rest.
     fn observe_own(&self, writes: &[Write<'_>]) {
-        let _gate = self.gate.lock().expect("no panic while held");
+        let _gate = self.lock();
         let alone: Vec<bool> = writes
             .iter()
             .map(|write| write.changes.load(Ordering::Acquire) == write.before)
@@ -270,25 +284,29 @@ impl<S: Store> Store for RecordCache<S> {
             if let Some(kept) = self.records.get(key) {
                 return Ok(kept);
             }
+            attempts += 1;
+            let gate = self.gate_of(attempts);
             let before = changes.load(Ordering::Acquire);
             let record = self.store.record(key)?;
+            let mut is_newest = true;
             let is_kept = self.keep(
+                gate,
                 record.as_slice(),
                 || changes.load(Ordering::Acquire) == before,
                 || match (self.records.peek(key).flatten(), &record) {
                     // Another may have read the same record later, and kept it first.
-                    (Some(kept), Some(read)) if kept.version > read.version => {}
+                    (Some(kept), Some(read)) if kept.version > read.version => is_newest = false,
                     // Which of the two is older is not known.
                     (Some(_), None) => {
                         changes.fetch_add(1, Ordering::AcqRel);
                         self.records.remove(key);
+                        is_newest = false;
                     }
                     _ => self.records.insert(key.to_owned(), record.clone()),
                 },
             );
-            attempts += 1;
             // What is told and not kept could be followed by something older that another keeps.
-            if is_kept || attempts == READS_MAX {
+            if is_kept && is_newest || attempts == READS_MAX {
                 return Ok(record);
             }
         }
@@ -300,25 +318,36 @@ impl<S: Store> Store for RecordCache<S> {
 
     fn folder(&self, prefix: &str) -> Result<Folder> {
         self.observe_foreign()?;
-        if let Some(kept) = self.folders.get(prefix) {
-            return Ok(kept);
+        let mut attempts = 0;
+        loop {
+            if let Some(kept) = self.folders.get(prefix) {
+                return Ok(kept);
+            }
+            attempts += 1;
+            let state = self.state(prefix);
+            let gate = self.gate_of(attempts);
+            let folder = self.store.folder(prefix)?;
+            let mut is_newest = true;
+            let is_kept = self.keep(
+                gate,
+                &folder,
+                || self.states.get(prefix) == Some(state),
+                || match self.folders.peek(prefix) {
+                    None => self.folders.insert(prefix.to_owned(), Arc::clone(&folder)),
+                    Some(kept) if kept == folder => {}
+                    // Another has read it too; which of the two is older is not known.
+                    Some(_) => {
+                        self.folders.remove(prefix);
+                        self.states.remove(prefix);
+                        is_newest = false;
+                    }
+                },
+            );
+            // As with a single record.
+            if is_kept && is_newest || attempts == READS_MAX {
+                return Ok(folder);
+            }
         }
-        let state = self.state(prefix);
-        let folder = self.store.folder(prefix)?;
-        self.keep(
-            &folder,
-            || self.states.get(prefix) == Some(state),
-            || match self.folders.peek(prefix) {
-                None => self.folders.insert(prefix.to_owned(), Arc::clone(&folder)),
-                Some(kept) if kept == folder => {}
-                // Another has read it too; which of the two is older is not known.
-                Some(_) => {
-                    self.folders.remove(prefix);
-                    self.states.remove(prefix);
-                }
-            },
-        );
-        Ok(folder)
     }
 
     fn folder_state(&self, prefix: &str) -> Result<u64> {

@@ -134,12 +134,17 @@ fn a_damaged_page_that_only_a_collection_needs_stops_no_save() {
     let daemon = Process::daemon(root.path());
     let beside = Process::beside(root.path());
     for process in [&daemon, &beside] {
-        let refused = process.try_collect().unwrap_err();
-        assert!(matches!(refused, StoreError::Database(_)), "{refused}");
+        let done = process.collect();
+        let failed = done.failed.unwrap();
+        assert!(matches!(failed, StoreError::Database(_)), "{failed}");
         assert!(
-            refused.to_string().contains("siteconf debug check"),
-            "{refused}"
+            failed.to_string().contains("siteconf debug check"),
+            "{failed}"
         );
+        assert_eq!(done.files, 0);
+        // It has ended: saves write no more than before.
+        assert_eq!(number(root.path(), "SELECT scope FROM collection"), 0);
+        assert_eq!(number(root.path(), "SELECT count(*) FROM touched"), 0);
         for (process, at) in [(&daemon, "e"), (&beside, "f")] {
             process.save(&process.project(), "main", at, b"e").unwrap();
         }

@@ -173,11 +173,11 @@ fn forget(scene: &Scene, before: Timestamp) -> Vec<usize> {
     let (mut removed, mut place) = (Vec::new(), None);
     loop {
         let (some, next) = scene.projects.forget_audit(before, place).unwrap();
-        if next.is_none() {
-            return removed;
-        }
         removed.push(some);
         place = next;
+        if place.is_none() {
+            return removed;
+        }
     }
 }
 

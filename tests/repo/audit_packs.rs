@@ -314,6 +314,56 @@ fn a_pack_is_as_the_document_says() {
     assert_eq!((again.last, again.times()), (pack.last, pack.times()));
 }
 
+/// A record that was damaged when its neighbours were packed, and that a restore has brought back.
+#[test]
+fn what_is_loose_among_packs_hides_nothing() {
+    let root = tempfile::tempdir().unwrap();
+    let scene = Scene::on(SqliteStore::open_locked(root.path()).unwrap());
+    let projects = &scene.projects;
+    append(projects, 1..=5500, |number| number);
+    let log = up(projects, None);
+    let db = Connection::open(root.path().join("store.db")).unwrap();
+    let flip = |key: &str| {
+        let flipped = "UPDATE record SET checksum = zeroblob(8) WHERE key = ?1";
+        let sound: Vec<u8> = db
+            .query_one("SELECT checksum FROM record WHERE key = ?1", [key], |row| {
+                row.get(0)
+            })
+            .unwrap();
+        assert_eq!(db.execute(flipped, [key]).unwrap(), 1);
+        sound
+    };
+    // The very first, one within, and the one that would be the last of the first pack.
+    let damaged = [0, 3, 999].map(|index| format!("audit/{:016x}", log[index].0));
+    let sound = damaged.clone().map(|key| flip(&key));
+    assert_eq!(pack_all(projects), 4);
+    for (key, sound) in damaged.iter().zip(sound) {
+        let mended = "UPDATE record SET checksum = ?2 WHERE key = ?1";
+        assert_eq!(db.execute(mended, (key, sound)).unwrap(), 1);
+    }
+    append(projects, 5501..=8000, |number| number);
+    let read = |log: &[Told]| {
+        assert!(up(projects, None) == log);
+        let all = Filter::default();
+        assert!(down(projects, &all, None) == reversed(log.to_vec()));
+        for index in [0, 2, 3, 4, 500, 999, 1003, 1500] {
+            let place = Some(log[index].0);
+            assert!(up(projects, place) == log[index + 1..], "{index}");
+            let before = reversed(log[..index].to_vec());
+            assert!(down(projects, &all, place) == before, "{index}");
+        }
+    };
+    let log = up(projects, None);
+    assert_eq!(log.len(), 8002);
+    read(&log);
+    // Later packs do not overlap with those.
+    assert_eq!(pack_all(projects), 2);
+    read(&log);
+    assert_eq!(forget_all(projects, 1501), 1500);
+    let young = |told: &&Told| told.1.is_none_or(|number| number > 1500);
+    read(&log.iter().filter(young).copied().collect::<Vec<_>>());
+}
+
 #[test]
 fn a_damaged_pack_is_left_out_and_the_rest_is_read() {
     let root = tempfile::tempdir().unwrap();

@@ -239,7 +239,39 @@ fn a_damaged_record_is_left_out_and_keeps_no_others() {
         assert_eq!(forget(&scene, 1), counts(0, 0));
         assert!(scene.projects.deleted(|_| true).unwrap().is_empty());
         assert_eq!(scene.files(), ["a=1"]);
+        // Of what was forgotten nothing is left, damaged or not: a collection would meet it.
+        let keys = Scan {
+            keys_only: true,
+            ..Scan::prefix("snapshot/")
+        };
+        let left = scene.projects.store().scan(keys).unwrap();
+        let left: Vec<_> = left.iter().map(|record| record.key.as_str()).collect();
+        assert_eq!(left, [key::snapshot(1, 1), key::snapshot(2, 1)]);
     }
+}
+
+#[test]
+fn a_damaged_project_keeps_no_other_from_being_forgotten() {
+    let root = tempfile::tempdir().unwrap();
+    let scene = Scene::on(SqliteStore::open_locked(root.path()).unwrap());
+    scene
+        .project
+        .create_branch(&branch("x"), Some("main"))
+        .unwrap();
+    scene.project.delete_branch(&branch("x")).unwrap();
+    let id = RepoId::parse("p.erp").unwrap();
+    let made = scene.projects.create_project(&id, 1, "bob").unwrap();
+    let made = ProjectWriter::new(made, "bob");
+    made.create_branch(&branch("main"), None).unwrap();
+    made.delete_branch(&branch("main")).unwrap();
+    let db = Connection::open(root.path().join("store.db")).unwrap();
+    let flipped = "UPDATE record SET checksum = x'00' WHERE key = ?1";
+    assert_eq!(db.execute(flipped, [key::project(1)]).unwrap(), 1);
+    let listed = scene.projects.deleted(|_| true).unwrap();
+    let listed: Vec<_> = listed.iter().map(|one| one.id().to_string()).collect();
+    assert_eq!(listed, ["branch-2-3"]);
+    scene.clock.advance_s(1);
+    assert_eq!(forget(&scene, 0), counts(0, 2));
 }
 
 fn more_than_is_read_at_once_is_listed_and_forgotten(scene: &Scene) {

@@ -32,9 +32,53 @@ fn assert_damaged<T: std::fmt::Debug>(outcome: Result<T, StoreError>, key: &str,
     }
 }
 
+/// The change made while the database lets each column have any type and any value, as damage does.
+fn lax(change: &str) -> String {
+    let schema = |from: &str, to: &str| {
+        format!(
+            "PRAGMA writable_schema = ON;
+             UPDATE sqlite_schema SET sql = replace(sql, '{from}', '{to}') WHERE name = 'record';
+             PRAGMA writable_schema = RESET;"
+        )
+    };
+    let (strict, free) = (") STRICT", ") /* */");
+    let (set, unset) = ("BLOB    NOT NULL", "BLOB    /*    */");
+    [
+        schema(strict, free),
+        schema(set, unset),
+        change.to_owned(),
+        schema(unset, set),
+        schema(free, strict),
+    ]
+    .join(";")
+}
+
+#[test]
+fn a_record_whose_bytes_became_a_text_is_the_same() {
+    let root = tempfile::tempdir().unwrap();
+    let batch = of_write("a", Expect::Absent, Some("11"));
+    daemon(root.path()).commit(batch).unwrap();
+    sql(
+        root.path(),
+        &lax("UPDATE record SET value = CAST(value AS TEXT) WHERE key = 'a'"),
+    );
+    let store = daemon(root.path());
+    assert_eq!(value(&store, "a").as_deref(), Some("11"));
+    assert_eq!(store.scan(Scan::prefix("")).unwrap().len(), 1);
+    let mut faults = Vec::new();
+    store
+        .survey_records(&mut |record| faults.extend(record.err()))
+        .unwrap();
+    assert_eq!(faults, [""; 0]);
+    assert_eq!(store.examine().unwrap().len(), 1);
+}
+
 #[test]
 fn a_damaged_record_is_an_error_that_names_it_and_the_others_are_read() {
     for change in [
+        &lax("UPDATE record SET value = 12 WHERE key = 'a/2'"),
+        &lax("UPDATE record SET value = NULL WHERE key = 'a/2'"),
+        &lax("UPDATE record SET checksum = 7 WHERE key = 'a/2'"),
         "UPDATE record SET value = CAST('12' AS BLOB) WHERE key = 'a/2'",
         "UPDATE record SET value = x'' WHERE key = 'a/2'",
         "UPDATE record SET version = 77 WHERE key = 'a/2'",

@@ -154,6 +154,42 @@ fn what_is_appended_is_seen_where_its_absence_was_kept() {
 }
 
 #[test]
+fn writers_of_one_folder_and_its_readers_never_go_back() {
+    let root = tempfile::tempdir().unwrap();
+    let store = RecordCache::new(SqliteStore::open_locked(root.path()).unwrap());
+    let keys = ["a/b/0", "a/b/1", "a/b/2", "a/b/3"];
+    for key in keys {
+        write(&store, key, 0);
+    }
+    std::thread::scope(|scope| {
+        let writers = keys.map(|key| {
+            let store = &store;
+            scope.spawn(move || {
+                for value in 1..100 {
+                    write(store, key, value);
+                }
+            })
+        });
+        let mut last = [[0; 4]; 3];
+        while !writers
+            .iter()
+            .all(std::thread::ScopedJoinHandle::is_finished)
+        {
+            let read = [
+                store.folder("a/").unwrap().to_vec(),
+                store.folder("a/b/").unwrap().to_vec(),
+                keys.map(|key| store.record(key).unwrap().unwrap()).to_vec(),
+            ];
+            let last = last.as_flattened_mut().iter_mut();
+            for (record, last) in read.iter().flatten().zip(last) {
+                assert!(record.version >= *last, "{record:?} after {last}");
+                *last = record.version;
+            }
+        }
+    });
+}
+
+#[test]
 fn writers_of_one_record_and_their_readers_never_go_back() {
     let root = tempfile::tempdir().unwrap();
     let store = RecordCache::new(SqliteStore::open_locked(root.path()).unwrap());

@@ -206,9 +206,21 @@ fn scans_agree_with_a_sorted_map(store: &dyn Store) {
                         descending,
                         limit,
                         leaves_out_damaged: false,
+                        keys_only: false,
                     };
                     let found = store.scan(scan.clone()).unwrap();
                     assert!(found.iter().all(|record| record.value == record.key));
+                    let bare = Scan {
+                        keys_only: true,
+                        ..scan.clone()
+                    };
+                    let bare = store.scan(bare).unwrap();
+                    assert!(bare.iter().all(|record| record.value.is_empty()));
+                    let told = |records: &[Arc<Record>]| -> Vec<_> {
+                        let told = records.iter().map(|it| (it.key.clone(), it.version));
+                        told.collect()
+                    };
+                    assert_eq!(told(&bare), told(&found));
                     let found: Vec<_> = found.iter().map(|record| record.key.as_str()).collect();
                     assert_eq!(found, expected(&model, &scan), "{scan:?}");
                 }

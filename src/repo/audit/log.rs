@@ -1,15 +1,18 @@
 //! The log read, from its end or from a place on, and its beginning removed.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::entry::{Chunk, Entry};
 use super::pack;
+use super::reach::Reach;
 use crate::base::clock::Timestamp;
 use crate::base::limits::{AUDIT_CHUNK, AUDIT_SEARCHED_MAX};
 use crate::object::audit::AuditRecord;
+use crate::object::audit_pack::time_of;
 use crate::object::key;
 use crate::repo::{Projects, Result};
-use crate::store::{Batch, Expect, Record, Scan, Version};
+use crate::store::{Batch, Expect, Scan, StoreError, Version};
 
 /// Which entries are wanted; all, where it says nothing.
 #[derive(Clone, Debug, Default)]
@@ -103,7 +106,7 @@ impl Projects {
     /// `since` says so, whole packs that are older are left out.
     ///
     /// # Limits
-    /// [`AUDIT_CHUNK`] entries.
+    /// [`AUDIT_CHUNK`] entries that are loose, and as many that are packed.
     pub fn audit_after(&self, place: Option<Version>, since: Option<Timestamp>) -> Result<Chunk> {
         self.audit_chunk(place, false, since)
     }
@@ -116,25 +119,28 @@ impl Projects {
         before: Timestamp,
         place: Option<Version>,
     ) -> Result<(usize, Option<Version>)> {
-        let mut batch = Batch::with_reserve();
-        let (removed, next);
-        if let Some(kept) = self.pack_after(place)? {
-            removed = pack::forget(&kept, before, &mut batch);
-            next = Some(pack::end_of(&kept));
-        } else {
-            let chunk = self.audit_chunk(place, false, None)?;
-            for entry in &chunk.entries {
-                if entry.record.at < before {
-                    batch.delete(key::audit(entry.id), Expect::Anything);
+        loop {
+            let reach = self.audit_reach(place, false)?;
+            let mut batch = Batch::with_reserve();
+            let mut removed = 0;
+            for record in reach.loose() {
+                if time_of(&record.value).is_some_and(|at| at < before) {
+                    batch.delete(record.key.clone(), Expect::Version(record.version));
+                    removed += 1;
                 }
             }
-            removed = batch.writes.len();
-            next = chunk.place.filter(|_| !chunk.is_last);
+            if let Some(kept) = reach.pack_to_its_end() {
+                removed += pack::forget(kept, before, &mut batch);
+            }
+            if !batch.writes.is_empty() {
+                match self.store().commit(batch) {
+                    // Another packed some of it.
+                    Err(StoreError::Conflict { .. }) => continue,
+                    committed => committed?,
+                };
+            }
+            return Ok((removed, reach.end));
         }
-        if removed > 0 {
-            self.store().commit(batch)?;
-        }
-        Ok((removed, next))
     }
 
     /// The next entries beyond a place. Those that are damaged are left out; so are whole packs from
@@ -145,6 +151,34 @@ impl Projects {
         descending: bool,
         since: Option<Timestamp>,
     ) -> Result<Chunk> {
+        let reach = self.audit_reach(place, descending)?;
+        let mut found: BTreeMap<Version, Arc<AuditRecord>> = BTreeMap::new();
+        if let Some(kept) = reach.pack() {
+            let entries = pack::entries_of(kept, since).into_iter();
+            let entries = entries.filter(|entry| reach.holds(entry.id));
+            found.extend(entries.map(|entry| (entry.id, entry.record)));
+        }
+        for record in reach.loose() {
+            if let Some(decoded) = record.decode_sound() {
+                found.insert(record.version, decoded.value);
+            }
+        }
+        let mut entries: Vec<_> = found
+            .into_iter()
+            .map(|(id, record)| Entry { id, record })
+            .collect();
+        if descending {
+            entries.reverse();
+        }
+        Ok(Chunk {
+            entries,
+            place: reach.end.or(place),
+            is_last: reach.end.is_none(),
+        })
+    }
+
+    /// What is read of the log at once, beyond a place.
+    fn audit_reach(&self, place: Option<Version>, descending: bool) -> Result<Reach> {
         let after = place.map(key::audit);
         // Before the packs: what is packed between is in one of these then. The other way round, it
         // would be in neither.
@@ -155,31 +189,11 @@ impl Projects {
             leaves_out_damaged: true,
             ..Scan::prefix(key::AUDIT)
         })?;
-        // All of them are older than what is loose.
-        let kept = match (descending, loose.is_empty()) {
-            (true, false) => None,
-            (true, true) => self.pack_before(place)?,
-            (false, _) => self.pack_after(place)?,
+        let pack = if descending {
+            self.pack_before(place)?
+        } else {
+            self.pack_after(place)?
         };
-        if let Some(kept) = kept {
-            let mut chunk = pack::chunk_of(&kept, since, descending);
-            let is_beyond = |id: Version| match place {
-                Some(place) if descending => id < place,
-                Some(place) => id > place,
-                None => true,
-            };
-            chunk.entries.retain(|entry| is_beyond(entry.id));
-            return Ok(chunk);
-        }
-        let entry = |record: &Arc<Record>| {
-            let id = record.version;
-            let record = record.decode_sound()?.value;
-            Some(Entry { id, record })
-        };
-        Ok(Chunk {
-            entries: loose.iter().filter_map(entry).collect(),
-            place: loose.last().map(|last| last.version).or(place),
-            is_last: loose.is_empty(),
-        })
+        Ok(Reach::new(place, descending, loose, pack))
     }
 }

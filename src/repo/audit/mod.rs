@@ -7,6 +7,7 @@
 mod entry;
 mod log;
 mod pack;
+mod reach;
 mod shown;
 
 use crate::object::key;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::de::Error as _;
 
-use super::entry::{Chunk, Entry};
+use super::entry::Entry;
 use crate::base::clock::Timestamp;
 use crate::base::limits::{AUDIT_CHUNK, AUDIT_LOOSE_MIN};
 use crate::object::audit_pack::{AuditPack, time_of};
@@ -16,13 +16,18 @@ use crate::store::{Batch, Expect, Record, Result, Scan, StoreError, Version};
 pub(super) type Kept = (Arc<Record>, Arc<AuditPack>);
 
 impl Projects {
-    /// What packs the oldest entries that are loose; `None` while there are few. Another who packs, or
+    /// What packs the oldest entries that are loose behind the packs; `None` while there are few. Another who packs, or
     /// removes one of them, first makes the commit a [`StoreError::Conflict`].
     ///
     /// # Limits
     /// [`AUDIT_CHUNK`] entries at once; [`AUDIT_LOOSE_MIN`], the newest, stay loose.
     pub(in crate::repo) fn audit_to_pack(&self) -> Result<Option<Batch>> {
+        // What is older than a pack stays loose, so that packs never overlap.
+        let packed = self
+            .pack_before(None)?
+            .map(|last| key::audit(end_of(&last)));
         let loose = self.store().scan(Scan {
+            after: packed.as_deref(),
             limit: AUDIT_CHUNK + AUDIT_LOOSE_MIN,
             leaves_out_damaged: true,
             ..Scan::prefix(key::AUDIT)
@@ -97,30 +102,19 @@ impl Projects {
 }
 
 /// The entries of a pack, but none where all are from before `since`.
-pub(super) fn chunk_of(kept: &Kept, since: Option<Timestamp>, descending: bool) -> Chunk {
-    let (record, pack) = kept;
-    let mut entries = Vec::new();
-    if since.is_none_or(|since| pack.newest >= since) {
-        for (id, value) in lines_of(record, pack) {
-            let loose = Record::new(key::audit(id), id, value.into());
-            if let Some(value) = loose.decode_sound() {
-                let record = value.value;
-                entries.push(Entry { id, record });
-            }
-        }
+pub(super) fn entries_of((record, pack): &Kept, since: Option<Timestamp>) -> Vec<Entry> {
+    if since.is_some_and(|since| pack.newest < since) {
+        return Vec::new();
     }
-    if descending {
-        entries.reverse();
-    }
-    Chunk {
-        entries,
-        place: Some(if descending {
-            record.number()
-        } else {
-            end_of(kept)
-        }),
-        is_last: false,
-    }
+    let entry = |(id, value): (Version, Vec<u8>)| {
+        let loose = Record::new(key::audit(id), id, value.into());
+        let record = loose.decode_sound()?.value;
+        Some(Entry { id, record })
+    };
+    lines_of(record, pack)
+        .into_iter()
+        .filter_map(entry)
+        .collect()
 }
 
 /// The place of the last entry of a pack.

@@ -65,7 +65,7 @@ pub struct Collected {
     pub space: Space,
     /// What it found damaged.
     pub damage: Damage,
-    /// What failed first after the objects were removed. It kept the rest from nothing.
+    /// What failed first since objects began to be removed. It kept the rest from nothing.
     pub failed: Option<StoreError>,
 }
 
@@ -86,7 +86,7 @@ impl Projects {
     /// # Errors
     /// [`crate::repo::StoreError::Underway`] while another collection or a backup is under way; those of a
     /// damaged record or object that states are kept by: then nothing is removed. What fails once objects
-    /// were removed is told by [`Collected::failed`].
+    /// began to be removed is told by [`Collected::failed`].
     ///
     /// # Limits
     /// Memory of a bit for each object, 32 bytes for each head and snapshot, and 64 MiB.
@@ -112,15 +112,20 @@ impl Projects {
                 old.add(bytes);
             }
         };
-        let Swept { removed, unindexed } = collection.sweep(&kept.all, weigh, |removed| {
+        let swept = collection.sweep(&kept.all, weigh, |removed| {
             step(CollectionStep::Removed(removed));
-        })?;
+        });
+        let Swept {
+            removed,
+            unindexed,
+            failed,
+        } = swept;
+        let (is_swept, mut failed) = (failed.is_none(), failed);
         let damage = Damage {
             lost: kept.lost,
             unindexed,
         };
-        let mut failed = None;
-        let files = if damage == Damage::default() {
+        let files = if is_swept && damage == Damage::default() {
             or_note(collection.sweep_files(), &mut failed)
         } else {
             0
@@ -130,8 +135,10 @@ impl Projects {
         or_note(self.pack_audit_of(&collection), &mut failed);
         let space = or_note(collection.give_back(), &mut failed);
         collection.finish()?;
-        let folder = store.data_folder();
-        folder.note_collection(self.clock().now(), live.bytes, old.bytes)?;
+        if is_swept {
+            let folder = store.data_folder();
+            folder.note_collection(self.clock().now(), live.bytes, old.bytes)?;
+        }
         Ok(Collected {
             states,
             removed,

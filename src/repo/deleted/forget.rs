@@ -143,9 +143,9 @@ impl Projects {
 
     fn branch_told(&self, record: &Record, branch: &BranchRecord) -> Result<AuditRecord> {
         let (number, _) = numbers_in(record);
-        let project = match self.living(number)? {
+        let project = match self.sound_living(number)? {
             Some(project) => project.repo_id().to_string(),
-            // It is deleted itself.
+            // It is deleted itself, or damaged.
             None => String::new(),
         };
         Ok(AuditRecord {
@@ -258,7 +258,8 @@ impl<'a> Sweep<'a> {
         })
     }
 
-    /// Calls with every record under a prefix, in order.
+    /// Calls with every record under a prefix, in order, without its value: what is damaged goes, too,
+    /// or nothing would lead to it any more.
     fn each(
         &mut self,
         prefix: &str,
@@ -269,7 +270,7 @@ impl<'a> Sweep<'a> {
             let records = self.store.scan(Scan {
                 after: after.as_deref(),
                 limit: FORGOTTEN_RECORDS_PER_COMMIT,
-                leaves_out_damaged: true,
+                keys_only: true,
                 ..Scan::prefix(prefix)
             })?;
             let Some(last) = records.last() else {

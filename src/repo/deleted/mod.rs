@@ -101,7 +101,7 @@ impl Projects {
             let (number, branch) = numbers_in(record);
             let project = match last.take() {
                 Some((known, project)) if known == number => project,
-                _ => self.living(number)?,
+                _ => self.sound_living(number)?,
             };
             let deleted = project
                 .as_ref()
@@ -186,6 +186,17 @@ impl Projects {
             Ok(project) => Ok(Some(project)),
             Err(Error::NotFound { .. }) => Ok(None),
             Err(failed) => Err(failed),
+        }
+    }
+
+    /// As [`Projects::living`], but `None` also for one whose record is damaged: that keeps no other.
+    fn sound_living(&self, number: u64) -> Result<Option<Project>> {
+        match self.living(number) {
+            Err(error) if error.is_damage() => {
+                tracing::error!(%error, "the deleted branches of a project have no name");
+                Ok(None)
+            }
+            outcome => outcome,
         }
     }
 }

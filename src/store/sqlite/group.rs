@@ -2,9 +2,7 @@
 
 use std::collections::HashMap;
 
-use rusqlite::{
-    Connection, ErrorCode, OptionalExtension, Row, Transaction, TransactionBehavior, params,
-};
+use rusqlite::{Connection, OptionalExtension, Row, Transaction, TransactionBehavior, params};
 
 use super::collection::state::State;
 use super::external_writes::ExternalWrites;
@@ -13,6 +11,7 @@ use super::schema;
 use crate::base::digest::{object_id, record_checksum};
 use crate::base::id::ObjectId;
 use crate::base::limits::TOMBSTONES_KEPT;
+use crate::store::error::is_damage;
 use crate::store::{Batch, Expect, NewObject, Result, StoreError, Version};
 
 /// Applies the batches in their order and commits those that can be applied; gives the outcome of
@@ -140,7 +139,7 @@ impl Group<'_> {
             match replace.execute(params![row, id, kind, new.size, sha256, bytes]) {
                 // The index led to another row, or to none that can be read.
                 Ok(0) => {}
-                Err(e) if e.sqlite_error_code() == Some(ErrorCode::DatabaseCorrupt) => {}
+                Err(e) if is_damage(&e) => {}
                 Err(e) => return Err(e),
                 Ok(_) => return put_outboard(tx, row, new),
             }
@@ -227,7 +226,7 @@ fn is_sound(tx: &Transaction<'_>, row: i64, new: &NewObject) -> rusqlite::Result
         .query_one(params![row, new.id.as_bytes()], same)
         .optional()
     {
-        Err(e) if e.sqlite_error_code() == Some(ErrorCode::DatabaseCorrupt) => Ok(false),
+        Err(e) if is_damage(&e) => Ok(false),
         sound => Ok(sound?.unwrap_or(false)),
     }
 }

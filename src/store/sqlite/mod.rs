@@ -245,7 +245,7 @@ impl Store for SqliteStore {
                 Ok(sound_record(
                     key.to_owned(),
                     row.get(0)?,
-                    row.get(1)?,
+                    row.get_ref(1)?,
                     row.get_ref(2)?,
                 ))
             });
@@ -264,12 +264,24 @@ impl Store for SqliteStore {
             None => {}
         }
         // Without a limit: what is left out does not count. The rows come one by one.
-        let sql = if scan.descending {
-            "SELECT key, version, value, checksum FROM record
-             WHERE key >= CAST(?1 AS TEXT) AND key < CAST(?2 AS TEXT) ORDER BY key DESC"
-        } else {
-            "SELECT key, version, value, checksum FROM record
-             WHERE key >= CAST(?1 AS TEXT) AND key < CAST(?2 AS TEXT) ORDER BY key"
+        let sql = match (scan.keys_only, scan.descending) {
+            (false, false) => {
+                "SELECT key, version, value, checksum FROM record
+                 WHERE key >= CAST(?1 AS TEXT) AND key < CAST(?2 AS TEXT) ORDER BY key"
+            }
+            (false, true) => {
+                "SELECT key, version, value, checksum FROM record
+                 WHERE key >= CAST(?1 AS TEXT) AND key < CAST(?2 AS TEXT) ORDER BY key DESC"
+            }
+            // The index of the keys has all of it.
+            (true, false) => {
+                "SELECT key, version FROM record
+                 WHERE key >= CAST(?1 AS TEXT) AND key < CAST(?2 AS TEXT) ORDER BY key"
+            }
+            (true, true) => {
+                "SELECT key, version FROM record
+                 WHERE key >= CAST(?1 AS TEXT) AND key < CAST(?2 AS TEXT) ORDER BY key DESC"
+            }
         };
         self.read(|db| {
             let mut list = db.prepare_cached(sql)?;
@@ -281,7 +293,11 @@ impl Store for SqliteStore {
                 // A key that is no text any more has another checksum, too.
                 let key = row.get_ref(0)?.as_bytes().map_err(rusqlite::Error::from)?;
                 let key = String::from_utf8_lossy(key).into_owned();
-                match sound_record(key, row.get(1)?, row.get(2)?, row.get_ref(3)?) {
+                if scan.keys_only {
+                    records.push(Arc::new(Record::new(key, row.get(1)?, Bytes::new())));
+                    continue;
+                }
+                match sound_record(key, row.get(1)?, row.get_ref(2)?, row.get_ref(3)?) {
                     Err(error) if scan.leaves_out_damaged => {
                         tracing::error!(%error, "it is left out");
                     }
@@ -366,12 +382,14 @@ impl Store for SqliteStore {
 fn sound_record(
     key: String,
     version: Version,
-    value: Vec<u8>,
+    value: ValueRef<'_>,
     checksum: ValueRef<'_>,
 ) -> Result<Record> {
-    let record = Record::new(key, version, value.into());
+    // One flipped bit makes a text of a blob, or a number.
+    let bytes = value.as_bytes().unwrap_or_default();
+    let record = Record::new(key, version, Bytes::copy_from_slice(bytes));
     let own = record_checksum(&record.key, version, &record.value);
-    if checksum == ValueRef::Blob(&own) {
+    if checksum.as_bytes().is_ok_and(|checksum| checksum == own) {
         Ok(record)
     } else {
         Err(record.damaged(serde_json::Error::custom(

@@ -9,11 +9,12 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use rusqlite::{Connection, ErrorCode, OptionalExtension, Transaction, params};
+use rusqlite::{Connection, OptionalExtension, Transaction, params};
 
 use super::salvage::{PAGE_ROWS, Table, next_readable, read_page};
 use crate::base::id::ObjectId;
 use crate::base::limits::OBJECTS_UNINDEXED;
+use crate::store::error::is_damage;
 
 /// Objects that one step of a merge inserts into the table, at least.
 const MERGED_AT_ONCE: usize = 2048;
@@ -136,7 +137,7 @@ impl ObjectIndex {
                 Ok(()) if i64::try_from(count).is_ok_and(|count| count < PAGE_ROWS) => break,
                 Ok(()) if from == began => break,
                 Ok(()) => {}
-                Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseCorrupt) => {
+                Err(error) if is_damage(&error) => {
                     tracing::error!(%error, from, "objects cannot be read");
                     let Some(next) = next_readable(db, &UNSEEN, from) else {
                         break;

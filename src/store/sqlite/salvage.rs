@@ -216,7 +216,7 @@ fn sound_row(
 }
 
 fn record(row: &Row<'_>) -> rusqlite::Result<Readable<Record>> {
-    let record = sound_record(row.get(1)?, row.get(0)?, row.get(2)?, row.get_ref(3)?);
+    let record = sound_record(row.get(1)?, row.get(0)?, row.get_ref(2)?, row.get_ref(3)?);
     Ok(record.map_err(|e| e.to_string()))
 }
 

@@ -11,7 +11,7 @@ use super::rows::{Encoded, ObjectEntry, RecordEntry, large_mark};
 use crate::base::digest::{object_id, sha256};
 use crate::base::id::{Kind, ObjectId};
 use crate::store::Version;
-use crate::store::error::damaged;
+use crate::store::error::{damaged, is_damage};
 use crate::store::sqlite::salvage::{Readable, Table, next_readable};
 use crate::store::sqlite::{kind_of, schema, size_of, sound_record};
 
@@ -248,7 +248,7 @@ impl Tabled for RecordEntry {
             )));
         }
         let number = row.get(0)?;
-        let sound = sound_record(key, number, row.get(2)?, row.get_ref(3)?);
+        let sound = sound_record(key, number, row.get_ref(2)?, row.get_ref(3)?);
         let record = match sound {
             Ok(record) => record,
             Err(e) => return Ok(Err(e.to_string())),
@@ -373,7 +373,7 @@ fn read_table<R: Tabled>(db: &Connection, table: &Table, from: i64, to: i64) -> 
         let row = match rows.next() {
             Ok(Some(row)) => row,
             Ok(None) => return Ok(slice),
-            Err(e) if is_damage(&e) => {
+            Err(e) if is_unreadable(&e) => {
                 drop(rows);
                 let begin = read_to.map_or(from, |number: i64| number.saturating_add(1));
                 let next = next_readable(db, table, begin).filter(|next| *next <= to);
@@ -428,7 +428,7 @@ pub(super) fn read_heads<R: Tabled>(
                 Ok(None) | Err(_) => return Ok(false),
             },
             Ok(None) => return Ok(true),
-            Err(e) if is_damage(&e) => return Ok(false),
+            Err(e) if is_unreadable(&e) => return Ok(false),
             Err(e) => return Err(e.into()),
         }
     }
@@ -438,14 +438,12 @@ pub(super) fn read_heads<R: Tabled>(
 pub(super) fn known_version(db: &Connection) -> Result<Option<Version>> {
     match schema::last_version(db) {
         Ok(version) => Ok(Some(version)),
-        Err(e) if is_damage(&e) => Ok(None),
+        Err(e) if is_unreadable(&e) => Ok(None),
         Err(e) => Err(e.into()),
     }
 }
 
-fn is_damage(error: &rusqlite::Error) -> bool {
-    matches!(
-        error.sqlite_error_code(),
-        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase | ErrorCode::SystemIoFailure)
-    )
+/// True for what a backup goes on beside: also for what the disk does not give.
+fn is_unreadable(error: &rusqlite::Error) -> bool {
+    is_damage(error) || error.sqlite_error_code() == Some(ErrorCode::SystemIoFailure)
 }

@@ -51,12 +51,14 @@ impl Amount {
 }
 
 /// What was removed, and what was not.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Default)]
 pub struct Swept {
     /// What was removed.
     pub removed: Amount,
     /// How many rows were left because the index does not lead to them: it is damaged.
     pub unindexed: u64,
+    /// What failed before the end: then there is more to remove.
+    pub failed: Option<StoreError>,
 }
 
 /// The one collection that is under way. Dropped before [`Collection::finish`], it leaves the store whole,
@@ -174,8 +176,13 @@ impl SqliteStore {
                 let beyond = [prefix.as_bytes(), &[0xff]].concat();
                 let mut rows = list.query(params![prefix, beyond])?;
                 while let Some(row) = rows.next()? {
-                    let (key, version, value) = (row.get(0)?, row.get(1)?, row.get(2)?);
-                    visit(&sound_record(key, version, value, row.get_ref(3)?)?)?;
+                    let (key, version) = (row.get(0)?, row.get(1)?);
+                    visit(&sound_record(
+                        key,
+                        version,
+                        row.get_ref(2)?,
+                        row.get_ref(3)?,
+                    )?)?;
                 }
             }
             Ok(())
@@ -250,10 +257,21 @@ impl Collection<'_> {
     pub fn sweep(
         &self,
         marks: &Marks,
+        kept: impl FnMut(i64, u64),
+        progress: impl FnMut(Amount),
+    ) -> Swept {
+        let mut swept = Swept::default();
+        swept.failed = self.sweep_rows(marks, kept, progress, &mut swept).err();
+        swept
+    }
+
+    fn sweep_rows(
+        &self,
+        marks: &Marks,
         mut kept: impl FnMut(i64, u64),
         mut progress: impl FnMut(Amount),
-    ) -> Result<Swept> {
-        let mut swept = Swept::default();
+        swept: &mut Swept,
+    ) -> Result<()> {
         let mut waiting = Vec::new();
         let mut after = 0;
         while let Some(page) = self.page(after)? {
@@ -267,15 +285,15 @@ impl Collection<'_> {
             }
             while waiting.len() >= self.pace.size() {
                 let some = waiting.split_off(waiting.len() - self.pace.size());
-                self.remove(&some, &mut swept)?;
+                self.remove(&some, swept)?;
                 progress(swept.removed);
             }
         }
         while !waiting.is_empty() {
             let some = waiting.split_off(waiting.len().saturating_sub(self.pace.size()));
-            self.remove(&some, &mut swept)?;
+            self.remove(&some, swept)?;
         }
-        Ok(swept)
+        Ok(())
     }
 
     /// The rows of the collection behind this one, `None` where there are no more.
