@@ -283,7 +283,9 @@ fn systemd_finds_nothing_wrong_with_its_units() {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
-    let program = [("/usr/local/bin/siteconf", env!("CARGO_BIN_EXE_siteconf"))];
+    // Without a path systemd looks in the folders of programs, in which this one is not.
+    let command = concat!("ExecStart=", env!("CARGO_BIN_EXE_siteconf"), " ");
+    let program = [("ExecStart=siteconf ", command)];
     let mut verify = Command::new("systemd-analyze");
     verify.args(["verify", "--man=no"]);
     for (name, text) in [
