@@ -1,6 +1,5 @@
 //! A revision, written into a folder.
 
-use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -33,11 +32,7 @@ pub(super) fn export(wish: &Export, opened: &Opened, streams: &mut Streams<'_>) 
     let files = repo::export(&revision, &wish.dir, |_| {
         written += 1;
         progress.say(|| format!("{written} of {total} files written"));
-        if stop.is_asked() {
-            ControlFlow::Break(())
-        } else {
-            ControlFlow::Continue(())
-        }
+        stop.flow()
     })?;
     drop(progress);
     let Some(files) = files else {

@@ -7,6 +7,7 @@ mod skips;
 mod tests;
 
 use super::backup::stop::Stop;
+use super::names;
 use super::opened::Opened;
 use super::output::counted;
 use super::progress::Progress;
@@ -36,8 +37,8 @@ pub(super) fn import(
     opened: &Opened,
     streams: &mut Streams<'_>,
 ) -> Result<Outcome> {
-    let repo_id = RepoId::parse(&wish.repo_id)?;
-    let branch = BranchName::parse(&wish.branch)?;
+    let repo_id = names::repo_id(&wish.repo_id)?;
+    let branch = names::branch(&wish.branch)?;
     let options = options(wish, file_bytes_max, opened)?;
     let actor = author(wish, opened)?;
     let data = opened.store.data_folder().root();
@@ -219,8 +220,8 @@ impl<'a> Walking<'a> {
         let (files, bytes, found) = (self.files, self.bytes, self.found);
         self.progress.say(|| {
             format!(
-                "{files} of {} files, {} of {} MiB read",
-                found.files,
+                "{files} of {}, {} of {} MiB read",
+                counted(found.files, "file", "files"),
                 bytes / MIB,
                 found.bytes.div_ceil(MIB)
             )
