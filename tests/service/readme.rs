@@ -304,7 +304,10 @@ fn what_the_readme_points_to_is_there() {
             "\"{target}\" is not there"
         );
         if file.is_empty() {
-            let headings = text.lines().filter_map(|line| line.strip_prefix("## "));
+            let headings = text.lines().filter_map(|line| {
+                let line = line.strip_prefix("##")?;
+                line.trim_start_matches('#').strip_prefix(' ')
+            });
             let mut anchors = headings.map(|h| h.to_lowercase().replace(' ', "-"));
             assert!(
                 anchors.any(|known| known == anchor),

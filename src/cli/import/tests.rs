@@ -398,7 +398,7 @@ fn the_history_tells_the_message_the_author_and_the_date_that_were_given() {
     );
     assert_eq!(
         wrong(1, &["--as", "nobody"]),
-        "siteconf: there is no user \"nobody\"\n"
+        "siteconf: there is no user \"nobody\"; \"siteconf user list\" names all\n"
     );
     for message in ["", "a\u{1b}[2J", &"x".repeat(4097)] {
         assert_eq!(
