@@ -21,16 +21,29 @@ use super::serve::ServeFlags;
 use super::settings::{EVERYWHERE, Flags};
 use super::status;
 use super::token::args::TokenCommand;
+use super::upgrade::Upgrade;
 use super::user::args::UserCommand;
+use crate::store::sqlite::Format;
 
 /// Keeps configuration files for ERP clients: branches, snapshots, rollback.
 #[derive(Debug, Parser)]
-#[command(name = "siteconf", version, max_term_width = 100)]
+#[command(name = "siteconf", version, long_version = long_version(), max_term_width = 100)]
 pub(super) struct Cli {
     #[command(flatten)]
     pub(super) settings: Flags<EVERYWHERE>,
     #[command(subcommand)]
     pub(super) command: Command,
+}
+
+/// What `--version` tells: the version, the commit where it is known, the format of folders.
+fn long_version() -> String {
+    let commit = option_env!("SITECONF_COMMIT").map(|commit| format!("commit {commit}\n"));
+    format!(
+        "{}\n{}format {}",
+        env!("CARGO_PKG_VERSION"),
+        commit.unwrap_or_default(),
+        Format::CURRENT
+    )
 }
 
 #[derive(Debug, Subcommand)]
@@ -81,6 +94,8 @@ pub(super) enum Command {
     Backup(Backup),
     /// Makes a store of a backup, in the folder that --data names: absent or empty
     Restore(Restore),
+    /// Gives a folder of an earlier version today's format; says first what it will do
+    Upgrade(Upgrade),
     /// Who did what, and who was refused, oldest first
     Audit(Audit),
     /// Looks into a store, read-only; also into a damaged one

@@ -33,6 +33,7 @@ mod serve;
 mod settings;
 mod status;
 mod token;
+mod upgrade;
 mod user;
 
 #[cfg(test)]
@@ -232,6 +233,7 @@ fn dispatch(cli: Cli, streams: &mut Streams<'_>) -> Result<Outcome> {
         }
         Command::Backup(wish) => backup::run(&wish, &settings, streams),
         Command::Restore(wish) => backup::restore(&wish, &settings, streams).map(fine),
+        Command::Upgrade(wish) => upgrade::run(&wish, &settings, streams).map(fine),
         Command::Audit(wish) => audit::run(wish, &Opened::for_reading(&settings)?, streams),
         Command::Debug(command) => debug::run(command, &Opened::for_reading(&settings)?, streams),
         // They have returned above.

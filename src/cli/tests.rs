@@ -169,7 +169,7 @@ fn help_is_a_result_and_a_wrong_line_is_a_refusal() {
     let desk = Desk::new();
     assert!(desk.done(&["--help"]).contains("Usage: siteconf"));
     assert_eq!(
-        desk.done(&["--version"]),
+        desk.done(&["-V"]),
         concat!("siteconf ", env!("CARGO_PKG_VERSION"), "\n")
     );
     for (wrong, named) in [

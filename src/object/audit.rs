@@ -184,6 +184,8 @@ actions! {
     Prune = "prune",
     /// What nothing led to was removed.
     Gc = "gc",
+    /// The data folder was given a later format.
+    Upgrade = "upgrade",
     /// The store took note of its server key, the first or another.
     ServerKeySet = "server-key-set",
 }

@@ -69,8 +69,8 @@ pub enum StoreError {
         /// Who holds it.
         holder: String,
     },
-    /// A backup or a collection runs, beside which this must not.
-    #[error("a {what} is running; try again when it has ended")]
+    /// A backup, a collection or an upgrade runs, beside which this must not.
+    #[error("{what} is running; try again when it has ended")]
     Underway {
         /// Which.
         what: &'static str,

@@ -252,7 +252,12 @@ fn one_runs_at_a_time_and_one_that_was_interrupted_is_taken_up() {
     let first = daemon.store().begin_collection(Pace::new(1)).unwrap();
     let refused = beside.try_collect().unwrap_err();
     assert!(
-        matches!(refused, StoreError::Underway { what: "collection" }),
+        matches!(
+            refused,
+            StoreError::Underway {
+                what: "a collection"
+            }
+        ),
         "{refused}"
     );
     drop(first);

@@ -1,12 +1,14 @@
-//! Checksums of records: damage is an error that names the record, and a folder of the format before
-//! gets them.
+//! Checksums of records: damage is an error that names the record, and an upgrade of a folder of format 1
+//! gives them.
 
 use std::fs;
+use std::ops::ControlFlow;
 use std::path::Path;
 
 use rusqlite::Connection;
 
 use siteconf::store::sqlite::SqliteStore;
+use siteconf::store::sqlite::upgrade::{Upgraded, upgrade};
 use siteconf::store::{Expect, Scan, Store, StoreError};
 
 use crate::fixture::{blob, contents, of_write, push, value};
@@ -150,7 +152,7 @@ fn make_old(root: &Path) {
     fs::write(root.join("FORMAT"), "siteconf 1\n").unwrap();
 }
 
-/// A folder of more records than are taken over at once, and an object.
+/// A folder of more records than get theirs at once, and an object.
 fn many_records(root: &Path) -> SqliteStore {
     let store = daemon(root);
     let mut batch = of_write("deleted", Expect::Absent, Some("1"));
@@ -171,7 +173,7 @@ fn many_records(root: &Path) -> SqliteStore {
 }
 
 #[test]
-fn a_folder_of_the_format_before_is_taken_over_by_the_daemon() {
+fn an_upgrade_gives_every_record_its_checksum() {
     let root = tempfile::tempdir().unwrap();
     let store = many_records(root.path());
     let before = contents(&store);
@@ -186,16 +188,29 @@ fn a_folder_of_the_format_before_is_taken_over_by_the_daemon() {
     for interrupted in interruptions {
         make_old(root.path());
         sql(root.path(), interrupted);
-        for open in [SqliteStore::open_beside, SqliteStore::open_read_only] {
+        for open in [SqliteStore::open_beside, SqliteStore::open_locked] {
             let Err(StoreError::Folder { reason, .. }) = open(root.path()) else {
                 panic!("it was opened");
             };
             assert_eq!(
                 reason,
-                "the folder has format \"siteconf 1\"; \"siteconf serve\" of this version takes it over \
-                 when it starts on it"
+                format!(
+                    "the folder has format 1, and this version writes format 3; make a backup, then run \
+                     \"siteconf upgrade --data {}\"",
+                    root.path().display()
+                )
             );
         }
+        let early = SqliteStore::open_read_only(root.path()).unwrap();
+        assert_eq!(contents(&early), before, "{interrupted}");
+        drop(early);
+        let mut told = Vec::new();
+        let upgraded = upgrade(root.path(), &mut |given| {
+            told.push(given);
+            ControlFlow::Continue(())
+        });
+        assert_eq!(upgraded.unwrap(), Upgraded::Whole);
+        assert_eq!(told, [0, 1000, 2000, 2500], "{interrupted}");
         let store = daemon(root.path());
         assert_eq!(contents(&store), before, "{interrupted}");
         drop(store);
@@ -209,4 +224,28 @@ fn a_folder_of_the_format_before_is_taken_over_by_the_daemon() {
             assert_eq!(contents(&open(root.path()).unwrap()), before);
         }
     }
+}
+
+#[test]
+fn an_upgrade_that_is_told_to_stop_leaves_the_format_and_the_next_begins_anew() {
+    let root = tempfile::tempdir().unwrap();
+    let store = many_records(root.path());
+    let before = contents(&store);
+    drop(store);
+    make_old(root.path());
+    for last in [0, 1000, 2500] {
+        let stopped = upgrade(root.path(), &mut |given| {
+            if given == last {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            }
+        });
+        assert_eq!(stopped.unwrap(), Upgraded::Interrupted);
+        let format = fs::read_to_string(root.path().join("FORMAT")).unwrap();
+        assert_eq!(format, "siteconf 1\n");
+    }
+    let upgraded = upgrade(root.path(), &mut |_| ControlFlow::Continue(()));
+    assert_eq!(upgraded.unwrap(), Upgraded::Whole);
+    assert_eq!(contents(&daemon(root.path())), before);
 }

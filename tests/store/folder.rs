@@ -107,12 +107,10 @@ fn a_folder_of_another_format_is_refused_and_left_alone() {
     for (format, reason) in [
         (
             "siteconf 4\n",
-            "the folder has format \"siteconf 4\", this version reads \"siteconf 3\"; use the version that wrote it",
+            "the folder has format 4, and this version knows none after 3; use the version that wrote it or \
+             a later one, or restore a backup of before its upgrade",
         ),
-        (
-            "siteconf 1.5",
-            "the folder has format \"siteconf 1.5\", this version reads \"siteconf 3\"; use the version that wrote it",
-        ),
+        ("siteconf 1.5", "FORMAT does not name a format of siteconf"),
         ("", "FORMAT does not name a format of siteconf"),
         (
             "PG_VERSION 15\n",

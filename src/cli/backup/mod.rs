@@ -51,10 +51,12 @@ fn create(target: &Path, settings: &Settings, streams: &mut Streams<'_>) -> Resu
         ));
     }
     let stop = Stop::watch(is_stream)?;
+    let folder = Folder::open(&settings.data)?;
+    folder.require_owner()?;
+    let _lock = hold_off_collection(&folder, &stop)?;
+    // Now: an upgrade may have ended meanwhile.
     let store = SqliteStore::open_read_only(&settings.data)?;
     let folder = store.data_folder();
-    folder.require_owner()?;
-    let _lock = hold_off_collection(folder, &stop)?;
     let target_name = target;
     let mut target = if is_stream {
         Target::stream(streams.out, "standard output", &std::env::temp_dir())
@@ -93,7 +95,7 @@ fn create(target: &Path, settings: &Settings, streams: &mut Streams<'_>) -> Resu
     Ok(Outcome::Fine)
 }
 
-/// Waits until no collection runs, and keeps it so.
+/// Waits until no collection and no upgrade runs, and keeps it so.
 fn hold_off_collection(folder: &Folder, stop: &Stop) -> Result<CollectionLock> {
     let began = Instant::now();
     loop {
@@ -183,6 +185,9 @@ pub(super) fn restore(
         restored.version,
         restored.bytes
     )?;
+    if restored.format.is_older() {
+        writeln!(err, "siteconf: {}", visible(&restored.format.advice(data)))?;
+    }
     Ok(())
 }
 

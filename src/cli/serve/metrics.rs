@@ -15,7 +15,7 @@ use crate::cli::log::LostLines;
 use crate::http::{Labels, Metrics, as_float};
 use crate::repo::Projects;
 use crate::store::record_cache::RecordCache;
-use crate::store::sqlite::{Folder, SqliteStore};
+use crate::store::sqlite::{Format, SqliteStore};
 
 const HEADS: Labels<'static> = &[("by", "heads")];
 const SNAPSHOTS: Labels<'static> = &[("by", "snapshots")];
@@ -44,9 +44,10 @@ impl Collector for OfStore {
 
 impl OfStore {
     fn of_build(&self, metrics: &mut Metrics<'_>) -> fmt::Result {
+        let format = Format::CURRENT.to_string();
         let build = [
             ("version", env!("CARGO_PKG_VERSION")),
-            ("format", Folder::format_version()),
+            ("format", format.as_str()),
         ];
         metrics.gauge(
             "siteconf_build_info",

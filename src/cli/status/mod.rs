@@ -16,7 +16,7 @@ use crate::cli::progress::Progress;
 use crate::cli::settings::Settings;
 use crate::cli::{Outcome, Result, Streams};
 use crate::object::key;
-use crate::store::sqlite::{Folder, ObjectCensus};
+use crate::store::sqlite::ObjectCensus;
 use crate::store::{Scan, Store};
 
 /// Rows of objects that are counted at a time: between two, a service copies its log.
@@ -38,7 +38,7 @@ pub(super) struct Wish {
 struct Status {
     data: String,
     version: &'static str,
-    format: &'static str,
+    format: String,
     service: Service,
     projects: Option<u64>,
     branches: Option<u64>,
@@ -114,6 +114,9 @@ pub(super) fn show(
 fn gather(weigh: bool, settings: &Settings, opened: &Opened, streams: &mut Streams<'_>) -> Status {
     let mut findings = Vec::new();
     let (store, folder) = (&opened.store, opened.store.data_folder());
+    if folder.format().is_older() {
+        findings.push(folder.format().advice(folder.root()));
+    }
     let holder = told(&mut findings, "whether the service runs", folder.holder());
     let mut files = None;
     if let Some(census) = told(&mut findings, "sizes of files", count_objects(opened)) {
@@ -168,7 +171,7 @@ fn gather(weigh: bool, settings: &Settings, opened: &Opened, streams: &mut Strea
     Status {
         data: visible_path(folder.root()),
         version: env!("CARGO_PKG_VERSION"),
-        format: Folder::format_version(),
+        format: folder.format().to_string(),
         service: Service {
             running: holder.map(|holder| holder.is_some()),
             pid: holder.flatten(),

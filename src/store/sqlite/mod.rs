@@ -14,8 +14,8 @@ mod recovery;
 mod reserve;
 mod salvage;
 mod schema;
-mod takeover;
 mod tallies;
+pub mod upgrade;
 mod writability;
 mod writer;
 
@@ -31,7 +31,7 @@ use rustix::fs::statvfs;
 use serde::de::Error as _;
 
 pub use collection::{Amount, Collection, Marks, Pace, Space, Swept};
-pub use data_folder::{CollectionLock, Folder, KeptByCollection, Lock, write_durably};
+pub use data_folder::{CollectionLock, Folder, Format, KeptByCollection, Lock, write_durably};
 pub use salvage::Readable;
 pub use tallies::{ObjectCensus, ObjectCount, Tallies};
 

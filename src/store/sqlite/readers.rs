@@ -7,8 +7,9 @@ use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 
-use super::data_folder::Folder;
+use super::data_folder::{Folder, Format};
 use super::schema;
+use super::upgrade::earlier::show_as_current;
 use crate::base::limits::READERS_IDLE_MAX;
 use crate::store::Result;
 
@@ -21,6 +22,7 @@ const IDLE_MAX: Duration = Duration::from_mins(1);
 #[derive(Debug)]
 pub(super) struct Readers {
     database: PathBuf,
+    format: Format,
     /// With the time of their last use, which rises.
     idle: Mutex<VecDeque<(Connection, Instant)>>,
 }
@@ -29,6 +31,7 @@ impl Readers {
     pub(super) fn new(folder: &Folder) -> Self {
         Self {
             database: folder.database(),
+            format: folder.format(),
             idle: Mutex::default(),
         }
     }
@@ -38,11 +41,17 @@ impl Readers {
         let idle = self.idle.lock().expect("no panic while held").pop_back();
         let db = match idle {
             Some((db, _)) => db,
-            None => schema::open_reader(&self.database)?,
+            None => self.open()?,
         };
         let outcome = work(&db)?;
         self.keep(db, Instant::now());
         Ok(outcome)
+    }
+
+    fn open(&self) -> Result<Connection> {
+        let db = schema::open_reader(&self.database)?;
+        show_as_current(&db, self.format)?;
+        Ok(db)
     }
 
     /// Keeps a connection that was used until now, and closes one that was not for long.

@@ -16,8 +16,8 @@ use rusqlite::{Connection, TransactionBehavior};
 use super::data_folder::Folder;
 use super::high_water::HighWater;
 use super::reserve::Reserve;
+use super::schema;
 use super::writability::{Refusal, Writability};
-use super::{schema, takeover};
 use crate::base::limits::BLOCK_BYTES;
 use crate::store::{Result, StoreError};
 
@@ -60,7 +60,7 @@ pub(super) fn open(
                 tracing::warn!("the disk is full");
             }
         }
-        Err(refusal) if !(schema::has_tables(&db)? && folder.is_current()?) => {
+        Err(refusal) if !schema::has_tables(&db)? => {
             return Err(refusal.to_error());
         }
         // It has told why.
@@ -79,13 +79,13 @@ pub(super) fn open(
 
 /// Opens the connection, and holds the database against the high-water mark. That comes before the log is
 /// emptied: of one that is damaged, more may be read by other means.
-fn open_checked(folder: &Folder) -> Result<(Connection, HighWater)> {
+pub(super) fn open_checked(folder: &Folder) -> Result<(Connection, HighWater)> {
     let db = schema::open_writer(&folder.database())?;
     let high_water = HighWater::open(folder, &db)?;
     Ok((db, high_water))
 }
 
-/// Settles the log, unless that is done, makes the tables, and takes over a folder of the format before.
+/// Settles the log, unless that is done, and makes the tables.
 pub(super) fn settle(
     db: &mut Connection,
     folder: &Folder,
@@ -98,7 +98,6 @@ pub(super) fn settle(
     let mut settle = || {
         let outcome = settle_log(db, folder)
             .and_then(|()| Ok(schema::make_tables(db)?))
-            .and_then(|()| takeover::take_over(db, folder))
             .and_then(|()| writability.settled(true));
         outcome.map_err(|failure| writability.judge("settling the log", &failure))
     };
@@ -117,7 +116,7 @@ pub(super) fn settle(
 /// # Errors
 /// [`StoreError::Full`] where there is no room for it, [`StoreError::Database`] when another process
 /// reads or writes for longer than a connection waits.
-fn settle_log(db: &mut Connection, folder: &Folder) -> Result<()> {
+pub(super) fn settle_log(db: &mut Connection, folder: &Folder) -> Result<()> {
     let log = &folder.log();
     let frames = frames_in_log(db)?;
     if frames > 0 {

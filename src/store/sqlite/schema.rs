@@ -16,6 +16,8 @@ use crate::store::{Result, StoreError, Version};
 const SQLITE_VERSION_MIN: i32 = 3_051_003;
 /// How long a connection waits for another process's transaction.
 const BUSY_WAIT: Duration = Duration::from_secs(10);
+/// How a connection that reads is opened.
+const READING: OpenFlags = OpenFlags::SQLITE_OPEN_READ_ONLY.union(OpenFlags::SQLITE_OPEN_NO_MUTEX);
 /// What is escaped in a path that stands in a URI.
 const OF_A_URI: &AsciiSet = &NON_ALPHANUMERIC.remove(b'/');
 
@@ -104,7 +106,7 @@ pub(super) fn let_pages_go(db: &Connection) -> rusqlite::Result<()> {
 
 /// True in a database that is not empty.
 pub(super) fn has_tables(db: &Connection) -> rusqlite::Result<bool> {
-    db.table_exists(None::<&str>, "record")
+    db.table_exists(Some("main"), "record")
 }
 
 /// Makes the tables where they are missing.
@@ -138,23 +140,28 @@ pub(super) fn keep_log(db: &Connection, keep: bool) -> rusqlite::Result<()> {
 /// [`StoreError::Folder`] where a log must be copied first and this process may not write.
 pub(super) fn open_reader(path: &Path) -> Result<Connection> {
     require_sound_sqlite(path)?;
-    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let db = if lies_still(path)? {
-        // SQLite makes files beside a database even to read it, unless it is told that nobody writes.
-        let whole = path
-            .canonicalize()
-            .map_err(|e| StoreError::io("looking for the database", e))?;
-        let path = percent_encode(whole.as_os_str().as_bytes(), OF_A_URI);
-        let uri = format!("file:{path}?immutable=1");
-        Connection::open_with_flags(uri, flags | OpenFlags::SQLITE_OPEN_URI)?
+        open_still(path)?
     } else {
-        Connection::open_with_flags(path, flags)?
+        Connection::open_with_flags(path, READING)?
     };
     db.busy_timeout(BUSY_WAIT)?;
     db.pragma_update(None, "cache_size", -2048)?;
     db.pragma_update(None, "mmap_size", 0)?;
     db.set_prepared_statement_cache_capacity(32);
     Ok(db)
+}
+
+/// Opens a connection that reads a database without a log that nobody writes. SQLite makes files beside a
+/// database even to read it, unless it is told so.
+pub(super) fn open_still(path: &Path) -> Result<Connection> {
+    let whole = path
+        .canonicalize()
+        .map_err(|e| StoreError::io("looking for the database", e))?;
+    let path = percent_encode(whole.as_os_str().as_bytes(), OF_A_URI);
+    let uri = format!("file:{path}?immutable=1");
+    let flags = READING | OpenFlags::SQLITE_OPEN_URI;
+    Ok(Connection::open_with_flags(uri, flags)?)
 }
 
 /// True if the database is whole without a log, in a folder in which this process may not write: on a

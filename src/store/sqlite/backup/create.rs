@@ -256,6 +256,7 @@ impl Session<'_, '_, '_> {
             .collect();
         self.sums.retain(|part, _| named.contains(part));
         let manifest = Manifest {
+            store: self.store.data_folder().format(),
             at,
             version,
             damaged: self.findings.len() as u64,

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use super::part::Part;
 use crate::base::clock::Timestamp;
 use crate::store::Version;
-use crate::store::sqlite::data_folder::FORMAT as STORE_FORMAT;
+use crate::store::sqlite::data_folder::Format;
 
 /// What `FORMAT` of a backup holds, and its manifest's first line.
 pub(super) const FORMAT: &str = "siteconf-backup 1\n";
@@ -23,6 +23,8 @@ pub(super) struct FileSum {
 /// A whole backup.
 #[derive(Clone, Debug)]
 pub(super) struct Manifest {
+    /// The format of the store.
+    pub(super) store: Format,
     /// When the store was in this state.
     pub(super) at: Timestamp,
     /// The last write that it holds.
@@ -43,7 +45,7 @@ impl Manifest {
         let mut line = |line: std::fmt::Arguments<'_>| {
             writeln!(text, "{line}").expect("a string takes all");
         };
-        line(format_args!("store {}", STORE_FORMAT.trim_end()));
+        line(format_args!("store {}", self.store.to_text().trim_end()));
         line(format_args!("at {}", self.at));
         line(format_args!("version {}", self.version));
         line(format_args!("damaged {}", self.damaged));
@@ -71,21 +73,23 @@ impl Manifest {
         }
         let mut lines = summed.lines().skip(1);
         let store = lines.next().and_then(|line| line.strip_prefix("store "));
-        let (store, own) = (store.unwrap_or_default(), STORE_FORMAT.trim_end());
-        if store != own {
+        let store = store.and_then(|text| Format::parse(&format!("{text}\n")));
+        let store = store.ok_or_else(damaged)?;
+        if store.is_newer() {
             return Err(format!(
-                "the backup is of a store of format \"{store}\", this version has \"{own}\"; use the version \
-                 that wrote it"
+                "the backup is of a store of format {store}, and this version knows none after {}; use the \
+                 version that wrote it or a later one",
+                Format::CURRENT
             ));
         }
-        Self::of_lines(lines).ok_or_else(|| {
+        Self::of_lines(store, lines).ok_or_else(|| {
             "the manifest names what no backup of this format has; use the version of siteconf that \
              wrote it"
                 .to_owned()
         })
     }
 
-    fn of_lines<'t>(mut lines: impl Iterator<Item = &'t str>) -> Option<Self> {
+    fn of_lines<'t>(store: Format, mut lines: impl Iterator<Item = &'t str>) -> Option<Self> {
         let mut field = |name: &str| lines.next()?.strip_prefix(name)?.strip_prefix(' ');
         let at = Timestamp::parse(field("at")?)?;
         let version = field("version")?.parse().ok()?;
@@ -101,6 +105,7 @@ impl Manifest {
             files.insert(Part::parse(path)?, file);
         }
         Some(Self {
+            store,
             at,
             version,
             damaged,
@@ -139,6 +144,7 @@ mod tests {
             sum: blake3::hash(bytes),
         };
         Manifest {
+            store: Format::CURRENT,
             at: Timestamp::parse("2026-11-21T22:30:00Z").unwrap(),
             version: 5,
             damaged: 0,

@@ -15,7 +15,7 @@ use crate::base::clock::Timestamp;
 use crate::base::limits::BLOCK_BYTES;
 use crate::store::Version;
 use crate::store::sqlite::blob_files::blob_path;
-use crate::store::sqlite::data_folder::{Folder, Restoring, private_options, sync_dir};
+use crate::store::sqlite::data_folder::{Folder, Format, Restoring, private_options, sync_dir};
 use crate::store::sqlite::{high_water, schema};
 
 /// A store that was made of a backup.
@@ -25,11 +25,14 @@ pub struct Restored {
     pub at: Timestamp,
     /// The last write that it holds.
     pub version: Version,
+    /// The format that the store has.
+    pub format: Format,
     /// Bytes that were read.
     pub bytes: u64,
 }
 
-/// Makes a store of a backup, in a folder that is empty or not there.
+/// Makes a store of a backup, in a folder that is empty or not there. It has the format of the store that
+/// was backed up.
 ///
 /// # Errors
 /// [`BackupError`]; then the folder is as it was. [`BackupError::Refused`] for a folder that is not
@@ -53,10 +56,11 @@ pub fn restore(source: Source<'_>, root: &Path, tell: &mut Tell<'_>) -> Result<R
         },
     )?;
     store.finish()?;
-    restoring.finish()?;
+    restoring.finish(manifest.store)?;
     Ok(Restored {
         at: manifest.at,
         version: manifest.version,
+        format: manifest.store,
         bytes: manifest.bytes(),
     })
 }

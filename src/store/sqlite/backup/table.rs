@@ -207,10 +207,6 @@ fn of_outboard<T: FromSql>(
     expression: &str,
     seq: i64,
 ) -> rusqlite::Result<Option<T>> {
-    // A folder of an older service may lack it.
-    if !db.table_exists(None::<&str>, "outboard")? {
-        return Ok(None);
-    }
     db.prepare_cached(&format!("SELECT {expression} FROM outboard WHERE seq = ?1"))?
         .query_one([seq], |row| row.get(0))
         .optional()

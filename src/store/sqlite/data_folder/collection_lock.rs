@@ -13,8 +13,8 @@ pub struct CollectionLock {
 }
 
 impl Folder {
-    /// Locks the folder for a collection, which no other collection and no backup may run beside. It
-    /// does not wait.
+    /// Locks the folder for a collection or an upgrade, which no other of these and no backup may run
+    /// beside. It does not wait.
     ///
     /// # Errors
     /// [`StoreError::Underway`] that names what runs.
@@ -26,9 +26,9 @@ impl Folder {
                 // Backups share it. One that has just ended is told as a backup, too.
                 let shared = folder.try_lock_shared();
                 let what = if shared.is_ok() {
-                    "backup"
+                    "a backup"
                 } else {
-                    "collection"
+                    "a collection"
                 };
                 Err(StoreError::Underway { what })
             }
@@ -40,12 +40,20 @@ impl Folder {
     /// of backups may run. It does not wait.
     ///
     /// # Errors
-    /// [`StoreError::Underway`] while a collection runs.
+    /// [`StoreError::Underway`] while a collection or an upgrade runs.
     pub fn lock_for_backup(&self) -> Result<CollectionLock> {
         let folder = self.open_root()?;
         match folder.try_lock_shared() {
             Ok(()) => Ok(CollectionLock { _folder: folder }),
-            Err(TryLockError::WouldBlock) => Err(StoreError::Underway { what: "collection" }),
+            Err(TryLockError::WouldBlock) => {
+                // Nothing is collected in an older folder.
+                let what = if self.format.is_older() {
+                    "an upgrade"
+                } else {
+                    "a collection"
+                };
+                Err(StoreError::Underway { what })
+            }
             Err(TryLockError::Error(e)) => Err(StoreError::io("locking the data folder", e)),
         }
     }

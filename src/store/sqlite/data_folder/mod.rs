@@ -1,6 +1,7 @@
 //! The data folder: its format, its lock, its subfolders (`objects-layout.md`, "Data folder").
 
 mod collection_lock;
+mod format;
 mod holder;
 mod last_backup;
 mod last_collection;
@@ -17,15 +18,12 @@ use rustix::process::geteuid;
 use super::schema;
 use crate::store::{Result, StoreError};
 pub use collection_lock::CollectionLock;
+pub use format::Format;
 pub use last_collection::KeptByCollection;
 use ownership::{refuse_links, require_own, unreadable};
 pub(super) use restoring::Restoring;
 use restoring::{RESTORE_INTERRUPTED, is_restoring};
 
-/// What `FORMAT` holds.
-pub(super) const FORMAT: &str = "siteconf 3\n";
-/// What it holds in a folder that is to be taken over (see [`super::takeover`]).
-const FORMATS_BEFORE: [&str; 2] = ["siteconf 1\n", "siteconf 2\n"];
 /// Names that a folder may hold before it has a format: an interrupted creation.
 const OWN_NAMES: [&str; 9] = [
     "LOCK",
@@ -52,38 +50,27 @@ const NETWORK_FILE_SYSTEMS: [(i64, &str); 6] = [
 #[derive(Clone, Debug)]
 pub struct Folder {
     root: PathBuf,
+    format: Format,
 }
 
 impl Folder {
-    /// The version of the format in which this service writes a folder.
-    pub fn format_version() -> &'static str {
-        FORMAT.trim_end().trim_start_matches("siteconf ")
-    }
-
-    /// Opens a folder that holds a store, to read it.
+    /// Opens a folder that holds a store, to read it. It may be of an earlier format.
     ///
     /// # Errors
-    /// [`StoreError::Folder`] when there is none, it is of another format version, it has lost its
-    /// database, or a part of it is a link.
+    /// [`StoreError::Folder`] when there is none, it is of a later format, it has lost its database, or a
+    /// part of it is a link.
     pub fn open(root: &Path) -> Result<Self> {
         let refuse = |reason: &str| Err(StoreError::folder(root, reason));
         let format = root.join("FORMAT");
         match fs::read_to_string(&format) {
-            Ok(text) if text == FORMAT => Self::with_database(root),
-            Ok(text) if FORMATS_BEFORE.contains(&text.as_str()) => refuse(&format!(
-                "the folder has format \"{}\"; \"siteconf serve\" of this version takes it over when it \
-                 starts on it",
-                text.trim_end()
-            )),
-            Ok(text) if text.starts_with("siteconf-backup ") => {
-                refuse("it is a backup; \"siteconf restore\" makes a store of it")
-            }
-            Ok(text) if text.starts_with("siteconf ") => refuse(&format!(
-                "the folder has format \"{}\", this version reads \"{}\"; use the version that wrote it",
-                text.trim_end(),
-                FORMAT.trim_end()
-            )),
-            Ok(_) => refuse("FORMAT does not name a format of siteconf"),
+            Ok(text) => match Format::parse(&text) {
+                Some(format) if format.is_newer() => Err(format.refuse_newer(root)),
+                Some(format) => Self::with_database(root, format),
+                None if text.starts_with("siteconf-backup ") => {
+                    refuse("it is a backup; \"siteconf restore\" makes a store of it")
+                }
+                None => refuse("FORMAT does not name a format of siteconf"),
+            },
             Err(e) if e.kind() == io::ErrorKind::NotFound && is_restoring(root) => {
                 refuse(RESTORE_INTERRUPTED)
             }
@@ -98,12 +85,29 @@ impl Folder {
     /// Opens a folder that holds a store, to write into it too.
     ///
     /// # Errors
-    /// As [`Folder::open`], and [`StoreError::Folder`] when the folder is another user's, or others
-    /// than its owner may write into it.
+    /// As [`Folder::open`], and [`StoreError::Folder`] when the folder is another user's, others than its
+    /// owner may write into it, or it is of an earlier format.
     pub fn open_to_write(root: &Path) -> Result<Self> {
         let folder = Self::open(root)?;
+        folder.require_current()?;
         require_own(root)?;
         Ok(folder)
+    }
+
+    /// Opens a folder of an earlier format, or of today's, to upgrade it, and takes the daemon's lock.
+    ///
+    /// # Errors
+    /// [`StoreError::Locked`] when a daemon holds it; [`StoreError::Folder`] as [`Folder::open`], when it
+    /// is another user's, or lies on a network file system.
+    pub(super) fn open_to_upgrade(root: &Path) -> Result<(Self, Lock)> {
+        Self::open(root)?;
+        refuse_network(root)?;
+        require_own(root)?;
+        let lock = Lock::take(root)?;
+        // Another upgrade may have ended just now.
+        let folder = Self::open(root)?;
+        folder.complete()?;
+        Ok((folder, lock))
     }
 
     /// Refuses to go on as another user than the folder's owner.
@@ -114,10 +118,11 @@ impl Folder {
         ownership::require_owner(&self.root, geteuid().as_raw())
     }
 
-    fn with_database(root: &Path) -> Result<Self> {
+    fn with_database(root: &Path, format: Format) -> Result<Self> {
         refuse_links(root)?;
         let folder = Self {
             root: root.to_owned(),
+            format,
         };
         match fs::exists(folder.database()) {
             Ok(true) => Ok(folder),
@@ -129,30 +134,30 @@ impl Folder {
         }
     }
 
-    /// True in a folder of the format of today, false in one that is to be taken over.
-    pub(super) fn is_current(&self) -> Result<bool> {
-        Ok(self.format()? == FORMAT)
+    /// The format that it had when it was opened.
+    pub fn format(&self) -> Format {
+        self.format
     }
 
-    /// True unless the records of the folder's format have no checksums.
-    pub(super) fn has_checksums(&self) -> Result<bool> {
-        Ok(self.format()? != FORMATS_BEFORE[0])
-    }
-
-    fn format(&self) -> Result<String> {
-        let format = fs::read_to_string(self.root.join("FORMAT"));
-        format.map_err(|e| StoreError::io("reading FORMAT", e))
+    fn require_current(&self) -> Result<()> {
+        if self.format.is_older() {
+            return Err(self.format.refuse_writes(&self.root));
+        }
+        Ok(())
     }
 
     /// Gives the folder the format of today.
     pub(super) fn set_current(&self) -> Result<()> {
-        write_durably(&self.root.join("FORMAT"), FORMAT.as_bytes())
+        self.write_format(Format::CURRENT)
             .map_err(|e| StoreError::io("writing FORMAT", e))
     }
 
+    fn write_format(&self, format: Format) -> io::Result<()> {
+        write_durably(&self.root.join("FORMAT"), format.to_text().as_bytes())
+    }
+
     /// Opens a folder, or makes one where there is nothing, and takes its lock. A creation that was
-    /// interrupted goes on where it stopped, and empty folders that a copy has lost are made again. A
-    /// folder of an earlier format is opened, too.
+    /// interrupted goes on where it stopped, and empty folders that a copy has lost are made again.
     ///
     /// # Errors
     /// [`StoreError::Locked`] when another daemon holds it; [`StoreError::Folder`] as
@@ -160,23 +165,19 @@ impl Folder {
     pub fn open_or_create(root: &Path) -> Result<(Self, Lock)> {
         make_root(root).map_err(|e| StoreError::folder(root, format!("it cannot be made: {e}")))?;
         refuse_network(root)?;
-        let format = root.join("FORMAT");
-        let (folder, exists) = match fs::read_to_string(&format) {
-            Ok(text) if FORMATS_BEFORE.contains(&text.as_str()) => {
-                (Self::with_database(root)?, true)
-            }
-            Err(e) if e.kind() == io::ErrorKind::NotFound => {
-                refuse_other_content(root)?;
-                let root = root.to_owned();
-                (Self { root }, false)
-            }
-            _ => (Self::open(root)?, true),
-        };
+        if !matches!(fs::exists(root.join("FORMAT")), Ok(false)) {
+            let folder = Self::open_to_write(root)?;
+            let lock = Lock::take(root)?;
+            folder.complete()?;
+            return Ok((folder, lock));
+        }
+        refuse_other_content(root)?;
         require_own(root)?;
         let lock = Lock::take(root)?;
-        if exists {
-            folder.require_blobs()?;
-        }
+        let folder = Self {
+            root: root.to_owned(),
+            format: Format::CURRENT,
+        };
         folder
             .lay_out()
             .map_err(|e| StoreError::io("creating the data folder", e))?;
@@ -273,23 +274,24 @@ impl Folder {
         Ok(made)
     }
 
-    /// Makes everything that is missing but the tables; `FORMAT` comes last, so that it stands for the
-    /// whole.
-    fn lay_out(&self) -> io::Result<()> {
-        let made = self.make_folders()?;
-        let format = self.root.join("FORMAT");
-        let exists = fs::exists(&format)?;
-        if exists {
-            if made {
-                tracing::warn!(
-                    "empty folders of the data folder were missing and are made again; `siteconf debug \
-                     check` says whether files are missing too"
-                );
-            }
-            return Ok(());
+    /// Makes the empty folders that a copy has lost.
+    fn complete(&self) -> Result<()> {
+        self.require_blobs()?;
+        let made = self.make_folders();
+        if made.map_err(|e| StoreError::io("creating the data folder", e))? {
+            tracing::warn!(
+                "empty folders of the data folder were missing and are made again; `siteconf debug \
+                 check` says whether files are missing too"
+            );
         }
+        Ok(())
+    }
+
+    /// Makes everything but the tables; `FORMAT` comes last, so that it stands for the whole.
+    fn lay_out(&self) -> io::Result<()> {
+        self.make_folders()?;
         private_file(&self.database(), false)?;
-        write_durably(&format, FORMAT.as_bytes())
+        self.write_format(self.format)
     }
 }
 

@@ -4,7 +4,9 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use super::{Folder, Lock, make_root, private_options, refuse_network, require_own, sync_dir};
+use super::{
+    Folder, Format, Lock, make_root, private_options, refuse_network, require_own, sync_dir,
+};
 use crate::store::{Result, StoreError};
 
 /// The file that is there while a store is restored. No store has it, so none is taken for whole.
@@ -47,6 +49,7 @@ impl Restoring {
         mark().map_err(|e| StoreError::io("beginning the restore", e))?;
         let folder = Folder {
             root: root.to_owned(),
+            format: Format::CURRENT,
         };
         let mut restoring = Self {
             folder,
@@ -66,8 +69,9 @@ impl Restoring {
         &self.folder
     }
 
-    /// Makes it a data folder; everything in it is on the disk.
-    pub(in crate::store::sqlite) fn finish(mut self) -> Result<()> {
+    /// Makes it a data folder of a format; everything in it is on the disk.
+    pub(in crate::store::sqlite) fn finish(mut self, format: Format) -> Result<()> {
+        self.folder.format = format;
         let finish = || {
             fs::remove_file(self.folder.root.join(RESTORING))?;
             self.folder.lay_out()

@@ -1,0 +1,69 @@
+//! An upgrade that is killed anywhere, and begun again.
+
+use std::env;
+use std::process::Stdio;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::fixture::{FORMATS, Fixture};
+
+/// Records that are added, so that an upgrade takes a while.
+const RECORDS: u32 = 20_000;
+
+/// How often it is killed, of each format.
+fn rounds() -> u32 {
+    env::var_os("SITECONF_UPGRADE_KILLS").map_or(8, |rounds| {
+        let rounds = rounds.to_str().and_then(|rounds| rounds.parse().ok());
+        rounds.expect("SITECONF_UPGRADE_KILLS is a number")
+    })
+}
+
+#[test]
+fn an_upgrade_that_is_killed_anywhere_goes_on_with_the_next() {
+    for format in FORMATS {
+        let whole = Fixture::of(format);
+        whole.add_records(RECORDS);
+        let began = Instant::now();
+        whole.siteconf().done(&["upgrade"]);
+        let takes = began.elapsed();
+        let expected = whole.records();
+        let rounds = rounds();
+        let mut in_the_middle = 0;
+        for round in 0..rounds {
+            let fixture = Fixture::of(format);
+            fixture.add_records(RECORDS);
+            kill_after(&fixture, takes * round / rounds);
+            // Twice, since the second one finds what the first has left.
+            if round % 2 == 1 {
+                kill_after(&fixture, takes * (rounds - round) / rounds);
+            }
+            if fixture.format() == format!("siteconf {format}\n") {
+                let db = fixture.database();
+                let begun = db.table_exists(Some("main"), "collection").unwrap();
+                in_the_middle += u32::from(begun);
+            }
+            fixture.siteconf().done(&["upgrade"]);
+            assert_eq!(fixture.format(), "siteconf 3\n");
+            assert!(fixture.records() == expected, "round {round}");
+            if round % 8 == 5 {
+                fixture.assert_kept_by(&fixture.siteconf());
+            }
+        }
+        // The other kind of format has little to do.
+        assert!(in_the_middle > 0 || format > 1, "{in_the_middle}");
+    }
+}
+
+/// Begins an upgrade and kills it.
+fn kill_after(fixture: &Fixture, pause: Duration) {
+    let siteconf = fixture.siteconf();
+    let mut upgrade = siteconf
+        .command(&["upgrade"])
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    // The moment of the kill is what is tested: any is right.
+    thread::sleep(pause);
+    upgrade.kill().unwrap();
+    upgrade.wait().unwrap();
+}
