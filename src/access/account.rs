@@ -8,6 +8,7 @@ use super::rights::permission::Permissions;
 use super::rights::role::{Role, grants};
 use super::rights::virtual_path::VirtualPath;
 use crate::base::clock::Timestamp;
+use crate::base::repo_id::RepoId;
 use crate::repo::Project;
 
 /// Somebody who can log in, as read at one moment.
@@ -62,8 +63,12 @@ impl Account {
 
     /// True if it may do all that to a project.
     pub(super) fn may(&self, needed: Permissions, project: &Project) -> bool {
-        let path = VirtualPath::new(project.owner(), project.repo_id());
-        decide(&self.grants(), &path, needed)
+        self.may_at(needed, project.owner(), project.repo_id())
+    }
+
+    /// True if it may do all that to a project that the account of this number owns under this identifier.
+    pub fn may_at(&self, needed: Permissions, owner: u64, repo_id: &RepoId) -> bool {
+        decide(&self.grants(), &VirtualPath::new(owner, repo_id), needed)
     }
 
     /// True if it may see whatever there is.

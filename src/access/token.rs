@@ -33,6 +33,8 @@ pub struct TokenChange {
     pub name: Option<String>,
     /// Another scope.
     pub repos: Option<Vec<String>>,
+    /// Projects that its allowlist is to name beside those that it does.
+    pub added_repos: Vec<String>,
     /// Another expiry.
     pub expires_at: Option<Expiry>,
     /// Whether it is bound to an instance. `false` forgets the one it is bound to.
@@ -46,7 +48,10 @@ impl TokenChange {
     pub(super) fn fields(&self) -> Vec<&'static str> {
         let given = [
             (self.name.is_some(), "name"),
-            (self.repos.is_some(), "repos"),
+            (
+                self.repos.is_some() || !self.added_repos.is_empty(),
+                "repos",
+            ),
             (self.expires_at.is_some(), "expires_at"),
             (self.fingerprint_required.is_some(), "fingerprint_required"),
             (self.reset_fingerprint, "reset_fingerprint"),
@@ -205,7 +210,7 @@ impl Token {
         }
     }
 
-    /// Changes what the owner wants changed, with the scope read already.
+    /// Changes what the owner wants changed, but for projects that are added, with the scope read already.
     pub(super) fn apply(&mut self, change: &TokenChange, scope: Option<&Scope>) {
         if let Some(name) = &change.name {
             self.name.clone_from(name);

@@ -12,6 +12,7 @@ use crate::repo::{Project, Projects};
 
 /// The text of the wildcard in a token's `repos`.
 const WILDCARD: &str = "*";
+const ALONE: &str = "malformed repos: \"*\" covers all your projects and must stand alone";
 
 /// What a request names a project by.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,6 +35,25 @@ pub(super) enum Scope {
     Allowlist(Vec<Listed>),
 }
 
+/// What a scope must know of a project.
+pub(super) struct Found {
+    pub(super) number: u64,
+    /// Its owner, by number.
+    pub(super) owner: u64,
+    /// What it is called here.
+    pub(super) repo_id: RepoId,
+}
+
+impl From<&Project> for Found {
+    fn from(project: &Project) -> Self {
+        Self {
+            number: project.number(),
+            owner: project.owner(),
+            repo_id: project.repo_id().clone(),
+        }
+    }
+}
+
 /// A project of an allowlist. The number decides: another project that is later made under the same
 /// name is not covered.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -49,41 +69,63 @@ impl Scope {
     /// [`Error::Invalid`] for `"*"` beside others, for more than [`TOKEN_REPOS_MAX`] entries and for
     /// a project that does not exist; [`Error::Forbidden`] for one that the account may not read.
     pub(super) fn parse(repos: &[String], account: &Account, projects: &Projects) -> Result<Self> {
+        Self::parse_by(repos, account, |id| {
+            let project = find(projects, &ProjectSelector::Id(id.clone()))?;
+            Ok(project.map(|project| Found::from(&project)))
+        })
+    }
+
+    /// As [`Scope::parse`], with projects that `find` finds by what they are called there.
+    pub(super) fn parse_by(
+        repos: &[String],
+        account: &Account,
+        find: impl Fn(&RepoId) -> Result<Option<Found>>,
+    ) -> Result<Self> {
         if repos.iter().any(|repo| repo == WILDCARD) {
             if repos.len() == 1 {
                 return Ok(Self::Wildcard);
             }
-            return Err(Error::invalid(
-                "malformed repos: \"*\" covers all your projects and must stand alone",
-            ));
+            return Err(Error::invalid(ALONE));
         }
-        if repos.len() > TOKEN_REPOS_MAX {
-            return Err(Error::invalid(format!(
-                "malformed repos: it must have at most {TOKEN_REPOS_MAX} entries"
-            )));
-        }
+        check_length(repos.len())?;
         let mut listed = Vec::with_capacity(repos.len());
         for text in repos {
             let id = RepoId::parse(text).map_err(|refused| {
                 Error::invalid(format!("malformed repos: {}", refused.reason))
             })?;
-            let Some(project) = find(projects, &ProjectSelector::Id(id))? else {
+            let Some(project) = find(&id)? else {
                 return Err(Error::invalid(format!(
                     "malformed repos: there is no project \"{text}\""
                 )));
             };
-            if !account.may(Permissions::VIEW, &project) {
+            if !account.may_at(Permissions::VIEW, project.owner, &project.repo_id) {
                 return Err(Error::no_role(&account.name));
             }
             let entry = Listed {
-                project: project.number(),
-                repo_id: project.repo_id().to_string(),
+                project: project.number,
+                repo_id: id.to_string(),
             };
             if !listed.contains(&entry) {
                 listed.push(entry);
             }
         }
         Ok(Self::Allowlist(listed))
+    }
+
+    /// Adds the projects of another allowlist.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for a wildcard on either side, and for more than [`TOKEN_REPOS_MAX`] entries then.
+    pub(super) fn extend(&mut self, added: &Self) -> Result<()> {
+        let (Self::Allowlist(listed), Self::Allowlist(added)) = (self, added) else {
+            return Err(Error::invalid(ALONE));
+        };
+        for entry in added {
+            if !listed.iter().any(|known| known.project == entry.project) {
+                listed.push(entry.clone());
+            }
+        }
+        check_length(listed.len())
     }
 
     /// True if the scope of this owner's token covers the project.
@@ -119,6 +161,15 @@ impl Scope {
             Self::Allowlist(listed) => listed.iter().map(told).collect(),
         }
     }
+}
+
+fn check_length(entries: usize) -> Result<()> {
+    if entries > TOKEN_REPOS_MAX {
+        return Err(Error::invalid(format!(
+            "malformed repos: it must have at most {TOKEN_REPOS_MAX} entries"
+        )));
+    }
+    Ok(())
 }
 
 /// The project, `None` if there is none.

@@ -63,7 +63,8 @@ impl Tokens {
     /// Makes a token with a value that its owner has already.
     ///
     /// # Errors
-    /// As [`Tokens::create`]; [`Error::Invalid`] when a token has that value.
+    /// As [`Tokens::create`]; [`Error::Invalid`] when a token has that value, or had it when it came from an
+    /// older system.
     pub fn create_with(
         &self,
         account: &Account,
@@ -88,9 +89,14 @@ impl Tokens {
             moved: None,
             earlier: None,
         };
-        let lead = keys::token_digest(token.digest);
-        if self.records.get::<TokenOfDigest>(&lead)?.is_some() {
-            return Err(Error::invalid("there is a token with this value already"));
+        if let Some(lead) = self.lead(token.digest)? {
+            return Err(Error::invalid(match self.led_to(&lead)? {
+                Some(_) => "there is a token with this value already",
+                None => {
+                    "a token with this value came from an older system and was revoked here: it needs \
+                     another value"
+                }
+            }));
         }
         self.add(account, &mut token, actor, |_| {})?;
         Ok(self.view(account, &token))
@@ -110,11 +116,7 @@ impl Tokens {
             // is refused.
             token.number = self.records.next_number(keys::TOKEN_COUNTER, &mut batch)?;
             complete(token);
-            if self.kept_of(account)?.len() >= TOKENS_PER_ACCOUNT_MAX {
-                return Err(Error::invalid(format!(
-                    "you have {TOKENS_PER_ACCOUNT_MAX} tokens, the most allowed: revoke one first"
-                )));
-            }
+            check_count(self.kept_of(account)?.len())?;
             let key = keys::token(account.number, token.number);
             batch.write(key, Expect::Absent, token);
             let of_digest = TokenOfDigest {
@@ -174,8 +176,8 @@ impl Tokens {
     /// Changes a token of an account.
     ///
     /// # Errors
-    /// [`Error::NoSuchToken`]; [`Error::Invalid`] and [`Error::Forbidden`] as for a new one. Nothing
-    /// is changed then.
+    /// [`Error::NoSuchToken`]; [`Error::Invalid`] and [`Error::Forbidden`] as for a new one, and
+    /// [`Error::Invalid`] for projects beside a wildcard. Nothing is changed then.
     pub fn change(
         &self,
         account: &Account,
@@ -192,10 +194,14 @@ impl Tokens {
         let repos = change.repos.as_deref();
         let scope = repos.map(|repos| Scope::parse(repos, account, &self.projects));
         let scope = scope.transpose()?;
+        let added = Scope::parse(&change.added_repos, account, &self.projects)?;
         self.records.retry_on_conflict(|| {
             let kept = self.kept(account, id)?.ok_or(Error::NoSuchToken)?;
             let mut token = Token::clone(&kept.value);
             token.apply(change, scope.as_ref());
+            if !change.added_repos.is_empty() {
+                token.scope.extend(&added)?;
+            }
             let mut batch = Batch::with_reserve();
             let key = keys::token(account.number, token.number);
             batch.write(key, kept.expect(), &token);
@@ -275,21 +281,31 @@ impl Tokens {
     pub fn revoke(&self, account: &Account, id: &str, actor: &Actor) -> Result<()> {
         self.records.retry_on_conflict(|| {
             let kept = self.kept(account, id)?.ok_or(Error::NoSuchToken)?;
-            let mut batch = Batch::with_reserve();
-            let key = keys::token(account.number, kept.value.number);
-            batch.delete(key, kept.expect());
-            // Of one that came from an older system this stays, and leads nowhere: what was revoked here
-            // must not come again.
-            if kept.value.moved.is_none() {
-                batch.delete(keys::token_digest(kept.value.digest), Expect::Anything);
-                if let Some(earlier) = kept.value.earlier {
-                    batch.delete(keys::token_digest(earlier.digest), Expect::Anything);
-                }
-            }
-            let revoked = self.noted(account, &kept.value, actor, Action::TokenRevoked);
-            audit::add(&mut batch, &revoked);
-            self.records.commit(batch)
+            self.revoke_kept(account, &kept, actor)
         })
+    }
+
+    /// Revokes a token as it was read.
+    pub(super) fn revoke_kept(
+        &self,
+        account: &Account,
+        kept: &Versioned<Token>,
+        actor: &Actor,
+    ) -> Result<()> {
+        let mut batch = Batch::with_reserve();
+        let key = keys::token(account.number, kept.value.number);
+        batch.delete(key, kept.expect());
+        // Of one that came from an older system this stays, and leads nowhere: what was revoked here must
+        // not come again.
+        if kept.value.moved.is_none() {
+            batch.delete(keys::token_digest(kept.value.digest), Expect::Anything);
+            if let Some(earlier) = kept.value.earlier {
+                batch.delete(keys::token_digest(earlier.digest), Expect::Anything);
+            }
+        }
+        let revoked = self.noted(account, &kept.value, actor, Action::TokenRevoked);
+        audit::add(&mut batch, &revoked);
+        self.records.commit(batch)
     }
 
     /// The audit record of what is done to a token of this account.
@@ -307,11 +323,11 @@ impl Tokens {
         }
     }
 
-    fn view(&self, account: &Account, token: &Token) -> TokenView {
+    pub(super) fn view(&self, account: &Account, token: &Token) -> TokenView {
         token.view(&account.name, &self.projects, self.clock.now())
     }
 
-    fn kept_of(&self, account: &Account) -> Result<Vec<Versioned<Token>>> {
+    pub(super) fn kept_of(&self, account: &Account) -> Result<Vec<Versioned<Token>>> {
         self.records.under(&keys::tokens(account.number))
     }
 
@@ -323,4 +339,14 @@ impl Tokens {
         };
         self.records.get(&keys::token(account.number, number))
     }
+}
+
+/// Refuses one token more than an account may have.
+pub(super) fn check_count(tokens: usize) -> Result<()> {
+    if tokens >= TOKENS_PER_ACCOUNT_MAX {
+        return Err(Error::invalid(format!(
+            "you have {TOKENS_PER_ACCOUNT_MAX} tokens, the most allowed: revoke one first"
+        )));
+    }
+    Ok(())
 }

@@ -171,6 +171,7 @@ fn each_change_leaves_one_record_in_the_commit_of_its_effect() {
     let change = TokenChange {
         name: Some("other".to_owned()),
         repos: Some(texts(&["*"])),
+        added_repos: Vec::new(),
         expires_at: Some(Expiry::Never),
         fingerprint_required: None,
         reset_fingerprint: true,

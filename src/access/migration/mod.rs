@@ -182,12 +182,12 @@ impl Tokens {
         })
     }
 
-    fn lead(&self, digest: Sha256) -> Result<Option<Arc<TokenOfDigest>>> {
+    pub(super) fn lead(&self, digest: Sha256) -> Result<Option<Arc<TokenOfDigest>>> {
         let lead = self.records.get(&keys::token_digest(digest))?;
         Ok(lead.map(|lead| lead.value))
     }
 
-    fn led_to(&self, lead: &TokenOfDigest) -> Result<Option<Versioned<Token>>> {
+    pub(super) fn led_to(&self, lead: &TokenOfDigest) -> Result<Option<Versioned<Token>>> {
         self.records.get(&keys::token(lead.account, lead.token))
     }
 }

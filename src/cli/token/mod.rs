@@ -114,21 +114,17 @@ fn update(wish: TokenUpdate, opened: &Opened, streams: &mut Streams<'_>) -> Resu
     let account = owner_of(&tokens, &wish.id)?;
     require_readable(&wish.repos, &account, opened)?;
     require_readable(&wish.added, &account, opened)?;
-    let mut repos = if wish.all {
+    let repos = if wish.all {
         vec![ALL_REPOS.to_owned()]
     } else {
         wish.repos
     };
-    if !wish.added.is_empty() {
-        repos = tokens.by_id(&account, &wish.id)?.repos;
-        if repos == [ALL_REPOS] {
-            return Err(Error::Failed(format!(
-                "token {} covers every project of {}; name those it is to cover with --repo",
-                wish.id,
-                account.name()
-            )));
-        }
-        repos.extend(wish.added);
+    if !wish.added.is_empty() && tokens.by_id(&account, &wish.id)?.repos == [ALL_REPOS] {
+        return Err(Error::Failed(format!(
+            "token {} covers every project of {}; name those it is to cover with --repo",
+            wish.id,
+            account.name()
+        )));
     }
     let now = opened.repository.clock().now();
     let expires_at = wish.expires.map(|text| match text.as_str() {
@@ -138,6 +134,7 @@ fn update(wish: TokenUpdate, opened: &Opened, streams: &mut Streams<'_>) -> Resu
     let change = TokenChange {
         name: wish.name,
         repos: Some(repos).filter(|repos| !repos.is_empty()),
+        added_repos: wish.added,
         expires_at: expires_at.transpose()?,
         fingerprint_required: None,
         reset_fingerprint: wish.reset_fingerprint,
@@ -208,14 +205,18 @@ fn require_readable(repos: &[String], account: &Account, opened: &Opened) -> Res
     for repo_id in repos {
         let project = opened.project(&names::repo_id(repo_id)?)?;
         if !account.may_read(&project) {
-            return Err(Error::Failed(format!(
-                "{0} may not read {repo_id}; give it a role for that first, as with \"siteconf user role \
-                 add {0} ROLE_SITEBUILDER_USER__{repo_id}\"",
-                account.name()
-            )));
+            return Err(Error::Failed(lacks_role(account.name(), repo_id)));
         }
     }
     Ok(())
+}
+
+/// Says that an account may not read a project, and what to do.
+pub(super) fn lacks_role(account: &str, repo_id: &str) -> String {
+    format!(
+        "{account} may not read {repo_id}; give it a role for that first, as with \"siteconf user role \
+         add {account} ROLE_SITEBUILDER_USER__{repo_id}\""
+    )
 }
 
 fn parse_end(text: &str, now: Timestamp) -> Result<Timestamp> {

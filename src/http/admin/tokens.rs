@@ -128,6 +128,7 @@ pub(super) fn change(
     let change = TokenChange {
         name: changes.name,
         repos: changes.repos,
+        added_repos: Vec::new(),
         expires_at: changes.expires_at.map(|ExpiresAt(at)| at),
         fingerprint_required: changes.fingerprint_required,
         reset_fingerprint: changes.reset_fingerprint,
