@@ -329,6 +329,7 @@ mod tests {
         reads_and_writes!(
             ProjectRecord: "project",
             ProjectRecord: "project-with-rule",
+            ProjectRecord: "project-moved",
             BranchRecord: "branch",
             BranchRecord: "new-branch",
             BranchRecord: "branch-without-last",

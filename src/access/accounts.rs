@@ -78,31 +78,68 @@ impl Accounts {
         self.make(&AccountName::parse(name)?, &PasswordHash::dummy(), roles)
     }
 
-    fn make(&self, name: &AccountName, password: &PasswordHash, roles: &[Role]) -> Result<Account> {
+    /// The account that would be made, without a password that works and under this number; nothing is
+    /// written.
+    ///
+    /// # Errors
+    /// Those of making it.
+    pub fn preview(
+        &self,
+        number: u64,
+        name: &str,
+        password: Option<&str>,
+        roles: &[Role],
+    ) -> Result<Account> {
+        let name = AccountName::parse(name)?;
+        if let Some(password) = password {
+            password::check(name.as_str(), password)?;
+        }
+        self.require_free(&name)?;
+        Ok(self.new_account(number, &name, &PasswordHash::dummy(), roles))
+    }
+
+    /// # Errors
+    /// [`Error::Invalid`] where there is an account of this name.
+    fn require_free(&self, name: &AccountName) -> Result<()> {
+        if self.number_of(name.as_str())?.is_some() {
+            return Err(Error::invalid(format!("the user name \"{name}\" is taken")));
+        }
+        Ok(())
+    }
+
+    fn new_account(
+        &self,
+        number: u64,
+        name: &AccountName,
+        password: &PasswordHash,
+        roles: &[Role],
+    ) -> Account {
         let mut given = Vec::new();
         for role in roles {
             add(&mut given, role);
         }
+        Account {
+            number,
+            name: name.to_string(),
+            password: password.clone(),
+            roles: given,
+            enabled: true,
+            created_at: self.clock.now(),
+            generation: 0,
+        }
+    }
+
+    fn make(&self, name: &AccountName, password: &PasswordHash, roles: &[Role]) -> Result<Account> {
         self.records.retry_on_conflict(|| {
-            if self.number_of(name.as_str())?.is_some() {
-                return Err(Error::invalid(format!("the user name \"{name}\" is taken")));
-            }
+            self.require_free(name)?;
             let mut batch = Batch::default();
             let number = self
                 .records
                 .next_number(keys::ACCOUNT_COUNTER, &mut batch)?;
-            let account = Account {
-                number,
-                name: name.to_string(),
-                password: password.clone(),
-                roles: given.clone(),
-                enabled: true,
-                created_at: self.clock.now(),
-                generation: 0,
-            };
+            let account = self.new_account(number, name, password, roles);
             batch.write(keys::account(number), Expect::Absent, &account);
             batch.write(keys::account_name(name.as_str()), Expect::Absent, &number);
-            let roles: Vec<_> = given.iter().map(Role::to_string).collect();
+            let roles: Vec<_> = account.roles.iter().map(Role::to_string).collect();
             let made = AuditRecord {
                 account: Some(name.to_string()),
                 detail: audit::detail(roles.join(" ")),
@@ -215,9 +252,7 @@ impl Accounts {
         let new = AccountName::parse(new)?;
         self.records.retry_on_conflict(|| {
             let kept = self.kept_by_name(name)?;
-            if self.number_of(new.as_str())?.is_some() {
-                return Err(Error::invalid(format!("the user name \"{new}\" is taken")));
-            }
+            self.require_free(&new)?;
             let mut account = Account::clone(&kept.value);
             account.name = new.to_string();
             let number = account.number;

@@ -36,7 +36,7 @@ pub use check::decode_record;
 pub use error::{Error, Refusal, Result};
 pub use gate::{Caller, Gate, Uploads, Writes};
 pub use gate_deleted::Restored;
-pub use migration::{Brought, OldToken, Trace, check_instance};
+pub use migration::{Brought, Ended, OldToken, Planned, Trace, check_instance};
 pub use rights::grant::{Grant, Pattern, decide};
 pub use rights::permission::{Permissions, Right};
 pub use rights::role::{Role, RoleError, grants};

@@ -23,6 +23,10 @@ pub struct ProjectRecord {
     /// Which snapshots of its branches stay; `None` where the service's rule holds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub keep: Option<Retention>,
+    /// The identifier that it has in the older system which it was brought from; `None` for one that was
+    /// made here. It stays when the project is renamed here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub moved_from: Option<RepoId>,
 }
 
 /// Which snapshots of a branch stay when it is pruned: those that one of the two keeps, and the newest. A
@@ -71,6 +75,21 @@ pub struct BranchRecord {
     /// for one that was made here. As long as it is the last, nobody has changed the branch since.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub moved: Option<u64>,
+    /// The number of the last of these snapshots that the older system had taken; `None` where that is
+    /// `moved`. Those above were taken when a state came of which it had none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub moved_there: Option<u64>,
+    /// The name that it has in the older system, where it was restored under another.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub moved_from: Option<BranchName>,
+}
+
+impl BranchRecord {
+    /// The number of the last snapshot that the older system had taken when the branch was last brought
+    /// from it.
+    pub fn last_there(&self) -> u64 {
+        self.moved_there.or(self.moved).unwrap_or(0)
+    }
 }
 
 /// A project or a branch that was deleted and can come back: its record as it was, and the deletion.

@@ -34,7 +34,7 @@ impl Projects {
         self.create_project_at(repo_id, owner, self.clock().now(), &actor.into())
     }
 
-    /// As [`Projects::create_project`], for one that another system has had since this time.
+    /// As [`Projects::create_project`], for one that has been there since this time.
     ///
     /// # Errors
     /// [`Error::Exists`] when the identifier is taken.
@@ -45,13 +45,27 @@ impl Projects {
         created_at: Timestamp,
         actor: &Actor,
     ) -> Result<Project> {
-        let store = self.store().as_ref();
         let record = ProjectRecord {
             repo_id: repo_id.clone(),
             owner,
             created_at,
             keep: None,
+            moved_from: None,
         };
+        self.create_project_as(&record, actor)
+    }
+
+    /// Makes the project that a record describes.
+    ///
+    /// # Errors
+    /// [`Error::Exists`] when the identifier is taken.
+    pub(super) fn create_project_as(
+        &self,
+        record: &ProjectRecord,
+        actor: &Actor,
+    ) -> Result<Project> {
+        let store = self.store().as_ref();
+        let repo_id = &record.repo_id;
         let id_key = key::project_id(repo_id.as_str());
         let number = store.commit_prepared(|batch| {
             if store.record(&id_key)?.is_some() {
@@ -59,7 +73,7 @@ impl Projects {
             }
             let number = store.next_number(key::PROJECT_COUNTER, batch)?;
             batch.write(id_key.clone(), Expect::Absent, &number);
-            batch.write(key::project(number), Expect::Absent, &record);
+            batch.write(key::project(number), Expect::Absent, record);
             let made = AuditRecord {
                 project: Some((number, repo_id.to_string())),
                 ..AuditRecord::new(self.clock().now(), actor, Action::ProjectCreated)
@@ -157,6 +171,11 @@ impl Project {
     /// The number of the account that owns it.
     pub fn owner(&self) -> u64 {
         self.record.owner
+    }
+
+    /// The identifier that it has in the older system which it was brought from.
+    pub fn moved_from(&self) -> Option<&RepoId> {
+        self.record.moved_from.as_ref()
     }
 
     /// A number that stays the same as long as nobody changes what is said of the project itself.

@@ -41,11 +41,24 @@ fn plant(tree: &Path) -> bool {
     plant("user/ann/acme/shop0.erp/copy/old/FORMAT", "");
     plant("user/ann/acme/shop0.erp/copy/old/store.db", "");
     plant("user/ann/acme/shop0.erp/copy/old/secrets/server-key", "");
-    fs::write(
-        project.join(".snapshots/main/v0001.json"),
+    plant("user/ann/acme/shop0.erp/noted/a", "a");
+    plant("user/ann/acme/shop0.erp/.snapshots/noted/v0001/a", "a");
+    plant(
+        "user/ann/acme/shop0.erp/.snapshots/noted/v0001.json",
         "{\"created_at\": \"yesterday\"}",
-    )
-    .unwrap();
+    );
+    plant("user/ann/public/x.erp/main/a", "a");
+    plant("user/ann/public%2Fy.erp/main/a", "a");
+    plant("user/ann/acme/shop0.erp/feature%2Fx/first", "a");
+    plant("user/ann/acme/shop0.erp/feature%2fx/second", "a");
+    plant(
+        "user/ann/acme/shop0.erp/.snapshots/feature%2Fx/v0001/first",
+        "a",
+    );
+    plant(
+        "user/ann/acme/shop0.erp/.snapshots/feature%2fx/v0001/second",
+        "a",
+    );
     symlink("/etc", project.join("main/etc")).unwrap();
     symlink("main", project.join("link")).unwrap();
     fs::write(project.join("main").join(OsStr::from_bytes(b"\xff")), "").unwrap();
@@ -73,11 +86,20 @@ fn what_does_not_fit_in_the_tree_is_named() {
         "user/\u{fffd}: its name is not UTF-8",
         "user/ann/acme/shop0.erp/.snapshots/gone: the project has no branch of this name",
         "user/ann/acme/shop0.erp/.snapshots/main/V0002: it is neither an old snapshot, as v0001, nor \
-         what is known of one, as v0001.json",
+         what is known of one, as v0001.json; the highest is v999999999",
         "user/ann/acme/shop0.erp/.snapshots/main/v2: it is neither an old snapshot, as v0001, nor what \
-         is known of one, as v0001.json",
-        "user/ann/acme/shop0.erp/.snapshots/main/v0001.json: a time must be RFC 3339, YYYY-MM-DD or a \
-         number of Unix seconds at line 1 column 27",
+         is known of one, as v0001.json; the highest is v999999999",
+        "user/ann/acme/shop0.erp/.snapshots/noted/v0001.json: a time must be RFC 3339, YYYY-MM-DD or a \
+         number of Unix seconds at line 1 column 27; the branch comes when that is mended, or the file is \
+         removed",
+        "user/ann/acme/shop0.erp/.snapshots/feature%2fx: it holds old snapshots of feature/x, too, as \
+         user/ann/acme/shop0.erp/.snapshots/feature%2Fx does",
+        "user/ann/acme/shop0.erp/feature%2fx: it is branch feature/x, too, as \
+         user/ann/acme/shop0.erp/feature%2Fx is",
+        "user/ann/public%2Fy.erp: public/y.erp would be readable for every account: only what lies in \
+         the folder public is",
+        "user/ann/public/x.erp: public/x.erp would be readable for every account: only what lies in the \
+         folder public is",
         "user/ann/acme/shop0.erp/a..b: malformed branch name: it holds \"..\" or \"@{\", or ends with \
          \".\"",
         "user/ann/acme/shop0.erp/link: it is a symbolic link",
@@ -130,14 +152,70 @@ fn what_does_not_fit_in_the_tree_is_named() {
         .iter()
         .map(|row| row["branch"].as_str().unwrap())
         .collect();
-    assert_eq!(branches, ["main"]);
-    let output = scene
-        .daemon
-        .command(&["debug", "digest", "acme/shop0.erp:main"])
-        .output();
+    assert_eq!(branches, ["feature/x", "main"]);
+    assert_eq!(files_of(&scene, "acme/shop0.erp:feature/x"), ["first"]);
+    assert_eq!(
+        files_of(&scene, "acme/shop0.erp:feature/x@v0001"),
+        ["first"]
+    );
+    let files = files_of(&scene, "acme/shop0.erp:main");
+    assert_eq!(files.len(), 7 + usize::from(is_readable), "{files:?}");
+}
+
+/// The paths of a state.
+fn files_of(scene: &Scene, state: &str) -> Vec<String> {
+    let output = scene.daemon.command(&["debug", "digest", state]).output();
     let lines = String::from_utf8(output.unwrap().stdout).unwrap();
-    let files = lines.lines().filter(|line| line.contains('|')).count();
-    assert_eq!(files, 7 + usize::from(is_readable), "{lines}");
+    let paths = lines.lines().filter_map(|line| line.split_once('|'));
+    paths.map(|(path, _)| path.to_owned()).collect()
+}
+
+#[test]
+fn only_what_lies_in_public_is_public() {
+    let scene = Scene::start(&Model::new(&["ann"], 1, 1, 0, 0));
+    let plant = |path: &str| {
+        let path = scene.tree().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, "a").unwrap();
+    };
+    plant("public/news.erp/main/a");
+    plant("public/deep/er.erp/main/a");
+    plant("public/news.erp/.snapshots/main/v0001/a");
+    plant("user/public/own.erp/main/a");
+    plant("user/public/public/wrong.erp/main/a");
+    let (code, _, told) = scene.run(&[]);
+    let expected = "siteconf: user/public/public/wrong.erp: public/wrong.erp would be readable for every \
+                    account: only what lies in the folder public is\n";
+    assert_eq!((code, told.as_str()), (1, expected));
+    let projects = scene.json(&["project", "list"]);
+    let seen: Vec<_> = projects
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|project| [&project["repo_id"], &project["owner"]])
+        .collect();
+    assert_eq!(
+        json!(seen),
+        json!([
+            ["acme/shop0.erp", "ann"],
+            ["own.erp", "public"],
+            ["public/deep/er.erp", "public"],
+            ["public/news.erp", "public"],
+        ])
+    );
+    assert_eq!(scene.versions("public/news.erp:main"), ["v0001"]);
+    fs::remove_dir_all(scene.tree().join("user/public/public")).unwrap();
+    scene.verified();
+    // Any account reads the ones, and not the other.
+    scene.done(&["user", "add", "eve"]);
+    let create = ["token", "create", "--user", "eve", "--name", "n", "--repo"];
+    scene.done(&[&create[..], &["public/news.erp"]].concat());
+    let refused = scene
+        .daemon
+        .command(&[&create[..], &["own.erp"]].concat())
+        .output()
+        .unwrap();
+    assert_eq!(refused.status.code(), Some(1), "{refused:?}");
 }
 
 #[test]
@@ -245,7 +323,7 @@ fn a_wrong_line_of_tokens_is_named_by_its_number() {
         ),
         (
             with("owner", json!("b b")),
-            "there is no account for its owner",
+            "\"b b\" owns nothing in the tree; name it in the owner map",
         ),
         (
             with("name", json!("x".repeat(70_000))),
@@ -260,7 +338,7 @@ fn a_wrong_line_of_tokens_is_named_by_its_number() {
         .iter()
         .enumerate()
         .filter(|(_, (_, reason))| !reason.is_empty());
-    let mut told = told.lines().filter(|line| !line.contains("owner \"b b\""));
+    let mut told = told.lines();
     for (index, (_, reason)) in wanted {
         let expected = format!("siteconf: /tokens.jsonl:{}: {reason}", index + 1);
         let line = told.next().unwrap();

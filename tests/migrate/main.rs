@@ -18,6 +18,14 @@ mod model;
 #[cfg(test)]
 mod moving;
 #[cfg(test)]
+mod numbers;
+#[cfg(test)]
+mod preview;
+#[cfg(test)]
+mod renamed;
+#[cfg(test)]
 mod repeated;
+#[cfg(test)]
+mod tokens;
 #[cfg(test)]
 mod verified;

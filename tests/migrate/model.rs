@@ -234,6 +234,34 @@ impl Scene {
         serde_json::from_str(&out).unwrap()
     }
 
+    /// Runs a command that must succeed.
+    #[track_caller]
+    pub(crate) fn done(&self, words: &[&str]) {
+        let output = self.daemon.command(words).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+    }
+
+    /// The versions of a branch, from the oldest on.
+    #[track_caller]
+    pub(crate) fn versions(&self, branch: &str) -> Vec<String> {
+        let history = self.json(&["debug", "history", branch]);
+        let version = |snapshot: &Value| snapshot["version"].as_str().unwrap().to_owned();
+        history
+            .as_array()
+            .unwrap()
+            .iter()
+            .rev()
+            .map(version)
+            .collect()
+    }
+
+    /// Compares with the tree, which must find nothing.
+    #[track_caller]
+    pub(crate) fn verified(&self) {
+        let (code, _, told) = self.run(&["--verify"]);
+        assert_eq!((code, told.as_str()), (0, ""));
+    }
+
     /// What a command prints as JSON.
     #[track_caller]
     pub(crate) fn json(&self, words: &[&str]) -> Value {

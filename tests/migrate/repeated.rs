@@ -172,7 +172,7 @@ fn old_snapshots_that_do_not_follow_are_named() {
     scene.write(&model);
     let (code, _, told) = scene.run(&[]);
     let expected = "siteconf: user/ann/acme/shop0.erp/main: its old snapshot v0003 does not follow: the \
-                    branch has v0003 to come, and that must hold the state which was moved in last\n";
+                    first that is new must hold the state which was moved in last\n";
     assert_eq!((code, told.as_str()), (1, expected));
 }
 

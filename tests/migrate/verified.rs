@@ -51,6 +51,7 @@ fn every_planted_difference_is_named() {
         format!("{main}/v0002/more.xml: the file is not here"),
         format!("{main}/v0002/conf/5/цены 5.xml: the file is only here"),
         "user/ann/acme/shop1.erp/new: the branch is not here".to_owned(),
+        "acme/shop1.erp:test: the branch is only here".to_owned(),
         "/tokens.jsonl:2: it has another name here".to_owned(),
         "/tokens.jsonl:2: it ends at another time here".to_owned(),
     ];
@@ -58,7 +59,7 @@ fn every_planted_difference_is_named() {
     assert_eq!(told.lines().collect::<Vec<_>>(), expected);
     assert_eq!(code, 1);
     assert!(
-        out.ends_with("and 3 tokens compared; 9 findings\n"),
+        out.ends_with("and 3 tokens compared; 10 findings\n"),
         "{out}"
     );
 }

@@ -35,6 +35,8 @@ mod many_writers;
 #[cfg(test)]
 mod meddling;
 #[cfg(test)]
+mod moves;
+#[cfg(test)]
 mod order;
 #[cfg(test)]
 mod parents;

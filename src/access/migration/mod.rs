@@ -1,5 +1,6 @@
 //! Tokens that come from an older system with their values: its clients change nothing.
 
+use std::fmt;
 use std::sync::Arc;
 
 use super::account::Account;
@@ -7,12 +8,13 @@ use super::error::{Error, Result};
 use super::keys;
 use super::token::{Token, TokenOfDigest, TokenView, check_token_name};
 use super::token_check::is_instance_id;
-use super::token_scope::Scope;
-use super::tokens::Tokens;
+use super::token_scope::{Found, Scope};
+use super::tokens::{Tokens, check_count};
 use crate::base::actor::Actor;
 use crate::base::clock::Timestamp;
 use crate::base::id::Sha256;
 use crate::base::limits::INSTANCE_ID_BYTES_MAX;
+use crate::base::repo_id::RepoId;
 use crate::base::secret::ServerKey;
 use crate::repo::audit;
 use crate::repo::audit::{Action, AuditRecord};
@@ -52,6 +54,36 @@ pub enum Brought {
     Unchanged,
 }
 
+/// What came of a revocation in an older system.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// The token is not here, or was revoked before.
+    Absent,
+    /// It is revoked.
+    Revoked,
+    /// It stays: it belongs to another account here.
+    OfAnother,
+    /// It stays: it has another value here. With its id.
+    Rotated(String),
+    /// It stays: it was changed here since it came, or was made here. With its id.
+    Changed(String),
+}
+
+/// What is only looked at, as if this had been brought already.
+#[derive(Clone, Copy)]
+pub struct Planned<'a> {
+    /// The number of the account that is to own the project of this identifier, if it is to be made.
+    pub owner: &'a dyn Fn(&RepoId) -> Option<u64>,
+    /// How many tokens the account has by then.
+    pub tokens: usize,
+}
+
+impl fmt::Debug for Planned<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Planned({} tokens)", self.tokens)
+    }
+}
+
 /// What there is of a token with a known digest.
 #[derive(Clone, Debug)]
 pub enum Trace {
@@ -59,13 +91,21 @@ pub enum Trace {
     Absent,
     /// It was brought, and revoked here.
     Revoked,
-    /// It is there; the number of its account, and what is shown of it.
-    Present(u64, TokenView),
+    /// It is there.
+    Present {
+        /// The number of its account.
+        account: u64,
+        /// What is shown of it.
+        view: TokenView,
+        /// True if this is its value; false if it has had another since.
+        is_value: bool,
+    },
 }
 
 impl Tokens {
-    /// Brings a token of an older system, or what changed of it there since it came. With `only_look`
-    /// it changes nothing, and says what would come of it.
+    /// Brings a token of an older system, or what changed of it there since it came; its projects are known
+    /// by what they are called there. With `planned` it changes nothing, and says what would come of it.
+    /// The time of its last use comes in any case, where it is later than that which is known.
     ///
     /// # Errors
     /// [`Error::Invalid`] and [`Error::Forbidden`] as [`Tokens::create`]; [`Error::Invalid`] too when it
@@ -75,10 +115,20 @@ impl Tokens {
         account: &Account,
         old: &OldToken,
         actor: &Actor,
-        only_look: bool,
+        planned: Option<Planned<'_>>,
     ) -> Result<Brought> {
         check_token_name(&old.name)?;
-        let scope = Scope::parse(&old.repos, account, &self.projects)?;
+        let scope = Scope::parse_by(&old.repos, account, |id| {
+            if let Some(project) = self.projects.project_from(id)? {
+                return Ok(Some(Found::from(&project)));
+            }
+            let owner = planned.and_then(|planned| (planned.owner)(id));
+            Ok(owner.map(|owner| Found {
+                number: u64::MAX,
+                owner,
+                repo_id: id.clone(),
+            }))
+        })?;
         let terms = |token: &mut Token| {
             token.name.clone_from(&old.name);
             token.scope = scope.clone();
@@ -111,8 +161,9 @@ impl Tokens {
                     moved: None,
                     earlier: None,
                 };
-                if !only_look {
-                    self.add(account, &mut token, actor, terms)?;
+                match planned {
+                    Some(planned) => check_count(planned.tokens)?,
+                    None => self.add(account, &mut token, actor, terms)?,
                 }
                 return Ok(Brought::Made);
             };
@@ -121,10 +172,18 @@ impl Tokens {
             if kept.value.account != account.number {
                 return Err(Error::invalid("it belongs to another account here"));
             }
-            let mut token = Token::clone(&kept.value);
+            let mut used = Token::clone(&kept.value);
+            used.last_used_at = used.last_used_at.max(old.last_used_at);
+            let mut token = used.clone();
             terms(&mut token);
             let (wanted, held) = (token.terms(), kept.value.terms());
             if wanted == held || kept.value.moved == Some(wanted) {
+                if planned.is_none() && used.last_used_at != kept.value.last_used_at {
+                    let mut batch = Batch::default();
+                    let key = keys::token(account.number, used.number);
+                    batch.write(key, kept.expect(), &used);
+                    self.records.commit(batch)?;
+                }
                 return Ok(Brought::Unchanged);
             }
             if kept.value.moved != Some(held) {
@@ -132,7 +191,7 @@ impl Tokens {
                     "it was changed there, and here too, since it came",
                 ));
             }
-            if only_look {
+            if planned.is_some() {
                 return Ok(Brought::Changed);
             }
             let mut batch = Batch::with_reserve();
@@ -148,6 +207,47 @@ impl Tokens {
         })
     }
 
+    /// Revokes a token that an older system has revoked, if it is here as it came. With `only_look` it
+    /// changes nothing, and says what would come of it.
+    pub fn end(
+        &self,
+        account: &Account,
+        digest: Sha256,
+        actor: &Actor,
+        only_look: bool,
+    ) -> Result<Ended> {
+        self.records.retry_on_conflict(|| {
+            let kept = match self.lead(digest)? {
+                Some(lead) => self.led_to(&lead)?,
+                None => None,
+            };
+            let Some(kept) = kept else {
+                return Ok(Ended::Absent);
+            };
+            let token = &kept.value;
+            if token.account != account.number {
+                return Ok(Ended::OfAnother);
+            }
+            if token.digest != digest {
+                return Ok(Ended::Rotated(token.number.to_string()));
+            }
+            if token.moved != Some(token.terms()) {
+                return Ok(Ended::Changed(token.number.to_string()));
+            }
+            if !only_look {
+                self.revoke_kept(account, &kept, actor)?;
+            }
+            Ok(Ended::Revoked)
+        })
+    }
+
+    /// The tokens of an account that came from an older system.
+    pub fn moved_of(&self, account: &Account) -> Result<Vec<TokenView>> {
+        let kept = self.kept_of(account)?;
+        let moved = kept.iter().filter(|kept| kept.value.moved.is_some());
+        Ok(moved.map(|kept| self.view(account, &kept.value)).collect())
+    }
+
     /// What there is of the token with this digest.
     pub fn trace(&self, digest: Sha256) -> Result<Trace> {
         let Some(lead) = self.lead(digest)? else {
@@ -159,7 +259,11 @@ impl Tokens {
         let owner = self.accounts.by_number(lead.account)?;
         let owner = owner.as_ref().map_or("", |owner| owner.name());
         let view = kept.value.view(owner, &self.projects, self.clock.now());
-        Ok(Trace::Present(lead.account, view))
+        Ok(Trace::Present {
+            account: lead.account,
+            view,
+            is_value: kept.value.digest == digest,
+        })
     }
 
     /// True if the token with this digest is bound to this instance, or to none where none is given.

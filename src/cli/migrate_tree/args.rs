@@ -19,7 +19,7 @@ created_by, operation (save, delete, batch, rollback, import), path and message.
 snapshot has the time of its folder, without created_by the owner's name.
 
 OWNER becomes the account of this name, without a password that works, or what the owner map says; \
-\"public\" owns the projects of public/. The map:
+\"public\" owns the projects of public/, which everybody may read. The map:
   {\"old.ann\": \"ann\", \"bob\": {\"account\": \"bob\", \"roles\": [\"ROLE_SITEBUILDER_USER__acme\"]}}
 An account that it makes may have a \"password\", too.
 
@@ -31,8 +31,8 @@ state (active, expired, revoked):
 
 What does not fit is left out and named, everything else is taken; then the exit code is 1. Repeated, it \
 takes what is new in the tree. What was changed here meanwhile stays as it is, and is named where the tree \
-has something else. A branch that came without a file that could not be read comes whole after \
-\"siteconf branch delete\", with --renew.";
+has something else; what was renamed here goes on under its new name. A branch that came without a file \
+that could not be read comes whole after \"siteconf branch delete\", with --renew.";
 
 #[derive(Debug, Args)]
 #[command(after_long_help = LONG)]

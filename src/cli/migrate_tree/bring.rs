@@ -1,26 +1,25 @@
-//! Bringing accounts, projects, branches and tokens, or saying what would be brought.
+//! Bringing projects and branches, or saying what would be brought.
 
 use std::path::Path;
 
 use super::Migration;
+use super::names::renamed_branches;
 use super::notes;
+use super::notes::{Fault, Notes};
 use super::report::{Done, Kind};
-use super::tokens::{State, TokenLine};
 use super::tree::{OldBranch, OldProject};
-use crate::access;
-use crate::access::{Account, Brought, OldToken, Tokens, Trace};
-use crate::base::account_name::AccountName;
 use crate::base::branch_name::BranchName;
 use crate::base::clock::Timestamp;
-use crate::base::repo_id::RepoId;
 use crate::base::snapshot_version::SnapshotVersion;
 use crate::cli::{Error, Result};
 use crate::repo;
-use crate::repo::{Author, OldSnapshot, Project, ProjectWriter, Standing};
+use crate::repo::{Author, OldSnapshot, Project, ProjectWriter, Revision, Standing};
 
 /// What was changed here since it came.
 const CHANGED_HERE: &str = "the branch was changed here since it came, and the tree has something else; \
                             it stays as it is here";
+/// What changed there just now.
+const SAVED_MEANWHILE: &str = "it was saved there while it was read; run this again";
 /// What was made here.
 const MADE_HERE: &str = "there is a branch of this name that was made here; it stays as it is";
 
@@ -45,118 +44,59 @@ impl Migration<'_> {
         Ok(())
     }
 
-    /// The account that an owner becomes: found, or made. `None` when that cannot be, or is only said.
-    pub(super) fn account(&mut self, owner: &str) -> Result<Option<Account>> {
-        if let Some(known) = self.accounts.get(owner) {
-            return Ok(known.clone());
-        }
-        let becomes = self.owners.of(owner);
-        let accounts = &self.opened.accounts;
-        let name = becomes.account.clone();
-        let found = match accounts.by_name(&name) {
-            Ok(account) => {
-                for role in &becomes.roles {
-                    if !account.roles().contains(role) {
-                        let reason = format!(
-                            "account {name} is here, and has not {role}; \"siteconf user role add\" \
-                             gives it"
-                        );
-                        self.report.find("owner map", &reason);
-                    }
-                }
-                self.step(Done::Unchanged, Kind::Account, &name);
-                Some(Account::clone(&account))
-            }
-            Err(access::Error::NoSuchAccount { .. }) if self.dry_run => {
-                match AccountName::parse(&name) {
-                    Ok(_) => self.step(Done::Made, Kind::Account, &name),
-                    Err(refused) => self.refuse_owner(owner, &refused.to_string()),
-                }
-                None
-            }
-            Err(access::Error::NoSuchAccount { .. }) => {
-                let made = match &becomes.password {
-                    Some(password) => accounts.create(&name, password, &becomes.roles),
-                    None => accounts.create_without_password(&name, &becomes.roles),
-                };
-                match made {
-                    Ok(account) => {
-                        self.step(Done::Made, Kind::Account, &name);
-                        Some(account)
-                    }
-                    Err(access::Error::Invalid { reason }) => {
-                        self.refuse_owner(owner, &reason);
-                        None
-                    }
-                    Err(failed) => return Err(failed.into()),
-                }
-            }
-            Err(failed) => return Err(failed.into()),
-        };
-        self.accounts.insert(owner.to_owned(), found.clone());
-        Ok(found)
-    }
-
-    fn refuse_owner(&mut self, owner: &str, reason: &str) {
-        let reason = format!("{reason}; an owner map gives the owner another account");
-        self.report.find(&format!("owner \"{owner}\""), &reason);
-    }
-
     fn project(&mut self, old: &OldProject) -> Result<()> {
         self.go_on()?;
         let Some(account) = self.account(&old.owner)? else {
-            if self.dry_run {
-                self.step(Done::Made, Kind::Project, old.repo_id.as_str());
-                for (name, branch) in &old.branches {
-                    self.preview(old, name, branch, None)?;
-                }
-            } else {
-                self.report
-                    .leave_out(&old.place, "there is no account for its owner");
-            }
+            self.report
+                .leave_out(&old.place, "there is no account for its owner");
             return Ok(());
         };
-        let found = match self.opened.repository.project(&old.repo_id) {
-            Ok(found) if found.owner() != account.number() => {
+        let id = &old.repo_id;
+        let found = self.project_here(old)?;
+        match &found {
+            Some(found) if found.owner() != account.number() => {
                 let reason = format!(
                     "project {} is here already, and is not owned by {}",
-                    old.repo_id,
+                    found.repo_id(),
                     account.name()
                 );
                 self.report.leave_out(&old.place, &reason);
                 return Ok(());
             }
-            Ok(found) => {
-                self.step(Done::Unchanged, Kind::Project, old.repo_id.as_str());
-                Some(found)
-            }
-            Err(repo::Error::NotFound { .. }) => {
-                if self.was_deleted(old, None) {
-                    return Ok(());
-                }
-                self.step(Done::Made, Kind::Project, old.repo_id.as_str());
-                None
-            }
-            Err(failed) => return Err(failed.into()),
-        };
+            Some(_) => self.step(Done::Unchanged, Kind::Project, id.as_str()),
+            None if self.was_deleted(old, None) || self.is_taken(old)? => return Ok(()),
+            None => self.step(Done::Made, Kind::Project, id.as_str()),
+        }
         if self.dry_run {
+            self.planned.insert(id.clone(), Some(old.owner.clone()));
+            let names = renamed_branches(found.as_ref())?;
             for (name, branch) in &old.branches {
-                self.preview(old, name, branch, found.as_ref())?;
+                if let Some(here) = self.branch_here(&names, name, branch) {
+                    self.preview(old, name, &here, branch, found.as_ref())?;
+                }
             }
             return Ok(());
         }
         let project = match found {
             Some(project) => project,
-            None => self.opened.repository.create_project_at(
-                &old.repo_id,
+            None => self.opened.repository.create_project_from(
+                id,
                 account.number(),
                 self.begin_of(old),
                 &self.opened.actor,
             )?,
         };
+        let names = renamed_branches(Some(&project))?;
+        let is_known = project.moved_from().is_some();
         let writer = ProjectWriter::new(project, self.opened.actor.clone());
+        if !is_known {
+            writer.keep_identifier(id)?;
+        }
         for (name, branch) in &old.branches {
-            match self.branch(old, name, branch, &writer, account.name()) {
+            let Some(here) = self.branch_here(&names, name, branch) else {
+                continue;
+            };
+            match self.branch(old, name, &here, branch, &writer, account.name()) {
                 Err(Error::Repo(repo::Error::Invalid { reason })) => {
                     self.report.leave_out(&branch.place, &reason);
                 }
@@ -173,7 +113,7 @@ impl Migration<'_> {
         let first = |branch: &OldBranch| {
             let first = branch.snapshots.values().next()?;
             let notes = notes::of_snapshot(tree, first, "").ok()?;
-            Some(notes.0.replaced.at)
+            Some(notes.replaced.at)
         };
         let own = tree
             .below(&old.place)
@@ -187,25 +127,24 @@ impl Migration<'_> {
         &mut self,
         old: &OldProject,
         name: &BranchName,
+        here: &BranchName,
         branch: &OldBranch,
         writer: &ProjectWriter,
         account: &str,
     ) -> Result<()> {
         self.go_on()?;
-        let (known, head) = match writer.standing(name)? {
-            Standing::Absent if self.was_deleted(old, Some(name)) => return Ok(()),
-            Standing::Absent => (0, None),
-            Standing::AsMoved(found) => (found.snapshot_count(), Some(found.head())),
-            standing => return self.leave(old, name, branch, &standing),
+        let Some((known, head)) = self.begin_branch(old, name, branch, writer.standing(here)?)?
+        else {
+            return Ok(());
+        };
+        let Some(all_notes) = self.all_notes(branch, known, account) else {
+            return Ok(());
         };
         let is_new = head.is_none();
-        let mut moving = writer.move_branch(name)?;
+        let mut moving = writer.move_branch(here)?;
         let (mut kept, file_bytes_max) = (head.clone(), self.file_bytes_max);
-        for (number, place) in branch.snapshots.range(known + 1..) {
+        for (number, place, notes) in all_notes {
             self.go_on()?;
-            let Some(notes) = self.notes(place, account) else {
-                continue;
-            };
             let state = self.read(place, |folder, step| {
                 moving.read(folder, file_bytes_max, kept.take().as_ref(), step)
             })?;
@@ -213,7 +152,7 @@ impl Migration<'_> {
                 continue;
             };
             moving.add(OldSnapshot {
-                version: SnapshotVersion::new(*number),
+                version: SnapshotVersion::new(number),
                 state,
                 replaced: notes.replaced,
                 operation: notes.operation,
@@ -233,6 +172,10 @@ impl Migration<'_> {
         let Some((state, _)) = state else {
             return Ok(());
         };
+        if self.tree.has_moved_on(branch)? {
+            self.report.leave_out(&branch.place, SAVED_MEANWHILE);
+            return Ok(());
+        }
         let laid = moving.finish(state, &head_author)?;
         let done = match (is_new, laid.changed) {
             (true, _) => Done::Made,
@@ -244,30 +187,62 @@ impl Migration<'_> {
         Ok(())
     }
 
+    /// What of a branch is known here, before anything comes: its snapshots, and the state that it is in.
+    /// `None` if it is left as it is.
+    fn begin_branch(
+        &mut self,
+        old: &OldProject,
+        name: &BranchName,
+        branch: &OldBranch,
+        standing: Standing,
+    ) -> Result<Option<(u64, Option<Revision>)>> {
+        let found = match standing {
+            Standing::Absent if self.was_deleted(old, Some(name)) => return Ok(None),
+            Standing::Absent => return Ok(Some((0, None))),
+            Standing::AsMoved(found) => found,
+            standing => {
+                self.leave(old, name, branch, &standing)?;
+                return Ok(None);
+            }
+        };
+        let (there, known) = (found.last_there(), found.snapshot_count());
+        let mut later = branch.snapshots.range(there + 1..);
+        if let Some((number, place)) = later.next().filter(|(number, _)| **number <= known) {
+            let version = SnapshotVersion::new(*number);
+            let reason = format!(
+                "{version} here holds a state of which the tree had no old snapshot; the branch stays as \
+                 it is here, and comes with the tree's numbers after \"siteconf branch delete\", with \
+                 --renew"
+            );
+            self.report.leave_out(place, &reason);
+            return Ok(None);
+        }
+        Ok(Some((known, Some(found.head()))))
+    }
+
     /// Says what would come of a branch.
     fn preview(
         &mut self,
         old: &OldProject,
         name: &BranchName,
+        here: &BranchName,
         branch: &OldBranch,
         project: Option<&Project>,
     ) -> Result<()> {
         self.go_on()?;
         let standing = match project {
-            Some(project) => project.standing(name)?,
+            Some(project) => project.standing(here)?,
             None => Standing::Absent,
         };
-        let (known, head) = match standing {
-            Standing::Absent if self.was_deleted(old, Some(name)) => return Ok(()),
-            Standing::Absent => (0, None),
-            Standing::AsMoved(found) => (found.snapshot_count(), Some(found.head())),
-            standing => return self.leave(old, name, branch, &standing),
+        let Some((known, head)) = self.begin_branch(old, name, branch, standing)? else {
+            return Ok(());
+        };
+        let Some(all_notes) = self.all_notes(branch, known, "") else {
+            return Ok(());
         };
         let mut snapshots = 0;
-        for place in branch.snapshots.range(known + 1..).map(|(_, place)| place) {
-            if self.notes(place, "").is_some() && self.digest(place)?.is_some() {
-                snapshots += 1;
-            }
+        for (_, place, _) in all_notes {
+            snapshots += u64::from(self.digest(place)?.is_some());
         }
         let Some(digest) = self.digest(&branch.place)? else {
             return Ok(());
@@ -291,9 +266,7 @@ impl Migration<'_> {
         standing: &Standing,
     ) -> Result<()> {
         let (known, state, reason) = match standing {
-            Standing::Changed {
-                snapshots, left, ..
-            } => (*snapshots, left.clone(), CHANGED_HERE),
+            Standing::Changed { branch, left } => (branch.last_there(), left.clone(), CHANGED_HERE),
             Standing::Own(branch) => (0, Some(branch.head()), MADE_HERE),
             Standing::Absent | Standing::AsMoved(_) => return Ok(()),
         };
@@ -322,89 +295,47 @@ impl Migration<'_> {
         true
     }
 
-    /// What is known of a snapshot.
-    pub(super) fn notes(&mut self, place: &Path, account: &str) -> Option<notes::Notes> {
-        match notes::of_snapshot(&self.tree.folder, place, account) {
-            Ok((notes, fault)) => {
-                if let Some(fault) = fault {
-                    self.report.leave_out(&place.with_extension("json"), &fault);
-                }
-                Some(notes)
-            }
-            Err(reason) => {
-                self.report.leave_out(place, &reason);
-                None
-            }
-        }
+    /// True if another project of the older system has this identifier here.
+    fn is_taken(&mut self, old: &OldProject) -> Result<bool> {
+        let other = match self.opened.repository.project(&old.repo_id) {
+            Ok(other) => other,
+            Err(repo::Error::NotFound { .. }) => return Ok(false),
+            Err(failed) => return Err(failed.into()),
+        };
+        let there = other.moved_from().unwrap_or(&old.repo_id);
+        let reason =
+            format!("the project of this name here is {there} of the tree; it stays as it is");
+        self.report.leave_out(&old.place, &reason);
+        Ok(true)
     }
 
-    fn step(&mut self, done: Done, kind: Kind, name: &str) {
+    /// What is known of the snapshots that come after this one. `None` if it is wrong of one of them: the
+    /// branch waits until that is mended, because a snapshot that came keeps its date and author.
+    fn all_notes<'b>(
+        &mut self,
+        branch: &'b OldBranch,
+        after: u64,
+        account: &str,
+    ) -> Option<Vec<(u64, &'b Path, Notes)>> {
+        let (mut all, mut is_sound) = (Vec::new(), true);
+        for (number, place) in branch.snapshots.range(after + 1..) {
+            match notes::of_snapshot(&self.tree.folder, place, account) {
+                Ok(notes) => all.push((*number, place.as_path(), notes)),
+                Err(Fault::Folder(reason)) => self.report.leave_out(place, &reason),
+                Err(Fault::Notes(reason)) => {
+                    is_sound = false;
+                    let reason = format!(
+                        "{reason}; the branch comes when that is mended, or the file is removed"
+                    );
+                    self.report
+                        .leave_out(&place.with_extension("json"), &reason);
+                }
+            }
+        }
+        is_sound.then_some(all)
+    }
+
+    pub(super) fn step(&mut self, done: Done, kind: Kind, name: &str) {
         self.report.step(done, kind, name.to_owned(), 0);
-    }
-
-    /// Brings a token, or what changed of it.
-    fn token(&mut self, at: &str, line: &TokenLine, old: &OldToken) -> Result<()> {
-        let account = self.account(&line.owner)?;
-        let tokens = Tokens::new(&self.opened.repository);
-        let trace = tokens.trace(old.digest)?;
-        let outcome = match (&account, trace) {
-            (_, Trace::Absent | Trace::Revoked) if line.state == State::Revoked => {
-                Ok(Done::Unchanged)
-            }
-            (None, _) if !self.dry_run => {
-                self.report.find(at, "there is no account for its owner");
-                return Ok(());
-            }
-            (_, Trace::Absent) if self.dry_run => match self.unknown_repo(&line.repos) {
-                Some(repo) => Err(format!("there is no project \"{repo}\"")),
-                None => Ok(Done::Made),
-            },
-            (Some(account), Trace::Present(number, view)) if line.state == State::Revoked => {
-                if number == account.number() {
-                    if !self.dry_run {
-                        tokens.revoke(account, &view.id, &self.opened.actor)?;
-                    }
-                    Ok(Done::Revoked)
-                } else {
-                    Err("it belongs to another account here".to_owned())
-                }
-            }
-            (None, _) => Err("it belongs to another account here".to_owned()),
-            (Some(account), _) => {
-                let actor = &self.opened.actor;
-                match tokens.bring(account, old, actor, self.dry_run) {
-                    Ok(Brought::Made) => Ok(Done::Made),
-                    Ok(Brought::Changed) => Ok(Done::Changed),
-                    Ok(Brought::Unchanged) => Ok(Done::Unchanged),
-                    Err(access::Error::Invalid { reason }) => Err(reason),
-                    Err(access::Error::Forbidden(_)) => Err(format!(
-                        "{} may not read every project that it is for",
-                        account.name()
-                    )),
-                    Err(failed) => return Err(failed.into()),
-                }
-            }
-        };
-        match outcome {
-            Ok(done) => {
-                let shown = format!("\"{}\" of {}", line.name, line.owner);
-                self.report.step(done, Kind::Token, shown, 0);
-            }
-            Err(reason) => self.report.find(at, &reason),
-        }
-        Ok(())
-    }
-
-    /// The first of these projects that is neither here nor in the tree.
-    fn unknown_repo<'r>(&self, repos: &'r [String]) -> Option<&'r str> {
-        let is_known = |repo: &str| {
-            repo == "*"
-                || self.planned.contains(repo)
-                || RepoId::parse(repo).is_ok_and(|id| self.opened.repository.project(&id).is_ok())
-        };
-        repos
-            .iter()
-            .map(String::as_str)
-            .find(|repo| !is_known(repo))
     }
 }

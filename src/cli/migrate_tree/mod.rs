@@ -1,8 +1,11 @@
 //! `migrate-tree`: moving in from an old tree (specification section 5.4), as often as wanted until the
 //! day of the switch.
 
+mod accounts;
 pub(super) mod args;
 mod bring;
+mod bring_token;
+mod names;
 mod notes;
 mod owners;
 mod report;
@@ -11,7 +14,7 @@ mod tree;
 mod verify;
 mod when;
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
@@ -43,10 +46,14 @@ struct Migration<'a> {
     token_file: Option<PathBuf>,
     /// What owners have become, as far as they were met.
     accounts: BTreeMap<String, Option<Account>>,
-    /// What was deleted here and can be restored; without a branch, a project.
+    /// What was deleted here and can be restored, by its names in the tree; without a branch, a project.
     deleted: HashSet<(RepoId, Option<BranchName>)>,
-    /// The projects of the tree.
-    planned: HashSet<String>,
+    /// The projects of the tree; in a dry run with the owners of those that would be here by now.
+    planned: HashMap<RepoId, Option<String>>,
+    /// In a dry run, how many tokens accounts would have by now, by their numbers.
+    token_counts: HashMap<u64, usize>,
+    /// In a comparison, the ids of the tokens that the file has.
+    met_tokens: HashSet<String>,
     /// The server's key, once it was needed.
     key: Option<std::result::Result<ServerKey, String>>,
     dry_run: bool,
@@ -82,22 +89,24 @@ pub(super) fn run(
     let mut report = Report::new(progress, wish.dry_run);
     let tree = Tree::read(&wish.root, opened.store.data_folder().root(), &mut report)?;
     report.tell();
-    let planned = tree.projects.iter().map(|old| old.repo_id.to_string());
-    let planned: HashSet<_> = planned.collect();
+    let planned = tree.projects.iter().map(|old| (old.repo_id.clone(), None));
+    let planned: HashMap<_, _> = planned.collect();
     let deleted = opened
         .repository
-        .deleted(|what| planned.contains(what.repo_id().as_str()))?;
+        .deleted(|what| planned.contains_key(what.id_there()))?;
     let deleted = deleted
         .iter()
-        .map(|what| (what.repo_id().clone(), what.branch_name().cloned()));
+        .map(|what| (what.id_there().clone(), what.branch_name_there().cloned()));
     let mut migration = Migration {
         opened: &opened,
         deleted: deleted.collect(),
         planned,
+        token_counts: HashMap::new(),
         tree,
         owners,
         token_file: wish.tokens.clone(),
         accounts: BTreeMap::new(),
+        met_tokens: HashSet::new(),
         key: None,
         dry_run: wish.dry_run,
         renew: wish.renew,

@@ -35,23 +35,29 @@ struct Written {
     message: Option<String>,
 }
 
+/// What is wrong with a snapshot.
+#[derive(Clone, Debug)]
+pub(super) enum Fault {
+    /// With its folder.
+    Folder(String),
+    /// With what is written beside it.
+    Notes(String),
+}
+
 /// What is known of the snapshot in this folder of the tree, whose owner is this account; what is not
-/// written is told by the folder itself. With it what is wrong with what is written, if anything.
+/// written is told by the folder itself.
 ///
 /// # Errors
-/// What is wrong with the folder.
+/// What is wrong with the one or the other.
 pub(super) fn of_snapshot(
     tree: &ImportFolder,
     place: &Path,
     account: &str,
-) -> Result<(Notes, Option<String>), String> {
+) -> Result<Notes, Fault> {
     let own = tree.below(place).and_then(|folder| folder.modified_at());
-    let own = own.map_err(|e| e.to_string())?;
-    let (written, fault) = match written(tree, place) {
-        Ok(written) => (written, None),
-        Err(fault) => (Written::default(), Some(fault)),
-    };
-    let notes = Notes {
+    let own = own.map_err(|e| Fault::Folder(e.to_string()))?;
+    let written = written(tree, place).map_err(Fault::Notes)?;
+    Ok(Notes {
         replaced: Author {
             at: written.created_at.map_or(own, |When(at)| at),
             by: written.created_by.unwrap_or_else(|| account.to_owned()),
@@ -59,8 +65,7 @@ pub(super) fn of_snapshot(
         operation: written.operation,
         path: written.path,
         message: written.message,
-    };
-    Ok((notes, fault))
+    })
 }
 
 fn written(tree: &ImportFolder, place: &Path) -> Result<Written, String> {

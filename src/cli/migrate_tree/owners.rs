@@ -63,6 +63,11 @@ impl Owners {
         })
     }
 
+    /// True if it names this owner.
+    pub(super) fn has(&self, owner: &str) -> bool {
+        self.0.contains_key(owner)
+    }
+
     /// The owners that it names.
     pub(super) fn names(&self) -> impl Iterator<Item = &str> {
         self.0.keys().map(String::as_str)

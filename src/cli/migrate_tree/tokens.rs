@@ -6,7 +6,9 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
 use serde::Deserialize;
+use serde_json::error::Category;
 
+use super::when;
 use super::when::When;
 use crate::access::{OldToken, check_instance};
 use crate::base::clock::Timestamp;
@@ -16,6 +18,8 @@ use crate::cli::{Error, Result};
 
 /// Longest line, in bytes: an allowlist of 100 projects needs 14 KB.
 const LINE_BYTES_MAX: u64 = 64 << 10;
+/// Longest name of a field that is told as it was met, in bytes.
+const NAME_BYTES_TOLD: usize = 32;
 
 /// Whether the old system lets a token in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -56,10 +60,16 @@ impl fmt::Debug for TokenLine {
 
 impl TokenLine {
     fn read(line: &[u8]) -> std::result::Result<Self, String> {
-        // serde_json tells a line of its own, which is always the first.
         serde_json::from_slice(line).map_err(|e| {
-            let told = e.to_string();
-            told.replace(" at line 1 column ", " at column ")
+            // serde_json tells a line of its own, which is always the first.
+            let told = e.to_string().replace(" at line 1 column ", " at column ");
+            if is_without_value(&told, e.classify()) {
+                return told;
+            }
+            let column = e.column();
+            format!(
+                "it must be an object with owner, name, repos and value or sha256, at column {column}"
+            )
         })
     }
 
@@ -125,6 +135,24 @@ impl TokenLine {
             _ => Err("it needs either value or sha256".to_owned()),
         }
     }
+}
+
+/// True if what is told of a line cannot have a part of it that is a secret.
+fn is_without_value(told: &str, category: Category) -> bool {
+    if category != Category::Data {
+        // Only of data serde_json tells what it met.
+        return true;
+    }
+    let quoted = ["unknown field `", "unknown variant `"];
+    let quoted = quoted.iter().find_map(|begin| told.strip_prefix(begin));
+    if let Some((name, _)) = quoted.and_then(|rest| rest.split_once("`, expected ")) {
+        // The digits of a value are never letters alone.
+        let is_letter = |b: u8| b.is_ascii_lowercase() || b == b'_';
+        return name.len() <= NAME_BYTES_TOLD && name.bytes().all(is_letter);
+    }
+    [when::RULE, "missing field `", "duplicate field `"]
+        .iter()
+        .any(|begin| told.starts_with(begin))
 }
 
 /// Calls `take` with each line that is not empty: its number, and the token or what is wrong with it.

@@ -1,11 +1,14 @@
 //! What an old tree holds, by the names of its folders. No file of a branch is read.
 
-use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ffi::OsStr;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use super::report::Report;
 use crate::base::branch_name::BranchName;
+use crate::base::limits::SNAPSHOT_MOVED_NUMBER_MAX;
 use crate::base::repo_id::{RepoId, check_name};
 use crate::base::snapshot_version::SnapshotVersion;
 use crate::cli::{Error, Result};
@@ -37,10 +40,12 @@ pub(super) struct OldProject {
 }
 
 /// A branch of the tree.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct OldBranch {
     /// Where its files lie in the tree.
     pub(super) place: PathBuf,
+    /// Where its old snapshots lie, or would lie.
+    history: PathBuf,
     /// Where each old snapshot lies, by its number.
     pub(super) snapshots: BTreeMap<u64, PathBuf>,
 }
@@ -72,6 +77,26 @@ impl Tree {
             owners,
             projects,
         })
+    }
+}
+
+impl Tree {
+    /// True if a branch has other old snapshots now than when the tree was read.
+    ///
+    /// # Errors
+    /// [`Error::Repo`] when the folder cannot be read.
+    pub(super) fn has_moved_on(&self, branch: &OldBranch) -> Result<bool> {
+        let contents = match self.folder.below(&branch.history) {
+            Ok(folder) => folder.contents()?,
+            Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
+            Err(error) => return Err(Error::file("reading", &branch.history)(error)),
+        };
+        let numbers = contents.iter().filter_map(|(name, kind)| {
+            let is_folder = *kind == LyingKind::Folder;
+            name.to_str().and_then(number_of).filter(|_| is_folder)
+        });
+        let now: BTreeSet<_> = numbers.collect();
+        Ok(!now.iter().eq(branch.snapshots.keys()))
     }
 }
 
@@ -114,12 +139,12 @@ impl Reading<'_, '_> {
                 "user" => {
                     for (owner, place) in self.folders(&place, "it is no owner's folder") {
                         self.owners.push(owner.clone());
-                        self.group(&owner, &place, "");
+                        self.group(&owner, &place, "", false);
                     }
                 }
                 PUBLIC => {
                     self.owners.push(PUBLIC.to_owned());
-                    self.group(PUBLIC, &place, "");
+                    self.group(PUBLIC, &place, "", true);
                 }
                 _ => self
                     .report
@@ -128,16 +153,24 @@ impl Reading<'_, '_> {
         }
     }
 
-    /// Looks for projects in a folder of an owner, whose names begin so.
-    fn group(&mut self, owner: &str, place: &Path, before: &str) {
+    /// Looks for projects in a folder of an owner, or in the public one, whose names begin so.
+    fn group(&mut self, owner: &str, place: &Path, before: &str, is_public: bool) {
         for (name, place) in self.folders(place, "it is no project's folder") {
             let name = format!("{before}{}", decoded(&name));
-            let whole = if owner == PUBLIC && !name.starts_with("public/") {
+            let whole = if is_public && !name.starts_with("public/") {
                 format!("public/{name}")
             } else {
                 name.clone()
             };
             match RepoId::parse(&whole) {
+                Ok(repo_id) if repo_id.is_public() && !is_public => {
+                    self.met += 1;
+                    let reason = format!(
+                        "{repo_id} would be readable for every account: only what lies in the folder \
+                         public is"
+                    );
+                    self.report.leave_out(&place, &reason);
+                }
                 Ok(repo_id) => self.project(owner, repo_id, place),
                 Err(refused) if check_name(&whole).is_err() => {
                     self.report.leave_out(&place, &refused.to_string());
@@ -146,7 +179,7 @@ impl Reading<'_, '_> {
                     // A part of a project's name, or a project without a type: then what is in it is
                     // not worth a word each.
                     let (known, told) = (self.met, self.report.mark());
-                    self.group(owner, &place, &format!("{name}/"));
+                    self.group(owner, &place, &format!("{name}/"), is_public);
                     if self.met == known {
                         self.report.forget_since(told);
                         self.report.leave_out(&place, &refused.to_string());
@@ -166,22 +199,26 @@ impl Reading<'_, '_> {
             self.report.leave_out(&place, &reason);
             return;
         }
-        let mut branches = BTreeMap::new();
+        let mut branches: BTreeMap<BranchName, OldBranch> = BTreeMap::new();
         let mut histories = None;
-        for (name, place) in self.folders(&place, "it is no branch's folder") {
-            if name == SNAPSHOTS {
+        let above = place.join(SNAPSHOTS);
+        for (folder, place) in self.folders(&place, "it is no branch's folder") {
+            if folder == SNAPSHOTS {
                 histories = Some(place);
                 continue;
             }
-            match BranchName::parse(&decoded(&name)) {
-                Ok(name) => {
-                    let branch = OldBranch {
-                        place: place.clone(),
-                        ..OldBranch::default()
-                    };
-                    if branches.insert(name, branch).is_some() {
-                        self.report.leave_out(&place, "two folders are this branch");
-                    }
+            match BranchName::parse(&decoded(&folder)).map(|name| branches.entry(name)) {
+                Ok(Entry::Vacant(entry)) => {
+                    entry.insert(OldBranch {
+                        place,
+                        history: above.join(folder),
+                        snapshots: BTreeMap::new(),
+                    });
+                }
+                Ok(Entry::Occupied(entry)) => {
+                    let (name, first) = (entry.key(), entry.get().place.display());
+                    let reason = format!("it is branch {name}, too, as {first} is");
+                    self.report.leave_out(&place, &reason);
                 }
                 Err(refused) => self.report.leave_out(&place, &refused.to_string()),
             }
@@ -198,26 +235,35 @@ impl Reading<'_, '_> {
     }
 
     fn histories(&mut self, place: &Path, branches: &mut BTreeMap<BranchName, OldBranch>) {
+        let mut met: HashMap<BranchName, PathBuf> = HashMap::new();
         for (name, place) in self.folders(place, "it is no branch's folder of snapshots") {
-            let parsed = BranchName::parse(&decoded(&name));
-            let Some(branch) = parsed.ok().and_then(|name| branches.get_mut(&name)) else {
+            let parsed = BranchName::parse(&decoded(&name)).ok();
+            let known = parsed.and_then(|name| Some((branches.get_mut(&name)?, name)));
+            let Some((branch, name)) = known else {
                 self.report
                     .leave_out(&place, "the project has no branch of this name");
                 continue;
             };
+            if let Some(first) = met.get(&name) {
+                let first = first.display();
+                let reason = format!("it holds old snapshots of {name}, too, as {first} does");
+                self.report.leave_out(&place, &reason);
+                continue;
+            }
+            met.insert(name, place.clone());
+            branch.history.clone_from(&place);
             for (name, kind, place) in self.entries(&place) {
                 let notes = name.strip_suffix(".json");
-                let version = SnapshotVersion::parse(notes.unwrap_or(&name));
-                match (version.map(SnapshotVersion::number), kind) {
-                    (Ok(1..), LyingKind::File) if notes.is_some() => {}
-                    (Ok(number @ 1..), LyingKind::Folder) if notes.is_none() => {
+                match (number_of(notes.unwrap_or(&name)), kind) {
+                    (Some(_), LyingKind::File) if notes.is_some() => {}
+                    (Some(number), LyingKind::Folder) if notes.is_none() => {
                         branch.snapshots.insert(number, place);
                     }
                     (_, LyingKind::LeftOut(reason)) => self.report.leave_out(&place, &reason),
                     _ => self.report.leave_out(
                         &place,
-                        "it is neither an old snapshot, as v0001, nor what is known of one, as \
-                         v0001.json",
+                        "it is neither an old snapshot, as v0001, nor what is known of one, as v0001.json; \
+                         the highest is v999999999",
                     ),
                 }
             }
@@ -265,6 +311,14 @@ impl Reading<'_, '_> {
         }
         entries
     }
+}
+
+/// The number of the old snapshot that is called so.
+fn number_of(name: &str) -> Option<u64> {
+    let number = SnapshotVersion::parse(name).ok()?.number();
+    (1..=SNAPSHOT_MOVED_NUMBER_MAX)
+        .contains(&number)
+        .then_some(number)
 }
 
 /// A folder's name with its slashes.

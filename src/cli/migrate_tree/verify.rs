@@ -1,17 +1,19 @@
 //! Comparing what is here with the tree.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::ops::ControlFlow;
 use std::path::Path;
 
 use super::Migration;
+use super::notes;
+use super::notes::Fault;
 use super::report::{Done, Kind};
 use super::tokens::{State, TokenLine};
 use super::tree::{OldBranch, OldProject};
-use crate::access;
 use crate::access::{Account, OldToken, Tokens, Trace};
 use crate::base::branch_name::BranchName;
 use crate::base::id::Md5;
+use crate::base::repo_id::RepoId;
 use crate::base::snapshot_version::SnapshotVersion;
 use crate::cli::Result;
 use crate::repo;
@@ -23,6 +25,9 @@ const FILES_NAMED: usize = 20;
 /// A file as far as a digest tells of it.
 type File = (u64, Md5);
 
+/// What came, and is not there any more.
+const ONLY_HERE: &str = "it is only here";
+
 impl Migration<'_> {
     /// Compares everything.
     pub(super) fn verify(&mut self) -> Result<()> {
@@ -31,16 +36,40 @@ impl Migration<'_> {
         }
         for old in std::mem::take(&mut self.tree.projects) {
             self.go_on()?;
-            match self.opened.repository.project(&old.repo_id) {
-                Ok(project) => self.verify_project(&old, &project)?,
-                Err(repo::Error::NotFound { .. }) => {
-                    self.report.leave_out(&old.place, "the project is not here");
-                }
-                Err(failed) => return Err(failed.into()),
+            match self.project_here(&old)? {
+                Some(project) => self.verify_project(&old, &project)?,
+                None => self.report.leave_out(&old.place, "the project is not here"),
             }
             self.report.tell();
         }
-        self.each_token(Self::verify_token)
+        for project in self.opened.repository.all()? {
+            if let Some(id) = project.moved_from()
+                && !self.planned.contains_key(id)
+            {
+                let at = format!("project {}", project.repo_id());
+                self.report.find(&at, ONLY_HERE);
+            }
+        }
+        self.report.tell();
+        self.each_token(Self::verify_token)?;
+        if self.token_file.is_some() {
+            self.tokens_only_here()?;
+        }
+        Ok(())
+    }
+
+    /// Names the tokens that came, and that the file has not.
+    fn tokens_only_here(&mut self) -> Result<()> {
+        let tokens = Tokens::new(&self.opened.repository);
+        for account in self.opened.accounts.list()? {
+            for token in tokens.moved_of(&account)? {
+                if !self.met_tokens.contains(&token.id) {
+                    let at = format!("token {} (\"{}\" of {})", token.id, token.name, token.owner);
+                    self.report.find(&at, ONLY_HERE);
+                }
+            }
+        }
+        Ok(())
     }
 
     /// The account that an owner has become.
@@ -48,16 +77,11 @@ impl Migration<'_> {
         if let Some(known) = self.accounts.get(owner) {
             return Ok(known.clone());
         }
-        let name = self.owners.of(owner).account;
-        let found = match self.opened.accounts.by_name(&name) {
-            Ok(account) => Some(Account::clone(&account)),
-            Err(access::Error::NoSuchAccount { .. }) => {
-                let reason = format!("there is no account {name}");
-                self.report.find(&format!("owner \"{owner}\""), &reason);
-                None
-            }
-            Err(failed) => return Err(failed.into()),
-        };
+        let found = self.known_account(owner)?;
+        if found.is_none() {
+            let reason = format!("there is no account {}", self.owners.of(owner).account);
+            self.report.find(&format!("owner \"{owner}\""), &reason);
+        }
         self.accounts.insert(owner.to_owned(), found.clone());
         Ok(found)
     }
@@ -69,8 +93,13 @@ impl Migration<'_> {
             self.report
                 .leave_out(&old.place, "the project has another owner here");
         }
+        let renamed = project.renamed_branches()?;
+        let mut met = HashSet::new();
         for (branch_name, branch) in &old.branches {
-            match project.branch(branch_name) {
+            let Some(here) = self.branch_here(&renamed, branch_name, branch) else {
+                continue;
+            };
+            match project.branch(&here) {
                 Ok(found) => self.verify_branch(branch_name, branch, &found, name)?,
                 Err(repo::Error::NotFound {
                     what: Missing::Branch,
@@ -78,6 +107,13 @@ impl Migration<'_> {
                     .report
                     .leave_out(&branch.place, "the branch is not here"),
                 Err(failed) => return Err(failed.into()),
+            }
+            met.insert(here);
+        }
+        for branch in project.branches()? {
+            if branch.is_moved() && !met.contains(branch.name()) {
+                let at = format!("{}:{}", project.repo_id(), branch.name());
+                self.report.find(&at, "the branch is only here");
             }
         }
         Ok(())
@@ -106,8 +142,13 @@ impl Migration<'_> {
     }
 
     fn verify_notes(&mut self, place: &Path, snapshot: &Snapshot, account: &str) {
-        let Some(notes) = self.notes(place, account) else {
-            return;
+        let notes = match notes::of_snapshot(&self.tree.folder, place, account) {
+            Ok(notes) => notes,
+            Err(Fault::Folder(reason)) => return self.report.leave_out(place, &reason),
+            Err(Fault::Notes(reason)) => {
+                let place = place.with_extension("json");
+                return self.report.leave_out(&place, &reason);
+            }
         };
         let (here, there) = (snapshot.created_at, notes.replaced.at);
         if here != there {
@@ -187,18 +228,36 @@ impl Migration<'_> {
         Ok(differences)
     }
 
+    /// What projects of the tree are called here; one that is not here stays as it is.
+    fn repos_here(&self, repos: &[String]) -> Result<Vec<String>> {
+        let mut here = Vec::with_capacity(repos.len());
+        for repo in repos {
+            let found = match RepoId::parse(repo) {
+                Ok(id) => self.opened.repository.project_from(&id)?,
+                Err(_) => None,
+            };
+            here.push(found.map_or_else(|| repo.clone(), |found| found.repo_id().to_string()));
+        }
+        Ok(here)
+    }
+
     fn verify_token(&mut self, at: &str, line: &TokenLine, old: &OldToken) -> Result<()> {
         let account = self.found_account(&line.owner)?;
         let tokens = Tokens::new(&self.opened.repository);
         let mut reasons = Vec::new();
         match tokens.trace(old.digest)? {
-            Trace::Present(..) if line.state == State::Revoked => {
+            Trace::Present { view, .. } if line.state == State::Revoked => {
                 reasons.push("it is revoked there, and not here");
+                self.met_tokens.insert(view.id);
             }
             Trace::Absent | Trace::Revoked if line.state == State::Revoked => {}
             Trace::Absent => reasons.push("it is not here"),
             Trace::Revoked => reasons.push("it was revoked here"),
-            Trace::Present(number, view) => {
+            Trace::Present {
+                account: number,
+                view,
+                is_value,
+            } => {
                 let sorted = |repos: &[String]| {
                     let mut repos = repos.to_vec();
                     repos.sort();
@@ -207,13 +266,14 @@ impl Migration<'_> {
                 };
                 let instance = old.instance.as_ref().map(|(id, key)| (id.as_str(), key));
                 for (is_other, reason) in [
+                    (!is_value, "it has another value here"),
                     (
                         account.map(|account| account.number()) != Some(number),
                         "it belongs to another account here",
                     ),
                     (view.name != old.name, "it has another name here"),
                     (
-                        sorted(&view.repos) != sorted(&old.repos),
+                        sorted(&view.repos) != sorted(&self.repos_here(&old.repos)?),
                         "it is for other projects here",
                     ),
                     (
@@ -228,11 +288,20 @@ impl Migration<'_> {
                         instance.is_some() && !tokens.is_bound_to(old.digest, instance)?,
                         "it is bound to another instance here",
                     ),
+                    (
+                        old.created_at.is_some_and(|at| at != view.created_at),
+                        "it was made at another time here",
+                    ),
+                    (
+                        view.last_used_at < old.last_used_at,
+                        "it was used there after it was used here",
+                    ),
                 ] {
                     if is_other {
                         reasons.push(reason);
                     }
                 }
+                self.met_tokens.insert(view.id);
             }
         }
         if reasons.is_empty() {

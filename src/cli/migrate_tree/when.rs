@@ -10,7 +10,7 @@ use crate::base::clock::Timestamp;
 pub(super) struct When(pub(super) Timestamp);
 
 /// What a time must be.
-const RULE: &str = "a time must be RFC 3339, YYYY-MM-DD or a number of Unix seconds";
+pub(super) const RULE: &str = "a time must be RFC 3339, YYYY-MM-DD or a number of Unix seconds";
 
 #[derive(Deserialize)]
 #[serde(

@@ -26,6 +26,7 @@ use crate::store::{Batch, Expect, Pin};
 pub struct BranchMove<'a> {
     writer: &'a ProjectWriter,
     name: BranchName,
+    per_commit: usize,
     /// Those that are not laid yet.
     waiting: Vec<OldSnapshot>,
     laid: u64,
@@ -48,9 +49,15 @@ pub struct Laid {
 impl ProjectWriter {
     /// Begins to move a branch in. Nothing is written to the branch before there is a state for it.
     pub fn move_branch(&self, name: &BranchName) -> Result<BranchMove<'_>> {
+        self.move_branch_by(name, SNAPSHOTS_MOVED_PER_COMMIT)
+    }
+
+    /// As [`ProjectWriter::move_branch`], with so many old snapshots in a commit.
+    pub fn move_branch_by(&self, name: &BranchName, per_commit: usize) -> Result<BranchMove<'_>> {
         Ok(BranchMove {
             writer: self,
             name: name.clone(),
+            per_commit,
             waiting: Vec::new(),
             laid: 0,
             pin: self.projects.store().pin()?,
@@ -101,10 +108,10 @@ impl BranchMove<'_> {
     /// [`Error::Invalid`] as for [`BranchMove::finish`]: many are laid before the last is there.
     ///
     /// # Limits
-    /// At most [`SNAPSHOTS_MOVED_PER_COMMIT`] wait in memory.
+    /// At most [`SNAPSHOTS_MOVED_PER_COMMIT`] wait in memory, unless another number was asked for.
     pub fn add(&mut self, snapshot: OldSnapshot) -> Result<()> {
         if let Some(last) = self.waiting.last()
-            && self.waiting.len() >= SNAPSHOTS_MOVED_PER_COMMIT
+            && self.waiting.len() >= self.per_commit
         {
             let head = last.replaced.clone();
             self.lay(snapshot.state, &head)?;
@@ -115,7 +122,7 @@ impl BranchMove<'_> {
 
     /// Lays what was added and the head, in one commit. `head` is when the branch came into its state
     /// and by whom, where no old snapshot says it. A head that is new without a new old snapshot
-    /// takes a snapshot of the one before, as any change does.
+    /// takes a snapshot of the one before, as any change does; its number is none of the older system's.
     ///
     /// # Errors
     /// [`Error::Invalid`] when the branch was changed here, or when the old snapshots do not follow on
@@ -277,6 +284,8 @@ impl Steps<'_> {
                 parent: None,
             }),
             moved: None,
+            moved_there: None,
+            moved_from: None,
         };
         self.put(number, record, batch)
     }
@@ -301,13 +310,14 @@ impl Steps<'_> {
                     snapshots: &[(next, replaced)],
                     ..*self
                 };
-                return Ok(Some(changed.put(
-                    branch.number,
-                    BranchRecord::clone(old),
-                    batch,
-                )));
+                let record = changed.put(branch.number, BranchRecord::clone(old), batch);
+                return Ok(Some(BranchRecord {
+                    moved_there: Some(old.last_there()),
+                    ..record
+                }));
             }
-            Some((number, first)) if *number == next && is_same(branch, first.manifest)? => {
+            // The older system may have lost some before.
+            Some((number, first)) if *number >= next && is_same(branch, first.manifest)? => {
                 // Who has read the head knows this state by this place.
                 first.manifest = old.manifest;
                 first.totals = old.totals;
@@ -315,10 +325,10 @@ impl Steps<'_> {
                 first.reached_by.clone_from(&old.updated_by);
             }
             Some((number, _)) => {
-                let (found, next) = (SnapshotVersion::new(*number), SnapshotVersion::new(next));
+                let found = SnapshotVersion::new(*number);
                 return Err(Error::invalid(format!(
-                    "its old snapshot {found} does not follow: the branch has {next} to come, and \
-                     that must hold the state which was moved in last"
+                    "its old snapshot {found} does not follow: the first that is new must hold the state \
+                     which was moved in last"
                 )));
             }
         }
@@ -357,6 +367,7 @@ impl Steps<'_> {
         let Some((last, newest)) = self.snapshots.last() else {
             return BranchRecord {
                 moved: Some(record.snapshots),
+                moved_there: None,
                 ..record
             };
         };
@@ -387,6 +398,7 @@ impl Steps<'_> {
             updated_by: newest.created_by.clone(),
             last: change.or(record.last),
             moved: Some(*last),
+            moved_there: None,
             ..record
         }
     }

@@ -3,9 +3,11 @@
 //!
 //! The folders are read as for an import; only what is written of them differs. A branch remembers the
 //! last snapshot that moving in left it with ([`BranchRecord::moved`]): as long as it has no later one,
-//! nobody has changed it here, and what is new in the old system can follow.
+//! nobody has changed it here, and what is new in the old system can follow. Projects and branches are known
+//! again by what they are called there, also where they were renamed here.
 
 mod lay;
+mod names;
 mod standing;
 
 pub use lay::{BranchMove, Laid};

@@ -4,6 +4,19 @@ use crate::base::branch_name::BranchName;
 use crate::base::snapshot_version::SnapshotVersion;
 use crate::repo::{Branch, Error, Missing, Project, Result, Revision};
 
+impl Branch {
+    /// True if it was brought from an older system.
+    pub fn is_moved(&self) -> bool {
+        self.record.moved.is_some()
+    }
+
+    /// The number of the last snapshot that the older system had taken when the branch was last brought
+    /// from it. Snapshots above were taken here.
+    pub fn last_there(&self) -> u64 {
+        self.record.last_there()
+    }
+}
+
 /// Whether a branch is as moving in left it.
 #[derive(Clone, Debug)]
 pub enum Standing {
@@ -15,8 +28,6 @@ pub enum Standing {
     Changed {
         /// The branch as it is now.
         branch: Branch,
-        /// The number of the last snapshot that it had then.
-        snapshots: u64,
         /// The state that it had then; `None` when that was pruned.
         left: Option<Revision>,
     },
@@ -43,10 +54,6 @@ impl Project {
             Err(Error::NotFound { .. }) => None,
             found => Some(found?),
         };
-        Ok(Standing::Changed {
-            branch,
-            snapshots,
-            left,
-        })
+        Ok(Standing::Changed { branch, left })
     }
 }

@@ -58,6 +58,8 @@ impl ProjectWriter {
                 parent: None,
             }),
             moved: None,
+            moved_there: None,
+            moved_from: None,
         };
         let name_key = key::branch_name(self.number(), name.as_str());
         let number = store.commit_prepared(|batch| {

@@ -1,0 +1,85 @@
+//! What an older system's projects and branches are called here.
+
+use std::collections::HashMap;
+
+use crate::base::actor::Actor;
+use crate::base::branch_name::BranchName;
+use crate::base::clock::Timestamp;
+use crate::base::repo_id::RepoId;
+use crate::object::key;
+use crate::object::record::ProjectRecord;
+use crate::repo::{Error, Project, ProjectWriter, Projects, Result};
+
+impl Projects {
+    /// The project that has this identifier in an older system: one that was brought from there, whatever
+    /// it is called here, else one that was made here under this identifier.
+    pub fn project_from(&self, id: &RepoId) -> Result<Option<Project>> {
+        let named = match self.project(id) {
+            Ok(project) => Some(project),
+            Err(Error::NotFound { .. }) => None,
+            Err(failed) => return Err(failed),
+        };
+        let is_it = |project: &Project| project.moved_from() == Some(id);
+        if named.as_ref().is_some_and(is_it) {
+            return Ok(named);
+        }
+        let mut others = self.all()?.into_iter();
+        let moved = others.find(is_it);
+        Ok(moved.or(named.filter(|project| project.moved_from().is_none())))
+    }
+
+    /// Makes a project that an older system has under this identifier, since this time.
+    ///
+    /// # Errors
+    /// [`Error::Exists`] when the identifier is taken.
+    pub fn create_project_from(
+        &self,
+        id: &RepoId,
+        owner: u64,
+        created_at: Timestamp,
+        actor: &Actor,
+    ) -> Result<Project> {
+        let record = ProjectRecord {
+            repo_id: id.clone(),
+            owner,
+            created_at,
+            keep: None,
+            moved_from: Some(id.clone()),
+        };
+        self.create_project_as(&record, actor)
+    }
+}
+
+impl Project {
+    /// The branches that were brought from an older system and have another name there, by that name.
+    pub fn renamed_branches(&self) -> Result<HashMap<BranchName, BranchName>> {
+        let branches = self.branches()?.into_iter();
+        let renamed = branches.filter_map(|branch| {
+            let there = branch.record.moved_from.clone()?;
+            Some((there, branch.record.name.clone()))
+        });
+        Ok(renamed.collect())
+    }
+}
+
+impl ProjectWriter {
+    /// Remembers that an older system has the project under this identifier, so that it is known again when
+    /// it is renamed.
+    ///
+    /// # Errors
+    /// [`Missing::Project`](crate::repo::Missing::Project).
+    pub fn keep_identifier(&self, id: &RepoId) -> Result<()> {
+        let store = self.projects.store().as_ref();
+        store.commit_prepared(|batch| {
+            let kept = self.require_project()?;
+            if kept.value.moved_from.is_none() {
+                let record = ProjectRecord {
+                    moved_from: Some(id.clone()),
+                    ..ProjectRecord::clone(&kept.value)
+                };
+                batch.write(key::project(self.number()), kept.expect(), &record);
+            }
+            Ok::<_, Error>(())
+        })
+    }
+}

@@ -1,0 +1,94 @@
+//! A dry run says what the run does, also of what it refuses.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::model::{Model, Scene, counts, place};
+
+/// What both say: the findings, and the report of each.
+#[track_caller]
+fn said_by_both(scene: &Scene, flags: &[&str]) -> (Vec<String>, [Value; 2]) {
+    let run = |more: &[&str]| {
+        let (code, out, told) = scene.run(&[flags, more].concat());
+        assert_eq!(code, 1, "{told}");
+        let lines: Vec<_> = told.lines().map(str::to_owned).collect();
+        (lines, serde_json::from_str::<Value>(&out).unwrap())
+    };
+    let (said, would) = run(&["--dry-run", "--json"]);
+    let (told, done) = run(&["--json"]);
+    assert_eq!(said, told);
+    for kind in ["made", "changed", "unchanged"] {
+        assert_eq!(counts(&would, kind), counts(&done, kind), "{kind}");
+    }
+    (told, [would, done])
+}
+
+#[test]
+fn owners_and_projects_that_are_refused_are_refused_before() {
+    let mut model = Model::new(&["ann", "bob"], 4, 4, 4, 0);
+    let odd = model.branches[&place("ann", "acme/shop0.erp", "main")].clone();
+    model
+        .branches
+        .insert(place("b b", "acme/odd.erp", "main"), odd.clone());
+    model
+        .branches
+        .insert(place("cyd", "acme/cyd.erp", "main"), odd);
+    let scene = Scene::start(&model);
+    scene.done(&["user", "add", "other"]);
+    scene.done(&["project", "create", "acme/shop0.erp", "--owner", "other"]);
+    scene.done(&["project", "create", "acme/shop1.erp", "--owner", "other"]);
+    scene.done(&["project", "delete", "acme/shop1.erp"]);
+    let map = scene.tree().with_file_name("map.json");
+    let text = json!({ "cyd": { "account": "cyd", "password": "short" } });
+    fs::write(&map, text.to_string()).unwrap();
+    let flag = map.display().to_string();
+    let (told, [_, done]) = said_by_both(&scene, &["--owner-map", &flag]);
+    let expected = [
+        "owner \"b b\": malformed user name: it must be 1 to 64 letters, digits, \".\", \"_\", \"-\", \
+         \"@\" and start with a letter or digit; an owner map gives the owner another account",
+        "owner map: \"cyd\": malformed password: it must have 12 to 1024 bytes",
+        "user/cyd/acme/cyd.erp: there is no account for its owner",
+        "user/b b/acme/odd.erp: there is no account for its owner",
+        "user/ann/acme/shop0.erp: project acme/shop0.erp is here already, and is not owned by ann",
+        "user/bob/acme/shop1.erp: it was deleted here; --renew makes it anew",
+    ];
+    let expected = expected.map(|line| format!("siteconf: {line}"));
+    assert_eq!(told, expected);
+    assert_eq!(counts(&done, "made"), [2, 2, 2, 2, 0]);
+}
+
+#[test]
+fn tokens_that_are_refused_are_refused_before() {
+    let scene = Scene::start(&Model::new(&["ann", "bob"], 2, 2, 0, 0));
+    let mut lines = String::new();
+    let mut line = |number: u64, name: &str, repos: Value| {
+        let value = format!("{number:064x}");
+        let line = json!({ "owner": "ann", "name": name, "repos": repos, "value": value });
+        lines = format!("{lines}{line}\n");
+    };
+    line(1, " ", json!(["*"]));
+    line(2, "n", json!(["*", "acme/shop0.erp"]));
+    line(3, "n", json!(["acme"]));
+    line(4, "n", json!(["acme/none.erp"]));
+    line(5, "n", json!(["acme/shop0.erp", "acme/shop1.erp"]));
+    line(6, "n", json!(vec!["acme/shop0.erp"; 101]));
+    for number in 7..=1_007 {
+        line(number, "n", json!(["acme/shop0.erp"]));
+    }
+    fs::write(scene.tokens(), &lines).unwrap();
+    let (told, [_, done]) = said_by_both(&scene, &[]);
+    let expected = [
+        "1: malformed name: it must have 1 to 255 bytes, no control characters, and not be blank",
+        "2: malformed repos: \"*\" covers all your projects and must stand alone",
+        "3: malformed repos: it must be a name, a dot and a type, as in acme/shop.erp",
+        "4: malformed repos: there is no project \"acme/none.erp\"",
+        "5: ann may not read acme/shop1.erp; give it a role for that first, as with \"siteconf user role add \
+         ann ROLE_SITEBUILDER_USER__acme/shop1.erp\"",
+        "6: malformed repos: it must have at most 100 entries",
+        "1007: you have 1000 tokens, the most allowed: revoke one first",
+    ];
+    let expected = expected.map(|line| format!("siteconf: /tokens.jsonl:{line}"));
+    assert_eq!(told, expected);
+    assert_eq!(counts(&done, "made"), [2, 2, 2, 0, 1_000]);
+}

@@ -1,0 +1,123 @@
+//! Branches that are moved in, through the library: how many snapshots go in a commit is the test's.
+
+use std::fs;
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use siteconf::base::clock::Timestamp;
+use siteconf::repo::{Author, BranchMove, ImportFolder, OldSnapshot, Result, Snapshot};
+use siteconf::store::memory::MemoryStore;
+
+use crate::fixture::{Scene, branch, files_of, version};
+
+fn author(number: u64) -> Author {
+    Author {
+        at: Timestamp::from_number(1_700_000_000 + i64::try_from(number).unwrap()).unwrap(),
+        by: "ann".to_owned(),
+    }
+}
+
+/// Folders of an older system: a state holds the file `a` with its number.
+struct Old(tempfile::TempDir);
+
+impl Old {
+    fn folder(&self, number: u64) -> ImportFolder {
+        let folder = self.0.path().join(number.to_string());
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join("a"), number.to_string()).unwrap();
+        ImportFolder::open(Path::new(&folder), None).unwrap()
+    }
+
+    fn add(&self, moving: &mut BranchMove<'_>, number: u64, state: u64) {
+        let (state, _) = moving
+            .read(&self.folder(state), u64::MAX, None, |_| {
+                ControlFlow::Continue(())
+            })
+            .unwrap()
+            .unwrap();
+        moving
+            .add(OldSnapshot {
+                version: version(number),
+                state,
+                replaced: author(number),
+                operation: None,
+                path: None,
+                message: None,
+            })
+            .unwrap();
+    }
+
+    fn finish(&self, moving: BranchMove<'_>, state: u64) -> Result<u64> {
+        let (state, _) = moving
+            .read(&self.folder(state), u64::MAX, None, |_| {
+                ControlFlow::Continue(())
+            })
+            .unwrap()
+            .unwrap();
+        Ok(moving.finish(state, &author(0))?.snapshots)
+    }
+}
+
+/// The snapshots by their numbers, then the head under 0, each with its files.
+fn numbers(scene: &Scene) -> Vec<(u64, Vec<String>)> {
+    let branch = scene.project.branch(&branch("old")).unwrap();
+    let history = branch.history(None, None).unwrap();
+    let told = |snapshot: &Snapshot| (snapshot.version.number(), files_of(&snapshot.revision));
+    let mut all: Vec<_> = history.iter().map(told).collect();
+    all.reverse();
+    all.push((0, files_of(&branch.head())));
+    all
+}
+
+fn expected(numbers: &[u64], head: u64) -> Vec<(u64, Vec<String>)> {
+    let told = |(number, state): (u64, u64)| (number, vec![format!("a={state}")]);
+    let all = numbers.iter().map(|number| told((*number, *number)));
+    all.chain([told((0, head))]).collect()
+}
+
+#[test]
+fn numbers_may_lack_where_a_commit_ends() {
+    let old = Old(tempfile::tempdir().unwrap());
+    for lacking in [3, 4, 5] {
+        let scene = Scene::on(MemoryStore::default());
+        let there: Vec<_> = (1..=10).filter(|number| *number != lacking).collect();
+        let name = branch("old");
+        let mut moving = scene.project.move_branch_by(&name, 3).unwrap();
+        for number in &there {
+            old.add(&mut moving, *number, *number);
+        }
+        assert_eq!(old.finish(moving, 11).unwrap(), 9);
+        assert_eq!(numbers(&scene), expected(&there, 11), "{lacking}");
+    }
+}
+
+#[test]
+fn a_move_that_ended_where_a_number_lacks_is_gone_on_with() {
+    let old = Old(tempfile::tempdir().unwrap());
+    let scene = Scene::on(MemoryStore::default());
+    let name = branch("old");
+    let mut moving = scene.project.move_branch_by(&name, 3).unwrap();
+    for number in [1, 2, 3, 5] {
+        old.add(&mut moving, number, number);
+    }
+    // Killed: three are laid, and the state of the next is the head.
+    drop(moving);
+    assert_eq!(numbers(&scene), expected(&[1, 2, 3], 5));
+    let mut moving = scene.project.move_branch_by(&name, 3).unwrap();
+    for number in [5, 6] {
+        old.add(&mut moving, number, number);
+    }
+    assert_eq!(old.finish(moving, 7).unwrap(), 2);
+    assert_eq!(numbers(&scene), expected(&[1, 2, 3, 5, 6], 7));
+    // What holds another state than that which came last does not follow, whatever its number.
+    for number in [7, 8] {
+        let mut moving = scene.project.move_branch(&name).unwrap();
+        old.add(&mut moving, number, 9);
+        let refused = old.finish(moving, 10).unwrap_err().to_string();
+        let expected = format!(
+            "its old snapshot v000{number} does not follow: the first that is new must hold the state \
+             which was moved in last"
+        );
+        assert_eq!(refused, expected);
+    }
+}
