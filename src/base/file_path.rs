@@ -45,6 +45,12 @@ impl FilePath {
         &self.0
     }
 
+    /// True for this path itself, and for what lies below it.
+    pub fn is_or_holds(&self, path: &str) -> bool {
+        let below = path.strip_prefix(self.as_str());
+        below.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    }
+
     /// The segments, first to last; never empty.
     pub fn segments(&self) -> impl Iterator<Item = &str> {
         self.0.split('/')

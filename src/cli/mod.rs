@@ -155,6 +155,7 @@ fn dispatch(cli: Cli, streams: &mut Streams<'_>) -> Result<Outcome> {
         }
         Command::Completions(wish) => return manual::completions(&wish, streams).map(fine),
         Command::Man(wish) => return manual::pages(&wish, streams).map(fine),
+        Command::Example { name } => return example::print(name, streams.out).map(fine),
         _ => {}
     }
     let settings = match &cli.command {
@@ -167,6 +168,7 @@ fn dispatch(cli: Cli, streams: &mut Streams<'_>) -> Result<Outcome> {
         }
         Command::Prune(wish) => Settings::gather(cli.settings, wish.settings.clone()),
         Command::Gc(wish) => Settings::gather(cli.settings, wish.settings.clone()),
+        Command::Status(wish) => Settings::gather(cli.settings, wish.settings.clone()),
         _ => Settings::gather(cli.settings, Flags::<EVERYWHERE>::default()),
     }?;
     if !matches!(cli.command, Command::Serve(_)) {
@@ -237,7 +239,9 @@ fn dispatch(cli: Cli, streams: &mut Streams<'_>) -> Result<Outcome> {
         Command::Audit(wish) => audit::run(wish, &Opened::for_reading(&settings)?, streams),
         Command::Debug(command) => debug::run(command, &Opened::for_reading(&settings)?, streams),
         // They have returned above.
-        Command::Config(_) | Command::Completions(_) | Command::Man(_) => Ok(Outcome::Fine),
-        Command::Example { name } => example::print(name, streams.out).map(fine),
+        Command::Config(_)
+        | Command::Completions(_)
+        | Command::Man(_)
+        | Command::Example { .. } => Ok(Outcome::Fine),
     }
 }

@@ -113,6 +113,20 @@ pub(super) fn visible_lines(text: &str) -> String {
     escaped(text, |c| c != '\n' && is_deceptive(c))
 }
 
+/// A text of files that cannot deceive, as [`visible_lines`]; their tabs stay.
+pub(super) fn visible_text(text: &str) -> String {
+    escaped(text, |c| !matches!(c, '\n' | '\t') && is_deceptive(c))
+}
+
+/// A text as one word of a command that can be typed as it stands.
+pub(super) fn shell_word(text: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "_-./@:%+=,".contains(c);
+    if !text.is_empty() && text.chars().all(is_plain) {
+        return text.to_owned();
+    }
+    format!("'{}'", text.replace('\'', "'\\''"))
+}
+
 fn escaped(text: &str, deceives: impl Fn(char) -> bool) -> String {
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {
@@ -128,6 +142,20 @@ fn escaped(text: &str, deceives: impl Fn(char) -> bool) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_word_for_a_shell_is_quoted_where_it_must_be() {
+        for (text, word) in [
+            ("conf/a-b.xml", "conf/a-b.xml"),
+            ("я.xml", "я.xml"),
+            ("", "''"),
+            ("a b", "'a b'"),
+            ("$(x);`y`", "'$(x);`y`'"),
+            ("it's", "'it'\\''s'"),
+        ] {
+            assert_eq!(shell_word(text), word);
+        }
+    }
 
     #[derive(Serialize)]
     struct Sample {

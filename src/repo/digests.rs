@@ -121,12 +121,18 @@ impl Digests {
         Ok(self.computed.digest(branch, manifest)?)
     }
 
-    /// Enters the commit ids of many states in the index, with one commit.
-    pub(super) fn publish_ids(&self, project: u64, states: &[(u64, ManifestId)]) -> Result<()> {
+    /// Enters the commit ids of many states in the index, with one commit, and gives their digests.
+    pub(super) fn publish_ids(
+        &self,
+        project: u64,
+        states: &[(u64, ManifestId)],
+    ) -> Result<Vec<BranchDigest>> {
         let store = self.computed.store();
         let mut batch = Batch::default();
+        let mut digests = Vec::with_capacity(states.len());
         for &(branch, manifest) in states {
             let sha256 = self.computed.digest(branch, manifest)?;
+            digests.push(BranchDigest::new(sha256));
             let commit_key = key::commit(project, sha256, branch);
             if !self.computed.is_entered(&commit_key, manifest)? {
                 enter(&mut batch, commit_key, manifest, sha256);
@@ -138,7 +144,7 @@ impl Digests {
             // The digests are right whether or not they can be kept: a full disk stops no reader.
             tracing::debug!(%error, "digests could not be kept");
         }
-        Ok(())
+        Ok(digests)
     }
 
     /// The digest if it was computed before.

@@ -81,25 +81,43 @@ impl Project {
         }
         // A client may know the id of a state from its content alone, before the service gave it out.
         let branches = self.branches()?;
-        let digests = &self.projects.shared.digests;
-        let heads: Vec<_> = branches
+        let heads = branches
             .iter()
-            .map(|branch| (branch.number, branch.head().manifest()))
-            .collect();
-        digests.publish_ids(self.number(), &heads)?;
-        found = self.indexed(text)?;
-        for branch in branches.iter().filter(|_| found.is_empty()) {
-            let history = branch.history(None, Some(SNAPSHOTS_SEARCHED_MAX))?;
-            let states: Vec<_> = history
-                .iter()
-                .map(|snapshot| (branch.number, snapshot.revision.manifest()))
-                .collect();
-            digests.publish_ids(self.number(), &states)?;
-        }
+            .map(|branch| (branch.number, branch.head().manifest()));
+        self.search(text, heads.collect(), &mut found)?;
         if found.is_empty() {
-            found = self.indexed(text)?;
+            for branch in &branches {
+                let history = branch.history(None, Some(SNAPSHOTS_SEARCHED_MAX))?;
+                let states = history
+                    .iter()
+                    .map(|snapshot| (branch.number, snapshot.revision.manifest()));
+                self.search(text, states.collect(), &mut found)?;
+            }
         }
         self.only(found)
+    }
+
+    /// Enters these states in the index, and adds those whose commit ids begin with this text: also where
+    /// they cannot be entered, as by who only reads.
+    fn search(
+        &self,
+        text: &str,
+        states: Vec<(u64, ManifestId)>,
+        found: &mut BTreeMap<String, (u64, ManifestId)>,
+    ) -> Result<()> {
+        let digests = &self.projects.shared.digests;
+        let ids = digests.publish_ids(self.number(), &states)?;
+        for (id, state) in ids.iter().zip(states) {
+            let id = id.commit_id();
+            if id.starts_with(text) {
+                // As the index has it: of the branches the last.
+                let known = found.entry(id.to_owned()).or_insert(state);
+                if known.0 < state.0 {
+                    *known = state;
+                }
+            }
+        }
+        Ok(())
     }
 
     /// The state that was found, if it is the only one.

@@ -446,11 +446,11 @@ fn a_success_without_a_result_is_one_line_on_a_terminal_and_nothing_in_a_pipe() 
         ),
         (
             &["put", "acme/shop.erp", "main", "empty", "/dev/null"],
-            &format!("empty saved in acme/shop.erp:main, 0 bytes; {undo} v0002 --path empty\""),
+            &format!("empty saved in acme/shop.erp:main, 0 bytes; {undo} v0002 --path=empty\""),
         ),
         (
             &["rm", "acme/shop.erp", "main", "a.xml"],
-            &format!("a.xml deleted from acme/shop.erp:main; {undo} v0003 --path a.xml\""),
+            &format!("a.xml deleted from acme/shop.erp:main; {undo} v0003 --path=a.xml\""),
         ),
     ] {
         assert_eq!(before_nobody.done(words), "", "{words:?}");

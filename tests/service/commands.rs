@@ -184,6 +184,15 @@ fn the_status_tells_whether_the_service_runs_and_what_is_damaged() {
     )
     .unwrap();
     fs::remove_file(daemon.data().join("secrets/server-key")).unwrap();
+    let (code, shown) = status(&daemon);
+    let findings = shown["findings"].to_string();
+    assert_eq!(code, Some(1), "{findings}");
+    for finding in [
+        "changes are refused until the service is restarted: a commit failed: disk I/O error",
+        "is missing, and the store has been in use",
+    ] {
+        assert!(findings.contains(finding), "{finding}: {findings}");
+    }
     let database = daemon.data().join("store.db");
     let mut bytes = fs::read(&database).unwrap();
     bytes[..16].fill(0);

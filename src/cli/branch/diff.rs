@@ -6,7 +6,7 @@ use super::args::Diff;
 use crate::base::limits::TEXT_DIFF_BYTES_MAX;
 use crate::cli::file::shown::{File, mode_of};
 use crate::cli::opened::Opened;
-use crate::cli::output::{JsonArray, visible};
+use crate::cli::output::{JsonArray, visible, visible_text};
 use crate::cli::{Error, Outcome, Result, Streams, names};
 use crate::repo;
 use crate::repo::{FileDifference, FileView, Patch, patch, patch_names};
@@ -47,21 +47,27 @@ pub(in crate::cli) fn show(
         opened.revision(&repo_id, new)?
     } else {
         let branch = old.branch()?;
-        if branch.name().as_str() == wish.old {
+        if !old.is_fixed() {
             return Err(Error::Usage(format!(
-                "\"{0}\" is compared with itself: name a state of before, as in {0}@v0007, or another \
+                "\"{}\" is compared with itself: name a state of before, as in {}@v0007, or another \
                  revision",
-                wish.old
+                wish.old,
+                branch.name()
+            )));
+        }
+        // Several branches may have the state of a commit id.
+        if !wish.old.contains('@') {
+            return Err(Error::Usage(format!(
+                "\"{}\" belongs to no one branch: name the second revision, as in {}",
+                wish.old,
+                branch.name()
             )));
         }
         branch.head()
     };
     let mut differences = repo::diff(&old, &new)?;
     if let Some(path) = path {
-        let below = format!("{path}/");
-        differences.retain(|difference| {
-            difference.path == path.as_str() || difference.path.starts_with(&below)
-        });
+        differences.retain(|difference| path.is_or_holds(&difference.path));
     }
     if wish.text {
         return show_text(&differences, streams);
@@ -111,7 +117,10 @@ fn show_text(differences: &[FileDifference], streams: &mut Streams<'_>) -> Resul
             )?;
             return Ok(Outcome::Findings);
         }
-        let text = text_of(difference)?;
+        let mut text = text_of(difference)?;
+        if streams.out_is_terminal {
+            text = visible_text(&text);
+        }
         written += text.len();
         streams.out.write_all(text.as_bytes())?;
     }

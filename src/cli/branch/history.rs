@@ -62,8 +62,9 @@ pub(in crate::cli) fn show(
     });
     let mut states = states.peekable();
     if let (Some(path), None) = (&path, states.peek()) {
+        let earlier = before.map_or_else(String::new, |before| format!(" before {before}"));
         return Err(Error::Failed(format!(
-            "no state of {name} in {repo_id} has changed \"{path}\"; \"siteconf ls -r {repo_id} {name}\" \
+            "no state of {name} in {repo_id}{earlier} has changed \"{path}\"; \"siteconf ls -r {repo_id} {name}\" \
              lists what there is"
         )));
     }

@@ -8,6 +8,7 @@ use super::diff::Row;
 use crate::base::snapshot_version::SnapshotVersion;
 use crate::cli::opened::{Opened, no_snapshot, parse_version, snapshot};
 use crate::cli::output;
+use crate::cli::output::shell_word;
 use crate::cli::{Error, Result, Streams, names};
 use crate::repo;
 use crate::repo::{ChangeKind, FileDifference, Missing};
@@ -58,7 +59,7 @@ pub(in crate::cli) fn run(
         (other, _) => other.into(),
     };
     let changes = writer.preview_rollback(&name, to, path.as_ref());
-    let changes = changes.map_err(refusal)?;
+    let mut changes = changes.map_err(refusal)?;
     let what = match &path {
         Some(path) => format!("{path} in {repo_id}:{name}"),
         None => format!("{repo_id}:{name}"),
@@ -78,6 +79,15 @@ pub(in crate::cli) fn run(
         let done = writer.rollback(&name, to, path.as_ref());
         let done = done.map_err(refusal)?;
         (before, state) = (Some(done.snapshot), done.revision);
+        // Another may have saved since the preview.
+        changes = repo::diff(
+            &opened.branch(&repo_id, &name)?.snapshot(done.snapshot)?,
+            &state,
+        )?;
+        changes.retain(|change| {
+            path.as_ref()
+                .is_none_or(|path| path.is_or_holds(&change.path))
+        });
     }
     if wish.json {
         let done = RolledBack {
@@ -95,7 +105,9 @@ pub(in crate::cli) fn run(
         )?;
         return Ok(());
     };
-    let limit = path.map_or_else(String::new, |path| format!(" --path {path}"));
+    let limit = path.map_or_else(String::new, |path| {
+        format!(" --path={}", shell_word(path.as_str()))
+    });
     writeln!(
         streams.out,
         "{what} is as in {to} again: {}; undo it with \"siteconf rollback {repo_id} {name} {before}{limit}\"",

@@ -183,6 +183,50 @@ fn revisions_are_compared_by_names_and_by_lines() {
         "siteconf: \"main\" is compared with itself: name a state of before, as in main@v0007, or another \
          revision\n"
     );
+    assert_eq!(
+        desk.refused(2, &["diff", "acme/shop.erp", "HEAD"]),
+        "siteconf: \"HEAD\" is compared with itself: name a state of before, as in main@v0007, or another \
+         revision\n"
+    );
+    let id = of_state.as_str().unwrap();
+    assert_eq!(
+        desk.refused(2, &["diff", "acme/shop.erp", id]),
+        format!(
+            "siteconf: \"{id}\" belongs to no one branch: name the second revision, as in main\n"
+        )
+    );
+}
+
+/// Also of states whose ids no service has entered in the index: who only reads cannot.
+#[test]
+fn a_commit_id_of_the_history_is_known_to_whoever_reads() {
+    let desk = Desk::with_project();
+    for text in ["1", "2", "3"] {
+        let file = desk.path("new");
+        fs::write(&file, text).unwrap();
+        desk.done(&["put", "acme/shop.erp", "main", "n", file.to_str().unwrap()]);
+    }
+    let states = history(&desk, &[]);
+    let newest_first = states.as_array().unwrap().iter();
+    for (state, text) in newest_first.zip(["3", "2", "1"]) {
+        for id in ["short_id", "commit_id"] {
+            let id = state[id].as_str().unwrap();
+            assert_eq!(desk.done(&["cat", "acme/shop.erp", id, "n"]), text);
+        }
+    }
+}
+
+#[test]
+fn a_diff_on_a_terminal_cannot_steer_it() {
+    let desk = Desk::with_project();
+    let file = desk.path("new");
+    fs::write(&file, "\u{1b}]0;title\u{7}\tя\n").unwrap();
+    desk.done(&["put", "acme/shop.erp", "main", "n", file.to_str().unwrap()]);
+    let diff = ["diff", "acme/shop.erp", "main@v2", "-p"];
+    let raw = "--- /dev/null\n+++ b/n\n@@ -0,0 +1 @@\n+\u{1b}]0;title\u{7}\tя\n";
+    assert_eq!(desk.done(&diff), raw);
+    let shown = raw.replace('\u{1b}', "\\u{1b}").replace('\u{7}', "\\u{7}");
+    assert_eq!(before_a_person(&desk, &diff).0, shown);
 }
 
 #[test]
@@ -206,7 +250,7 @@ fn a_rollback_says_what_it_changes_and_how_to_undo_it() {
     assert_eq!(
         desk.done(&rollback(&["v2", "--path", "conf/b.xml"])),
         "conf/b.xml in acme/shop.erp:main is as in v0002 again: 1 files added, 0 modified, 0 deleted; undo it \
-         with \"siteconf rollback acme/shop.erp main v0004 --path conf/b.xml\"\n"
+         with \"siteconf rollback acme/shop.erp main v0004 --path=conf/b.xml\"\n"
     );
     assert_eq!(
         desk.done(&rollback(&["main@v0002"])),

@@ -7,6 +7,7 @@ use super::nothing_at;
 use crate::base::digest::byte_count;
 use crate::base::limits::READ_CHUNK_BYTES;
 use crate::cli::opened::Opened;
+use crate::cli::output::shell_word;
 use crate::cli::{Error, Result, Streams, names};
 use crate::repo;
 use crate::repo::{Body, Content};
@@ -19,8 +20,9 @@ pub(in crate::cli) fn write(wish: &Cat, opened: &Opened, streams: &mut Streams<'
     let file = match revision.file(&path) {
         Err(repo::Error::NotFound { .. }) if revision.listing(Some(&path), false).is_ok() => {
             return Err(Error::Failed(format!(
-                "\"{path}\" is a folder; \"siteconf ls {repo_id} {} {path}\" lists it",
-                wish.revision
+                "\"{path}\" is a folder; \"siteconf ls {repo_id} {} {}\" lists it",
+                wish.revision,
+                shell_word(path.as_str())
             )));
         }
         Err(repo::Error::NotFound { .. }) => {

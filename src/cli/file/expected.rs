@@ -5,6 +5,7 @@ use crate::base::file_path::FilePath;
 use crate::base::id::BlobId;
 use crate::base::repo_id::RepoId;
 use crate::cli::opened::{Opened, parse_version, snapshot};
+use crate::cli::output::shell_word;
 use crate::cli::{Error, Result};
 use crate::repo;
 use crate::repo::{Condition, FileView};
@@ -63,6 +64,7 @@ pub(super) fn refusal(
     };
     Error::Failed(format!(
         "\"{path}\" is not as --expect demands, and nothing was changed: {now}; \"siteconf history \
-         {repo_id} {branch} --path {path}\" says who changed it"
+         {repo_id} {branch} --path={}\" says who changed it",
+        shell_word(path.as_str())
     ))
 }

@@ -34,14 +34,10 @@ pub(in crate::cli) fn list(wish: &Ls, opened: &Opened, streams: &mut Streams<'_>
     let repo_id = names::repo_id(&wish.repo_id)?;
     let path = names::folder(wish.path.as_deref())?;
     let revision = opened.revision_or_default(&repo_id, wish.revision.as_deref())?;
-    let mut lines = if wish.json {
-        Lines::Json(JsonArray::begin(streams.out)?)
-    } else {
-        Lines::Text(streams)
-    };
     if let Some(path) = &path
         && let Ok(file) = revision.file(path)
     {
+        let mut lines = Lines::begin(wish.json, streams)?;
         lines.entry(wish.long, &revision, path.to_string(), Some(&file))?;
         return lines.end();
     }
@@ -52,6 +48,7 @@ pub(in crate::cli) fn list(wish: &Ls, opened: &Opened, streams: &mut Streams<'_>
         }
         found => found?,
     };
+    let mut lines = Lines::begin(wish.json, streams)?;
     let mut listed = 0;
     loop {
         let entries = listing.opened_part(listed, ENTRIES_AT_ONCE)?;
@@ -73,7 +70,15 @@ enum Lines<'a, 's> {
     Text(&'a mut Streams<'s>),
 }
 
-impl Lines<'_, '_> {
+impl<'a, 's> Lines<'a, 's> {
+    fn begin(json: bool, streams: &'a mut Streams<'s>) -> Result<Self> {
+        Ok(if json {
+            Self::Json(JsonArray::begin(streams.out)?)
+        } else {
+            Self::Text(streams)
+        })
+    }
+
     fn entry(
         &mut self,
         long: bool,

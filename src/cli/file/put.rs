@@ -16,6 +16,7 @@ use crate::base::limits::READ_CHUNK_BYTES;
 use crate::base::snapshot_version::SnapshotVersion;
 use crate::cli::opened::Opened;
 use crate::cli::output;
+use crate::cli::output::shell_word;
 use crate::cli::{Error, Result, Streams, names};
 use crate::repo;
 use crate::repo::{BatchAction, Condition, NewFile, ProjectWriter};
@@ -78,7 +79,8 @@ pub(in crate::cli) fn save(
     }
     streams.tell(format_args!(
         "{path} saved in {repo_id}:{branch}, {size} bytes; undo it with \"siteconf rollback {repo_id} \
-         {branch} {snapshot} --path {path}\""
+         {branch} {snapshot} --path={}\"",
+        shell_word(path.as_str())
     ))
 }
 

@@ -3,6 +3,7 @@
 use super::args::Rm;
 use super::{expected, nothing_at};
 use crate::cli::opened::Opened;
+use crate::cli::output::shell_word;
 use crate::cli::{Error, Result, Streams, names};
 use crate::repo;
 use crate::repo::{BatchAction, Missing};
@@ -50,6 +51,7 @@ pub(in crate::cli) fn delete(wish: &Rm, opened: &Opened, streams: &mut Streams<'
     let what = below.map_or_else(String::new, |files| format!(" with {files} files"));
     streams.tell(format_args!(
         "{path}{what} deleted from {repo_id}:{branch}; undo it with \"siteconf rollback {repo_id} \
-         {branch} {snapshot} --path {path}\""
+         {branch} {snapshot} --path={}\"",
+        shell_word(path.as_str())
     ))
 }

@@ -109,6 +109,14 @@ fn a_folder_is_listed_by_name_at_length_and_whole() {
     assert_eq!(paths(&short), ["a.xml", "conf/b.xml"]);
     assert_eq!(short[0].get("changed_at"), None);
 
+    // Nothing half is written before.
+    let (code, out, _) = run(
+        &desk,
+        false,
+        b"",
+        &["ls", "--json", "acme/shop.erp", "main", "nothing"],
+    );
+    assert_eq!((code, out.as_slice()), (ExitCode::from(1), &b""[..]));
     assert_eq!(
         desk.refused(1, &["ls", "acme/shop.erp", "main", "nothing"]),
         "siteconf: there is no \"nothing\" in main of acme/shop.erp; \"siteconf ls -r acme/shop.erp \
@@ -152,7 +160,7 @@ fn a_file_goes_in_and_comes_out_byte_by_byte() {
     assert_eq!(
         told(&desk, &["put", "acme/shop.erp", "main", "a.xml", &from]),
         "a.xml saved in acme/shop.erp:main, 7 bytes; undo it with \"siteconf rollback acme/shop.erp main \
-         v0005 --path a.xml\"\n"
+         v0005 --path=a.xml\"\n"
     );
     assert_eq!(
         desk.done(&["put", "acme/shop.erp", "main", "a.xml", &from]),
@@ -222,7 +230,7 @@ fn a_save_that_must_not_be_made_changes_nothing() {
             said(1, &[&large, "--expect", expect]),
             format!(
                 "siteconf: \"a.xml\" is not as --expect demands, and nothing was changed: it has 4 bytes, \
-                 blob {blob}; \"siteconf history acme/shop.erp main --path a.xml\" says who changed it\n"
+                 blob {blob}; \"siteconf history acme/shop.erp main --path=a.xml\" says who changed it\n"
             )
         );
     }
@@ -302,12 +310,12 @@ fn a_file_and_a_folder_are_deleted() {
     assert_eq!(
         told(&desk, &rm(&["a.xml", "--expect", "v0002"])),
         "a.xml deleted from acme/shop.erp:main; undo it with \"siteconf rollback acme/shop.erp main v0003 \
-         --path a.xml\"\n"
+         --path=a.xml\"\n"
     );
     assert_eq!(
         told(&desk, &rm(&["conf/", "-r"])),
         "conf with 2 files deleted from acme/shop.erp:main; undo it with \"siteconf rollback acme/shop.erp \
-         main v0004 --path conf\"\n"
+         main v0004 --path=conf\"\n"
     );
     assert_eq!(
         desk.done(&rm(&["d.xml", "-r", "--message", "no longer"])),

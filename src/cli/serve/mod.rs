@@ -11,6 +11,7 @@ mod samples;
 mod signals;
 mod watchdog;
 
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -134,14 +135,13 @@ pub(super) fn serve(settings: &Settings, renew_key: bool, streams: &mut Streams<
             tokio::spawn(watchdog::watch(notifier, within, is_answered, has_writer));
         }
         if let Some((listener, address, metrics)) = metrics {
-            writeln!(streams.out, "metrics on http://{address}/metrics")?;
+            say(streams, format_args!("metrics on http://{address}/metrics"));
             tracing::info!(%address, "showing metrics");
             tokio::spawn(metrics.run(listener));
         }
         for place in &bound.shown {
-            writeln!(streams.out, "listening on {place}")?;
+            say(streams, format_args!("listening on {place}"));
         }
-        streams.out.flush()?;
         tracing::info!(address = shown, data = %settings.data.display(), "serving");
         notifier.ready(&status);
 
@@ -164,6 +164,12 @@ pub(super) fn serve(settings: &Settings, renew_key: bool, streams: &mut Streams<
     drop(sampler);
     tracing::info!("stopped");
     Ok(())
+}
+
+/// Tells whoever started the service where it listens. Somebody who no longer reads it ends no service:
+/// the log has it, too.
+fn say(streams: &mut Streams<'_>, line: fmt::Arguments<'_>) {
+    let _said = writeln!(streams.out, "{line}").and_then(|()| streams.out.flush());
 }
 
 /// What SIGHUP does. The notifier is told when it begins and, with this status, that it is over.

@@ -27,7 +27,7 @@ pub(super) use given::Told;
 use given::{Given, Source};
 pub(super) use log_format::LogFormat;
 use table::SETTINGS;
-pub(super) use table::{EVERYWHERE, GC, IMPORT, LIST, OF_COMMANDS, PRUNE, SERVE};
+pub(super) use table::{EVERYWHERE, GC, IMPORT, LIST, OF_COMMANDS, PRUNE, SERVE, STATUS};
 pub(super) use unit::days_from_1;
 
 /// What the service and the commands go by.

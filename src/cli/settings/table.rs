@@ -15,6 +15,8 @@ pub(in crate::cli) const LIST: u8 = 8;
 pub(in crate::cli) const PRUNE: u8 = 16;
 /// A flag of `gc`.
 pub(in crate::cli) const GC: u8 = 32;
+/// A flag of `status`.
+pub(in crate::cli) const STATUS: u8 = 64;
 
 /// A setting. Its last name, after the table's, makes its flag and its variable, too:
 /// `limits.body_s_max`, `--body-s-max`, `SITECONF_BODY_S_MAX`.
@@ -32,7 +34,7 @@ pub(in crate::cli) struct Setting {
 }
 
 /// All of them that a command of its own has as flags, and not every one.
-pub(in crate::cli) const OF_COMMANDS: u8 = SERVE | IMPORT | LIST | PRUNE | GC;
+pub(in crate::cli) const OF_COMMANDS: u8 = SERVE | IMPORT | LIST | PRUNE | GC | STATUS;
 
 /// The placeholder of settings whose flag may stand without a value.
 pub(super) const BOOL: &str = "BOOL";
@@ -145,7 +147,7 @@ pub(in crate::cli) const SETTINGS: &[Setting] = &[
         "Longest wait of a stop for what is in flight, in seconds"),
     Setting::of_serve("audit_keep_days", "DAYS", "400",
         "How long the audit log keeps what it tells, in days; 0 keeps all"),
-    Setting::of_serve("disk_low_bytes", "BYTES", "268435456",
+    Setting::of(SERVE | STATUS, "disk_low_bytes", "BYTES", "268435456",
         "Room on the disk of the store below which the service is not ready, in bytes"),
     Setting::of_serve("metrics_listen", "ADDR", "",
         "Address and port of a listener for metrics and probes; without one there is none"),

@@ -13,7 +13,7 @@ use crate::cli::opened::Opened;
 use crate::cli::output;
 use crate::cli::output::{visible_lines, visible_path};
 use crate::cli::progress::Progress;
-use crate::cli::settings::Settings;
+use crate::cli::settings::{Flags, STATUS, Settings};
 use crate::cli::{Outcome, Result, Streams};
 use crate::object::key;
 use crate::store::sqlite::ObjectCensus;
@@ -31,6 +31,8 @@ pub(super) struct Wish {
     /// As JSON
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    pub(super) settings: Flags<STATUS>,
 }
 
 /// The state of a store, as JSON. What could not be told is `null`.

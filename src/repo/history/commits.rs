@@ -69,7 +69,7 @@ impl Commit {
         // What changed one file alone is passed without a look into a tree.
         if matches!(self.operation, Some(Operation::Save | Operation::Delete))
             && let Some(changed) = self.path.as_deref()
-            && !is_at_or_below(changed, path.as_str())
+            && !path.is_or_holds(changed)
         {
             return Ok(false);
         }
@@ -154,12 +154,6 @@ impl Newer {
         }
         Ok(same.digests.contains(&state.sha256()?))
     }
-}
-
-/// True for the path of the folder or file itself, too.
-fn is_at_or_below(path: &str, folder: &str) -> bool {
-    let below = path.strip_prefix(folder);
-    below.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 fn totals(state: &Revision) -> (u64, u64) {
@@ -275,7 +269,8 @@ impl Project {
             .map(|state| (state.branch_number(), state.manifest()))
             .collect();
         let digests = &self.projects.shared.digests;
-        digests.publish_ids(self.number(), &states)
+        digests.publish_ids(self.number(), &states)?;
+        Ok(())
     }
 
     /// Opens a state again that was opened before, by what [`Revision::branch_number`] and
