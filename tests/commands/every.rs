@@ -108,6 +108,7 @@ fn every_command_of_the_help_does_its_work() {
         ("debug object", &[blob]),
         ("debug stats", &[]),
         ("debug check", &["--deep"]),
+        ("upgrade", &[]),
         ("config check", &[]),
         ("config print", &[]),
         ("completions", &["bash"]),

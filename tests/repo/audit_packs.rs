@@ -112,6 +112,12 @@ fn what_is_packed_is_read_as_before(scene: &Scene) {
     assert!(!projects.pack_audit().unwrap());
 
     assert_eq!(up(projects, None), log);
+    // The end is a place from which to go on.
+    let end = projects
+        .audit_after(Some(log[whole - 5].0), None)
+        .unwrap()
+        .place;
+    assert_eq!(end, Some(log[whole - 1].0));
     let all = Filter::default();
     assert_eq!(down(projects, &all, None), reversed(log.clone()));
     // From each end of a pack, beside it, and from within.

@@ -102,7 +102,7 @@ fn what_may_only_be_read_is_checked_and_exported() {
             chown(entry.unwrap().path(), Some(user), None).unwrap();
         }
     }
-    for words in [&["user", "list"][..], &["serve"]] {
+    for words in [&["user", "disable", "admin"][..], &["serve"]] {
         let output = reader.command(&folder).args(words).output().unwrap();
         assert_eq!(output.status.code(), Some(1), "{output:?}");
         assert_eq!(

@@ -172,7 +172,7 @@ impl Projects {
         }
         Ok(Chunk {
             entries,
-            place: reach.end.or(place),
+            place: reach.end.or(reach.last_loose()).or(place),
             is_last: reach.end.is_none(),
         })
     }

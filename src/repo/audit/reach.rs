@@ -63,6 +63,11 @@ impl Reach {
             .filter(|record| self.holds(record.version))
     }
 
+    /// The place of the last record that is loose: where the log ends, what comes later is beyond it.
+    pub(super) fn last_loose(&self) -> Option<Version> {
+        self.loose().last().map(|record| record.version)
+    }
+
     /// The pack, if some of it lies within.
     pub(super) fn pack(&self) -> Option<&Kept> {
         let end = self.end?;
