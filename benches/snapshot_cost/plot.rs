@@ -33,6 +33,7 @@ pub(crate) fn costs(place: &Path, lines: &[Line]) {
     area.fill(&WHITE).unwrap();
     let mut chart = ChartBuilder::on(&area)
         .margin(12)
+        .margin_right(36)
         .x_label_area_size(44)
         .y_label_area_size(64)
         .build_cartesian_2d(files.log_scale(), times.log_scale())
@@ -56,7 +57,7 @@ pub(crate) fn costs(place: &Path, lines: &[Line]) {
     }
     chart
         .configure_series_labels()
-        .position(SeriesLabelPosition::UpperLeft)
+        .position(SeriesLabelPosition::MiddleLeft)
         .background_style(WHITE.mix(0.9))
         .label_font(FONT)
         .draw()
@@ -78,6 +79,7 @@ pub(crate) fn latencies(place: &Path, rounds: &[(u64, Round)]) {
     area.fill(&WHITE).unwrap();
     let mut chart = ChartBuilder::on(&area)
         .margin(12)
+        .margin_right(36)
         .x_label_area_size(44)
         .y_label_area_size(64)
         .build_cartesian_2d(times.log_scale(), 0.0..most * 1.1)

@@ -153,8 +153,11 @@ pub struct SnapshotRecord {
     pub reached_at: Timestamp,
     /// Who had brought it there.
     pub reached_by: String,
-    /// When it was replaced, which is when the snapshot was taken.
+    /// When it was replaced, which is when the snapshot was taken, or the date that was given for that.
     pub created_at: Timestamp,
+    /// When it was replaced by the machine's clock, where a date was given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replaced_at: Option<Timestamp>,
     /// Who replaced it.
     pub created_by: String,
     /// What replaced it.

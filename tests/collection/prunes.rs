@@ -10,7 +10,7 @@ use siteconf::base::actor::Actor;
 use siteconf::base::clock::{ManualClock, Timestamp};
 use siteconf::base::repo_id::RepoId;
 use siteconf::base::snapshot_version::SnapshotVersion;
-use siteconf::repo::{Body, Error, ProjectWriter, Retention};
+use siteconf::repo::{Body, Error, ImportFolder, ImportOptions, ProjectWriter, Retention};
 use siteconf::store::Scan;
 
 use crate::scene::{Process, assert_nothing_left, assert_sound, branch, path};
@@ -85,6 +85,34 @@ fn a_snapshot_stays_when_one_rule_keeps_it() {
         assert_eq!(versions(&project), kept, "{retention}");
         assert_eq!(prune(&daemon, retention), 0, "{retention}");
     }
+}
+
+/// What an import replaced today is kept as long as anything, whatever date was given for it.
+#[test]
+fn an_import_of_an_earlier_date_can_be_undone_as_long_as_others() {
+    let root = tempfile::tempdir().unwrap();
+    let clock = Arc::new(ManualClock::new(Timestamp::parse("2026-11-01").unwrap()));
+    let daemon = Process::daemon_at(root.path(), clock as Arc<_>);
+    let project = daemon.create();
+    let at = |text: &str| Timestamp::parse(text).unwrap();
+    let old = branch("old");
+    project
+        .create_branch_at(&old, None, at("2020-01-01"))
+        .unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    for (text, date) in [("1", "2020-02-01"), ("2", "2020-03-01")] {
+        std::fs::write(folder.path().join("a"), text).unwrap();
+        let options = ImportOptions {
+            date: Some(at(date)),
+            ..ImportOptions::default()
+        };
+        let source = ImportFolder::open(folder.path(), None).unwrap();
+        project.import(&old, &source, &options, |_| {}).unwrap();
+    }
+    daemon.save(&project, "old", "a", b"3").unwrap();
+    assert_eq!(prune(&daemon, rule(0, 3)), 0);
+    let history = project.branch(&old).unwrap().history(None, None).unwrap();
+    assert_eq!(history.len(), 3);
 }
 
 #[test]

@@ -4,6 +4,7 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
+use std::process::{Command, Stdio};
 
 use rustix::process::geteuid;
 
@@ -127,8 +128,13 @@ fn another_users_folder_is_told_with_its_owner_and_what_that_one_runs() {
     }
     let stage = Stage::new();
     let data = stage.path("data");
+    // Where everybody may run it.
+    let program = stage.path("siteconf");
+    fs::copy(env!("CARGO_BIN_EXE_siteconf"), &program).unwrap();
     let as_nobody = |words: &[&str]| {
-        let mut command = stage.command(words);
+        let told = stage.command(words);
+        let mut command = Command::new(&program);
+        command.args(told.get_args()).stdin(Stdio::null());
         command.uid(NOBODY).gid(NOBODY);
         command
     };

@@ -5,7 +5,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::os::unix::net::UnixListener;
 use std::path::Path;
 
-use siteconf::repo::{ImportFolder, ImportOptions, ImportStep, Result, Skip};
+use siteconf::repo::{Exclude, ImportFolder, ImportOptions, ImportStep, Result, Skip};
 use siteconf::store::memory::MemoryStore;
 
 use crate::fixture::{Scene, branch, path};
@@ -133,6 +133,28 @@ fn what_leads_nowhere_out_or_round_is_left_out_with_its_reason() {
         scene.files(),
         ["a=a", "conf/b=b", "x/to y/file=y", "y/file=y"]
     );
+}
+
+#[test]
+fn a_link_brings_nothing_in_that_is_excluded() {
+    let scene = Scene::on(MemoryStore::default());
+    let dir = folder(&[
+        ("a", "a"),
+        ("private/key", "key"),
+        ("private/sub/key", "key"),
+        ("file@", "private/key"),
+        ("all@", "private"),
+        ("some@", "private/sub"),
+        ("over@", "file"),
+    ]);
+    let options = ImportOptions {
+        exclude: Exclude::new(&["private".to_owned()]).unwrap(),
+        ..ImportOptions::default()
+    };
+    let told = ["all", "file", "over", "some"]
+        .map(|name| format!("{name} (Link): it is a symbolic link to what is excluded"));
+    assert_eq!(import(&scene, dir.path(), &options).unwrap(), told);
+    assert_eq!(scene.files(), ["a=a"]);
 }
 
 #[test]

@@ -89,6 +89,22 @@ fn an_upgrade_says_what_it_does_and_keeps_all_that_users_and_clients_see() {
     }
 }
 
+/// The mark of a service that a failed write has stopped is gone as after a start.
+#[test]
+fn a_folder_whose_service_stopped_writing_is_upgraded() {
+    for format in FORMATS {
+        let fixture = Fixture::of(format);
+        let siteconf = fixture.siteconf();
+        let mark = fixture.data().join("STOPPED");
+        fs::write(&mark, "a commit failed: disk I/O error\n").unwrap();
+        siteconf.done(&["upgrade"]);
+        assert!(!mark.exists());
+        let log = siteconf.done(&["audit", "--json"]);
+        let last: serde_json::Value = serde_json::from_str(log.lines().last().unwrap()).unwrap();
+        assert_eq!(last["action"], "upgrade", "{log}");
+    }
+}
+
 /// Looks for damage.
 #[track_caller]
 fn assert_sound(siteconf: &Siteconf) {

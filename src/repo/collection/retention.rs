@@ -181,7 +181,13 @@ impl Branch {
             for record in &records {
                 let snapshot = record.decode::<SnapshotRecord>()?;
                 let is_young = |at: Timestamp| retention.days > 0 && at >= young;
-                if record.number() >= first_kept || is_young(snapshot.value.created_at) {
+                let SnapshotRecord {
+                    created_at,
+                    replaced_at,
+                    ..
+                } = *snapshot.value;
+                // A date that was given makes nothing old: an undo of today is kept as others are.
+                if record.number() >= first_kept || is_young(replaced_at.unwrap_or(created_at)) {
                     return Ok(old);
                 }
                 old.push(Old {

@@ -17,6 +17,7 @@ const DANGLING: &str = "it is a symbolic link to nothing";
 const ROUND: &str = "it is a symbolic link that leads round in a circle";
 /// Why a link is left out that leads to a folder which it lies in.
 pub(super) const TO_ITS_OWN: &str = "it is a symbolic link to a folder that it lies in";
+pub(super) const TO_EXCLUDED: &str = "it is a symbolic link to what is excluded";
 
 /// What a link leads to.
 #[derive(Debug, PartialEq, Eq)]

@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use super::exclude::Exclude;
-use super::links::TO_ITS_OWN;
+use super::links::{TO_EXCLUDED, TO_ITS_OWN};
 use super::open_folder::{Entry, EntryKind, FolderId, OpenFolder, Skip};
 use super::source::{ImportFolder, unreadable};
 use crate::base::file_path::FilePath;
@@ -109,6 +109,10 @@ impl<'a, V: Visitor> Walk<'a, V> {
                 (Ok(path), EntryKind::LeftOut(skip, why)) => {
                     self.visitor.leave_out(&at, Some(&path), *skip, why)
                 }
+                (Ok(path), _) if self.leads_to_excluded(&entry) => {
+                    let (skip, why) = (Skip::Link, TO_EXCLUDED);
+                    self.visitor.leave_out(&at, Some(&path), skip, why)
+                }
                 (Ok(path), EntryKind::File) => match self.source.open_file(folder, &entry) {
                     Ok((file, metadata)) => self.visitor.file(&at, &path, file, &metadata)?,
                     Err(error) => self.lose(&at, &path, &error),
@@ -122,6 +126,12 @@ impl<'a, V: Visitor> Walk<'a, V> {
             }
         }
         Ok(Flow::Continue(()))
+    }
+
+    /// True for a link to what is excluded, or to something in an excluded folder.
+    fn leads_to_excluded(&self, entry: &Entry) -> bool {
+        let target = entry.target.as_deref().map(Path::ancestors);
+        target.is_some_and(|mut above| above.any(|path| self.exclude.matches(path)))
     }
 
     /// Goes through a folder in a folder.

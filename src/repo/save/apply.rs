@@ -278,6 +278,7 @@ impl<'a> Head<'a> {
             reached_at: self.record.updated_at,
             reached_by: std::mem::replace(&mut self.record.updated_by, job.actor.name().to_owned()),
             created_at: now,
+            replaced_at: date.map(|_| project.projects.clock().now()),
             created_by: job.actor.name().to_owned(),
             operation,
             path: path.map(FilePath::to_string),

@@ -12,6 +12,7 @@ use rusqlite::{Connection, TransactionBehavior, params};
 use rustix::fs::statvfs;
 
 use super::data_folder::{Folder, Format};
+use super::writability::Writability;
 use super::{recovery, schema};
 use crate::base::digest::record_checksum;
 use crate::store::error::is_damage;
@@ -130,6 +131,8 @@ pub fn upgrade(root: &Path, tell: &mut dyn FnMut(u64) -> ControlFlow<()>) -> Res
     let _no_backup = folder.lock_for_collection()?;
     let (mut db, _) = recovery::open_checked(&folder)?;
     recovery::settle_log(&mut db, &folder)?;
+    // As at a start: a write that failed then stops none from now on.
+    Writability::new(&folder).settled(true)?;
     schema::make_tables(&db)?;
     if !folder.format().has_checksums() {
         let given = give_checksums(&mut db, tell);
