@@ -108,7 +108,8 @@ fn main() {
     }
     let mut rounds = Vec::new();
     for writers in plan.writers {
-        steps.next(&format!("saves by {writers} writers"));
+        let word = if *writers == 1 { "writer" } else { "writers" };
+        steps.next(&format!("saves by {writers} {word}"));
         rounds.push((*writers, saves(*writers, plan.duration)));
     }
     hold_bars(&costs);

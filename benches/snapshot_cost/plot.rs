@@ -57,7 +57,7 @@ pub(crate) fn costs(place: &Path, lines: &[Line]) {
     }
     chart
         .configure_series_labels()
-        .position(SeriesLabelPosition::MiddleLeft)
+        .position(SeriesLabelPosition::MiddleRight)
         .background_style(WHITE.mix(0.9))
         .label_font(FONT)
         .draw()
@@ -141,11 +141,12 @@ fn ms(time: &Duration) -> f64 {
     time.as_secs_f64() * 1e3
 }
 
-/// From the power of ten below the least to the one above the greatest.
+/// From the power of ten below the least to the one above the greatest, and a little more: plotters
+/// leaves out the label of an end that rounding puts outside.
 fn range(values: impl Iterator<Item = f64> + Clone) -> Range<f64> {
     let least = values.clone().fold(f64::MAX, f64::min);
     let most = values.fold(f64::MIN_POSITIVE, f64::max);
-    10_f64.powf(least.log10().floor())..10_f64.powf(most.log10().ceil())
+    0.999 * 10_f64.powf(least.log10().floor())..1.001 * 10_f64.powf(most.log10().ceil())
 }
 
 /// A whole number with commas between its thousands.
