@@ -22,9 +22,9 @@
 //! `read/branches::list`: the same look by state and address. What is there has its tag, header lines
 //! and gzip; else `render_list` makes it (`list/pagination`, `shape/branch`).
 //!
-//! **A save**, `PUT .../branches/main/files/a.xml`: `admin::respond` → `request/cross_site` → `admit`
+//! **A save**, `PUT .../branches/main/files/a.xml`: `admin::respond` → `request/cross_site` → `admin/receive`
 //! (session, right, path and conditions, before a byte of the body is read) → `request/upload` (hashed
-//! while it comes) → on the pool `admin/files::save` → [`crate::repo::ProjectWriter::save`], which makes
+//! while it comes) → on the pool `admin/branch/files::save` → [`crate::repo::ProjectWriter::save`], which makes
 //! it durable before it returns.
 //!
 //! # Where things are decided

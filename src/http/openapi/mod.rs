@@ -17,11 +17,13 @@ use super::request::body::RequestBody;
 use super::request::context::RequestContext;
 
 /// General things, the schemas, and the paths of each API.
-const PARTS: [&str; 7] = [
+const PARTS: [&str; 9] = [
     include_str!("document.json"),
     include_str!("schemas.json"),
     include_str!("read.json"),
-    include_str!("admin.json"),
+    include_str!("projects.json"),
+    include_str!("branch.json"),
+    include_str!("accounts.json"),
     include_str!("deleted.json"),
     include_str!("login.json"),
     include_str!("probe.json"),

@@ -49,7 +49,9 @@ fn mounted(mount: &str, templates: &[&str]) -> Vec<String> {
 
 #[test]
 fn the_document_and_the_router_are_equal() {
-    let mut routes = mounted(ADMIN, admin::Route::TEMPLATES);
+    let mut routes = mounted(ADMIN, admin::project::Route::TEMPLATES);
+    routes.extend(mounted(ADMIN, admin::branch::Route::TEMPLATES));
+    routes.extend(mounted(ADMIN, admin::account::Route::TEMPLATES));
     routes.extend(
         READ.map(|mount| mounted(mount, read::Route::TEMPLATES))
             .concat(),

@@ -149,7 +149,10 @@ mod tests {
         let find = |method| find(&method, Mount::Admin(&branch));
         assert!(matches!(
             find(Method::DELETE),
-            Ok(Target::Admin(admin::Route::DeleteBranch { .. }))
+            Ok(Target::Admin(admin::Route::Branch(
+                _,
+                admin::branch::Route::Delete
+            )))
         ));
         assert!(matches!(
             find(Method::OPTIONS),

@@ -5,10 +5,15 @@ use std::sync::LazyLock;
 
 use super::{Target, admin, openapi, probe, read, user};
 
+/// Where the Admin API is mounted.
+const ADMIN: &str = "/site-builder/api";
+
 /// Where each table is mounted.
-const TABLES: [(&str, &[&str]); 5] = [
+const TABLES: [(&str, &[&str]); 7] = [
     ("/site-builder/api/erp-config", read::Route::TEMPLATES),
-    ("/site-builder/api", admin::Route::TEMPLATES),
+    (ADMIN, admin::project::Route::TEMPLATES),
+    (ADMIN, admin::branch::Route::TEMPLATES),
+    (ADMIN, admin::account::Route::TEMPLATES),
     ("/user", user::Route::TEMPLATES),
     ("/site-builder/api/openapi.json", openapi::Route::TEMPLATES),
     ("", probe::Route::TEMPLATES),
@@ -39,10 +44,12 @@ impl Template {
     pub(in crate::http) fn of(target: &Target) -> Self {
         Self(match target {
             Target::Read(route) => FIRST[0] + route.place(),
-            Target::Admin(route) => FIRST[1] + route.place(),
-            Target::User(route) => FIRST[2] + route.place(),
-            Target::OpenApi(route) => FIRST[3] + route.place(),
-            Target::Probe(route) => FIRST[4] + route.place(),
+            Target::Admin(admin::Route::Project(route)) => FIRST[1] + route.place(),
+            Target::Admin(admin::Route::Branch(_, route)) => FIRST[2] + route.place(),
+            Target::Admin(admin::Route::Account(route)) => FIRST[3] + route.place(),
+            Target::User(route) => FIRST[4] + route.place(),
+            Target::OpenApi(route) => FIRST[5] + route.place(),
+            Target::Probe(route) => FIRST[6] + route.place(),
             Target::Options(_) => return Self::NONE,
         })
     }

@@ -5,14 +5,15 @@ use hyper::header::ETAG;
 use serde::Serialize;
 
 use super::diff::DifferenceJson;
-use super::{BranchAt, writer};
 use crate::access::{Caller, Right};
 use crate::base::snapshot_version::SnapshotVersion;
+use crate::http::admin::open::writer;
 use crate::http::error::Error;
 use crate::http::reply::Reply;
 use crate::http::request::conditions::ETag;
 use crate::http::request::context::RequestContext;
 use crate::http::request::{conditions, params};
+use crate::http::route::admin::BranchAt;
 use crate::repo::Condition;
 
 /// A rollback that was made.

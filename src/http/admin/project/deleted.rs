@@ -3,9 +3,10 @@
 use hyper::StatusCode;
 use serde::{Deserialize, Serialize};
 
-use super::{branches, projects};
+use super::projects;
 use crate::access;
 use crate::access::{Caller, Restored};
+use crate::http::admin::branch::shape;
 use crate::http::error::Error;
 use crate::http::list::pagination;
 use crate::http::list::pagination::Paging;
@@ -85,7 +86,7 @@ pub(super) fn restore(
     let restored = context.gate().restore(caller, id, wanted.name.as_deref());
     match restored.map_err(advised)? {
         Restored::Project(project) => projects::shown(context, StatusCode::OK, &project),
-        Restored::Branch(branch) => branches::shown(context, StatusCode::OK, &branch),
+        Restored::Branch(branch) => shape::shown(context, StatusCode::OK, &branch),
     }
 }
 

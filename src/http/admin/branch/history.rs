@@ -3,14 +3,15 @@
 use hyper::StatusCode;
 use serde::Serialize;
 
-use super::{BranchAt, open_branch};
 use crate::access::Caller;
 use crate::base::limits::HISTORY_PAGE_MAX;
 use crate::base::snapshot_version::SnapshotVersion;
+use crate::http::admin::open::open_branch;
 use crate::http::error::Error;
 use crate::http::reply::Reply;
 use crate::http::request::context::RequestContext;
 use crate::http::request::params;
+use crate::http::route::admin::BranchAt;
 use crate::repo::Snapshot;
 
 /// A snapshot. `operation` and `path` say what replaced the state it holds.

@@ -13,18 +13,19 @@ use serde::de::{Error as _, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use tar::EntryType;
 
-use super::{BranchAt, writer};
 use crate::access;
 use crate::access::{Caller, Uploads};
 use crate::base::file_path::FilePath;
 use crate::base::limits::{BATCH_ACTIONS_MAX, MESSAGE_BYTES_MAX};
 use crate::base::snapshot_version::SnapshotVersion;
+use crate::http::admin::open::writer;
 use crate::http::error::Error;
 use crate::http::reply::Reply;
 use crate::http::request::conditions::ETag;
 use crate::http::request::context::RequestContext;
 use crate::http::request::json_body::Object;
 use crate::http::request::{conditions, json_body, params};
+use crate::http::route::admin::BranchAt;
 use crate::repo::{BatchAction, Condition, NewFile};
 
 const TOO_MANY_ACTIONS: &str = "there are more than 10000 actions";

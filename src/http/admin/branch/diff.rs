@@ -3,15 +3,16 @@
 use hyper::StatusCode;
 use serde::Serialize;
 
-use super::{BranchAt, open_branch};
 use crate::access::Caller;
 use crate::base::id::{GitId, Md5};
 use crate::base::snapshot_version::SnapshotVersion;
+use crate::http::admin::open::open_branch;
 use crate::http::error::Error;
 use crate::http::reply::Reply;
 use crate::http::reply::file;
 use crate::http::request::context::RequestContext;
 use crate::http::request::params;
+use crate::http::route::admin::BranchAt;
 use crate::http::shape::entry::file_mode;
 use crate::repo;
 use crate::repo::{Branch, FileDifference, FileView, Project, Revision};

@@ -4,10 +4,10 @@ use hyper::StatusCode;
 use hyper::header::ETAG;
 use serde::Serialize;
 
-use super::{BranchAt, open_branch, writer};
 use crate::access::{Caller, Right};
 use crate::base::id::{GitId, Md5};
 use crate::base::snapshot_version::SnapshotVersion;
+use crate::http::admin::open::{open_branch, writer};
 use crate::http::error::Error;
 use crate::http::list::stream;
 use crate::http::list::stream::Form;
@@ -17,7 +17,7 @@ use crate::http::reply::{Freshness, Reply, json};
 use crate::http::request::conditions::{ETag, condition};
 use crate::http::request::context::RequestContext;
 use crate::http::request::{cross_site, params};
-use crate::http::route::admin::StateAt;
+use crate::http::route::admin::BranchAt;
 use crate::http::shape::entry::EntryJson;
 use crate::repo::{NewFile, Revision};
 
@@ -43,11 +43,12 @@ struct DeletedJson<'a> {
 pub(super) fn tree(
     context: &RequestContext,
     caller: &Caller,
-    state: &StateAt,
+    at: &BranchAt,
+    version: Option<&str>,
 ) -> Result<Reply, Error> {
     let folder = params::folder(context.query.text("path")?)?;
     let recursive = context.query.flag("recursive")?;
-    let revision = revision(context, caller, state)?;
+    let revision = revision(context, caller, at, version)?;
     let listing = revision.listing(folder.as_ref(), recursive)?;
     if stream::is_long(&listing) {
         let freshness = Freshness::Moving;
@@ -73,12 +74,13 @@ pub(super) fn tree(
 pub(super) fn raw(
     context: &RequestContext,
     caller: &Caller,
-    state: &StateAt,
+    at: &BranchAt,
+    version: Option<&str>,
     path: &str,
 ) -> Result<Reply, Error> {
     cross_site::check_file_use(context.headers())?;
     let path = params::file(path)?;
-    let file = revision(context, caller, state)?.file(&path)?;
+    let file = revision(context, caller, at, version)?.file(&path)?;
     if let Some(reply) = file::unchanged(context, &file, Freshness::Moving)? {
         return Ok(reply);
     }
@@ -160,9 +162,14 @@ pub(super) fn delete(
 }
 
 /// The state that a path of the Admin API names.
-fn revision(context: &RequestContext, caller: &Caller, state: &StateAt) -> Result<Revision, Error> {
-    let version = state.version.as_deref().map(params::version).transpose()?;
-    let (_, branch) = open_branch(context, caller, &state.at)?;
+fn revision(
+    context: &RequestContext,
+    caller: &Caller,
+    at: &BranchAt,
+    version: Option<&str>,
+) -> Result<Revision, Error> {
+    let version = version.map(params::version).transpose()?;
+    let (_, branch) = open_branch(context, caller, at)?;
     Ok(match version {
         Some(version) => branch.snapshot(version)?,
         None => branch.head(),

@@ -3,9 +3,9 @@
 use hyper::StatusCode;
 use serde::{Deserialize, Serialize};
 
-use super::{open, writer};
 use crate::access::{Caller, Right};
 use crate::base::repo_id::RepoId;
+use crate::http::admin::open::{open, writer};
 use crate::http::error::Error;
 use crate::http::list::pagination;
 use crate::http::list::pagination::Paging;

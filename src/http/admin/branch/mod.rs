@@ -1,0 +1,59 @@
+//! One branch: its files, its history, its changes.
+
+mod batch;
+mod diff;
+mod files;
+mod history;
+mod item;
+mod rollback;
+pub(super) mod shape;
+
+use super::payload::Payload;
+use crate::access::Caller;
+use crate::http::error::Error;
+use crate::http::reply::Reply;
+use crate::http::request::context::RequestContext;
+use crate::http::route::admin::BranchAt;
+use crate::http::route::admin::branch::Route;
+
+/// Refuses what would be refused after the body, too. What the branch holds is not asked when the body
+/// is `short`: the change itself says the same.
+pub(super) fn admit(
+    context: &RequestContext,
+    caller: &Caller,
+    at: &BranchAt,
+    route: &Route,
+    short: bool,
+) -> Result<(), Error> {
+    match route {
+        Route::SaveFile { path } => files::admit(context, caller, at, path, short),
+        Route::Batch => batch::admit(context, caller, at),
+        _ => Ok(()),
+    }
+}
+
+pub(super) fn act(
+    context: &RequestContext,
+    caller: &Caller,
+    at: &BranchAt,
+    route: &Route,
+    payload: Payload,
+) -> Result<Reply, Error> {
+    match (route, payload) {
+        (Route::Delete, _) => item::delete(context, caller, at),
+        (Route::Tree { version }, _) => files::tree(context, caller, at, version.as_deref()),
+        (Route::File { version, path }, _) => {
+            files::raw(context, caller, at, version.as_deref(), path)
+        }
+        (Route::SaveFile { path }, Payload::File(file)) => {
+            files::save(context, caller, at, path, file)
+        }
+        (Route::DeleteFile { path }, _) => files::delete(context, caller, at, path),
+        (Route::Batch, Payload::Json(json)) => batch::json(context, caller, at, &json),
+        (Route::Batch, Payload::Tar(tar)) => batch::tar(context, caller, at, &tar),
+        (Route::History, _) => history::list(context, caller, at),
+        (Route::Diff, _) => diff::show(context, caller, at),
+        (Route::Rollback, _) => rollback::restore(context, caller, at),
+        (Route::SaveFile { .. } | Route::Batch, _) => Err(Payload::missing()),
+    }
+}

@@ -1,0 +1,55 @@
+//! A branch as the Admin API shows it.
+
+use hyper::StatusCode;
+use hyper::header::ETAG;
+use serde::Serialize;
+
+use crate::http::error::Error;
+use crate::http::reply::Reply;
+use crate::http::request::conditions::ETag;
+use crate::http::request::context::RequestContext;
+use crate::http::shape::branch::BranchJson;
+use crate::repo::{Branch, Project};
+
+/// A branch: the Read API's, and what it holds.
+#[derive(Debug, Serialize)]
+pub(in crate::http::admin) struct AdminBranchJson {
+    #[serde(flatten)]
+    branch: BranchJson,
+    files: u64,
+    bytes: u64,
+    snapshots: u64,
+    updated_at: String,
+}
+
+impl AdminBranchJson {
+    pub(in crate::http::admin) fn new(
+        context: &RequestContext,
+        project: &Project,
+        branch: &Branch,
+        default: Option<&Branch>,
+    ) -> Result<Self, Error> {
+        let is_default = default.is_some_and(|default| default.name() == branch.name());
+        let totals = branch.totals();
+        Ok(Self {
+            branch: BranchJson::new(context, project, branch, is_default)?,
+            files: totals.files,
+            bytes: totals.bytes,
+            snapshots: branch.snapshot_count(),
+            updated_at: branch.updated_at().to_string(),
+        })
+    }
+}
+
+/// An answer with one branch and its tag.
+pub(in crate::http::admin) fn shown(
+    context: &RequestContext,
+    status: StatusCode,
+    branch: &Branch,
+) -> Result<Reply, Error> {
+    let project = branch.project();
+    let default = project.default_branch()?;
+    let shown = AdminBranchJson::new(context, project, branch, default.as_ref())?;
+    let tag = ETag::of_commit(branch.head().digest()?.commit_id());
+    Ok(Reply::json(status, &shown).with(ETAG, tag.header()))
+}

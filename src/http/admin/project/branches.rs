@@ -1,0 +1,59 @@
+//! Branches.
+
+use hyper::StatusCode;
+use serde::Deserialize;
+
+use crate::access::{Caller, Right};
+use crate::http::admin::branch::shape::{AdminBranchJson, shown};
+use crate::http::admin::open::{open, writer};
+use crate::http::error::Error;
+use crate::http::reply::{Freshness, Reply, json};
+use crate::http::request::context::RequestContext;
+use crate::http::request::{conditions, json_body, params};
+
+/// What a creation sends.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct NewBranch {
+    name: String,
+    /// A revision to start from; without one the branch is empty.
+    #[serde(default)]
+    from: Option<String>,
+}
+
+/// `GET /projects/<project>/branches`
+pub(super) fn list(
+    context: &RequestContext,
+    caller: &Caller,
+    project: &str,
+) -> Result<Reply, Error> {
+    let project = open(context, caller, project)?;
+    let default = project.default_branch()?;
+    let branches = project.branches()?;
+    let shown: Vec<_> = branches
+        .iter()
+        .map(|branch| AdminBranchJson::new(context, &project, branch, default.as_ref()))
+        .collect::<Result<_, _>>()?;
+    Ok(json::respond(
+        context.headers(),
+        &shown,
+        Freshness::Moving,
+        &[],
+    ))
+}
+
+/// `POST /projects/<project>/branches`
+pub(super) fn create(
+    context: &RequestContext,
+    caller: &Caller,
+    project: &str,
+    body: &[u8],
+) -> Result<Reply, Error> {
+    conditions::check_new(context.headers())?;
+    let NewBranch { name, from } = json_body::read(body)?;
+    let name = params::branch(&name)?;
+    let from = params::reference(from.as_deref())?;
+    let project = writer(context, caller, project, Right::Write)?;
+    let branch = project.create_branch(&name, from)?;
+    shown(context, StatusCode::CREATED, &branch)
+}

@@ -1,0 +1,45 @@
+//! Projects, their branches, and what was deleted.
+
+mod branches;
+mod deleted;
+mod projects;
+
+use super::open::writer;
+use super::payload::Payload;
+use crate::access::{Caller, Right};
+use crate::http::error::Error;
+use crate::http::reply::Reply;
+use crate::http::request::context::RequestContext;
+use crate::http::route::admin::project::Route;
+
+/// Refuses what would be refused after the body, too.
+pub(super) fn admit(context: &RequestContext, caller: &Caller, route: &Route) -> Result<(), Error> {
+    if let Route::CreateBranch { project } = route {
+        writer(context, caller, project, Right::Write)?;
+    }
+    Ok(())
+}
+
+pub(super) fn act(
+    context: &RequestContext,
+    caller: &Caller,
+    route: &Route,
+    payload: Payload,
+) -> Result<Reply, Error> {
+    match (route, payload) {
+        (Route::List, _) => projects::list(context, caller),
+        (Route::Create, Payload::Json(json)) => projects::create(context, caller, &json),
+        (Route::Show { project }, _) => projects::show(context, caller, project),
+        (Route::Delete { project }, _) => projects::delete(context, caller, project),
+        (Route::Branches { project }, _) => branches::list(context, caller, project),
+        (Route::CreateBranch { project }, Payload::Json(json)) => {
+            branches::create(context, caller, project, &json)
+        }
+        (Route::Deleted, _) => deleted::list(context, caller),
+        (Route::Restore { id }, Payload::Json(json)) => {
+            deleted::restore(context, caller, id, Some(&json))
+        }
+        (Route::Restore { id }, _) => deleted::restore(context, caller, id, None),
+        (Route::Create | Route::CreateBranch { .. }, _) => Err(Payload::missing()),
+    }
+}

@@ -1,0 +1,65 @@
+//! Reads the body that a route takes.
+
+use super::open::caller;
+use super::payload::Payload;
+use super::{branch, project};
+use crate::base::limits::{BATCH_BYTES_MAX, JSON_BYTES_MAX};
+use crate::http::error::Error;
+use crate::http::request::body::{RequestBody, check_encoding, check_json, has_type};
+use crate::http::request::context::RequestContext;
+use crate::http::request::upload;
+use crate::http::route::admin::{Route, Takes};
+
+/// Reads the body that the route takes, if the caller may do there what the route does.
+pub(super) async fn receive(
+    context: &RequestContext,
+    route: &Route,
+    body: &mut RequestBody,
+) -> Result<Payload, Error> {
+    match route.takes() {
+        Takes::NothingOfInterest => Ok(Payload::None),
+        Takes::Nothing => {
+            body.refuse()?;
+            Ok(Payload::None)
+        }
+        Takes::JsonOrNothing if body.announced() == Some(0) => Ok(Payload::None),
+        Takes::Json | Takes::JsonOrNothing => {
+            admit(context, route, body)?;
+            check_json(&context.head)?;
+            check_encoding(&context.head)?;
+            Ok(Payload::Json(body.collect_soon(JSON_BYTES_MAX).await?))
+        }
+        Takes::File => {
+            admit(context, route, body)?;
+            check_encoding(&context.head)?;
+            Ok(Payload::File(upload::receive(context, body).await?))
+        }
+        Takes::Batch => {
+            admit(context, route, body)?;
+            check_encoding(&context.head)?;
+            let is_tar = has_type(&context.head, "application/x-tar");
+            if !is_tar {
+                check_json(&context.head).map_err(|_| {
+                    Error::MediaType("the body must be application/json or application/x-tar")
+                })?;
+            }
+            let bytes = body.collect(BATCH_BYTES_MAX).await?;
+            Ok(if is_tar {
+                Payload::Tar(bytes)
+            } else {
+                Payload::Json(bytes)
+            })
+        }
+    }
+}
+
+/// Refuses what would be refused after the body, too.
+fn admit(context: &RequestContext, route: &Route, body: &mut RequestBody) -> Result<(), Error> {
+    let caller = caller(context)?;
+    body.count_for(&context.service.bodies, caller.account());
+    match route {
+        Route::Project(route) => project::admit(context, &caller, route),
+        Route::Branch(at, route) => branch::admit(context, &caller, at, route, body.is_short()),
+        Route::Account(_) => Ok(()),
+    }
+}

@@ -1,0 +1,112 @@
+//! The routes of one branch: its files, its history, its changes.
+
+use super::Takes;
+
+/// A route, with the decoded names of its path. A state is the head of the branch, or the snapshot of
+/// a version.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::http) enum Route {
+    /// `DELETE …`
+    Delete,
+    /// `GET …/tree`, `GET …/snapshots/<version>/tree`
+    Tree { version: Option<String> },
+    /// `GET …/files/<path>`, `GET …/snapshots/<version>/files/<path>`
+    File {
+        version: Option<String>,
+        path: String,
+    },
+    /// `PUT …/files/<path>`
+    SaveFile { path: String },
+    /// `DELETE …/files/<path>`
+    DeleteFile { path: String },
+    /// `POST …/batch`
+    Batch,
+    /// `GET …/history`
+    History,
+    /// `GET …/diff`
+    Diff,
+    /// `POST …/rollback`
+    Rollback,
+}
+
+impl Route {
+    /// The route with this method and these segments below the branch. A file's path is one segment, or
+    /// several where a proxy decodes.
+    pub(super) fn find(method: &str, segments: &[&str]) -> Option<Self> {
+        Some(match (method, segments) {
+            ("DELETE", []) => Self::Delete,
+            ("GET", ["tree"]) => Self::Tree { version: None },
+            ("GET", ["files", path @ ..]) => Self::File {
+                version: None,
+                path: path.join("/"),
+            },
+            ("PUT", ["files", path @ ..]) => Self::SaveFile {
+                path: path.join("/"),
+            },
+            ("DELETE", ["files", path @ ..]) => Self::DeleteFile {
+                path: path.join("/"),
+            },
+            ("POST", ["batch"]) => Self::Batch,
+            ("GET", ["history"]) => Self::History,
+            ("GET", ["diff"]) => Self::Diff,
+            ("POST", ["rollback"]) => Self::Rollback,
+            ("GET", ["snapshots", version, rest @ ..]) => {
+                let version = Some((*version).to_owned());
+                match rest {
+                    ["tree"] => Self::Tree { version },
+                    ["files", path @ ..] => Self::File {
+                        version,
+                        path: path.join("/"),
+                    },
+                    _ => return None,
+                }
+            }
+            _ => return None,
+        })
+    }
+
+    pub(super) fn takes(&self) -> Takes {
+        match self {
+            Self::SaveFile { .. } => Takes::File,
+            Self::Batch => Takes::Batch,
+            Self::Rollback => Takes::NothingOfInterest,
+            Self::Delete
+            | Self::Tree { .. }
+            | Self::File { .. }
+            | Self::DeleteFile { .. }
+            | Self::History
+            | Self::Diff => Takes::Nothing,
+        }
+    }
+
+    pub(super) fn parameters(&self) -> &'static [&'static str] {
+        match self {
+            Self::Tree { .. } => &["path", "recursive"],
+            Self::Batch => &["path"],
+            Self::History => &["limit", "before"],
+            Self::Diff => &["from", "to", "unified", "path"],
+            Self::Rollback => &["to", "path", "dry_run", "expect"],
+            Self::Delete | Self::File { .. } | Self::SaveFile { .. } | Self::DeleteFile { .. } => {
+                &[]
+            }
+        }
+    }
+}
+
+crate::http::route::names::templates! {
+    Self::Delete => ["DELETE /projects/{repo_id}/branches/{ref}"],
+    Self::Tree { version: None } => ["GET /projects/{repo_id}/branches/{ref}/tree"],
+    Self::Tree { version: Some(_) } => [
+        "GET /projects/{repo_id}/branches/{ref}/snapshots/{version}/tree",
+    ],
+    Self::File { version: None, .. } => ["GET /projects/{repo_id}/branches/{ref}/files/{path}"],
+    Self::File { version: Some(_), .. } => [
+        "GET /projects/{repo_id}/branches/{ref}/snapshots/{version}/files/{path}",
+    ],
+    Self::SaveFile { .. } => ["PUT /projects/{repo_id}/branches/{ref}/files/{path}"],
+    Self::DeleteFile { .. } => ["DELETE /projects/{repo_id}/branches/{ref}/files/{path}"],
+    Self::Batch => ["POST /projects/{repo_id}/branches/{ref}/batch"],
+    Self::History => ["GET /projects/{repo_id}/branches/{ref}/history"],
+    Self::Diff => ["GET /projects/{repo_id}/branches/{ref}/diff"],
+    Self::Rollback => ["POST /projects/{repo_id}/branches/{ref}/rollback"],
+}

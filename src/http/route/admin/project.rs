@@ -1,0 +1,87 @@
+//! The routes of projects, their lists of branches, and what was deleted.
+
+use super::Takes;
+
+/// A route, with the decoded names of its path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::http) enum Route {
+    /// `GET /projects`
+    List,
+    /// `POST /projects`
+    Create,
+    /// `GET /projects/<project>`
+    Show { project: String },
+    /// `DELETE /projects/<project>`
+    Delete { project: String },
+    /// `GET /projects/<project>/branches`
+    Branches { project: String },
+    /// `POST /projects/<project>/branches`
+    CreateBranch { project: String },
+    /// `GET /deleted`
+    Deleted,
+    /// `POST /deleted/<id>/restore`
+    Restore { id: String },
+}
+
+impl Route {
+    /// The route with this method and these segments.
+    pub(super) fn find(method: &str, segments: &[&str]) -> Option<Self> {
+        let owned = |text: &str| text.to_owned();
+        Some(match (method, segments) {
+            ("GET", ["projects"]) => Self::List,
+            ("POST", ["projects"]) => Self::Create,
+            ("GET", ["projects", project]) => Self::Show {
+                project: owned(project),
+            },
+            ("DELETE", ["projects", project]) => Self::Delete {
+                project: owned(project),
+            },
+            ("GET", ["projects", project, "branches"]) => Self::Branches {
+                project: owned(project),
+            },
+            ("POST", ["projects", project, "branches"]) => Self::CreateBranch {
+                project: owned(project),
+            },
+            ("GET", ["deleted"]) => Self::Deleted,
+            ("POST", ["deleted", id, "restore"]) => Self::Restore { id: owned(id) },
+            _ => return None,
+        })
+    }
+
+    pub(super) fn takes(&self) -> Takes {
+        match self {
+            Self::Create | Self::CreateBranch { .. } => Takes::Json,
+            Self::Restore { .. } => Takes::JsonOrNothing,
+            Self::List
+            | Self::Show { .. }
+            | Self::Delete { .. }
+            | Self::Branches { .. }
+            | Self::Deleted => Takes::Nothing,
+        }
+    }
+
+    pub(super) fn parameters(&self) -> &'static [&'static str] {
+        match self {
+            Self::List | Self::Deleted => {
+                &["scope", "page", "per_page", "pagination", "page_token"]
+            }
+            Self::Create
+            | Self::Show { .. }
+            | Self::Delete { .. }
+            | Self::Branches { .. }
+            | Self::CreateBranch { .. }
+            | Self::Restore { .. } => &[],
+        }
+    }
+}
+
+crate::http::route::names::templates! {
+    Self::List => ["GET /projects"],
+    Self::Create => ["POST /projects"],
+    Self::Show { .. } => ["GET /projects/{repo_id}"],
+    Self::Delete { .. } => ["DELETE /projects/{repo_id}"],
+    Self::Branches { .. } => ["GET /projects/{repo_id}/branches"],
+    Self::CreateBranch { .. } => ["POST /projects/{repo_id}/branches"],
+    Self::Deleted => ["GET /deleted"],
+    Self::Restore { .. } => ["POST /deleted/{deleted_id}/restore"],
+}
