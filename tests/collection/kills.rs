@@ -3,6 +3,7 @@
 
 use std::process::{Child, Command, Stdio};
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -13,6 +14,8 @@ use crate::daemon::{Daemon, PROJECT, file, on_branch};
 use crate::scene::{Process, assert_nothing_left, setting};
 
 const WRITERS: usize = 3;
+/// How long a collection that is not killed works beside the writers.
+const BESIDE_WRITERS: Duration = Duration::from_secs(10);
 const OCTETS: &str = "application/octet-stream";
 
 /// Few contents, so that most saves bring back one that was removed; one of seven is large.
@@ -29,10 +32,13 @@ struct Own {
     sent: Option<u64>,
 }
 
-/// Saves, and makes and deletes branches, until the daemon is gone.
-fn write(client: &mut Client, writer: usize, mut seed: u64, own: &Mutex<Own>) {
+/// Saves, and makes and deletes branches, until the daemon is gone or it is to stop.
+fn write(client: &mut Client, writer: usize, mut seed: u64, own: &Mutex<Own>, stop: &AtomicBool) {
     let branches = on_branch("").replace("/main", "");
     for turn in 0_u64.. {
+        if stop.load(Ordering::Relaxed) {
+            return;
+        }
         seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         let number = (seed >> 33) % 30;
         let is_own = turn.is_multiple_of(3);
@@ -70,6 +76,18 @@ fn start(mut command: Command) -> Child {
     command.spawn().unwrap()
 }
 
+/// Waits for a process, so long at most. True if it has ended.
+fn ended_within(process: &mut Child, most: Duration) -> bool {
+    let began = Instant::now();
+    while process.try_wait().unwrap().is_none() {
+        if began.elapsed() >= most {
+            return false;
+        }
+        thread::yield_now();
+    }
+    true
+}
+
 #[test]
 fn kills_of_the_service_and_of_collections_lose_nothing() {
     let mut daemon = Daemon::start();
@@ -84,12 +102,15 @@ fn kills_of_the_service_and_of_collections_lose_nothing() {
     let rounds = setting("COLLECTION_KILLS", 3);
     for round in 0..rounds {
         let kills_service = round % 2 == 0;
+        let kills_collection = round % 3 != 0;
         let until = Duration::from_millis(500 + (round * 1_337) % 4_000);
+        let stop = AtomicBool::new(false);
         thread::scope(|scope| {
             for (writer, own) in own.iter().enumerate() {
                 let mut client = admin.another();
                 let seed = round * 100 + writer as u64;
-                scope.spawn(move || write(&mut client, writer, seed, own));
+                let stop = &stop;
+                scope.spawn(move || write(&mut client, writer, seed, own, stop));
             }
             let mut import = daemon.command(&["import", PROJECT, "main"]);
             import.arg(folder.path());
@@ -97,19 +118,15 @@ fn kills_of_the_service_and_of_collections_lose_nothing() {
             let prune = daemon.command(&["prune", "--keep-snapshots", "5"]).output();
             assert!(prune.unwrap().status.success());
             let mut collection = start(daemon.command(&["gc"]));
-            let began = Instant::now();
-            let ended = loop {
-                let ended = collection.try_wait().unwrap();
-                if ended.is_some() || began.elapsed() >= until {
-                    break ended;
-                }
-                thread::yield_now();
-            };
+            let ended = ended_within(&mut collection, until);
             if kills_service {
                 daemon.kill();
             }
-            if ended.is_none() && round % 3 != 0 {
+            if !ended && kills_collection {
                 collection.kill().unwrap();
+            } else if !ended_within(&mut collection, BESIDE_WRITERS) {
+                // Beside writers that never rest it takes forty times as long.
+                stop.store(true, Ordering::Relaxed);
             }
             let output = collection.wait_with_output().unwrap();
             let killed = output.status.code().is_none();
