@@ -60,6 +60,52 @@ fn a_branch_counts_what_it_holds() {
 }
 
 #[test]
+fn one_branch_is_shown_as_the_list_shows_it_with_its_tag() {
+    let daemon = Daemon::start();
+    let project = project(&daemon);
+    project.add_branch("feature/x");
+    project.save("feature/x", "a.xml", "12345");
+    let target = project.on("feature/x", "");
+    let answer = project.user.get(&target).expect_status(200);
+    let item = project.branch_item("feature/x");
+    assert_eq!(answer.json(), item);
+    let tag = format!("\"{}\"", item["commit"]["id"].as_str().unwrap());
+    assert_eq!(answer.header("ETag"), Some(tag.as_str()));
+    assert_eq!(answer.header("Cache-Control"), Some("private, no-cache"));
+    let head = project.user.head(&target);
+    assert_eq!(head.lasting_headers(), answer.lasting_headers());
+    let ask = |known: &str| project.user.with("If-None-Match", known).get(&target);
+    for known in [&tag, "*", &format!("\"x\", W/{tag}")] {
+        let unchanged = ask(known);
+        unchanged.assert_empty(304);
+        for header in ["ETag", "Cache-Control", "Vary"] {
+            assert_eq!(unchanged.header(header), answer.header(header));
+        }
+    }
+    ask("\"x\"").assert_json(200, &item);
+    project.save("feature/x", "b.xml", "x");
+    let renewed = ask(&tag).expect_status(200);
+    assert_ne!(renewed.header("ETag"), Some(tag.as_str()));
+    assert_eq!(renewed.json()["files"], 2);
+    // It is the tag that changes name.
+    let delete = |tag: &str| project.user.with("If-Match", tag).delete(&target);
+    delete(&tag).assert_refused(412);
+    delete(renewed.header("ETag").unwrap()).assert_empty(204);
+
+    let refused = project
+        .user
+        .get(&format!("{target}?x=1"))
+        .assert_refused(400);
+    assert_eq!(refused, "unknown query parameter \"x\"");
+    let body = project.user.request("GET", &target).body(b"{}").send();
+    body.assert_refused(400);
+    project.user.get(&target).assert_refused(404);
+    daemon.anonymous().get(&target).assert_refused(401);
+    let options = project.user.request("OPTIONS", &target).send();
+    assert_eq!(options.header("Allow"), Some("GET, HEAD, DELETE, OPTIONS"));
+}
+
+#[test]
 fn branches_are_listed_by_the_bytes_of_their_names() {
     let daemon = Daemon::start();
     let project = project(&daemon);
@@ -260,6 +306,7 @@ fn a_deleted_branch_is_gone_and_others_stay() {
         .delete(&project.on("main", ""))
         .assert_empty(204);
     for target in [
+        project.on("main", ""),
         project.on("main", "/tree"),
         project.on("main", "/history"),
         project.on("main", "/snapshots/v0001/tree"),

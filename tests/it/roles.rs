@@ -145,10 +145,11 @@ fn assert_rights(project: &Project, may: May, case: &str) {
         { "action": "delete", "file_path": "batch.xml" },
     ] });
     let branch = json!({ "name": "of-the-test" });
-    let reads: [(&str, Answer); 6] = [
+    let reads: [(&str, Answer); 7] = [
         ("read", user.get(&project.file("main", "a.xml"))),
         ("list", user.get(&project.on("main", "/tree"))),
         ("list branches", user.get(&project.admin("/branches"))),
+        ("read branch", user.get(&project.on("main", ""))),
         ("list history", user.get(&project.on("main", "/history"))),
         (
             "read snapshot",

@@ -2,13 +2,30 @@
 
 use hyper::StatusCode;
 
+use super::shape::{shown, tag_of};
 use crate::access::{Caller, Right};
-use crate::http::admin::open::writer;
+use crate::http::admin::open::{open_branch, writer};
 use crate::http::error::Error;
-use crate::http::reply::Reply;
+use crate::http::reply::{Freshness, Reply};
 use crate::http::request::context::RequestContext;
 use crate::http::request::{conditions, params};
 use crate::http::route::admin::BranchAt;
+
+/// `GET /projects/<project>/branches/<ref>`
+pub(super) fn show(
+    context: &RequestContext,
+    caller: &Caller,
+    at: &BranchAt,
+) -> Result<Reply, Error> {
+    let (_, branch) = open_branch(context, caller, at)?;
+    let tag = tag_of(&branch)?;
+    let reply = if tag.is_known_to(context.headers()) {
+        Reply::empty(StatusCode::NOT_MODIFIED)
+    } else {
+        shown(context, StatusCode::OK, &branch)?
+    };
+    Ok(reply.validated(&tag, Freshness::Moving))
+}
 
 /// `DELETE /projects/<project>/branches/<ref>`
 pub(super) fn delete(

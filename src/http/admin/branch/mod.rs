@@ -40,6 +40,7 @@ pub(super) fn act(
     payload: Payload,
 ) -> Result<Reply, Error> {
     match (route, payload) {
+        (Route::Show, _) => item::show(context, caller, at),
         (Route::Delete, _) => item::delete(context, caller, at),
         (Route::Tree { version }, _) => files::tree(context, caller, at, version.as_deref()),
         (Route::File { version, path }, _) => {

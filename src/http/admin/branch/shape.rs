@@ -50,6 +50,11 @@ pub(in crate::http::admin) fn shown(
     let project = branch.project();
     let default = project.default_branch()?;
     let shown = AdminBranchJson::new(context, project, branch, default.as_ref())?;
-    let tag = ETag::of_commit(branch.head().digest()?.commit_id());
+    let tag = tag_of(branch)?;
     Ok(Reply::json(status, &shown).with(ETAG, tag.header()))
+}
+
+/// The tag of a branch: the commit id of its head.
+pub(super) fn tag_of(branch: &Branch) -> Result<ETag, Error> {
+    Ok(ETag::of_commit(branch.head().digest()?.commit_id()))
 }

@@ -6,6 +6,8 @@ use super::Takes;
 /// a version.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::http) enum Route {
+    /// `GET …`
+    Show,
     /// `DELETE …`
     Delete,
     /// `GET …/tree`, `GET …/snapshots/<version>/tree`
@@ -34,6 +36,7 @@ impl Route {
     /// several where a proxy decodes.
     pub(super) fn find(method: &str, segments: &[&str]) -> Option<Self> {
         Some(match (method, segments) {
+            ("GET", []) => Self::Show,
             ("DELETE", []) => Self::Delete,
             ("GET", ["tree"]) => Self::Tree { version: None },
             ("GET", ["files", path @ ..]) => Self::File {
@@ -70,7 +73,8 @@ impl Route {
             Self::SaveFile { .. } => Takes::File,
             Self::Batch => Takes::Batch,
             Self::Rollback => Takes::NothingOfInterest,
-            Self::Delete
+            Self::Show
+            | Self::Delete
             | Self::Tree { .. }
             | Self::File { .. }
             | Self::DeleteFile { .. }
@@ -86,14 +90,17 @@ impl Route {
             Self::History => &["limit", "before"],
             Self::Diff => &["from", "to", "unified", "path"],
             Self::Rollback => &["to", "path", "dry_run", "expect"],
-            Self::Delete | Self::File { .. } | Self::SaveFile { .. } | Self::DeleteFile { .. } => {
-                &[]
-            }
+            Self::Show
+            | Self::Delete
+            | Self::File { .. }
+            | Self::SaveFile { .. }
+            | Self::DeleteFile { .. } => &[],
         }
     }
 }
 
 crate::http::route::names::templates! {
+    Self::Show => ["GET /projects/{repo_id}/branches/{ref}"],
     Self::Delete => ["DELETE /projects/{repo_id}/branches/{ref}"],
     Self::Tree { version: None } => ["GET /projects/{repo_id}/branches/{ref}/tree"],
     Self::Tree { version: Some(_) } => [

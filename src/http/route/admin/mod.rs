@@ -226,6 +226,7 @@ mod tests {
         let tree = |version| in_branch(branch::Route::Tree { version });
         let snapshot = || Some("v0001".to_owned());
         assert_routes(vec![
+            ("GET", below(&[]), in_branch(branch::Route::Show)),
             ("DELETE", below(&[]), in_branch(branch::Route::Delete)),
             ("GET", below(&["tree"]), tree(None)),
             (
