@@ -3,9 +3,11 @@
 use serde::{Deserialize, Serialize};
 
 use super::password::PasswordHash;
-use super::rights::grant::{Grant, Pattern, decide};
+use super::rights::grant::{Grant, decide};
 use super::rights::permission::Permissions;
+use super::rights::project_rights::Rights;
 use super::rights::role::{Role, grants};
+use super::rights::service_rights::{ServiceRights, sees_everything};
 use super::rights::virtual_path::VirtualPath;
 use crate::base::clock::Timestamp;
 use crate::base::repo_id::RepoId;
@@ -73,10 +75,21 @@ impl Account {
 
     /// True if it may see whatever there is.
     pub(super) fn may_see_everything(&self) -> bool {
-        let grants = self.grants();
-        let mut everywhere = grants
-            .iter()
-            .filter(|grant| grant.pattern == Pattern::Everything);
-        everywhere.any(|grant| grant.permissions.include(Permissions::VIEW))
+        sees_everything(&self.grants())
+    }
+
+    /// True if it has the role for everything.
+    pub fn is_root(&self) -> bool {
+        self.roles.contains(&Role::Root)
+    }
+
+    /// Its rights, to be asked about projects.
+    pub fn rights(&self) -> Rights {
+        Rights::new(self.number, self.is_root(), self.grants())
+    }
+
+    /// What it may do beside what projects say of themselves.
+    pub fn service_rights(&self) -> ServiceRights {
+        ServiceRights::new(self.number, self.is_root(), &self.grants())
     }
 }

@@ -20,6 +20,23 @@ pub struct Branch {
     pub(super) record: Arc<BranchRecord>,
 }
 
+/// What a project holds, all its branches together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Overview {
+    /// The branch that is meant where none is named.
+    pub default_branch: Option<BranchName>,
+    /// How many branches there are.
+    pub branches: u64,
+    /// Files of all heads.
+    pub files: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// When any of its branches last changed, or when the project was made.
+    pub updated_at: Timestamp,
+    /// Who made that change; `None` without a branch.
+    pub updated_by: Option<String>,
+}
+
 impl Project {
     /// All branches, in the byte order of their names.
     pub fn branches(&self) -> Result<Vec<Branch>> {
@@ -105,6 +122,41 @@ impl Project {
     pub fn branches_state(&self) -> Result<u64> {
         let prefix = key::branches(self.number());
         Ok(self.projects.store().folder_state(&prefix)?)
+    }
+
+    /// What it holds, all branches together. Only the records of its branches are read, which memory
+    /// keeps.
+    pub fn overview(&self) -> Result<Overview> {
+        let mut overview = Overview {
+            default_branch: None,
+            branches: 0,
+            files: 0,
+            bytes: 0,
+            updated_at: self.created_at(),
+            updated_by: None,
+        };
+        // As `default_branch`: the first by this is it.
+        let rank = |name: &BranchName| (name.as_str() != "master", name.as_str() != "main");
+        let mut last = None;
+        let prefix = key::branches(self.number());
+        for record in self.projects.store().folder(&prefix)?.iter() {
+            let branch = record.decode::<BranchRecord>()?.value;
+            let totals = Totals::from(branch.totals);
+            overview.branches += 1;
+            overview.files += totals.files;
+            overview.bytes += totals.bytes;
+            if last < Some(branch.updated_at) {
+                last = Some(branch.updated_at);
+                overview.updated_by = Some(branch.updated_by.clone());
+            }
+            let is_before =
+                |other: &BranchName| (rank(&branch.name), &branch.name) < (rank(other), other);
+            if overview.default_branch.as_ref().is_none_or(is_before) {
+                overview.default_branch = Some(branch.name.clone());
+            }
+        }
+        overview.updated_at = overview.updated_at.max(last.unwrap_or_default());
+        Ok(overview)
     }
 
     /// When any of its branches last changed, or when it was made.

@@ -27,7 +27,7 @@ mod tallies;
 mod upload;
 mod writer;
 
-pub use branch::{Branch, BranchNames};
+pub use branch::{Branch, BranchNames, Overview};
 pub use collection::{Collected, CollectionStep, Damage, Patience, Pruned, Pruning, Weights};
 pub use deleted::{Deleted, DeletedId, Forgotten};
 pub use diff::{ChangeKind, FileDifference, diff, diff_at_most};

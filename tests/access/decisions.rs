@@ -139,9 +139,9 @@ fn the_gate_opens_what_the_table_says_and_a_token_reads_no_more_than_its_owner()
         ];
         assert_eq!(cell(allowed), *expected, "{what}");
 
-        let listed = world.gate.projects(&me, true).unwrap();
+        let listed = world.gate.projects(&me, true, |_| true).unwrap();
         assert_eq!(listed.len(), usize::from(reads), "{what}");
-        let own = world.gate.projects(&me, false).unwrap();
+        let own = world.gate.projects(&me, false, |_| true).unwrap();
         assert_eq!(own.len(), usize::from(*of == Me), "{what}");
         match world.make_token(&me, &[repo_id]) {
             Ok((secret, _)) => {
@@ -200,7 +200,7 @@ fn a_project_belongs_to_who_makes_it_and_public_ones_need_the_editor() {
     );
 
     let names = |accessible| -> Vec<(String, String)> {
-        let projects = world.gate.projects(&user, accessible).unwrap();
+        let projects = world.gate.projects(&user, accessible, |_| true).unwrap();
         let shown = projects.into_iter();
         shown
             .map(|(project, owner)| (project.repo_id().to_string(), owner))

@@ -31,8 +31,20 @@ fn a_user_creates_a_project_and_owns_it() {
             "type": "erp",
             "owner": "alice",
             "default_branch": null,
+            "branches": 0,
+            "files": 0,
+            "bytes": 0,
             "created_at": "<time>",
             "updated_at": "<time>",
+            "updated_by": null,
+            "permissions": {
+                "read": true,
+                "write": true,
+                "delete": true,
+                "rollback": true,
+                "tokens": true,
+                "manage": true,
+            },
         })
     );
     alice
@@ -234,6 +246,90 @@ fn a_malformed_project_in_a_path_is_a_bad_request() {
             .get(&format!("{ADMIN}/projects/{target}"))
             .assert_refused(400);
     }
+}
+
+#[test]
+fn a_project_tells_what_it_holds_and_who_changed_it() {
+    let daemon = Daemon::start();
+    let alice = daemon.user("alice", &[]);
+    let project = Project::with_main(&alice, "acme/shop");
+    let bob = daemon.user("bob", &["ROLE_SITEBUILDER_USER__acme"]);
+    project.save("main", "a.xml", "12345");
+    project.add_branch("dev");
+    let seen = project.seen_by(&bob);
+    seen.save("main", "b/c.xml", "123");
+    seen.save("dev", "b.xml", "1");
+    let told = |user: &User| {
+        let project = user.get(&project.admin("")).expect_status(200).json();
+        let fields = ["default_branch", "branches", "files", "bytes", "updated_by"];
+        json!(fields.map(|field| project[field].clone()))
+    };
+    assert_eq!(told(&alice), json!(["main", 2, 3, 9, "bob"]));
+    project.save("main", "a.xml", "1");
+    assert_eq!(told(&bob), json!(["main", 2, 3, 5, "alice"]));
+    let main = project.branch_item("main");
+    assert_eq!(main["files"], 2);
+    let whole = alice.get(&project.admin("")).json();
+    assert_eq!(whole["updated_at"], main["updated_at"]);
+    alice.get(PROJECTS).assert_json(200, &json!([whole]));
+}
+
+#[test]
+fn projects_are_found_by_a_part_of_their_name_in_any_case() {
+    let daemon = Daemon::start();
+    let alice = daemon.user("alice", &[]);
+    for name in ["acme/Shop", "acme/depot", "Склад", "shop2"] {
+        Project::create(&alice, name);
+    }
+    for (search, found) in [
+        ("shop", &["acme/Shop.erp", "shop2.erp"][..]),
+        ("SHOP", &["acme/Shop.erp", "shop2.erp"]),
+        ("e%2Fd", &["acme/depot.erp"]),
+        ("%D0%A1%D0%9A%D0%9B", &["Склад.erp"]),
+        (
+            ".erp",
+            &["acme/Shop.erp", "acme/depot.erp", "shop2.erp", "Склад.erp"],
+        ),
+        (
+            "",
+            &["acme/Shop.erp", "acme/depot.erp", "shop2.erp", "Склад.erp"],
+        ),
+        ("*", &[]),
+        ("no%20such", &[]),
+    ] {
+        assert_eq!(
+            listed(&alice, &format!("?search={search}")),
+            found,
+            "{search}"
+        );
+    }
+    let page = alice.get(&format!("{PROJECTS}?search=shop&per_page=1&page=2"));
+    assert_eq!(page.header("X-Total"), Some("2"));
+    assert_eq!(elements(&page)[0]["repo_id"], "shop2.erp");
+    let walked = by_links(
+        &alice,
+        &format!("{ADMIN}/projects?search=shop&per_page=1&pagination=keyset"),
+    );
+    assert_eq!(walked.len(), 2);
+    assert_eq!(listed(&daemon.session("admin"), "?search=shop"), [""; 0]);
+}
+
+#[test]
+fn a_list_of_projects_is_sent_once_and_compressed() {
+    let daemon = Daemon::start();
+    let alice = daemon.user("alice", &[]);
+    for name in ["a", "b", "c", "d", "e"] {
+        Project::create(&alice, name);
+    }
+    let first = alice.get(PROJECTS).expect_status(200);
+    let tag = first.header("ETag").expect("a tag").to_owned();
+    let again = alice.with("If-None-Match", &tag).get(PROJECTS);
+    again.assert_empty(304);
+    let zipped = alice.with("Accept-Encoding", "gzip").get(PROJECTS);
+    assert_eq!(zipped.header("Content-Encoding"), Some("gzip"));
+    Project::create(&alice, "f");
+    let changed = alice.with("If-None-Match", &tag).get(PROJECTS);
+    assert_eq!(elements(&changed).len(), 6);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::harness::{Answer, Daemon, Project, User};
+use crate::harness::{Answer, Daemon, Project, User, soon};
 
 const USER: &str = "ROLE_SITEBUILDER_USER";
 const PUBLIC: &str = "ROLE_SITEBUILDER_EDITOR__PUBLIC";
@@ -212,6 +212,137 @@ fn every_role_opens_what_the_table_says_and_nothing_else() {
             }
         }
     }
+}
+
+/// A project of its own for each try of something that cannot be tried twice.
+fn fresh(owner: &User, name: &str) -> Project {
+    let project = Project::with_main(owner, name);
+    project.save("main", "a.xml", "one");
+    project.save("main", "a.xml", "two");
+    project
+}
+
+/// Tries what a permission is about, and tells the status of each try.
+fn tries(permission: &str, owner: &User, user: &User, name: &str) -> Vec<u16> {
+    let project = fresh(owner, name).seen_by(user);
+    let file = project.file("main", "a.xml");
+    let batch = json!({ "actions": [
+        { "action": "create", "file_path": "b.xml", "content": "x" },
+    ] });
+    let token = json!({ "name": "t", "repos": [project.id] });
+    let rollback = project.on("main", "/rollback?to=v0002");
+    let answers = match permission {
+        "read" => vec![
+            user.get(&project.admin("")),
+            user.get(&project.admin("/branches")),
+            user.get(&file),
+        ],
+        "write" => vec![
+            user.post(&project.admin("/branches"), &json!({ "name": "dev" })),
+            user.put(&file, b"three"),
+            user.post(&project.on("main", "/batch"), &batch),
+        ],
+        "delete" => vec![
+            user.delete(&file),
+            user.delete(&project.on("main", "")),
+            user.delete(&project.admin("")),
+        ],
+        "rollback" => vec![user.request("POST", &rollback).send()],
+        "tokens" => vec![user.post("/site-builder/api/tokens", &token)],
+        "manage" => {
+            owner.delete(&project.admin("")).expect_status(204);
+            let deleted = owner.get("/site-builder/api/deleted").json();
+            let mut deleted = deleted.as_array().unwrap().iter();
+            let id = deleted.find(|one| one["repo_id"] == project.id.as_str());
+            let id = id.expect("its owner sees it")["id"].as_str().unwrap();
+            let restore = format!("/site-builder/api/deleted/{id}/restore");
+            let restored = user.request("POST", &restore).send();
+            if restored.status == 404 {
+                owner.request("POST", &restore).send().expect_status(200);
+            }
+            vec![restored]
+        }
+        other => panic!("{other} is tried nowhere"),
+    };
+    answers.iter().map(|answer| answer.status).collect()
+}
+
+#[test]
+fn what_the_permissions_say_is_what_happens() {
+    let daemon = Daemon::start();
+    let mut seen = Vec::new();
+    for (row, (roles, owner_roles, name)) in [
+        (&["ROLE_SITEBUILDER_USER__acme"][..], &[][..], "acme/shop"),
+        (&[READONLY], &[], "acme/shop"),
+        (&[ROOT], &[], "acme/shop"),
+        (&[], &[PUBLIC], "public/forms"),
+        (&[PUBLIC], &[PUBLIC], "public/forms"),
+        (&[], &[], "own"),
+        (&[USER], &[], "acme/shop"),
+        // Somebody who lost the role under which the project was made.
+        (&[], &[PUBLIC], "public/lost"),
+    ]
+    .iter()
+    .enumerate()
+    {
+        let owner = daemon.user(&format!("owner-{row}"), owner_roles);
+        let is_own = matches!(*name, "own" | "public/lost");
+        let user = if is_own {
+            owner.clone()
+        } else {
+            daemon.user(&format!("user-{row}"), roles)
+        };
+        let project = fresh(&owner, &format!("{name}{row}"));
+        if *name == "public/lost" {
+            let account = format!("owner-{row}");
+            daemon.run(&["user", "role", "remove", &account, PUBLIC], "");
+            soon(|| user.get(&project.admin("")).json()["permissions"]["write"] == false);
+        }
+        let answer = user.get(&project.admin(""));
+        if answer.status != 200 {
+            assert_eq!(answer.status, 403, "{roles:?}");
+            continue;
+        }
+        let said = answer.json()["permissions"].clone();
+        let branch = &user.get(&project.admin("/branches")).json()[0];
+        assert_eq!(branch["permissions"], said, "{roles:?}");
+        assert_eq!(branch["can_push"], said["write"], "{roles:?}");
+        let listed = user.get("/site-builder/api/projects?scope=accessible");
+        let listed = listed.json();
+        let mut listed = listed.as_array().unwrap().iter();
+        let item = listed.find(|item| item["repo_id"] == project.id.as_str());
+        assert_eq!(item.expect("it is listed")["permissions"], said);
+        if *name != "public/lost" {
+            for (permission, may) in said.as_object().unwrap() {
+                let name = format!("{name}{row}/{permission}");
+                for status in tries(permission, &owner, &user, &name) {
+                    let refused = if permission == "manage" { 404 } else { 403 };
+                    let expected = if may == true {
+                        status < 300
+                    } else {
+                        status == refused
+                    };
+                    assert!(expected, "{roles:?} {permission} {may}: {status}");
+                }
+            }
+        }
+        seen.push(said);
+    }
+    let rights = |[read, write, delete, rollback, tokens, manage]: [bool; 6]| {
+        json!({
+            "read": read,
+            "write": write,
+            "delete": delete,
+            "rollback": rollback,
+            "tokens": tokens,
+            "manage": manage,
+        })
+    };
+    let reads = rights([true, false, false, false, true, false]);
+    let changes = rights([true, true, true, true, true, false]);
+    let all = rights([true; 6]);
+    let expected = [&changes, &reads, &all, &reads, &changes, &all, &reads];
+    assert_eq!(json!(seen), json!(expected));
 }
 
 #[test]

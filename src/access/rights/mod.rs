@@ -4,5 +4,7 @@
 
 pub(super) mod grant;
 pub(super) mod permission;
+pub(super) mod project_rights;
 pub(super) mod role;
+pub(super) mod service_rights;
 pub(super) mod virtual_path;

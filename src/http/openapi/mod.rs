@@ -17,7 +17,7 @@ use super::request::body::RequestBody;
 use super::request::context::RequestContext;
 
 /// General things, the schemas, and the paths of each API.
-const PARTS: [&str; 9] = [
+const PARTS: [&str; 10] = [
     include_str!("document.json"),
     include_str!("schemas.json"),
     include_str!("read.json"),
@@ -26,6 +26,7 @@ const PARTS: [&str; 9] = [
     include_str!("accounts.json"),
     include_str!("deleted.json"),
     include_str!("login.json"),
+    include_str!("people.json"),
     include_str!("probe.json"),
 ];
 

@@ -46,6 +46,11 @@ impl BranchJson {
         Ok(Self::with(context, project, branch, default, commit))
     }
 
+    /// The same, for somebody who may save in it.
+    pub(in crate::http) fn pushable(self, can_push: bool) -> Self {
+        Self { can_push, ..self }
+    }
+
     fn with(
         context: &RequestContext,
         project: &Project,

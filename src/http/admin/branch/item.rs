@@ -22,7 +22,7 @@ pub(super) fn show(
     let reply = if tag.is_known_to(context.headers()) {
         Reply::empty(StatusCode::NOT_MODIFIED)
     } else {
-        shown(context, StatusCode::OK, &branch)?
+        shown(context, caller, StatusCode::OK, &branch)?
     };
     Ok(reply.validated(&tag, Freshness::Moving))
 }

@@ -4,6 +4,7 @@ use hyper::StatusCode;
 use hyper::header::ETAG;
 use serde::Serialize;
 
+use crate::access::{Caller, ProjectRights};
 use crate::http::error::Error;
 use crate::http::reply::Reply;
 use crate::http::request::conditions::ETag;
@@ -20,23 +21,28 @@ pub(in crate::http::admin) struct AdminBranchJson {
     bytes: u64,
     snapshots: u64,
     updated_at: String,
+    permissions: ProjectRights,
 }
 
 impl AdminBranchJson {
+    /// A branch, as somebody with these rights on its project sees it.
     pub(in crate::http::admin) fn new(
         context: &RequestContext,
         project: &Project,
         branch: &Branch,
         default: Option<&Branch>,
+        permissions: ProjectRights,
     ) -> Result<Self, Error> {
         let is_default = default.is_some_and(|default| default.name() == branch.name());
         let totals = branch.totals();
         Ok(Self {
-            branch: BranchJson::new(context, project, branch, is_default)?,
+            branch: BranchJson::new(context, project, branch, is_default)?
+                .pushable(permissions.write),
             files: totals.files,
             bytes: totals.bytes,
             snapshots: branch.snapshot_count(),
             updated_at: branch.updated_at().to_string(),
+            permissions,
         })
     }
 }
@@ -44,12 +50,14 @@ impl AdminBranchJson {
 /// An answer with one branch and its tag.
 pub(in crate::http::admin) fn shown(
     context: &RequestContext,
+    caller: &Caller,
     status: StatusCode,
     branch: &Branch,
 ) -> Result<Reply, Error> {
     let project = branch.project();
     let default = project.default_branch()?;
-    let shown = AdminBranchJson::new(context, project, branch, default.as_ref())?;
+    let permissions = caller.rights_on(project);
+    let shown = AdminBranchJson::new(context, project, branch, default.as_ref(), permissions)?;
     let tag = tag_of(branch)?;
     Ok(Reply::json(status, &shown).with(ETAG, tag.header()))
 }

@@ -30,9 +30,12 @@ pub(super) fn list(
     let project = open(context, caller, project)?;
     let default = project.default_branch()?;
     let branches = project.branches()?;
+    let permissions = caller.rights_on(&project);
     let shown: Vec<_> = branches
         .iter()
-        .map(|branch| AdminBranchJson::new(context, &project, branch, default.as_ref()))
+        .map(|branch| {
+            AdminBranchJson::new(context, &project, branch, default.as_ref(), permissions)
+        })
         .collect::<Result<_, _>>()?;
     Ok(json::respond(
         context.headers(),
@@ -55,5 +58,5 @@ pub(super) fn create(
     let from = params::reference(from.as_deref())?;
     let project = writer(context, caller, project, Right::Write)?;
     let branch = project.create_branch(&name, from)?;
-    shown(context, StatusCode::CREATED, &branch)
+    shown(context, caller, StatusCode::CREATED, &branch)
 }

@@ -85,8 +85,8 @@ pub(super) fn restore(
     let wanted: Wanted = body.map(json_body::read).transpose()?.unwrap_or_default();
     let restored = context.gate().restore(caller, id, wanted.name.as_deref());
     match restored.map_err(advised)? {
-        Restored::Project(project) => projects::shown(context, StatusCode::OK, &project),
-        Restored::Branch(branch) => shape::shown(context, StatusCode::OK, &branch),
+        Restored::Project(project) => projects::shown(context, caller, StatusCode::OK, &project),
+        Restored::Branch(branch) => shape::shown(context, caller, StatusCode::OK, &branch),
     }
 }
 

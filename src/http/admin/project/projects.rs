@@ -3,13 +3,13 @@
 use hyper::StatusCode;
 use serde::{Deserialize, Serialize};
 
-use crate::access::{Caller, Right};
+use crate::access::{Caller, ProjectRights, Right};
 use crate::base::repo_id::RepoId;
 use crate::http::admin::open::{open, writer};
 use crate::http::error::Error;
 use crate::http::list::pagination;
 use crate::http::list::pagination::Paging;
-use crate::http::reply::Reply;
+use crate::http::reply::{Freshness, Reply, json};
 use crate::http::request::context::RequestContext;
 use crate::http::request::{conditions, json_body};
 use crate::repo::Project;
@@ -24,23 +24,33 @@ struct ProjectJson {
     kind: String,
     owner: String,
     default_branch: Option<String>,
+    branches: u64,
+    files: u64,
+    bytes: u64,
     created_at: String,
     updated_at: String,
+    updated_by: Option<String>,
+    permissions: ProjectRights,
 }
 
 impl ProjectJson {
-    fn new(project: &Project, owner: String) -> Result<Self, Error> {
+    fn new(project: &Project, owner: String, permissions: ProjectRights) -> Result<Self, Error> {
         let id = project.repo_id();
-        let default = project.default_branch()?;
+        let overview = project.overview()?;
         Ok(Self {
             repo_id: id.to_string(),
             id: project.number(),
             name: id.name().to_owned(),
             kind: id.kind().to_owned(),
             owner,
-            default_branch: default.map(|branch| branch.name().to_string()),
+            default_branch: overview.default_branch.map(|name| name.to_string()),
+            branches: overview.branches,
+            files: overview.files,
+            bytes: overview.bytes,
             created_at: project.created_at().to_string(),
-            updated_at: project.updated_at()?.to_string(),
+            updated_at: overview.updated_at.to_string(),
+            updated_by: overview.updated_by,
+            permissions,
         })
     }
 }
@@ -54,23 +64,32 @@ struct NewProject {
     kind: String,
 }
 
-/// `GET /projects`, whole or in GitLab's pages, by identifier.
+/// `GET /projects`, whole or in GitLab's pages, by identifier. `search` is a part of that, in any case.
 pub(super) fn list(context: &RequestContext, caller: &Caller) -> Result<Reply, Error> {
     let accessible = is_accessible(context)?;
     let paging = Paging::of(&context.query)?;
-    let projects = context.gate().projects(caller, accessible)?;
-    let list = format!("own projects/{accessible}");
+    let search = context.query.text("search")?.unwrap_or_default();
+    let search = search.to_lowercase();
+    let wanted =
+        |id: &RepoId| search.is_empty() || id.as_str().to_lowercase().contains(search.as_str());
+    let projects = context.gate().projects(caller, accessible, wanted)?;
+    let list = format!("own projects/{accessible}/{search}");
     let place = |(project, _): &(Project, String)| project.repo_id().to_string();
     let (part, headers) = pagination::cut(context, &paging, &list, projects, place)?;
+    let rights = caller.account().rights();
     let shown: Vec<_> = part
         .into_iter()
-        .map(|(project, owner)| ProjectJson::new(&project, owner))
+        .map(|(project, owner)| {
+            let permissions = rights.on(project.owner(), project.repo_id());
+            ProjectJson::new(&project, owner, permissions)
+        })
         .collect::<Result<_, _>>()?;
-    let mut reply = Reply::json(StatusCode::OK, &shown);
-    for (name, value) in headers.lines() {
-        reply = reply.with(name.clone(), value.clone());
-    }
-    Ok(reply)
+    Ok(json::respond(
+        context.headers(),
+        &shown,
+        Freshness::Moving,
+        headers.lines(),
+    ))
 }
 
 /// True if a list is wanted of all that the caller's roles open.
@@ -95,7 +114,7 @@ pub(super) fn create(
     let project = context
         .gate()
         .create_project(caller, &RepoId::new(&name, &kind)?)?;
-    shown(context, StatusCode::CREATED, &project)
+    shown(context, caller, StatusCode::CREATED, &project)
 }
 
 /// `GET /projects/<project>`
@@ -104,7 +123,8 @@ pub(super) fn show(
     caller: &Caller,
     project: &str,
 ) -> Result<Reply, Error> {
-    shown(context, StatusCode::OK, &open(context, caller, project)?)
+    let project = open(context, caller, project)?;
+    shown(context, caller, StatusCode::OK, &project)
 }
 
 /// `DELETE /projects/<project>`
@@ -121,9 +141,11 @@ pub(super) fn delete(
 
 pub(super) fn shown(
     context: &RequestContext,
+    caller: &Caller,
     status: StatusCode,
     project: &Project,
 ) -> Result<Reply, Error> {
     let owner = context.gate().owner_name(project)?;
-    Ok(Reply::json(status, &ProjectJson::new(project, owner)?))
+    let shown = ProjectJson::new(project, owner, caller.rights_on(project))?;
+    Ok(Reply::json(status, &shown))
 }

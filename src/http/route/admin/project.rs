@@ -62,9 +62,15 @@ impl Route {
 
     pub(super) fn parameters(&self) -> &'static [&'static str] {
         match self {
-            Self::List | Self::Deleted => {
-                &["scope", "page", "per_page", "pagination", "page_token"]
-            }
+            Self::List => &[
+                "scope",
+                "search",
+                "page",
+                "per_page",
+                "pagination",
+                "page_token",
+            ],
+            Self::Deleted => &["scope", "page", "per_page", "pagination", "page_token"],
             Self::Create
             | Self::Show { .. }
             | Self::Delete { .. }

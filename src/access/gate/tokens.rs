@@ -2,11 +2,11 @@
 
 use std::net::IpAddr;
 
-use super::error::{Error, Refusal, Result};
-use super::gate::{Caller, Gate};
-use super::token::{NewToken, TokenChange, TokenView};
-use super::token_check::TokenHolder;
-use super::token_scope::{ProjectSelector, find};
+use super::{Caller, Gate};
+use crate::access::error::{Error, Refusal, Result};
+use crate::access::token::{NewToken, TokenChange, TokenView};
+use crate::access::token_check::TokenHolder;
+use crate::access::token_scope::{ProjectSelector, find};
 use crate::base::secret::Secret;
 use crate::repo::Project;
 

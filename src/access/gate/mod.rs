@@ -1,5 +1,10 @@
 //! The gate: the only door to a project for the layer above.
 
+mod deleted;
+mod tokens;
+
+pub use deleted::Restored;
+
 use std::collections::HashMap;
 use std::fmt;
 use std::net::IpAddr;
@@ -7,16 +12,17 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::account::Account;
-use super::accounts::Accounts;
-use super::audit::{Refusals, Refused};
-use super::error::{Error, Refusal, Result};
-use super::rights::grant::decide;
-use super::rights::permission::{Permissions, Right};
-use super::rights::virtual_path::VirtualPath;
-use super::sessions::{SessionLifetimes, Sessions, Visit};
-use super::token_scope::{ProjectSelector, find};
-use super::tokens::Tokens;
+use crate::access::account::Account;
+use crate::access::accounts::Accounts;
+use crate::access::audit::{Refusals, Refused};
+use crate::access::error::{Error, Refusal, Result};
+use crate::access::rights::grant::decide;
+use crate::access::rights::permission::{Permissions, Right};
+use crate::access::rights::project_rights::ProjectRights;
+use crate::access::rights::virtual_path::VirtualPath;
+use crate::access::sessions::{SessionLifetimes, Sessions, Visit};
+use crate::access::token_scope::{ProjectSelector, find};
+use crate::access::tokens::Tokens;
 use crate::base::actor::Actor;
 use crate::base::repo_id::RepoId;
 use crate::base::secret::{Seal, Secret, ServerKey};
@@ -30,18 +36,18 @@ use crate::store::StoreError;
 /// Cheap to clone. Every function may block on the store; [`Gate::login`] takes some 25 ms of a core.
 #[derive(Clone, Debug)]
 pub struct Gate {
-    pub(super) tokens: Tokens,
-    pub(super) key: Arc<ServerKey>,
-    pub(super) projects: Projects,
+    tokens: Tokens,
+    key: Arc<ServerKey>,
+    pub(in crate::access) projects: Projects,
     accounts: Accounts,
-    pub(super) sessions: Sessions,
+    pub(in crate::access) sessions: Sessions,
     refusals: Arc<Refusals>,
 }
 
 /// Somebody logged in, as read at the start of a request. Only [`Gate::session`] makes one.
 #[derive(Clone, Debug)]
 pub struct Caller {
-    pub(super) account: Arc<Account>,
+    account: Arc<Account>,
     from: Option<IpAddr>,
 }
 
@@ -54,13 +60,19 @@ impl Caller {
     }
 
     /// Who makes the caller's changes.
-    pub(super) fn actor(&self) -> Actor {
+    fn actor(&self) -> Actor {
         Actor::account(&self.account.name, self.from)
     }
 
     /// The account that is logged in.
     pub fn account(&self) -> &Account {
         &self.account
+    }
+
+    /// What the caller may do to a project.
+    pub fn rights_on(&self, project: &Project) -> ProjectRights {
+        let rights = self.account.rights();
+        rights.on(project.owner(), project.repo_id())
     }
 }
 
@@ -226,13 +238,20 @@ impl Gate {
     }
 
     /// The caller's own projects, or with `accessible` all that grants open, each with its owner's
-    /// name, in byte order of their repo ids.
-    pub fn projects(&self, caller: &Caller, accessible: bool) -> Result<Vec<(Project, String)>> {
+    /// name, in byte order of their repo ids; of these, those whose repo id is `wanted`.
+    pub fn projects(
+        &self,
+        caller: &Caller,
+        accessible: bool,
+        wanted: impl Fn(&RepoId) -> bool,
+    ) -> Result<Vec<(Project, String)>> {
+        let rights = caller.account.rights();
         let mut names = HashMap::new();
         let mut listed = Vec::new();
         for project in self.projects.all()? {
             let own = project.owner() == caller.account.number;
-            if (own || accessible) && caller.account.may(Permissions::VIEW, &project) {
+            let listable = (own || accessible) && wanted(project.repo_id());
+            if listable && rights.on(project.owner(), project.repo_id()).read {
                 let name = match names.get(&project.owner()) {
                     Some(name) => String::clone(name),
                     None => self.owner_name(&project)?,
@@ -250,7 +269,7 @@ impl Gate {
     }
 
     /// The name of the account with this number, empty when it is gone.
-    pub(super) fn account_name(&self, number: u64) -> Result<String> {
+    fn account_name(&self, number: u64) -> Result<String> {
         let account = self.accounts.by_number(number)?;
         Ok(account.map_or_else(String::new, |account| account.name.clone()))
     }

@@ -1,12 +1,11 @@
 //! The gate's side for what was deleted: an owner and the role for everything see it, and restore it.
 
-use super::account::Account;
-use super::error::{Error, Result};
-use super::gate::{Caller, Gate};
-use super::rights::grant::decide;
-use super::rights::permission::{Permissions, Right};
-use super::rights::role::Role;
-use super::rights::virtual_path::VirtualPath;
+use super::{Caller, Gate};
+use crate::access::account::Account;
+use crate::access::error::{Error, Result};
+use crate::access::rights::grant::decide;
+use crate::access::rights::permission::Permissions;
+use crate::access::rights::virtual_path::VirtualPath;
 use crate::base::branch_name::BranchName;
 use crate::base::repo_id::RepoId;
 use crate::repo;
@@ -85,7 +84,6 @@ impl Gate {
 /// True for the owner and for the role for everything, where their grants let them write and delete
 /// there. Who may merely delete in a project of another does not take that back.
 fn may_restore(account: &Account, deleted: &Deleted) -> bool {
-    let path = VirtualPath::new(deleted.owner(), deleted.repo_id());
-    let concerned = deleted.owner() == account.number || account.roles.contains(&Role::Root);
-    concerned && decide(&account.grants(), &path, Right::Rollback.needs())
+    let rights = account.rights();
+    rights.on(deleted.owner(), deleted.repo_id()).manage
 }
