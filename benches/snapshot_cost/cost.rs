@@ -62,7 +62,7 @@ pub(crate) fn measure(files: u64, layout: Layout, runs: usize, mut step: impl Fn
     let rollback = median(runs, || {
         version = version % versions + 1;
         let to = SnapshotVersion::new(version);
-        bench.project.rollback(&branch, to, None).unwrap();
+        bench.project.rollback(&branch, to, &[]).unwrap();
     });
     step(&format!("branch from a revision in {place}"));
     let mut copies = 0;

@@ -14,7 +14,7 @@ pub const PROJECT_NAME_BYTES_MAX: usize = 100;
 pub const PROJECT_TYPE_BYTES_MAX: usize = 32;
 /// Longest account name, in bytes.
 pub const ACCOUNT_NAME_BYTES_MAX: usize = 64;
-/// Longest message of a batch, in bytes.
+/// Longest message of a change, in bytes.
 pub const MESSAGE_BYTES_MAX: usize = 4096;
 /// Longest name of a token, in bytes.
 pub const TOKEN_NAME_BYTES_MAX: usize = 255;
@@ -94,6 +94,9 @@ pub const REFUSALS_AUDITED_DAY_MAX: i64 = 1000;
 /// Longest text of a record of the audit log that says more than names, such as what a token covers, in
 /// bytes.
 pub const AUDIT_DETAIL_BYTES_MAX: usize = 256;
+/// Most files in a branch whose commit id is told with each change: that of a larger one takes longer than
+/// the change.
+pub const TOLD_COMMIT_FILES_MAX: u64 = 10_000;
 /// Most snapshots on a page of the history.
 pub const HISTORY_PAGE_MAX: usize = 100;
 

@@ -128,6 +128,7 @@ impl Error {
         Self::Repo(repo::Error::Precondition {
             reason: "there is nothing that is in the state that the request demands".to_owned(),
             tag: None,
+            file: None,
         })
     }
 
@@ -486,7 +487,7 @@ mod tests {
     fn a_precondition_and_a_taken_name_keep_the_statuses_of_the_contract() {
         let taken = repo::Error::Exists { what: "branch" };
         assert_eq!(
-            Error::Repo(repo::Error::file_precondition(None)).status(),
+            Error::Repo(repo::Error::file_precondition(None, None)).status(),
             412
         );
         assert_eq!(Error::Repo(taken).status(), 400);

@@ -137,6 +137,30 @@ impl Editor {
         Ok(there)
     }
 
+    /// The directory at this path, changes so far included; what was changed in it is written into the
+    /// draft. `None` if there is none.
+    pub fn directory(
+        &mut self,
+        draft: &mut Draft<'_>,
+        path: &FilePath,
+    ) -> Result<Option<DirectoryEntry>, EditError> {
+        if !self.is_directory(draft, path)? {
+            return Ok(None);
+        }
+        let (parent, name) = self.open_parent(draft, path)?;
+        let entry = match parent.staged.remove(&name) {
+            Some(Staged::Open(open)) => write(draft, open)?,
+            Some(Staged::Directory(entry)) => Some(entry),
+            _ => match stored_entry(draft, parent.stored, &name)? {
+                Some(Found::Directory(entry)) => Some(entry),
+                _ => None,
+            },
+        };
+        let staged = entry.map_or(Staged::Removed, Staged::Directory);
+        parent.staged.insert(name, staged);
+        Ok(entry)
+    }
+
     /// Writes the changed nodes and the manifest into the draft.
     pub fn finish(self, draft: &mut Draft<'_>) -> Result<(ManifestId, Manifest), StoreError> {
         let (root, totals) = match write(draft, self.root)? {
@@ -147,7 +171,12 @@ impl Editor {
         Ok((draft.put_manifest(&manifest), manifest))
     }
 
-    fn is_directory(&self, source: &impl NodeSource, path: &FilePath) -> Result<bool, EditError> {
+    /// True if there is a directory at this path, changes so far included.
+    pub fn is_directory(
+        &self,
+        source: &impl NodeSource,
+        path: &FilePath,
+    ) -> Result<bool, EditError> {
         let mut here = &self.root;
         for (depth, name) in path.segments().enumerate() {
             match here.staged.get(name) {

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use crate::base::file_path::FilePath;
 use crate::base::id::BlobId;
 use crate::base::name_error::NameError;
 use crate::manifest::EditError;
@@ -70,6 +71,8 @@ pub enum Error {
         reason: String,
         /// The entity tag of what is there now, without its quotes; `None` if nothing is.
         tag: Option<String>,
+        /// The file that it is about; `None` for a branch.
+        file: Option<FilePath>,
     },
     /// More bytes than allowed.
     #[error("the body is larger than {limit_bytes} bytes")]
@@ -109,19 +112,13 @@ impl Error {
         matches!(self, Self::Store(error) if matches!(**error, StoreError::Missing { .. }))
     }
 
-    /// A file has not the entity tag that was demanded, but this one or none.
-    pub fn file_precondition(tag: Option<BlobId>) -> Self {
+    /// A file has not the entity tag that was demanded, but this one or none. With its path a change is
+    /// refused, which tells who made the one before.
+    pub fn file_precondition(path: Option<&FilePath>, tag: Option<BlobId>) -> Self {
         Self::Precondition {
             reason: "the file is not in the state that the request demands".to_owned(),
             tag: tag.map(|id| id.to_string()),
-        }
-    }
-
-    /// A branch has not the commit id that was demanded, but this one.
-    pub(super) fn branch_precondition(commit_id: &str) -> Self {
-        Self::Precondition {
-            reason: "the branch is not in the state that the request demands".to_owned(),
-            tag: Some(commit_id.to_owned()),
+            file: path.cloned(),
         }
     }
 

@@ -7,6 +7,7 @@ pub mod audit;
 mod branch;
 mod collection;
 mod deleted;
+mod demand;
 mod diff;
 mod digests;
 mod error;

@@ -191,7 +191,7 @@ fn what_is_pruned_is_not_found_and_its_number_is_not_given_again() {
             not_found(reference);
         }
         project.resolve(Some("main@v0008")).unwrap();
-        let refused = project.rollback(&branch("main"), SnapshotVersion::new(3), None);
+        let refused = project.rollback(&branch("main"), SnapshotVersion::new(3), &[]);
         assert!(matches!(refused.unwrap_err(), Error::NotFound { .. }));
         let commits: Vec<_> = project.branch(&branch("main")).unwrap().commits().collect();
         let titles: Vec<_> = commits

@@ -107,7 +107,9 @@ fn save_at_random(process: &Process, project: &ProjectWriter, numbers: &mut Numb
             let back = numbers.below(3);
             let to = SnapshotVersion::new(to.saturating_sub(back).max(1));
             let part = (numbers.below(2) == 0).then(|| crate::scene::path(&at));
-            project.rollback(&branch(name), to, part.as_ref()).map(drop)
+            project
+                .rollback(&branch(name), to, part.as_slice())
+                .map(drop)
         }
         1 => {
             let name = format!("short-{}", numbers.below(1000));

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::thread;
 
-use siteconf::repo::Error;
+use siteconf::repo::{Condition, Error};
 use siteconf::store::StoreError;
 use siteconf::store::sqlite::{Pace, SqliteStore};
 
@@ -284,7 +284,11 @@ fn a_state_that_is_no_longer_kept_does_not_come_back() {
     }
     // Known to the daemon's memory, and pruned by another process.
     let second = siteconf::base::snapshot_version::SnapshotVersion::new(2);
-    let known = project.preview_rollback(&branch("main"), second, None);
+    let known =
+        project
+            .branch(&branch("main"))
+            .unwrap()
+            .preview_rollback(second, &[], &Condition::None);
     assert_eq!(known.unwrap().len(), 1);
     let beside = Process::beside(root.path());
     let mut batch = siteconf::store::Batch::default();
@@ -293,10 +297,10 @@ fn a_state_that_is_no_longer_kept_does_not_come_back() {
         batch.delete(key, siteconf::store::Expect::Anything);
     }
     beside.projects.store().commit(batch).unwrap();
-    let refused = project.rollback(&branch("main"), second, None).unwrap_err();
+    let refused = project.rollback(&branch("main"), second, &[]).unwrap_err();
     assert!(matches!(refused, Error::NotFound { .. }), "{refused}");
     beside.collect();
-    let refused = project.rollback(&branch("main"), second, None).unwrap_err();
+    let refused = project.rollback(&branch("main"), second, &[]).unwrap_err();
     assert!(matches!(refused, Error::NotFound { .. }), "{refused}");
     let refused = project
         .create_branch(&branch("next"), Some("main@v0002"))

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::harness::{Answer, Daemon, Project, paths};
+use crate::harness::{Answer, Daemon, Project, branch_digest, paths};
 
 fn project(daemon: &Daemon) -> Project {
     let project = Project::with_main(&daemon.user("alice", &[]), "acme/shop");
@@ -81,6 +81,91 @@ fn a_move_can_bring_new_content() {
 }
 
 #[test]
+fn a_batch_moves_and_deletes_whole_folders() {
+    let daemon = Daemon::start();
+    let project = project(&daemon);
+    project.save("main", "dir/deep/c.xml", "c one");
+    let answer = actions(
+        &project,
+        &json!([
+            { "action": "create", "file_path": "dir/new.xml", "content": "n" },
+            { "action": "delete", "file_path": "dir/b.xml" },
+            { "action": "move", "file_path": "x/y", "previous_path": "dir" },
+            { "action": "move", "file_path": "z", "previous_path": "x/y/deep" },
+        ]),
+    );
+    let left: [(&str, &[u8]); 3] = [
+        ("a.xml", b"a one"),
+        ("x/y/new.xml", b"n"),
+        ("z/c.xml", b"c one"),
+    ];
+    let digest = branch_digest(&left);
+    answer.assert_json(
+        200,
+        &json!({
+            "snapshot": "v0004", "actions": 4, "etags": {},
+            "commit_id": digest[..40], "short_id": digest[..8], "unchanged": false,
+        }),
+    );
+    for (path, body) in left {
+        assert_file(&project, path, body);
+    }
+    assert_eq!(
+        paths(&project.tree("main")),
+        ["a.xml", "x", "x/y", "x/y/new.xml", "z", "z/c.xml"]
+    );
+
+    let gone = json!([{ "action": "delete", "file_path": "x" }]);
+    actions(&project, &gone).expect_status(200);
+    assert_eq!(paths(&project.tree("main")), ["a.xml", "z", "z/c.xml"]);
+    // What no longer has a file is not there.
+    actions(&project, &gone).assert_error(400, "action 1 (delete \"x\"): the file does not exist");
+}
+
+#[test]
+fn a_folder_does_not_move_where_its_paths_would_be_too_long() {
+    let daemon = Daemon::start();
+    let project = project(&daemon);
+    let deep = ["d"; 63].join("/") + "/f";
+    project.save("main", &deep, "deep");
+    let to = |to: &str| json!([{ "action": "move", "file_path": to, "previous_path": "d" }]);
+    let refused = actions(&project, &to("x/y")).assert_refused(400);
+    assert!(
+        refused.starts_with("action 1 (move \"d\" to \"x/y\"): ") && refused.contains("64"),
+        "{refused}"
+    );
+    actions(&project, &to("x")).expect_status(200);
+    assert_file(&project, &deep.replacen('d', "x", 1), b"deep");
+}
+
+#[test]
+fn a_batch_tells_the_tags_of_what_it_saved() {
+    let daemon = Daemon::start();
+    let project = project(&daemon);
+    let tag = |body: &str| format!("\"{}\"", blake3::hash(body.as_bytes()).to_hex());
+    let again = json!([
+        { "action": "update", "file_path": "a.xml", "content": "a two" },
+        { "action": "create", "file_path": "gone.xml", "content": "" },
+        { "action": "move", "file_path": "c.xml", "previous_path": "dir/b.xml" },
+        { "action": "delete", "file_path": "gone.xml" },
+    ]);
+    let answer = actions(&project, &again);
+    let digest = branch_digest(&[("a.xml", b"a two"), ("c.xml", b"b one")]);
+    answer.assert_json(
+        200,
+        &json!({
+            "snapshot": "v0003", "actions": 4,
+            "etags": { "a.xml": tag("a two"), "c.xml": tag("b one") },
+            "commit_id": digest[..40], "short_id": digest[..8], "unchanged": false,
+        }),
+    );
+    let branch_tag = format!("\"{}\"", &digest[..40]);
+    assert_eq!(answer.header("ETag"), Some(branch_tag.as_str()));
+    let same = json!([{ "action": "update", "file_path": "a.xml", "content": "a two" }]);
+    assert_eq!(actions(&project, &same).json()["unchanged"], true);
+}
+
+#[test]
 fn a_file_may_become_a_folder_within_a_batch() {
     let daemon = Daemon::start();
     let project = project(&daemon);
@@ -129,7 +214,30 @@ fn the_first_action_that_cannot_be_done_is_named_and_nothing_is() {
             "dir",
             json!({ "action": "create", "file_path": "dir", "content": "x" }),
         ),
-        ("dir", json!({ "action": "delete", "file_path": "dir" })),
+        (
+            "dir",
+            json!({ "action": "delete", "file_path": "dir", "if_match": "*" }),
+        ),
+        (
+            "dir",
+            json!({ "action": "move", "file_path": "x", "previous_path": "dir", "if_match": "*" }),
+        ),
+        (
+            "dir",
+            json!({ "action": "move", "file_path": "x", "previous_path": "dir", "content": "x" }),
+        ),
+        (
+            "dir/x",
+            json!({ "action": "move", "file_path": "dir/x", "previous_path": "dir" }),
+        ),
+        (
+            "dir",
+            json!({ "action": "move", "file_path": "dir", "previous_path": "dir" }),
+        ),
+        (
+            "a.xml",
+            json!({ "action": "move", "file_path": "a.xml", "previous_path": "dir" }),
+        ),
         (
             "../x",
             json!({ "action": "create", "file_path": "../x", "content": "x" }),

@@ -3,10 +3,14 @@
 
 use serde_json::json;
 
-use crate::harness::{Daemon, Project, git_blob_id, md5_hex, paths};
+use crate::harness::{Daemon, Project, branch_digest, git_blob_id, md5_hex, paths};
 
 fn project(daemon: &Daemon) -> Project {
     Project::with_main(&daemon.user("alice", &[]), "acme/shop")
+}
+
+fn tag_of(body: &[u8]) -> String {
+    format!("\"{}\"", blake3::hash(body).to_hex())
 }
 
 #[test]
@@ -26,8 +30,13 @@ fn saving_a_new_file_says_what_was_saved() {
             "id": git_blob_id(body),
             "snapshot": "v0001",
             "created": true,
+            "etag": tag_of(body),
+            "commit_id": branch_digest(&[("erp/config.xml", body)])[..40],
+            "short_id": branch_digest(&[("erp/config.xml", body)])[..8],
+            "unchanged": false,
         }),
     );
+    assert_eq!(answer.header("ETag"), Some(tag_of(body).as_str()));
     let answer = project.user.get(&project.file("main", "erp/config.xml"));
     answer.assert_bytes(200, body);
 }
@@ -37,7 +46,8 @@ fn saving_again_takes_a_snapshot_first() {
     let daemon = Daemon::start();
     let project = project(&daemon);
     project.save("main", "a.xml", "one");
-    for (snapshot, body) in [("v0002", "two"), ("v0003", "two")] {
+    for (snapshot, body, unchanged) in [("v0002", "two", false), ("v0003", "two", true)] {
+        let digest = branch_digest(&[("a.xml", body.as_bytes())]);
         let answer = project
             .user
             .put(&project.file("main", "a.xml"), body.as_bytes());
@@ -50,6 +60,10 @@ fn saving_again_takes_a_snapshot_first() {
                 "id": git_blob_id(body.as_bytes()),
                 "snapshot": snapshot,
                 "created": false,
+                "etag": tag_of(body.as_bytes()),
+                "commit_id": digest[..40],
+                "short_id": digest[..8],
+                "unchanged": unchanged,
             }),
         );
     }
@@ -142,10 +156,17 @@ fn deleting_a_file_takes_a_snapshot_first() {
     project.save("main", "dir/a.xml", "a");
     project.save("main", "b.xml", "b");
     let target = project.file("main", "dir/a.xml");
-    project
-        .user
-        .delete(&target)
-        .assert_json(200, &json!({ "path": "dir/a.xml", "snapshot": "v0003" }));
+    let digest = branch_digest(&[("b.xml", b"b")]);
+    project.user.delete(&target).assert_json(
+        200,
+        &json!({
+            "path": "dir/a.xml",
+            "snapshot": "v0003",
+            "commit_id": digest[..40],
+            "short_id": digest[..8],
+            "unchanged": false,
+        }),
+    );
     project.user.get(&target).assert_refused(404);
     assert_eq!(paths(&project.tree("main")), ["b.xml"]);
     let before = project.on("main", "/snapshots/v0003/files/dir%2Fa.xml");

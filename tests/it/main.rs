@@ -38,6 +38,7 @@ mod json_bodies;
 mod kept_answers;
 mod login;
 mod long_lists;
+mod messages;
 mod metrics;
 mod names;
 mod openapi;

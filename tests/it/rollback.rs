@@ -45,7 +45,10 @@ fn a_rollback_restores_a_snapshot_and_keeps_what_was() {
     let digest = branch_digest(&[("a.xml", b"a one"), ("dir/b.xml", b"b one")]);
     rollback(&project, "to=v0003").assert_json(
         200,
-        &json!({ "restored": "v0003", "snapshot": "v0006", "short_id": digest[..8] }),
+        &json!({
+            "restored": "v0003", "snapshot": "v0006",
+            "commit_id": digest[..40], "short_id": digest[..8], "unchanged": false,
+        }),
     );
     assert_eq!(
         files(&project),
@@ -68,7 +71,11 @@ fn a_rollback_to_the_first_snapshot_empties_the_branch() {
     let project = project(&daemon);
     rollback(&project, "to=v0001").assert_json(
         200,
-        &json!({ "restored": "v0001", "snapshot": "v0006", "short_id": "e3b0c442" }),
+        &json!({
+            "restored": "v0001", "snapshot": "v0006",
+            "commit_id": "e3b0c44298fc1c149afbf4c8996fb92427ae41e4",
+            "short_id": "e3b0c442", "unchanged": false,
+        }),
     );
     assert_eq!(project.tree("main"), json!([]));
 }
@@ -106,6 +113,47 @@ fn one_file_can_be_rolled_back_alone() {
     let history = project.user.get(&project.on("main", "/history")).json();
     assert_eq!(history[0]["operation"], "rollback");
     assert_eq!(history[0]["path"], "a.xml");
+}
+
+#[test]
+fn several_paths_are_rolled_back_as_one() {
+    let daemon = Daemon::start();
+    let project = project(&daemon);
+    let digest = branch_digest(&[("a.xml", b"a one"), ("dir/b.xml", b"b one")]);
+    let paths = "to=v0003&path=a.xml&path=dir%2Fb.xml&path=dir%2Fc.xml";
+    let rehearsed = rollback(&project, &format!("{paths}&dry_run=1")).json();
+    assert_eq!(
+        crate::harness::paths(&rehearsed),
+        ["a.xml", "dir/b.xml", "dir/c.xml"]
+    );
+    rollback(&project, paths).assert_json(
+        200,
+        &json!({
+            "restored": "v0003", "snapshot": "v0006",
+            "commit_id": digest[..40], "short_id": digest[..8], "unchanged": false,
+        }),
+    );
+    let history = project.user.get(&project.on("main", "/history")).json();
+    assert_eq!(history[0]["operation"], "rollback");
+    assert_eq!(history[0]["path"], Value::Null);
+    // A folder, and a file in it that both states lack by then.
+    rollback(&project, "to=v0001&path=dir&path=dir%2Fb.xml").expect_status(200);
+    assert_eq!(files(&project), owned(&[("a.xml", "a one")]));
+    rollback(&project, "to=v0002&path=a.xml&path=none.xml").assert_error(404, "File not found");
+    rollback(&project, "to=v0002&path=a.xml&path=..%2Fx").assert_refused(400);
+    assert_eq!(project.versions("main").len(), 7);
+}
+
+#[test]
+fn who_may_only_read_may_rehearse() {
+    let daemon = Daemon::start();
+    let project = project(&daemon);
+    let reader = project.seen_by(&daemon.user("auditor", &["ROLE_SITEBUILDER_EDITOR__READONLY"]));
+    let shown = rollback(&project, "to=v0002&dry_run=1").json();
+    rollback(&reader, "to=v0002&dry_run=1").assert_json(200, &shown);
+    rollback(&reader, "to=v0002").assert_refused(403);
+    let stranger = project.seen_by(&daemon.user("stranger", &[]));
+    rollback(&stranger, "to=v0002&dry_run=1").assert_refused(403);
 }
 
 #[test]

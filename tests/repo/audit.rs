@@ -60,14 +60,11 @@ fn each_change_leaves_one_record_and_a_refusal_none(scene: &Scene) {
     project
         .save(&main, &path("a"), scene.file("1"), none.clone())
         .unwrap();
-    project
-        .batch(&main, vec![put("b"), put("c")], Some("why".to_owned()))
-        .unwrap();
+    let saying = project.clone().saying(Some("why".to_owned()));
+    saying.batch(&main, vec![put("b"), put("c")]).unwrap();
     project.delete(&main, &path("b"), none.clone()).unwrap();
-    project.rollback(&main, version(2), None).unwrap();
-    project
-        .rollback(&main, version(4), Some(&path("c")))
-        .unwrap();
+    project.rollback(&main, version(2), &[]).unwrap();
+    project.rollback(&main, version(4), &[path("c")]).unwrap();
     project
         .import(&main, &folder, &ImportOptions::default(), |_| {})
         .unwrap();
@@ -82,8 +79,8 @@ fn each_change_leaves_one_record_and_a_refusal_none(scene: &Scene) {
     project
         .save(&main, &path("a"), scene.file("2"), absent)
         .unwrap_err();
-    project.rollback(&main, version(99), None).unwrap_err();
-    project.batch(&main, vec![put("a/b")], None).unwrap_err();
+    project.rollback(&main, version(99), &[]).unwrap_err();
+    project.batch(&main, vec![put("a/b")]).unwrap_err();
     project.create_branch(&main, None).unwrap_err();
     project.delete_branch(&branch("absent")).unwrap_err();
     let taken = RepoId::parse("acme/shop.erp").unwrap();

@@ -112,7 +112,7 @@ fn digests_go_on_where_trees_differ(scene: &Scene) {
     });
     scene
         .project
-        .batch(&branch("main"), actions.collect(), None)
+        .batch(&branch("main"), actions.collect())
         .unwrap();
     scene.head().digest().unwrap();
     for at in [

@@ -50,7 +50,7 @@ fn a_save_is_refused_before_its_body_as_after_it(scene: &Scene) {
             let said = |outcome: Result<(), Error>| outcome.map_err(|error| error.to_string());
             let context = format!("{at} {condition:?}");
             assert_eq!(said(checked), said(saved.map(drop)), "{context}");
-            scene.project.rollback(&main, version(1), None).unwrap();
+            scene.project.rollback(&main, version(1), &[]).unwrap();
             scene.save("a/b", "one");
         }
     }
@@ -140,10 +140,7 @@ fn a_batch_is_all_or_nothing_and_names_the_first_action_that_fails(scene: &Scene
     };
     let mut failing = actions();
     failing.push(BatchAction::Delete(path("old"), Condition::None));
-    let refused = scene
-        .project
-        .batch(&branch("main"), failing, None)
-        .unwrap_err();
+    let refused = scene.project.batch(&branch("main"), failing).unwrap_err();
     let text = "action 4 (delete \"old\"): the file does not exist";
     assert!(
         matches!(&refused, Error::Invalid { reason } if reason == text),
@@ -152,7 +149,9 @@ fn a_batch_is_all_or_nothing_and_names_the_first_action_that_fails(scene: &Scene
     assert_eq!(scene.files(), ["keep=kept", "old=moved"]);
     let made = scene
         .project
-        .batch(&branch("main"), actions(), Some("why".into()))
+        .clone()
+        .saying(Some("why".into()))
+        .batch(&branch("main"), actions())
         .unwrap();
     assert_eq!(made.snapshot.number(), 3);
     assert_eq!(scene.files(), ["keep=updated", "new/a=a", "new/b=moved"]);

@@ -62,19 +62,19 @@ fn a_rollback_restores_all_and_can_itself_be_rolled_back(scene: &Scene) {
     let two = scene.head();
     let back = scene
         .project
-        .rollback(&branch("main"), version(2), None)
+        .rollback(&branch("main"), version(2), &[])
         .unwrap();
     assert_eq!((back.restored, back.snapshot), (version(2), version(3)));
     assert_eq!(scene.files(), ["a=1"]);
     let forth = scene
         .project
-        .rollback(&branch("main"), back.snapshot, None)
+        .rollback(&branch("main"), back.snapshot, &[])
         .unwrap();
     assert_eq!(forth.revision.id(), two.id());
     assert_eq!(forth.revision.digest().unwrap(), two.digest().unwrap());
     let absent = scene
         .project
-        .rollback(&branch("main"), version(99), None)
+        .rollback(&branch("main"), version(99), &[])
         .unwrap_err();
     assert!(matches!(
         absent,
@@ -93,7 +93,7 @@ fn a_rollback_of_a_path_leaves_the_rest(scene: &Scene) {
     let roll = |at: &str| {
         scene
             .project
-            .rollback(&branch("main"), version(3), Some(&path(at)))
+            .rollback(&branch("main"), version(3), &[path(at)])
     };
     roll("folder/a").unwrap();
     assert_eq!(scene.files(), ["folder/a=1", "folder/b=2", "other=2"]);
@@ -117,7 +117,9 @@ fn a_rehearsed_rollback_changes_nothing(scene: &Scene) {
     let before = scene.head().id();
     let changes = scene
         .project
-        .preview_rollback(&branch("main"), version(2), None)
+        .branch(&branch("main"))
+        .unwrap()
+        .preview_rollback(version(2), &[], &siteconf::repo::Condition::None)
         .unwrap();
     let shown: Vec<_> = changes
         .iter()

@@ -11,7 +11,7 @@ use crate::cli::output;
 use crate::cli::output::shell_word;
 use crate::cli::{Error, Result, Streams, names};
 use crate::repo;
-use crate::repo::{ChangeKind, FileDifference, Missing};
+use crate::repo::{ChangeKind, Condition, FileDifference, Missing};
 
 /// A rollback that was made, as JSON.
 #[derive(Serialize)]
@@ -58,7 +58,8 @@ pub(in crate::cli) fn run(
         ) => no_snapshot(&branch, to),
         (other, _) => other.into(),
     };
-    let changes = writer.preview_rollback(&name, to, path.as_ref());
+    let paths = path.as_slice();
+    let changes = branch.preview_rollback(to, paths, &Condition::None);
     let mut changes = changes.map_err(refusal)?;
     let what = match &path {
         Some(path) => format!("{path} in {repo_id}:{name}"),
@@ -76,7 +77,7 @@ pub(in crate::cli) fn run(
     }
     let (mut before, mut state) = (None, branch.head());
     if !changes.is_empty() {
-        let done = writer.rollback(&name, to, path.as_ref());
+        let done = writer.rollback(&name, to, paths);
         let done = done.map_err(refusal)?;
         (before, state) = (Some(done.snapshot), done.revision);
         // Another may have saved since the preview.

@@ -88,7 +88,9 @@ impl<'a, 's> Lines<'a, 's> {
     ) -> Result<()> {
         let mut changed_at = None;
         if let (Some(_), true) = (file, long) {
-            changed_at = revision.last_changed_at(&FilePath::parse(&path)?)?;
+            changed_at = revision
+                .last_changed(&FilePath::parse(&path)?)?
+                .map(|(at, _)| at);
         }
         match self {
             Self::Json(array) => array.item(&Row {

@@ -8,9 +8,7 @@ use serde::Serialize;
 
 use super::args::Put;
 use super::expected;
-use crate::base::branch_name::BranchName;
 use crate::base::digest::byte_count;
-use crate::base::file_path::FilePath;
 use crate::base::id::{BlobId, GitId, Md5};
 use crate::base::limits::READ_CHUNK_BYTES;
 use crate::base::snapshot_version::SnapshotVersion;
@@ -19,7 +17,7 @@ use crate::cli::output;
 use crate::cli::output::shell_word;
 use crate::cli::{Error, Result, Streams, names};
 use crate::repo;
-use crate::repo::{BatchAction, Condition, NewFile, ProjectWriter};
+use crate::repo::NewFile;
 
 /// What was saved, as JSON.
 #[derive(Serialize)]
@@ -62,9 +60,11 @@ pub(in crate::cli) fn save(
         None => read(&mut streams.input, "standard input", bytes_max, opened)?,
     };
     let (size, md5, git, blob) = (file.size(), file.md5(), file.git_id(), file.blob());
-    let message = wish.message.clone();
-    let saved = submit(&writer, &branch, &path, file, condition, message);
-    let (snapshot, revision) = saved.map_err(refusal)?;
+    let writer = writer.saying(wish.message.clone());
+    let saved = writer.save(&branch, &path, file, condition);
+    let repo::Saved {
+        snapshot, revision, ..
+    } = saved.map_err(refusal)?;
     if wish.json {
         let saved = Saved {
             path: path.to_string(),
@@ -82,30 +82,6 @@ pub(in crate::cli) fn save(
          {branch} {snapshot} --path={}\"",
         shell_word(path.as_str())
     ))
-}
-
-/// Makes the save: the snapshot before it, and the new state.
-fn submit(
-    writer: &ProjectWriter,
-    branch: &BranchName,
-    path: &FilePath,
-    file: NewFile,
-    condition: Condition,
-    message: Option<String>,
-) -> repo::Result<(SnapshotVersion, repo::Revision)> {
-    if message.is_none() {
-        let saved = writer.save(branch, path, file, condition)?;
-        return Ok((saved.snapshot, saved.revision));
-    }
-    // Only batches have messages.
-    let path = path.clone();
-    let action = match condition {
-        Condition::None => BatchAction::Put(path, file, None),
-        Condition::IfAbsent => BatchAction::Create(path, file),
-        Condition::IfMatch(_) => BatchAction::Update(path, file, condition),
-    };
-    let applied = writer.batch(branch, vec![action], message)?;
-    Ok((applied.snapshot, applied.revision))
 }
 
 /// Reads a body to its end. `name` says where it comes from.

@@ -6,7 +6,7 @@ use crate::cli::opened::Opened;
 use crate::cli::output::shell_word;
 use crate::cli::{Error, Result, Streams, names};
 use crate::repo;
-use crate::repo::{BatchAction, Missing};
+use crate::repo::Missing;
 
 /// `rm`.
 pub(in crate::cli) fn delete(wish: &Rm, opened: &Opened, streams: &mut Streams<'_>) -> Result<()> {
@@ -14,6 +14,7 @@ pub(in crate::cli) fn delete(wish: &Rm, opened: &Opened, streams: &mut Streams<'
     let branch = names::branch(&wish.branch)?;
     let path = names::file(wish.path.trim_end_matches('/'))?;
     let place = (&repo_id, &branch, &path);
+    let message = wish.message.clone();
     let writer = opened.writer(&repo_id, &branch)?;
     let condition = expected::condition(wish.expect.as_deref(), place, opened)?;
     let head = opened.branch(&repo_id, &branch)?.head();
@@ -22,24 +23,17 @@ pub(in crate::cli) fn delete(wish: &Rm, opened: &Opened, streams: &mut Streams<'
         Err(repo::Error::NotFound { .. }) => None,
         Err(failed) => return Err(failed.into()),
     };
-    let message = wish.message.clone();
-    let applied = match (below, wish.recursive, message) {
-        (Some(files), false, _) => {
+    let applied = match below {
+        Some(files) if !wish.recursive => {
             return Err(Error::Failed(format!(
                 "\"{path}\" is a folder with {files} files; -r deletes it with all of them"
             )));
         }
-        (Some(_), true, message) => {
+        Some(_) => {
             let message = message.unwrap_or_else(|| format!("delete {path}/"));
-            writer.delete_folder(&branch, &path, message)
+            writer.saying(Some(message)).delete_folder(&branch, &path)
         }
-        (None, _, None) => writer.delete(&branch, &path, condition),
-        // Only batches have messages.
-        (None, _, message) => {
-            let action = BatchAction::Delete(path.clone(), condition);
-            let is_there = head.file(&path).map(drop);
-            is_there.and_then(|()| writer.batch(&branch, vec![action], message))
-        }
+        None => writer.saying(message).delete(&branch, &path, condition),
     };
     let applied = applied.map_err(|error| match error {
         repo::Error::NotFound {

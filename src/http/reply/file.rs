@@ -43,7 +43,7 @@ pub(in crate::http) fn unchanged(
     if let Some(IfMatch::OneOf(tags)) = if_match(headers)
         && !tags.contains(&file.blob().to_string())
     {
-        return Err(repo::Error::file_precondition(Some(file.blob())).into());
+        return Err(repo::Error::file_precondition(None, Some(file.blob())).into());
     }
     let tag = ETag::of_blob(file.blob());
     Ok(tag

@@ -3,6 +3,7 @@
 use crate::access::ProjectSelector;
 use crate::base::branch_name::BranchName;
 use crate::base::file_path::FilePath;
+use crate::base::limits::MESSAGE_BYTES_MAX;
 use crate::base::name_error::NameError;
 use crate::base::repo_id::{RepoId, check_name};
 use crate::base::snapshot_version::SnapshotVersion;
@@ -53,6 +54,16 @@ pub(in crate::http) fn file(text: &str) -> Result<FilePath, Error> {
 /// A folder's path from a query; `None` is the root.
 pub(in crate::http) fn folder(text: Option<&str>) -> Result<Option<FilePath>, Error> {
     Ok(FilePath::parse_folder(text.unwrap_or_default())?)
+}
+
+/// The message of a change.
+pub(in crate::http) fn message(text: Option<&str>) -> Result<Option<String>, Error> {
+    match text {
+        Some(text) if text.len() > MESSAGE_BYTES_MAX => {
+            Err(Error::malformed("message is longer than 4096 bytes"))
+        }
+        text => Ok(text.map(str::to_owned)),
+    }
 }
 
 /// A snapshot's version.

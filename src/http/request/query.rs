@@ -67,6 +67,14 @@ impl Query {
             .ok_or_else(|| Error::Malformed(format!("query parameter \"{key}\" is missing")))
     }
 
+    /// The values of a key that may be given more than once; empty ones are absent.
+    pub(in crate::http) fn texts(&self, key: &str) -> impl Iterator<Item = &str> {
+        let given = self.pairs().filter(move |(name, _)| *name == key);
+        given
+            .map(|(_, value)| value)
+            .filter(|value| !value.is_empty())
+    }
+
     /// A yes or no; no when it is absent (contract section 1).
     ///
     /// # Errors

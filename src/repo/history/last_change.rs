@@ -36,11 +36,11 @@ impl Revision {
     }
 
     /// When the branch came into the state that last changed the file at this path, which is in this
-    /// state. `None` where that is longer ago than is searched, or was pruned.
+    /// state, and who brought it there. `None` where that is longer ago than is searched, or was pruned.
     ///
     /// # Limits
     /// As [`Revision::last_change`].
-    pub fn last_changed_at(&self, path: &FilePath) -> Result<Option<Timestamp>> {
+    pub fn last_changed(&self, path: &FilePath) -> Result<Option<(Timestamp, String)>> {
         let shared = &self.project.projects.shared;
         let (changed, Some(place)) = shared.last_changes.find(self, path)? else {
             return Ok(None);
@@ -57,9 +57,9 @@ impl Revision {
         }
         let branch = self.branch()?;
         if branch.head().place() == Some(place) {
-            return Ok(Some(branch.updated_at()));
+            return Ok(Some((branch.updated_at(), branch.updated_by().to_owned())));
         }
-        Ok(kept(self, place)?.map(|state| state.reached_at))
+        Ok(kept(self, place)?.map(|state| (state.reached_at, state.reached_by.clone())))
     }
 }
 

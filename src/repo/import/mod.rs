@@ -226,6 +226,7 @@ impl ProjectWriter {
             folder.files,
             &folder.path,
         )?;
+        let writer = self.clone().saying(options.message.clone());
         for _ in 0..COMMIT_ATTEMPTS_MAX {
             let head = self.branch(branch)?.head();
             let import =
@@ -248,12 +249,8 @@ impl ProjectWriter {
                 continue;
             }
             let changes = self.changes(head.root()?, result.root)?;
-            let change = Change::Import {
-                import,
-                message: options.message.clone(),
-                date: options.date,
-            };
-            match self.submit(branch, change) {
+            let date = options.date;
+            match writer.submit(branch, Change::Import { import, date }) {
                 // The branch has changed by too much to be applied while other saves wait, or has come
                 // to be what the import makes of it.
                 Err(error) if error.conflict().is_some() => {}

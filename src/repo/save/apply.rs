@@ -1,9 +1,10 @@
 //! What each change does to a branch's head, and the one commit that makes them.
 
+use super::batch;
 use super::date::{date_of, in_order};
 use super::missing::MissingObjects;
 use super::rebase::PreparedImport;
-use super::{BatchAction, Change, Condition, Job, Outcome};
+use super::{Change, Condition, Job, Outcome};
 use crate::base::file_path::FilePath;
 use crate::base::id::ManifestId;
 use crate::base::snapshot_version::SnapshotVersion;
@@ -13,9 +14,7 @@ use crate::manifest::{Draft, EditError, Editor};
 use crate::object::audit::{Action, AuditRecord};
 use crate::object::key;
 use crate::object::manifest::Manifest;
-use crate::object::node::FileEntry;
 use crate::object::record::{BranchRecord, LastChange, Operation, ParentRecord, SnapshotRecord};
-use crate::repo::upload::NewFile;
 use crate::repo::{Branch, Error, FileDifference, Missing, Project, Result, audit, diff};
 use crate::store::retry::Attempts;
 use crate::store::{Batch, Expect, StoreError};
@@ -124,7 +123,7 @@ pub(in crate::repo) fn may_put_file(
         Place::File(file) => Some(file),
         _ => None,
     };
-    require(condition, old)?;
+    condition.require(path, old)?;
     match place {
         Place::Free | Place::File(_) => Ok(()),
         Place::BelowFile(path) => Err(EditError::NotDirectory { path }.into()),
@@ -135,16 +134,24 @@ pub(in crate::repo) fn may_put_file(
     }
 }
 
-/// The state a branch would have after rolling back, without changing it.
-pub(in crate::repo) fn preview_rollback(
-    branch: &Branch,
-    to: SnapshotVersion,
-    path: Option<&FilePath>,
-) -> Result<Vec<FileDifference>> {
-    let mut head = Head::of(branch)?;
-    let before = head.manifest.root;
-    let (_, after) = head.rolled_back(to, path)?;
-    diff::differences(&branch.project, &head.draft, before, after.root)
+impl Branch {
+    /// Says what [`crate::repo::ProjectWriter::rollback`] would change while a condition holds of the
+    /// branch, and changes nothing.
+    ///
+    /// # Errors
+    /// Those of the rollback.
+    pub fn preview_rollback(
+        &self,
+        to: SnapshotVersion,
+        paths: &[FilePath],
+        condition: &Condition,
+    ) -> Result<Vec<FileDifference>> {
+        self.require(condition)?;
+        let mut head = Head::of(self)?;
+        let before = head.manifest.root;
+        let (_, after) = head.rolled_back(to, paths)?;
+        diff::differences(&self.project, &head.draft, before, after.root)
+    }
 }
 
 /// A head that is being changed: each change sees those before it.
@@ -178,14 +185,14 @@ impl<'a> Head<'a> {
         let mut editor = Editor::new(&self.manifest);
         let mut created = false;
         let mut objects = Vec::new();
-        let (operation, path, message) = match &job.change {
+        let (operation, path) = match &job.change {
             Change::Put {
                 path,
                 file,
                 condition,
             } => {
                 let old = editor.file(&self.draft, path)?;
-                require(condition, old.as_ref())?;
+                condition.require(path, old.as_ref())?;
                 created = old.is_none();
                 editor.put_file(
                     &self.draft,
@@ -193,39 +200,30 @@ impl<'a> Head<'a> {
                     file.entry(old.is_some_and(|old| old.executable)),
                 )?;
                 objects.push(file.object());
-                (Operation::Save, Some(path), None)
+                (Operation::Save, Some(path))
             }
             Change::Delete { path, condition } => {
                 let old = editor.file(&self.draft, path)?;
-                require(condition, old.as_ref())?;
+                condition.require(path, old.as_ref())?;
                 if old.is_none() {
                     return Err(Error::missing(Missing::File));
                 }
                 editor.remove(&self.draft, path)?;
-                (Operation::Delete, Some(path), None)
+                (Operation::Delete, Some(path))
             }
-            Change::DeleteFolder { path, message } => {
+            Change::DeleteFolder { path } => {
                 match lookup::path(&self.draft, self.manifest.root, path)? {
                     Some(Found::Directory(_)) => editor.remove(&self.draft, path)?,
                     _ => return Err(Error::missing(Missing::Folder)),
                 };
                 // Of a save and a deletion with a path it is known that no other file changed.
-                (Operation::Batch, None, Some(message.clone()))
+                (Operation::Batch, None)
             }
-            Change::Batch { actions, message } => {
-                for (index, action) in actions.iter().enumerate() {
-                    objects.extend(
-                        self.act(&mut editor, action)
-                            .map_err(|e| name_action(index, action, e))?,
-                    );
-                }
-                (Operation::Batch, None, message.clone())
+            Change::Batch { actions } => {
+                objects.extend(batch::apply(&mut editor, &mut self.draft, actions)?);
+                (Operation::Batch, None)
             }
-            Change::Import {
-                import,
-                message,
-                date,
-            } => {
+            Change::Import { import, date } => {
                 in_order(*date, self.record.updated_at)?;
                 self.require_base(import)?;
                 let rebased =
@@ -234,25 +232,21 @@ impl<'a> Head<'a> {
                 let changes = |to: &(ManifestId, Manifest)| to.0 != self.record.manifest;
                 let rebased = rebased.filter(changes).ok_or_else(|| self.conflict())?;
                 self.batch.required.push(rebased.0.into());
-                let message = message.clone();
-                return Ok(self.replace(job, rebased, Operation::Import, None, message, false));
+                return Ok(self.replace(job, rebased, Operation::Import, None, false));
             }
-            Change::Rollback { to, path } => {
-                let restored = self.rolled_back(*to, path.as_ref())?;
+            Change::Rollback { to, paths } => {
+                let restored = self.rolled_back(*to, paths)?;
                 self.batch.required.push(restored.0.into());
-                return Ok(self.replace(
-                    job,
-                    restored,
-                    Operation::Rollback,
-                    path.as_ref(),
-                    None,
-                    false,
-                ));
+                let path = match &paths[..] {
+                    [path] => Some(path),
+                    _ => None,
+                };
+                return Ok(self.replace(job, restored, Operation::Rollback, path, false));
             }
         };
         let written = editor.finish(&mut self.draft)?;
         self.batch.objects.extend(objects);
-        Ok(self.replace(job, written, operation, path, message, created))
+        Ok(self.replace(job, written, operation, path, created))
     }
 
     /// Takes a snapshot of the head and puts a new state in its place.
@@ -262,7 +256,6 @@ impl<'a> Head<'a> {
         (id, manifest): (ManifestId, Manifest),
         operation: Operation,
         path: Option<&FilePath>,
-        message: Option<String>,
         created: bool,
     ) -> Outcome {
         let project = &self.branch.project;
@@ -282,7 +275,7 @@ impl<'a> Head<'a> {
             created_by: job.actor.name().to_owned(),
             operation,
             path: path.map(FilePath::to_string),
-            message,
+            message: job.message.clone(),
         };
         self.batch.write(
             key::snapshot(self.branch.number, number),
@@ -290,7 +283,8 @@ impl<'a> Head<'a> {
             &snapshot,
         );
         self.note(job, &snapshot, number);
-        if id != self.record.manifest {
+        let unchanged = id == self.record.manifest;
+        if !unchanged {
             self.record.last = Some(LastChange {
                 at: now,
                 by: snapshot.created_by,
@@ -311,6 +305,7 @@ impl<'a> Head<'a> {
         Outcome {
             snapshot: SnapshotVersion::new(number),
             created,
+            unchanged,
             manifest: id,
             totals: manifest.totals,
         }
@@ -363,11 +358,11 @@ impl<'a> Head<'a> {
         }
     }
 
-    /// The head with a snapshot restored: whole, or only what is at one path.
+    /// The head with a snapshot restored: whole, or only what is at these paths.
     fn rolled_back(
         &mut self,
         to: SnapshotVersion,
-        path: Option<&FilePath>,
+        paths: &[FilePath],
     ) -> Result<(ManifestId, Manifest)> {
         let project = &self.branch.project;
         let snapshot_key = key::snapshot(self.branch.number, to.number());
@@ -379,19 +374,20 @@ impl<'a> Head<'a> {
         self.batch.expected.push((snapshot_key, record.expect()));
         let id = record.value.manifest;
         let old = project.projects.nodes().manifest(id)?;
-        let Some(path) = path else {
+        if paths.is_empty() {
             return Ok((id, old));
-        };
+        }
         let mut editor = Editor::new(&self.manifest);
-        match lookup::path(&self.draft, old.root, path)? {
-            Some(Found::File(file)) => editor.put_file(&self.draft, path, file)?,
-            Some(Found::Directory(directory)) => {
-                editor.put_directory(&self.draft, path, directory)?;
-            }
-            None => {
-                if !editor.remove(&self.draft, path)? {
+        for path in paths {
+            match lookup::path(&self.draft, old.root, path)? {
+                Some(Found::File(file)) => editor.put_file(&self.draft, path, file)?,
+                Some(Found::Directory(directory)) => {
+                    editor.put_directory(&self.draft, path, directory)?;
+                }
+                None if lookup::path(&self.draft, self.manifest.root, path)?.is_none() => {
                     return Err(Error::missing(Missing::File));
                 }
+                None => drop(editor.remove(&self.draft, path)?),
             }
         }
         Ok(editor.finish(&mut self.draft)?)
@@ -401,92 +397,5 @@ impl<'a> Head<'a> {
     fn conflict(&self) -> Error {
         let key = key::branch(self.branch.project.number(), self.branch.number);
         StoreError::Conflict { key }.into()
-    }
-
-    /// Applies one action of a batch and gives the object it needs.
-    fn act(
-        &self,
-        editor: &mut Editor,
-        action: &BatchAction,
-    ) -> Result<Option<crate::store::NewObject>> {
-        let draft = &self.draft;
-        let absent = || Error::invalid("the file does not exist");
-        match action {
-            BatchAction::Create(path, file) => {
-                if editor.file(draft, path)?.is_some() {
-                    return Err(Error::invalid("the file exists already"));
-                }
-                editor.put_file(draft, path, file.entry(false))?;
-                Ok(Some(file.object()))
-            }
-            BatchAction::Update(path, file, condition) => {
-                let old = editor.file(draft, path)?;
-                require(condition, old.as_ref())?;
-                let old = old.ok_or_else(absent)?;
-                editor.put_file(draft, path, file.entry(old.executable))?;
-                Ok(Some(file.object()))
-            }
-            BatchAction::Put(path, file, mode) => {
-                let old = editor.file(draft, path)?.is_some_and(|old| old.executable);
-                editor.put_file(draft, path, file.entry(mode.unwrap_or(old)))?;
-                Ok(Some(file.object()))
-            }
-            BatchAction::Delete(path, condition) => {
-                let old = editor.file(draft, path)?;
-                require(condition, old.as_ref())?;
-                old.ok_or_else(absent)?;
-                editor.remove(draft, path)?;
-                Ok(None)
-            }
-            BatchAction::Move {
-                from,
-                to,
-                file,
-                condition,
-            } => {
-                let old = editor.file(draft, from)?;
-                require(condition, old.as_ref())?;
-                let old = old.ok_or_else(absent)?;
-                if editor.file(draft, to)?.is_some() {
-                    return Err(Error::invalid("a file exists at the new path already"));
-                }
-                editor.remove(draft, from)?;
-                let entry = file.as_ref().map_or(old, |file| file.entry(old.executable));
-                editor.put_file(draft, to, entry)?;
-                Ok(file.as_ref().map(NewFile::object))
-            }
-        }
-    }
-}
-
-fn require(condition: &Condition, file: Option<&FileEntry>) -> Result<()> {
-    if *condition == Condition::None {
-        return Ok(());
-    }
-    let own = file.map(|file| file.blob);
-    if condition.holds(own.map(|own| own.to_string()).as_deref()) {
-        Ok(())
-    } else {
-        Err(Error::file_precondition(own))
-    }
-}
-
-/// Says which action of a batch could not be done.
-fn name_action(index: usize, action: &BatchAction, error: Error) -> Error {
-    let what = match action {
-        BatchAction::Create(path, _) => format!("create \"{path}\""),
-        BatchAction::Update(path, ..) => format!("update \"{path}\""),
-        BatchAction::Put(path, ..) => format!("put \"{path}\""),
-        BatchAction::Delete(path, _) => format!("delete \"{path}\""),
-        BatchAction::Move { from, to, .. } => format!("move \"{from}\" to \"{to}\""),
-    };
-    let named = |reason| format!("action {} ({what}): {reason}", index + 1);
-    match error {
-        Error::Invalid { reason } => Error::invalid(named(reason)),
-        Error::Precondition { reason, tag } => Error::Precondition {
-            reason: named(reason),
-            tag,
-        },
-        other => other,
     }
 }

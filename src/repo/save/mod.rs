@@ -4,6 +4,7 @@
 //! and [`rebase`] brings an import up to date that was prepared outside of the queue.
 
 pub(super) mod apply;
+mod batch;
 pub(super) mod date;
 mod missing;
 pub(super) mod queue;
@@ -15,7 +16,8 @@ use crate::base::clock::Timestamp;
 use crate::base::file_path::FilePath;
 use crate::base::id::ManifestId;
 use crate::base::snapshot_version::SnapshotVersion;
-use crate::object::node::Totals;
+use crate::object::node::{FileEntry, Totals};
+use crate::repo::{Error, Result};
 use rebase::PreparedImport;
 
 /// What must hold of a file or a branch for a change to be made (`If-Match`, `If-None-Match`). The
@@ -40,6 +42,22 @@ impl Condition {
             (Self::IfMatch(tags), Some(own)) => tags.iter().any(|tag| tag == own || tag == "*"),
         }
     }
+
+    /// Refuses a change of a file, `None` where there is none, of which it does not hold.
+    ///
+    /// # Errors
+    /// [`Error::Precondition`].
+    fn require(&self, path: &FilePath, file: Option<&FileEntry>) -> Result<()> {
+        if *self == Self::None {
+            return Ok(());
+        }
+        let own = file.map(|file| file.blob);
+        if self.holds(own.map(|own| own.to_string()).as_deref()) {
+            Ok(())
+        } else {
+            Err(Error::file_precondition(Some(path), own))
+        }
+    }
 }
 
 /// One change of a batch. A condition is about the file as the changes before it left it.
@@ -51,9 +69,11 @@ pub enum BatchAction {
     Update(FilePath, NewFile, Condition),
     /// A file, whether there is one or not; `true` marks it executable, `None` keeps the mode.
     Put(FilePath, NewFile, Option<bool>),
-    /// A file that exists is deleted.
+    /// A file that exists is deleted, or a folder with all that is below it. A folder has no tag, so only
+    /// no condition holds of it.
     Delete(FilePath, Condition),
-    /// A file that exists moves to another path, where there must be none, and may get new bytes.
+    /// A file that exists moves to another path, where there must be nothing, and may get new bytes; or a
+    /// folder with all that is below it moves.
     Move {
         /// From here.
         from: FilePath,
@@ -64,6 +84,17 @@ pub enum BatchAction {
         /// What must hold of the file that moves.
         condition: Condition,
     },
+}
+
+impl BatchAction {
+    /// The path that it saves or moves to.
+    pub fn puts(&self) -> Option<&FilePath> {
+        match self {
+            Self::Create(path, _) | Self::Update(path, ..) | Self::Put(path, ..) => Some(path),
+            Self::Move { to, .. } => Some(to),
+            Self::Delete(..) => None,
+        }
+    }
 }
 
 /// A change of a branch that is not made yet.
@@ -80,19 +111,17 @@ pub(in crate::repo) enum Change {
     },
     DeleteFolder {
         path: FilePath,
-        message: String,
     },
     Batch {
         actions: Vec<BatchAction>,
-        message: Option<String>,
     },
     Rollback {
         to: SnapshotVersion,
-        path: Option<FilePath>,
+        /// What is restored; everything where there is none.
+        paths: Vec<FilePath>,
     },
     Import {
         import: PreparedImport,
-        message: Option<String>,
         /// When it counts as made; without it, when it is.
         date: Option<Timestamp>,
     },
@@ -102,6 +131,8 @@ pub(in crate::repo) enum Change {
 #[derive(Clone, Debug)]
 pub(in crate::repo) struct Job {
     pub(in crate::repo) actor: Actor,
+    /// Why, as histories show it.
+    pub(in crate::repo) message: Option<String>,
     /// The state that the branch must be in; a branch in another is a conflict.
     pub(in crate::repo) head: Option<ManifestId>,
     pub(in crate::repo) change: Change,
@@ -114,6 +145,8 @@ pub(in crate::repo) struct Outcome {
     pub(in crate::repo) snapshot: SnapshotVersion,
     /// True for a saved file that was not there before.
     pub(in crate::repo) created: bool,
+    /// True if the new state is the old one.
+    pub(in crate::repo) unchanged: bool,
     /// The new state.
     pub(in crate::repo) manifest: ManifestId,
     /// Its totals.

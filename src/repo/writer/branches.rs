@@ -100,7 +100,7 @@ impl ProjectWriter {
         store.commit_prepared(|batch| {
             self.require_project()?;
             let branch = self.branch(name)?;
-            self.required_head(&branch)?;
+            branch.require(&self.condition)?;
             let record = DeletedRecord {
                 record: BranchRecord::clone(&branch.record),
                 deleted_at,

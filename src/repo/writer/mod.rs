@@ -11,17 +11,21 @@ use crate::base::file_path::FilePath;
 use crate::base::id::{BlobId, GitId, ManifestId, Md5};
 use crate::base::snapshot_version::SnapshotVersion;
 #[cfg(doc)]
+use crate::repo::Error;
+#[cfg(doc)]
 use crate::repo::Missing;
 use crate::repo::save::apply;
 use crate::repo::save::{BatchAction, Change, Condition, Job};
 use crate::repo::upload::NewFile;
-use crate::repo::{Branch, Error, FileDifference, Project, Result, Revision};
+use crate::repo::{Project, Result, Revision};
 
 /// An opened project that may be changed, and who changes it. To hold one is the permission to use it.
 #[derive(Clone, Debug)]
 pub struct ProjectWriter {
     project: Project,
     actor: Actor,
+    /// See [`ProjectWriter::saying`].
+    message: Option<String>,
     /// See [`ProjectWriter::requiring`].
     condition: Condition,
 }
@@ -41,6 +45,8 @@ pub struct Saved {
     pub snapshot: SnapshotVersion,
     /// True if there was no file before.
     pub created: bool,
+    /// True if the file was just so before.
+    pub unchanged: bool,
     /// The new state.
     pub revision: Revision,
 }
@@ -50,6 +56,8 @@ pub struct Saved {
 pub struct Applied {
     /// The snapshot taken just before.
     pub snapshot: SnapshotVersion,
+    /// True if the new state is the old one.
+    pub unchanged: bool,
     /// The new state.
     pub revision: Revision,
 }
@@ -61,6 +69,8 @@ pub struct RolledBack {
     pub restored: SnapshotVersion,
     /// The pre-rollback snapshot.
     pub snapshot: SnapshotVersion,
+    /// True if the new state is the old one.
+    pub unchanged: bool,
     /// The new state.
     pub revision: Revision,
 }
@@ -79,6 +89,7 @@ impl ProjectWriter {
         Self {
             project,
             actor: actor.into(),
+            message: None,
             condition: Condition::None,
         }
     }
@@ -91,6 +102,13 @@ impl ProjectWriter {
     #[must_use]
     pub fn requiring(self, condition: Condition) -> Self {
         Self { condition, ..self }
+    }
+
+    /// Has histories show a message with the changes of branches. What it may be the caller checks
+    /// ([`crate::base::limits::MESSAGE_BYTES_MAX`]).
+    #[must_use]
+    pub fn saying(self, message: Option<String>) -> Self {
+        Self { message, ..self }
     }
 
     /// Who makes the changes.
@@ -108,7 +126,8 @@ impl ProjectWriter {
         path: &FilePath,
         condition: &Condition,
     ) -> Result<()> {
-        apply::may_put_file(&self.branch(branch)?, path, condition)
+        let branch = self.branch(branch)?;
+        apply::may_put_file(&branch, path, condition).map_err(|refused| branch.refusal(refused))
     }
 
     /// Saves a file. A snapshot is taken first; the last of several writers wins and none is lost.
@@ -144,6 +163,7 @@ impl ProjectWriter {
             blob: digests.blob,
             snapshot: done.snapshot,
             created,
+            unchanged: done.unchanged,
             revision: done.revision,
         })
     }
@@ -168,18 +188,13 @@ impl ProjectWriter {
     }
 
     /// Deletes a folder with all that is below it, as one change. A snapshot is taken first. Histories
-    /// show it as a batch with this message.
+    /// show it as a batch.
     ///
     /// # Errors
     /// [`Missing::Branch`]; [`Missing::Folder`] when nothing or a file is there.
-    pub fn delete_folder(
-        &self,
-        branch: &BranchName,
-        path: &FilePath,
-        message: String,
-    ) -> Result<Applied> {
+    pub fn delete_folder(&self, branch: &BranchName, path: &FilePath) -> Result<Applied> {
         let path = path.clone();
-        self.submit_required(branch, Change::DeleteFolder { path, message })
+        self.submit_required(branch, Change::DeleteFolder { path })
     }
 
     /// Makes several changes as one, with one snapshot: all or none.
@@ -187,52 +202,33 @@ impl ProjectWriter {
     /// # Errors
     /// [`Error::Invalid`] names the first action that cannot be done, [`Error::Precondition`] the first
     /// whose condition does not hold.
-    pub fn batch(
-        &self,
-        branch: &BranchName,
-        actions: Vec<BatchAction>,
-        message: Option<String>,
-    ) -> Result<Applied> {
-        self.submit_required(branch, Change::Batch { actions, message })
+    pub fn batch(&self, branch: &BranchName, actions: Vec<BatchAction>) -> Result<Applied> {
+        self.submit_required(branch, Change::Batch { actions })
     }
 
-    /// Restores a snapshot, whole or only what is at `path`. A pre-rollback snapshot is taken first.
+    /// Restores a snapshot: whole, or where there are `paths` only what is at them. A pre-rollback snapshot is taken first.
     ///
     /// # Errors
-    /// [`Missing::Branch`], [`Missing::Snapshot`]; [`Missing::File`] when neither the snapshot nor the head has anything at `path`.
+    /// [`Missing::Branch`], [`Missing::Snapshot`]; [`Missing::File`] when neither the snapshot nor the head has anything at a path.
     pub fn rollback(
         &self,
         branch: &BranchName,
         to: SnapshotVersion,
-        path: Option<&FilePath>,
+        paths: &[FilePath],
     ) -> Result<RolledBack> {
         let done = self.submit_required(
             branch,
             Change::Rollback {
                 to,
-                path: path.cloned(),
+                paths: paths.to_vec(),
             },
         )?;
         Ok(RolledBack {
             restored: to,
             snapshot: done.snapshot,
+            unchanged: done.unchanged,
             revision: done.revision,
         })
-    }
-
-    /// Says what [`ProjectWriter::rollback`] would change, and changes nothing.
-    ///
-    /// # Errors
-    /// Those of [`ProjectWriter::rollback`].
-    pub fn preview_rollback(
-        &self,
-        branch: &BranchName,
-        to: SnapshotVersion,
-        path: Option<&FilePath>,
-    ) -> Result<Vec<FileDifference>> {
-        let branch = self.branch(branch)?;
-        self.required_head(&branch)?;
-        apply::preview_rollback(&branch, to, path)
     }
 
     /// Says whether a branch is there and the condition of [`ProjectWriter::requiring`] holds of it now.
@@ -240,34 +236,17 @@ impl ProjectWriter {
     /// # Errors
     /// [`Missing::Branch`], [`Error::Precondition`].
     pub fn check_required(&self, branch: &BranchName) -> Result<()> {
-        self.required_head(&self.branch(branch)?)?;
+        self.branch(branch)?.require(&self.condition)?;
         Ok(())
-    }
-
-    /// The state of a branch of which the condition holds, `None` if there is no condition.
-    ///
-    /// # Errors
-    /// [`Error::Precondition`].
-    fn required_head(&self, branch: &Branch) -> Result<Option<ManifestId>> {
-        if self.condition == Condition::None {
-            return Ok(None);
-        }
-        let digest = branch.head().digest()?;
-        if self.condition.holds(Some(digest.commit_id())) {
-            Ok(Some(branch.record.manifest))
-        } else {
-            Err(Error::branch_precondition(digest.commit_id()))
-        }
     }
 
     /// As [`ProjectWriter::submit`], while the condition holds.
     fn submit_required(&self, branch: &BranchName, change: Change) -> Result<Applied> {
-        let head = self.required_head(&self.branch(branch)?)?;
+        let head = self.branch(branch)?.require(&self.condition)?;
         match self.submit_job(branch, head, change) {
             // Another was faster.
             Err(error) if head.is_some() && error.conflict().is_some() => {
-                let now = self.branch(branch)?.head().digest()?;
-                Err(Error::branch_precondition(now.commit_id()))
+                Err(self.branch(branch)?.unmet()?)
             }
             done => Ok(done?.0),
         }
@@ -286,17 +265,23 @@ impl ProjectWriter {
         head: Option<ManifestId>,
         change: Change,
     ) -> Result<(Applied, bool)> {
-        let branch = self.branch(branch)?.number;
+        let number = self.branch(branch)?.number;
         let job = Job {
             actor: self.actor.clone(),
+            message: self.message.clone(),
             head,
             change,
         };
         let saves = &self.projects.shared.saves;
-        let done = saves.submit(branch, job, |jobs| apply::run(&self.project, branch, &jobs))?;
+        let done = saves.submit(number, job, |jobs| apply::run(&self.project, number, &jobs));
+        let done = done.map_err(|refused| match self.branch(branch) {
+            Ok(branch) => branch.refusal(refused),
+            Err(_) => refused,
+        })?;
         let applied = Applied {
             snapshot: done.snapshot,
-            revision: Revision::new(&self.project, branch, done.manifest, done.totals, false),
+            unchanged: done.unchanged,
+            revision: Revision::new(&self.project, number, done.manifest, done.totals, false),
         };
         Ok((applied, done.created))
     }

@@ -1,6 +1,7 @@
 //! `POST …/batch`: several changes as one save, as JSON in the shape of GitLab's commits API or as a
 //! tar archive.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::io::Read as _;
 
@@ -13,10 +14,11 @@ use serde::de::{Error as _, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use tar::EntryType;
 
+use super::state::{StateJson, told_digest};
 use crate::access;
 use crate::access::{Caller, Uploads};
 use crate::base::file_path::FilePath;
-use crate::base::limits::{BATCH_ACTIONS_MAX, MESSAGE_BYTES_MAX};
+use crate::base::limits::BATCH_ACTIONS_MAX;
 use crate::base::snapshot_version::SnapshotVersion;
 use crate::http::admin::open::writer;
 use crate::http::error::Error;
@@ -104,6 +106,10 @@ enum Encoding {
 struct BatchJson {
     snapshot: SnapshotVersion,
     actions: usize,
+    /// The tags of the files that were saved or moved, by their paths.
+    etags: BTreeMap<String, String>,
+    #[serde(flatten)]
+    state: StateJson,
 }
 
 /// Refuses a batch before its body.
@@ -122,18 +128,15 @@ pub(super) fn json(
     at: &BranchAt,
     body: &[u8],
 ) -> Result<Reply, Error> {
-    if context.query.text("path")?.is_some() {
-        return Err(Error::malformed(
-            "query parameter \"path\" is only for an archive",
-        ));
+    for key in ["path", "message"] {
+        if context.query.text(key)?.is_some() {
+            return Err(Error::Malformed(format!(
+                "query parameter \"{key}\" is only for an archive"
+            )));
+        }
     }
     let Batch { message, actions } = json_body::read(body)?;
-    if message
-        .as_ref()
-        .is_some_and(|message| message.len() > MESSAGE_BYTES_MAX)
-    {
-        return Err(Error::malformed("message is longer than 4096 bytes"));
-    }
+    let message = params::message(message.as_deref())?;
     check_count(actions.len())?;
     let uploads = context.gate().uploads();
     let actions: Vec<_> = actions
@@ -168,7 +171,8 @@ pub(super) fn tar(
             ))
         })
         .collect::<Result<_, Error>>()?;
-    save(context, caller, at, actions, None)
+    let message = params::message(context.query.text("message")?)?;
+    save(context, caller, at, actions, message)
 }
 
 fn save(
@@ -190,20 +194,38 @@ fn save(
     let condition = conditions::condition(context.headers())?;
     let conditional = condition != Condition::None;
     let count = actions.len();
+    let put: Vec<_> = actions
+        .iter()
+        .filter_map(BatchAction::puts)
+        .cloned()
+        .collect();
     let saved = project
         .requiring(condition)
-        .batch(&branch, actions, message)?;
+        .saying(message)
+        .batch(&branch, actions)?;
+    let mut etags = BTreeMap::new();
+    for path in put {
+        // A later action may have removed it; below a folder that moved there are many.
+        if let Ok(file) = saved.revision.file(&path) {
+            etags.insert(path.to_string(), ETag::of_blob(file.blob()).text());
+        }
+    }
+    let digest = if conditional {
+        Some(saved.revision.digest()?)
+    } else {
+        told_digest(&saved.revision)?
+    };
     let shown = BatchJson {
         snapshot: saved.snapshot,
         actions: count,
+        etags,
+        state: StateJson::new(digest.as_ref(), saved.unchanged),
     };
     let reply = Reply::json(StatusCode::OK, &shown);
-    if !conditional {
-        // The tag costs a digest, which a batch that names none does not wait for.
-        return Ok(reply);
-    }
-    let tag = ETag::of_commit(saved.revision.digest()?.commit_id());
-    Ok(reply.with(ETAG, tag.header()))
+    Ok(match digest {
+        Some(digest) => reply.with(ETAG, ETag::of_commit(digest.commit_id()).header()),
+        None => reply,
+    })
 }
 
 impl ActionJson {

@@ -4,6 +4,7 @@ use hyper::StatusCode;
 use hyper::header::ETAG;
 use serde::Serialize;
 
+use super::state::{StateJson, told_digest};
 use crate::access::{Caller, Right};
 use crate::base::id::{GitId, Md5};
 use crate::base::snapshot_version::SnapshotVersion;
@@ -30,6 +31,9 @@ struct SavedJson<'a> {
     id: GitId,
     snapshot: SnapshotVersion,
     created: bool,
+    etag: String,
+    #[serde(flatten)]
+    state: StateJson,
 }
 
 /// A deletion that was made.
@@ -37,6 +41,8 @@ struct SavedJson<'a> {
 struct DeletedJson<'a> {
     path: &'a str,
     snapshot: SnapshotVersion,
+    #[serde(flatten)]
+    state: StateJson,
 }
 
 /// `GET …/tree`
@@ -106,6 +112,7 @@ pub(super) fn admit(
 ) -> Result<(), Error> {
     let (branch, path) = (params::branch(&at.branch)?, params::file(path)?);
     let condition = condition(context.headers())?;
+    params::message(context.query.text("message")?)?;
     let project = writer(context, caller, &at.project, Right::Write)?;
     if short {
         return Ok(());
@@ -124,7 +131,11 @@ pub(super) fn save(
     let (branch, path) = (params::branch(&at.branch)?, params::file(path)?);
     let condition = condition(context.headers())?;
     let project = writer(context, caller, &at.project, Right::Write)?;
-    let saved = project.save(&branch, &path, file, condition)?;
+    let message = params::message(context.query.text("message")?)?;
+    let saved = project
+        .saying(message)
+        .save(&branch, &path, file, condition)?;
+    let tag = ETag::of_blob(saved.blob);
     let status = if saved.created {
         StatusCode::CREATED
     } else {
@@ -137,8 +148,10 @@ pub(super) fn save(
         id: saved.git_id,
         snapshot: saved.snapshot,
         created: saved.created,
+        etag: tag.text(),
+        state: StateJson::new(told_digest(&saved.revision)?.as_ref(), saved.unchanged),
     };
-    Ok(Reply::json(status, &shown).with(ETAG, ETag::of_blob(saved.blob).header()))
+    Ok(Reply::json(status, &shown).with(ETAG, tag.header()))
 }
 
 /// `DELETE …/files/<path>`
@@ -151,12 +164,14 @@ pub(super) fn delete(
     let (branch, path) = (params::branch(&at.branch)?, params::file(path)?);
     let condition = condition(context.headers())?;
     let project = writer(context, caller, &at.project, Right::Delete)?;
-    let deleted = project.delete(&branch, &path, condition)?;
+    let message = params::message(context.query.text("message")?)?;
+    let deleted = project.saying(message).delete(&branch, &path, condition)?;
     Ok(Reply::json(
         StatusCode::OK,
         &DeletedJson {
             path: path.as_str(),
             snapshot: deleted.snapshot,
+            state: StateJson::new(told_digest(&deleted.revision)?.as_ref(), deleted.unchanged),
         },
     ))
 }

@@ -7,6 +7,7 @@ mod history;
 mod item;
 mod rollback;
 pub(super) mod shape;
+mod state;
 
 use super::payload::Payload;
 use crate::access::Caller;

@@ -5,9 +5,10 @@ use hyper::header::ETAG;
 use serde::Serialize;
 
 use super::diff::DifferenceJson;
+use super::state::StateJson;
 use crate::access::{Caller, Right};
 use crate::base::snapshot_version::SnapshotVersion;
-use crate::http::admin::open::writer;
+use crate::http::admin::open::{open_branch, writer};
 use crate::http::error::Error;
 use crate::http::reply::Reply;
 use crate::http::request::conditions::ETag;
@@ -22,10 +23,12 @@ struct RolledBackJson {
     restored: SnapshotVersion,
     /// The pre-rollback snapshot.
     snapshot: SnapshotVersion,
-    short_id: String,
+    #[serde(flatten)]
+    state: StateJson,
 }
 
-/// Restores a snapshot, whole or only what is at `path`; with `dry_run` it shows what would change.
+/// Restores a snapshot, whole or only what is at each `path`; with `dry_run` it shows what would change,
+/// to whoever may read.
 pub(super) fn restore(
     context: &RequestContext,
     caller: &Caller,
@@ -33,24 +36,29 @@ pub(super) fn restore(
 ) -> Result<Reply, Error> {
     let name = params::branch(&at.branch)?;
     let to = params::version(context.query.required("to")?)?;
-    let path = params::folder(context.query.text("path")?)?;
+    let paths = context.query.texts("path");
+    let paths = paths.map(|path| params::folder(Some(path)));
+    let paths: Vec<_> = paths
+        .filter_map(Result::transpose)
+        .collect::<Result<_, _>>()?;
     let dry_run = context.query.flag("dry_run")?;
     let condition = expected(
         conditions::condition(context.headers())?,
         context.query.value("expect")?,
     )?;
-    let project = writer(context, caller, &at.project, Right::Rollback)?.requiring(condition);
     if dry_run {
-        let differences = project.preview_rollback(&name, to, path.as_ref())?;
+        let (_, branch) = open_branch(context, caller, at)?;
+        let differences = branch.preview_rollback(to, &paths, &condition)?;
         let shown: Vec<_> = differences.iter().map(DifferenceJson::new).collect();
         return Ok(Reply::json(StatusCode::OK, &shown));
     }
-    let done = project.rollback(&name, to, path.as_ref())?;
+    let project = writer(context, caller, &at.project, Right::Rollback)?.requiring(condition);
+    let done = project.rollback(&name, to, &paths)?;
     let digest = done.revision.digest()?;
     let shown = RolledBackJson {
         restored: done.restored,
         snapshot: done.snapshot,
-        short_id: digest.short_id().to_owned(),
+        state: StateJson::new(Some(&digest), done.unchanged),
     };
     let tag = ETag::of_commit(digest.commit_id());
     Ok(Reply::json(StatusCode::OK, &shown).with(ETAG, tag.header()))

@@ -86,15 +86,12 @@ impl Route {
     pub(super) fn parameters(&self) -> &'static [&'static str] {
         match self {
             Self::Tree { .. } => &["path", "recursive"],
-            Self::Batch => &["path"],
+            Self::Batch => &["path", "message"],
+            Self::SaveFile { .. } | Self::DeleteFile { .. } => &["message"],
             Self::History => &["limit", "before"],
             Self::Diff => &["from", "to", "unified", "path"],
             Self::Rollback => &["to", "path", "dry_run", "expect"],
-            Self::Show
-            | Self::Delete
-            | Self::File { .. }
-            | Self::SaveFile { .. }
-            | Self::DeleteFile { .. } => &[],
+            Self::Show | Self::Delete | Self::File { .. } => &[],
         }
     }
 }

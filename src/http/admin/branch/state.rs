@@ -1,0 +1,36 @@
+//! The state that a change left a branch in.
+
+use serde::Serialize;
+
+use crate::base::limits::TOLD_COMMIT_FILES_MAX;
+use crate::http::error::Error;
+use crate::repo::{BranchDigest, Revision};
+
+/// A state by its ids, which are `null` where it takes longer to compute them than the change took.
+#[derive(Debug, Serialize)]
+pub(super) struct StateJson {
+    commit_id: Option<String>,
+    short_id: Option<String>,
+    /// True if the branch was in this state before.
+    unchanged: bool,
+}
+
+impl StateJson {
+    /// A state with its digest.
+    pub(super) fn new(digest: Option<&BranchDigest>, unchanged: bool) -> Self {
+        Self {
+            commit_id: digest.map(|digest| digest.commit_id().to_owned()),
+            short_id: digest.map(|digest| digest.short_id().to_owned()),
+            unchanged,
+        }
+    }
+}
+
+/// The digest of the state after a change, but of a large branch only if it is known already.
+pub(super) fn told_digest(revision: &Revision) -> Result<Option<BranchDigest>, Error> {
+    Ok(if revision.totals().files <= TOLD_COMMIT_FILES_MAX {
+        Some(revision.digest()?)
+    } else {
+        revision.known_digest()?
+    })
+}
