@@ -56,6 +56,8 @@ pub const COMPARE_COMMITS_MAX: usize = 100;
 pub const COMPARE_DIFF_BYTES_MAX: usize = 4 << 20;
 /// Longest time a comparison of two revisions spends on text diffs, in milliseconds.
 pub const COMPARE_MS_MAX: u64 = 5000;
+/// Most files on a page of what differs between two revisions.
+pub const DIFF_PAGE_MAX: usize = 1000;
 /// States of either history that a comparison of two revisions follows to where they part.
 pub const MERGE_BASE_STATES_MAX: usize = 10_000;
 /// Snapshots of a branch, the newest, that are searched for the last change of a file or for a state.
@@ -99,6 +101,18 @@ pub const AUDIT_DETAIL_BYTES_MAX: usize = 256;
 pub const TOLD_COMMIT_FILES_MAX: u64 = 10_000;
 /// Most snapshots on a page of the history.
 pub const HISTORY_PAGE_MAX: usize = 100;
+
+/// Snapshots that are looked at for one page of the history of a path.
+pub const HISTORY_SEARCHED_MAX: u64 = 100_000;
+/// Longest time that such a page which has something is searched for more, in milliseconds.
+pub const HISTORY_SEARCH_MS_MAX: u64 = 8;
+/// Longest time that such a page is searched for its first change, in milliseconds.
+pub const HISTORY_FIRST_MS_MAX: u64 = 40;
+/// Most files that are looked at to count what one change of a branch changed. What was added or removed
+/// with its folder counts without being looked at.
+pub const CHANGES_COUNTED_MAX: u64 = 10_000;
+/// Longest time that a page of the history spends on such counts, in milliseconds.
+pub const CHANGES_COUNTED_MS_MAX: u64 = 200;
 
 /// Objects of a large change after which they are committed ahead of it.
 pub const SPILL_OBJECTS: usize = 1000;
@@ -183,6 +197,10 @@ pub const RENDERED_USUAL_BYTES: u64 = 64 << 10;
 pub const RECENT_STEPS_BYTES: u64 = 8 << 20;
 /// Memory for the last changes of files, in bytes.
 pub const LAST_CHANGES_BYTES: u64 = 8 << 20;
+/// Memory for the paths and states of branches' histories, in bytes: some 60 a snapshot.
+pub const HISTORY_STEPS_BYTES: u64 = 16 << 20;
+/// Counts of what changes of branches changed, kept in memory, entries of some hundred bytes.
+pub const CHANGE_COUNTS_ENTRIES: usize = 32_768;
 /// Memory for states of the hash from which digests go on, in bytes.
 pub const DIGEST_STATES_BYTES: u64 = 8 << 20;
 /// Branch digests and git tree ids kept in memory, entries each.

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 
 use super::nodes::NodeSource;
 use crate::base::id::NodeId;
-use crate::object::node::{FileEntry, Item, Value};
+use crate::object::node::{FileEntry, Item, Totals, Value};
 use crate::store::Result;
 
 /// A file that differs. At least one side is there.
@@ -17,6 +17,25 @@ pub struct FileChange {
     pub old: Option<FileEntry>,
     /// As it is, `None` if it is no longer there.
     pub new: Option<FileEntry>,
+}
+
+/// How many files differ between two trees.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ChangeCounts {
+    /// Those that only the new tree has.
+    pub added: u64,
+    /// Those that both have, with other bytes or another mode.
+    pub modified: u64,
+    /// Those that only the old tree has.
+    pub deleted: u64,
+}
+
+impl ChangeCounts {
+    /// How many files differ.
+    pub fn all(self) -> u64 {
+        let changed = self.added.saturating_add(self.modified);
+        changed.saturating_add(self.deleted)
+    }
 }
 
 /// The files that differ between two trees, in the byte order of their paths.
@@ -50,9 +69,80 @@ pub fn each(
     source: &impl NodeSource,
     old: NodeId,
     new: NodeId,
-    visit: &mut dyn FnMut(FileChange) -> ControlFlow<()>,
+    mut visit: &mut dyn FnMut(FileChange) -> ControlFlow<()>,
 ) -> Result<ControlFlow<()>> {
-    directories(source, Some(old), Some(new), &mut String::new(), visit)
+    directories(source, Some(old), Some(new), &mut String::new(), &mut visit)
+}
+
+/// Counts the files that differ between two trees. What only one of them has is counted by its totals,
+/// unread. `None` when more than `visited_max` files have to be looked at.
+pub fn counts(
+    source: &impl NodeSource,
+    old: NodeId,
+    new: NodeId,
+    visited_max: u64,
+) -> Result<Option<ChangeCounts>> {
+    let mut counting = Counting {
+        counts: ChangeCounts::default(),
+        left: visited_max,
+    };
+    let (old, new) = (Some(old), Some(new));
+    let flow = directories(source, old, new, &mut String::new(), &mut counting)?;
+    Ok(flow.is_continue().then_some(counting.counts))
+}
+
+/// Who is told what differs.
+trait Visitor {
+    /// A file differs.
+    fn file(&mut self, change: FileChange) -> ControlFlow<()>;
+
+    /// Takes what only one of the trees has as a whole; else its files are visited.
+    fn takes_whole(&mut self, _side: Only, _totals: Totals) -> bool {
+        false
+    }
+}
+
+/// Which of two trees alone has something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Only {
+    Old,
+    New,
+}
+
+impl Visitor for &mut dyn FnMut(FileChange) -> ControlFlow<()> {
+    fn file(&mut self, change: FileChange) -> ControlFlow<()> {
+        self(change)
+    }
+}
+
+struct Counting {
+    counts: ChangeCounts,
+    /// Files that may still be visited.
+    left: u64,
+}
+
+impl Visitor for Counting {
+    fn file(&mut self, change: FileChange) -> ControlFlow<()> {
+        let Some(left) = self.left.checked_sub(1) else {
+            return ControlFlow::Break(());
+        };
+        self.left = left;
+        match (change.old, change.new) {
+            (None, _) => self.counts.added += 1,
+            (Some(_), Some(_)) => self.counts.modified += 1,
+            (Some(_), None) => self.counts.deleted += 1,
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn takes_whole(&mut self, side: Only, totals: Totals) -> bool {
+        let files = match side {
+            Only::Old => &mut self.counts.deleted,
+            Only::New => &mut self.counts.added,
+        };
+        *files = files.saturating_add(totals.files);
+        true
+    }
 }
 
 /// The path of the first file that differs between two trees.
@@ -93,6 +183,18 @@ impl<'a, S: NodeSource> Side<'a, S> {
         }
     }
 
+    /// Has a visitor take the node that comes next, which the other side has nothing beside.
+    fn is_taken(&mut self, side: Only, visit: &mut dyn Visitor) -> bool {
+        let Some(Value::Subtree(below)) = self.left.last().map(|item| item.value) else {
+            return false;
+        };
+        let taken = visit.takes_whole(side, below.counts.totals);
+        if taken {
+            self.left.pop();
+        }
+        taken
+    }
+
     /// Puts the items of the node that comes next in its place.
     fn open(&mut self) -> Result<()> {
         if let Some(node) = self.subtree() {
@@ -108,7 +210,7 @@ fn directories(
     old: Option<NodeId>,
     new: Option<NodeId>,
     prefix: &mut String,
-    visit: &mut dyn FnMut(FileChange) -> ControlFlow<()>,
+    visit: &mut dyn Visitor,
 ) -> Result<ControlFlow<()>> {
     if old == new {
         return Ok(ControlFlow::Continue(()));
@@ -123,6 +225,8 @@ fn directories(
                 continue;
             }
             (None, None) => {}
+            (Some(_), None) if new.left.is_empty() && old.is_taken(Only::Old, visit) => continue,
+            (None, Some(_)) if old.left.is_empty() && new.is_taken(Only::New, visit) => continue,
             _ => {
                 old.open()?;
                 new.open()?;
@@ -148,8 +252,14 @@ fn directories(
         prefix.push_str(&name);
         let flow = match (before.map(|item| item.value), after.map(|item| item.value)) {
             (Some(Value::File(a)), Some(Value::File(b))) if a == b => ControlFlow::Continue(()),
+            (Some(Value::Directory(a)), None) if visit.takes_whole(Only::Old, a.totals) => {
+                ControlFlow::Continue(())
+            }
+            (None, Some(Value::Directory(b))) if visit.takes_whole(Only::New, b.totals) => {
+                ControlFlow::Continue(())
+            }
             (a @ (Some(Value::File(_)) | None), b @ (Some(Value::File(_)) | None)) => {
-                visit(FileChange {
+                visit.file(FileChange {
                     path: prefix.clone(),
                     old: as_file(a),
                     new: as_file(b),

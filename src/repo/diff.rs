@@ -1,5 +1,6 @@
 //! What differs between two states.
 
+use std::collections::{HashMap, VecDeque};
 use std::fmt;
 
 use super::{FileView, Project, Result, Revision};
@@ -49,6 +50,52 @@ impl FileDifference {
             (Some(_), None) => ChangeKind::Deleted,
         }
     }
+}
+
+/// For added files that hold the bytes of a deleted one, by their places in the list, the place of that
+/// one. Each is named once; of several the one that keeps its name is taken, else the first. Empty files
+/// are left out: they say nothing.
+pub fn renames(differences: &[FileDifference]) -> HashMap<usize, usize> {
+    let name = |at: usize| {
+        let path = &differences[at].path;
+        path.rsplit('/').next().unwrap_or(path)
+    };
+    let mut named: HashMap<_, VecDeque<usize>> = HashMap::new();
+    for (at, difference) in differences.iter().enumerate() {
+        if let (Some(old), None) = (&difference.old, &difference.new)
+            && old.size() > 0
+        {
+            let same = named.entry((old.blob(), name(at))).or_default();
+            same.push_back(at);
+        }
+    }
+    let mut renames = HashMap::new();
+    let mut others = Vec::new();
+    for (at, difference) in differences.iter().enumerate() {
+        if let (None, Some(new)) = (&difference.old, &difference.new) {
+            let same = named.get_mut(&(new.blob(), name(at)));
+            match same.and_then(VecDeque::pop_front) {
+                Some(from) => drop(renames.insert(at, from)),
+                None => others.push((at, new.blob())),
+            }
+        }
+    }
+    let mut left: Vec<_> = named
+        .into_iter()
+        .flat_map(|((blob, _), same)| same.into_iter().map(move |at| (at, blob)))
+        .collect();
+    left.sort_unstable_by_key(|(at, _)| *at);
+    let mut by_blob: HashMap<_, VecDeque<usize>> = HashMap::new();
+    for (at, blob) in left {
+        by_blob.entry(blob).or_default().push_back(at);
+    }
+    for (at, blob) in others {
+        let same = by_blob.get_mut(&blob);
+        if let Some(from) = same.and_then(VecDeque::pop_front) {
+            renames.insert(at, from);
+        }
+    }
+    renames
 }
 
 /// The files that differ between two states, in the byte order of their paths. What both share is

@@ -31,11 +31,13 @@ mod writer;
 pub use branch::{Branch, BranchNames, Overview};
 pub use collection::{Collected, CollectionStep, Damage, Patience, Pruned, Pruning, Weights};
 pub use deleted::{Deleted, DeletedId, Forgotten};
-pub use diff::{ChangeKind, FileDifference, diff, diff_at_most};
+pub use diff::{ChangeKind, FileDifference, diff, diff_at_most, renames};
 pub use digests::BranchDigest;
 pub use error::{Error, Missing, Result};
 pub use export::export;
-pub use history::{Commit, Commits, EveryState, Snapshot, merge_base};
+pub use history::{
+    Change, ChangesPage, Commit, Commits, EveryState, Snapshot, changed_files, merge_base,
+};
 pub use import::{
     DigestStep, Exclude, FolderDigest, ImportChanges, ImportFolder, ImportOptions, ImportPreview,
     ImportReport, ImportStep, LyingKind, ReadFolder, Skip,
@@ -52,6 +54,7 @@ pub use tallies::Saves;
 pub use upload::{NewFile, Upload};
 pub use writer::{Applied, ProjectWriter, RolledBack, Saved};
 
+pub use crate::manifest::diff::ChangeCounts;
 pub use crate::object::node::Totals;
 pub use crate::object::record::{Operation, Retention};
 pub use crate::store::buffer::Block;

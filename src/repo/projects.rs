@@ -6,7 +6,7 @@ use bytes::Bytes;
 
 use super::Result;
 use super::digests::Digests;
-use super::history::LastChanges;
+use super::history::{CountedChanges, LastChanges, StepCache};
 use super::save::queue::SaveQueue;
 use super::save::{Job, Outcome};
 use super::steady_clock::SteadyClock;
@@ -39,6 +39,8 @@ pub(super) struct Shared {
     pub(super) tree_ids: TreeIds,
     pub(super) digests: Digests,
     pub(super) last_changes: LastChanges,
+    pub(super) steps: StepCache,
+    pub(super) counted_changes: CountedChanges,
     pub(super) saves: SaveQueue<Job, Outcome>,
     hash_slots: HashSlots,
     pub(super) save_counts: Saves,
@@ -63,6 +65,8 @@ impl Projects {
                 tree_ids,
                 digests,
                 last_changes: LastChanges::default(),
+                steps: StepCache::default(),
+                counted_changes: CountedChanges::default(),
                 saves: SaveQueue::default(),
                 hash_slots: HashSlots::new(HASH_SLOTS),
                 save_counts: Saves::default(),
@@ -106,6 +110,8 @@ impl Projects {
         uses.push(self.shared.tree_ids.cache_use());
         uses.extend(self.shared.digests.cache_uses());
         uses.extend(self.shared.last_changes.cache_uses());
+        uses.push(self.shared.steps.cache_use());
+        uses.push(self.shared.counted_changes.cache_use());
         uses
     }
 

@@ -83,7 +83,17 @@ fn a_change_shows_both_sides() {
     for change in changes.as_array().unwrap() {
         let mut fields: Vec<_> = change.as_object().unwrap().keys().collect();
         fields.sort();
-        assert_eq!(fields, ["change", "new", "old", "path"]);
+        let expected = [
+            "additions",
+            "binary",
+            "change",
+            "deletions",
+            "new",
+            "old",
+            "path",
+            "renamed_from",
+        ];
+        assert_eq!(fields, expected);
     }
 }
 
@@ -149,4 +159,105 @@ fn a_diff_needs_two_states_that_exist() {
         diff(&project, absent).assert_refused(404);
     }
     diff(&project, "from=v0004&to=main&unified=1&path=none.xml").assert_refused(404);
+}
+
+#[test]
+fn a_difference_says_how_many_lines_and_whether_it_was_moved() {
+    let daemon = Daemon::start();
+    let project = Project::with_main(&daemon.user("alice", &[]), "acme/shop");
+    let many = vec![b'\n'; (1 << 20) + 1];
+    project.save("main", "changed.xml", "one\ntwo\nthree\n");
+    project.save("main", "here/moved.xml", "a\nb\n");
+    project.save("main", "here/empty", "");
+    project.save("main", "image", b"\0\x01");
+    project.save("main", "large", &many);
+    project.save("main", "changed.xml", "one\n2\nthree\nfour\n");
+    let user = &project.user;
+    for gone in ["here/moved.xml", "here/empty", "image", "large"] {
+        user.delete(&project.file("main", gone)).expect_status(200);
+    }
+    project.save("main", "elsewhere.xml", "a\nb\n");
+    project.save("main", "there/empty", "");
+    project.save("main", "there/moved.xml", "a\nb\n");
+    let list = diff(&project, "from=v0006&to=main")
+        .expect_status(200)
+        .json();
+    let shown = |fields: [&str; 6]| -> Vec<Value> {
+        let list = list.as_array().unwrap().iter();
+        list.map(|it| fields.iter().map(|field| it[*field].clone()).collect())
+            .collect()
+    };
+    let fields = [
+        "path",
+        "change",
+        "additions",
+        "deletions",
+        "binary",
+        "renamed_from",
+    ];
+    assert_eq!(
+        json!(shown(fields)),
+        json!([
+            ["changed.xml", "modified", 2, 1, false, null],
+            ["elsewhere.xml", "added", 2, 0, false, null],
+            ["here/empty", "deleted", 0, 0, false, null],
+            ["here/moved.xml", "deleted", 0, 2, false, null],
+            ["image", "deleted", null, null, true, null],
+            ["large", "deleted", null, null, null, null],
+            ["there/empty", "added", 0, 0, false, null],
+            ["there/moved.xml", "added", 2, 0, false, "here/moved.xml"],
+        ])
+    );
+    // Where it came from is told though that lies elsewhere.
+    let there = diff(&project, "from=v0006&to=main&path=there").json();
+    assert_eq!(paths(&there), ["there/empty", "there/moved.xml"]);
+    assert_eq!(there[1]["renamed_from"], "here/moved.xml");
+    // Without the name, the first deleted one is taken.
+    user.delete(&project.file("main", "there/moved.xml"))
+        .expect_status(200);
+    let list = diff(&project, "from=v0006&to=main").json();
+    assert_eq!(list[1]["renamed_from"], "here/moved.xml");
+}
+
+#[test]
+fn a_diff_is_read_page_by_page() {
+    let daemon = Daemon::start();
+    let project = project(&daemon);
+    let whole = diff(&project, "from=v0001&to=main").expect_status(200);
+    assert_eq!(whole.header("Link"), None);
+    let whole = whole.json();
+    let expected = ["dir/changed.xml", "dir/kept.xml", "new.xml"];
+    assert_eq!(paths(&whole), expected);
+    let mut found = Vec::new();
+    let mut target = project.on("main", "/diff?from=v0001&to=main&limit=1&after=");
+    loop {
+        let page = project.user.get(&target).expect_status(200);
+        let entries = page.json();
+        assert_eq!(entries.as_array().unwrap().len(), 1);
+        assert_eq!(entries[0], whole[found.len()]);
+        found.push(entries[0]["path"].as_str().unwrap().to_owned());
+        let Some(link) = page.header("Link") else {
+            break;
+        };
+        let address = link.strip_prefix('<').unwrap();
+        let address = address.strip_suffix(">; rel=\"next\"").unwrap();
+        target = address[address.find("/site-builder").unwrap()..].to_owned();
+    }
+    assert_eq!(found, expected);
+    for (query, expected) in [
+        (
+            "after=dir/changed.xml",
+            &["dir/kept.xml", "new.xml"] as &[&str],
+        ),
+        ("after=dir/d.xml", &["dir/kept.xml", "new.xml"]),
+        ("after=z", &[]),
+        ("path=dir&limit=1", &["dir/changed.xml"]),
+        ("path=dir&limit=1&after=dir/changed.xml", &["dir/kept.xml"]),
+    ] {
+        let page = diff(&project, &format!("from=v0001&to=main&{query}"));
+        assert_eq!(paths(&page.json()), expected, "{query}");
+    }
+    for query in ["limit=0", "limit=1001", "limit=x", "after=../x"] {
+        diff(&project, &format!("from=v0001&to=main&{query}")).assert_refused(400);
+    }
 }

@@ -55,12 +55,19 @@ fn every_change_leaves_the_state_before_it_newest_first() {
     ];
     let expected = states.map(|(version, operation, path, files)| {
         let (commit_id, short_id) = ids(files);
+        // Each changed one file.
+        let changed = match version {
+            "v0004" => json!({ "added": 0, "modified": 0, "deleted": 1 }),
+            "v0002" => json!({ "added": 0, "modified": 1, "deleted": 0 }),
+            _ => json!({ "added": 1, "modified": 0, "deleted": 0 }),
+        };
         json!({
             "version": version,
             "created_at": "<time>",
             "created_by": "alice",
             "operation": operation,
             "path": path,
+            "changed": changed,
             "commit_id": commit_id,
             "short_id": short_id,
             "files": files.len(),
@@ -117,6 +124,123 @@ fn a_history_is_read_page_by_page() {
     ] {
         history(&project, query).assert_refused(400);
     }
+}
+
+/// The address of the page after this one, as its `Link` has it.
+fn next(page: &Answer) -> Option<String> {
+    let link = page.header("Link")?;
+    let address = link
+        .strip_prefix('<')
+        .and_then(|link| link.strip_suffix(">; rel=\"next\""));
+    let address = address.unwrap_or_else(|| panic!("{link}"));
+    Some(address[address.find("/site-builder").unwrap()..].to_owned())
+}
+
+#[test]
+fn a_page_names_the_one_after_it() {
+    let daemon = Daemon::start();
+    let project = project(&daemon);
+    let first = history(&project, "?limit=3&before=");
+    let second = project.user.get(&next(&first).unwrap());
+    assert_eq!(versions(&first), ["v0004", "v0003", "v0002"]);
+    assert_eq!(versions(&second), ["v0001"]);
+    assert_eq!(next(&second), None);
+    assert_eq!(next(&history(&project, "?limit=4")), None);
+    assert_eq!(next(&history(&project, "")), None);
+}
+
+#[test]
+fn the_history_of_a_path_has_what_touched_it_whatever_did() {
+    let daemon = Daemon::start();
+    let project = project(&daemon);
+    let actions = json!({ "message": "two", "actions": [
+        { "action": "create", "file_path": "a.xml", "content": "five" },
+        { "action": "create", "file_path": "b/d.xml", "content": "y" },
+    ] });
+    let user = &project.user;
+    user.post(&project.on("main", "/batch"), &actions)
+        .expect_status(200);
+    project.save("main", "b/c.xml", "z");
+    user.post(&project.on("main", "/rollback?to=v0005"), &json!({}))
+        .expect_status(200);
+    for (path, expected) in [
+        (
+            "a.xml",
+            &["v0007", "v0005", "v0004", "v0002", "v0001"] as &[&str],
+        ),
+        ("b/c.xml", &["v0007", "v0006", "v0003"]),
+        ("b/d.xml", &["v0007", "v0005"]),
+        ("b", &["v0007", "v0006", "v0005", "v0003"]),
+        ("b%2F", &["v0007", "v0006", "v0005", "v0003"]),
+        ("none.xml", &[]),
+        ("a.xm", &[]),
+    ] {
+        let whole = history(&project, &format!("?path={path}")).expect_status(200);
+        assert_eq!(versions(&whole), expected, "{path}");
+        assert_eq!(next(&whole), None);
+        // Page by page it is the same.
+        let (mut found, mut target) = (Vec::new(), None::<String>);
+        loop {
+            let page = match &target {
+                None => history(&project, &format!("?limit=2&path={path}")),
+                Some(target) => user.get(target),
+            };
+            found.extend(versions(&page));
+            target = next(&page);
+            if target.is_none() {
+                break;
+            }
+        }
+        assert_eq!(found, expected, "{path} in pages");
+    }
+    let of_file = history(&project, "?path=b/d.xml").json();
+    let changed: Vec<_> = of_file
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|it| &it["changed"])
+        .collect();
+    assert_eq!(
+        json!(changed),
+        json!([
+            { "added": 0, "modified": 1, "deleted": 2 },
+            { "added": 2, "modified": 0, "deleted": 0 },
+        ])
+    );
+    assert_eq!(of_file[1]["message"], "two");
+    // An empty path was not given.
+    assert_eq!(versions(&history(&project, "?path=")).len(), 7);
+    history(&project, "?path=../x").assert_refused(400);
+}
+
+#[test]
+fn what_a_batch_changed_is_null_until_a_page_asks() {
+    let daemon = Daemon::start();
+    let project = Project::with_main(&daemon.user("alice", &[]), "acme/shop");
+    let put = |path: &str| json!({ "action": "create", "file_path": path, "content": "x" });
+    let actions = json!({ "actions": [put("a"), put("b")] });
+    let user = &project.user;
+    user.post(&project.on("main", "/batch"), &actions)
+        .expect_status(200);
+    assert_eq!(history(&project, "").json()[0]["changed"], Value::Null);
+    let counted = json!({ "added": 2, "modified": 0, "deleted": 0 });
+    assert_eq!(history(&project, "?limit=1").json()[0]["changed"], counted);
+    assert_eq!(history(&project, "").json()[0]["changed"], counted);
+}
+
+#[test]
+fn a_client_that_has_the_history_is_told_so() {
+    let daemon = Daemon::start();
+    let project = project(&daemon);
+    let first = history(&project, "?limit=2");
+    let tag = first.header("ETag").expect("a tag");
+    assert_eq!(first.header("Cache-Control"), Some("private, no-cache"));
+    let target = project.on("main", "/history?limit=2");
+    let again = project.user.with("If-None-Match", tag).get(&target);
+    again.assert_empty(304);
+    project.save("main", "a.xml", "five");
+    let again = project.user.with("If-None-Match", tag).get(&target);
+    assert_eq!(versions(&again.expect_status(200)), ["v0005", "v0004"]);
 }
 
 #[test]

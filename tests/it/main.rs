@@ -11,6 +11,7 @@ mod access_log;
 mod audit;
 mod batch;
 mod branches;
+mod compressed_lists;
 mod conditions;
 mod cross_site;
 mod crowds;

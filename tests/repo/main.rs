@@ -7,6 +7,8 @@ mod audit_packs;
 #[cfg(test)]
 mod branches;
 #[cfg(test)]
+mod changes;
+#[cfg(test)]
 mod changing;
 #[cfg(test)]
 mod commits;

@@ -3,17 +3,16 @@
 use serde::Serialize;
 
 use super::args::History;
+use crate::base::limits::CHANGES_COUNTED_MAX;
 use crate::base::snapshot_version::SnapshotVersion;
 use crate::cli::opened::{Opened, parse_version};
 use crate::cli::output::{JsonArray, visible};
 use crate::cli::{Error, Result, Streams, names};
 use crate::repo;
-use crate::repo::{Commit, Operation};
+use crate::repo::{ChangeCounts, Commit, Operation};
 
 /// States shown to a person who asked for no number.
 const SHOWN_USUAL: usize = 50;
-/// Files that are counted of one change: more are not worth the wait.
-const CHANGED_COUNTED: usize = 10_000;
 
 /// A state and what brought it about, as JSON.
 #[derive(Serialize)]
@@ -28,7 +27,7 @@ struct Row {
     path: Option<String>,
     message: Option<String>,
     /// `None` where it is not known what was before.
-    changed_files: Option<usize>,
+    changed_files: Option<u64>,
     files: u64,
     bytes: u64,
 }
@@ -121,8 +120,9 @@ impl<'a> Lines<'a> {
         let digest = commit.revision.digest()?;
         let changed = match &commit.before {
             Some(before) => {
-                let changed = repo::diff_at_most(before, &commit.revision, CHANGED_COUNTED)?;
-                Some(changed.len())
+                let counts = repo::changed_files(before, &commit.revision)?;
+                // More are not worth the wait.
+                Some(counts.map_or(CHANGES_COUNTED_MAX, ChangeCounts::all))
             }
             None => None,
         };
@@ -148,7 +148,7 @@ impl<'a> Lines<'a> {
                     version.map_or_else(|| "head".to_owned(), |version| version.to_string());
                 let changed = match changed {
                     None => "-".to_owned(),
-                    Some(CHANGED_COUNTED) => format!("{CHANGED_COUNTED}+"),
+                    Some(CHANGES_COUNTED_MAX) => format!("{CHANGES_COUNTED_MAX}+"),
                     Some(changed) => changed.to_string(),
                 };
                 writeln!(

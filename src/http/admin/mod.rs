@@ -21,7 +21,7 @@ use super::reply::Reply;
 use super::request::body::RequestBody;
 use super::request::context::RequestContext;
 use super::request::cross_site;
-use super::route::admin::Route;
+use super::route::admin::{Route, branch as branch_route};
 
 /// Answers a request of the Admin API.
 pub(in crate::http) async fn respond(
@@ -32,7 +32,7 @@ pub(in crate::http) async fn respond(
     cross_site::check(context.headers(), context.peer, context.settings())?;
     context.query.only(route.parameters())?;
     let payload = receive::receive(&context, &route, body).await?;
-    let takes_long = route.takes_long();
+    let takes_long = takes_long(&context, &route)?;
     // Nothing is awaited between the check and the reply: a client that leaves cuts no change in two.
     let act = || act(&context, &route, payload);
     let long = &context.service.long;
@@ -46,6 +46,15 @@ pub(in crate::http) async fn respond(
         return Ok(reply.in_turns(place));
     }
     Ok(reply)
+}
+
+/// True for what may search or compare for seconds.
+fn takes_long(context: &RequestContext, route: &Route) -> Result<bool, Error> {
+    match route {
+        // A rehearsal compares as a diff does.
+        Route::Branch(_, branch_route::Route::Rollback) => context.query.flag("dry_run"),
+        route => Ok(route.takes_long()),
+    }
 }
 
 /// Authenticates, opens, acts.

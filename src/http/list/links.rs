@@ -1,5 +1,6 @@
 //! Links to further pages: the request's own address with other parameters (contract section 5).
 
+use hyper::header::HeaderValue;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use crate::base::secret::Secret;
@@ -38,6 +39,7 @@ pub(in crate::http) fn page_url(context: &RequestContext, page: &[(&str, &str)])
     }
     let kept = context.query.pairs().filter(|(key, value)| {
         !PAGE_KEYS.contains(key)
+            && page.iter().all(|(set, _)| set != key)
             && !TOKEN_KEYS.contains(key)
             && Secret::parse(value.as_bytes()).is_none()
     });
@@ -50,6 +52,12 @@ pub(in crate::http) fn page_url(context: &RequestContext, page: &[(&str, &str)])
         separator = '&';
     }
     url
+}
+
+/// A `Link` to the next page, which has these parameters.
+pub(in crate::http) fn next(context: &RequestContext, page: &[(&str, &str)]) -> HeaderValue {
+    let link = format!("<{}>; rel=\"next\"", page_url(context, page));
+    HeaderValue::try_from(link).expect("links are escaped")
 }
 
 /// Where a revision can be looked at.

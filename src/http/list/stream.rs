@@ -23,7 +23,7 @@ const ENTRIES_AT_ONCE: u64 = 1000;
 /// Whose listing it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::http) enum Form {
-    /// The Read API's: compressed for whoever takes it.
+    /// The Read API's.
     Read,
     /// The Admin API's, which tells more of files.
     Admin,
@@ -43,7 +43,7 @@ pub(in crate::http) fn respond(
     freshness: Freshness,
     lines: &[(HeaderName, HeaderValue)],
 ) -> Reply {
-    let packed = form == Form::Read && gzip::is_accepted(context.headers());
+    let packed = gzip::is_accepted(context.headers());
     let content = listing.content();
     let mut parts: Vec<&[u8]> = vec![content.as_bytes()];
     for (name, value) in lines {
@@ -56,11 +56,10 @@ pub(in crate::http) fn respond(
         parts.push(b"gzip");
     }
     let tag = ETag::of_parts(&parts);
-    let kept = |reply: Reply| match form {
-        Form::Read => reply
+    let kept = |reply: Reply| {
+        reply
             .validated(&tag, freshness)
-            .with(VARY, HeaderValue::from_static(VARY_COMPRESSED)),
-        Form::Admin => reply.validated(&tag, freshness),
+            .with(VARY, HeaderValue::from_static(VARY_COMPRESSED))
     };
     if tag.is_known_to(context.headers()) {
         return kept(Reply::empty(StatusCode::NOT_MODIFIED));

@@ -1,12 +1,10 @@
 //! Files that differ as GitLab's objects, with their diffs as far as the limits of an answer go.
 
-use std::time::{Duration, Instant};
-
 use serde::Serialize;
 
-use crate::base::limits::{COMPARE_DIFF_BYTES_MAX, COMPARE_MS_MAX};
 use crate::http::error::Error;
 use crate::http::shape::entry::file_mode;
+use crate::http::shape::patches::Budget;
 use crate::repo;
 use crate::repo::{FileDifference, Patch};
 
@@ -25,37 +23,6 @@ pub(super) struct DiffJson<'a> {
     renamed_file: bool,
     deleted_file: bool,
     generated_file: bool,
-}
-
-/// How much more text is compared for one answer.
-pub(super) struct Budget {
-    until: Instant,
-    bytes: usize,
-}
-
-impl Budget {
-    pub(super) fn new() -> Self {
-        Self {
-            until: Instant::now() + Duration::from_millis(COMPARE_MS_MAX),
-            bytes: COMPARE_DIFF_BYTES_MAX,
-        }
-    }
-
-    fn is_spent(&self) -> bool {
-        self.bytes == 0 || Instant::now() >= self.until
-    }
-
-    /// The patch of a file, `None` when there is nothing left for it.
-    pub(super) fn patch(&mut self, difference: &FileDifference) -> Result<Option<Patch>, Error> {
-        if self.is_spent() {
-            return Ok(None);
-        }
-        let patch = repo::patch(difference.old.as_ref(), difference.new.as_ref())?;
-        if let Patch::Text { hunks, .. } = &patch {
-            self.bytes = self.bytes.saturating_sub(hunks.len());
-        }
-        Ok(Some(patch))
-    }
 }
 
 /// The differences as GitLab shows them; with `unidiff` each begins with the lines that name the files.

@@ -2,9 +2,9 @@
 
 use serde::Serialize;
 
-use super::diffs::Budget;
 use crate::base::limits::COMPARE_FILES_MAX;
 use crate::http::error::Error;
+use crate::http::shape::patches::Budget;
 use crate::repo;
 use crate::repo::{Commit, Patch};
 

@@ -10,6 +10,7 @@ use super::rendered::Rendered;
 use super::{Freshness, Reply, VARY_COMPRESSED, gzip};
 use crate::base::limits::COMPRESS_BYTES_MIN;
 use crate::http::request::conditions::ETag;
+use crate::http::request::context::RequestContext;
 
 /// Header lines of an answer beside those that every answer has.
 pub(in crate::http) type HeaderLines = [(HeaderName, HeaderValue)];
@@ -42,6 +43,27 @@ pub(in crate::http) fn respond(
     lines: &HeaderLines,
 ) -> Reply {
     respond_text(request, to_json(value), freshness, lines)
+}
+
+/// Answers with a list of the Admin API, which changes from one request to the next.
+pub(in crate::http) fn list(
+    context: &RequestContext,
+    value: &impl Serialize,
+    lines: &HeaderLines,
+) -> Reply {
+    respond(context.headers(), value, Freshness::Moving, lines)
+}
+
+/// Answers with a list that is made on request and has no tag.
+pub(in crate::http) fn untagged(request: &HeaderMap, value: &impl Serialize) -> Reply {
+    let text = to_json(value);
+    let gzip = text.len() >= COMPRESS_BYTES_MIN && gzip::is_accepted(request);
+    let bytes = if gzip { gzip::compressed(&text) } else { text };
+    let mut reply = Reply::bytes(StatusCode::OK, "application/json", bytes.into());
+    if gzip {
+        reply = reply.with(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+    }
+    varied(reply)
 }
 
 /// Answers a request with these headers with a JSON text, made for it alone.

@@ -3,3 +3,4 @@
 pub(in crate::http) mod branch;
 pub(in crate::http) mod commit;
 pub(in crate::http) mod entry;
+pub(in crate::http) mod patches;

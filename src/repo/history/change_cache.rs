@@ -1,4 +1,5 @@
-//! What is kept in memory of the last changes of files, and of the steps among which they are searched.
+//! What is kept in memory of the last changes of files, of the steps among which they are searched, and
+//! of how many files changes changed.
 
 use std::sync::Arc;
 
@@ -7,8 +8,9 @@ use quick_cache::sync::Cache;
 
 use crate::base::file_path::FilePath;
 use crate::base::id::ManifestId;
-use crate::base::limits::{LAST_CHANGES_BYTES, RECENT_STEPS_BYTES};
+use crate::base::limits::{CHANGE_COUNTS_ENTRIES, LAST_CHANGES_BYTES, RECENT_STEPS_BYTES};
 use crate::base::tally::CacheUse;
+use crate::manifest::diff::ChangeCounts;
 
 /// What is known of last changes.
 #[derive(Debug)]
@@ -86,5 +88,26 @@ impl Recent {
     pub(super) fn state(&self, place: u64) -> Option<ManifestId> {
         let at = usize::try_from(place.checked_sub(self.begin)?).ok()?;
         self.steps.get(at).map(|step| step.from)
+    }
+}
+
+/// Counts of files that differ between two states, by both.
+#[derive(Debug)]
+pub(in crate::repo) struct CountedChanges {
+    pub(super) known: Cache<(ManifestId, ManifestId), Option<ChangeCounts>>,
+}
+
+impl Default for CountedChanges {
+    fn default() -> Self {
+        Self {
+            known: Cache::new(CHANGE_COUNTS_ENTRIES),
+        }
+    }
+}
+
+impl CountedChanges {
+    /// What is kept in memory, and how often it was what was wanted.
+    pub(in crate::repo) fn cache_use(&self) -> CacheUse {
+        CacheUse::counted("change_counts", &self.known)
     }
 }

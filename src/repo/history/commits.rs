@@ -66,8 +66,14 @@ impl Commit {
 
     /// True if what lies at this path, a file or a folder, is not what lay there before.
     pub fn touches(&self, path: &FilePath) -> Result<bool> {
-        // What changed one file alone is passed without a look into a tree.
+        // What changed one file alone is passed without a look into a tree, unless there was more.
+        let places = (
+            self.before.as_ref().map(Revision::place),
+            self.revision.place(),
+        );
+        let is_next = matches!(places, (Some(Some(old)), Some(new)) if old + 1 == new);
         if matches!(self.operation, Some(Operation::Save | Operation::Delete))
+            && is_next
             && let Some(changed) = self.path.as_deref()
             && !path.is_or_holds(changed)
         {

@@ -1,12 +1,19 @@
 //! The history of a branch: its snapshots, and what they tell.
 
+mod change;
 mod change_cache;
 mod commits;
 mod last_change;
+mod of_path;
 mod shared;
 mod snapshot;
+mod step_cache;
+mod steps;
 
-pub(super) use change_cache::LastChanges;
+pub use change::{Change, changed_files};
+pub(super) use change_cache::{CountedChanges, LastChanges};
 pub use commits::{Commit, Commits, EveryState};
+pub use of_path::ChangesPage;
 pub use shared::merge_base;
 pub use snapshot::Snapshot;
+pub(super) use step_cache::StepCache;

@@ -54,7 +54,7 @@ impl Branch {
             .collect()
     }
 
-    fn snapshot_of(&self, record: &crate::store::Record) -> Result<Snapshot> {
+    pub(super) fn snapshot_of(&self, record: &crate::store::Record) -> Result<Snapshot> {
         let snapshot = record.decode::<SnapshotRecord>()?.value;
         let (manifest, totals) = (snapshot.manifest, snapshot.totals.into());
         let version = SnapshotVersion::new(record.number());

@@ -1,13 +1,12 @@
 //! `GET /audit`
 
-use hyper::StatusCode;
 use serde::Serialize;
 
 use crate::access::Caller;
 use crate::base::clock::Timestamp;
 use crate::base::limits::AUDIT_PAGE_MAX;
 use crate::http::error::Error;
-use crate::http::reply::Reply;
+use crate::http::reply::{Reply, json};
 use crate::http::request::context::RequestContext;
 use crate::repo::audit::{Filter, Shown};
 
@@ -54,5 +53,5 @@ pub(super) fn list(context: &RequestContext, caller: &Caller) -> Result<Reply, E
         entries: page.entries.iter().map(Shown::new).collect(),
         next: page.next,
     };
-    Ok(Reply::json(StatusCode::OK, &shown))
+    Ok(json::list(context, &shown, &[]))
 }

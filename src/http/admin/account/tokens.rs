@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::access::{Caller, Expiry, NewToken, TokenChange, TokenView};
 use crate::http::error::Error;
-use crate::http::reply::Reply;
+use crate::http::reply::{Reply, json};
 use crate::http::request::context::RequestContext;
 use crate::http::request::json_body::ExpiresAt;
 use crate::http::request::{conditions, json_body};
@@ -86,7 +86,7 @@ struct Changes {
 pub(super) fn list(context: &RequestContext, caller: &Caller) -> Result<Reply, Error> {
     let tokens = context.gate().tokens(caller)?;
     let shown: Vec<_> = tokens.into_iter().map(TokenJson::from).collect();
-    Ok(Reply::json(StatusCode::OK, &shown))
+    Ok(json::list(context, &shown, &[]))
 }
 
 /// `POST /tokens`

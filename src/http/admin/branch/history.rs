@@ -1,20 +1,24 @@
 //! `GET …/history`
 
-use hyper::StatusCode;
+use std::time::{Duration, Instant};
+
+use hyper::header::{HeaderValue, LINK};
 use serde::Serialize;
 
 use crate::access::Caller;
-use crate::base::limits::HISTORY_PAGE_MAX;
+use crate::base::limits::{CHANGES_COUNTED_MS_MAX, HISTORY_PAGE_MAX};
 use crate::base::snapshot_version::SnapshotVersion;
 use crate::http::admin::open::open_branch;
 use crate::http::error::Error;
-use crate::http::reply::Reply;
+use crate::http::list::links;
+use crate::http::reply::{Reply, json};
 use crate::http::request::context::RequestContext;
 use crate::http::request::params;
 use crate::http::route::admin::BranchAt;
-use crate::repo::Snapshot;
+use crate::repo::{Branch, Change, ChangeCounts, ChangesPage};
 
-/// A snapshot. `operation` and `path` say what replaced the state it holds.
+/// A snapshot. `operation`, `path`, `message` and `changed` tell of the change that replaced the state it
+/// holds.
 #[derive(Debug, Serialize)]
 struct SnapshotJson {
     version: SnapshotVersion,
@@ -24,16 +28,37 @@ struct SnapshotJson {
     path: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     message: Option<String>,
+    changed: Option<ChangedJson>,
     commit_id: Option<String>,
     short_id: Option<String>,
     files: u64,
     bytes: u64,
 }
 
+/// How many files a change changed.
+#[derive(Debug, Serialize)]
+struct ChangedJson {
+    added: u64,
+    modified: u64,
+    deleted: u64,
+}
+
+/// What is computed of entries that is not known.
+#[derive(Clone, Copy, Debug)]
+struct Computing {
+    digests: bool,
+    /// Until when changed files are counted; `None` for never.
+    counts: Option<Instant>,
+}
+
 impl SnapshotJson {
-    /// `computed` makes digests known that are not.
-    fn new(snapshot: Snapshot, computed: bool) -> Result<Self, Error> {
-        let digest = if computed {
+    fn new(change: Change, computing: Computing) -> Result<Self, Error> {
+        let counts = match computing.counts {
+            Some(until) if Instant::now() < until => change.counts()?,
+            _ => change.known_counts(),
+        };
+        let snapshot = change.snapshot;
+        let digest = if computing.digests {
             Some(snapshot.revision.digest()?)
         } else {
             snapshot.revision.known_digest()?
@@ -46,6 +71,7 @@ impl SnapshotJson {
             operation: snapshot.operation.to_string(),
             path: snapshot.path,
             message: snapshot.message,
+            changed: counts.map(ChangedJson::from),
             commit_id: digest.map(|digest| digest.commit_id().to_owned()),
             short_id: digest.map(|digest| digest.short_id().to_owned()),
             files: totals.files,
@@ -54,7 +80,21 @@ impl SnapshotJson {
     }
 }
 
-/// Lists snapshots, newest first: all, or with `limit` or `before` a page.
+impl From<ChangeCounts> for ChangedJson {
+    fn from(counts: ChangeCounts) -> Self {
+        Self {
+            added: counts.added,
+            modified: counts.modified,
+            deleted: counts.deleted,
+        }
+    }
+}
+
+/// Lists snapshots, newest first: all, or with `limit`, `before` or `path` a page; with `path` those
+/// whose change touched what lies there. What follows a page is named by its `Link`.
+///
+/// # Limits
+/// Of a page changed files are counted for 200 ms. With `path` as [`Branch::changes_of`].
 pub(super) fn list(
     context: &RequestContext,
     caller: &Caller,
@@ -66,15 +106,50 @@ pub(super) fn list(
         .map(params::version)
         .transpose()?;
     let limit = context.query.text("limit")?.map(page).transpose()?;
-    let paged = before.is_some() || limit.is_some();
-    let limit = limit.or(paged.then_some(HISTORY_PAGE_MAX));
+    let path = params::folder(context.query.text("path")?)?;
+    let paged = before.is_some() || limit.is_some() || path.is_some();
     let (_, branch) = open_branch(context, caller, at)?;
-    let shown: Vec<_> = branch
-        .history(before, limit)?
+    let most = limit.unwrap_or(HISTORY_PAGE_MAX);
+    let found = match &path {
+        Some(path) => branch.changes_of(path, before, most)?,
+        None if paged => page_of(&branch, before, most)?,
+        None => ChangesPage {
+            changes: branch.changes(None, None)?,
+            next: None,
+        },
+    };
+    let computing = Computing {
+        // States that lie far apart have no digest in common to go on from.
+        digests: paged && path.is_none(),
+        counts: paged.then(|| Instant::now() + Duration::from_millis(CHANGES_COUNTED_MS_MAX)),
+    };
+    let shown: Vec<_> = found
+        .changes
         .into_iter()
-        .map(|snapshot| SnapshotJson::new(snapshot, paged))
+        .map(|change| SnapshotJson::new(change, computing))
         .collect::<Result<_, _>>()?;
-    Ok(Reply::json(StatusCode::OK, &shown))
+    let next = found.next.map(|version| {
+        let before = version.to_string();
+        (LINK, links::next(context, &[("before", before.as_str())]))
+    });
+    let lines: Vec<(_, HeaderValue)> = next.into_iter().collect();
+    Ok(json::list(context, &shown, &lines))
+}
+
+/// So many changes, and where the next page begins.
+fn page_of(
+    branch: &Branch,
+    before: Option<SnapshotVersion>,
+    limit: usize,
+) -> Result<ChangesPage, Error> {
+    let mut changes = branch.changes(before, Some(limit + 1))?;
+    let more = changes.len() > limit;
+    changes.truncate(limit);
+    let last = changes.last().map(|change| change.snapshot.version);
+    Ok(ChangesPage {
+        changes,
+        next: last.filter(|_| more),
+    })
 }
 
 fn page(text: &str) -> Result<usize, Error> {

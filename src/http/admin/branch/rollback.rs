@@ -4,13 +4,13 @@ use hyper::StatusCode;
 use hyper::header::ETAG;
 use serde::Serialize;
 
-use super::diff::DifferenceJson;
+use super::diff;
 use super::state::StateJson;
 use crate::access::{Caller, Right};
 use crate::base::snapshot_version::SnapshotVersion;
 use crate::http::admin::open::{open_branch, writer};
 use crate::http::error::Error;
-use crate::http::reply::Reply;
+use crate::http::reply::{Reply, json};
 use crate::http::request::conditions::ETag;
 use crate::http::request::context::RequestContext;
 use crate::http::request::{conditions, params};
@@ -49,8 +49,8 @@ pub(super) fn restore(
     if dry_run {
         let (_, branch) = open_branch(context, caller, at)?;
         let differences = branch.preview_rollback(to, &paths, &condition)?;
-        let shown: Vec<_> = differences.iter().map(DifferenceJson::new).collect();
-        return Ok(Reply::json(StatusCode::OK, &shown));
+        let shown = diff::shown(&differences, 0..differences.len())?;
+        return Ok(json::untagged(context.headers(), &shown));
     }
     let project = writer(context, caller, &at.project, Right::Rollback)?.requiring(condition);
     let done = project.rollback(&name, to, &paths)?;

@@ -10,7 +10,7 @@ use crate::http::admin::branch::shape;
 use crate::http::error::Error;
 use crate::http::list::pagination;
 use crate::http::list::pagination::Paging;
-use crate::http::reply::Reply;
+use crate::http::reply::{Reply, json};
 use crate::http::request::context::RequestContext;
 use crate::http::request::{conditions, json_body};
 use crate::repo;
@@ -67,11 +67,7 @@ pub(super) fn list(context: &RequestContext, caller: &Caller) -> Result<Reply, E
         .into_iter()
         .map(|(deleted, owner)| DeletedJson::new(context, &deleted, owner))
         .collect();
-    let mut reply = Reply::json(StatusCode::OK, &shown);
-    for (name, value) in headers.lines() {
-        reply = reply.with(name.clone(), value.clone());
-    }
-    Ok(reply)
+    Ok(json::list(context, &shown, headers.lines()))
 }
 
 /// `POST /deleted/<id>/restore`

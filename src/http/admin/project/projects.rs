@@ -9,7 +9,7 @@ use crate::http::admin::open::{open, writer};
 use crate::http::error::Error;
 use crate::http::list::pagination;
 use crate::http::list::pagination::Paging;
-use crate::http::reply::{Freshness, Reply, json};
+use crate::http::reply::{Reply, json};
 use crate::http::request::context::RequestContext;
 use crate::http::request::{conditions, json_body};
 use crate::repo::Project;
@@ -84,12 +84,7 @@ pub(super) fn list(context: &RequestContext, caller: &Caller) -> Result<Reply, E
             ProjectJson::new(&project, owner, permissions)
         })
         .collect::<Result<_, _>>()?;
-    Ok(json::respond(
-        context.headers(),
-        &shown,
-        Freshness::Moving,
-        headers.lines(),
-    ))
+    Ok(json::list(context, &shown, headers.lines()))
 }
 
 /// True if a list is wanted of all that the caller's roles open.

@@ -88,8 +88,8 @@ impl Route {
             Self::Tree { .. } => &["path", "recursive"],
             Self::Batch => &["path", "message"],
             Self::SaveFile { .. } | Self::DeleteFile { .. } => &["message"],
-            Self::History => &["limit", "before"],
-            Self::Diff => &["from", "to", "unified", "path"],
+            Self::History => &["path", "limit", "before"],
+            Self::Diff => &["from", "to", "unified", "path", "limit", "after"],
             Self::Rollback => &["to", "path", "dry_run", "expect"],
             Self::Show | Self::Delete | Self::File { .. } => &[],
         }

@@ -1,0 +1,135 @@
+//! The changes of a branch: each snapshot with the state that replaced the one it holds.
+
+use super::snapshot::Snapshot;
+use crate::base::limits::CHANGES_COUNTED_MAX;
+use crate::base::may_block;
+use crate::base::snapshot_version::SnapshotVersion;
+use crate::manifest::diff;
+use crate::manifest::diff::ChangeCounts;
+use crate::object::key;
+use crate::repo::{Branch, Operation, Result, Revision};
+use crate::store::Scan;
+
+/// A change of a branch.
+#[derive(Clone, Debug)]
+pub struct Change {
+    /// The snapshot taken before it, which says what was done.
+    pub snapshot: Snapshot,
+    /// The state after it: that of the next snapshot that there is, or the head.
+    pub after: Revision,
+}
+
+/// How many files differ between two states. It is counted once and kept in memory.
+///
+/// # Limits
+/// `None` when more than 10,000 files have to be looked at. What one state has with its folder and the
+/// other has not counts without that.
+pub fn changed_files(before: &Revision, after: &Revision) -> Result<Option<ChangeCounts>> {
+    if before.manifest() == after.manifest() {
+        return Ok(Some(ChangeCounts::default()));
+    }
+    let known = &after.project.projects.shared.counted_changes.known;
+    let key = (before.manifest(), after.manifest());
+    if let Some(counts) = known.get(&key) {
+        return Ok(counts);
+    }
+    may_block(|| {
+        known.get_or_insert_with(&key, || {
+            let (old, new) = (before.root()?, after.root()?);
+            Ok(diff::counts(after.nodes(), old, new, CHANGES_COUNTED_MAX)?)
+        })
+    })
+}
+
+impl Change {
+    /// How many files it changed; `None` where that was not counted before, or is never.
+    pub fn known_counts(&self) -> Option<ChangeCounts> {
+        if !self.is_whole() {
+            return None;
+        }
+        self.told_counts().or_else(|| {
+            let shared = &self.after.project.projects.shared;
+            let key = (self.snapshot.revision.manifest(), self.after.manifest());
+            shared.counted_changes.known.get(&key).flatten()
+        })
+    }
+
+    /// How many files it changed. `None` where the snapshots right after it are no longer there.
+    ///
+    /// # Limits
+    /// As [`changed_files`].
+    pub fn counts(&self) -> Result<Option<ChangeCounts>> {
+        if !self.is_whole() {
+            return Ok(None);
+        }
+        match self.told_counts() {
+            Some(told) => Ok(Some(told)),
+            None => changed_files(&self.snapshot.revision, &self.after),
+        }
+    }
+
+    /// True if nothing lies between the two states.
+    fn is_whole(&self) -> bool {
+        self.after.place() == Some(self.snapshot.version.number() + 1)
+    }
+
+    /// What is known without a look into the trees: a save or a deletion changed one file.
+    fn told_counts(&self) -> Option<ChangeCounts> {
+        let (before, after) = (&self.snapshot.revision, &self.after);
+        let none = ChangeCounts::default();
+        if before.manifest() == after.manifest() {
+            return Some(none);
+        }
+        let (old, new) = (before.totals().files, after.totals().files);
+        match self.snapshot.operation {
+            Operation::Save if new == old + 1 => Some(ChangeCounts { added: 1, ..none }),
+            Operation::Save if new == old => Some(ChangeCounts {
+                modified: 1,
+                ..none
+            }),
+            Operation::Delete if new + 1 == old => Some(ChangeCounts { deleted: 1, ..none }),
+            _ => None,
+        }
+    }
+}
+
+impl Branch {
+    /// The changes from the newest on, or from the newest before a snapshot; at most `limit`.
+    pub fn changes(
+        &self,
+        before: Option<SnapshotVersion>,
+        limit: Option<usize>,
+    ) -> Result<Vec<Change>> {
+        let snapshots = self.history(before, limit)?;
+        let Some(newest) = snapshots.first() else {
+            return Ok(Vec::new());
+        };
+        let mut after = self.state_after(newest.version.number())?;
+        let mut changes = Vec::with_capacity(snapshots.len());
+        for snapshot in snapshots {
+            let next = snapshot.revision.clone();
+            changes.push(Change { snapshot, after });
+            after = next;
+        }
+        Ok(changes)
+    }
+
+    /// The state that is nearest after a place: that of the next snapshot that there is, or the head.
+    pub(super) fn state_after(&self, place: u64) -> Result<Revision> {
+        if place >= self.snapshot_count() {
+            return Ok(self.head());
+        }
+        let prefix = key::snapshots(self.number);
+        let next = self.project.projects.store().scan(Scan {
+            after: Some(&key::snapshot(self.number, place)),
+            limit: 1,
+            ..Scan::prefix(&prefix)
+        })?;
+        match next.first() {
+            Some(record) if record.number() <= self.snapshot_count() => {
+                Ok(self.snapshot_of(record)?.revision)
+            }
+            _ => Ok(self.head()),
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! The changes of a branch that touched a path, whatever brought them about.
+//!
+//! A snapshot says which path a save or a deletion changed right after it, so most of a history is
+//! passed without a look into a tree; where it does not say, what lies at the path is compared.
+
+use std::time::{Duration, Instant};
+
+use super::change::Change;
+use super::step_cache::{Run, Step};
+use crate::base::file_path::FilePath;
+use crate::base::id::ManifestId;
+use crate::base::limits::{HISTORY_FIRST_MS_MAX, HISTORY_SEARCH_MS_MAX, HISTORY_SEARCHED_MAX};
+use crate::base::may_block;
+use crate::base::snapshot_version::SnapshotVersion;
+use crate::manifest::{Nodes, lookup};
+use crate::object::key;
+use crate::repo::{Branch, Result};
+use crate::store::Scan;
+
+/// Snapshots after which a search looks at the time.
+const LOOKED_AT_ONCE: u64 = 256;
+/// And comparisons.
+const COMPARED_AT_ONCE: u64 = 32;
+
+/// Changes that touched a path, newest first.
+#[derive(Clone, Debug)]
+pub struct ChangesPage {
+    /// The changes.
+    pub changes: Vec<Change>,
+    /// The snapshot before which the search goes on; `None` when all of the history was searched.
+    pub next: Option<SnapshotVersion>,
+}
+
+/// What lies at the path in the state that was met last.
+#[derive(Clone, Copy, Debug)]
+enum Entry {
+    NotLookedAt,
+    Known(Option<lookup::Found>),
+}
+
+/// Goes back through a history, from a state on.
+struct Search<'a> {
+    nodes: &'a Nodes,
+    path: &'a FilePath,
+    /// The state that was met last, and its place.
+    after: ManifestId,
+    after_place: u64,
+    entry: Entry,
+    looked: u64,
+    compared: u64,
+    began: Instant,
+}
+
+impl Branch {
+    /// The changes that touched what lies at a path, a file or a folder: from the newest on, or from
+    /// the newest before a snapshot; at most `limit`. Where snapshots are missing between two, what
+    /// differs between those counts as changed by the older one.
+    ///
+    /// # Limits
+    /// 100,000 snapshots are looked at, for 8 ms, or for 40 ms until the first change is found, but 256
+    /// snapshots at the least. So a page may have fewer changes, or none, and a `next`.
+    pub fn changes_of(
+        &self,
+        path: &FilePath,
+        before: Option<SnapshotVersion>,
+        limit: usize,
+    ) -> Result<ChangesPage> {
+        let mut page = ChangesPage {
+            changes: Vec::new(),
+            next: None,
+        };
+        let beyond = self.snapshot_count().saturating_add(1);
+        let before = before.map_or(beyond, |before| beyond.min(before.number()));
+        let Some(oldest) = self.oldest_place()?.filter(|oldest| *oldest < before) else {
+            return Ok(page);
+        };
+        let newest = self.state_after(before - 1)?;
+        let mut search = Search {
+            nodes: newest.nodes(),
+            path,
+            after: newest.manifest(),
+            after_place: newest.place().unwrap_or(beyond),
+            entry: Entry::NotLookedAt,
+            looked: 0,
+            compared: 0,
+            began: Instant::now(),
+        };
+        let mut found = Vec::new();
+        'runs: for number in (Run::number(oldest)..=Run::number(before - 1)).rev() {
+            let run = Run::of(self, number)?;
+            let paths = run.paths.iter();
+            let within: Vec<_> = paths.map(|changed| path.is_or_holds(changed)).collect();
+            let steps = &run.steps;
+            let end = steps.partition_point(|step| step.place < before);
+            let begin = steps.partition_point(|step| step.place < oldest);
+            for step in steps.get(begin..end).unwrap_or_default().iter().rev() {
+                let told = step.path.map(|number| within[usize::from(number)]);
+                if search.touches(step, told)? {
+                    found.push(step.place);
+                }
+                if found.len() == limit || search.is_over(found.is_empty()) {
+                    page.next = (step.place > oldest).then(|| SnapshotVersion::new(step.place));
+                    break 'runs;
+                }
+            }
+        }
+        for place in found {
+            page.changes.extend(self.change_after(place)?);
+        }
+        Ok(page)
+    }
+
+    /// The version of the oldest snapshot that there is.
+    fn oldest_place(&self) -> Result<Option<u64>> {
+        let prefix = key::snapshots(self.number);
+        let first = self.project.projects.store().scan(Scan {
+            limit: 1,
+            keys_only: true,
+            ..Scan::prefix(&prefix)
+        })?;
+        Ok(first.first().map(|record| record.number()))
+    }
+
+    /// The change after the snapshot at this place; `None` if it was pruned.
+    fn change_after(&self, place: u64) -> Result<Option<Change>> {
+        let store = self.project.projects.store();
+        let Some(record) = store.record(&key::snapshot(self.number, place))? else {
+            return Ok(None);
+        };
+        Ok(Some(Change {
+            snapshot: self.snapshot_of(&record)?,
+            after: self.state_after(place)?,
+        }))
+    }
+}
+
+impl Search<'_> {
+    /// True if this step, by which the state met last was reached, touched the path. `told` says
+    /// whether the one path that it changed is within, `None` if it may have changed any.
+    fn touches(&mut self, step: &Step, told: Option<bool>) -> Result<bool> {
+        self.looked += 1;
+        let is_next = step.place + 1 == self.after_place;
+        let touched = match told {
+            _ if step.from == self.after => false,
+            Some(told) if is_next => {
+                if told {
+                    self.entry = Entry::NotLookedAt;
+                }
+                told
+            }
+            _ => {
+                let entry = may_block(|| self.lookup(step.from))?;
+                let after = match self.entry {
+                    Entry::Known(known) => known,
+                    Entry::NotLookedAt => may_block(|| self.lookup(self.after))?,
+                };
+                self.compared += 1;
+                self.entry = Entry::Known(entry);
+                entry != after
+            }
+        };
+        (self.after, self.after_place) = (step.from, step.place);
+        Ok(touched)
+    }
+
+    fn lookup(&self, state: ManifestId) -> Result<Option<lookup::Found>> {
+        let root = self.nodes.manifest(state)?.root;
+        Ok(lookup::path(self.nodes, root, self.path)?)
+    }
+
+    /// True if the page ends here: after its time, or so many snapshots.
+    fn is_over(&self, empty: bool) -> bool {
+        if self.looked >= HISTORY_SEARCHED_MAX {
+            return true;
+        }
+        let looks_up = self.looked.is_multiple_of(LOOKED_AT_ONCE)
+            || self.compared > 0 && self.compared.is_multiple_of(COMPARED_AT_ONCE);
+        let most_ms = if empty {
+            HISTORY_FIRST_MS_MAX
+        } else {
+            HISTORY_SEARCH_MS_MAX
+        };
+        looks_up && self.began.elapsed() >= Duration::from_millis(most_ms)
+    }
+}
