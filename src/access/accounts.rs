@@ -27,7 +27,9 @@ pub struct Accounts {
     records: Records,
     clock: Arc<dyn Clock>,
     hashing: HashingMemory,
+    projects: Projects,
     actor: Actor,
+    may_leave_no_root: bool,
 }
 
 impl Accounts {
@@ -37,7 +39,9 @@ impl Accounts {
             records: Records::new(projects),
             clock: Arc::clone(projects.clock()),
             hashing: HashingMemory::default(),
+            projects: projects.clone(),
             actor: Actor::service(),
+            may_leave_no_root: false,
         }
     }
 
@@ -45,6 +49,15 @@ impl Accounts {
     #[must_use]
     pub fn acting(self, actor: Actor) -> Self {
         Self { actor, ..self }
+    }
+
+    /// The same, with changes that may leave nobody who may do everything.
+    #[must_use]
+    pub fn leaving_no_root(self) -> Self {
+        Self {
+            may_leave_no_root: true,
+            ..self
+        }
     }
 
     /// True when there is no account yet: a first start.
@@ -177,13 +190,56 @@ impl Accounts {
         hash.matches(&self.hashing, password)
     }
 
-    /// True if this account has the role for everything, and no other that is enabled has it.
-    pub fn is_last_root(&self, name: &str) -> Result<bool> {
-        let accounts = self.list()?;
-        let is_root =
-            |account: &&Arc<Account>| account.is_enabled() && account.roles().contains(&Role::Root);
-        let mut roots = accounts.iter().filter(is_root);
-        Ok(roots.next().is_some_and(|root| root.name() == name) && roots.next().is_none())
+    /// Has a batch that takes the role for everything away from somebody committed only while another has
+    /// it: of two who take it from each other at once, one does.
+    ///
+    /// # Errors
+    /// [`Error::LastRoot`].
+    fn keep_a_root(&self, leaving: &Account, batch: &mut Batch) -> Result<()> {
+        if self.may_leave_no_root || !may_do_everything(leaving) {
+            return Ok(());
+        }
+        let all: Vec<Versioned<Account>> = self.records.under(keys::ACCOUNTS)?;
+        let other = all
+            .iter()
+            .find(|other| other.value.number != leaving.number && may_do_everything(&other.value));
+        let other = other.ok_or_else(|| Error::LastRoot {
+            name: leaving.name.clone(),
+        })?;
+        let key = keys::account(other.value.number);
+        batch.expected.push((key, other.expect()));
+        Ok(())
+    }
+
+    /// The identifiers of the projects that an account owns, in their order.
+    pub fn owned_by(&self, account: &Account) -> Result<Vec<String>> {
+        let mut owned = self.projects.all()?;
+        owned.retain(|project| project.owner() == account.number);
+        Ok(owned
+            .iter()
+            .map(|project| project.repo_id().to_string())
+            .collect())
+    }
+
+    /// # Errors
+    /// [`Error::OwnsProjects`], for those that are deleted and can be restored, too.
+    fn require_nothing_owned(&self, account: &Account) -> Result<()> {
+        let mut projects = self.owned_by(account)?;
+        let is_deleted = projects.is_empty();
+        if is_deleted {
+            let deleted = self.projects.deleted(|deleted| {
+                deleted.branch_name().is_none() && deleted.owner() == account.number
+            })?;
+            projects.extend(deleted.iter().map(|deleted| deleted.repo_id().to_string()));
+        }
+        if projects.is_empty() {
+            return Ok(());
+        }
+        Err(Error::OwnsProjects {
+            name: account.name.clone(),
+            projects,
+            deleted: is_deleted,
+        })
     }
 
     /// Gives an account another password, and ends its sessions.
@@ -191,19 +247,35 @@ impl Accounts {
     /// # Errors
     /// [`Error::NoSuchAccount`]; [`Error::Invalid`] for a password that breaks the rule.
     pub fn set_password(&self, name: &str, password: &str) -> Result<()> {
+        self.set_password_and(name, password, |_, _| ())
+    }
+
+    /// The same, with what `more` adds to the commit for the account as it is then.
+    ///
+    /// # Errors
+    /// As [`Accounts::set_password`].
+    pub(super) fn set_password_and<T>(
+        &self,
+        name: &str,
+        password: &str,
+        more: impl Fn(&Account, &mut Batch) -> T,
+    ) -> Result<T> {
         password::check(name, password)?;
         let password = PasswordHash::new(&self.hashing, password);
-        self.change_always(name, Action::PasswordSet, None, |account| {
+        let set = |account: &mut Account| {
             account.password = password.clone();
             account.generation += 1;
-        })
+            true
+        };
+        let done = self.change_and(name, Action::PasswordSet, None, set, more)?;
+        Ok(done.expect("a new password is a change in any case"))
     }
 
     /// Lets an account in again, or shuts it out: its sessions end, and its tokens do not count until
     /// it is enabled again.
     ///
     /// # Errors
-    /// [`Error::NoSuchAccount`].
+    /// [`Error::NoSuchAccount`]; [`Error::LastRoot`].
     pub fn set_enabled(&self, name: &str, enabled: bool) -> Result<()> {
         let action = if enabled {
             Action::AccountEnabled
@@ -234,7 +306,7 @@ impl Accounts {
     /// Takes a role from an account; false where it did not have it.
     ///
     /// # Errors
-    /// [`Error::NoSuchAccount`].
+    /// [`Error::NoSuchAccount`]; [`Error::LastRoot`].
     pub fn remove_role(&self, name: &str, role: &Role) -> Result<bool> {
         let taken = |account: &mut Account| {
             let had = account.roles.contains(role);
@@ -270,16 +342,17 @@ impl Accounts {
         })
     }
 
-    /// Removes an account with its sessions and its tokens, of which it gives the number. What it owns is
-    /// its caller's care: projects of an account that is no more have no owner.
+    /// Removes an account that owns nothing, with its sessions and its tokens, of which it gives the number.
     ///
     /// # Errors
-    /// [`Error::NoSuchAccount`].
+    /// [`Error::NoSuchAccount`]; [`Error::LastRoot`]; [`Error::OwnsProjects`].
     pub fn remove(&self, name: &str) -> Result<u64> {
         self.records.retry_on_conflict(|| {
             let kept = self.kept_by_name(name)?;
             let number = kept.value.number;
             let mut batch = Batch::with_reserve();
+            self.keep_a_root(&kept.value, &mut batch)?;
+            self.require_nothing_owned(&kept.value)?;
             batch.delete(keys::account(number), kept.expect());
             batch.delete(keys::account_name(name), Expect::Anything);
             let sessions = session_records::forget_all(&self.records, number, &mut batch)?;
@@ -340,13 +413,29 @@ impl Accounts {
         role: Option<&Role>,
         change: impl Fn(&mut Account) -> bool,
     ) -> Result<bool> {
+        let changed = self.change_and(name, action, role, change, |_, _| ())?;
+        Ok(changed.is_some())
+    }
+
+    /// The same, with what `more` adds to the commit; `None` where nothing was changed.
+    fn change_and<T>(
+        &self,
+        name: &str,
+        action: Action,
+        role: Option<&Role>,
+        change: impl Fn(&mut Account) -> bool,
+        more: impl Fn(&Account, &mut Batch) -> T,
+    ) -> Result<Option<T>> {
         self.records.retry_on_conflict(|| {
             let kept = self.kept_by_name(name)?;
             let mut account = Account::clone(&kept.value);
             if !change(&mut account) {
-                return Ok(false);
+                return Ok(None);
             }
             let mut batch = Batch::with_reserve();
+            if !may_do_everything(&account) {
+                self.keep_a_root(&kept.value, &mut batch)?;
+            }
             let mut sessions = None;
             if account.generation != kept.value.generation {
                 let ended = session_records::forget_all(&self.records, account.number, &mut batch)?;
@@ -360,8 +449,9 @@ impl Accounts {
                 ..self.records.noted(&self.actor, action)
             };
             audit::add(&mut batch, &changed);
+            let more = more(&account, &mut batch);
             self.records.commit(batch)?;
-            Ok(true)
+            Ok(Some(more))
         })
     }
 
@@ -381,6 +471,11 @@ impl Accounts {
     fn kept(&self, number: u64) -> Result<Option<Versioned<Account>>> {
         self.records.get(&keys::account(number))
     }
+}
+
+/// True for one of those of whom there must be one.
+fn may_do_everything(account: &Account) -> bool {
+    account.enabled && account.is_root()
 }
 
 fn add(roles: &mut Vec<Role>, role: &Role) {

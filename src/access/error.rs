@@ -1,5 +1,6 @@
 //! Why a caller is refused, by what the caller can do about it.
 
+use super::rights::role::Role;
 use crate::base::name_error::NameError;
 use crate::repo;
 use crate::store::StoreError;
@@ -55,7 +56,36 @@ pub enum Error {
     /// The account has no such token.
     #[error("404 Token Not Found")]
     NoSuchToken,
-    /// There is no such account; only the command line names one.
+    /// The account has no such session.
+    #[error("404 Session Not Found")]
+    NoSuchSession,
+    /// The old password that a new one was to replace is another.
+    #[error("the old password is wrong")]
+    WrongPassword(Refusal),
+    /// Nobody would be left who may do everything.
+    #[error(
+        "\"{name}\" is the last account with the role {}; give it to another first",
+        Role::Root
+    )]
+    LastRoot {
+        /// The account.
+        name: String,
+    },
+    /// What the account owns would have no owner.
+    #[error(
+        "\"{name}\" owns {} ({}); give each to another account first, or delete it",
+        counted(projects.len(), if *deleted { "deleted project" } else { "project" }),
+        projects[0]
+    )]
+    OwnsProjects {
+        /// The account.
+        name: String,
+        /// Their identifiers, one at least.
+        projects: Vec<String>,
+        /// True where they are deleted and can be restored.
+        deleted: bool,
+    },
+    /// There is no such account.
     #[error("there is no user \"{name}\"")]
     NoSuchAccount {
         /// The name asked for.
@@ -81,6 +111,7 @@ impl Error {
         match self {
             Self::Unauthenticated(refusal)
             | Self::WrongLogin(refusal)
+            | Self::WrongPassword(refusal)
             | Self::FingerprintMismatch(refusal)
             | Self::Forbidden(refusal) => Some(refusal),
             _ => None,
@@ -98,6 +129,12 @@ impl Error {
             reason: reason.into(),
         }
     }
+}
+
+/// `3 projects`.
+fn counted(count: usize, what: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {what}{plural}")
 }
 
 impl From<NameError> for Error {

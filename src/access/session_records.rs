@@ -1,5 +1,6 @@
 //! The records of sessions, and their deletion.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -20,6 +21,9 @@ pub(super) struct Session {
     pub(super) generation: u64,
     pub(super) created_at: Timestamp,
     pub(super) last_seen: Timestamp,
+    /// The address that it was opened from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) from: Option<IpAddr>,
 }
 
 /// What is kept for an account about one of its sessions.

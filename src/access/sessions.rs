@@ -1,5 +1,6 @@
 //! Sessions: a login's secret, kept as a digest, and how long it counts.
 
+use std::cmp::Reverse;
 use std::net::IpAddr;
 use std::sync::Arc;
 
@@ -22,6 +23,9 @@ use crate::store::{Batch, Expect};
 
 /// Longest time, in seconds, by which the record of a session's last use may be behind.
 const LAST_SEEN_BEHIND_S_MAX: u64 = 60;
+
+/// Digits of a session's digest that it is shown under.
+const SHOWN_DIGITS: usize = 16;
 
 /// How long a session counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,15 +96,6 @@ impl Sessions {
     /// # Durability
     /// When it returns, the session outlives a crash.
     pub(super) fn open(&self, account: &Account, visit: &Visit<'_>) -> Result<Secret> {
-        let secret = Secret::generate();
-        let (digest, now) = (secret.digest(), self.clock.now());
-        let session = Session {
-            digest,
-            account: account.number,
-            generation: account.generation,
-            created_at: now,
-            last_seen: now,
-        };
         let mut batch = Batch::with_reserve();
         let old = visit.old_session.map(|old| self.kept(old.digest()));
         let old = old.transpose()?.flatten();
@@ -117,13 +112,7 @@ impl Sessions {
         for oldest in &others[..too_many] {
             forget(account.number, oldest.digest, &mut batch);
         }
-        let of_account = SessionOfAccount {
-            digest,
-            created_at: now,
-        };
-        let key = keys::account_session(account.number, digest);
-        batch.write(key, Expect::Absent, &of_account);
-        batch.write(keys::session(digest), Expect::Absent, &session);
+        let secret = self.begin(account, visit.from, &mut batch);
         let ended = u64::try_from(too_many).unwrap_or(u64::MAX) + u64::from(old.is_some());
         let actor = Actor::account(&account.name, visit.from);
         let login = AuditRecord {
@@ -135,12 +124,90 @@ impl Sessions {
         Ok(secret)
     }
 
-    /// The account that is logged in by this secret, as it is now.
+    /// Adds a new session of an account to a batch.
+    pub(super) fn begin(
+        &self,
+        account: &Account,
+        from: Option<IpAddr>,
+        batch: &mut Batch,
+    ) -> Secret {
+        let secret = Secret::generate();
+        let (digest, now) = (secret.digest(), self.clock.now());
+        let session = Session {
+            digest,
+            account: account.number,
+            generation: account.generation,
+            created_at: now,
+            last_seen: now,
+            from,
+        };
+        let of_account = SessionOfAccount {
+            digest,
+            created_at: now,
+        };
+        let key = keys::account_session(account.number, digest);
+        batch.write(key, Expect::Absent, &of_account);
+        batch.write(keys::session(digest), Expect::Absent, &session);
+        secret
+    }
+
+    /// The sessions of an account that count, the last used first.
+    pub(super) fn of_account(&self, account: &Account) -> Result<Vec<Arc<Session>>> {
+        let now = self.clock.now();
+        let mut sessions = Vec::new();
+        for listed in sessions_of(&self.records, account.number)? {
+            let kept = self.kept(listed.digest)?.map(|kept| kept.value);
+            sessions.extend(kept.filter(|session| {
+                session.generation == account.generation && self.counts(session, now)
+            }));
+        }
+        sessions.sort_by_key(|session| (Reverse(session.last_seen), session.digest));
+        Ok(sessions)
+    }
+
+    /// Ends the session of an account that is shown under this id.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchSession`].
+    pub(super) fn end(&self, account: &Account, id: &str, actor: &Actor) -> Result<()> {
+        self.records.retry_on_conflict(|| {
+            let sessions = sessions_of(&self.records, account.number)?;
+            let listed = sessions
+                .iter()
+                .find(|session| shown_id(session.digest) == id);
+            let digest = listed.ok_or(Error::NoSuchSession)?.digest;
+            let kept = self.kept(digest)?.ok_or(Error::NoSuchSession)?;
+            let ended = AuditRecord {
+                detail: audit::detail(format!("session {id}")),
+                ..self.records.noted(actor, Action::SessionEnded)
+            };
+            let mut batch = Batch::with_reserve();
+            batch.delete(keys::session(digest), kept.expect());
+            batch.delete(
+                keys::account_session(account.number, digest),
+                Expect::Anything,
+            );
+            audit::add(&mut batch, &ended);
+            self.records.commit(batch)
+        })
+    }
+
+    /// When a session ends, however much it is used.
+    pub(super) fn end_of(&self, session: &Session) -> Timestamp {
+        session.created_at.plus_s(self.lifetimes.absolute_s)
+    }
+
+    /// How long a session is kept that is not used, in seconds.
+    pub(super) fn idle_s(&self) -> u64 {
+        self.lifetimes.idle_s
+    }
+
+    /// The account that is logged in by this secret, and its session, as they are now.
     ///
     /// # Errors
     /// [`Error::Unauthenticated`] when the session is unknown, has passed, or was ended by a logout, a
     /// change of the password or the disabling of the account.
-    pub(super) fn account(&self, secret: &Secret) -> Result<Arc<Account>> {
+    pub(super) fn account(&self, secret: &Secret) -> Result<(Arc<Account>, Arc<Session>)> {
         let Some(kept) = self.kept(secret.digest())? else {
             return Err(Error::Unauthenticated(Refusal::new("unknown session")));
         };
@@ -154,7 +221,7 @@ impl Sessions {
         match account {
             Some(account) if counts(&account) => {
                 self.touch(&kept, now);
-                Ok(account)
+                Ok((account, Arc::clone(session)))
             }
             // It is removed so that a clock set back does not revive it.
             ended => {
@@ -214,6 +281,13 @@ impl Sessions {
     fn kept(&self, digest: Sha256) -> Result<Option<Versioned<Session>>> {
         self.records.get(&keys::session(digest))
     }
+}
+
+/// What a session is shown under: the beginning of its digest, from which nobody gets its secret.
+pub(super) fn shown_id(digest: Sha256) -> String {
+    let mut id = digest.to_string();
+    id.truncate(SHOWN_DIGITS);
+    id
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use crate::repo;
 use crate::repo::{Project, Projects};
 
 /// The text of the wildcard in a token's `repos`.
-const WILDCARD: &str = "*";
+pub(super) const WILDCARD: &str = "*";
 const ALONE: &str = "malformed repos: \"*\" covers all your projects and must stand alone";
 
 /// What a request names a project by.

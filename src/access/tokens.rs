@@ -173,6 +173,23 @@ impl Tokens {
             .collect())
     }
 
+    /// Those tokens of all accounts that are `wanted`, in the order in which they were made.
+    pub(super) fn list_all(
+        &self,
+        wanted: impl Fn(&Account, &Token) -> bool,
+    ) -> Result<Vec<TokenView>> {
+        self.background.flush(keys::TOKENS);
+        let mut listed = Vec::new();
+        for account in self.accounts.list()? {
+            let kept = self.kept_of(&account)?;
+            let kept = kept.iter().map(|kept| &*kept.value);
+            let tokens = kept.filter(|token| wanted(&account, token));
+            listed.extend(tokens.map(|token| (token.number, self.view(&account, token))));
+        }
+        listed.sort_by_key(|(number, _)| *number);
+        Ok(listed.into_iter().map(|(_, token)| token).collect())
+    }
+
     /// Changes a token of an account.
     ///
     /// # Errors

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::opened::Opened;
 use super::password::NewPassword;
 use super::{Error, Result, Streams, opened};
+use crate::access;
 use crate::access::{Accounts, Role};
 use crate::base::secret::ServerKey;
 use crate::repo::Projects;
@@ -181,25 +182,52 @@ pub(super) fn first_account(
     Ok(())
 }
 
+/// The file of the first password, for the service.
+#[derive(Debug)]
+pub(super) struct FirstPasswordFile(PathBuf);
+
+impl FirstPasswordFile {
+    /// Of this folder.
+    pub(super) fn of(folder: &Folder) -> Self {
+        Self(folder.secrets().join(FIRST_PASSWORD))
+    }
+}
+
+impl access::FirstPassword for FirstPasswordFile {
+    fn read(&self) -> Option<String> {
+        // Absent, or not to be read: nobody is kept from a new password by that.
+        let text = fs::read_to_string(&self.0).ok()?;
+        Some(text.trim_end().to_owned())
+    }
+
+    fn remove(&self) {
+        if let Err(error) = fs::remove_file(&self.0) {
+            let file = self.0.display();
+            tracing::warn!(%error, %file, "the first password, which is no longer one, stays there");
+        }
+    }
+}
+
 /// The file of the first password, where it holds that of an account which is about to have another.
-pub(super) struct FirstPassword(Option<PathBuf>);
+pub(super) struct FirstPassword(Option<FirstPasswordFile>);
 
 impl FirstPassword {
     /// Looks whether the file holds this account's password.
     pub(super) fn of(name: &str, opened: &Opened) -> Result<Self> {
-        let path = opened.store.data_folder().secrets().join(FIRST_PASSWORD);
-        let holds = match fs::read_to_string(&path) {
-            Ok(text) => opened.accounts.has_password(name, text.trim_end())?,
-            // Absent, or not to be read: nobody is kept from a new password by that.
-            Err(_) => false,
+        let file = FirstPasswordFile::of(opened.store.data_folder());
+        let holds = match access::FirstPassword::read(&file) {
+            Some(text) => opened.accounts.has_password(name, &text)?,
+            None => false,
         };
-        Ok(Self(holds.then_some(path)))
+        Ok(Self(holds.then_some(file)))
     }
 
     /// Removes it: what it holds opens nothing any more.
     pub(super) fn remove(self) -> Result<()> {
         match self.0 {
-            Some(path) => fs::remove_file(&path).map_err(Error::file("removing", path)),
+            Some(FirstPasswordFile(path)) => {
+                fs::remove_file(&path).map_err(Error::file("removing", path))
+            }
             None => Ok(()),
         }
     }

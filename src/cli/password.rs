@@ -6,7 +6,7 @@ use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr
 
 use super::backup::stop::Stop;
 use super::{Error, Result, Streams};
-use crate::access::Accounts;
+use crate::access::{Accounts, random_password};
 use crate::base::limits::{PASSWORD_BYTES_MAX, PASSWORD_BYTES_MIN};
 
 /// How often a password is asked for whose two spellings differ.
@@ -21,10 +21,10 @@ pub(super) struct NewPassword {
 }
 
 impl NewPassword {
-    /// Makes one that nobody can guess: 128 random bits as 32 hexadecimal digits.
+    /// Makes one up that nobody can guess.
     pub(super) fn random() -> Self {
         Self {
-            text: hex::encode(rand::random::<[u8; 16]>()),
+            text: random_password(),
             made_up: true,
         }
     }

@@ -44,6 +44,7 @@ mod admission;
 mod archive;
 mod blocking;
 mod error;
+mod facts;
 mod health;
 mod list;
 mod log;
@@ -60,6 +61,7 @@ mod settings;
 mod shape;
 mod wire;
 
+pub use facts::{Bytes, Collection, Facts, Objects, StoreFacts};
 pub use metrics::exposition::{Labels, Metrics, as_flag, as_float};
 pub use metrics::listener::MetricsServer;
 pub use settings::{AccessLog, HttpSettings, Limits, Network, NetworkError};

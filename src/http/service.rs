@@ -1,6 +1,6 @@
 //! What all requests share.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use tokio::sync::Semaphore;
 
@@ -10,13 +10,14 @@ use super::admission::logins::Logins;
 use super::admission::long::LongRequests;
 use super::admission::network::ClientNetwork;
 use super::admission::quota::Quota;
+use super::facts::Facts;
 use super::health::Health;
 use super::metrics::tallies::Tallies;
 use super::reply::cache::RenderedCache;
 use super::request::id::RequestIds;
 use super::settings::HttpSettings;
 use crate::access::Gate;
-use crate::base::clock::Clock;
+use crate::base::clock::{Clock, Timestamp};
 use crate::base::limits::BLOCKING_AT_ONCE_MAX;
 
 /// What all requests share.
@@ -40,6 +41,12 @@ pub(in crate::http) struct Service {
     pub(in crate::http) rendered: RenderedCache,
     pub(in crate::http) health: Health,
     pub(in crate::http) tallies: Arc<Tallies>,
+    /// What others know of the service, once they have said so.
+    pub(in crate::http) facts: OnceLock<Arc<dyn Facts>>,
+    /// When it was started, by the machine's clock.
+    pub(in crate::http) started_at: Timestamp,
+    /// The same by the clock that nobody sets, in milliseconds.
+    started_ms: i64,
 }
 
 impl Service {
@@ -65,10 +72,19 @@ impl Service {
             ids: RequestIds::new(),
             rendered: RenderedCache::new(),
             tallies: Arc::default(),
+            facts: OnceLock::new(),
+            started_at: clock.now(),
+            started_ms: clock.uptime_ms(),
             health: Health::new(settings.disk_low_bytes),
             gate,
             clock,
             settings,
         }
+    }
+
+    /// How long it has run, in seconds.
+    pub(in crate::http) fn uptime_s(&self) -> u64 {
+        let ms = self.clock.uptime_ms().saturating_sub(self.started_ms);
+        u64::try_from(ms / 1000).unwrap_or(0)
     }
 }

@@ -114,6 +114,8 @@ actions! {
     Login = "login",
     /// Somebody logged out.
     Logout = "logout",
+    /// Somebody ended one of its own sessions.
+    SessionEnded = "session-ended",
     /// A login was refused for its name or its password.
     LoginRefused = "login-refused",
     /// A login was refused because there were too many.
@@ -162,6 +164,8 @@ actions! {
     ProjectForgotten = "project-forgotten",
     /// A branch was made.
     BranchCreated = "branch-created",
+    /// A branch was given another name.
+    BranchRenamed = "branch-renamed",
     /// A branch was deleted.
     BranchDeleted = "branch-deleted",
     /// A deleted branch was restored.

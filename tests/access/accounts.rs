@@ -71,6 +71,7 @@ fn roles_come_and_go_one_by_one() {
     }
     assert_eq!(roles(), [Role::Auditor, Role::PublicEditor]);
     world.accounts.remove_role("eve", &Role::Auditor).unwrap();
+    // One that it does not have.
     world.accounts.remove_role("eve", &Role::Root).unwrap();
     assert_eq!(roles(), [Role::PublicEditor]);
     assert_eq!(

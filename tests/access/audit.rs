@@ -72,7 +72,7 @@ fn each_change_leaves_one_record_in_the_commit_of_its_effect() {
     let clock = Arc::new(ManualClock::new(Timestamp::parse("2026-11-01").unwrap()));
     let projects = Projects::new(store.clone(), clock);
     let conf = Actor::command_line("conf".to_owned());
-    let accounts = Accounts::new(&projects).acting(conf);
+    let accounts = Accounts::new(&projects).acting(conf).leaving_no_root();
     let lifetimes = SessionLifetimes::default();
     let gate = Gate::new(projects.clone(), ServerKey::generate(), lifetimes);
     let role: Role = "ROLE_SITEBUILDER_USER__acme".parse().unwrap();

@@ -18,15 +18,34 @@ fn attributes(answer: &Answer) -> Vec<String> {
     attributes
 }
 
+/// Asserts that an answer tells its session as the session itself does.
+#[track_caller]
+fn assert_is(answer: &Answer, name: &str, roles: &[&str]) {
+    assert_eq!(answer.status, 200, "{answer:?}");
+    let told = answer.json();
+    assert_eq!(
+        (&told["username"], &told["roles"]),
+        (&json!(name), &json!(roles))
+    );
+    let fields: Vec<_> = told.as_object().unwrap().keys().collect();
+    let all = [
+        "expires_at",
+        "idle_s",
+        "limits",
+        "may",
+        "roles",
+        "server",
+        "username",
+    ];
+    assert_eq!(fields, all);
+}
+
 #[test]
 fn a_user_logs_in_with_json() {
     let daemon = Daemon::start();
     daemon.add_account("alice", &["ROLE_SITEBUILDER_USER"]);
     let answer = daemon.login("alice", &password_of("alice"));
-    answer.assert_json(
-        200,
-        &json!({ "username": "alice", "roles": ["ROLE_SITEBUILDER_USER"] }),
-    );
+    assert_is(&answer, "alice", &["ROLE_SITEBUILDER_USER"]);
 }
 
 #[test]
@@ -38,7 +57,7 @@ fn a_user_logs_in_with_a_form() {
         .request("POST", "/user/login")
         .form("username=alice&password=alice+has+a%20password")
         .send();
-    answer.assert_json(200, &json!({ "username": "alice", "roles": [] }));
+    assert_is(&answer, "alice", &[]);
     cookie_of(&answer);
 }
 
@@ -46,10 +65,7 @@ fn a_user_logs_in_with_a_form() {
 fn the_first_start_makes_an_administrator() {
     let daemon = Daemon::start();
     let answer = daemon.login("admin", &daemon.initial_password());
-    answer.assert_json(
-        200,
-        &json!({ "username": "admin", "roles": ["ROLE_SITEBUILDER_EDITOR__ROOT"] }),
-    );
+    assert_is(&answer, "admin", &["ROLE_SITEBUILDER_EDITOR__ROOT"]);
 }
 
 #[test]

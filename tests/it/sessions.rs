@@ -17,10 +17,9 @@ fn assert_logged_out(user: &User) {
 fn a_user_can_ask_who_is_logged_in() {
     let daemon = Daemon::start();
     let alice = daemon.user("alice", &["ROLE_SITEBUILDER_USER__acme"]);
-    alice.get(SESSION).assert_json(
-        200,
-        &json!({ "username": "alice", "roles": ["ROLE_SITEBUILDER_USER__acme"] }),
-    );
+    let told = alice.get(SESSION).expect_status(200).json();
+    assert_eq!(told["username"], "alice");
+    assert_eq!(told["roles"], json!(["ROLE_SITEBUILDER_USER__acme"]));
     daemon.anonymous().get(SESSION).assert_refused(401);
 }
 
@@ -54,6 +53,22 @@ fn nothing_of_the_admin_api_opens_without_a_session() {
         ("POST", format!("{ADMIN}/tokens")),
         ("PATCH", format!("{ADMIN}/tokens/1")),
         ("DELETE", format!("{ADMIN}/tokens/1")),
+        ("POST", format!("{ADMIN}/tokens/1/rotate")),
+        ("PATCH", project.admin("")),
+        ("GET", project.admin("/tokens")),
+        ("PATCH", project.on("main", "")),
+        ("GET", format!("{ADMIN}/service")),
+        ("GET", format!("{ADMIN}/accounts")),
+        ("POST", format!("{ADMIN}/accounts")),
+        ("GET", format!("{ADMIN}/accounts/admin")),
+        ("PATCH", format!("{ADMIN}/accounts/admin")),
+        ("DELETE", format!("{ADMIN}/accounts/admin")),
+        ("PUT", format!("{ADMIN}/accounts/admin/password")),
+        ("PUT", format!("{ADMIN}/accounts/admin/roles/x")),
+        ("DELETE", format!("{ADMIN}/accounts/admin/roles/x")),
+        ("PUT", "/user/password".to_owned()),
+        ("GET", "/user/sessions".to_owned()),
+        ("DELETE", "/user/sessions/0".to_owned()),
         ("GET", format!("{ADMIN}/projects/none.erp")),
     ];
     for user in [&anonymous, &made_up, &token] {

@@ -1,4 +1,4 @@
-//! How many sessions and tokens there are. It reads them all: for once a minute, not for every request.
+//! How many projects, accounts, sessions and tokens there are. It reads them all: for once a minute, not for every request.
 
 use serde::de::DeserializeOwned;
 
@@ -14,9 +14,13 @@ const PAGE: usize = 1000;
 /// A token that ends within so many seconds is about to.
 const SOON_S: u64 = 30 * 24 * 3600;
 
-/// How many sessions and tokens count at one moment.
+/// How many there are of what counts at one moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Census {
+    /// Projects.
+    pub projects: u64,
+    /// Accounts, disabled ones too.
+    pub accounts: u64,
     /// Sessions.
     pub sessions: u64,
     /// Tokens.
@@ -29,7 +33,12 @@ impl Gate {
     /// Counts what counts now.
     pub fn census(&self) -> Result<Census> {
         let now = self.projects.steady_clock().now();
-        let mut census = Census::default();
+        let count = |records: usize| u64::try_from(records).unwrap_or(u64::MAX);
+        let mut census = Census {
+            projects: count(self.projects.all()?.len()),
+            accounts: count(self.accounts.list()?.len()),
+            ..Census::default()
+        };
         self.each(keys::SESSIONS, |session: &Session| {
             census.sessions += u64::from(self.sessions.counts(session, now));
         })?;

@@ -1,11 +1,15 @@
 //! The gate: the only door to a project for the layer above.
 
+mod accounts;
 mod deleted;
+mod own;
+mod projects;
 mod tokens;
 
+pub use accounts::FirstPassword;
 pub use deleted::Restored;
+pub use own::SessionView;
 
-use std::collections::HashMap;
 use std::fmt;
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -16,7 +20,6 @@ use crate::access::account::Account;
 use crate::access::accounts::Accounts;
 use crate::access::audit::{Refusals, Refused};
 use crate::access::error::{Error, Refusal, Result};
-use crate::access::rights::grant::decide;
 use crate::access::rights::permission::{Permissions, Right};
 use crate::access::rights::project_rights::ProjectRights;
 use crate::access::rights::virtual_path::VirtualPath;
@@ -24,6 +27,8 @@ use crate::access::sessions::{SessionLifetimes, Sessions, Visit};
 use crate::access::token_scope::{ProjectSelector, find};
 use crate::access::tokens::Tokens;
 use crate::base::actor::Actor;
+use crate::base::clock::Timestamp;
+use crate::base::id::Sha256;
 use crate::base::repo_id::RepoId;
 use crate::base::secret::{Seal, Secret, ServerKey};
 use crate::base::tally::CacheUse;
@@ -39,15 +44,19 @@ pub struct Gate {
     tokens: Tokens,
     key: Arc<ServerKey>,
     pub(in crate::access) projects: Projects,
-    accounts: Accounts,
+    pub(in crate::access) accounts: Accounts,
     pub(in crate::access) sessions: Sessions,
     refusals: Arc<Refusals>,
+    first_password: Option<Arc<dyn FirstPassword>>,
 }
 
 /// Somebody logged in, as read at the start of a request. Only [`Gate::session`] makes one.
 #[derive(Clone, Debug)]
 pub struct Caller {
     account: Arc<Account>,
+    /// The digest of the session's secret.
+    session: Sha256,
+    ends_at: Timestamp,
     from: Option<IpAddr>,
 }
 
@@ -111,6 +120,7 @@ impl Gate {
             sessions: Sessions::new(&projects, lifetimes),
             tokens: Tokens::new(&projects),
             refusals: Arc::new(Refusals::new(&projects)),
+            first_password: None,
             key: Arc::new(key),
             projects,
         }
@@ -158,9 +168,11 @@ impl Gate {
     /// # Errors
     /// [`Error::Unauthenticated`].
     pub fn session(&self, cookie: &Secret) -> Result<Caller> {
-        let account = self.sessions.account(cookie)?;
+        let (account, session) = self.sessions.account(cookie)?;
         Ok(Caller {
             account,
+            session: session.digest,
+            ends_at: self.sessions.end_of(&session),
             from: None,
         })
     }
@@ -237,32 +249,6 @@ impl Gate {
         self.projects.store().free_bytes()
     }
 
-    /// The caller's own projects, or with `accessible` all that grants open, each with its owner's
-    /// name, in byte order of their repo ids; of these, those whose repo id is `wanted`.
-    pub fn projects(
-        &self,
-        caller: &Caller,
-        accessible: bool,
-        wanted: impl Fn(&RepoId) -> bool,
-    ) -> Result<Vec<(Project, String)>> {
-        let rights = caller.account.rights();
-        let mut names = HashMap::new();
-        let mut listed = Vec::new();
-        for project in self.projects.all()? {
-            let own = project.owner() == caller.account.number;
-            let listable = (own || accessible) && wanted(project.repo_id());
-            if listable && rights.on(project.owner(), project.repo_id()).read {
-                let name = match names.get(&project.owner()) {
-                    Some(name) => String::clone(name),
-                    None => self.owner_name(&project)?,
-                };
-                names.insert(project.owner(), name.clone());
-                listed.push((project, name));
-            }
-        }
-        Ok(listed)
-    }
-
     /// The name of a project's owner, empty when that account is gone.
     pub fn owner_name(&self, project: &Project) -> Result<String> {
         self.account_name(project.owner())
@@ -272,22 +258,6 @@ impl Gate {
     fn account_name(&self, number: u64) -> Result<String> {
         let account = self.accounts.by_number(number)?;
         Ok(account.map_or_else(String::new, |account| account.name.clone()))
-    }
-
-    /// Makes a project that belongs to the caller.
-    ///
-    /// # Errors
-    /// [`Error::Forbidden`] for a name under `public/` without the right to write there;
-    /// [`repo::Error::Exists`] for a name that is taken.
-    pub fn create_project(&self, caller: &Caller, id: &RepoId) -> Result<Project> {
-        let account = &caller.account;
-        let path = VirtualPath::new(account.number, id);
-        if !decide(&account.grants(), &path, Permissions::WRITE) {
-            return Err(Error::no_role(&account.name));
-        }
-        Ok(self
-            .projects
-            .create_project(id, account.number, caller.actor())?)
     }
 
     /// Has a refusal told in the audit log, soon and in the background; `request` says what was asked.

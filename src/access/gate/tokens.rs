@@ -6,7 +6,10 @@ use super::{Caller, Gate};
 use crate::access::error::{Error, Refusal, Result};
 use crate::access::token::{NewToken, TokenChange, TokenView};
 use crate::access::token_check::TokenHolder;
-use crate::access::token_scope::{ProjectSelector, find};
+use crate::access::token_scope::{ProjectSelector, WILDCARD, find};
+#[cfg(doc)]
+use crate::access::tokens::Tokens;
+use crate::base::repo_id::RepoId;
 use crate::base::secret::Secret;
 use crate::repo::Project;
 
@@ -88,11 +91,75 @@ impl Gate {
             .change(&caller.account, id, change, &caller.actor())
     }
 
-    /// Revokes a token of the caller. It counts no more when this returns.
+    /// Gives a token of the caller another value, as [`Tokens::rotate`].
     ///
     /// # Errors
     /// [`Error::NoSuchToken`], for another's token too.
+    pub fn rotate_token(
+        &self,
+        caller: &Caller,
+        id: &str,
+        grace_s: u64,
+    ) -> Result<(Secret, TokenView)> {
+        self.tokens
+            .rotate(&caller.account, id, grace_s, &caller.actor())
+    }
+
+    /// Revokes a token of the caller, or with the role for everything that of anybody. It counts no more
+    /// when this returns.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchToken`], for another's token too where the caller has not that role.
     pub fn revoke_token(&self, caller: &Caller, id: &str) -> Result<()> {
-        self.tokens.revoke(&caller.account, id, &caller.actor())
+        let account = &caller.account;
+        let revoked = self.tokens.revoke(account, id, &caller.actor());
+        match revoked {
+            Err(Error::NoSuchToken) if account.is_root() => {
+                let owner = self.tokens.owner_of(id)?;
+                self.tokens.revoke(&owner, id, &caller.actor())
+            }
+            revoked => revoked,
+        }
+    }
+
+    /// The tokens of the account of this name; the caller's own, or with the role for everything anybody's.
+    ///
+    /// # Errors
+    /// [`Error::Forbidden`]; [`Error::Invalid`] for a name that no account has.
+    pub fn tokens_of(&self, caller: &Caller, owner: &str) -> Result<Vec<TokenView>> {
+        if owner == caller.account.name {
+            return self.tokens(caller);
+        }
+        self.require_root(caller)?;
+        let found = self.known_account(owner)?;
+        let found = found.ok_or_else(|| Error::invalid(format!("there is no user \"{owner}\"")))?;
+        self.tokens.list(&found)
+    }
+
+    /// The tokens of all accounts, in the order in which they were made.
+    ///
+    /// # Errors
+    /// [`Error::Forbidden`] without the role for everything.
+    pub fn all_tokens(&self, caller: &Caller) -> Result<Vec<TokenView>> {
+        self.require_root(caller)?;
+        self.tokens.list_all(|_, _| true)
+    }
+
+    /// The tokens that open a project now but for their expiry, in the order in which they were made. Of
+    /// other projects they say nothing: `repos` names this one, or is `*`.
+    ///
+    /// # Errors
+    /// As [`Gate::open`]; [`Error::Forbidden`] for who may see it but not manage it.
+    pub fn tokens_for(&self, caller: &Caller, id: &RepoId) -> Result<Vec<TokenView>> {
+        let project = self.open_to_manage(caller, id)?;
+        let mut tokens = self.tokens.list_all(|owner, token| {
+            owner.enabled && token.scope.covers(owner.number, &project) && owner.may_read(&project)
+        })?;
+        for token in &mut tokens {
+            if token.repos != [WILDCARD] {
+                token.repos = vec![project.repo_id().to_string()];
+            }
+        }
+        Ok(tokens)
     }
 }

@@ -1,6 +1,7 @@
 //! The service: opened, listening, stopped by a signal.
 
 mod certificate;
+mod facts;
 mod forget;
 mod keep_audit;
 mod listen;
@@ -21,6 +22,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit, umask};
 use tokio::runtime::{Builder, Runtime};
 use tokio::time::{MissedTickBehavior, interval};
 
+use super::first_start::FirstPasswordFile;
 use super::settings::{Flags, SERVE, Settings};
 use super::{Error, Result, Streams, first_start, log, opened, settings};
 use crate::access::{Accounts, Gate};
@@ -32,6 +34,7 @@ use crate::store::Store;
 use crate::store::record_cache::RecordCache;
 use crate::store::sqlite::SqliteStore;
 use certificate::Certificate;
+use facts::FactsOfStore;
 use forget::Forget;
 use listen::Places;
 use metrics::OfStore;
@@ -89,17 +92,18 @@ pub(super) fn serve(settings: &Settings, renew_key: bool, streams: &mut Streams<
     let steady_clock = Arc::clone(repository.steady_clock());
     let forget = Forget::new(repository.clone(), settings.keep_deleted_days);
     let audited = repository.clone();
-    let gate = Gate::new(repository.clone(), key, settings.sessions);
+    let first_password = Arc::new(FirstPasswordFile::of(&folder));
+    let gate =
+        Gate::new(repository.clone(), key, settings.sessions).with_first_password(first_password);
     let server = Server::new(gate.clone(), clock, http_settings(settings));
-    let mut sampler = None;
+    let samples = Arc::default();
+    let sampler = Sampler::start(Arc::clone(&samples), Arc::clone(&cache), gate)?;
+    server.tell(Arc::new(FactsOfStore {
+        store: Arc::clone(&cache),
+        samples: Arc::clone(&samples),
+    }));
     let mut metrics = None;
     if let Some((listener, address)) = bound.metrics {
-        let samples = Arc::default();
-        sampler = Some(Sampler::start(
-            Arc::clone(&samples),
-            Arc::clone(&cache),
-            gate,
-        )?);
         let of_store = OfStore {
             store: cache,
             projects: repository,

@@ -5,6 +5,7 @@ mod show;
 
 use serde::Serialize;
 
+use crate::access;
 use crate::access::{Account, Accounts, Role};
 use crate::cli::first_start::FirstPassword;
 use crate::cli::opened::{Opened, some_of};
@@ -94,10 +95,8 @@ pub(super) fn run(command: UserCommand, opened: &Opened, streams: &mut Streams<'
             show_password(&name, &password, streams)
         }
         UserCommand::Disable { name, force } => {
-            if !force {
-                keep_a_root(accounts, &name)?;
-            }
-            accounts.set_enabled(&name, false)?;
+            let accounts = forced(accounts, force);
+            accounts.set_enabled(&name, false).map_err(advised)?;
             streams.tell(format_args!(
                 "\"{name}\" is disabled: no login, session or token of it works"
             ))
@@ -123,10 +122,8 @@ pub(super) fn run(command: UserCommand, opened: &Opened, streams: &mut Streams<'
             streams.tell(format_args!("\"{name}\" {said} {role}"))
         }
         UserCommand::Role(RoleCommand::Remove { name, role, force }) => {
-            if role == Role::Root && !force {
-                keep_a_root(accounts, &name)?;
-            }
-            let said = if accounts.remove_role(&name, &role)? {
+            let accounts = forced(accounts, force);
+            let said = if accounts.remove_role(&name, &role).map_err(advised)? {
                 "no longer has the role"
             } else {
                 "did not have the role"
@@ -138,29 +135,9 @@ pub(super) fn run(command: UserCommand, opened: &Opened, streams: &mut Streams<'
 
 /// Removes an account, unless it owns something: that would have no owner.
 fn remove(name: &str, force: bool, opened: &Opened, streams: &mut Streams<'_>) -> Result<()> {
-    let account = opened.accounts.by_name(name)?;
-    if !force {
-        keep_a_root(&opened.accounts, name)?;
-    }
-    let owned = show::projects_of(&account, opened)?;
-    if let Some(one) = owned.first() {
-        return Err(Error::Failed(format!(
-            "\"{name}\" owns {}; give each to another account first, as with \"siteconf project transfer \
-             {one} NAME\", or delete it",
-            some_of(owned.iter().map(String::as_str))
-        )));
-    }
-    let deleted = show::deleted_of(&account, opened)?;
-    if let Some(one) = deleted.first() {
-        return Err(Error::Failed(format!(
-            "\"{name}\" owns what is deleted and can be restored: {}; wait until its time is over, or give \
-             it to another account: \"siteconf project restore {one}\", then \"siteconf project transfer \
-             {one} NAME\"",
-            some_of(deleted.iter().map(String::as_str))
-        )));
-    }
     let password = FirstPassword::of(name, opened)?;
-    let tokens = opened.accounts.remove(name)?;
+    let accounts = forced(&opened.accounts, force);
+    let tokens = accounts.remove(name).map_err(advised)?;
     password.remove()?;
     streams.tell(format_args!(
         "\"{name}\" is removed; tokens revoked: {tokens}"
@@ -189,15 +166,39 @@ fn held(account: &Account) -> impl Iterator<Item = Held> + '_ {
     })
 }
 
-/// Refuses what would leave nobody who may do everything.
-fn keep_a_root(accounts: &Accounts, name: &str) -> Result<()> {
-    if !accounts.is_last_root(name)? {
-        return Ok(());
+/// The accounts, with changes that may leave nobody who may do everything if that is forced.
+fn forced(accounts: &Accounts, force: bool) -> Accounts {
+    let accounts = accounts.clone();
+    if force {
+        accounts.leaving_no_root()
+    } else {
+        accounts
     }
-    Err(Error::Failed(format!(
-        "\"{name}\" is the last account with the role {}; give it to another first, or say --force",
-        Role::Root
-    )))
+}
+
+/// Says what to do on the command line about a change that is refused.
+fn advised(error: access::Error) -> Error {
+    match error {
+        access::Error::LastRoot { .. } => Error::Failed(format!("{error}, or say --force")),
+        access::Error::OwnsProjects {
+            name,
+            projects,
+            deleted: false,
+        } => Error::Failed(format!(
+            "\"{name}\" owns {}; give each to another account first, as with \"siteconf project transfer \
+             {} NAME\", or delete it",
+            some_of(projects.iter().map(String::as_str)),
+            projects[0]
+        )),
+        access::Error::OwnsProjects { name, projects, .. } => Error::Failed(format!(
+            "\"{name}\" owns what is deleted and can be restored: {}; wait until its time is over, or give \
+             it to another account: \"siteconf project restore {one}\", then \"siteconf project transfer \
+             {one} NAME\"",
+            some_of(projects.iter().map(String::as_str)),
+            one = projects[0]
+        )),
+        other => other.into(),
+    }
 }
 
 /// Shows a password that nobody knows yet.

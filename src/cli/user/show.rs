@@ -38,7 +38,7 @@ pub(super) fn show(
         created_at: account.created_at().to_string(),
         last_login_at: last_login(&account, opened)?,
         roles: account.roles().to_vec(),
-        projects: projects_of(&account, opened)?,
+        projects: opened.accounts.owned_by(&account)?,
         tokens: Tokens::new(&opened.repository).list(&account)?.len(),
     };
     if json {
@@ -62,27 +62,6 @@ pub(super) fn show(
         writeln!(streams.out, "{label:10}  {}", visible(value))?;
     }
     Ok(())
-}
-
-/// The projects that an account owns, by identifier.
-pub(super) fn projects_of(account: &Account, opened: &Opened) -> Result<Vec<String>> {
-    let mut owned = opened.repository.all()?;
-    owned.retain(|project| project.owner() == account.number());
-    Ok(owned
-        .iter()
-        .map(|project| project.repo_id().to_string())
-        .collect())
-}
-
-/// Those of its projects that are deleted and can be restored.
-pub(super) fn deleted_of(account: &Account, opened: &Opened) -> Result<Vec<String>> {
-    let owned = opened.repository.deleted(|deleted| {
-        deleted.branch_name().is_none() && deleted.owner() == account.number()
-    })?;
-    Ok(owned
-        .iter()
-        .map(|deleted| deleted.repo_id().to_string())
-        .collect())
 }
 
 /// When it logged in, as far as the audit log is searched.

@@ -17,6 +17,7 @@ use payload::Payload;
 
 use super::blocking;
 use super::error::Error;
+use super::login;
 use super::reply::Reply;
 use super::request::body::RequestBody;
 use super::request::context::RequestContext;
@@ -33,6 +34,12 @@ pub(in crate::http) async fn respond(
     context.query.only(route.parameters())?;
     let payload = receive::receive(&context, &route, body).await?;
     let takes_long = takes_long(&context, &route)?;
+    let _place = if route.hashes() {
+        let name = caller(&context)?.account().name().to_owned();
+        Some(login::enter(&context, &name).await?)
+    } else {
+        None
+    };
     // Nothing is awaited between the check and the reply: a client that leaves cuts no change in two.
     let act = || act(&context, &route, payload);
     let long = &context.service.long;

@@ -2,7 +2,7 @@
 
 use super::open::caller;
 use super::payload::Payload;
-use super::{branch, project};
+use super::{account, branch, project};
 use crate::base::limits::{BATCH_BYTES_MAX, JSON_BYTES_MAX};
 use crate::http::error::Error;
 use crate::http::request::body::{RequestBody, check_encoding, check_json, has_type};
@@ -60,6 +60,6 @@ fn admit(context: &RequestContext, route: &Route, body: &mut RequestBody) -> Res
     match route {
         Route::Project(route) => project::admit(context, &caller, route),
         Route::Branch(at, route) => branch::admit(context, &caller, at, route, body.is_short()),
-        Route::Account(_) => Ok(()),
+        Route::Account(route) => account::admit(context, &caller, route),
     }
 }

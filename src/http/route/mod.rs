@@ -156,11 +156,11 @@ mod tests {
         ));
         assert!(matches!(
             find(Method::OPTIONS),
-            Ok(Target::Options(methods)) if methods == [Method::GET, Method::DELETE]
+            Ok(Target::Options(methods)) if methods == [Method::GET, Method::PATCH, Method::DELETE]
         ));
         assert!(matches!(
             find(Method::POST),
-            Err(Error::Method { allow }) if allow == "GET, HEAD, DELETE, OPTIONS"
+            Err(Error::Method { allow }) if allow == "GET, HEAD, PATCH, DELETE, OPTIONS"
         ));
         let session = super::find(&Method::HEAD, Mount::User(&["session"]));
         assert!(matches!(session, Ok(Target::User(user::Route::Session))));

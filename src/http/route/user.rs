@@ -3,11 +3,19 @@
 use hyper::Method;
 
 /// A route below `/user`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::http) enum Route {
     Login,
     Logout,
     Session,
+    /// `PUT /password`
+    ChangePassword,
+    /// `GET /sessions`
+    Sessions,
+    /// `DELETE /sessions/<id>`
+    EndSession {
+        id: String,
+    },
 }
 
 impl Route {
@@ -17,6 +25,11 @@ impl Route {
             ("POST", ["login"]) => Some(Self::Login),
             ("POST", ["logout"]) => Some(Self::Logout),
             ("GET", ["session"]) => Some(Self::Session),
+            ("PUT", ["password"]) => Some(Self::ChangePassword),
+            ("GET", ["sessions"]) => Some(Self::Sessions),
+            ("DELETE", ["sessions", id]) => Some(Self::EndSession {
+                id: (*id).to_owned(),
+            }),
             _ => None,
         }
     }
@@ -26,6 +39,9 @@ crate::http::route::names::templates! {
     Self::Login => ["POST /login"],
     Self::Logout => ["POST /logout"],
     Self::Session => ["GET /session"],
+    Self::ChangePassword => ["PUT /password"],
+    Self::Sessions => ["GET /sessions"],
+    Self::EndSession { .. } => ["DELETE /sessions/{session_id}"],
 }
 
 #[cfg(test)]
@@ -38,6 +54,14 @@ mod tests {
             (Method::POST, &["login"][..], Some(Route::Login)),
             (Method::POST, &["logout"], Some(Route::Logout)),
             (Method::GET, &["session"], Some(Route::Session)),
+            (Method::PUT, &["password"], Some(Route::ChangePassword)),
+            (Method::GET, &["sessions"], Some(Route::Sessions)),
+            (
+                Method::DELETE,
+                &["sessions", "0"],
+                Some(Route::EndSession { id: "0".into() }),
+            ),
+            (Method::DELETE, &["sessions"], None),
             (Method::GET, &["login"], None),
             (Method::POST, &["login", "x"], None),
             (Method::GET, &[], None),

@@ -24,6 +24,7 @@ use crate::http::admission::network::ClientNetwork;
 use crate::http::admission::places;
 use crate::http::admission::quota::Share;
 use crate::http::blocking;
+use crate::http::facts::Facts;
 use crate::http::metrics::listener::MetricsServer;
 use crate::http::request::client::Peer;
 use crate::http::service::Service;
@@ -97,6 +98,11 @@ impl Server {
     /// Shows what this service counts, and what is collected beside it.
     pub fn metrics(&self, beside: impl Collector) -> MetricsServer {
         MetricsServer::new(&self.service, beside)
+    }
+
+    /// Tells what others know of the service to those who may ask. The first to be told of stays.
+    pub fn tell(&self, facts: Arc<dyn Facts>) {
+        drop(self.service.facts.set(facts));
     }
 
     /// What finds out whether requests are answered.

@@ -89,6 +89,46 @@ impl ProjectWriter {
             .ok_or(Error::missing(Missing::Branch))
     }
 
+    /// Gives a branch another name. Its snapshots stay with it; the old name is free at once. Its own name
+    /// is no change.
+    ///
+    /// # Errors
+    /// [`Missing::Branch`]; [`Error::Exists`]; [`Error::Precondition`].
+    pub fn rename_branch(&self, name: &BranchName, new_name: &BranchName) -> Result<Branch> {
+        let store = self.projects.store().as_ref();
+        let new_key = key::branch_name(self.number(), new_name.as_str());
+        store.commit_prepared(|batch| {
+            self.hold(batch)?;
+            let branch = self.branch(name)?;
+            branch.require(&self.condition)?;
+            if name == new_name {
+                return Ok(());
+            }
+            if store.record(&new_key)?.is_some() {
+                return Err(Error::Exists { what: "branch" });
+            }
+            let record = BranchRecord {
+                name: new_name.clone(),
+                ..BranchRecord::clone(&branch.record)
+            };
+            let old_key = key::branch_name(self.number(), name.as_str());
+            batch.delete(old_key, Expect::Anything);
+            batch.write(new_key.clone(), Expect::Absent, &branch.number);
+            batch.write(
+                key::branch(self.number(), branch.number),
+                Expect::Version(branch.version),
+                &record,
+            );
+            let renamed = AuditRecord {
+                detail: audit::detail(format!("was {name}")),
+                ..self.told(Action::BranchRenamed, Some((branch.number, new_name)))
+            };
+            audit::add(batch, &renamed);
+            Ok(())
+        })?;
+        self.branch(new_name)
+    }
+
     /// Deletes a branch with its snapshots; for a time it can be restored, see
     /// [`crate::repo::Projects::restore_branch`].
     ///

@@ -1,14 +1,17 @@
-//! The caller's tokens.
+//! Tokens: the caller's, and those of others for whom they concern.
 
 use hyper::StatusCode;
 use serde::{Deserialize, Serialize};
 
 use crate::access::{Caller, Expiry, NewToken, TokenChange, TokenView};
+use crate::base::clock::{Timestamp, parse_span_s};
 use crate::http::error::Error;
+use crate::http::list::pagination;
+use crate::http::list::pagination::Paging;
 use crate::http::reply::{Reply, json};
 use crate::http::request::context::RequestContext;
 use crate::http::request::json_body::ExpiresAt;
-use crate::http::request::{conditions, json_body};
+use crate::http::request::{conditions, json_body, params};
 
 /// A token as its owner sees it.
 #[derive(Debug, Serialize)]
@@ -24,6 +27,8 @@ struct TokenJson {
     suffix: String,
     created_at: String,
     last_used_at: Option<String>,
+    /// Until when the value before the last rotation counts, too.
+    earlier_until: Option<String>,
     state: String,
 }
 
@@ -40,6 +45,7 @@ impl From<TokenView> for TokenJson {
             suffix: token.suffix,
             created_at: token.created_at.to_string(),
             last_used_at: token.last_used_at.map(|at| at.to_string()),
+            earlier_until: token.earlier_until.map(|at| at.to_string()),
             state: token.state.to_string(),
         }
     }
@@ -82,11 +88,47 @@ struct Changes {
     reset_fingerprint: bool,
 }
 
-/// `GET /tokens`
+/// What a rotation may send.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Rotation {
+    /// How long the present value counts on, as `7d` or `12h`.
+    #[serde(default, deserialize_with = "json_body::given")]
+    grace: Option<String>,
+}
+
+/// `GET /tokens`, whole or in GitLab's pages: the caller's, another's, or all.
 pub(super) fn list(context: &RequestContext, caller: &Caller) -> Result<Reply, Error> {
-    let tokens = context.gate().tokens(caller)?;
+    let (query, gate) = (&context.query, context.gate());
+    let paging = Paging::of(query)?;
+    let (name, tokens) = match (query.text("owner")?, query.flag("all")?) {
+        (None, false) => ("own", gate.tokens(caller)?),
+        (None, true) => ("all", gate.all_tokens(caller)?),
+        (Some(owner), false) => (owner, gate.tokens_of(caller, owner)?),
+        (Some(_), true) => {
+            return Err(Error::malformed("owner and all exclude each other"));
+        }
+    };
+    let place = |token: &TokenView| token.id.parse::<u64>().unwrap_or(u64::MAX);
+    let list = format!("tokens/{name}");
+    let (part, headers) = pagination::cut(context, &paging, &list, tokens, place)?;
+    Ok(listed(context, part, headers.lines()))
+}
+
+/// `GET /projects/<project>/tokens`
+pub(in crate::http::admin) fn list_of_project(
+    context: &RequestContext,
+    caller: &Caller,
+    project: &str,
+) -> Result<Reply, Error> {
+    let id = params::repo_id(project)?;
+    let tokens = context.gate().tokens_for(caller, &id)?;
+    Ok(listed(context, tokens, &[]))
+}
+
+fn listed(context: &RequestContext, tokens: Vec<TokenView>, lines: &json::HeaderLines) -> Reply {
     let shown: Vec<_> = tokens.into_iter().map(TokenJson::from).collect();
-    Ok(json::list(context, &shown, &[]))
+    json::list(context, &shown, lines)
 }
 
 /// `POST /tokens`
@@ -135,6 +177,34 @@ pub(super) fn change(
     };
     let token = context.gate().change_token(caller, id, &change)?;
     Ok(Reply::json(StatusCode::OK, &TokenJson::from(token)))
+}
+
+/// `POST /tokens/<id>/rotate`
+pub(super) fn rotate(
+    context: &RequestContext,
+    caller: &Caller,
+    id: &str,
+    body: Option<&[u8]>,
+) -> Result<Reply, Error> {
+    conditions::check_untagged(context.headers())?;
+    let wanted: Rotation = body.map(json_body::read).transpose()?.unwrap_or_default();
+    let now = context.service.clock.now();
+    let grace_s = wanted.grace.map_or(Some(0), |text| {
+        // One that ends at a time which can be told.
+        Timestamp::parse_until(&text, now)?;
+        parse_span_s(&text)
+    });
+    let grace_s = grace_s.ok_or_else(|| {
+        Error::malformed("grace is invalid: it must be a length of time, as 7d or 12h")
+    })?;
+    let (secret, token) = context.gate().rotate_token(caller, id, grace_s)?;
+    Ok(Reply::json(
+        StatusCode::OK,
+        &CreatedJson {
+            token: token.into(),
+            token_string: secret.reveal(),
+        },
+    ))
 }
 
 /// `DELETE /tokens/<id>`

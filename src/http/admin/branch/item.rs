@@ -1,6 +1,7 @@
 //! A branch by itself.
 
 use hyper::StatusCode;
+use serde::Deserialize;
 
 use super::shape::{shown, tag_of};
 use crate::access::{Caller, Right};
@@ -8,7 +9,7 @@ use crate::http::admin::open::{open_branch, writer};
 use crate::http::error::Error;
 use crate::http::reply::{Freshness, Reply};
 use crate::http::request::context::RequestContext;
-use crate::http::request::{conditions, params};
+use crate::http::request::{conditions, json_body, params};
 use crate::http::route::admin::BranchAt;
 
 /// `GET /projects/<project>/branches/<ref>`
@@ -25,6 +26,41 @@ pub(super) fn show(
         shown(context, caller, StatusCode::OK, &branch)?
     };
     Ok(reply.validated(&tag, Freshness::Moving))
+}
+
+/// What a change sends.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Changes {
+    name: String,
+}
+
+/// Refuses who may not rename a branch.
+pub(super) fn admit_rename(
+    context: &RequestContext,
+    caller: &Caller,
+    at: &BranchAt,
+) -> Result<(), Error> {
+    writer(context, caller, &at.project, Right::Rollback)?;
+    Ok(())
+}
+
+/// `PATCH /projects/<project>/branches/<ref>`
+pub(super) fn rename(
+    context: &RequestContext,
+    caller: &Caller,
+    at: &BranchAt,
+    body: &[u8],
+) -> Result<Reply, Error> {
+    let name = params::branch(&at.branch)?;
+    let condition = conditions::condition(context.headers())?;
+    let Changes { name: new_name } = json_body::read(body)?;
+    let new_name = params::branch(&new_name)?;
+    let project = writer(context, caller, &at.project, Right::Rollback)?;
+    let renamed = project
+        .requiring(condition)
+        .rename_branch(&name, &new_name)?;
+    shown(context, caller, StatusCode::OK, &renamed)
 }
 
 /// `DELETE /projects/<project>/branches/<ref>`

@@ -29,6 +29,7 @@ pub(super) fn admit(
     match route {
         Route::SaveFile { path } => files::admit(context, caller, at, path, short),
         Route::Batch => batch::admit(context, caller, at),
+        Route::Rename => item::admit_rename(context, caller, at),
         _ => Ok(()),
     }
 }
@@ -42,6 +43,7 @@ pub(super) fn act(
 ) -> Result<Reply, Error> {
     match (route, payload) {
         (Route::Show, _) => item::show(context, caller, at),
+        (Route::Rename, Payload::Json(json)) => item::rename(context, caller, at, &json),
         (Route::Delete, _) => item::delete(context, caller, at),
         (Route::Tree { version }, _) => files::tree(context, caller, at, version.as_deref()),
         (Route::File { version, path }, _) => {
@@ -56,6 +58,6 @@ pub(super) fn act(
         (Route::History, _) => history::list(context, caller, at),
         (Route::Diff, _) => diff::show(context, caller, at),
         (Route::Rollback, _) => rollback::restore(context, caller, at),
-        (Route::SaveFile { .. } | Route::Batch, _) => Err(Payload::missing()),
+        (Route::SaveFile { .. } | Route::Batch | Route::Rename, _) => Err(Payload::missing()),
     }
 }

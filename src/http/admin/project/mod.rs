@@ -4,18 +4,27 @@ mod branches;
 mod deleted;
 mod projects;
 
+use super::account::tokens;
 use super::open::writer;
 use super::payload::Payload;
 use crate::access::{Caller, Right};
 use crate::http::error::Error;
 use crate::http::reply::Reply;
 use crate::http::request::context::RequestContext;
+use crate::http::request::params;
 use crate::http::route::admin::project::Route;
 
 /// Refuses what would be refused after the body, too.
 pub(super) fn admit(context: &RequestContext, caller: &Caller, route: &Route) -> Result<(), Error> {
-    if let Route::CreateBranch { project } = route {
-        writer(context, caller, project, Right::Write)?;
+    match route {
+        Route::CreateBranch { project } => {
+            writer(context, caller, project, Right::Write)?;
+        }
+        Route::Change { project } => {
+            let gate = context.gate();
+            gate.open_to_manage(caller, &params::repo_id(project)?)?;
+        }
+        _ => {}
     }
     Ok(())
 }
@@ -30,7 +39,11 @@ pub(super) fn act(
         (Route::List, _) => projects::list(context, caller),
         (Route::Create, Payload::Json(json)) => projects::create(context, caller, &json),
         (Route::Show { project }, _) => projects::show(context, caller, project),
+        (Route::Change { project }, Payload::Json(json)) => {
+            projects::change(context, caller, project, &json)
+        }
         (Route::Delete { project }, _) => projects::delete(context, caller, project),
+        (Route::Tokens { project }, _) => tokens::list_of_project(context, caller, project),
         (Route::Branches { project }, _) => branches::list(context, caller, project),
         (Route::CreateBranch { project }, Payload::Json(json)) => {
             branches::create(context, caller, project, &json)
@@ -40,6 +53,8 @@ pub(super) fn act(
             deleted::restore(context, caller, id, Some(&json))
         }
         (Route::Restore { id }, _) => deleted::restore(context, caller, id, None),
-        (Route::Create | Route::CreateBranch { .. }, _) => Err(Payload::missing()),
+        (Route::Create | Route::Change { .. } | Route::CreateBranch { .. }, _) => {
+            Err(Payload::missing())
+        }
     }
 }

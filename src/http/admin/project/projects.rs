@@ -11,7 +11,7 @@ use crate::http::list::pagination;
 use crate::http::list::pagination::Paging;
 use crate::http::reply::{Reply, json};
 use crate::http::request::context::RequestContext;
-use crate::http::request::{conditions, json_body};
+use crate::http::request::{conditions, json_body, params};
 use crate::repo::Project;
 
 /// A project.
@@ -120,6 +120,52 @@ pub(super) fn show(
 ) -> Result<Reply, Error> {
     let project = open(context, caller, project)?;
     shown(context, caller, StatusCode::OK, &project)
+}
+
+/// What a change sends: the name, the type or both; or the owner.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Changes {
+    #[serde(default, deserialize_with = "json_body::given")]
+    name: Option<String>,
+    #[serde(default, rename = "type", deserialize_with = "json_body::given")]
+    kind: Option<String>,
+    #[serde(default, deserialize_with = "json_body::given")]
+    owner: Option<String>,
+}
+
+/// `PATCH /projects/<project>`
+pub(super) fn change(
+    context: &RequestContext,
+    caller: &Caller,
+    project: &str,
+    body: &[u8],
+) -> Result<Reply, Error> {
+    conditions::check_untagged(context.headers())?;
+    let id = params::repo_id(project)?;
+    let gate = context.gate();
+    let changed = match json_body::read(body)? {
+        Changes {
+            name: None,
+            kind: None,
+            owner: Some(owner),
+        } => gate.transfer_project(caller, &id, &owner)?,
+        Changes {
+            name,
+            kind,
+            owner: None,
+        } if name.is_some() || kind.is_some() => {
+            let name = name.as_deref().unwrap_or(id.name());
+            let new_id = RepoId::new(name, kind.as_deref().unwrap_or(id.kind()))?;
+            gate.rename_project(caller, &id, &new_id)?
+        }
+        _ => {
+            return Err(Error::malformed(
+                "name, type or both must be given; or owner, by itself",
+            ));
+        }
+    };
+    shown(context, caller, StatusCode::OK, &changed)
 }
 
 /// `DELETE /projects/<project>`

@@ -8,6 +8,8 @@ use super::Takes;
 pub(in crate::http) enum Route {
     /// `GET …`
     Show,
+    /// `PATCH …`
+    Rename,
     /// `DELETE …`
     Delete,
     /// `GET …/tree`, `GET …/snapshots/<version>/tree`
@@ -37,6 +39,7 @@ impl Route {
     pub(super) fn find(method: &str, segments: &[&str]) -> Option<Self> {
         Some(match (method, segments) {
             ("GET", []) => Self::Show,
+            ("PATCH", []) => Self::Rename,
             ("DELETE", []) => Self::Delete,
             ("GET", ["tree"]) => Self::Tree { version: None },
             ("GET", ["files", path @ ..]) => Self::File {
@@ -72,6 +75,7 @@ impl Route {
         match self {
             Self::SaveFile { .. } => Takes::File,
             Self::Batch => Takes::Batch,
+            Self::Rename => Takes::Json,
             Self::Rollback => Takes::NothingOfInterest,
             Self::Show
             | Self::Delete
@@ -91,13 +95,14 @@ impl Route {
             Self::History => &["path", "limit", "before"],
             Self::Diff => &["from", "to", "unified", "path", "limit", "after"],
             Self::Rollback => &["to", "path", "dry_run", "expect"],
-            Self::Show | Self::Delete | Self::File { .. } => &[],
+            Self::Show | Self::Rename | Self::Delete | Self::File { .. } => &[],
         }
     }
 }
 
 crate::http::route::names::templates! {
     Self::Show => ["GET /projects/{repo_id}/branches/{ref}"],
+    Self::Rename => ["PATCH /projects/{repo_id}/branches/{ref}"],
     Self::Delete => ["DELETE /projects/{repo_id}/branches/{ref}"],
     Self::Tree { version: None } => ["GET /projects/{repo_id}/branches/{ref}/tree"],
     Self::Tree { version: Some(_) } => [

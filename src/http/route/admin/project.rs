@@ -11,8 +11,12 @@ pub(in crate::http) enum Route {
     Create,
     /// `GET /projects/<project>`
     Show { project: String },
+    /// `PATCH /projects/<project>`
+    Change { project: String },
     /// `DELETE /projects/<project>`
     Delete { project: String },
+    /// `GET /projects/<project>/tokens`
+    Tokens { project: String },
     /// `GET /projects/<project>/branches`
     Branches { project: String },
     /// `POST /projects/<project>/branches`
@@ -33,7 +37,13 @@ impl Route {
             ("GET", ["projects", project]) => Self::Show {
                 project: owned(project),
             },
+            ("PATCH", ["projects", project]) => Self::Change {
+                project: owned(project),
+            },
             ("DELETE", ["projects", project]) => Self::Delete {
+                project: owned(project),
+            },
+            ("GET", ["projects", project, "tokens"]) => Self::Tokens {
                 project: owned(project),
             },
             ("GET", ["projects", project, "branches"]) => Self::Branches {
@@ -50,11 +60,12 @@ impl Route {
 
     pub(super) fn takes(&self) -> Takes {
         match self {
-            Self::Create | Self::CreateBranch { .. } => Takes::Json,
+            Self::Create | Self::Change { .. } | Self::CreateBranch { .. } => Takes::Json,
             Self::Restore { .. } => Takes::JsonOrNothing,
             Self::List
             | Self::Show { .. }
             | Self::Delete { .. }
+            | Self::Tokens { .. }
             | Self::Branches { .. }
             | Self::Deleted => Takes::Nothing,
         }
@@ -73,7 +84,9 @@ impl Route {
             Self::Deleted => &["scope", "page", "per_page", "pagination", "page_token"],
             Self::Create
             | Self::Show { .. }
+            | Self::Change { .. }
             | Self::Delete { .. }
+            | Self::Tokens { .. }
             | Self::Branches { .. }
             | Self::CreateBranch { .. }
             | Self::Restore { .. } => &[],
@@ -85,7 +98,9 @@ crate::http::route::names::templates! {
     Self::List => ["GET /projects"],
     Self::Create => ["POST /projects"],
     Self::Show { .. } => ["GET /projects/{repo_id}"],
+    Self::Change { .. } => ["PATCH /projects/{repo_id}"],
     Self::Delete { .. } => ["DELETE /projects/{repo_id}"],
+    Self::Tokens { .. } => ["GET /projects/{repo_id}/tokens"],
     Self::Branches { .. } => ["GET /projects/{repo_id}/branches"],
     Self::CreateBranch { .. } => ["POST /projects/{repo_id}/branches"],
     Self::Deleted => ["GET /deleted"],

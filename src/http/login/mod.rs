@@ -4,24 +4,30 @@
 //! |---|---|
 //! | `POST /user/login` | checks a name and a password and sets the session cookie |
 //! | `POST /user/logout` | ends the session |
-//! | `GET /user/session` | says who is logged in |
+//! | `GET /user/session` | says who is logged in, and what that account may |
+//! | `PUT /user/password` | changes one's own password |
+//! | `GET /user/sessions`, `DELETE /user/sessions/<id>` | lists and ends one's own sessions |
+
+mod password;
+mod session;
 
 use hyper::StatusCode;
 use hyper::header::SET_COOKIE;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
-use super::admission::network::ClientNetwork;
-use super::blocking;
-use super::error::Error;
-use super::reply::Reply;
-use super::request::body::{RequestBody, check_json, has_type};
-use super::request::context::{RequestContext, Who};
-use super::request::query::Query;
-use super::request::{cross_site, json_body};
-use super::route::user::Route;
 use crate::access;
-use crate::access::{Account, Refusal, Refused, Visit};
+use crate::access::{Refusal, Refused, Visit};
 use crate::base::may_block;
+use crate::http::admission::logins::LoginPlace;
+use crate::http::admission::network::ClientNetwork;
+use crate::http::blocking;
+use crate::http::error::Error;
+use crate::http::reply::Reply;
+use crate::http::request::body::{RequestBody, check_json, has_type};
+use crate::http::request::context::RequestContext;
+use crate::http::request::query::Query;
+use crate::http::request::{cross_site, json_body};
+use crate::http::route::user::Route;
 
 /// Why a login waits that is not wrong yet.
 const BUSY: &str = "too many logins at once";
@@ -38,13 +44,6 @@ struct Credentials {
     password: String,
 }
 
-/// Who is logged in.
-#[derive(Debug, Serialize)]
-struct SessionJson<'a> {
-    username: &'a str,
-    roles: Vec<String>,
-}
-
 /// Answers a request below `/user`.
 pub(in crate::http) async fn respond(
     context: RequestContext,
@@ -55,22 +54,29 @@ pub(in crate::http) async fn respond(
     match route {
         Route::Login => {
             let credentials = credentials(&context, body).await?;
-            check_failures(&context, &credentials)?;
-            let client = ClientNetwork::of(context.client);
-            let place = context.service.logins.enter(client).await;
-            let place = place.ok_or_else(|| too_many(&context, &credentials, BUSY, 1))?;
+            check_failures(&context, &credentials.username)?;
+            let place = enter(&context, &credentials.username).await?;
             // Those who waited beside this one may have failed meanwhile.
-            check_failures(&context, &credentials)?;
+            check_failures(&context, &credentials.username)?;
             blocking::run(move || {
                 let _place = place;
-                login(&context, &credentials, client)
+                login(&context, &credentials)
             })
             .await
         }
         Route::Logout => blocking::run(move || logout(&context)).await,
         Route::Session => {
             body.refuse()?;
-            blocking::run(move || session(&context)).await
+            blocking::run(move || session::show(&context)).await
+        }
+        Route::ChangePassword => password::change(context, body).await,
+        Route::Sessions => {
+            body.refuse()?;
+            blocking::run(move || session::list(&context)).await
+        }
+        Route::EndSession { id } => {
+            body.refuse()?;
+            blocking::run(move || session::end(&context, &id)).await
         }
     }
 }
@@ -102,26 +108,36 @@ async fn credentials(
 }
 
 /// Refuses who failed too often lately, before a password is looked at.
-fn check_failures(context: &RequestContext, credentials: &Credentials) -> Result<(), Error> {
+fn check_failures(context: &RequestContext, username: &str) -> Result<(), Error> {
     let client = ClientNetwork::of(context.client);
     let logins = &context.service.logins;
     let now = context.service.clock.now();
-    match logins.wait_s(&credentials.username, client, now) {
-        Some(wait_s) => Err(too_many(context, credentials, GUESSING, wait_s)),
+    match logins.wait_s(username, client, now) {
+        Some(wait_s) => Err(too_many(context, username, GUESSING, wait_s)),
         None => Ok(()),
     }
+}
+
+/// Waits for a place in which a password of this account may be hashed.
+pub(in crate::http) async fn enter(
+    context: &RequestContext,
+    username: &str,
+) -> Result<LoginPlace, Error> {
+    let client = ClientNetwork::of(context.client);
+    let place = context.service.logins.enter(client).await;
+    place.ok_or_else(|| too_many(context, username, BUSY, 1))
 }
 
 /// A refusal that the log can tell of. Only the name of an account that exists is told there: what a
 /// person typed for a name may be a password.
 fn too_many(
     context: &RequestContext,
-    credentials: &Credentials,
+    username: &str,
     reason: &'static str,
     retry_after_s: u64,
 ) -> Error {
     context.service.tallies.logins_throttled.up();
-    let account = may_block(|| context.gate().known_account(&credentials.username));
+    let account = may_block(|| context.gate().known_account(username));
     let account = account.ok().flatten();
     let refusal = Refusal {
         account: account.map(|account| account.name().to_owned()),
@@ -134,19 +150,16 @@ fn too_many(
     }
 }
 
-fn login(
-    context: &RequestContext,
-    credentials: &Credentials,
-    client: ClientNetwork,
-) -> Result<Reply, Error> {
+fn login(context: &RequestContext, credentials: &Credentials) -> Result<Reply, Error> {
     let (gate, logins) = (context.gate(), &context.service.logins);
+    let client = ClientNetwork::of(context.client);
     let Credentials { username, password } = credentials;
     let old_session = context.cookie().read(context.headers());
     let visit = Visit {
         from: Some(context.client),
         old_session: old_session.as_ref(),
     };
-    let (secret, account) = gate
+    let (secret, _) = gate
         .login(username, password, &visit)
         .inspect_err(|refused| {
             if let access::Error::WrongLogin(refusal) = refused {
@@ -157,7 +170,8 @@ fn login(
         })?;
     logins.succeeded(username, client);
     context.service.tallies.logins.up();
-    Ok(shown(&account).with(SET_COOKIE, context.cookie().set(&secret)))
+    let reply = session::shown(context, &gate.session(&secret)?);
+    Ok(reply.with(SET_COOKIE, context.cookie().set(&secret)))
 }
 
 fn logout(context: &RequestContext) -> Result<Reply, Error> {
@@ -166,24 +180,4 @@ fn logout(context: &RequestContext) -> Result<Reply, Error> {
     }
     let removed = context.cookie().remove();
     Ok(Reply::empty(StatusCode::NO_CONTENT).with(SET_COOKIE, removed))
-}
-
-fn session(context: &RequestContext) -> Result<Reply, Error> {
-    let cookie = context.cookie().read(context.headers());
-    let cookie = cookie.ok_or_else(Error::no_credential)?;
-    let caller = context.gate().session(&cookie)?;
-    let reply = shown(caller.account());
-    context.note(Who::Caller(caller));
-    Ok(reply)
-}
-
-fn shown(account: &Account) -> Reply {
-    let roles = account.roles().iter().map(ToString::to_string).collect();
-    Reply::json(
-        StatusCode::OK,
-        &SessionJson {
-            username: account.name(),
-            roles,
-        },
-    )
 }

@@ -1,0 +1,103 @@
+//! The gate's side for projects as such: listed, made, named anew, given away.
+
+use std::collections::HashMap;
+
+use super::{Caller, Gate};
+use crate::access::error::{Error, Result};
+use crate::access::rights::grant::decide;
+use crate::access::rights::permission::Permissions;
+use crate::access::rights::virtual_path::VirtualPath;
+use crate::base::repo_id::RepoId;
+#[cfg(doc)]
+use crate::repo;
+use crate::repo::{Project, ProjectWriter};
+
+impl Gate {
+    /// The caller's own projects, or with `accessible` all that grants open, each with its owner's
+    /// name, in byte order of their repo ids; of these, those whose repo id is `wanted`.
+    pub fn projects(
+        &self,
+        caller: &Caller,
+        accessible: bool,
+        wanted: impl Fn(&RepoId) -> bool,
+    ) -> Result<Vec<(Project, String)>> {
+        let rights = caller.account.rights();
+        let mut names = HashMap::new();
+        let mut listed = Vec::new();
+        for project in self.projects.all()? {
+            let own = project.owner() == caller.account.number;
+            let listable = (own || accessible) && wanted(project.repo_id());
+            if listable && rights.on(project.owner(), project.repo_id()).read {
+                let name = match names.get(&project.owner()) {
+                    Some(name) => String::clone(name),
+                    None => self.owner_name(&project)?,
+                };
+                names.insert(project.owner(), name.clone());
+                listed.push((project, name));
+            }
+        }
+        Ok(listed)
+    }
+
+    /// Makes a project that belongs to the caller.
+    ///
+    /// # Errors
+    /// [`Error::Forbidden`] for a name under `public/` without the right to write there;
+    /// [`repo::Error::Exists`] for a name that is taken.
+    pub fn create_project(&self, caller: &Caller, id: &RepoId) -> Result<Project> {
+        let account = &caller.account;
+        let path = VirtualPath::new(account.number, id);
+        if !decide(&account.grants(), &path, Permissions::WRITE) {
+            return Err(Error::no_role(&account.name));
+        }
+        Ok(self
+            .projects
+            .create_project(id, account.number, caller.actor())?)
+    }
+
+    /// Opens a project for who may rename it and give it away.
+    ///
+    /// # Errors
+    /// As [`Gate::open`].
+    pub fn open_to_manage(&self, caller: &Caller, id: &RepoId) -> Result<Project> {
+        let project = self.open(caller, id)?;
+        if !caller.rights_on(&project).manage {
+            return Err(Error::no_role(&caller.account.name));
+        }
+        Ok(project)
+    }
+
+    /// Gives a project another identifier, as [`ProjectWriter::rename_project`]. Its present one is no
+    /// change.
+    ///
+    /// # Errors
+    /// As there; as [`Gate::open`], also for a new identifier that the caller could not make a project of
+    /// this owner under.
+    pub fn rename_project(&self, caller: &Caller, id: &RepoId, new_id: &RepoId) -> Result<Project> {
+        let project = self.open_to_manage(caller, id)?;
+        if new_id == id {
+            return Ok(project);
+        }
+        let path = VirtualPath::new(project.owner(), new_id);
+        if !decide(&caller.account.grants(), &path, Permissions::WRITE) {
+            return Err(Error::no_role(&caller.account.name));
+        }
+        Ok(ProjectWriter::new(project, caller.actor()).rename_project(new_id)?)
+    }
+
+    /// Gives a project to the account of this name, as [`ProjectWriter::transfer_project`]. To the one that
+    /// has it is no change.
+    ///
+    /// # Errors
+    /// As there; as [`Gate::open`]; [`Error::Invalid`] for a name that no account has.
+    pub fn transfer_project(&self, caller: &Caller, id: &RepoId, owner: &str) -> Result<Project> {
+        let project = self.open_to_manage(caller, id)?;
+        let new = self.known_account(owner)?;
+        let new = new.ok_or_else(|| Error::invalid(format!("there is no user \"{owner}\"")))?;
+        if project.owner() == new.number {
+            return Ok(project);
+        }
+        let writer = ProjectWriter::new(project, caller.actor());
+        Ok(writer.transfer_project(new.number, &new.name)?)
+    }
+}

@@ -1,0 +1,229 @@
+//! Accounts and their roles, for the role for everything.
+
+use hyper::StatusCode;
+use serde::{Deserialize, Serialize};
+
+use crate::access;
+use crate::access::{Account, Accounts, Caller, Role};
+use crate::http::error::Error;
+use crate::http::reply::{Reply, json};
+use crate::http::request::context::RequestContext;
+use crate::http::request::{conditions, json_body};
+
+/// An account.
+#[derive(Debug, Serialize)]
+struct AccountJson {
+    name: String,
+    roles: Vec<String>,
+    enabled: bool,
+    created_at: String,
+}
+
+impl From<&Account> for AccountJson {
+    fn from(account: &Account) -> Self {
+        Self {
+            name: account.name().to_owned(),
+            roles: account.roles().iter().map(Role::to_string).collect(),
+            enabled: account.is_enabled(),
+            created_at: account.created_at().to_string(),
+        }
+    }
+}
+
+/// An account with what is its own.
+#[derive(Debug, Serialize)]
+struct WholeJson {
+    #[serde(flatten)]
+    account: AccountJson,
+    projects: Vec<String>,
+    tokens: usize,
+    sessions: usize,
+}
+
+/// An account with the one sight of a password that was made up.
+#[derive(Serialize)]
+struct WithPasswordJson<'a> {
+    #[serde(flatten)]
+    account: AccountJson,
+    password: Option<&'a str>,
+}
+
+/// What a creation sends.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct NewAccount {
+    name: String,
+    #[serde(default)]
+    roles: Vec<Role>,
+    #[serde(default, deserialize_with = "json_body::given")]
+    password: Option<String>,
+}
+
+/// What a change sends: one of these.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Changes {
+    #[serde(default, deserialize_with = "json_body::given")]
+    name: Option<String>,
+    #[serde(default, deserialize_with = "json_body::given")]
+    enabled: Option<bool>,
+}
+
+/// What a new password may send.
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct NewPassword {
+    #[serde(default, deserialize_with = "json_body::given")]
+    password: Option<String>,
+}
+
+/// Refuses who may not administer accounts.
+pub(super) fn admit(context: &RequestContext, caller: &Caller) -> Result<(), Error> {
+    context.gate().accounts(caller)?;
+    Ok(())
+}
+
+/// `GET /accounts`
+pub(super) fn list(context: &RequestContext, caller: &Caller) -> Result<Reply, Error> {
+    let accounts = context.gate().accounts(caller)?.list()?;
+    let shown = accounts.iter().map(|account| AccountJson::from(&**account));
+    let shown: Vec<_> = shown.collect();
+    Ok(json::list(context, &shown, &[]))
+}
+
+/// `POST /accounts`
+pub(super) fn create(
+    context: &RequestContext,
+    caller: &Caller,
+    body: &[u8],
+) -> Result<Reply, Error> {
+    conditions::check_new(context.headers())?;
+    let accounts = context.gate().accounts(caller)?;
+    let wanted: NewAccount = json_body::read(body)?;
+    let (password, made_up) = given_or_made_up(wanted.password);
+    let account = accounts.create(&wanted.name, &password, &wanted.roles)?;
+    let shown = WithPasswordJson {
+        account: AccountJson::from(&account),
+        password: made_up.then_some(&password),
+    };
+    Ok(Reply::json(StatusCode::CREATED, &shown))
+}
+
+/// `GET /accounts/<name>`
+pub(super) fn show(context: &RequestContext, caller: &Caller, name: &str) -> Result<Reply, Error> {
+    let gate = context.gate();
+    let accounts = gate.accounts(caller)?;
+    let account = accounts.by_name(name)?;
+    let shown = WholeJson {
+        account: AccountJson::from(&*account),
+        projects: accounts.owned_by(&account)?,
+        tokens: gate.tokens_of(caller, name)?.len(),
+        sessions: gate.count_sessions_of(caller, &account)?,
+    };
+    Ok(Reply::json(StatusCode::OK, &shown))
+}
+
+/// `PATCH /accounts/<name>`
+pub(super) fn change(
+    context: &RequestContext,
+    caller: &Caller,
+    name: &str,
+    body: &[u8],
+) -> Result<Reply, Error> {
+    conditions::check_untagged(context.headers())?;
+    let accounts = context.gate().accounts(caller)?;
+    let now_called = match json_body::read(body)? {
+        Changes {
+            name: Some(new),
+            enabled: None,
+        } => {
+            accounts.rename(name, &new)?;
+            new
+        }
+        Changes {
+            name: None,
+            enabled: Some(enabled),
+        } => {
+            context.gate().set_account_enabled(caller, name, enabled)?;
+            name.to_owned()
+        }
+        _ => return Err(Error::malformed("one of name and enabled must be given")),
+    };
+    shown(&accounts, &now_called)
+}
+
+/// `PUT /accounts/<name>/password`
+pub(super) fn set_password(
+    context: &RequestContext,
+    caller: &Caller,
+    name: &str,
+    body: Option<&[u8]>,
+) -> Result<Reply, Error> {
+    conditions::check_untagged(context.headers())?;
+    let accounts = context.gate().accounts(caller)?;
+    let wanted: NewPassword = body.map(json_body::read).transpose()?.unwrap_or_default();
+    let (password, made_up) = given_or_made_up(wanted.password);
+    context.gate().set_password_of(caller, name, &password)?;
+    let shown = WithPasswordJson {
+        account: AccountJson::from(&*accounts.by_name(name)?),
+        password: made_up.then_some(&password),
+    };
+    Ok(Reply::json(StatusCode::OK, &shown))
+}
+
+/// `DELETE /accounts/<name>`
+pub(super) fn remove(
+    context: &RequestContext,
+    caller: &Caller,
+    name: &str,
+) -> Result<Reply, Error> {
+    conditions::check_untagged(context.headers())?;
+    context.gate().remove_account(caller, name)?;
+    Ok(Reply::empty(StatusCode::NO_CONTENT))
+}
+
+/// `PUT /accounts/<name>/roles/<role>`
+pub(super) fn add_role(
+    context: &RequestContext,
+    caller: &Caller,
+    name: &str,
+    role: &str,
+) -> Result<Reply, Error> {
+    conditions::check_untagged(context.headers())?;
+    let accounts = context.gate().accounts(caller)?;
+    accounts.add_role(name, &read(role)?)?;
+    shown(&accounts, name)
+}
+
+/// `DELETE /accounts/<name>/roles/<role>`
+pub(super) fn remove_role(
+    context: &RequestContext,
+    caller: &Caller,
+    name: &str,
+    role: &str,
+) -> Result<Reply, Error> {
+    conditions::check_untagged(context.headers())?;
+    let accounts = context.gate().accounts(caller)?;
+    if !accounts.remove_role(name, &read(role)?)? {
+        return Err(Error::NotThere("the account does not have this role"));
+    }
+    shown(&accounts, name)
+}
+
+fn shown(accounts: &Accounts, name: &str) -> Result<Reply, Error> {
+    let account = AccountJson::from(&*accounts.by_name(name)?);
+    Ok(Reply::json(StatusCode::OK, &account))
+}
+
+fn read(role: &str) -> Result<Role, Error> {
+    role.parse()
+        .map_err(|refused: access::RoleError| Error::Malformed(refused.to_string()))
+}
+
+/// The password, and whether nobody knows it yet.
+fn given_or_made_up(given: Option<String>) -> (String, bool) {
+    match given {
+        Some(password) => (password, false),
+        None => (access::random_password(), true),
+    }
+}

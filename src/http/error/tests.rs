@@ -1,0 +1,139 @@
+//! Statuses and texts.
+
+use std::sync::Arc;
+
+use super::*;
+
+fn store(error: StoreError) -> Error {
+    Error::Repo(repo::Error::Store(Arc::new(error)))
+}
+
+fn assert_answers(errors: Vec<(Error, u16, &str, &str)>) {
+    for (error, status, read, admin) in errors {
+        assert_eq!(error.status().as_u16(), status, "{error:?}");
+        assert_eq!(error.message(ApiFlavor::Read), read, "{error:?}");
+        assert_eq!(error.message(ApiFlavor::Admin), admin, "{error:?}");
+    }
+}
+
+#[test]
+fn refusals_of_the_gate_have_their_statuses_and_texts() {
+    let gate = Error::Access;
+    assert_answers(vec![
+        (
+            Error::no_credential(),
+            401,
+            "401 Unauthorized",
+            "Not logged in",
+        ),
+        (
+            gate(access::Error::WrongLogin(Refusal::default())),
+            401,
+            "Invalid username or password",
+            "Invalid username or password",
+        ),
+        (
+            gate(access::Error::FingerprintMismatch(Refusal::default())),
+            401,
+            "FINGERPRINT_MISMATCH",
+            "FINGERPRINT_MISMATCH",
+        ),
+        (
+            gate(access::Error::Forbidden(Refusal::default())),
+            403,
+            "403 Forbidden",
+            "your roles do not allow this",
+        ),
+        (
+            gate(access::Error::NotFound),
+            404,
+            "404 Project Not Found",
+            "Project not found",
+        ),
+        (
+            Error::TooMany {
+                refusal: Refusal::new("too many logins at once"),
+                retry_after_s: 2,
+            },
+            429,
+            "too many logins at once; try again in 2 s",
+            "too many logins at once; try again in 2 s",
+        ),
+    ]);
+}
+
+#[test]
+fn what_is_not_there_is_named_in_the_words_of_its_api() {
+    let missing = |what| Error::Repo(repo::Error::NotFound { what });
+    let tree = missing(Missing::Revision).revision_as("404 Tree Not Found");
+    let folder = "404 invalid revision or path Not Found";
+    assert_answers(vec![
+        (
+            Error::NoRoute,
+            404,
+            "404 Not Found",
+            "there is no such route",
+        ),
+        (
+            missing(Missing::Branch),
+            404,
+            "404 Branch Not Found",
+            "Branch not found",
+        ),
+        (
+            missing(Missing::File),
+            404,
+            "404 File Not Found",
+            "File not found",
+        ),
+        (missing(Missing::Folder), 404, folder, "Folder not found"),
+        (
+            missing(Missing::Snapshot),
+            404,
+            "404 Commit Not Found",
+            "Snapshot not found",
+        ),
+        (tree, 404, "404 Tree Not Found", "404 Tree Not Found"),
+    ]);
+}
+
+#[test]
+fn failures_of_the_store_tell_nothing_of_it() {
+    let folder = StoreError::Folder {
+        path: "/secret".into(),
+        reason: "secret".into(),
+    };
+    let conflict = StoreError::Conflict {
+        key: "secret".into(),
+    };
+    let (read, admin) = (
+        "500 Internal Server Error",
+        "internal error; see the log under X-Request-Id",
+    );
+    let later = "the service cannot write at the moment; try again";
+    let stopped = "the service has stopped writing after a failed write; it goes on reading, and \
+                   must be restarted";
+    let full = "no space left for this change";
+    assert_answers(vec![
+        (store(folder), 500, read, admin),
+        (Error::Crashed, 500, read, admin),
+        (store(conflict), 503, later, later),
+        (store(StoreError::Stopped), 503, stopped, stopped),
+        (store(StoreError::Busy), 503, later, later),
+        (store(StoreError::Full), 507, full, full),
+    ]);
+}
+
+#[test]
+fn a_precondition_and_a_taken_name_keep_the_statuses_of_the_contract() {
+    let taken = repo::Error::Exists { what: "branch" };
+    assert_eq!(
+        Error::Repo(repo::Error::file_precondition(None, None)).status(),
+        412
+    );
+    assert_eq!(Error::Repo(taken).status(), 400);
+    assert_eq!(
+        allow(&[Method::GET, Method::PUT]),
+        "GET, HEAD, PUT, OPTIONS"
+    );
+}

@@ -1,0 +1,64 @@
+//! What is told of the service that this layer does not know by itself.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use crate::access::Census;
+
+/// What whoever runs the service knows of it. Neither function may count or search: they answer a request.
+pub trait Facts: fmt::Debug + Send + Sync {
+    /// What was last counted; `None` before the first count.
+    fn census(&self) -> Option<Census>;
+
+    /// How the store is.
+    fn store(&self) -> StoreFacts;
+}
+
+/// How the store is, as clients are told it.
+#[derive(Clone, Debug, Serialize)]
+pub struct StoreFacts {
+    /// The format of its folder.
+    pub format: String,
+    /// Its parts, in bytes.
+    pub bytes: Bytes,
+    /// Its objects by what they are, as last counted; empty before the first count.
+    pub objects: Vec<Objects>,
+    /// The state that the last successful backup holds is of then.
+    pub last_backup: Option<String>,
+    /// The last collection of what nothing needs.
+    pub last_collection: Option<Collection>,
+}
+
+/// What the store takes on the disk, in bytes.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Bytes {
+    /// The database.
+    pub database: u64,
+    /// The log of the database.
+    pub log: u64,
+    /// Large files; `None` before the first count.
+    pub files: Option<u64>,
+}
+
+/// Objects of one kind.
+#[derive(Clone, Debug, Serialize)]
+pub struct Objects {
+    /// The kind.
+    pub kind: String,
+    /// How many there are.
+    pub objects: u64,
+    /// Their bytes.
+    pub bytes: u64,
+}
+
+/// What a collection found.
+#[derive(Clone, Debug, Serialize)]
+pub struct Collection {
+    /// When it ended.
+    pub at: String,
+    /// Bytes that the heads of branches needed.
+    pub live_bytes: u64,
+    /// Bytes that only older states needed.
+    pub old_bytes: u64,
+}
