@@ -17,6 +17,7 @@ use super::manual::args::{Completions, ManPages};
 use super::migrate_tree::args::MigrateTree;
 use super::project::args::ProjectCommand;
 use super::prune::Prune;
+use super::pull::args::Pull;
 use super::serve::ServeFlags;
 use super::settings::{EVERYWHERE, Flags};
 use super::status;
@@ -86,6 +87,8 @@ pub(super) enum Command {
     MigrateTree(Box<MigrateTree>),
     /// Writes a revision into a new or empty folder
     Export(Export),
+    /// Keeps a folder equal to a branch of a service, from another machine, through the Read API
+    Pull(Box<Pull>),
     /// Removes old snapshots by the rules of the settings and of the projects
     Prune(Prune),
     /// Removes what no branch and no snapshot needs, and gives its room back

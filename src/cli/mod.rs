@@ -29,6 +29,7 @@ mod password;
 mod progress;
 mod project;
 mod prune;
+mod pull;
 mod serve;
 mod settings;
 mod status;
@@ -153,6 +154,7 @@ fn dispatch(cli: Cli, streams: &mut Streams<'_>) -> Result<Outcome> {
         Command::Config(command) => {
             return config::run(*command, cli.settings, streams).map(fine);
         }
+        Command::Pull(wish) => return pull::run(&wish, streams),
         Command::Completions(wish) => return manual::completions(&wish, streams).map(fine),
         Command::Man(wish) => return manual::pages(&wish, streams).map(fine),
         Command::Example { name } => return example::print(name, streams.out).map(fine),
@@ -242,6 +244,7 @@ fn dispatch(cli: Cli, streams: &mut Streams<'_>) -> Result<Outcome> {
         Command::Config(_)
         | Command::Completions(_)
         | Command::Man(_)
+        | Command::Pull(_)
         | Command::Example { .. } => Ok(Outcome::Fine),
     }
 }

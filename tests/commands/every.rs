@@ -151,8 +151,19 @@ fn every_command_of_the_help_does_its_work() {
         assert!(fs::exists(data.join("FORMAT")).unwrap());
         tried.insert(name.to_owned());
     }
+    let token = stage.done(&["token", "create", "--user", "ann", "--name", "p", "--all"]);
     let mut serving = Terminal::run(stage.command(&["serve", "--listen", "127.0.0.1:0"]));
-    serving.wait_for("listening on http://");
+    serving.wait_for("listening on ");
+    let address = serving.wait_for("\n");
+    let pulled = stage.path("pulled");
+    let mut pull = Command::new(env!("CARGO_BIN_EXE_siteconf"));
+    pull.args(["pull", address.trim_end(), "acme/shop.erp", "main"])
+        .arg(&pulled)
+        .env("SITECONF_TOKEN", token);
+    let pull = pull.output().unwrap();
+    assert!(pull.status.success(), "{pull:?}");
+    assert!(fs::exists(pulled.join("a.xml")).unwrap());
+    tried.insert("pull".to_owned());
     serving.type_in("\u{3}");
     assert_eq!(serving.end().code, Some(0));
     tried.insert("serve".to_owned());

@@ -295,6 +295,12 @@ fn systemd_finds_nothing_wrong_with_its_units() {
             adapted(example("backup-service"), &program),
         ),
         ("siteconf-backup.timer", example("backup-timer")),
+        ("siteconf-pull.service", adapted(example("pull"), &program)),
+        (
+            "siteconf-pull-once.service",
+            adapted(example("pull-once"), &program),
+        ),
+        ("siteconf-pull-once.timer", example("pull-timer")),
     ] {
         let unit = folder.path().join(name);
         fs::write(&unit, text).unwrap();

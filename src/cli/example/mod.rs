@@ -16,6 +16,12 @@ pub(super) enum Example {
     BackupService,
     /// The timer by which systemd begins that every night
     BackupTimer,
+    /// The unit by which systemd keeps a client's folder equal to a branch
+    Pull,
+    /// The unit by which systemd pulls once
+    PullOnce,
+    /// The timer by which systemd begins that every few minutes
+    PullTimer,
     /// nginx with TLS before it
     Nginx,
     /// HAProxy with TLS before it
@@ -36,6 +42,9 @@ impl Example {
             Self::Systemd => include_str!("siteconf.service"),
             Self::BackupService => include_str!("siteconf-backup.service"),
             Self::BackupTimer => include_str!("siteconf-backup.timer"),
+            Self::Pull => include_str!("siteconf-pull.service"),
+            Self::PullOnce => include_str!("siteconf-pull-once.service"),
+            Self::PullTimer => include_str!("siteconf-pull-once.timer"),
             Self::Nginx => include_str!("nginx.conf"),
             Self::Haproxy => include_str!("haproxy.cfg"),
             Self::Caddy => include_str!("Caddyfile"),

@@ -28,7 +28,7 @@ use given::{Given, Source};
 pub(super) use log_format::LogFormat;
 use table::SETTINGS;
 pub(super) use table::{EVERYWHERE, GC, IMPORT, LIST, OF_COMMANDS, PRUNE, SERVE, STATUS};
-pub(super) use unit::days_from_1;
+pub(super) use unit::{bytes_from_1, days_from_1, seconds_from_1};
 
 /// What the service and the commands go by.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -209,9 +209,20 @@ pub(super) fn refuse(mut wrong: Vec<Error>) -> Result<()> {
     wrong.pop().map_or(Ok(()), Err)
 }
 
+/// The variables of `siteconf pull`, and those that it sets for its command.
+const OF_PULL: [&str; 5] = [
+    "SITECONF_TOKEN",
+    "SITECONF_COMMIT",
+    "SITECONF_DIR",
+    "SITECONF_CHANGED",
+    "SITECONF_CHANGES",
+];
+
 /// Which of these variables are named as the settings are, and are none.
 pub(super) fn unknown_variables(names: impl Iterator<Item = OsString>) -> Vec<String> {
-    let is_setting = |name: &str| SETTINGS.iter().any(|setting| setting.variable() == name);
+    let is_setting = |name: &str| {
+        SETTINGS.iter().any(|setting| setting.variable() == name) || OF_PULL.contains(&name)
+    };
     let texts = names.filter_map(|name| name.into_string().ok());
     let mut unknown: Vec<_> = texts
         .filter(|name| name.starts_with("SITECONF_") && !is_setting(name))

@@ -348,7 +348,13 @@ fn all_wrong_settings_are_told_at_once() {
 
 #[test]
 fn variables_that_are_no_settings_are_known() {
-    let names = ["SITECONF_LISTN", "SITECONF_LISTEN", "PATH", "SITECONF_B"];
+    let names = [
+        "SITECONF_LISTN",
+        "SITECONF_LISTEN",
+        "SITECONF_TOKEN",
+        "PATH",
+        "SITECONF_B",
+    ];
     let unknown = unknown_variables(names.into_iter().map(OsString::from));
     assert_eq!(unknown, ["SITECONF_B", "SITECONF_LISTN"]);
 }

@@ -49,9 +49,23 @@ impl Unit {
 
 /// A number of days from a command line, at least one, as [`Unit::parse`].
 pub(in crate::cli) fn days_from_1(text: &str) -> Result<u64, &'static str> {
-    match Unit::Days.parse(text)? {
+    from_1(Unit::Days, text)
+}
+
+/// A number of seconds from a command line, at least one, as [`Unit::parse`].
+pub(in crate::cli) fn seconds_from_1(text: &str) -> Result<u64, &'static str> {
+    from_1(Unit::Seconds, text)
+}
+
+/// A number of bytes from a command line, at least one, as [`Unit::parse`].
+pub(in crate::cli) fn bytes_from_1(text: &str) -> Result<u64, &'static str> {
+    from_1(Unit::Bytes, text)
+}
+
+fn from_1(unit: Unit, text: &str) -> Result<u64, &'static str> {
+    match unit.parse(text)? {
         0 => Err("it must be at least 1"),
-        days => Ok(days),
+        amount => Ok(amount),
     }
 }
 

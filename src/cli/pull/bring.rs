@@ -1,0 +1,436 @@
+//! One pull: from the question for the head to the folder that holds it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use ureq::http::StatusCode;
+
+use super::fault::{Fault, Pulled};
+use super::local::folder::Folder;
+use super::local::lay::{self, Laying};
+use super::local::own::{self, Own};
+use super::local::state::{Brought, Change, Due, Mark, Source, State};
+use super::plan::{Found, Plan};
+use super::remote::address::Targets;
+use super::remote::client::{Client, Wish};
+use super::remote::fetch::{Fetch, git_id};
+use super::remote::head::{self, TaggedHead};
+use super::remote::tree::{Tree, TreeFile, folders_of};
+use super::stopped::Stopping;
+use crate::cli::output::{visible, visible_path};
+
+/// How often a pull begins again because the branch, or the folder, changed while it was read.
+const ATTEMPTS: u32 = 5;
+/// Most names that a message lists.
+const NAMED_MAX: usize = 20;
+
+/// How to pull.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Manner {
+    /// Removes nothing.
+    pub(super) keeps: bool,
+    /// Reads every file.
+    pub(super) verifies: bool,
+    /// Remembers what a command is to be told.
+    pub(super) notes_changes: bool,
+    pub(super) bytes_max: u64,
+    pub(super) parallel: u16,
+}
+
+/// What came of a pull.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Done {
+    /// The folder held the branch already.
+    Unchanged,
+    /// It does now.
+    Switched(Switched),
+}
+
+/// What a pull did.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Switched {
+    pub(super) added: u64,
+    pub(super) changed: u64,
+    pub(super) removed: u64,
+    /// Files that somebody else had changed, and that are as in the branch again.
+    pub(super) mended: Vec<String>,
+    /// What was not laid out: links and submodules.
+    pub(super) left_out: Vec<String>,
+    /// Bytes that came.
+    pub(super) bytes: u64,
+    /// True if the branch digest of what is on the disk is the head's.
+    pub(super) is_proven: bool,
+}
+
+/// A folder and the branch that it is kept equal to.
+pub(super) struct Pull {
+    pub(super) client: Client,
+    pub(super) targets: Targets,
+    pub(super) source: Source,
+    pub(super) folder: Folder,
+    pub(super) manner: Manner,
+    pub(super) stopping: Stopping,
+    /// What is known of the folder.
+    pub(super) state: Option<State>,
+}
+
+impl Pull {
+    /// Pulls once; with `wait` the server may let us wait so long for something new.
+    pub(super) fn once(
+        &mut self,
+        wait: Option<Duration>,
+        mut step: impl FnMut(usize, usize),
+    ) -> Pulled<Done> {
+        let known = self.state_of_source().and_then(|state| state.etag.clone());
+        let known = known.filter(|_| wait.is_some());
+        let mut tagged = match self.ask(known.as_deref(), wait)? {
+            Some(tagged) => tagged,
+            None => self.known_head()?,
+        };
+        let mut verifies = self.manner.verifies;
+        for _ in 1..ATTEMPTS {
+            match self.bring(&tagged, verifies, &mut step) {
+                Err(Fault::Moved(_)) => {
+                    verifies = true;
+                    if let Some(newer) = self.ask(None, None)? {
+                        tagged = newer;
+                    }
+                }
+                done => return self.ended(done),
+            }
+        }
+        let last = self.bring(&tagged, verifies, &mut step);
+        self.ended(last)
+    }
+
+    /// What a pull came to; one that failed gives its room back.
+    fn ended(&self, done: Pulled<Done>) -> Pulled<Done> {
+        let done = done.map_err(|fault| match fault {
+            Fault::Moved(what) => Fault::passing(what),
+            other => other,
+        });
+        if done.is_err() {
+            self.folder.drop_next();
+        }
+        if let Err(Fault::Lasting(_)) = done {
+            // What was fetched may be what the disk has no room for.
+            let _dropped = self.folder.drop_fetched();
+        }
+        done
+    }
+
+    fn ask(&self, known: Option<&str>, wait: Option<Duration>) -> Pulled<Option<TaggedHead>> {
+        head::ask(&self.client, &self.targets, known, wait).map_err(|fault| match fault {
+            Fault::Moved(what) => Fault::lasting(format!(
+                "{what}. Is there a project \"{}\" with a branch \"{}\"?",
+                visible(&self.source.repo_id),
+                visible(&self.source.branch)
+            )),
+            other => other,
+        })
+    }
+
+    /// What is known of the folder, if it comes from where it is to come from now.
+    fn state_of_source(&self) -> Option<&State> {
+        let state = self.state.as_ref();
+        state.filter(|state| state.source == self.source)
+    }
+
+    fn known_head(&self) -> Pulled<TaggedHead> {
+        let state = self.state_of_source();
+        let known = state.map(|state| TaggedHead {
+            head: state.head.clone(),
+            etag: state.etag.clone(),
+        });
+        known.ok_or_else(|| {
+            Fault::passing("the server answers 304 to a question for the first time")
+        })
+    }
+
+    /// Makes the folder hold a head.
+    fn bring(
+        &mut self,
+        tagged: &TaggedHead,
+        verifies: bool,
+        step: &mut impl FnMut(usize, usize),
+    ) -> Pulled<Done> {
+        if self.holds(tagged, verifies)? {
+            if let Some(state) = &mut self.state {
+                state.etag.clone_from(&tagged.etag);
+            }
+            // One that was killed after the step may have left it.
+            self.folder.drop_fetched()?;
+            return Ok(Done::Unchanged);
+        }
+        let revision = tagged.head.revision(&self.source.branch).to_owned();
+        let tree = Tree::ask(&self.client, &self.targets, &revision)?;
+        let none = BTreeMap::new();
+        let brought = self.state.as_ref().map_or(&none, |state| &state.files);
+        let known: BTreeSet<_> = brought.keys().map(PathBuf::from).collect();
+        let mut own = own::survey(self.folder.path(), &known)?;
+        let adopted = self.adopt(&mut own, &tree.files)?;
+        let plan = Plan::new(
+            &tree.files,
+            brought,
+            &adopted,
+            self.manner.keeps,
+            |path, known| self.look(path, known, verifies),
+        );
+        if let Some(path) = plan.in_the_way(&tree.files) {
+            return Err(Fault::lasting(format!(
+                "\"{}\" is gone from the branch and stays, as --keep wants it, where the branch has \
+                 something else now: move it elsewhere",
+                visible(path)
+            )));
+        }
+        let mut next = State::new(
+            self.source.clone(),
+            tagged.head.clone(),
+            tagged.etag.clone(),
+        );
+        if let Some(state) = self.state.as_ref().filter(|_| plan.is_done()) {
+            // The same files under another commit, as at GitLab.
+            next = State {
+                due: state.due.clone(),
+                files: state.files.clone(),
+                own: state.own.clone(),
+                inode: state.inode,
+                is_proven: state.is_proven,
+                ..next
+            };
+            self.folder.note(&next)?;
+            self.state = Some(next);
+            return Ok(Done::Unchanged);
+        }
+        if self.state.is_none() {
+            self.folder.check_exchange()?;
+        }
+        let bytes = self.fetch(&revision, &tree, &plan, step)?;
+        let place = self.folder.begin_next()?;
+        let fetched = self.folder.fetched();
+        let laying = Laying {
+            dir: self.folder.path(),
+            next: &place,
+            fetched: &fetched,
+            plan: &plan,
+            brought,
+            bytes_max: self.manner.bytes_max,
+            stopping: &self.stopping,
+        };
+        next.files = laying.lay(&tree.files)?;
+        next.is_proven = self.prove(tagged, &tree, &place, verifies || plan.carried.is_empty())?;
+        next.files.extend(laying.lay_gone()?);
+        own.carry(self.folder.path(), &place)?;
+        own.files.extend(plan.left.iter().map(PathBuf::from));
+        next.own = own.escaped();
+        next.due = self.due(&plan);
+        self.stopping.go_on()?;
+        self.folder.switch(&mut next)?;
+        self.state = Some(next);
+        // It is a store of what was fetched for this state.
+        self.folder.drop_fetched()?;
+        let is_proven = self.state.as_ref().is_some_and(|state| state.is_proven);
+        Ok(Done::Switched(Switched {
+            added: plan.count(Change::Added),
+            changed: plan.count(Change::Changed),
+            removed: plan.count(Change::Removed),
+            mended: plan.mended.into_iter().collect(),
+            left_out: tree.left_out.into_iter().collect(),
+            bytes,
+            is_proven,
+        }))
+    }
+
+    /// True if the folder holds this head, as far as that can be told without a request.
+    fn holds(&self, tagged: &TaggedHead, verifies: bool) -> Pulled<bool> {
+        let Some(state) = self.state_of_source() else {
+            return Ok(false);
+        };
+        if state.head != tagged.head {
+            return Ok(false);
+        }
+        for (path, brought) in &state.files {
+            self.stopping.go_on()?;
+            let stays = brought.is_gone && self.manner.keeps;
+            if !stays && (brought.is_gone || self.look(path, brought, verifies) == Found::Otherwise)
+            {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// How a file that was brought lies in the folder: by size and time, or by its bytes.
+    fn look(&self, path: &str, brought: &Brought, verifies: bool) -> Found {
+        let looked = || -> io::Result<bool> {
+            let found = fs::symlink_metadata(self.folder.path().join(path))?;
+            let is_executable = found.permissions().mode() & 0o100 != 0;
+            let is_same = found.is_file()
+                && Mark::of(&found) == brought.mark
+                && is_executable == brought.is_executable;
+            if !is_same || !verifies {
+                return Ok(is_same);
+            }
+            let file = own::open_file(self.folder.path(), Path::new(path))?;
+            Ok(git_id(file)? == brought.id)
+        };
+        match looked() {
+            Ok(true) => Found::AsBrought,
+            _ => Found::Otherwise,
+        }
+    }
+
+    /// Takes those files for brought that were not, and are as the branch has them.
+    ///
+    /// # Errors
+    /// [`Fault::Lasting`] where others stand in the way: they are never replaced.
+    fn adopt(&self, own: &mut Own, tree: &BTreeMap<String, TreeFile>) -> Pulled<BTreeSet<String>> {
+        let folders: BTreeSet<&str> = tree.keys().flat_map(|path| folders_of(path)).collect();
+        let (mut adopted, mut in_the_way) = (BTreeSet::new(), Vec::new());
+        for path in &own.files {
+            let Some(text) = path.to_str() else {
+                continue;
+            };
+            if let Some(file) = tree.get(text) {
+                let is_same = own::open_file(self.folder.path(), path).and_then(|found| {
+                    let mode = found.metadata()?.permissions().mode();
+                    Ok((mode & 0o100 != 0) == file.is_executable && git_id(found)? == file.id)
+                });
+                if is_same.unwrap_or(false) {
+                    adopted.insert(text.to_owned());
+                } else {
+                    in_the_way.push(text);
+                }
+            } else if folders.contains(text) || folders_of(text).any(|f| tree.contains_key(f)) {
+                in_the_way.push(text);
+            }
+        }
+        let folders = own.folders.iter().filter_map(|folder| folder.to_str());
+        let is_told = |folder: &str, told: &[&str]| {
+            told.iter().any(|path| Path::new(path).starts_with(folder))
+        };
+        for folder in folders.filter(|folder| tree.contains_key(*folder)) {
+            if !is_told(folder, &in_the_way) {
+                in_the_way.push(folder);
+            }
+        }
+        if !in_the_way.is_empty() {
+            return Err(Fault::lasting(format!(
+                "{} holds what was not brought, and stands where the branch has something else: {}; move \
+                 it elsewhere",
+                visible_path(self.folder.path()),
+                named(&in_the_way)
+            )));
+        }
+        own.files
+            .retain(|path| path.to_str().is_none_or(|path| !adopted.contains(path)));
+        Ok(adopted)
+    }
+
+    fn fetch(
+        &self,
+        revision: &str,
+        tree: &Tree,
+        plan: &Plan,
+        step: &mut impl FnMut(usize, usize),
+    ) -> Pulled<u64> {
+        let wanted = plan.fetched.iter();
+        let wanted: BTreeMap<_, _> = wanted
+            .map(|path| (tree.files[path].id, path.as_str()))
+            .collect();
+        let total = wanted.len();
+        let fetch = Fetch {
+            client: &self.client,
+            targets: &self.targets,
+            revision,
+            folder: self.folder.fetched(),
+            wanted,
+            bytes_max: self.manner.bytes_max,
+            parallel: self.manner.parallel,
+        };
+        fetch.run(|count| step(count, total))
+    }
+
+    /// Holds the digest of what lies on the disk against the head. False for a server whose commits are
+    /// no digests.
+    fn prove(
+        &self,
+        tagged: &TaggedHead,
+        tree: &Tree,
+        place: &Path,
+        is_final: bool,
+    ) -> Pulled<bool> {
+        let digest = lay::digest(place, self.manner.bytes_max, &self.stopping)?;
+        if tagged.head.is_of(digest.as_str()) {
+            return Ok(true);
+        }
+        if tagged.head.id.is_none() {
+            // Read by the name of the branch, which may have moved.
+            match self.ask(None, None)? {
+                Some(now) if now.head == tagged.head => {}
+                _ => return Err(Fault::Moved("the branch moves while it is read".to_owned())),
+            }
+        }
+        let was_proven = self
+            .state
+            .as_ref()
+            .is_some_and(|state| state.is_proven && state.source.root == self.source.root);
+        if tree.left_out.is_empty() && (was_proven || self.is_siteconf()?) {
+            let what = format!(
+                "the files that came are not the branch: their digest begins with {}, its head is {}; the \
+                 folder stays as it is",
+                &digest.as_str()[..40],
+                tagged.head.id.as_deref().unwrap_or(&tagged.head.short_id)
+            );
+            return Err(if is_final {
+                Fault::Lasting(what)
+            } else {
+                // A file here may have changed and look as before.
+                Fault::Moved(what)
+            });
+        }
+        Ok(false)
+    }
+
+    /// True for a server whose commit ids are branch digests: it has a health check, which GitLab's API
+    /// has not.
+    fn is_siteconf(&self) -> Pulled<bool> {
+        match self.client.get("/health", Wish::default()) {
+            Ok(response) => Ok(response.status() == StatusCode::OK),
+            Err(Fault::Moved(_) | Fault::Lasting(_)) => Ok(false),
+            Err(other) => Err(other),
+        }
+    }
+
+    /// What the command is to be told: what it was not told yet, and what changes now.
+    fn due(&self, plan: &Plan) -> Option<Due> {
+        let before = self.state.as_ref().and_then(|state| state.due.clone());
+        if before.is_none() && !self.manner.notes_changes {
+            return None;
+        }
+        let mut due = before.unwrap_or_default();
+        due.changes.extend(plan.changes.clone());
+        let mended = plan
+            .mended
+            .iter()
+            .map(|path| (path.clone(), Change::Changed));
+        due.changes.extend(mended);
+        Some(due)
+    }
+}
+
+/// The first of some names.
+pub(super) fn named(names: &[impl AsRef<str>]) -> String {
+    let first = names.iter().take(NAMED_MAX);
+    let mut shown: Vec<_> = first
+        .map(|name| format!("\"{}\"", visible(name.as_ref())))
+        .collect();
+    if names.len() > NAMED_MAX {
+        shown.push(format!("and {} more", names.len() - NAMED_MAX));
+    }
+    shown.join(", ")
+}

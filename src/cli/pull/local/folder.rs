@@ -1,0 +1,405 @@
+//! A folder that is replaced in one step, and the folder beside it in which the next state is made ready.
+//!
+//! The next state is laid out whole in `.NAME.siteconf-pull/next`, made durable, and exchanged with the
+//! folder by one renameat2(2): every path in the folder leads to the old state before, to the new one
+//! after. The old one stays as `old` until the next exchange, for those who hold it open.
+
+use std::collections::BTreeSet;
+use std::fs::{self, DirBuilder, File, TryLockError};
+use std::io::{self, Read, Seek, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{CWD, RenameFlags, renameat_with, syncfs};
+use rustix::io::Errno;
+use rustix::process::geteuid;
+
+use super::own;
+use super::state::{State, durably, sync_folder};
+use crate::cli::output::visible_path;
+use crate::cli::pull::fault::{Fault, Pulled};
+use crate::cli::{Error, Result};
+
+/// The folder, and the one beside it.
+#[derive(Debug)]
+pub(in crate::cli::pull) struct Folder {
+    dir: PathBuf,
+    side: PathBuf,
+    /// Held for as long as this is: one pull at a time.
+    _lock: File,
+}
+
+impl Folder {
+    /// Finds the folder, which may be absent, and takes it for this pull alone.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for what can be no such folder, [`Error::Failed`] where another pull has it.
+    pub(in crate::cli::pull) fn open(dir: &Path) -> Result<Self> {
+        let dir = found(dir)?;
+        let (Some(parent), Some(name)) = (dir.parent(), dir.file_name()) else {
+            return Err(Error::Usage(
+                "the root of a file system cannot be replaced: name a folder in it".to_owned(),
+            ));
+        };
+        let device = |path: &Path| fs::metadata(path).map(|found| found.dev());
+        if let (Ok(of_dir), Ok(of_parent)) = (device(&dir), device(parent))
+            && of_dir != of_parent
+        {
+            return Err(mounted(&dir));
+        }
+        let mut side_name = std::ffi::OsString::from(".");
+        side_name.push(name);
+        side_name.push(".siteconf-pull");
+        let side = parent.join(side_name);
+        make_private(&side)?;
+        let lock = lock(&side)?;
+        Ok(Self {
+            dir,
+            side,
+            _lock: lock,
+        })
+    }
+
+    /// The folder itself, without links.
+    pub(in crate::cli::pull) fn path(&self) -> &Path {
+        &self.dir
+    }
+
+    /// Where the next state is laid out.
+    pub(in crate::cli::pull) fn next(&self) -> PathBuf {
+        self.side.join("next")
+    }
+
+    /// Where files lie that have come for it.
+    pub(in crate::cli::pull) fn fetched(&self) -> PathBuf {
+        self.side.join("fetched")
+    }
+
+    /// Where the changed files are named for a command.
+    pub(in crate::cli::pull) fn changes(&self) -> PathBuf {
+        self.side.join("changes")
+    }
+
+    /// The state before, as long as somebody may hold it open.
+    fn old(&self) -> PathBuf {
+        self.side.join("old")
+    }
+
+    /// The same while it is removed.
+    fn gone(&self) -> PathBuf {
+        self.side.join("gone")
+    }
+
+    fn state(&self) -> PathBuf {
+        self.side.join("state.json")
+    }
+
+    fn next_state(&self) -> PathBuf {
+        self.side.join("next.json")
+    }
+
+    fn old_state(&self) -> PathBuf {
+        self.side.join("old.json")
+    }
+
+    /// The id by which a token knows this client: made once.
+    pub(in crate::cli::pull) fn instance(&self) -> Pulled<String> {
+        let path = self.side.join("instance");
+        match fs::read_to_string(&path) {
+            Ok(id) if id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_hexdigit()) => Ok(id),
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                Err(Fault::of_file("reading", &path)(error))
+            }
+            _ => {
+                let id = hex::encode(rand::random::<[u8; 16]>());
+                durably(&path, |out| out.write_all(id.as_bytes()))?;
+                Ok(id)
+            }
+        }
+    }
+
+    /// Ends what a killed pull left, and tells what the folder holds; `None` for one that no pull filled.
+    pub(in crate::cli::pull) fn recover(&self) -> Pulled<Option<State>> {
+        let inode = self.inode()?;
+        let next = State::read(&self.next_state())?;
+        if let Some(next) = next {
+            if inode == Some(next.inode) {
+                // The exchange had happened.
+                self.settle()?;
+            } else {
+                remove_file(&self.next_state())?;
+            }
+        }
+        remove_tree(&self.next())?;
+        remove_tree(&self.gone())?;
+        let state = State::read(&self.state())?;
+        // Numbers of inodes may change with a mount; the files themselves then tell.
+        Ok(state.filter(|state| Some(state.inode) == inode || self.holds(state)))
+    }
+
+    fn holds(&self, state: &State) -> bool {
+        !state.files.is_empty()
+            && state.files.iter().all(|(path, brought)| {
+                fs::symlink_metadata(self.dir.join(path))
+                    .is_ok_and(|found| super::state::Mark::of(&found) == brought.mark)
+            })
+    }
+
+    /// The folder's inode; `None` where it is absent.
+    fn inode(&self) -> Pulled<Option<u64>> {
+        match fs::symlink_metadata(&self.dir) {
+            Ok(found) if found.is_dir() => Ok(Some(found.ino())),
+            Ok(_) => Err(Fault::lasting(format!(
+                "{} is no folder any more",
+                visible_path(&self.dir)
+            ))),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(Fault::of_file("looking at", &self.dir)(error)),
+        }
+    }
+
+    /// Looks, before anything is fetched, whether the file system can exchange two folders.
+    pub(in crate::cli::pull) fn check_exchange(&self) -> Pulled<()> {
+        let [a, b] = ["a", "b"].map(|name| self.side.join(name));
+        for path in [&a, &b] {
+            remove_tree(path)?;
+            fs::create_dir(path).map_err(Fault::of_file("making", path))?;
+        }
+        let exchanged = exchange(&a, &b);
+        remove_tree(&a)?;
+        remove_tree(&b)?;
+        exchanged.map_err(|errno| self.not_exchanged(errno))
+    }
+
+    /// Begins the next state: an empty folder with the mode and owner of the present one.
+    pub(in crate::cli::pull) fn begin_next(&self) -> Pulled<PathBuf> {
+        let next = self.next();
+        remove_tree(&next)?;
+        own::make_like(&self.dir, &next)?;
+        Ok(next)
+    }
+
+    /// Takes back what was begun, for its room.
+    pub(in crate::cli::pull) fn drop_next(&self) {
+        // What cannot be removed now is removed by the next pull.
+        let _dropped = remove_tree(&self.next());
+    }
+
+    /// Removes what was fetched.
+    pub(in crate::cli::pull) fn drop_fetched(&self) -> Pulled<()> {
+        remove_tree(&self.fetched())
+    }
+
+    /// Makes the next state durable, and puts it in the place of the present one.
+    pub(in crate::cli::pull) fn switch(&self, state: &mut State) -> Pulled<()> {
+        let next = self.next();
+        let found = fs::metadata(&next).map_err(Fault::of_file("looking at", &next))?;
+        state.inode = found.ino();
+        // All of it at once: a sync for each of ten thousand files would take a minute.
+        File::open(&next)
+            .and_then(|folder| Ok(syncfs(&folder)?))
+            .map_err(Fault::of_file("syncing", &next))?;
+        self.drop_old()?;
+        state.write(&self.next_state())?;
+        let switched = match self.inode()? {
+            Some(_) => exchange(&next, &self.dir),
+            None => renameat_with(CWD, &next, CWD, &self.dir, RenameFlags::NOREPLACE),
+        };
+        switched.map_err(|errno| self.not_exchanged(errno))?;
+        let synced = || -> io::Result<()> {
+            sync_folder(self.dir.parent().unwrap_or(Path::new("/")))?;
+            sync_folder(&self.side)
+        };
+        synced().map_err(Fault::of_file("syncing", &self.side))?;
+        self.settle()?;
+        // Somebody may have made a file in the old folder meanwhile.
+        self.rescue()
+    }
+
+    /// Writes what is known of the folder where its files stay as they are.
+    pub(in crate::cli::pull) fn note(&self, state: &State) -> Pulled<()> {
+        state.write(&self.state())
+    }
+
+    /// Gives everything its lasting name after an exchange; repeated after a kill, it does the rest.
+    fn settle(&self) -> Pulled<()> {
+        let next = self.next();
+        let settled = || -> io::Result<()> {
+            if fs::exists(&next)? {
+                if fs::exists(self.state())? {
+                    fs::rename(self.state(), self.old_state())?;
+                }
+                fs::rename(&next, self.old())?;
+            }
+            fs::rename(self.next_state(), self.state())?;
+            sync_folder(&self.side)
+        };
+        settled().map_err(Fault::of_file("settling", &self.side))
+    }
+
+    /// Removes the state before the present one.
+    fn drop_old(&self) -> Pulled<()> {
+        self.rescue()?;
+        // Whoever finds it under its name finds it whole.
+        let (old, gone) = (self.old(), self.gone());
+        remove_tree(&gone)?;
+        match fs::rename(&old, &gone) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                return Err(Fault::of_file("removing", &old)(error));
+            }
+            _ => remove_tree(&gone)?,
+        }
+        remove_file(&self.old_state())
+    }
+
+    /// Moves into the folder what was made in the old one and is known to no pull.
+    fn rescue(&self) -> Pulled<()> {
+        let old = self.old();
+        if !fs::exists(&old).map_err(Fault::of_file("looking at", &old))? {
+            return Ok(());
+        }
+        let mut known: BTreeSet<PathBuf> = BTreeSet::new();
+        for path in [self.old_state(), self.state()] {
+            let Some(state) = State::read(&path)? else {
+                continue;
+            };
+            known.extend(state.own.iter().map(|path| own::unescaped(path)));
+            known.extend(state.files.into_keys().map(PathBuf::from));
+        }
+        for path in own::survey(&old, &known)?.files {
+            let (from, to) = (old.join(&path), self.dir.join(&path));
+            let moved = to
+                .parent()
+                .map_or(Ok(()), fs::create_dir_all)
+                .and_then(|()| Ok(renameat_with(CWD, &from, CWD, &to, RenameFlags::NOREPLACE)?));
+            moved.map_err(Fault::of_file("keeping", &from))?;
+        }
+        Ok(())
+    }
+
+    fn not_exchanged(&self, errno: Errno) -> Fault {
+        match errno {
+            Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP => Fault::lasting(format!(
+                "the file system of {} cannot exchange two folders in one step, as network file \
+                 systems cannot: name a folder on a local disk",
+                visible_path(&self.dir)
+            )),
+            Errno::BUSY | Errno::XDEV => Fault::lasting(mounted(&self.dir).to_string()),
+            errno => Fault::of_file("replacing", &self.dir)(errno.into()),
+        }
+    }
+}
+
+fn exchange(a: &Path, b: &Path) -> rustix::io::Result<()> {
+    renameat_with(CWD, a, CWD, b, RenameFlags::EXCHANGE)
+}
+
+fn mounted(dir: &Path) -> Error {
+    Error::Usage(format!(
+        "{} is a mount, which cannot be replaced: name a folder in it",
+        visible_path(dir)
+    ))
+}
+
+/// The folder's own path: absolute, and where it is a link what it leads to.
+fn found(dir: &Path) -> Result<PathBuf> {
+    let looking = || Error::file("looking at", dir);
+    match fs::symlink_metadata(dir) {
+        Ok(_) => {
+            let real = dir.canonicalize().map_err(looking())?;
+            if !real.is_dir() {
+                return Err(Error::Usage(format!("{} is no folder", visible_path(dir))));
+            }
+            Ok(real)
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            let dir = std::path::absolute(dir).map_err(looking())?;
+            let (Some(parent), Some(name)) = (dir.parent(), dir.file_name()) else {
+                return Err(looking()(error));
+            };
+            let parent = parent
+                .canonicalize()
+                .map_err(Error::file("looking at", parent))?;
+            Ok(parent.join(name))
+        }
+        Err(error) => Err(looking()(error)),
+    }
+}
+
+/// Makes the folder beside the folder, or takes the one that is there if nobody else can write into it.
+fn make_private(side: &Path) -> Result<()> {
+    match DirBuilder::new().mode(0o700).create(side) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            return Err(Error::Failed(format!(
+                "a folder is replaced as a whole, so its user must be able to write beside it: {} cannot \
+                 be made: {error}",
+                visible_path(side)
+            )));
+        }
+        made => made.map_err(Error::file("making", side))?,
+    }
+    let metadata = fs::symlink_metadata(side).map_err(Error::file("looking at", side))?;
+    // No right of its group or of others: the last six bits.
+    let is_ours = metadata.is_dir()
+        && metadata.uid() == geteuid().as_raw()
+        && metadata.mode().trailing_zeros() >= 6;
+    if !is_ours {
+        return Err(Error::Failed(format!(
+            "{} is not a folder of mode 0700 of the user who pulls: pull as its user, or remove it",
+            visible_path(side)
+        )));
+    }
+    Ok(())
+}
+
+fn lock(side: &Path) -> Result<File> {
+    let path = side.join("lock");
+    let io = || Error::file("locking", &path);
+    let mut file = fs::OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(0o600)
+        .open(&path)
+        .map_err(io())?;
+    match file.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => {
+            let mut holder = String::new();
+            file.read_to_string(&mut holder).map_err(io())?;
+            let holder = match holder.trim_end() {
+                "" => "another siteconf pull",
+                known => known,
+            };
+            return Err(Error::Failed(format!(
+                "{} is being pulled by {holder}",
+                visible_path(side.parent().unwrap_or(side))
+            )));
+        }
+        Err(TryLockError::Error(error)) => return Err(io()(error)),
+    }
+    file.set_len(0).map_err(io())?;
+    file.rewind().map_err(io())?;
+    writeln!(file, "siteconf with process id {}", std::process::id()).map_err(io())?;
+    Ok(file)
+}
+
+fn remove_tree(path: &Path) -> Pulled<()> {
+    match fs::remove_dir_all(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(Fault::of_file("removing", path)(error))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn remove_file(path: &Path) -> Pulled<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(Fault::of_file("removing", path)(error))
+        }
+        _ => Ok(()),
+    }
+}

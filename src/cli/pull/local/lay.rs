@@ -1,0 +1,219 @@
+//! The next state, laid out file by file: what is the same is linked, what came is moved in, and what the
+//! branch then has on the disk is digested.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fs::{self, File, Metadata};
+use std::io;
+use std::ops::ControlFlow;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::path::Path;
+
+use super::own;
+use super::state::{Brought, Mark};
+use crate::base::id::GitId;
+use crate::cli::output::{visible, visible_path};
+use crate::cli::pull::fault::{Fault, Pulled};
+use crate::cli::pull::plan::Plan;
+use crate::cli::pull::remote::fetch::git_id;
+use crate::cli::pull::remote::tree::{TreeFile, folders_of};
+use crate::cli::pull::stopped::Stopping;
+use crate::repo::{BranchDigest, DigestStep, ImportFolder};
+
+/// The next state while it is laid out.
+pub(in crate::cli::pull) struct Laying<'a> {
+    pub(in crate::cli::pull) dir: &'a Path,
+    pub(in crate::cli::pull) next: &'a Path,
+    pub(in crate::cli::pull) fetched: &'a Path,
+    pub(in crate::cli::pull) plan: &'a Plan,
+    /// What is known of the files in `dir`.
+    pub(in crate::cli::pull) brought: &'a BTreeMap<String, Brought>,
+    pub(in crate::cli::pull) bytes_max: u64,
+    pub(in crate::cli::pull) stopping: &'a Stopping,
+}
+
+impl Laying<'_> {
+    /// Lays the files of a tree out, and tells by what they will be known again.
+    pub(in crate::cli::pull) fn lay(
+        &self,
+        tree: &BTreeMap<String, TreeFile>,
+    ) -> Pulled<BTreeMap<String, Brought>> {
+        let mut uses: HashMap<GitId, usize> = HashMap::new();
+        for path in &self.plan.fetched {
+            *uses.entry(tree[path].id).or_default() += 1;
+        }
+        let mut laid = BTreeMap::new();
+        let mut bytes: u64 = 0;
+        for (path, file) in tree {
+            self.stopping.go_on()?;
+            self.make_folders(path)?;
+            let target = self.next.join(path);
+            let found = if self.plan.carried.contains(path) {
+                self.carry(path, file)?
+            } else if self.plan.copied.contains(path) {
+                let from = own::open_file(self.dir, Path::new(path))
+                    .map_err(Fault::of_file("reading", &self.dir.join(path)))?;
+                copy(from, &target, file)?
+            } else {
+                let from = self.fetched.join(file.id.to_string());
+                let uses = uses.entry(file.id).or_default();
+                *uses = uses.saturating_sub(1);
+                take(&from, &target, file, *uses == 0)?
+            };
+            bytes = bytes.saturating_add(found.len());
+            if bytes > self.bytes_max {
+                return Err(Fault::lasting(format!(
+                    "the branch has more than {} bytes (--bytes-max)",
+                    self.bytes_max
+                )));
+            }
+            let brought = Brought {
+                id: file.id,
+                is_executable: file.is_executable,
+                mark: Mark::of(&found),
+                is_gone: false,
+            };
+            laid.insert(path.clone(), brought);
+        }
+        Ok(laid)
+    }
+
+    /// Lays out what is gone from the branch and stays; gives what is known of it.
+    pub(in crate::cli::pull) fn lay_gone(&self) -> Pulled<Vec<(String, Brought)>> {
+        let mut laid = Vec::new();
+        for path in self.plan.gone.union(&self.plan.left) {
+            self.make_folders(path)?;
+            match own::link(self.dir, self.next, Path::new(path)) {
+                Ok(()) => {}
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                Err(error) => return Err(Fault::of_file("keeping", &self.dir.join(path))(error)),
+            }
+            if self.plan.gone.contains(path)
+                && let Some(known) = self.brought.get(path)
+            {
+                let known = Brought {
+                    is_gone: true,
+                    ..*known
+                };
+                laid.push((path.clone(), known));
+            }
+        }
+        Ok(laid)
+    }
+
+    fn make_folders(&self, path: &str) -> Pulled<()> {
+        for folder in folders_of(path) {
+            let target = self.next.join(folder);
+            if !fs::exists(&target).unwrap_or(false) {
+                own::make_like(&self.dir.join(folder), &target)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Links a file that is to stay as it is.
+    fn carry(&self, path: &str, file: &TreeFile) -> Pulled<Metadata> {
+        let target = self.next.join(path);
+        match own::link(self.dir, self.next, Path::new(path)) {
+            Ok(()) => {}
+            // As where the system lets nobody link the files of others.
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                let from = own::open_file(self.dir, Path::new(path))
+                    .map_err(Fault::of_file("reading", &self.dir.join(path)))?;
+                return copy(from, &target, file);
+            }
+            Err(_) => return Err(changed_meanwhile(&self.dir.join(path))),
+        }
+        let found = metadata(&target)?;
+        let known = self.brought.get(path).map(|known| known.mark);
+        if !found.is_file() || known.is_some_and(|known| known != Mark::of(&found)) {
+            return Err(changed_meanwhile(&self.dir.join(path)));
+        }
+        Ok(found)
+    }
+}
+
+/// The digest that a branch with just the files of this folder has, read from the disk.
+pub(in crate::cli::pull) fn digest(
+    next: &Path,
+    bytes_max: u64,
+    stopping: &Stopping,
+) -> Pulled<BranchDigest> {
+    let failed = |what: String| Fault::lasting(format!("reading {}: {what}", visible_path(next)));
+    let folder = ImportFolder::open(next, None).map_err(|e| failed(e.to_string()))?;
+    let mut lost = None;
+    let digest = folder.digest(bytes_max, |step| {
+        if let DigestStep::Skipped { path, reason } = step {
+            lost = Some(format!("\"{}\": {reason}", visible_path(path)));
+            return ControlFlow::Break(());
+        }
+        stopping.stop().flow()
+    });
+    let digest = digest.map_err(|e| failed(e.to_string()))?;
+    match (lost, digest) {
+        (Some(lost), _) => Err(failed(lost)),
+        (None, None) => Err(Fault::Stopped),
+        (None, Some(digest)) => Ok(digest.digest),
+    }
+}
+
+fn changed_meanwhile(path: &Path) -> Fault {
+    Fault::Moved(format!(
+        "{} was changed while the next state was laid out",
+        visible_path(path)
+    ))
+}
+
+/// Moves a file in that has come, or copies it where it is wanted once more.
+fn take(from: &Path, to: &Path, file: &TreeFile, is_last: bool) -> Pulled<Metadata> {
+    if !is_last {
+        let from = File::open(from).map_err(Fault::of_file("reading", from))?;
+        return copy(from, to, file);
+    }
+    // A name that is there already would be another spelling of this one on the disk.
+    if fs::symlink_metadata(to).is_ok() {
+        return Err(spelled_twice(to));
+    }
+    fs::rename(from, to).map_err(Fault::of_file("writing", to))?;
+    let found = metadata(to)?;
+    let mode = if file.is_executable {
+        // As far as others may read it they may run it.
+        found.mode() | (found.mode() & 0o444) >> 2
+    } else {
+        return Ok(found);
+    };
+    fs::set_permissions(to, fs::Permissions::from_mode(mode & 0o7777))
+        .map_err(Fault::of_file("writing", to))?;
+    metadata(to)
+}
+
+/// Copies a file whose bytes must be those of the tree's.
+fn copy(mut from: File, to: &Path, file: &TreeFile) -> Pulled<Metadata> {
+    let mut options = fs::OpenOptions::new();
+    options.read(true).write(true).create_new(true);
+    let mut target = match options
+        .mode(if file.is_executable { 0o777 } else { 0o666 })
+        .open(to)
+    {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            return Err(spelled_twice(to));
+        }
+        opened => opened.map_err(Fault::of_file("writing", to))?,
+    };
+    io::copy(&mut from, &mut target).map_err(Fault::of_file("writing", to))?;
+    let found = target.metadata().map_err(Fault::of_file("writing", to))?;
+    if git_id(target).map_err(Fault::of_file("reading", to))? != file.id {
+        return Err(changed_meanwhile(to));
+    }
+    Ok(found)
+}
+
+fn spelled_twice(path: &Path) -> Fault {
+    Fault::lasting(format!(
+        "two files of the branch are one on this file system: \"{}\"",
+        visible(&path.to_string_lossy())
+    ))
+}
+
+fn metadata(path: &Path) -> Pulled<Metadata> {
+    fs::symlink_metadata(path).map_err(Fault::of_file("looking at", path))
+}

@@ -1,0 +1,223 @@
+//! What lies in the folder and was not brought: it is found without following a link, and is in every
+//! later state, too, as a hard link to the same file.
+
+use std::collections::BTreeSet;
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, DirBuilder, File, Metadata};
+use std::io;
+use std::os::fd::AsFd;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, percent_encode};
+use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, linkat, openat, statat};
+use rustix::io::Errno;
+
+use crate::cli::output::visible_path;
+use crate::cli::pull::fault::{Fault, Pulled};
+
+/// Most files and folders of others that are carried from state to state.
+const OWN_MAX: usize = 100_000;
+/// How deep folders of others may lie.
+const DEPTH_MAX: usize = 128;
+/// What is escaped in a path that may be no text.
+const ESCAPED: &AsciiSet = &CONTROLS.add(b'%');
+
+/// What was not brought.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(in crate::cli::pull) struct Own {
+    /// Files, links and whatever else is no folder.
+    pub(in crate::cli::pull) files: BTreeSet<PathBuf>,
+    /// Folders in which nothing was brought; one comes before what is in it.
+    pub(in crate::cli::pull) folders: BTreeSet<PathBuf>,
+}
+
+/// Looks for what is not `known`. Nothing is found in a folder that is absent.
+pub(in crate::cli::pull) fn survey(dir: &Path, known: &BTreeSet<PathBuf>) -> Pulled<Own> {
+    let mut survey = Survey {
+        known,
+        folders: known
+            .iter()
+            .flat_map(|path| path.ancestors().skip(1))
+            .collect(),
+        own: Own::default(),
+    };
+    match open_folder(CWD, dir.as_os_str()) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(survey.own),
+        opened => {
+            let opened = opened.map_err(Fault::of_file("reading", dir))?;
+            survey.folder(&opened, Path::new(""), 0).map_err(|failed| match failed {
+                Failed::Io(path, error) => Fault::of_file("reading", &dir.join(path))(error),
+                Failed::TooMuch => Fault::lasting(format!(
+                    "{} holds more than {OWN_MAX} files that were not brought, or folders more than \
+                     {DEPTH_MAX} deep: name a folder for the branch alone",
+                    visible_path(dir)
+                )),
+            })?;
+            Ok(survey.own)
+        }
+    }
+}
+
+struct Survey<'a> {
+    known: &'a BTreeSet<PathBuf>,
+    /// The folders in which something known lies.
+    folders: BTreeSet<&'a Path>,
+    own: Own,
+}
+
+enum Failed {
+    Io(PathBuf, io::Error),
+    TooMuch,
+}
+
+impl Survey<'_> {
+    fn folder(&mut self, folder: &File, at: &Path, depth: usize) -> Result<(), Failed> {
+        let failed = |error: Errno| Failed::Io(at.to_owned(), error.into());
+        for entry in Dir::read_from(folder).map_err(failed)? {
+            let entry = entry.map_err(failed)?;
+            let name = OsStr::from_bytes(entry.file_name().to_bytes());
+            if name == "." || name == ".." {
+                continue;
+            }
+            let path = at.join(name);
+            let kind = match entry.file_type() {
+                FileType::Unknown => {
+                    let stat = statat(folder, name, AtFlags::SYMLINK_NOFOLLOW).map_err(failed)?;
+                    FileType::from_raw_mode(stat.st_mode)
+                }
+                kind => kind,
+            };
+            if kind == FileType::Directory {
+                if depth >= DEPTH_MAX {
+                    return Err(Failed::TooMuch);
+                }
+                if !self.folders.contains(path.as_path()) {
+                    self.own.folders.insert(path.clone());
+                }
+                let inner = open_folder(folder, name).map_err(|e| Failed::Io(path.clone(), e))?;
+                self.folder(&inner, &path, depth + 1)?;
+            } else if !self.known.contains(&path) {
+                self.own.files.insert(path);
+            }
+            if self.own.files.len() + self.own.folders.len() > OWN_MAX {
+                return Err(Failed::TooMuch);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Own {
+    /// Lays it into the next state, in which what the branch has lies already.
+    pub(in crate::cli::pull) fn carry(&self, dir: &Path, next: &Path) -> Pulled<()> {
+        for path in &self.folders {
+            carry_folders(dir, next, Some(path))?;
+        }
+        for path in &self.files {
+            carry_folders(dir, next, path.parent())?;
+            match link(dir, next, path) {
+                Ok(()) => {}
+                // Its owner removed it meanwhile.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {
+                    return Err(Fault::lasting(format!(
+                        "{} is a mount, or lies in one: it would be lost when the folder is replaced",
+                        visible_path(&dir.join(path))
+                    )));
+                }
+                Err(error) => {
+                    return Err(Fault::lasting(format!(
+                        "{} was not brought, and cannot be carried into the new state: {error}; move it \
+                         elsewhere",
+                        visible_path(&dir.join(path))
+                    )));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// As it is kept in a state.
+    pub(in crate::cli::pull) fn escaped(&self) -> Vec<String> {
+        let files = self.files.iter().map(|path| path.as_os_str().as_bytes());
+        files
+            .map(|path| percent_encode(path, ESCAPED).to_string())
+            .collect()
+    }
+}
+
+/// Makes a folder and those that it lies in, where the next state lacks them.
+fn carry_folders(dir: &Path, next: &Path, path: Option<&Path>) -> Pulled<()> {
+    let mut above: Vec<_> = path.map_or_else(Vec::new, |path| path.ancestors().collect());
+    above.reverse();
+    for path in above {
+        let target = next.join(path);
+        if fs::symlink_metadata(&target).is_err() {
+            make_like(&dir.join(path), &target)?;
+        }
+    }
+    Ok(())
+}
+
+/// A path as it is kept in a state, read back.
+pub(in crate::cli::pull) fn unescaped(text: &str) -> PathBuf {
+    OsString::from_vec(percent_decode_str(text).collect()).into()
+}
+
+/// Links a file of the folder into the next state, through no link on the way.
+pub(in crate::cli::pull) fn link(dir: &Path, next: &Path, path: &Path) -> io::Result<()> {
+    let (from, to) = (open_parent(dir, path)?, open_parent(next, path)?);
+    let name = path.file_name().unwrap_or_default();
+    Ok(linkat(&from, name, &to, name, AtFlags::empty())?)
+}
+
+/// Opens a regular file of a folder, through no link.
+pub(in crate::cli::pull) fn open_file(dir: &Path, path: &Path) -> io::Result<File> {
+    let parent = open_parent(dir, path)?;
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file: File = openat(
+        &parent,
+        path.file_name().unwrap_or_default(),
+        flags,
+        Mode::empty(),
+    )?
+    .into();
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::other("it is no regular file"));
+    }
+    Ok(file)
+}
+
+fn open_parent(dir: &Path, path: &Path) -> io::Result<File> {
+    let mut folder = open_folder(CWD, dir.as_os_str())?;
+    for name in path.parent().into_iter().flat_map(Path::iter) {
+        folder = open_folder(&folder, name)?;
+    }
+    Ok(folder)
+}
+
+fn open_folder(at: impl AsFd, name: &OsStr) -> io::Result<File> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    Ok(openat(at, name, flags, Mode::empty())?.into())
+}
+
+/// Makes a folder with the mode and the owner of another, if there is that one.
+pub(in crate::cli::pull) fn make_like(like: &Path, path: &Path) -> Pulled<()> {
+    let made = || -> io::Result<()> {
+        let like = fs::symlink_metadata(like).ok().filter(Metadata::is_dir);
+        let Some(like) = like else {
+            return fs::create_dir(path);
+        };
+        DirBuilder::new().mode(0o700).create(path)?;
+        let folder = File::open(path)?;
+        let found = folder.metadata()?;
+        if (found.uid(), found.gid()) != (like.uid(), like.gid()) {
+            // Only the superuser may give it away; then it stays with who pulls.
+            let _given = std::os::unix::fs::fchown(&folder, Some(like.uid()), Some(like.gid()));
+        }
+        folder.set_permissions(fs::Permissions::from_mode(like.mode() & 0o7777))
+    };
+    made().map_err(Fault::of_file("making", path))
+}

@@ -1,0 +1,186 @@
+//! `pull`: a folder on a client's machine that is kept equal to a branch, through the Read API alone.
+//!
+//! The head is asked for, and where it is another than the folder's, the tree; what differs is fetched,
+//! laid out beside the folder, held against the branch digest, and put in its place in one step. Nothing
+//! here opens a store.
+
+pub(super) mod args;
+mod bring;
+mod fault;
+mod hook;
+mod local;
+mod plan;
+mod remote;
+mod stopped;
+mod watch;
+
+use std::time::Duration;
+
+use super::output::{counted, visible, visible_path};
+use super::progress::Progress;
+use super::{Error, Outcome, Result, Streams, names};
+use args::Pull as Wish;
+use bring::{Done, Manner, Pull, Switched, named};
+use fault::Fault;
+use hook::Hook;
+use local::folder::Folder;
+use local::state::Source;
+use remote::address::Targets;
+use remote::client::Client;
+use remote::token::Token;
+use stopped::Stopping;
+
+/// Longest identifier of a project, in bytes: GitLab's are not ours.
+const PROJECT_BYTES_MAX: usize = 1024;
+
+/// A pull, and what runs after it.
+struct Pulling {
+    pull: Pull,
+    hook: Option<Hook>,
+}
+
+/// `pull`.
+pub(super) fn run(wish: &Wish, streams: &mut Streams<'_>) -> Result<Outcome> {
+    let root = remote::address::root(&wish.url)?;
+    let branch = names::branch(&wish.branch)?;
+    if wish.repo_id.is_empty() || wish.repo_id.len() > PROJECT_BYTES_MAX {
+        return Err(Error::Usage(format!(
+            "malformed project: it must have 1 to {PROJECT_BYTES_MAX} bytes"
+        )));
+    }
+    let token = Token::read(wish.token_file.as_deref())?;
+    let stopping = Stopping::watch()?;
+    let folder = Folder::open(&wish.dir)?;
+    let started = || {
+        let state = folder.recover()?;
+        Ok((state, folder.instance()?))
+    };
+    let (state, instance) = started().map_err(|fault| error(&fault, &stopping))?;
+    let client = Client::new(
+        root.clone(),
+        token,
+        instance,
+        wish.ca_file.as_deref(),
+        usize::from(wish.parallel),
+        &stopping,
+    )?;
+    let mut pulling = Pulling {
+        pull: Pull {
+            client,
+            targets: Targets::new(&wish.repo_id, branch.as_str()),
+            source: Source {
+                root,
+                repo_id: wish.repo_id.clone(),
+                branch: branch.as_str().to_owned(),
+            },
+            folder,
+            manner: Manner {
+                keeps: wish.keep,
+                verifies: wish.verify,
+                notes_changes: wish.exec.is_some(),
+                bytes_max: wish.bytes_max,
+                parallel: wish.parallel,
+            },
+            stopping: stopping.clone(),
+            state,
+        },
+        hook: wish.exec.clone().map(|command| Hook {
+            command,
+            timeout: Duration::from_secs(wish.exec_timeout),
+        }),
+    };
+    if wish.watch {
+        return watch::run(&mut pulling, Duration::from_secs(wish.interval), streams);
+    }
+    let done = pulling.once(None, streams);
+    let done = done.map_err(|fault| error(&fault, &stopping))?;
+    pulling.tell(&done, streams)?;
+    pulling
+        .exec(streams)?
+        .map_err(|fault| error(&fault, &stopping))?;
+    Ok(Outcome::Fine)
+}
+
+/// A fault as the end of the command.
+fn error(fault: &Fault, stopping: &Stopping) -> Error {
+    let again = match fault {
+        Fault::Passing {
+            after: Some(after), ..
+        } => {
+            format!("; it wants to be asked again in {} s", after.as_secs())
+        }
+        _ => String::new(),
+    };
+    stopping
+        .stop()
+        .name(Error::Failed(format!("{fault}{again}")))
+}
+
+impl Pulling {
+    fn once(
+        &mut self,
+        wait: Option<Duration>,
+        streams: &mut Streams<'_>,
+    ) -> std::result::Result<Done, Fault> {
+        let mut progress = Progress::new(streams);
+        self.pull.once(wait, |count, total| {
+            progress.say(|| format!("{count} of {total} files fetched"));
+        })
+    }
+
+    /// Runs the command where it is due.
+    fn exec(&mut self, streams: &mut Streams<'_>) -> Result<std::result::Result<(), Fault>> {
+        let (Some(hook), Some(state)) = (&self.hook, &mut self.pull.state) else {
+            return Ok(Ok(()));
+        };
+        // It writes to the same places.
+        streams.out.flush()?;
+        Ok(hook.run(&self.pull.folder, state, &self.pull.stopping))
+    }
+
+    /// Says what came of a pull; nothing new is said to a person alone.
+    fn tell(&self, done: &Done, streams: &mut Streams<'_>) -> Result<()> {
+        let head = self.pull.state.as_ref().map(|state| &state.head.short_id);
+        let head = head.map_or("", String::as_str);
+        let branch = visible(&self.pull.source.branch);
+        let Done::Switched(switched) = done else {
+            return streams.tell(format_args!("{branch} is at {head}, as the folder is"));
+        };
+        let Switched {
+            added,
+            changed,
+            removed,
+            bytes,
+            ..
+        } = switched;
+        writeln!(
+            streams.out,
+            "{branch} is at {head}: {added} added, {changed} changed, {removed} removed, {} fetched",
+            counted(*bytes, "byte", "bytes")
+        )?;
+        if !switched.mended.is_empty() {
+            writeln!(
+                streams.err,
+                "changed in the folder by somebody else, and as in the branch again: {}",
+                named(&switched.mended)
+            )?;
+        }
+        if !switched.left_out.is_empty() {
+            writeln!(
+                streams.err,
+                "left out, as links and submodules are: {}",
+                named(&switched.left_out)
+            )?;
+        }
+        if !switched.is_proven {
+            writeln!(
+                streams.err,
+                "the commit ids of this server are no digests: each file is proven by its own id, {} as a \
+                 whole is not",
+                visible_path(self.pull.folder.path())
+            )?;
+        }
+        streams.out.flush()?;
+        Ok(())
+    }
+}

@@ -1,0 +1,248 @@
+//! Files on their way in: several at once, each held against the id that git gives its bytes. They lie
+//! under that id until the next state takes them, so that an interrupted pull goes on where it was.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Seek, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::mpsc;
+use std::thread;
+
+use ureq::http::{Response, StatusCode};
+use ureq::{Body, BodyReader};
+
+use super::address::Targets;
+use super::client::{Client, Wish, header};
+use crate::base::digest::{GitHasher, StreamHasher, byte_count};
+use crate::base::id::GitId;
+use crate::base::limits::READ_CHUNK_BYTES;
+use crate::cli::output::visible;
+use crate::cli::pull::fault::{Fault, Pulled};
+
+/// Longest file that is held in memory, in bytes. A longer one is written as it comes, and gone on with
+/// when it breaks off.
+const IN_MEMORY_BYTES_MAX: u64 = 1 << 20;
+
+/// What is fetched, and from where.
+pub(in crate::cli::pull) struct Fetch<'a> {
+    pub(in crate::cli::pull) client: &'a Client,
+    pub(in crate::cli::pull) targets: &'a Targets,
+    pub(in crate::cli::pull) revision: &'a str,
+    /// Where the files go, each under its id.
+    pub(in crate::cli::pull) folder: PathBuf,
+    /// Each content once, by one of its paths.
+    pub(in crate::cli::pull) wanted: BTreeMap<GitId, &'a str>,
+    /// Most bytes of all of them.
+    pub(in crate::cli::pull) bytes_max: u64,
+    /// How many are fetched at once.
+    pub(in crate::cli::pull) parallel: u16,
+}
+
+impl Fetch<'_> {
+    /// Fetches what is not there yet; `step` hears of each file how many have come. Gives the bytes that
+    /// came.
+    pub(in crate::cli::pull) fn run(mut self, mut step: impl FnMut(usize)) -> Pulled<u64> {
+        self.look()?;
+        let wanted: Vec<_> = self.wanted.iter().map(|(id, path)| (*id, *path)).collect();
+        let (next, ended) = (AtomicUsize::new(0), AtomicBool::new(false));
+        let bytes = AtomicU64::new(0);
+        let (sender, receiver) = mpsc::sync_channel(wanted.len().min(1024));
+        let threads = usize::from(self.parallel).min(wanted.len());
+        let (fetch, list) = (&self, &wanted);
+        thread::scope(|scope| {
+            for _ in 0..threads {
+                let (sender, next, ended, bytes) = (sender.clone(), &next, &ended, &bytes);
+                scope.spawn(move || {
+                    while !ended.load(Ordering::Relaxed)
+                        && let Some((id, path)) = list.get(next.fetch_add(1, Ordering::Relaxed))
+                    {
+                        let done = fetch.file(*id, path, bytes);
+                        ended.fetch_or(done.is_err(), Ordering::Relaxed);
+                        if sender.send(done).is_err() {
+                            return;
+                        }
+                    }
+                });
+            }
+            drop(sender);
+            let mut failed = None;
+            for (count, done) in receiver.iter().enumerate() {
+                match done {
+                    Ok(()) => step(count + 1),
+                    // What one fault brings about in others says less.
+                    Err(fault) => drop(failed.get_or_insert(fault)),
+                }
+            }
+            failed.map_or(Ok(()), Err)
+        })?;
+        Ok(bytes.into_inner())
+    }
+
+    /// Takes what an earlier pull left off the list, where it is whole, and removes what nobody wants.
+    fn look(&mut self) -> Pulled<()> {
+        let failed = |error| Fault::of_file("preparing", &self.folder)(error);
+        fs::create_dir_all(&self.folder).map_err(failed)?;
+        for entry in fs::read_dir(&self.folder).map_err(failed)? {
+            let entry = entry.map_err(failed)?;
+            let name = entry.file_name().into_string().unwrap_or_default();
+            let part_of = name.strip_suffix(".part");
+            let id = part_of.unwrap_or(&name).parse();
+            let id: Option<GitId> = id.ok().filter(|id| self.wanted.contains_key(id));
+            let is_whole = |id| {
+                let whole = File::open(entry.path()).and_then(|file| Ok(git_id(file)? == id));
+                whole.unwrap_or(false)
+            };
+            match id {
+                Some(_) if part_of.is_some() => {}
+                Some(id) if is_whole(id) => drop(self.wanted.remove(&id)),
+                _ => fs::remove_file(entry.path()).map_err(failed)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Fetches a file. As long as each attempt brings some of it, it is gone on with.
+    fn file(&self, id: GitId, path: &str, bytes: &AtomicU64) -> Pulled<()> {
+        let part = self.folder.join(format!("{id}.part"));
+        loop {
+            let before = length(&part);
+            let done = self.client.repeated(|| {
+                let before = length(&part);
+                let done = self.attempt(id, path, &part, bytes);
+                match &done {
+                    // What was begun may be wrong.
+                    Err(Fault::Passing { .. }) if before > 0 && length(&part) <= before => {
+                        let _removed = fs::remove_file(&part);
+                    }
+                    _ => {}
+                }
+                done
+            });
+            match done {
+                Err(Fault::Passing { .. }) if length(&part) > before => {}
+                done => return done,
+            }
+        }
+    }
+
+    fn attempt(&self, id: GitId, path: &str, part: &Path, bytes: &AtomicU64) -> Pulled<()> {
+        let wish = Wish {
+            from: length(part),
+            is_file: true,
+            ..Wish::default()
+        };
+        let response = self
+            .client
+            .get_once(&self.targets.file(self.revision, path), wish)?;
+        let from = begins_at(&response)?;
+        let mut body = response.into_body().into_reader();
+        if from == 0 {
+            let mut start = Vec::new();
+            self.read(&mut body, IN_MEMORY_BYTES_MAX + 1, &mut start)?;
+            self.count(byte_count(&start), bytes)?;
+            let target = self.folder.join(id.to_string());
+            if byte_count(&start) <= IN_MEMORY_BYTES_MAX {
+                let mut hasher = GitHasher::new(byte_count(&start));
+                hasher.update(&start);
+                check(hasher.finish(), id, path)?;
+                return fs::write(&target, &start).map_err(Fault::of_file("writing", &target));
+            }
+            fs::write(part, &start).map_err(Fault::of_file("writing", part))?;
+        }
+        let mut file = OpenOptions::new()
+            .append(true)
+            .open(part)
+            .map_err(Fault::of_file("writing", part))?;
+        if wish.from != from && from != 0 {
+            return Err(Fault::passing(format!(
+                "the server goes on with \"{}\" at another place than it was asked to",
+                visible(path)
+            )));
+        }
+        let mut chunk = Vec::with_capacity(READ_CHUNK_BYTES);
+        loop {
+            chunk.clear();
+            let read = self.read(&mut body, READ_CHUNK_BYTES as u64, &mut chunk);
+            self.count(byte_count(&chunk), bytes)?;
+            file.write_all(&chunk)
+                .map_err(Fault::of_file("writing", part))?;
+            read?;
+            if chunk.is_empty() {
+                break;
+            }
+        }
+        let found = File::open(part).and_then(git_id);
+        let found = found.map_err(Fault::of_file("reading", part))?;
+        if found != id {
+            fs::remove_file(part).map_err(Fault::of_file("removing", part))?;
+        }
+        check(found, id, path)?;
+        let target = self.folder.join(id.to_string());
+        fs::rename(part, &target).map_err(Fault::of_file("writing", &target))
+    }
+
+    /// Reads so many bytes at most. What came before a break is in the buffer, too.
+    fn read(&self, body: &mut BodyReader<'_>, most: u64, into: &mut Vec<u8>) -> Pulled<()> {
+        let read = body.take(most).read_to_end(into);
+        read.map(drop).map_err(|e| self.client.failed(e.into()))
+    }
+
+    fn count(&self, more: u64, bytes: &AtomicU64) -> Pulled<()> {
+        let before = bytes.fetch_add(more, Ordering::Relaxed);
+        if before.saturating_add(more) > self.bytes_max {
+            return Err(Fault::lasting(format!(
+                "the branch has more than {} bytes (--bytes-max)",
+                self.bytes_max
+            )));
+        }
+        Ok(())
+    }
+}
+
+/// Where the bytes of an answer begin in the file.
+fn begins_at(response: &Response<Body>) -> Pulled<u64> {
+    if response.status() != StatusCode::PARTIAL_CONTENT {
+        return Ok(0);
+    }
+    header(response.headers(), "content-range")
+        .and_then(|range| {
+            range
+                .strip_prefix("bytes ")?
+                .split('-')
+                .next()?
+                .parse()
+                .ok()
+        })
+        .ok_or_else(|| Fault::passing("the server does not say which part of a file it sends"))
+}
+
+fn check(found: GitId, id: GitId, path: &str) -> Pulled<()> {
+    if found == id {
+        return Ok(());
+    }
+    Err(Fault::passing(format!(
+        "the server sends other bytes for \"{}\" than its tree says: {found} in the place of {id}",
+        visible(path)
+    )))
+}
+
+fn length(path: &Path) -> u64 {
+    fs::metadata(path).map_or(0, |found| found.len())
+}
+
+/// The id that git gives the bytes of a file.
+pub(in crate::cli::pull) fn git_id(mut file: File) -> io::Result<GitId> {
+    let size = file.metadata()?.len();
+    file.rewind()?;
+    let mut hasher = GitHasher::new(size);
+    let mut chunk = vec![0; READ_CHUNK_BYTES];
+    loop {
+        match file.read(&mut chunk) {
+            Ok(0) => return Ok(hasher.finish()),
+            Ok(count) => hasher.update(&chunk[..count]),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+}

@@ -1,0 +1,8 @@
+//! The service: its Read API, asked for a branch's head, its tree and its files.
+
+pub(super) mod address;
+pub(super) mod client;
+pub(super) mod fetch;
+pub(super) mod head;
+pub(super) mod token;
+pub(super) mod tree;

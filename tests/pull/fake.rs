@@ -1,0 +1,137 @@
+//! A server that answers as a test says.
+
+use std::io::{BufRead, BufReader, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+/// An answer: its status line without the version, header lines, the body.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Answer {
+    pub(crate) status: &'static str,
+    pub(crate) headers: Vec<String>,
+    pub(crate) body: Vec<u8>,
+}
+
+impl Answer {
+    pub(crate) fn json(value: &serde_json::Value) -> Self {
+        Self {
+            status: "200 OK",
+            body: value.to_string().into_bytes(),
+            ..Self::default()
+        }
+    }
+
+    pub(crate) fn bytes(body: &[u8]) -> Self {
+        Self {
+            status: "200 OK",
+            body: body.to_vec(),
+            ..Self::default()
+        }
+    }
+
+    /// A refusal in the form of the Read API.
+    pub(crate) fn refusal(status: &'static str, message: &str) -> Self {
+        Self {
+            status,
+            ..Self::json(&serde_json::json!({ "message": message }))
+        }
+    }
+
+    pub(crate) fn with(mut self, header: &str) -> Self {
+        self.headers.push(header.to_owned());
+        self
+    }
+}
+
+/// A request: its target, and its header lines in small letters.
+#[derive(Clone, Debug)]
+pub(crate) struct Asked {
+    pub(crate) target: String,
+    pub(crate) headers: Vec<String>,
+}
+
+type Reply = dyn Fn(&Asked) -> Answer + Send + Sync;
+
+/// A server that runs until it is dropped.
+pub(crate) struct Fake {
+    address: SocketAddr,
+    asked: Arc<Mutex<Vec<Asked>>>,
+    ended: Arc<AtomicBool>,
+}
+
+impl Fake {
+    pub(crate) fn new(reply: impl Fn(&Asked) -> Answer + Send + Sync + 'static) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let (asked, ended) = (
+            Arc::<Mutex<Vec<_>>>::default(),
+            Arc::<AtomicBool>::default(),
+        );
+        let reply: Arc<Reply> = Arc::new(reply);
+        let (list, end) = (Arc::clone(&asked), Arc::clone(&ended));
+        thread::spawn(move || {
+            for stream in listener.incoming() {
+                if end.load(Ordering::Relaxed) {
+                    return;
+                }
+                let (reply, list) = (Arc::clone(&reply), Arc::clone(&list));
+                thread::spawn(move || drop(serve(&stream.unwrap(), &*reply, &list)));
+            }
+        });
+        Self {
+            address,
+            asked,
+            ended,
+        }
+    }
+
+    /// Its address.
+    pub(crate) fn base(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// What it was asked for since the last time.
+    pub(crate) fn asked(&self) -> Vec<Asked> {
+        std::mem::take(&mut self.asked.lock().unwrap())
+    }
+}
+
+impl Drop for Fake {
+    fn drop(&mut self) {
+        self.ended.store(true, Ordering::Relaxed);
+        drop(TcpStream::connect(self.address));
+    }
+}
+
+fn serve(stream: &TcpStream, reply: &Reply, list: &Mutex<Vec<Asked>>) -> std::io::Result<()> {
+    let mut lines = BufReader::new(stream).lines();
+    while let Some(first) = lines.next().transpose()? {
+        let target = first.split(' ').nth(1).unwrap_or_default().to_owned();
+        let mut headers = Vec::new();
+        for line in lines.by_ref() {
+            let line = line?;
+            if line.is_empty() {
+                break;
+            }
+            headers.push(line.to_lowercase());
+        }
+        let asked = Asked { target, headers };
+        list.lock().unwrap().push(asked.clone());
+        let Answer {
+            status,
+            headers,
+            body,
+        } = reply(&asked);
+        let mut head = format!("HTTP/1.1 {status}\r\nContent-Length: {}\r\n", body.len());
+        for header in headers {
+            head.push_str(&header);
+            head.push_str("\r\n");
+        }
+        let mut stream = stream;
+        stream.write_all(format!("{head}\r\n").as_bytes())?;
+        stream.write_all(&body)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,27 @@
+//! `siteconf pull`, the real binary, against the real service over loopback, and against servers that
+//! lie, break off, refuse, or are GitLab.
+
+#[cfg(test)]
+mod bad_servers;
+#[cfg(test)]
+#[path = "../service/client.rs"]
+#[allow(dead_code, reason = "the tests of the service use more of it")]
+mod client;
+#[cfg(test)]
+#[path = "../service/daemon.rs"]
+#[allow(dead_code, reason = "the tests of the service use more of it")]
+mod daemon;
+#[cfg(test)]
+mod fake;
+#[cfg(test)]
+mod kills;
+#[cfg(test)]
+mod own_files;
+#[cfg(test)]
+mod pulls;
+#[cfg(test)]
+mod relay;
+#[cfg(test)]
+mod scene;
+#[cfg(test)]
+mod watches;

@@ -1,0 +1,128 @@
+//! What was in the folder and was not brought: no pull removes it.
+
+use std::fs;
+use std::io::Write;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+
+use crate::scene::{Scene, files, lay, read, refusal, said};
+
+#[test]
+fn own_files_stay_from_state_to_state() {
+    let mut scene = Scene::new();
+    lay(
+        &scene.dir(),
+        &files(&[("mine.txt", "mine"), ("conf/mine", "too")]),
+    );
+    fs::create_dir_all(scene.dir().join("empty/folder")).unwrap();
+    symlink("/nowhere", scene.dir().join("link")).unwrap();
+    fs::set_permissions(scene.dir().join("conf"), fs::Permissions::from_mode(0o700)).unwrap();
+    let inode = fs::metadata(scene.dir().join("mine.txt")).unwrap().ino();
+    let mut log = fs::File::create(scene.dir().join("log")).unwrap();
+    for round in 0..4 {
+        let text = format!("{round}");
+        scene.save(&files(&[("a", &text), ("conf/b", "1")]));
+        said(&scene.pull(&[]), 0, "");
+        // Who writes into a file goes on writing into it.
+        write!(log, "{round}").unwrap();
+        fs::write(scene.dir().join(format!("made{round}")), "x").unwrap();
+    }
+    scene.save(&files(&[("a", "last")]));
+    said(&scene.pull(&[]), 0, "");
+    assert_eq!(
+        fs::read_link(scene.dir().join("link")).unwrap().to_str(),
+        Some("/nowhere")
+    );
+    assert!(scene.dir().join("empty/folder").is_dir());
+    fs::remove_file(scene.dir().join("link")).unwrap();
+    fs::remove_dir_all(scene.dir().join("empty")).unwrap();
+    assert_eq!(
+        read(&scene.dir()),
+        files(&[
+            ("a", "last"),
+            ("conf/mine", "too"),
+            ("log", "0123"),
+            ("made0", "x"),
+            ("made1", "x"),
+            ("made2", "x"),
+            ("made3", "x"),
+            ("mine.txt", "mine"),
+        ])
+    );
+    assert_eq!(
+        fs::metadata(scene.dir().join("mine.txt")).unwrap().ino(),
+        inode
+    );
+    assert_eq!(
+        fs::metadata(scene.dir().join("conf")).unwrap().mode() & 0o777,
+        0o700
+    );
+}
+
+#[test]
+fn own_files_in_the_way_are_told_and_left_alone() {
+    let mut scene = Scene::new();
+    for (mine, branch) in [
+        (("a", "mine"), ("a", "theirs")),
+        (("a/b", "mine"), ("a", "theirs")),
+        (("a", "mine"), ("a/b", "theirs")),
+    ] {
+        lay(&scene.dir(), &files(&[mine]));
+        scene.save(&files(&[branch]));
+        let said = refusal(&scene.pull(&[]));
+        assert_eq!(
+            said,
+            format!(
+                "siteconf: {} holds what was not brought, and stands where the branch has something \
+                 else: \"{}\"; move it elsewhere\n",
+                scene.dir().display(),
+                mine.0
+            )
+        );
+        assert_eq!(read(&scene.dir()), files(&[mine]));
+        fs::remove_dir_all(scene.dir()).unwrap();
+    }
+    // A link in the place of a folder is not followed.
+    let elsewhere = scene.at("elsewhere");
+    fs::create_dir(&elsewhere).unwrap();
+    fs::create_dir(scene.dir()).unwrap();
+    symlink(&elsewhere, scene.dir().join("conf")).unwrap();
+    scene.save(&files(&[("conf/a", "1")]));
+    assert!(refusal(&scene.pull(&[])).contains(": \"conf\"; move it"));
+    assert_eq!(fs::read_dir(&elsewhere).unwrap().count(), 0);
+}
+
+#[test]
+fn a_folder_that_holds_the_branch_already_is_taken_over() {
+    let mut scene = Scene::new();
+    let branch = files(&[("a", "1"), ("b/c", "2")]);
+    lay(
+        &scene.dir(),
+        &files(&[("a", "1"), ("b/c", "2"), ("mine", "3")]),
+    );
+    scene.save(&branch);
+    let out = said(&scene.pull(&[]), 0, "");
+    assert!(
+        out.ends_with(": 0 added, 0 changed, 0 removed, 0 bytes fetched\n"),
+        "{out}"
+    );
+    scene.save(&files(&[("a", "4")]));
+    said(&scene.pull(&[]), 0, "");
+    assert_eq!(read(&scene.dir()), files(&[("a", "4"), ("mine", "3")]));
+}
+
+#[test]
+fn what_is_made_in_the_old_folder_finds_its_way_into_the_new_one() {
+    let mut scene = Scene::new();
+    scene.save(&files(&[("a", "1")]));
+    said(&scene.pull(&[]), 0, "");
+    // Somebody who holds the old folder open goes on seeing it, and makes a file in it.
+    let held = fs::File::open(scene.dir()).unwrap();
+    scene.save(&files(&[("a", "2")]));
+    said(&scene.pull(&[]), 0, "");
+    let through = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&held));
+    assert_eq!(fs::read_to_string(format!("{through}/a")).unwrap(), "1");
+    fs::write(format!("{through}/late"), "late").unwrap();
+    scene.save(&files(&[("a", "3")]));
+    said(&scene.pull(&[]), 0, "");
+    assert_eq!(read(&scene.dir()), files(&[("a", "3"), ("late", "late")]));
+}
