@@ -208,6 +208,22 @@ impl Sessions {
     /// [`Error::Unauthenticated`] when the session is unknown, has passed, or was ended by a logout, a
     /// change of the password or the disabling of the account.
     pub(super) fn account(&self, secret: &Secret) -> Result<(Arc<Account>, Arc<Session>)> {
+        let (kept, account) = self.counted(secret)?;
+        self.touch(&kept, self.clock.now());
+        Ok((account, kept.value))
+    }
+
+    /// As [`Sessions::account`], without recording a use.
+    ///
+    /// # Errors
+    /// As there.
+    pub(super) fn account_unused(&self, secret: &Secret) -> Result<(Arc<Account>, Arc<Session>)> {
+        let (kept, account) = self.counted(secret)?;
+        Ok((account, kept.value))
+    }
+
+    /// A session that counts, and its account.
+    fn counted(&self, secret: &Secret) -> Result<(Versioned<Session>, Arc<Account>)> {
         let Some(kept) = self.kept(secret.digest())? else {
             return Err(Error::Unauthenticated(Refusal::new("unknown session")));
         };
@@ -219,10 +235,7 @@ impl Sessions {
                 && !self.lifetimes.have_passed(session, now)
         };
         match account {
-            Some(account) if counts(&account) => {
-                self.touch(&kept, now);
-                Ok((account, Arc::clone(session)))
-            }
+            Some(account) if counts(&account) => Ok((kept, account)),
             // It is removed so that a clock set back does not revive it.
             ended => {
                 let mut batch = Batch::with_reserve();

@@ -179,6 +179,9 @@ pub const FOLDER_CACHE_BYTES: u64 = 16 << 20;
 pub const BACKGROUND_WRITES_MAX: usize = 16_384;
 /// Folders of records whose state is known, entries of some hundred bytes.
 pub const FOLDER_STATES_KEPT: usize = 16_384;
+/// Most records written by another process that are told one by one to those who watch records; of more all
+/// are told.
+pub const FOREIGN_KEYS_TOLD_MAX: usize = 1000;
 /// Memory for decoded nodes, in bytes.
 pub const NODE_CACHE_BYTES: u64 = 48 << 20;
 /// Decoded manifests kept in memory, entries of some hundred bytes.
@@ -227,6 +230,10 @@ pub const BLOCKING_AT_ONCE_MAX: usize = 256;
 pub const DISK_LOW_BYTES_DEFAULT: u64 = 256 << 20;
 /// Most connections at once to the listener of the metrics.
 pub const METRICS_CONNECTIONS_MAX: usize = 32;
+/// Longest wait for a change, in seconds.
+pub const WAIT_S_MAX: u64 = 60;
+/// Requests that wait for the same and are told of a change at once, before others have their turn.
+pub const WOKEN_AT_ONCE: usize = 64;
 /// Longest id of a proxy that the log shows, in bytes.
 pub const PROXY_REQUEST_ID_BYTES_MAX: usize = 128;
 /// Most refused connections that are waited for, so that the client sees why.

@@ -35,8 +35,10 @@ pub(in crate::http) struct Line<'a> {
     pub(in crate::http) proxy_request_id: Option<&'a str>,
     /// Who was refused and why, if somebody was.
     pub(in crate::http) refusal: Option<Refusal>,
-    /// From the request's head to the answer's.
+    /// From the request's head to the answer's, without what it was held.
     pub(in crate::http) took: Duration,
+    /// How long it was held, for a client that waits.
+    pub(in crate::http) held: Duration,
 }
 
 /// Writes one line per request; of its query only the keys. The README's filter for fail2ban knows the
@@ -52,10 +54,11 @@ pub(in crate::http) fn request(line: &Line<'_>) {
         route = line.route.path(),
         query = line.uri.query().map(keys_for_log),
         bytes = line.bytes,
-        micros = u64::try_from(line.took.as_micros()).unwrap_or(u64::MAX),
+        micros = micros(line.took),
+        held_micros = (!line.held.is_zero()).then(|| micros(line.held)),
         account = refusal
             .and_then(|refusal| refusal.account.as_deref())
-            .or(line.who.map(Who::account)),
+            .or(line.who.map(|who| who.account().name())),
         token = line.who.and_then(Who::token),
         reason = refusal.map(|refusal| refusal.reason),
         proxy_request_id = line.proxy_request_id,
@@ -75,6 +78,10 @@ pub(in crate::http) fn failure(id: RequestId, error: &Error) {
         source = cause.source();
     }
     tracing::error!(%id, error = chain, "request failed");
+}
+
+fn micros(time: Duration) -> u64 {
+    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
 }
 
 fn shortened(path: &str) -> &str {

@@ -22,6 +22,9 @@
 //! `read/branches::list`: the same look by state and address. What is there has its tag, header lines
 //! and gzip; else `render_list` makes it (`list/pagination`, `shape/branch`).
 //!
+//! **A wait**, `GET .../branches/main?wait=30`: `wait/hold` has it answered as without `wait` until the
+//! answer is not 304; before each time it takes a place in `wait/rooms`, which is told of the next change.
+//!
 //! **A save**, `PUT .../branches/main/files/a.xml`: `admin::respond` → `request/cross_site` → `admin/receive`
 //! (session, right, path and conditions, before a byte of the body is read) → `request/upload` (hashed
 //! while it comes) → on the pool `admin/branch/files::save` → [`crate::repo::ProjectWriter::save`], which makes
@@ -59,6 +62,7 @@ mod route;
 mod service;
 mod settings;
 mod shape;
+mod wait;
 mod wire;
 
 pub use facts::{Bytes, Collection, Facts, Objects, StoreFacts};

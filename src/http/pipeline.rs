@@ -2,7 +2,6 @@
 
 use std::convert::Infallible;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::task::Poll;
 use std::time::Instant;
@@ -25,6 +24,7 @@ use super::request::{base_url, head_rules, path};
 use super::route::template::Template;
 use super::route::{self, Mount, Target};
 use super::service::Service;
+use super::wire::connection_state::ConnectionState;
 use super::{admin, log, login, openapi, read};
 use crate::access::{Refusal, Refused};
 use crate::base::may_block;
@@ -32,13 +32,12 @@ use crate::base::may_block;
 /// A browser that has reached the service by https comes by https for the next year.
 const HTTPS_ONLY: HeaderValue = HeaderValue::from_static("max-age=31536000");
 
-/// Answers a request, whatever happens. `unread` is set when a rest of its body was left in the
-/// connection, which then cannot carry another request.
+/// Answers a request, whatever happens. The connection is told when a rest of its body was left in it.
 pub(in crate::http) async fn handle(
     service: Arc<Service>,
     request: Request<Incoming>,
     peer: Peer,
-    unread: Arc<AtomicBool>,
+    connection: Arc<ConnectionState>,
 ) -> Result<Response<ReplyBody>, Infallible> {
     let started = Instant::now();
     let id = service.ids.next();
@@ -60,6 +59,7 @@ pub(in crate::http) async fn handle(
         peer,
         client,
         who: Arc::clone(&who),
+        connection: Arc::clone(&connection),
     };
     let outcome = dispatch(context, &mut body, &mut known);
     let outcome = catch_panic(outcome).await;
@@ -79,8 +79,9 @@ pub(in crate::http) async fn handle(
         reply = reply.with(STRICT_TRANSPORT_SECURITY, HTTPS_ONLY);
     }
     let close = body.drain().await;
-    unread.fetch_or(close, Ordering::Relaxed);
-    let took = started.elapsed();
+    connection.note_unread(close);
+    let held = connection.take_held();
+    let took = started.elapsed().saturating_sub(held);
     if !peer.is_probe() {
         let requests = &service.tallies.requests;
         requests.add(known.route, &method, reply.status, took);
@@ -98,6 +99,7 @@ pub(in crate::http) async fn handle(
             proxy_request_id: proxy_request_id.as_deref(),
             refusal,
             took,
+            held,
         });
     }
     let close = close || method == Method::CONNECT;

@@ -10,12 +10,14 @@ use super::admission::logins::Logins;
 use super::admission::long::LongRequests;
 use super::admission::network::ClientNetwork;
 use super::admission::quota::Quota;
+use super::admission::waiting::WaitingRequests;
 use super::facts::Facts;
 use super::health::Health;
 use super::metrics::tallies::Tallies;
 use super::reply::cache::RenderedCache;
 use super::request::id::RequestIds;
 use super::settings::HttpSettings;
+use super::wait::rooms::Rooms;
 use crate::access::Gate;
 use crate::base::clock::{Clock, Timestamp};
 use crate::base::limits::BLOCKING_AT_ONCE_MAX;
@@ -33,6 +35,10 @@ pub(in crate::http) struct Service {
     pub(in crate::http) hosts: Hosts,
     pub(in crate::http) long: LongRequests,
     pub(in crate::http) logins: Logins,
+    /// Room for requests that wait for a change.
+    pub(in crate::http) waiting: WaitingRequests,
+    /// Those that wait, by what for.
+    pub(in crate::http) rooms: Arc<Rooms>,
     /// By client: requests with a token that does not count.
     pub(in crate::http) wrong_tokens: Failures,
     /// Room for requests that hold a thread.
@@ -52,6 +58,7 @@ pub(in crate::http) struct Service {
 impl Service {
     /// Serves what the gate opens.
     pub(in crate::http) fn new(gate: Gate, clock: Arc<dyn Clock>, settings: HttpSettings) -> Self {
+        let tallies = Arc::default();
         Self {
             threads: Semaphore::new(BLOCKING_AT_ONCE_MAX),
             clients: Quota::new(
@@ -68,10 +75,12 @@ impl Service {
             hosts: Hosts::new(&settings),
             long: LongRequests::new(&settings.limits),
             logins: Logins::new(&settings.limits),
+            waiting: WaitingRequests::new(&settings.limits, &tallies),
+            rooms: Arc::default(),
             wrong_tokens: Failures::per_minute(settings.limits.wrong_tokens_minute_address_max),
             ids: RequestIds::new(),
             rendered: RenderedCache::new(),
-            tallies: Arc::default(),
+            tallies,
             facts: OnceLock::new(),
             started_at: clock.now(),
             started_ms: clock.uptime_ms(),

@@ -112,6 +112,12 @@ pub struct Limits {
     pub long_waiting_max: u64,
     /// Such requests of one token, or of one account that is logged in, that run or wait.
     pub long_credential_max: u64,
+    /// Requests that wait for a change at once; each keeps its connection.
+    pub waiting_max: u64,
+    /// Of these, most of one token, or of one account that is logged in.
+    pub waiting_credential_max: u64,
+    /// Of these, most of one client; 0 is no limit.
+    pub waiting_address_max: u64,
     /// Passwords checked at once: each takes 19 MiB and some 25 ms of a core.
     pub logins_at_once_max: u64,
     /// Logins that wait for that.
@@ -142,6 +148,9 @@ impl Default for Limits {
             long_at_once_max: 2,
             long_waiting_max: 256,
             long_credential_max: 8,
+            waiting_max: 9_000,
+            waiting_credential_max: 1_000,
+            waiting_address_max: 1_000,
             logins_at_once_max: 2,
             logins_waiting_max: 64,
             logins_waiting_address_max: 16,

@@ -9,7 +9,7 @@ use crate::base::snapshot_version::SnapshotVersion;
 use crate::object::key;
 use crate::object::node::Totals;
 use crate::object::record::{BranchRecord, SnapshotRecord};
-use crate::store::{Folder, Record, Scan, Version, Versioned};
+use crate::store::{Changed, Folder, Record, Scan, Version, Versioned, Watch};
 
 /// A branch with its head as it was when it was read.
 #[derive(Clone, Debug)]
@@ -164,6 +164,39 @@ impl Project {
         let branches = self.branches()?;
         let last = branches.iter().map(Branch::updated_at).max();
         Ok(last.unwrap_or_default().max(self.created_at()))
+    }
+
+    /// Calls `changed` after each change of a branch or of what is said of it, when it is made or
+    /// deleted, and sometimes without a cause, until the watches are dropped. What is read from now on is
+    /// the state of before a call or that of after it.
+    pub fn watch_branch(&self, name: &BranchName, changed: &Changed) -> Result<[Watch; 2]> {
+        let store = self.projects.store();
+        // The names, for with another branch the default may become another.
+        let of_names = vec![
+            key::branch_names(self.number()),
+            key::project(self.number()),
+        ];
+        let of_names = store.watch(of_names, changed);
+        let name_key = key::branch_name(self.number(), name.as_str());
+        // A branch that takes the name later comes with a change of the names.
+        let of_branch = match store.value::<u64>(&name_key)? {
+            Some(number) => vec![key::branch(self.number(), *number.value)],
+            None => Vec::new(),
+        };
+        Ok([of_names, store.watch(of_branch, changed)])
+    }
+
+    /// As [`Project::watch_branch`], for all branches of the project.
+    pub fn watch_branches(&self, changed: &Changed) -> Watch {
+        let keys = vec![key::branches(self.number()), key::project(self.number())];
+        self.projects.store().watch(keys, changed)
+    }
+
+    /// Looks whether another process has written, and tells who watches. Who reads does so anyway; where
+    /// somebody waits and nobody reads it must be done now and then.
+    pub fn look_beside(&self) -> Result<()> {
+        self.projects.store().foreign_writes()?;
+        Ok(())
     }
 
     pub(super) fn branch_by_number(&self, number: u64) -> Result<Option<Branch>> {

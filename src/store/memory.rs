@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use bytes::Bytes;
 
+use super::watchers::{Changed, Watch, Watchers};
 use super::{
     Batch, Body, NewBody, NewObject, Record, Result, Scan, Staging, Store, StoreError,
     StoredObject, Version,
@@ -18,6 +19,7 @@ use crate::base::id::{BlobId, Kind, ObjectId};
 #[derive(Debug, Default)]
 pub struct MemoryStore {
     state: Arc<Mutex<State>>,
+    watchers: Watchers,
 }
 
 #[derive(Debug, Default)]
@@ -137,7 +139,9 @@ impl Store for MemoryStore {
         for (id, object) in objects {
             state.objects.entry(id).or_insert(object);
         }
+        let mut written = Vec::new();
         for write in batch.writes {
+            written.push(write.key.clone());
             let version = state.version + 1;
             let changed = match write.value {
                 Some(value) => {
@@ -154,9 +158,17 @@ impl Store for MemoryStore {
             state.version += 1;
             let version = state.version;
             let key = append.key(version);
+            written.push(key.clone());
             state.records.insert(key, (version, append.value));
         }
-        Ok(state.version)
+        let version = state.version;
+        drop(state);
+        self.watchers.tell(written.iter().map(String::as_str));
+        Ok(version)
+    }
+
+    fn watch(&self, keys: Vec<String>, changed: &Changed) -> Watch {
+        self.watchers.watch(keys, changed)
     }
 
     fn stage(&self) -> Result<Box<dyn Staging>> {

@@ -14,6 +14,7 @@ pub mod records;
 pub mod retry;
 pub mod sqlite;
 mod verified_body;
+pub mod watchers;
 
 use std::fmt;
 use std::io;
@@ -27,6 +28,7 @@ use crate::base::tally::CacheUse;
 pub use batch::{Batch, Expect, NewBody, NewObject, RecordAppend, RecordWrite, StagedBody};
 pub use error::{Result, StoreError};
 pub use records::{Folder, Record, Versioned};
+pub use watchers::{Changed, Watch};
 
 /// A record's version: the number of the write that made it, rising through the whole store.
 pub type Version = u64;
@@ -190,6 +192,20 @@ pub trait Store: Send + Sync + fmt::Debug {
     /// How often another process was found to have written records: as long as it stays the same,
     /// nobody else has, up to a bound of 20 ms. A process beside the daemon ends only after it.
     fn foreign_writes(&self) -> Result<u64>;
+
+    /// The keys of records that another process has written or deleted since this was last asked, as far as
+    /// [`Store::foreign_writes`] has found it; `None` when they are more than `most`, or not known.
+    fn foreign_keys(&self, _most: usize) -> Result<Option<Vec<String>>> {
+        Ok(Some(Vec::new()))
+    }
+
+    /// Calls `changed` after each change of one of these records, or of anything in one of these folders,
+    /// whose names end in a slash, when every reader sees it, and sometimes without a cause, until the
+    /// watch is dropped. What other processes write is told within the bound of [`Store::foreign_writes`]
+    /// when somebody reads. An engine tells nobody: the [`record_cache::RecordCache`] over it does.
+    fn watch(&self, _keys: Vec<String>, _changed: &Changed) -> Watch {
+        Watch::default()
+    }
 
     /// Makes the whole batch durable and visible, or none of it. Batches of many callers share a
     /// sync; one that is refused does not touch the others. Its writes get versions one after another,

@@ -8,9 +8,12 @@ use bytes::Bytes;
 use quick_cache::sync::Cache;
 
 use super::records::Folder;
+use super::watchers::{Changed, Watch, Watchers, folders_of};
 use super::{Batch, Pin, Record, Result, Scan, Staging, Store, StoredObject, Version};
 use crate::base::id::{BlobId, ObjectId};
-use crate::base::limits::{FOLDER_CACHE_BYTES, FOLDER_STATES_KEPT, RECORD_CACHE_BYTES};
+use crate::base::limits::{
+    FOLDER_CACHE_BYTES, FOLDER_STATES_KEPT, FOREIGN_KEYS_TOLD_MAX, RECORD_CACHE_BYTES,
+};
 use crate::base::tally::CacheUse;
 
 /// Counts of changes to single records.
@@ -37,6 +40,7 @@ pub struct RecordCache<S> {
     gate: Mutex<()>,
     /// The foreign writes that were observed.
     foreign: AtomicU64,
+    watchers: Watchers,
 }
 
 #[derive(Clone, Debug)]
@@ -71,11 +75,6 @@ struct Write<'a> {
     record: Option<Arc<Record>>,
 }
 
-/// The folders that a key lies in, each with its slash.
-fn folders_of(key: &str) -> impl Iterator<Item = &str> {
-    key.match_indices('/').map(|(slash, _)| &key[..=slash])
-}
-
 impl<S: Store> RecordCache<S> {
     /// Keeps records of this store.
     pub fn new(store: S) -> Self {
@@ -89,6 +88,7 @@ impl<S: Store> RecordCache<S> {
             changes: [const { AtomicU64::new(0) }; SHARES],
             gate: Mutex::default(),
             foreign: AtomicU64::new(0),
+            watchers: Watchers::default(),
         }
     }
 
@@ -97,7 +97,7 @@ impl<S: Store> RecordCache<S> {
         &self.store
     }
 
-    /// Drops everything if another process has written.
+    /// Drops everything if another process has written, and tells who watches what it wrote.
     fn observe_foreign(&self) -> Result<()> {
         let found = self.store.foreign_writes()?;
         if self.foreign.load(Ordering::Acquire) != found {
@@ -108,10 +108,22 @@ impl<S: Store> RecordCache<S> {
             self.records.clear();
             self.folders.clear();
             self.states.clear();
+            self.tell_foreign();
             // Stored only now: who sees it must not find what was kept before.
             self.foreign.store(found, Ordering::Release);
         }
         Ok(())
+    }
+
+    fn tell_foreign(&self) {
+        if self.watchers.is_empty() {
+            return;
+        }
+        match self.store.foreign_keys(FOREIGN_KEYS_TOLD_MAX) {
+            Ok(Some(keys)) => self.watchers.tell(keys.iter().map(String::as_str)),
+            // Who is told without a cause looks, and finds nothing new.
+            Ok(None) | Err(_) => self.watchers.tell_all(),
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, ()> {
@@ -176,6 +188,7 @@ impl<S: Store> RecordCache<S> {
             // Last: who reads the next state finds only what was renewed.
             self.states.remove(folder);
         }
+        self.watchers.tell([record.key.as_str()]);
     }
 
     fn changes_of(&self, key: &str) -> &AtomicU64 {
@@ -213,7 +226,7 @@ impl<S: Store> RecordCache<S> {
     /// Renews what is kept of these writes where the new record is known and nothing else has changed
     /// since the commit began, and drops the rest.
     fn observe_own(&self, writes: &[Write<'_>]) {
-        let _gate = self.lock();
+        let gate = self.lock();
         let alone: Vec<bool> = writes
             .iter()
             .map(|write| write.changes.load(Ordering::Acquire) == write.before)
@@ -241,6 +254,9 @@ impl<S: Store> RecordCache<S> {
                 self.states.remove(folder);
             }
         }
+        drop(gate);
+        self.watchers
+            .tell(writes.iter().map(|write| write.key.as_str()));
     }
 }
 
@@ -360,7 +376,16 @@ impl<S: Store> Store for RecordCache<S> {
     }
 
     fn foreign_writes(&self) -> Result<u64> {
+        self.observe_foreign()?;
         self.store.foreign_writes()
+    }
+
+    fn foreign_keys(&self, most: usize) -> Result<Option<Vec<String>>> {
+        self.store.foreign_keys(most)
+    }
+
+    fn watch(&self, keys: Vec<String>, changed: &Changed) -> Watch {
+        self.watchers.watch(keys, changed)
     }
 
     fn commit(&self, batch: Batch) -> Result<Version> {

@@ -64,3 +64,5 @@ mod tokens;
 mod transport_bodies;
 mod transport_heads;
 mod tree;
+mod waits;
+mod waits_end;

@@ -23,6 +23,7 @@ use crate::access::error::{Error, Refusal, Result};
 use crate::access::rights::permission::{Permissions, Right};
 use crate::access::rights::project_rights::ProjectRights;
 use crate::access::rights::virtual_path::VirtualPath;
+use crate::access::session_records::Session;
 use crate::access::sessions::{SessionLifetimes, Sessions, Visit};
 use crate::access::token_scope::{ProjectSelector, find};
 use crate::access::tokens::Tokens;
@@ -168,13 +169,24 @@ impl Gate {
     /// # Errors
     /// [`Error::Unauthenticated`].
     pub fn session(&self, cookie: &Secret) -> Result<Caller> {
-        let (account, session) = self.sessions.account(cookie)?;
-        Ok(Caller {
+        Ok(self.caller(self.sessions.account(cookie)?))
+    }
+
+    /// As [`Gate::session`], without counting as a use: the pause in the session goes on.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn session_unused(&self, cookie: &Secret) -> Result<Caller> {
+        Ok(self.caller(self.sessions.account_unused(cookie)?))
+    }
+
+    fn caller(&self, (account, session): (Arc<Account>, Arc<Session>)) -> Caller {
+        Caller {
             account,
             session: session.digest,
             ends_at: self.sessions.end_of(&session),
             from: None,
-        })
+        }
     }
 
     /// Ends a session, from this address. It counts no more when this returns.

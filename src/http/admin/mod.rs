@@ -33,6 +33,12 @@ pub(in crate::http) async fn respond(
     cross_site::check(context.headers(), context.peer, context.settings())?;
     context.query.only(route.parameters())?;
     let payload = receive::receive(&context, &route, body).await?;
+    let route = match route {
+        Route::Branch(at, branch_route::Route::Show) if branch::watch::is_asked(&context) => {
+            return branch::watch::respond(context, at).await;
+        }
+        route => route,
+    };
     let takes_long = takes_long(&context, &route)?;
     let _place = if route.hashes() {
         let name = caller(&context)?.account().name().to_owned();

@@ -16,6 +16,16 @@ pub(super) fn caller(context: &RequestContext) -> Result<Caller, Error> {
     Ok(caller)
 }
 
+/// Who is logged in, for a request that a page sends by itself again and again: it is no use of the
+/// session, which ends as if it had not come.
+pub(super) fn watcher(context: &RequestContext) -> Result<Caller, Error> {
+    let cookie = context.cookie().read(context.headers());
+    let cookie = cookie.ok_or_else(Error::no_credential)?;
+    let caller = context.gate().session_unused(&cookie)?.at(context.client);
+    context.note(Who::Caller(caller.clone()));
+    Ok(caller)
+}
+
 /// Opens a project for reading.
 pub(super) fn open(
     context: &RequestContext,

@@ -13,6 +13,7 @@ pub(in crate::http) mod long;
 pub(in crate::http) mod network;
 pub(in crate::http) mod patience;
 pub(in crate::http) mod quota;
+pub(in crate::http) mod waiting;
 
 /// A semaphore with as many places as a setting says.
 pub(in crate::http) fn places(most: u64) -> Semaphore {

@@ -245,6 +245,11 @@ fn of_clients(service: &Service, metrics: &mut Metrics<'_>) -> fmt::Result {
         "Connections that are open",
         iter::once((&[][..], as_float(tallies.connections_open.get()))),
     )?;
+    metrics.gauge(
+        "siteconf_http_requests_waiting",
+        "Requests that wait for a change, and streams of events",
+        iter::once((&[][..], as_float(tallies.requests_waiting.get()))),
+    )?;
     metrics.counter(
         "siteconf_http_connections_opened",
         "Connections by what became of them: one is refused when its client has all it may",

@@ -19,6 +19,8 @@ pub(in crate::http) struct Tallies {
     pub(in crate::http) connections_refused: Count,
     /// Connections that came to no TLS.
     pub(in crate::http) handshakes_failed: Count,
+    /// Requests that wait for a change now, and streams of events.
+    pub(in crate::http) requests_waiting: Count,
     /// Logins with the right password.
     pub(in crate::http) logins: Count,
     /// Logins with a wrong one, or with the name of no account.
@@ -41,6 +43,7 @@ impl Default for Tallies {
             connections_taken: Count::new(),
             connections_refused: Count::new(),
             handshakes_failed: Count::new(),
+            requests_waiting: Count::new(),
             logins: Count::new(),
             logins_wrong: Count::new(),
             logins_throttled: Count::new(),

@@ -27,7 +27,10 @@ use super::request::body::{RequestBody, has_type};
 use super::request::context::RequestContext;
 use super::request::params;
 use super::route::read::{Resource, Route};
+use super::wait::rooms::Ticket;
+use super::wait::{asked, hold};
 use crate::access::{TokenHolder, Writes};
+use crate::base::branch_name::BranchName;
 use crate::base::limits::REQUEST_TARGET_BYTES_MAX;
 use crate::repo::Project;
 
@@ -53,25 +56,34 @@ pub(in crate::http) async fn respond(
         token::holder(&context)?;
         merge_form(&mut context, body).await?;
     }
-    let opened = Opened::by(&context, &route)?;
-    if let Some(reply) = opened.at_once(&context, &route)? {
-        return Ok(reply);
+    if route.can_wait() && context.query.value("wait")?.is_some() {
+        // What is rarer is large, and every request would have room for it.
+        return Box::pin(wait(context, &route)).await;
     }
-    let place = || {
-        let token = Some(opened.holder.number());
-        context.service.long.enter(opened.holder.owner(), token)
+    Opened::by(&context, &route)?
+        .respond(&context, &route)
+        .await
+}
+
+/// Answers when there is another answer than that the client has it, or when it has waited long enough.
+async fn wait(mut context: RequestContext, route: &Route) -> Result<Reply, Error> {
+    let wait = asked::take(&mut context.query);
+    let context = &context;
+    let wait = match wait {
+        Ok(wait) => wait,
+        // Who may not ask is told that first.
+        Err(refused) => return Err(Opened::by(context, route).err().unwrap_or(refused)),
     };
-    if takes_long(&context, &route)? {
-        let place = place()?;
-        let reply = place.run(|| opened.show(&context, &route)).await?;
-        return Ok(reply.in_turns(place));
-    }
-    let threads = &context.service.threads;
-    let reply = blocking::in_place(threads, || opened.show(&context, &route)).await?;
-    if reply.is_made_while_sent() {
-        return Ok(reply.in_turns(place()?));
-    }
-    Ok(reply)
+    hold::hold(context, wait, |joins| async move {
+        let opened = Opened::by(context, route)?;
+        let ticket = if joins {
+            opened.join(context, route)?
+        } else {
+            None
+        };
+        Ok((opened.respond(context, route).await?, ticket))
+    })
+    .await
 }
 
 /// True for what may compute, search or read for long.
@@ -130,6 +142,45 @@ impl Opened {
         };
         let project = named.map(open).transpose()?;
         Ok(Self { holder, project })
+    }
+
+    /// The answer.
+    async fn respond(&self, context: &RequestContext, route: &Route) -> Result<Reply, Error> {
+        if let Some(reply) = self.at_once(context, route)? {
+            return Ok(reply);
+        }
+        let place = || {
+            let token = Some(self.holder.number());
+            context.service.long.enter(self.holder.owner(), token)
+        };
+        if takes_long(context, route)? {
+            let place = place()?;
+            let reply = place.run(|| self.show(context, route)).await?;
+            return Ok(reply.in_turns(place));
+        }
+        let threads = &context.service.threads;
+        let reply = blocking::in_place(threads, || self.show(context, route)).await?;
+        if reply.is_made_while_sent() {
+            return Ok(reply.in_turns(place()?));
+        }
+        Ok(reply)
+    }
+
+    /// A place among those who wait for a change of what the route shows.
+    fn join(&self, context: &RequestContext, route: &Route) -> Result<Option<Ticket>, Error> {
+        let (Route::Repository { resource, .. }, Some(project)) = (route, &self.project) else {
+            return Ok(None);
+        };
+        let rooms = &context.service.rooms;
+        match resource {
+            Resource::Branches => rooms.join(project, None).map(Some),
+            // Of a name that is none the answer says so.
+            Resource::Branch(name) => BranchName::parse(name)
+                .ok()
+                .map(|name| rooms.join(project, Some(&name)))
+                .transpose(),
+            _ => Ok(None),
+        }
     }
 
     /// The answer if it takes microseconds: a file, of which what is not in memory is read from the disk

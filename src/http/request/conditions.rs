@@ -59,6 +59,11 @@ impl ETag {
         })
     }
 
+    /// True if this is the tag, or what is in its quotes.
+    pub(in crate::http) fn is_quoted(&self, text: &str) -> bool {
+        self.0 == *text || unquoted(self.0.to_str().unwrap_or_default()) == Some(text)
+    }
+
     /// True if the validator of an `If-Range` is this tag.
     pub(in crate::http) fn is_in_if_range(&self, value: &HeaderValue) -> bool {
         *value == self.0

@@ -11,9 +11,12 @@ use super::base_url;
 use super::client::Peer;
 use super::cookie::SessionCookie;
 use super::query::Query;
-use crate::access::{Caller, Gate, Refusal, Refused, TokenHolder};
+use crate::access::{Account, Caller, Gate, Refusal, Refused, TokenHolder};
+use crate::http::admission::waiting::WaitingPlace;
+use crate::http::error::Error;
 use crate::http::service::Service;
 use crate::http::settings::HttpSettings;
+use crate::http::wire::connection_state::ConnectionState;
 
 /// What a handler may look at: everything of the request but its body.
 #[derive(Debug)]
@@ -27,6 +30,7 @@ pub(in crate::http) struct RequestContext {
     pub(in crate::http) client: IpAddr,
     /// Who sent it, once that is known.
     pub(in crate::http) who: Arc<OnceLock<Who>>,
+    pub(in crate::http) connection: Arc<ConnectionState>,
 }
 
 /// Who a credential stands for.
@@ -39,11 +43,11 @@ pub(in crate::http) enum Who {
 }
 
 impl Who {
-    /// The account's name.
-    pub(in crate::http) fn account(&self) -> &str {
+    /// The account, or the owner of the token.
+    pub(in crate::http) fn account(&self) -> &Account {
         match self {
-            Self::Caller(caller) => caller.account().name(),
-            Self::Holder(holder) => holder.owner().name(),
+            Self::Caller(caller) => caller.account(),
+            Self::Holder(holder) => holder.owner(),
         }
     }
 
@@ -65,6 +69,16 @@ impl RequestContext {
     /// Notes who sent the request, for the log. The first to be noted stays.
     pub(in crate::http) fn note(&self, who: Who) {
         drop(self.who.set(who));
+    }
+
+    /// A place for this request among those that wait for a change.
+    ///
+    /// # Errors
+    /// Too many wait; or it is not known yet who sent it.
+    pub(in crate::http) fn wait(&self) -> Result<WaitingPlace, Error> {
+        let who = self.who.get().ok_or_else(Error::no_credential)?;
+        let waiting = &self.service.waiting;
+        waiting.enter(who.account(), who.token(), self.client)
     }
 
     /// Has it told in the audit log that this request is refused.

@@ -98,6 +98,13 @@ impl Query {
         pairs.map(|(key, value)| (key.as_str(), value.as_str()))
     }
 
+    /// The value of a key, as [`Query::value`], which is then no longer there.
+    pub(in crate::http) fn take(&mut self, key: &str) -> Result<Option<String>, Error> {
+        let taken = self.value(key)?.map(str::to_owned);
+        self.pairs.retain(|(name, _)| name != key);
+        Ok(taken)
+    }
+
     /// Refuses keys that a route of the Admin API does not know.
     pub(in crate::http) fn only(&self, known: &[&str]) -> Result<(), Error> {
         match self

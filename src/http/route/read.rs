@@ -84,6 +84,17 @@ impl Route {
         }
     }
 
+    /// True for what a client may wait for until it has changed.
+    pub(in crate::http) fn can_wait(&self) -> bool {
+        matches!(
+            self,
+            Self::Repository {
+                resource: Resource::Branches | Resource::Branch(_),
+                ..
+            }
+        )
+    }
+
     /// The strict form has one segment for the project; several are what a decoding proxy makes of
     /// it.
     fn below_projects(segments: &[&str]) -> Option<Self> {

@@ -2,7 +2,6 @@
 //! read why.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use hyper::Request;
@@ -14,6 +13,8 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, duplex};
 use tokio::sync::watch;
 
 use super::client_stream::ClientStream;
+use super::connection_state::ConnectionState;
+use super::early_reader::EarlyReader;
 use super::linger::linger;
 use crate::base::limits::{HEAD_WAIT_S_MAX, REQUEST_HEAD_BYTES_MAX};
 use crate::http::pipeline::handle;
@@ -50,15 +51,17 @@ pub(in crate::http) async fn serve<S>(
     S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
 {
     let traffic = Arc::clone(&service.tallies);
-    let unread = Arc::new(AtomicBool::new(false));
-    let unread_seen = Arc::clone(&unread);
+    let state = Arc::new(ConnectionState::default());
+    let of_requests = Arc::clone(&state);
+    let stream = EarlyReader::new(stream);
+    let ahead = stream.clone();
     let answer = service_fn(move |request: Request<Incoming>| {
         // `poll_without_shutdown` wants a future that can be moved.
         Box::pin(handle(
             Arc::clone(&service),
             request,
             peer,
-            Arc::clone(&unread),
+            Arc::clone(&of_requests),
         ))
     });
     let mut connection = http1::Builder::new()
@@ -73,7 +76,13 @@ pub(in crate::http) async fn serve<S>(
     let end = loop {
         tokio::select! {
             biased;
-            end = std::future::poll_fn(|cx| connection.poll_without_shutdown(cx)) => break end,
+            end = std::future::poll_fn(|cx| {
+                let end = connection.poll_without_shutdown(cx);
+                if end.is_pending() && state.is_held() && ahead.poll_end(cx).is_ready() {
+                    state.leave();
+                }
+                end
+            }) => break end,
             _ = stop.wait_for(|stop| *stop), if !stopping => {
                 stopping = true;
                 std::pin::Pin::new(&mut connection).graceful_shutdown();
@@ -85,7 +94,7 @@ pub(in crate::http) async fn serve<S>(
     }
     let mut stream = connection.into_parts().io.into_inner();
     // Failing to say goodbye to a client that has left is no event.
-    if stream.shutdown().await.is_ok() && unread_seen.load(Ordering::Relaxed) {
+    if stream.shutdown().await.is_ok() && state.has_unread() {
         linger(&mut stream).await;
     }
 }

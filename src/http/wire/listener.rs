@@ -178,6 +178,8 @@ impl Server {
         drop(listeners);
         self.service.health.stop();
         stop.send_replace(true);
+        // After that: who is answered now finds the connection ended.
+        self.service.rooms.close();
         while connections.join_next().await.is_some() {}
     }
 

@@ -3,6 +3,8 @@
 
 pub(in crate::http) mod client_stream;
 mod connection;
+pub(in crate::http) mod connection_state;
+mod early_reader;
 mod handshake;
 mod linger;
 pub(in crate::http) mod listener;

@@ -1,8 +1,8 @@
 //! Noticing that another process has written.
 
 use std::path::Path;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
@@ -21,6 +21,9 @@ pub(super) struct ExternalWrites {
     found: AtomicU64,
     /// The last version that this process wrote or observed.
     last: AtomicU64,
+    /// The versions among which are all that others wrote and that nobody has asked for, as the one before
+    /// the first and the last.
+    unread: Mutex<Option<(Version, Version)>>,
     /// When it was last looked, in nanoseconds since `began`: every read asks, and none waits.
     looked: AtomicU64,
     began: Instant,
@@ -44,6 +47,7 @@ impl ExternalWrites {
         Ok(Self {
             found: AtomicU64::new(0),
             last,
+            unread: Mutex::default(),
             looked: AtomicU64::new(0),
             began: Instant::now(),
             watch,
@@ -76,9 +80,21 @@ impl ExternalWrites {
 
     /// Observes the version that is the last, as a transaction of ours or a look finds it.
     pub(super) fn observe(&self, version: Version) {
-        if self.last.fetch_max(version, Ordering::AcqRel) < version {
+        let before = self.last.fetch_max(version, Ordering::AcqRel);
+        if before < version {
+            let mut unread = self.unread.lock().unwrap_or_else(PoisonError::into_inner);
+            let (first, last) = unread.unwrap_or((before, version));
+            *unread = Some((first.min(before), last.max(version)));
+            drop(unread);
             self.found.fetch_add(1, Ordering::AcqRel);
         }
+    }
+
+    /// The versions among which are all that others were found to have written since this was last asked,
+    /// as the one before the first and the last; some may be our own.
+    pub(super) fn take_unread(&self) -> Option<(Version, Version)> {
+        let mut unread = self.unread.lock().unwrap_or_else(PoisonError::into_inner);
+        unread.take()
     }
 
     /// Records a version that this process wrote, before its commit returns.

@@ -318,6 +318,18 @@ impl Store for SqliteStore {
             .map_or(Ok(0), |external| external.found())
     }
 
+    fn foreign_keys(&self, most: usize) -> Result<Option<Vec<String>>> {
+        let unread = self.external.as_ref().and_then(|it| it.take_unread());
+        let Some((before, last)) = unread else {
+            return Ok(Some(Vec::new()));
+        };
+        if usize::try_from(last - before).is_ok_and(|count| count <= most) {
+            self.read(|db| Ok(Some(schema::keys_written(db, before, last)?)))
+        } else {
+            Ok(None)
+        }
+    }
+
     fn commit(&self, batch: Batch) -> Result<Version> {
         let writer = self.writer.as_ref().ok_or(StoreError::ReadOnly)?;
         if writer.is_stopped() {

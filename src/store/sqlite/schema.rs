@@ -220,3 +220,21 @@ pub(super) fn last_version(db: &Connection) -> rusqlite::Result<Version> {
     )?
     .query_one([], |row| row.get(0))
 }
+
+/// The keys of what was written after a version up to another, and of what was deleted, as far as the
+/// tombstones reach.
+pub(super) fn keys_written(
+    db: &Connection,
+    after: Version,
+    to: Version,
+) -> rusqlite::Result<Vec<String>> {
+    let mut list = db.prepare_cached(
+        "SELECT CAST(key AS BLOB) FROM record WHERE version > ?1 AND version <= ?2
+         UNION ALL SELECT CAST(key AS BLOB) FROM tombstone WHERE version > ?1 AND version <= ?2",
+    )?;
+    let keys = list.query_map([after, to], |row| {
+        let key: Vec<u8> = row.get(0)?;
+        Ok(String::from_utf8_lossy(&key).into_owned())
+    })?;
+    keys.collect()
+}

@@ -12,7 +12,8 @@ use crate::http::request::context::RequestContext;
 use crate::http::request::{conditions, json_body, params};
 use crate::http::route::admin::BranchAt;
 
-/// `GET /projects/<project>/branches/<ref>`
+/// `GET /projects/<project>/branches/<ref>`. `etag` says the same as `If-None-Match`, for who cannot set a
+/// header.
 pub(super) fn show(
     context: &RequestContext,
     caller: &Caller,
@@ -20,7 +21,9 @@ pub(super) fn show(
 ) -> Result<Reply, Error> {
     let (_, branch) = open_branch(context, caller, at)?;
     let tag = tag_of(&branch)?;
-    let reply = if tag.is_known_to(context.headers()) {
+    let known = context.query.text("etag")?;
+    let is_known = known.is_some_and(|known| tag.is_quoted(known));
+    let reply = if is_known || tag.is_known_to(context.headers()) {
         Reply::empty(StatusCode::NOT_MODIFIED)
     } else {
         shown(context, caller, StatusCode::OK, &branch)?

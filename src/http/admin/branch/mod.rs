@@ -8,6 +8,7 @@ mod item;
 mod rollback;
 pub(super) mod shape;
 mod state;
+pub(super) mod watch;
 
 use super::payload::Payload;
 use crate::access::Caller;

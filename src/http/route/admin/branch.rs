@@ -95,7 +95,8 @@ impl Route {
             Self::History => &["path", "limit", "before"],
             Self::Diff => &["from", "to", "unified", "path", "limit", "after"],
             Self::Rollback => &["to", "path", "dry_run", "expect"],
-            Self::Show | Self::Rename | Self::Delete | Self::File { .. } => &[],
+            Self::Show => &["wait", "etag"],
+            Self::Rename | Self::Delete | Self::File { .. } => &[],
         }
     }
 }

@@ -1,0 +1,48 @@
+//! A branch for who waits for its next state: `GET …/branches/<ref>?wait=30`.
+//!
+//! The session is looked at and not used: a page that watches by itself keeps nobody logged in.
+
+use super::item;
+use crate::access::Caller;
+use crate::http::admin::open::{open, watcher};
+use crate::http::blocking;
+use crate::http::error::Error;
+use crate::http::reply::Reply;
+use crate::http::request::context::RequestContext;
+use crate::http::request::params;
+use crate::http::route::admin::BranchAt;
+use crate::http::wait::rooms::Ticket;
+use crate::http::wait::{asked, hold};
+
+/// True for a request that would wait.
+pub(in crate::http::admin) fn is_asked(context: &RequestContext) -> bool {
+    context.query.pairs().any(|(key, _)| key == "wait")
+}
+
+/// Answers such a request.
+pub(in crate::http::admin) async fn respond(
+    mut context: RequestContext,
+    at: BranchAt,
+) -> Result<Reply, Error> {
+    let wait = match asked::take(&mut context.query) {
+        Ok(wait) => wait,
+        // Who may not ask is told that first.
+        Err(refused) => return Err(watcher(&context).err().unwrap_or(refused)),
+    };
+    let (context, at) = (&context, &at);
+    hold::hold(context, wait, |joins| async move {
+        let caller = watcher(context)?;
+        let ticket = joins.then(|| join(context, &caller, at)).transpose()?;
+        let show = || item::show(context, &caller, at);
+        let reply = blocking::in_place(&context.service.threads, show).await?;
+        Ok((reply, ticket))
+    })
+    .await
+}
+
+/// A place among those who wait for a change of the branch.
+fn join(context: &RequestContext, caller: &Caller, at: &BranchAt) -> Result<Ticket, Error> {
+    let name = params::branch(&at.branch)?;
+    let project = open(context, caller, &at.project)?;
+    context.service.rooms.join(&project, Some(&name))
+}

@@ -1,0 +1,81 @@
+//! Requests that wait for a change: they take memory, a connection and nothing else.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use super::long::Credential;
+use super::network::ClientNetwork;
+use super::quota::{Full, Quota, Share};
+use crate::access::{Account, Refusal};
+use crate::http::error::Error;
+use crate::http::metrics::tallies::Tallies;
+use crate::http::settings::Limits;
+
+/// When somebody who has all it may is to come again, in seconds.
+const RETRY_AFTER_S: u64 = 5;
+
+/// Room for such requests.
+#[derive(Debug)]
+pub(in crate::http) struct WaitingRequests {
+    of_credential: Arc<Quota<Credential>>,
+    of_client: Arc<Quota<ClientNetwork>>,
+    tallies: Arc<Tallies>,
+}
+
+/// One request's place. It is free again when this is dropped.
+#[derive(Debug)]
+pub(in crate::http) struct WaitingPlace {
+    tallies: Arc<Tallies>,
+    _shares: (Share<Credential>, Share<ClientNetwork>),
+}
+
+impl WaitingRequests {
+    /// Nobody waits yet. Those who do are counted there.
+    pub(in crate::http) fn new(limits: &Limits, tallies: &Arc<Tallies>) -> Self {
+        let address_max = match limits.waiting_address_max {
+            0 => u64::MAX,
+            most => most,
+        };
+        Self {
+            of_credential: Quota::new(limits.waiting_max, limits.waiting_credential_max),
+            of_client: Quota::new(u64::MAX, address_max),
+            tallies: Arc::clone(tallies),
+        }
+    }
+
+    /// Takes a place for a request of this account, or of its token of this number, that came from here.
+    ///
+    /// # Errors
+    /// [`Error::TooMany`] for a credential or a client that has its part already, [`Error::NoRoom`].
+    pub(in crate::http) fn enter(
+        &self,
+        account: &Account,
+        token: Option<u64>,
+        client: IpAddr,
+    ) -> Result<WaitingPlace, Error> {
+        let too_many = |reason| Error::TooMany {
+            refusal: Refusal::of(account.name(), reason),
+            retry_after_s: RETRY_AFTER_S,
+        };
+        let credential = Credential::new(account, token);
+        let of_credential = self.of_credential.take(credential, 1);
+        let of_credential = of_credential.map_err(|full| match full {
+            Full::Holder => too_many("too many requests of one token or account wait"),
+            Full::All => Error::NoRoom("too many requests wait"),
+        })?;
+        let of_client = self.of_client.take(ClientNetwork::of(client), 1);
+        let of_client = of_client.map_err(|_| too_many("too many requests of one address wait"))?;
+        let tallies = Arc::clone(&self.tallies);
+        tallies.requests_waiting.up();
+        Ok(WaitingPlace {
+            tallies,
+            _shares: (of_credential, of_client),
+        })
+    }
+}
+
+impl Drop for WaitingPlace {
+    fn drop(&mut self) {
+        self.tallies.requests_waiting.down();
+    }
+}

@@ -1,0 +1,49 @@
+//! A request that is answered when there is news, or when it has waited long enough.
+
+use std::time::Duration;
+
+use hyper::StatusCode;
+use tokio::time::{Instant, sleep_until};
+
+use super::rooms::Ticket;
+use crate::http::error::Error;
+use crate::http::reply::Reply;
+use crate::http::request::context::RequestContext;
+
+/// Answers a request as soon as the answer is another than that the client has it (304), or the wait is
+/// over, the client has left or the service stops. `attempt` makes the answer from the credential on, as
+/// it is then; where it is told to, it takes a place first among those who wait.
+///
+/// # Errors
+/// Those of `attempt`; [`Error::TooMany`] and [`Error::NoRoom`] where too many wait.
+pub(in crate::http) async fn hold<F>(
+    context: &RequestContext,
+    wait: Duration,
+    attempt: impl Fn(bool) -> F,
+) -> Result<Reply, Error>
+where
+    F: Future<Output = Result<(Reply, Option<Ticket>), Error>>,
+{
+    let service = &context.service;
+    let (began, end) = (Instant::now(), Instant::now() + wait);
+    let mut place = None;
+    let mut has_left = false;
+    loop {
+        let is_over = has_left || Instant::now() >= end || service.rooms.are_closed();
+        let (reply, ticket) = attempt(!is_over).await?;
+        let Some(mut ticket) = ticket.filter(|_| reply.status == StatusCode::NOT_MODIFIED) else {
+            return Ok(reply);
+        };
+        drop(reply);
+        if place.is_none() {
+            place = Some(context.wait()?);
+        }
+        let held = context.connection.hold();
+        tokio::select! {
+            () = ticket.told() => {}
+            () = sleep_until(end) => {}
+            () = held.left() => has_left = true,
+        }
+        context.connection.note_held(began.elapsed());
+    }
+}

@@ -1,0 +1,221 @@
+//! Who waits for what, and who is told when it changes.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::runtime::Handle;
+use tokio::sync::oneshot;
+use tokio::task::yield_now;
+use tokio::time::{MissedTickBehavior, interval};
+
+use crate::base::branch_name::BranchName;
+use crate::base::limits::WOKEN_AT_ONCE;
+use crate::base::may_block;
+use crate::http::error::Error;
+use crate::repo::{Changed, Project, Watch};
+
+/// How often it is looked whether another process has written, where somebody waits: as often as a
+/// reader would find it.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+/// What is waited for.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Subject {
+    /// The project's number.
+    project: u64,
+    /// A branch; `None` for all of the project.
+    branch: Option<BranchName>,
+}
+
+/// A room for each subject that somebody waits for. Those who wait for others cost a change nothing.
+#[derive(Debug, Default)]
+pub(in crate::http) struct Rooms(Mutex<State>);
+
+#[derive(Debug, Default)]
+struct State {
+    rooms: HashMap<Arc<Subject>, Room>,
+    /// The number of who came last.
+    last: u64,
+    /// True once nobody may wait any more.
+    stopped: bool,
+    /// True while it is looked for writes of other processes.
+    looking: bool,
+}
+
+/// Who waits for the same. A room is gone once it was told; who waits on comes into the next one.
+#[derive(Debug)]
+struct Room {
+    /// True once there was a change. It can be before the room is there for others.
+    changed: Arc<AtomicBool>,
+    /// By when they came.
+    waiting: BTreeMap<u64, oneshot::Sender<()>>,
+    _watches: Vec<Watch>,
+}
+
+/// A place in a room. Dropping it leaves.
+#[derive(Debug)]
+pub(in crate::http) struct Ticket {
+    rooms: Arc<Rooms>,
+    subject: Arc<Subject>,
+    number: u64,
+    told: oneshot::Receiver<()>,
+}
+
+impl Rooms {
+    /// Takes a place among those who wait for a change of the branch, or of any. What is read after this
+    /// is not changed without a word.
+    pub(in crate::http) fn join(
+        self: &Arc<Self>,
+        project: &Project,
+        branch: Option<&BranchName>,
+    ) -> Result<Ticket, Error> {
+        let subject = Arc::new(Subject {
+            project: project.number(),
+            branch: branch.cloned(),
+        });
+        if let Some(ticket) = self.enter(&subject, None) {
+            return Ok(ticket);
+        }
+        let room = self.open(&subject, project)?;
+        let ticket = self.enter(&subject, Some(room));
+        self.look_beside(project);
+        Ok(ticket.expect("there is a room"))
+    }
+
+    /// True once nobody is held any more.
+    pub(in crate::http) fn are_closed(&self) -> bool {
+        self.state().stopped
+    }
+
+    /// Tells all who wait that it is over, now and from now on.
+    pub(in crate::http) fn close(&self) {
+        let mut state = self.state();
+        state.stopped = true;
+        let rooms = std::mem::take(&mut state.rooms);
+        drop(state);
+        drop(rooms);
+    }
+
+    /// A place in the room of a subject; `new` is the room if there is none. `None` without a room.
+    fn enter(self: &Arc<Self>, subject: &Arc<Subject>, new: Option<Room>) -> Option<Ticket> {
+        let (tell, told) = oneshot::channel();
+        let mut state = self.state();
+        state.last += 1;
+        let number = state.last;
+        if !state.stopped {
+            if let Some(new) = new {
+                state.rooms.entry(Arc::clone(subject)).or_insert(new);
+            }
+            let room = state.rooms.get_mut(subject)?;
+            room.waiting.insert(number, tell);
+            if room.changed.load(Ordering::Acquire) {
+                // Who was to empty it may have come when it was not there yet.
+                let (rooms, subject) = (Arc::clone(self), Arc::clone(subject));
+                tokio::spawn(async move { rooms.tell(&subject).await });
+            }
+        }
+        drop(state);
+        Some(Ticket {
+            rooms: Arc::clone(self),
+            subject: Arc::clone(subject),
+            number,
+            told,
+        })
+    }
+
+    /// An empty room that is told of changes.
+    fn open(self: &Arc<Self>, subject: &Arc<Subject>, project: &Project) -> Result<Room, Error> {
+        let changed = Arc::new(AtomicBool::new(false));
+        let tell: Changed = {
+            let (rooms, runtime) = (Arc::downgrade(self), Handle::current());
+            let (subject, changed) = (Arc::clone(subject), Arc::clone(&changed));
+            Arc::new(move || {
+                if !changed.swap(true, Ordering::AcqRel)
+                    && let Some(rooms) = rooms.upgrade()
+                {
+                    let subject = Arc::clone(&subject);
+                    // Whoever made the change does not wait until all are told.
+                    runtime.spawn(async move { rooms.tell(&subject).await });
+                }
+            })
+        };
+        let watches = match &subject.branch {
+            Some(branch) => project.watch_branch(branch, &tell)?.into(),
+            None => vec![project.watch_branches(&tell)],
+        };
+        Ok(Room {
+            changed,
+            waiting: BTreeMap::new(),
+            _watches: watches,
+        })
+    }
+
+    /// Tells all in a room, some at a time: other requests come between.
+    async fn tell(&self, subject: &Subject) {
+        let room = self.state().rooms.remove(subject);
+        let Some(Room { waiting, .. }) = room else {
+            return;
+        };
+        for (place, tell) in waiting.into_values().enumerate() {
+            if place % WOKEN_AT_ONCE == WOKEN_AT_ONCE - 1 {
+                yield_now().await;
+            }
+            let _has_left = tell.send(());
+        }
+    }
+
+    /// Looks for writes of other processes for as long as somebody waits: nobody else may.
+    fn look_beside(self: &Arc<Self>, project: &Project) {
+        if std::mem::replace(&mut self.state().looking, true) {
+            return;
+        }
+        let (rooms, project) = (Arc::downgrade(self), project.clone());
+        tokio::spawn(async move {
+            let mut ticks = interval(LOOK_EVERY);
+            ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+            loop {
+                ticks.tick().await;
+                let Some(rooms) = rooms.upgrade() else { return };
+                let mut state = rooms.state();
+                state.looking = !state.rooms.is_empty();
+                let goes_on = state.looking;
+                drop(state);
+                if !goes_on {
+                    return;
+                }
+                // Whoever reads meets the same, and says so.
+                if let Err(error) = may_block(|| project.look_beside()) {
+                    tracing::debug!(%error, "cannot see what other processes write");
+                }
+            }
+        });
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Ticket {
+    /// Ends when what is waited for may have changed, or nobody is held any more.
+    pub(in crate::http) async fn told(&mut self) {
+        let _closed = (&mut self.told).await;
+    }
+}
+
+impl Drop for Ticket {
+    fn drop(&mut self) {
+        let mut state = self.rooms.state();
+        let mut emptied = None;
+        if let Some(room) = state.rooms.get_mut(&self.subject)
+            && room.waiting.remove(&self.number).is_some()
+            && room.waiting.is_empty()
+        {
+            emptied = state.rooms.remove(&self.subject);
+        }
+        drop(state);
+        drop(emptied);
+    }
+}

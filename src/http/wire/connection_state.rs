@@ -1,0 +1,79 @@
+//! What a connection and the request on it tell each other.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use tokio::sync::Notify;
+
+/// Shared by a connection and its requests, which come one after another.
+#[derive(Debug, Default)]
+pub(in crate::http) struct ConnectionState {
+    /// True once a rest of a body was left in the connection, which then cannot carry another request.
+    unread: AtomicBool,
+    /// Requests, or answers that go on, which want to know when the client leaves.
+    held: AtomicUsize,
+    has_left: AtomicBool,
+    left: Notify,
+    /// How long the request was held, in nanoseconds.
+    held_ns: AtomicU64,
+}
+
+/// Wants to know when the client leaves, until it is dropped.
+#[derive(Debug)]
+pub(in crate::http) struct Held(Arc<ConnectionState>);
+
+impl ConnectionState {
+    /// Notes whether a rest of a body was left.
+    pub(in crate::http) fn note_unread(&self, unread: bool) {
+        self.unread.fetch_or(unread, Ordering::Relaxed);
+    }
+
+    /// True if a rest of a body was left.
+    pub(in crate::http) fn has_unread(&self) -> bool {
+        self.unread.load(Ordering::Relaxed)
+    }
+
+    /// Has the end of the client looked for.
+    pub(in crate::http) fn hold(self: &Arc<Self>) -> Held {
+        self.held.fetch_add(1, Ordering::AcqRel);
+        Held(Arc::clone(self))
+    }
+
+    /// True while somebody wants to know whether the client leaves, and does not know that it has.
+    pub(in crate::http) fn is_held(&self) -> bool {
+        self.held.load(Ordering::Acquire) > 0 && !self.has_left.load(Ordering::Acquire)
+    }
+
+    /// The client sends nothing more.
+    pub(in crate::http) fn leave(&self) {
+        self.has_left.store(true, Ordering::Release);
+        self.left.notify_one();
+    }
+
+    /// Notes how long the request was held so far.
+    pub(in crate::http) fn note_held(&self, held: Duration) {
+        let held_ns = u64::try_from(held.as_nanos()).unwrap_or(u64::MAX);
+        self.held_ns.store(held_ns, Ordering::Relaxed);
+    }
+
+    /// How long the request was held; nothing for the next one.
+    pub(in crate::http) fn take_held(&self) -> Duration {
+        Duration::from_nanos(self.held_ns.swap(0, Ordering::Relaxed))
+    }
+}
+
+impl Held {
+    /// Ends when the client sends nothing more: it has left, or wants its answer now.
+    pub(in crate::http) async fn left(&self) {
+        if !self.0.has_left.load(Ordering::Acquire) {
+            self.0.left.notified().await;
+        }
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.0.held.fetch_sub(1, Ordering::AcqRel);
+    }
+}

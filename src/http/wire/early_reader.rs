@@ -1,0 +1,153 @@
+//! A stream that can be read ahead of hyper, which does not look at a client while it makes an answer: so
+//! it is seen when a client leaves whose request is held.
+
+use std::io;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, ready};
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+/// Most bytes that are read ahead. Whose client sends more is not seen to leave before they are taken.
+const EARLY_BYTES_MAX: usize = 1024;
+
+/// A stream, or another handle of it.
+#[derive(Debug)]
+pub(super) struct EarlyReader<S>(Arc<Mutex<Early<S>>>);
+
+#[derive(Debug)]
+struct Early<S> {
+    stream: S,
+    /// What was read ahead and is not taken yet.
+    bytes: Vec<u8>,
+    /// True once nothing more comes.
+    ended: bool,
+}
+
+impl<S> Clone for EarlyReader<S> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
+
+impl<S> EarlyReader<S> {
+    /// Reads this stream.
+    pub(super) fn new(stream: S) -> Self {
+        Self(Arc::new(Mutex::new(Early {
+            stream,
+            bytes: Vec::new(),
+            ended: false,
+        })))
+    }
+
+    fn early(&self) -> MutexGuard<'_, Early<S>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<S: AsyncRead + Unpin> EarlyReader<S> {
+    /// Ready when the client sends nothing more. What comes before that is kept for the next read.
+    pub(super) fn poll_end(&self, cx: &mut Context<'_>) -> Poll<()> {
+        let mut early = self.early();
+        let Early {
+            stream,
+            bytes,
+            ended,
+        } = &mut *early;
+        while !*ended && bytes.len() < EARLY_BYTES_MAX {
+            let mut chunk = [0; 256];
+            let mut chunk = ReadBuf::new(&mut chunk);
+            let read = ready!(Pin::new(&mut *stream).poll_read(cx, &mut chunk));
+            *ended = read.is_err() || chunk.filled().is_empty();
+            bytes.extend_from_slice(chunk.filled());
+        }
+        if *ended {
+            Poll::Ready(())
+        } else {
+            Poll::Pending
+        }
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for EarlyReader<S> {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let mut early = self.early();
+        if !early.bytes.is_empty() {
+            let count = early.bytes.len().min(buffer.remaining());
+            let bytes: Vec<u8> = early.bytes.drain(..count).collect();
+            buffer.put_slice(&bytes);
+            return Poll::Ready(Ok(()));
+        }
+        if early.ended {
+            return Poll::Ready(Ok(()));
+        }
+        Pin::new(&mut early.stream).poll_read(cx, buffer)
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for EarlyReader<S> {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.early().stream).poll_write(cx, bytes)
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        slices: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.early().stream).poll_write_vectored(cx, slices)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.early().stream.is_write_vectored()
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.early().stream).poll_flush(cx)
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.early().stream).poll_shutdown(cx)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::task::Waker;
+
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn the_end_is_seen_and_what_came_before_it_is_kept() {
+        let (mut client, server) = tokio::io::duplex(4096);
+        let mut stream = EarlyReader::new(server);
+        let other = stream.clone();
+        let is_at_end = || {
+            let mut context = Context::from_waker(Waker::noop());
+            other.poll_end(&mut context).is_ready()
+        };
+        assert!(!is_at_end());
+        client.write_all(b"early").await.unwrap();
+        assert!(!is_at_end());
+        let mut start = [0; 2];
+        stream.read_exact(&mut start).await.unwrap();
+        client.write_all(&[b'!'; 2000]).await.unwrap();
+        drop(client);
+        assert!(!is_at_end(), "more comes than is kept");
+        let mut rest = Vec::new();
+        stream.read_to_end(&mut rest).await.unwrap();
+        assert_eq!((&start[..], &rest[..4]), (&b"ea"[..], &b"rly!"[..]));
+        assert_eq!(rest.len(), 2003);
+        assert!(is_at_end());
+    }
+}
