@@ -12,6 +12,7 @@ mod accounts;
 mod audit;
 mod audit_people;
 mod batch;
+mod batch_bodies;
 mod branches;
 mod compressed_lists;
 mod conditions;

@@ -267,8 +267,8 @@ fn a_save_that_must_not_be_made_changes_nothing() {
         json!(done),
         json!([
             ["save", "c.xml", null],
-            ["batch", null, "a new one"],
-            ["batch", null, "no"],
+            ["save", "b.xml", "a new one"],
+            ["save", "a.xml", "no"],
             ["save", "a.xml", null],
             ["import", null, null],
             [null, null, null],

@@ -7,6 +7,7 @@
 
 mod account;
 mod branch;
+mod form;
 mod open;
 mod payload;
 mod project;

@@ -10,8 +10,17 @@ use crate::repo::NewFile;
 pub(super) enum Payload {
     None,
     Json(Bytes),
-    Tar(Bytes),
+    Packed(Packed),
     File(NewFile),
+}
+
+/// Many files in one body.
+#[derive(Debug)]
+pub(super) enum Packed {
+    Tar(Bytes),
+    Zip(Bytes),
+    /// The names and bytes of the files of a form.
+    Form(Vec<(String, Bytes)>),
 }
 
 impl Payload {

@@ -1,8 +1,8 @@
 //! Reads the body that a route takes.
 
 use super::open::caller;
-use super::payload::Payload;
-use super::{account, branch, project};
+use super::payload::{Packed, Payload};
+use super::{account, branch, form, project};
 use crate::base::limits::{BATCH_BYTES_MAX, JSON_BYTES_MAX};
 use crate::http::error::Error;
 use crate::http::request::body::{RequestBody, check_encoding, check_json, has_type};
@@ -37,20 +37,36 @@ pub(super) async fn receive(
         Takes::Batch => {
             admit(context, route, body)?;
             check_encoding(&context.head)?;
-            let is_tar = has_type(&context.head, "application/x-tar");
-            if !is_tar {
-                check_json(&context.head).map_err(|_| {
-                    Error::MediaType("the body must be application/json or application/x-tar")
-                })?;
-            }
-            let bytes = body.collect(BATCH_BYTES_MAX).await?;
-            Ok(if is_tar {
-                Payload::Tar(bytes)
-            } else {
-                Payload::Json(bytes)
-            })
+            batch(context, body).await
         }
     }
+}
+
+/// Reads a batch: JSON, an archive, or a form.
+async fn batch(context: &RequestContext, body: &mut RequestBody) -> Result<Payload, Error> {
+    let head = &context.head;
+    if has_type(head, "application/x-tar") {
+        let bytes = body.collect(BATCH_BYTES_MAX).await?;
+        return Ok(Payload::Packed(Packed::Tar(bytes)));
+    }
+    if has_type(head, "application/zip") {
+        let bytes = body.collect(BATCH_BYTES_MAX).await?;
+        return Ok(Payload::Packed(Packed::Zip(bytes)));
+    }
+    if let Some(boundary) = form::boundary(head) {
+        let bytes = body.collect(BATCH_BYTES_MAX).await?;
+        return Ok(Payload::Packed(Packed::Form(
+            form::files(bytes, boundary).await?,
+        )));
+    }
+    check_json(head).map_err(|_| {
+        Error::MediaType(
+            "the body must be application/json, application/x-tar, application/zip or \
+             multipart/form-data",
+        )
+    })?;
+    let bytes = body.collect(BATCH_BYTES_MAX).await?;
+    Ok(Payload::Json(bytes))
 }
 
 /// Refuses what would be refused after the body, too.

@@ -1,9 +1,8 @@
-//! `POST …/batch`: several changes as one save, as JSON in the shape of GitLab's commits API or as a
-//! tar archive.
+//! `POST …/batch`: several changes as one save, as JSON in the shape of GitLab's commits API or as many
+//! files in one body.
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::io::Read as _;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -12,8 +11,9 @@ use hyper::StatusCode;
 use hyper::header::ETAG;
 use serde::de::{Error as _, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
-use tar::EntryType;
 
+use super::packed;
+use super::packed::{TOO_MANY_ACTIONS, check_count};
 use super::state::{StateJson, told_digest};
 use crate::access;
 use crate::access::{Caller, Uploads};
@@ -21,6 +21,7 @@ use crate::base::file_path::FilePath;
 use crate::base::limits::BATCH_ACTIONS_MAX;
 use crate::base::snapshot_version::SnapshotVersion;
 use crate::http::admin::open::writer;
+use crate::http::admin::payload::Packed;
 use crate::http::error::Error;
 use crate::http::reply::Reply;
 use crate::http::request::conditions::ETag;
@@ -29,8 +30,6 @@ use crate::http::request::json_body::Object;
 use crate::http::request::{conditions, json_body, params};
 use crate::http::route::admin::BranchAt;
 use crate::repo::{BatchAction, Condition, NewFile};
-
-const TOO_MANY_ACTIONS: &str = "there are more than 10000 actions";
 
 /// A batch as JSON.
 #[derive(Debug, Deserialize)]
@@ -131,7 +130,7 @@ pub(super) fn json(
     for key in ["path", "message"] {
         if context.query.text(key)?.is_some() {
             return Err(Error::Malformed(format!(
-                "query parameter \"{key}\" is only for an archive"
+                "query parameter \"{key}\" is only for an archive or a form"
             )));
         }
     }
@@ -152,26 +151,22 @@ pub(super) fn json(
     save(context, caller, at, actions, message)
 }
 
-/// Saves the files of an archive, laid under the folder of `?path=`. Folders need no entry.
-pub(super) fn tar(
+/// Saves many files of one body, laid under the folder of `?path=`. Folders need no entry.
+pub(super) fn files(
     context: &RequestContext,
     caller: &Caller,
     at: &BranchAt,
-    body: &[u8],
+    body: &Packed,
 ) -> Result<Reply, Error> {
     let under = params::folder(context.query.text("path")?)?;
-    let uploads = context.gate().uploads();
-    let actions: Vec<_> = files_of(body, under.as_ref())?
-        .into_iter()
-        .map(|(path, executable, bytes)| {
-            Ok(BatchAction::Put(
-                path,
-                uploads.new_file(bytes)?,
-                Some(executable),
-            ))
-        })
-        .collect::<Result<_, Error>>()?;
     let message = params::message(context.query.text("message")?)?;
+    let uploads = context.gate().uploads();
+    let files = packed::files(body, under.as_ref())?;
+    let actions = files.into_iter().map(|file| {
+        let bytes = uploads.new_file(file.bytes)?;
+        Ok(BatchAction::Put(file.path, bytes, file.executable))
+    });
+    let actions = actions.collect::<Result<_, Error>>()?;
     save(context, caller, at, actions, message)
 }
 
@@ -287,125 +282,5 @@ fn in_action(index: usize, path: &str, error: Error) -> Error {
             Error::Malformed(format!("action {} (\"{path}\"): {reason}", index + 1))
         }
         other => other,
-    }
-}
-
-fn check_count(actions: usize) -> Result<(), Error> {
-    match actions {
-        0 => Err(Error::malformed("there is nothing to change")),
-        1..=BATCH_ACTIONS_MAX => Ok(()),
-        _ => Err(Error::malformed(TOO_MANY_ACTIONS)),
-    }
-}
-
-/// Path, executable bit and bytes of every file of an archive.
-///
-/// # Errors
-/// An archive that is cut or damaged, a name that is malformed, and an entry that is neither a file
-/// nor a folder.
-fn files_of(
-    archive: &[u8],
-    under: Option<&FilePath>,
-) -> Result<Vec<(FilePath, bool, Bytes)>, Error> {
-    let damaged = |error: std::io::Error| Error::Malformed(format!("malformed archive: {error}"));
-    let mut files = Vec::new();
-    let mut archive = tar::Archive::new(archive);
-    for entry in archive.entries().map_err(damaged)? {
-        let mut entry = entry.map_err(damaged)?;
-        let name = entry.path_bytes().into_owned();
-        let name = String::from_utf8(name)
-            .map_err(|_| Error::malformed("malformed archive: a name is not UTF-8"))?;
-        match entry.header().entry_type() {
-            EntryType::Directory | EntryType::XGlobalHeader => continue,
-            EntryType::Regular => {}
-            _ => {
-                return Err(Error::Malformed(format!(
-                    "archive entry \"{name}\": only files and folders can be stored"
-                )));
-            }
-        }
-        let mode = entry.header().mode().map_err(damaged)?;
-        let mut bytes = Vec::new();
-        entry.read_to_end(&mut bytes).map_err(damaged)?;
-        if bytes.len() as u64 != entry.size() {
-            return Err(Error::malformed("malformed archive: it is cut short"));
-        }
-        let path = path_in_archive(&name, under)
-            .map_err(|error| Error::Malformed(format!("archive entry \"{name}\": {error}")))?;
-        files.push((path, mode & 0o111 != 0, bytes.into()));
-        check_count(files.len())?;
-    }
-    check_count(files.len())?;
-    Ok(files)
-}
-
-/// The path of an entry; `./` in front is how tar writes a folder's own content.
-fn path_in_archive(name: &str, under: Option<&FilePath>) -> Result<FilePath, Error> {
-    let path = FilePath::parse(name.trim_start_matches("./"))?;
-    Ok(match under {
-        Some(folder) => folder.join(&path)?,
-        None => path,
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn archive(entries: &[(&str, EntryType, u32, &str)]) -> Vec<u8> {
-        let mut builder = tar::Builder::new(Vec::new());
-        for (name, kind, mode, content) in entries {
-            let mut header = tar::Header::new_ustar();
-            // Written as it stands: the builder would refuse the names that must be refused here.
-            header.as_ustar_mut().unwrap().name[..name.len()].copy_from_slice(name.as_bytes());
-            header.set_entry_type(*kind);
-            header.set_mode(*mode);
-            header.set_size(content.len() as u64);
-            header.set_cksum();
-            builder.append(&header, content.as_bytes()).unwrap();
-        }
-        builder.into_inner().unwrap()
-    }
-
-    #[test]
-    fn an_archive_is_laid_under_a_folder() {
-        let archive = archive(&[
-            ("./", EntryType::Directory, 0o755, ""),
-            ("./a.xml", EntryType::Regular, 0o644, "<a/>"),
-            ("bin/run", EntryType::Regular, 0o755, "#!"),
-        ]);
-        let under = FilePath::parse("x").unwrap();
-        let files: Vec<_> = files_of(&archive, Some(&under))
-            .unwrap()
-            .into_iter()
-            .map(|(path, executable, bytes)| (path.to_string(), executable, bytes))
-            .collect();
-        assert_eq!(
-            files,
-            [
-                ("x/a.xml".to_owned(), false, Bytes::from("<a/>")),
-                ("x/bin/run".to_owned(), true, Bytes::from("#!")),
-            ]
-        );
-    }
-
-    #[test]
-    fn what_is_no_file_or_cut_or_outside_is_refused() {
-        let file = |name| archive(&[(name, EntryType::Regular, 0o644, "x")]);
-        let whole = archive(&[("a", EntryType::Regular, 0o644, "0123456789")]);
-        for (what, body) in [
-            ("a link", archive(&[("a", EntryType::Symlink, 0o777, "")])),
-            ("a hard link", archive(&[("a", EntryType::Link, 0o644, "")])),
-            ("a pipe", archive(&[("a", EntryType::Fifo, 0o644, "")])),
-            ("outside", file("../a")),
-            ("within", file("a/../b")),
-            ("absolute", file("/etc/passwd")),
-            ("git's folder", file(".git/config")),
-            ("cut", whole[..515].to_vec()),
-            ("empty", archive(&[])),
-            ("no archive", vec![b'x'; 1024]),
-        ] {
-            assert!(files_of(&body, None).is_err(), "{what} was accepted");
-        }
     }
 }

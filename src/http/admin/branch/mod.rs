@@ -5,6 +5,7 @@ mod diff;
 mod files;
 mod history;
 mod item;
+mod packed;
 mod rollback;
 pub(super) mod shape;
 mod state;
@@ -55,7 +56,7 @@ pub(super) fn act(
         }
         (Route::DeleteFile { path }, _) => files::delete(context, caller, at, path),
         (Route::Batch, Payload::Json(json)) => batch::json(context, caller, at, &json),
-        (Route::Batch, Payload::Tar(tar)) => batch::tar(context, caller, at, &tar),
+        (Route::Batch, Payload::Packed(body)) => batch::files(context, caller, at, &body),
         (Route::History, _) => history::list(context, caller, at),
         (Route::Diff, _) => diff::show(context, caller, at),
         (Route::Rollback, _) => rollback::restore(context, caller, at),

@@ -1,0 +1,227 @@
+//! Many files in one body: a tar archive, a zip, or a form as a browser sends it.
+
+use std::io::{Cursor, Read};
+
+use bytes::Bytes;
+use tar::EntryType;
+use zip::ZipArchive;
+use zip::unstable::read::ZipIterable;
+
+use crate::base::digest::byte_count;
+use crate::base::file_path::FilePath;
+use crate::base::limits::{BATCH_ACTIONS_MAX, BATCH_BYTES_MAX};
+use crate::http::admin::payload::Packed;
+use crate::http::error::Error;
+
+/// The refusal of one action or file too many.
+pub(super) const TOO_MANY_ACTIONS: &str = "there are more than 10000 actions";
+
+/// A file of a body.
+#[derive(Debug)]
+pub(super) struct PackedFile {
+    pub(super) path: FilePath,
+    /// Whether it is executable, where the body says so.
+    pub(super) executable: Option<bool>,
+    pub(super) bytes: Bytes,
+}
+
+/// The files of a body, below a folder.
+///
+/// # Errors
+/// A body that is cut, damaged or encrypted, a name that is malformed, and what is neither a file nor a
+/// folder.
+///
+/// # Limits
+/// [`BATCH_ACTIONS_MAX`] files, of [`BATCH_BYTES_MAX`] bytes together once they are unpacked.
+pub(super) fn files(body: &Packed, under: Option<&FilePath>) -> Result<Vec<PackedFile>, Error> {
+    let mut files = Files {
+        under,
+        found: Vec::new(),
+        bytes: 0,
+    };
+    match body {
+        Packed::Tar(archive) => tar(archive, &mut files)?,
+        Packed::Zip(archive) => zip(archive, &mut files)?,
+        Packed::Form(fields) => {
+            for (name, bytes) in fields {
+                files.add(name, None, &mut &bytes[..])?;
+            }
+        }
+    }
+    check_count(files.found.len())?;
+    Ok(files.found)
+}
+
+/// Refuses an empty batch, and one of too many actions.
+pub(super) fn check_count(actions: usize) -> Result<(), Error> {
+    match actions {
+        0 => Err(Error::malformed("there is nothing to change")),
+        1..=BATCH_ACTIONS_MAX => Ok(()),
+        _ => Err(Error::malformed(TOO_MANY_ACTIONS)),
+    }
+}
+
+/// What was found so far.
+struct Files<'a> {
+    under: Option<&'a FilePath>,
+    found: Vec<PackedFile>,
+    bytes: u64,
+}
+
+impl Files<'_> {
+    /// Reads a file. `./` in front of a name is how tar writes a folder's own content.
+    fn add(
+        &mut self,
+        name: &str,
+        executable: Option<bool>,
+        from: &mut impl Read,
+    ) -> Result<u64, Error> {
+        check_count(self.found.len() + 1)?;
+        let refused = |error| Error::Malformed(format!("\"{name}\": {error}"));
+        let path = FilePath::parse(name.trim_start_matches("./")).map_err(refused)?;
+        let path = match self.under {
+            Some(folder) => folder.join(&path).map_err(refused)?,
+            None => path,
+        };
+        let most = BATCH_BYTES_MAX as u64;
+        let mut bytes = Vec::new();
+        let left = most - self.bytes;
+        from.take(left + 1)
+            .read_to_end(&mut bytes)
+            .map_err(damaged)?;
+        let size = byte_count(&bytes);
+        if size > left {
+            return Err(Error::TooLarge { limit_bytes: most });
+        }
+        self.bytes += size;
+        self.found.push(PackedFile {
+            path,
+            executable,
+            bytes: bytes.into(),
+        });
+        Ok(size)
+    }
+}
+
+fn damaged(error: impl std::fmt::Display) -> Error {
+    Error::Malformed(format!("malformed archive: {error}"))
+}
+
+fn no_file(name: &str) -> Error {
+    Error::Malformed(format!(
+        "archive entry \"{name}\": only files and folders can be stored"
+    ))
+}
+
+fn utf_8(name: &[u8]) -> Result<&str, Error> {
+    std::str::from_utf8(name)
+        .map_err(|_| Error::malformed("malformed archive: a name is not UTF-8"))
+}
+
+fn tar(archive: &[u8], files: &mut Files<'_>) -> Result<(), Error> {
+    let mut archive = tar::Archive::new(archive);
+    for entry in archive.entries().map_err(damaged)? {
+        let mut entry = entry.map_err(damaged)?;
+        let name = entry.path_bytes().into_owned();
+        let name = utf_8(&name)?;
+        match entry.header().entry_type() {
+            EntryType::Directory | EntryType::XGlobalHeader => continue,
+            EntryType::Regular => {}
+            _ => return Err(no_file(name)),
+        }
+        let mode = entry.header().mode().map_err(damaged)?;
+        let size = entry.size();
+        if files.add(name, Some(mode & 0o111 != 0), &mut entry)? != size {
+            return Err(Error::malformed("malformed archive: it is cut short"));
+        }
+    }
+    Ok(())
+}
+
+/// A name counts as UTF-8 whether its flag says so or not: many programs forget it. Others write the
+/// machine's code page, which is not told.
+fn zip(archive: &Bytes, files: &mut Files<'_>) -> Result<(), Error> {
+    // The count comes first: to open an archive takes memory for each of its entries.
+    let entries = ZipIterable::try_new(Cursor::new(archive), zip::read::Config::default());
+    if entries.map_err(damaged)?.len() > 2 * BATCH_ACTIONS_MAX {
+        return Err(Error::malformed(TOO_MANY_ACTIONS));
+    }
+    let mut archive = ZipArchive::new(Cursor::new(archive)).map_err(damaged)?;
+    for index in 0..archive.len() {
+        let mut entry = archive.by_index(index).map_err(damaged)?;
+        let name = entry.name_raw().to_vec();
+        let name = utf_8(&name)?;
+        if entry.is_dir() {
+            continue;
+        }
+        if !entry.is_file() {
+            return Err(no_file(name));
+        }
+        let executable = entry.unix_mode().map(|mode| mode & 0o111 != 0);
+        files.add(name, executable, &mut entry)?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn archive(entries: &[(&str, EntryType, u32, &str)]) -> Vec<u8> {
+        let mut builder = tar::Builder::new(Vec::new());
+        for (name, kind, mode, content) in entries {
+            let mut header = tar::Header::new_ustar();
+            // Written as it stands: the builder would refuse the names that must be refused here.
+            header.as_ustar_mut().unwrap().name[..name.len()].copy_from_slice(name.as_bytes());
+            header.set_entry_type(*kind);
+            header.set_mode(*mode);
+            header.set_size(content.len() as u64);
+            header.set_cksum();
+            builder.append(&header, content.as_bytes()).unwrap();
+        }
+        builder.into_inner().unwrap()
+    }
+
+    #[test]
+    fn an_archive_is_laid_under_a_folder() {
+        let archive = archive(&[
+            ("./", EntryType::Directory, 0o755, ""),
+            ("./a.xml", EntryType::Regular, 0o644, "<a/>"),
+            ("bin/run", EntryType::Regular, 0o755, "#!"),
+        ]);
+        let under = FilePath::parse("x").unwrap();
+        let files: Vec<_> = files(&Packed::Tar(archive.into()), Some(&under))
+            .unwrap()
+            .into_iter()
+            .map(|file| (file.path.to_string(), file.executable, file.bytes))
+            .collect();
+        assert_eq!(
+            files,
+            [
+                ("x/a.xml".to_owned(), Some(false), Bytes::from("<a/>")),
+                ("x/bin/run".to_owned(), Some(true), Bytes::from("#!")),
+            ]
+        );
+    }
+
+    #[test]
+    fn what_is_no_file_or_cut_or_outside_is_refused() {
+        let file = |name| archive(&[(name, EntryType::Regular, 0o644, "x")]);
+        let whole = archive(&[("a", EntryType::Regular, 0o644, "0123456789")]);
+        for (what, body) in [
+            ("a link", archive(&[("a", EntryType::Symlink, 0o777, "")])),
+            ("a hard link", archive(&[("a", EntryType::Link, 0o644, "")])),
+            ("a pipe", archive(&[("a", EntryType::Fifo, 0o644, "")])),
+            ("outside", file("../a")),
+            ("within", file("a/../b")),
+            ("absolute", file("/etc/passwd")),
+            ("git's folder", file(".git/config")),
+            ("cut", whole[..515].to_vec()),
+            ("empty", archive(&[])),
+            ("no archive", vec![b'x'; 1024]),
+        ] {
+            let body = Packed::Tar(body.into());
+            assert!(files(&body, None).is_err(), "{what} was accepted");
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! The files of a form (`multipart/form-data`, RFC 7578), as browsers send them.
+
+use std::convert::Infallible;
+
+use bytes::Bytes;
+use hyper::header::CONTENT_TYPE;
+use hyper::http::request::Parts;
+use multer::Multipart;
+
+use crate::base::limits::BATCH_ACTIONS_MAX;
+use crate::http::error::Error;
+
+/// What is looked at before others have their turn.
+const PIECE_BYTES: usize = 64 << 10;
+
+/// What stands between the parts of a form, if the body is one.
+pub(super) fn boundary(head: &Parts) -> Option<String> {
+    let kind = head.headers.get(CONTENT_TYPE)?.to_str().ok()?;
+    multer::parse_boundary(kind).ok()
+}
+
+/// The name and the bytes of each file, in their order.
+///
+/// # Errors
+/// A form that is malformed or cut, and a field that is no file.
+///
+/// # Limits
+/// One file more than [`BATCH_ACTIONS_MAX`] is read, so that it is refused.
+pub(super) async fn files(body: Bytes, boundary: String) -> Result<Vec<(String, Bytes)>, Error> {
+    let damaged = |error: multer::Error| Error::Malformed(format!("malformed form: {error}"));
+    let starts = (0..body.len()).step_by(PIECE_BYTES);
+    let pieces = starts.map(move |start| {
+        let end = body.len().min(start + PIECE_BYTES);
+        Ok::<_, Infallible>(body.slice(start..end))
+    });
+    let mut form = Multipart::new(futures_util::stream::iter(pieces), boundary);
+    let mut files = Vec::new();
+    while let Some(field) = form.next_field().await.map_err(damaged)? {
+        let Some(name) = field.file_name() else {
+            let name = field.name().unwrap_or_default();
+            return Err(Error::Malformed(format!(
+                "field \"{name}\" is no file: it has no filename"
+            )));
+        };
+        // Browsers write a quotation mark so.
+        let name = name.replace("%22", "\"");
+        let bytes = field.bytes().await.map_err(damaged)?;
+        files.push((name, bytes));
+        if files.len() > BATCH_ACTIONS_MAX {
+            break;
+        }
+        tokio::task::yield_now().await;
+    }
+    Ok(files)
+}

@@ -1,0 +1,259 @@
+//! Many files in one body: contract section 6.
+
+use std::io::{Cursor, Write as _};
+
+use serde_json::{Value, json};
+use zip::ZipWriter;
+use zip::write::SimpleFileOptions;
+
+use crate::harness::{Answer, Daemon, Project, branch_digest, paths, segment};
+
+const ZIP: &str = "application/zip";
+const FORM: &str = "multipart/form-data; boundary=----b";
+
+fn project(daemon: &Daemon) -> Project {
+    Project::with_main(&daemon.user("alice", &[]), "acme/shop")
+}
+
+fn send(project: &Project, query: &str, kind: &str, body: &[u8]) -> Answer {
+    let target = project.on("main", &format!("/batch{query}"));
+    let request = project.user.request("POST", &target);
+    request.header("Content-Type", kind).body(body).send()
+}
+
+/// A zip of names, modes and contents; a name that ends in a slash is a folder.
+fn zip(entries: &[(&str, u32, &[u8])]) -> Vec<u8> {
+    let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
+    for (name, mode, content) in entries {
+        let options = SimpleFileOptions::default().unix_permissions(*mode);
+        if name.ends_with('/') {
+            zip.add_directory(*name, options).unwrap();
+        } else {
+            zip.start_file(*name, options).unwrap();
+            zip.write_all(content).unwrap();
+        }
+    }
+    zip.finish().unwrap().into_inner()
+}
+
+/// A form as a browser writes it, of file names and contents.
+fn form(files: &[(&str, &[u8])]) -> Vec<u8> {
+    let mut form = Vec::new();
+    for (name, content) in files {
+        let head = format!(
+            "------b\r\nContent-Disposition: form-data; name=\"file\"; filename=\"{name}\"\r\n\
+             Content-Type: application/octet-stream\r\n\r\n"
+        );
+        form.extend_from_slice(head.as_bytes());
+        form.extend_from_slice(content);
+        form.extend_from_slice(b"\r\n");
+    }
+    form.extend_from_slice(b"------b--\r\n");
+    form
+}
+
+#[test]
+fn a_zip_is_one_save() {
+    let daemon = Daemon::start();
+    let project = project(&daemon);
+    let body = zip(&[
+        ("config/", 0o755, b""),
+        ("config/\u{446}\u{435}\u{43d}\u{44b}.xml", 0o644, b"<a/>"),
+        ("run", 0o755, b"#!"),
+        ("empty", 0o644, b""),
+    ]);
+    let answer = send(&project, "?path=new&message=from+a+zip", ZIP, &body).expect_status(200);
+    let digest = branch_digest(&[
+        ("new/config/\u{446}\u{435}\u{43d}\u{44b}.xml", b"<a/>"),
+        ("new/run", b"#!"),
+        ("new/empty", b""),
+    ]);
+    assert_eq!(answer.json()["commit_id"], digest[..40]);
+    assert_eq!(answer.json()["actions"], 3);
+    let tree = project.tree("main");
+    let modes: Vec<_> = tree
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|entry| &entry["mode"])
+        .collect();
+    assert_eq!(
+        paths(&tree),
+        [
+            "new",
+            "new/config",
+            "new/config/\u{446}\u{435}\u{43d}\u{44b}.xml",
+            "new/empty",
+            "new/run"
+        ]
+    );
+    assert_eq!(modes, ["040000", "040000", "100644", "100644", "100755"]);
+    let history = project.user.get(&project.on("main", "/history")).json();
+    assert_eq!(history[0]["message"], "from a zip");
+    assert_eq!(history.as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn a_zip_that_the_service_made_is_taken_back() {
+    let daemon = Daemon::start();
+    let project = project(&daemon);
+    project.save("main", "a b.xml", "one");
+    project.save("main", "dir/b.bin", vec![0; 300_000]);
+    let id = project.short_id("main");
+    let reader = daemon.reader(&project);
+    let archive = reader
+        .get(&project.read("/archive.zip?sha=main"))
+        .expect_status(200);
+    project.add_branch("copy").expect_status(201);
+    let target = project.on("copy", "/batch");
+    let request = project
+        .user
+        .request("POST", &target)
+        .header("Content-Type", ZIP);
+    request.body(&archive.body).send().expect_status(200);
+    let tree = project.tree("copy");
+    let folder = paths(&tree)[0].to_owned();
+    let back = json!({ "actions": [
+        { "action": "move", "file_path": "a b.xml", "previous_path": format!("{folder}/a b.xml") },
+        { "action": "move", "file_path": "dir", "previous_path": format!("{folder}/dir") },
+    ] });
+    let answer = project.user.post(&target, &back).expect_status(200);
+    assert_eq!(answer.json()["short_id"], id);
+}
+
+#[test]
+fn what_a_zip_may_not_hold_is_refused_and_changes_nothing() {
+    let daemon = Daemon::start();
+    let project = project(&daemon);
+    let whole = zip(&[("a.xml", 0o644, b"0123456789")]);
+    let mut damaged = whole.clone();
+    let at = whole.windows(10).position(|bytes| bytes == b"0123456789");
+    // Deflated, so the content begins behind the name of the local header.
+    damaged[at.unwrap_or(36)] ^= 0xff;
+    let mut link = ZipWriter::new(Cursor::new(Vec::new()));
+    link.add_symlink("a", "b", SimpleFileOptions::default())
+        .unwrap();
+    let link = link.finish().unwrap().into_inner();
+    for (what, body, expected) in [
+        (
+            "cut",
+            whole[..whole.len() - 30].to_vec(),
+            "malformed archive: ",
+        ),
+        ("damaged", damaged, "malformed archive: "),
+        ("no zip", b"hello".to_vec(), "malformed archive: "),
+        ("nothing", Vec::new(), "malformed archive: "),
+        ("no entry", zip(&[]), "there is nothing to change"),
+        (
+            "a folder alone",
+            zip(&[("a/", 0o755, b"")]),
+            "there is nothing to change",
+        ),
+        ("outside", zip(&[("../a", 0o644, b"")]), "\"../a\": "),
+        ("absolute", zip(&[("/a", 0o644, b"")]), "\"/a\": "),
+        (
+            "git's folder",
+            zip(&[(".git/config", 0o644, b"")]),
+            "\".git/config\": ",
+        ),
+        (
+            "a link",
+            link,
+            "archive entry \"a\": only files and folders can be stored",
+        ),
+    ] {
+        let told = send(&project, "", ZIP, &body).assert_refused(400);
+        assert!(told.starts_with(expected), "{what}: {told}");
+    }
+    assert_eq!(project.tree("main"), json!([]));
+    assert_eq!(project.versions("main"), [""; 0]);
+}
+
+#[test]
+fn a_zip_is_bounded_by_what_it_unpacks_to() {
+    let daemon = Daemon::start();
+    let project = project(&daemon);
+    let names: Vec<_> = (0..9).map(|number| format!("{number}")).collect();
+    let zeros = vec![0; 8 << 20];
+    let mut entries: Vec<_> = names
+        .iter()
+        .map(|name| (&**name, 0o644, &zeros[..]))
+        .collect();
+    let refused = "the body is larger than 67108864 bytes";
+    send(&project, "", ZIP, &zip(&entries)).assert_error(413, refused);
+    entries.pop();
+    send(&project, "", ZIP, &zip(&entries)).expect_status(200);
+
+    let names: Vec<_> = (0..10_001).map(|number| format!("{number}")).collect();
+    let mut entries: Vec<_> = names
+        .iter()
+        .map(|name| (&**name, 0o644, &b""[..]))
+        .collect();
+    let refused = "there are more than 10000 actions";
+    send(&project, "", ZIP, &zip(&entries)).assert_error(400, refused);
+    entries.pop();
+    send(&project, "?path=many", ZIP, &zip(&entries)).expect_status(200);
+    assert_eq!(project.versions("main").len(), 2);
+}
+
+#[test]
+fn a_form_is_one_save() {
+    let daemon = Daemon::start();
+    let project = project(&daemon);
+    let large = vec![b'\r'; 200_000];
+    let body = form(&[
+        ("dir/\u{446}.xml", b"<a/>"),
+        ("say %22hi%22 100%.txt", b"\r\n--\r\n"),
+        ("large", &large),
+        ("empty", b""),
+    ]);
+    let answer = send(&project, "?message=dropped", FORM, &body).expect_status(200);
+    let digest = branch_digest(&[
+        ("dir/\u{446}.xml", b"<a/>"),
+        ("say \"hi\" 100%.txt", b"\r\n--\r\n"),
+        ("large", &large),
+        ("empty", b""),
+    ]);
+    assert_eq!(answer.json()["commit_id"], digest[..40]);
+    let history = project.user.get(&project.on("main", "/history")).json();
+    assert_eq!(history[0]["message"], "dropped");
+    let target = project.file("main", "say \"hi\" 100%.txt");
+    assert!(target.contains(&segment("\"hi\"")));
+    project.user.get(&target).assert_bytes(200, b"\r\n--\r\n");
+}
+
+#[test]
+fn a_form_that_is_cut_or_holds_no_file_changes_nothing() {
+    let daemon = Daemon::start();
+    let project = project(&daemon);
+    let whole = form(&[("a.xml", b"one"), ("b.xml", b"two")]);
+    let field =
+        b"------b\r\nContent-Disposition: form-data; name=\"why\"\r\n\r\nso\r\n------b--\r\n";
+    for (what, body, expected) in [
+        ("cut", &whole[..whole.len() - 9], "malformed form: "),
+        (
+            "another boundary",
+            &b"------c--\r\n"[..],
+            "malformed form: ",
+        ),
+        ("nothing", b"", "malformed form: "),
+        ("no part", b"------b--\r\n", "there is nothing to change"),
+        (
+            "a field",
+            field,
+            "field \"why\" is no file: it has no filename",
+        ),
+        ("outside", &form(&[("../a", b"")]), "\"../a\": "),
+    ] {
+        let told = send(&project, "", FORM, body).assert_refused(400);
+        assert!(told.starts_with(expected), "{what}: {told}");
+    }
+    let none = "the body must be application/json, application/x-tar, application/zip or multipart/form-data";
+    for kind in ["multipart/form-data", "text/plain", "application/gzip"] {
+        send(&project, "", kind, &whole).assert_error(415, none);
+    }
+    assert_eq!(
+        project.user.get(&project.on("main", "/history")).json(),
+        Value::Array(Vec::new())
+    );
+}
