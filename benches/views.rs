@@ -1,4 +1,5 @@
-//! What the Admin API shows of a branch: the history of a path over 40,000 snapshots, cold and kept.
+//! What the Admin API shows of a branch: the history of a path over 40,000 snapshots, after a start and
+//! once more, and what is found in a tree of 100,000 files.
 
 #![allow(
     clippy::unwrap_used,
@@ -14,20 +15,59 @@ mod common;
 
 use std::time::{Duration, Instant};
 
-use common::{Bench, Layout, at_most, body};
+use common::{Bench, Layout, at_most, body, median};
+use regex::RegexBuilder;
 use siteconf::base::branch_name::BranchName;
 use siteconf::base::file_path::FilePath;
+use siteconf::base::limits::TREE_SEARCHED_MAX;
 use siteconf::base::snapshot_version::SnapshotVersion;
 use siteconf::repo::BatchAction;
 
 const SNAPSHOTS: u64 = 40_000;
 /// Files of the branch with the long history.
 const FILES: u64 = 1000;
+/// Files of the branch that is searched.
+const FILES_SEARCHED: u64 = 100_000;
 const RUNS: usize = 5;
 const PAGE: usize = 100;
 
 fn main() {
     history();
+    tree();
+}
+
+/// Searches in 100,000 files: one that is there, many, and none, which looks at all.
+fn tree() {
+    let mut bench = Bench::new();
+    let branch = bench.fill("main", FILES_SEARCHED, Layout::Spread);
+    for (what, text, found) in [
+        ("one file", "FILE-0054321", 1),
+        ("a page of many", "shop-0000", 1000),
+        ("nothing", "none of them", 0),
+    ] {
+        let matcher = RegexBuilder::new(text)
+            .case_insensitive(true)
+            .build()
+            .unwrap();
+        let search = |bench: &Bench| {
+            let listing = bench.project.branch(&branch).unwrap().head();
+            let listing = listing.listing(None, true).unwrap();
+            let matches = |path: &str| matcher.is_match(path);
+            let found = listing.search(&matches, None, 1000, TREE_SEARCHED_MAX);
+            found.unwrap().unwrap().entries.len()
+        };
+        bench = bench.reopened();
+        let start = Instant::now();
+        assert_eq!(search(&bench), found);
+        let first = start.elapsed();
+        let kept = median(RUNS, || assert_eq!(search(&bench), found));
+        println!("search for {what}: {:.1} ms after a start", ms(vec![first]));
+        at_most(
+            &format!("search for {what} in {FILES_SEARCHED} files, ms"),
+            30.0,
+            ms(vec![kept]),
+        );
+    }
 }
 
 /// A history in which one file changes with every 100th save, one with the first alone, and every

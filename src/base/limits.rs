@@ -68,6 +68,14 @@ pub const BLOB_SEARCH_NODES_MAX: usize = 250_000;
 pub const PAGE_ENTRIES_MAX: u64 = 100;
 /// Entries on a page of a list unless the client asks for another number.
 pub const PAGE_ENTRIES_USUAL: u64 = 20;
+/// Most entries on a page of a tree of the Admin API.
+pub const TREE_PAGE_MAX: usize = 1000;
+/// Most of them with the last change of each file.
+pub const LAST_CHANGE_PAGE_MAX: usize = 100;
+/// Entries of a tree that a search looks at for one page.
+pub const TREE_SEARCHED_MAX: usize = 250_000;
+/// Longest text that is searched for in the paths of a tree, in bytes.
+pub const TREE_SEARCH_BYTES_MAX: usize = 255;
 /// Entries of a listing above which it is made while it is sent, and not held in memory: a few MiB.
 pub const LISTED_ENTRIES_WHOLE_MAX: u64 = 10_000;
 /// Longest expression that filters branches, in bytes.

@@ -1,6 +1,7 @@
 //! A part of a listing. What comes before it is skipped unread: inner nodes and directories carry
 //! totals, so reaching any place reads one node per level.
 
+use super::lookup;
 use super::nodes::NodeSource;
 use crate::base::id::NodeId;
 use crate::object::node::{Counts, Item, Key, Value};
@@ -34,6 +35,11 @@ fn below(counts: &Counts) -> u64 {
     totals.files.saturating_add(totals.directories)
 }
 
+/// The files of a directory itself.
+fn own_files(counts: &Counts) -> u64 {
+    counts.entries.saturating_sub(counts.directories)
+}
+
 /// How many files and directories are below this one, at any depth.
 pub fn count_recursive(source: &impl NodeSource, root: NodeId) -> Result<u64> {
     Ok(below(&source.node(root)?.counts()))
@@ -42,8 +48,59 @@ pub fn count_recursive(source: &impl NodeSource, root: NodeId) -> Result<u64> {
 /// How many directories and how many files this directory has itself.
 pub fn count(source: &impl NodeSource, root: NodeId) -> Result<(u64, u64)> {
     let sum = source.node(root)?.counts();
-    let files = sum.entries.saturating_sub(sum.directories);
-    Ok((sum.directories, files))
+    Ok((sum.directories, own_files(&sum)))
+}
+
+/// How many entries of [`recursive`] come before what follows a path. What it names may be gone.
+pub fn count_recursive_to(source: &impl NodeSource, root: NodeId, path: &str) -> Result<u64> {
+    let (name, rest) = match path.split_once('/') {
+        Some((name, rest)) => (name, Some(rest)),
+        None => (path, None),
+    };
+    let folder = Key::directory(name);
+    let found = lookup::value(source, root, &folder)?;
+    if let (Some(Value::Directory(directory)), Some(rest)) = (&found, rest) {
+        let passed = count_before(source, root, &folder, &below)?;
+        let within = count_recursive_to(source, directory.root, rest)?;
+        return Ok(passed.saturating_add(1).saturating_add(within));
+    }
+    if found.is_some() || rest.is_some() {
+        let passed = count_before(source, root, &folder, &below)?;
+        return Ok(passed.saturating_add(u64::from(found.is_some())));
+    }
+    let file = Key::file(name);
+    let there = lookup::value(source, root, &file)?.is_some();
+    let passed = count_before(source, root, &file, &below)?;
+    Ok(passed.saturating_add(u64::from(there)))
+}
+
+/// How many of a directory's own files come before what follows this name.
+pub fn count_files_to(source: &impl NodeSource, root: NodeId, name: &str) -> Result<u64> {
+    let file = Key::file(name);
+    let there = lookup::value(source, root, &file)?.is_some();
+    let passed = count_before(source, root, &file, &own_files)?;
+    Ok(passed.saturating_add(u64::from(there)))
+}
+
+/// How many of the entries that `counted` counts come before this key in a directory.
+fn count_before(
+    source: &impl NodeSource,
+    root: NodeId,
+    key: &Key,
+    counted: &dyn Fn(&Counts) -> u64,
+) -> Result<u64> {
+    let mut node = source.node(root)?;
+    let mut sum: u64 = 0;
+    loop {
+        let at = node.items.partition_point(|item| item.key < *key);
+        for item in &node.items[..at] {
+            sum = sum.saturating_add(counted(&item.value.counts()));
+        }
+        let Some(Value::Subtree(below)) = node.items.get(at).map(|item| item.value) else {
+            return Ok(sum);
+        };
+        node = source.node(below.node)?;
+    }
 }
 
 /// Visits what a window holds of everything below a directory, in the order of
@@ -90,8 +147,7 @@ pub fn files(
     window: &mut Window,
     visit: &mut dyn FnMut(&Key, &Value) -> Result<()>,
 ) -> Result<()> {
-    let own = |counts: &Counts| counts.entries.saturating_sub(counts.directories);
-    visit_counted(source, root, &own, window, visit)
+    visit_counted(source, root, &own_files, window, visit)
 }
 
 /// Visits one directory's own directories in the order of their keys, in which a directory compares

@@ -42,7 +42,7 @@ pub use import::{
     DigestStep, Exclude, FolderDigest, ImportChanges, ImportFolder, ImportOptions, ImportPreview,
     ImportReport, ImportStep, LyingKind, ReadFolder, Skip,
 };
-pub use listing::Listing;
+pub use listing::{Listing, Matches};
 pub use migration::{Author, BranchMove, Laid, OldSnapshot, OldState, Standing};
 pub use patch::{Patch, patch, patch_names, text_diff};
 pub use project::Project;

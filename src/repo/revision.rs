@@ -48,6 +48,8 @@ pub enum EntryKind {
         size: u64,
         /// MD5 of the bytes.
         md5: Md5,
+        /// The bytes' own id: the file's entity tag.
+        blob: BlobId,
     },
     /// A folder.
     Folder,
@@ -208,6 +210,7 @@ impl Revision {
                     executable: file.executable,
                     size: file.size,
                     md5: file.md5,
+                    blob: file.blob,
                 };
                 Some(TreeEntry {
                     path,

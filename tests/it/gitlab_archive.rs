@@ -310,3 +310,82 @@ fn what_is_not_there_or_too_large_sends_nothing() {
     let head = reader.head(&project.read("/archive.tar?path=dir"));
     assert_eq!((head.status, head.body), (200, vec![]));
 }
+
+#[test]
+fn a_session_gets_the_same_archives() {
+    let daemon = Daemon::start();
+    let (project, reader) = project(&daemon);
+    for rest in [
+        ".zip",
+        ".tar.gz",
+        ".tar",
+        ".zip?path=dir",
+        ".tar?path=dir/sub/",
+        ".tar.gz?path=a.txt",
+    ] {
+        let theirs = fetch(&reader, &project, rest);
+        let target = project.on("main", &format!("/archive{rest}"));
+        let ours = project.user.get(&target).expect_status(200);
+        assert!(ours.body == theirs.body, "{rest}");
+        assert_eq!(ours.lasting_headers(), theirs.lasting_headers(), "{rest}");
+        assert!(
+            ours.header("Content-Disposition")
+                .unwrap()
+                .starts_with("attachment;")
+        );
+        assert_eq!(ours.header("X-Content-Type-Options"), Some("nosniff"));
+        let known = project
+            .user
+            .with("If-None-Match", ours.header("ETag").unwrap());
+        known.get(&target).assert_empty(304);
+        let head = project.user.head(&target);
+        assert_eq!((head.status, head.body), (200, vec![]));
+    }
+    // Of a snapshot: what it held, under its own commit.
+    let before = project
+        .user
+        .get(&project.on("main", "/snapshots/v0002/archive.tar"));
+    let before = untar(&before.expect_status(200).body);
+    let top = format!(
+        "shop.erp-{}/",
+        &branch_digest(&[("a.txt", b"text\n")])[..40]
+    );
+    let expected = [
+        (top.clone(), (0o755, Vec::new())),
+        (format!("{top}a.txt"), (0o644, b"text\n".to_vec())),
+    ];
+    assert_eq!(before, Entries::from(expected));
+    for (rest, status) in [
+        ("/archive.zip?path=none", 404),
+        ("/archive.rar", 404),
+        ("/archive", 404),
+        ("/snapshots/v0099/archive.zip", 404),
+        ("/snapshots/v1/archive.zip", 400),
+        ("/archive.zip?path=../x", 400),
+        ("/archive.zip?sha=main", 400),
+    ] {
+        project
+            .user
+            .get(&project.on("main", rest))
+            .assert_refused(status);
+    }
+    // No page runs what is in it.
+    let script = project.user.with("Sec-Fetch-Dest", "script");
+    script
+        .get(&project.on("main", "/archive.zip"))
+        .assert_refused(403);
+    reader
+        .get(&project.on("main", "/archive.zip"))
+        .assert_refused(401);
+}
+
+#[test]
+fn a_session_gets_no_archive_that_is_too_large() {
+    let daemon = Daemon::start_with(&["--archive-bytes-max", "1000"]);
+    let (project, _) = project(&daemon);
+    let target = project.on("main", "/archive.zip");
+    let message = project.user.get(&target).assert_refused(413);
+    assert!(message.contains("at most 1000"), "{message}");
+    let target = project.on("main", "/archive.zip?path=dir");
+    project.user.get(&target).expect_status(200);
+}

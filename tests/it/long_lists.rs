@@ -106,11 +106,14 @@ fn a_long_tree_is_whole_in_both_apis_and_as_its_pages() {
         let mut more = more.clone();
         let fields = more.as_object_mut().unwrap();
         let (size, md5) = (fields.remove("size"), fields.remove("md5"));
+        let tag = fields.remove("etag");
         if less["type"] == "blob" {
             let text = less["name"].as_str().unwrap().trim_start_matches('0');
             let text = if text.is_empty() { "0" } else { text };
             assert_eq!(size, Some(json!(text.len())));
             assert_eq!(md5, Some(json!(md5_hex(text.as_bytes()))));
+            let blob = blake3::hash(text.as_bytes());
+            assert_eq!(tag, Some(json!(format!("\"{blob}\""))));
         }
         assert_eq!(more, *less);
     }

@@ -145,12 +145,13 @@ fn assert_rights(project: &Project, may: May, case: &str) {
         { "action": "delete", "file_path": "batch.xml" },
     ] });
     let branch = json!({ "name": "of-the-test" });
-    let reads: [(&str, Answer); 7] = [
+    let reads: [(&str, Answer); 8] = [
         ("read", user.get(&project.file("main", "a.xml"))),
         ("list", user.get(&project.on("main", "/tree"))),
         ("list branches", user.get(&project.admin("/branches"))),
         ("read branch", user.get(&project.on("main", ""))),
         ("list history", user.get(&project.on("main", "/history"))),
+        ("archive", user.get(&project.on("main", "/archive.zip"))),
         (
             "read snapshot",
             user.get(&project.on("main", "/snapshots/v0002/files/a.xml")),

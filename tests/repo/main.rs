@@ -41,6 +41,8 @@ mod moves;
 #[cfg(test)]
 mod order;
 #[cfg(test)]
+mod pages;
+#[cfg(test)]
 mod parents;
 #[cfg(test)]
 mod revisions;

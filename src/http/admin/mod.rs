@@ -52,7 +52,7 @@ pub(in crate::http) async fn respond(
     let long = &context.service.long;
     if takes_long {
         let place = long.enter(caller(&context)?.account(), None)?;
-        return place.run(act).await;
+        return Ok(place.run(act).await?.in_turns(place));
     }
     let reply = blocking::in_place(&context.service.threads, act).await?;
     if reply.is_made_while_sent() {
@@ -67,6 +67,9 @@ fn takes_long(context: &RequestContext, route: &Route) -> Result<bool, Error> {
     match route {
         // A rehearsal compares as a diff does.
         Route::Branch(_, branch_route::Route::Rollback) => context.query.flag("dry_run"),
+        Route::Branch(_, branch_route::Route::Tree { .. }) => {
+            Ok(context.query.text("with")?.is_some())
+        }
         route => Ok(route.takes_long()),
     }
 }

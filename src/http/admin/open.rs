@@ -5,7 +5,7 @@ use crate::http::error::Error;
 use crate::http::request::context::{RequestContext, Who};
 use crate::http::request::params;
 use crate::http::route::admin::BranchAt;
-use crate::repo::{Branch, Project, ProjectWriter};
+use crate::repo::{Branch, Project, ProjectWriter, Revision};
 
 /// Who is logged in.
 pub(super) fn caller(context: &RequestContext) -> Result<Caller, Error> {
@@ -45,6 +45,22 @@ pub(super) fn open_branch(
     let project = open(context, caller, &at.project)?;
     let branch = project.branch(&name)?;
     Ok((project, branch))
+}
+
+/// Opens a state of a branch for reading: its head, or the snapshot of a version.
+pub(super) fn open_state(
+    context: &RequestContext,
+    caller: &Caller,
+    at: &BranchAt,
+    version: Option<&str>,
+) -> Result<(Project, Revision), Error> {
+    let version = version.map(params::version).transpose()?;
+    let (project, branch) = open_branch(context, caller, at)?;
+    let revision = match version {
+        Some(version) => branch.snapshot(version)?,
+        None => branch.head(),
+    };
+    Ok((project, revision))
 }
 
 /// Opens a project for a change.

@@ -5,6 +5,7 @@
 //! order in them that the content does not say. The compressor is the pure Rust one, which does not
 //! look at the machine it runs on.
 
+pub(in crate::http) mod respond;
 mod tarball;
 mod zipfile;
 
@@ -41,6 +42,15 @@ pub(super) enum Format {
 }
 
 impl Format {
+    /// The form of an archive of this name: `archive.zip`, `archive.tar.gz`, `archive.tar`.
+    pub(super) fn of_name(name: &str) -> Option<Self> {
+        let extension = name.strip_prefix("archive.")?;
+        let known = [Self::Tar, Self::TarGz, Self::Zip];
+        known
+            .into_iter()
+            .find(|format| format.extension() == extension)
+    }
+
     /// The end of its files' names.
     pub(super) const fn extension(self) -> &'static str {
         match self {

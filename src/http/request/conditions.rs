@@ -2,6 +2,7 @@
 
 use hyper::HeaderMap;
 use hyper::header::{HeaderValue, IF_MATCH, IF_NONE_MATCH};
+use serde::{Serialize, Serializer};
 
 use crate::base::id::BlobId;
 use crate::http::error::Error;
@@ -67,6 +68,12 @@ impl ETag {
     /// True if the validator of an `If-Range` is this tag.
     pub(in crate::http) fn is_in_if_range(&self, value: &HeaderValue) -> bool {
         *value == self.0
+    }
+}
+
+impl Serialize for ETag {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(self.0.to_str().expect("hexadecimal digits are visible"))
     }
 }
 

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use crate::base::id::{GitId, Md5};
+use crate::http::request::conditions::ETag;
 use crate::repo::{EntryKind, TreeEntry};
 
 /// An entry of a tree.
@@ -20,6 +21,9 @@ pub(in crate::http) struct EntryJson<'a> {
     /// Of files on the Admin API.
     #[serde(skip_serializing_if = "Option::is_none")]
     md5: Option<Md5>,
+    /// Of files on the Admin API.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    etag: Option<ETag>,
 }
 
 impl<'a> EntryJson<'a> {
@@ -37,20 +41,22 @@ impl<'a> EntryJson<'a> {
             mode,
             size: None,
             md5: None,
+            etag: None,
         }
     }
 
     /// An entry with what the Admin API tells besides.
     pub(in crate::http) fn with_content(entry: &'a TreeEntry) -> Self {
-        let (size, md5) = match entry.kind {
-            EntryKind::File { size, md5, .. } => (Some(size), Some(md5)),
-            EntryKind::Folder => (None, None),
-        };
-        Self {
-            size,
-            md5,
-            ..Self::new(entry)
+        let mut shown = Self::new(entry);
+        if let EntryKind::File {
+            size, md5, blob, ..
+        } = entry.kind
+        {
+            shown.size = Some(size);
+            shown.md5 = Some(md5);
+            shown.etag = Some(ETag::of_blob(blob));
         }
+        shown
     }
 }
 

@@ -8,19 +8,16 @@ use super::state::{StateJson, told_digest};
 use crate::access::{Caller, Right};
 use crate::base::id::{GitId, Md5};
 use crate::base::snapshot_version::SnapshotVersion;
-use crate::http::admin::open::{open_branch, writer};
+use crate::http::admin::open::{open_state, writer};
 use crate::http::error::Error;
-use crate::http::list::stream;
-use crate::http::list::stream::Form;
 use crate::http::reply::disposition::Disposition;
 use crate::http::reply::file;
-use crate::http::reply::{Freshness, Reply, json};
+use crate::http::reply::{Freshness, Reply};
 use crate::http::request::conditions::{ETag, condition};
 use crate::http::request::context::RequestContext;
 use crate::http::request::{cross_site, params};
 use crate::http::route::admin::BranchAt;
-use crate::http::shape::entry::EntryJson;
-use crate::repo::{NewFile, Revision};
+use crate::repo::NewFile;
 
 /// A save that was made.
 #[derive(Debug, Serialize)]
@@ -45,37 +42,6 @@ struct DeletedJson<'a> {
     state: StateJson,
 }
 
-/// `GET …/tree`
-pub(super) fn tree(
-    context: &RequestContext,
-    caller: &Caller,
-    at: &BranchAt,
-    version: Option<&str>,
-) -> Result<Reply, Error> {
-    let folder = params::folder(context.query.text("path")?)?;
-    let recursive = context.query.flag("recursive")?;
-    let revision = revision(context, caller, at, version)?;
-    let listing = revision.listing(folder.as_ref(), recursive)?;
-    if stream::is_long(&listing) {
-        let freshness = Freshness::Moving;
-        return Ok(stream::respond(
-            context,
-            listing,
-            Form::Admin,
-            freshness,
-            &[],
-        ));
-    }
-    let entries = listing.part(0, listing.total())?;
-    let shown: Vec<_> = entries.iter().map(EntryJson::with_content).collect();
-    Ok(json::respond(
-        context.headers(),
-        &shown,
-        Freshness::Moving,
-        &[],
-    ))
-}
-
 /// `GET …/files/<path>`
 pub(super) fn raw(
     context: &RequestContext,
@@ -86,7 +52,8 @@ pub(super) fn raw(
 ) -> Result<Reply, Error> {
     cross_site::check_file_use(context.headers())?;
     let path = params::file(path)?;
-    let file = revision(context, caller, at, version)?.file(&path)?;
+    let (_, revision) = open_state(context, caller, at, version)?;
+    let file = revision.file(&path)?;
     if let Some(reply) = file::unchanged(context, &file, Freshness::Moving)? {
         return Ok(reply);
     }
@@ -174,19 +141,4 @@ pub(super) fn delete(
             state: StateJson::new(told_digest(&deleted.revision)?.as_ref(), deleted.unchanged),
         },
     ))
-}
-
-/// The state that a path of the Admin API names.
-fn revision(
-    context: &RequestContext,
-    caller: &Caller,
-    at: &BranchAt,
-    version: Option<&str>,
-) -> Result<Revision, Error> {
-    let version = version.map(params::version).transpose()?;
-    let (_, branch) = open_branch(context, caller, at)?;
-    Ok(match version {
-        Some(version) => branch.snapshot(version)?,
-        None => branch.head(),
-    })
 }

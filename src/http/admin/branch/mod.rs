@@ -1,5 +1,6 @@
 //! One branch: its files, its history, its changes.
 
+mod archive;
 mod batch;
 mod diff;
 mod files;
@@ -9,6 +10,7 @@ mod packed;
 mod rollback;
 pub(super) mod shape;
 mod state;
+mod tree;
 pub(super) mod watch;
 
 use super::payload::Payload;
@@ -47,7 +49,10 @@ pub(super) fn act(
         (Route::Show, _) => item::show(context, caller, at),
         (Route::Rename, Payload::Json(json)) => item::rename(context, caller, at, &json),
         (Route::Delete, _) => item::delete(context, caller, at),
-        (Route::Tree { version }, _) => files::tree(context, caller, at, version.as_deref()),
+        (Route::Tree { version }, _) => tree::list(context, caller, at, version.as_deref()),
+        (Route::Archive { version, format }, _) => {
+            archive::send(context, caller, at, version.as_deref(), *format)
+        }
         (Route::File { version, path }, _) => {
             files::raw(context, caller, at, version.as_deref(), path)
         }

@@ -1,6 +1,7 @@
 //! The routes of one branch: its files, its history, its changes.
 
 use super::Takes;
+use crate::http::archive::Format;
 
 /// A route, with the decoded names of its path. A state is the head of the branch, or the snapshot of
 /// a version.
@@ -14,6 +15,11 @@ pub(in crate::http) enum Route {
     Delete,
     /// `GET …/tree`, `GET …/snapshots/<version>/tree`
     Tree { version: Option<String> },
+    /// `GET …/archive.<format>`, `GET …/snapshots/<version>/archive.<format>`
+    Archive {
+        version: Option<String>,
+        format: Format,
+    },
     /// `GET …/files/<path>`, `GET …/snapshots/<version>/files/<path>`
     File {
         version: Option<String>,
@@ -42,6 +48,10 @@ impl Route {
             ("PATCH", []) => Self::Rename,
             ("DELETE", []) => Self::Delete,
             ("GET", ["tree"]) => Self::Tree { version: None },
+            ("GET", [archive]) if let Some(format) = Format::of_name(archive) => Self::Archive {
+                version: None,
+                format,
+            },
             ("GET", ["files", path @ ..]) => Self::File {
                 version: None,
                 path: path.join("/"),
@@ -60,6 +70,10 @@ impl Route {
                 let version = Some((*version).to_owned());
                 match rest {
                     ["tree"] => Self::Tree { version },
+                    [archive] => Self::Archive {
+                        version,
+                        format: Format::of_name(archive)?,
+                    },
                     ["files", path @ ..] => Self::File {
                         version,
                         path: path.join("/"),
@@ -80,6 +94,7 @@ impl Route {
             Self::Show
             | Self::Delete
             | Self::Tree { .. }
+            | Self::Archive { .. }
             | Self::File { .. }
             | Self::DeleteFile { .. }
             | Self::History
@@ -89,7 +104,8 @@ impl Route {
 
     pub(super) fn parameters(&self) -> &'static [&'static str] {
         match self {
-            Self::Tree { .. } => &["path", "recursive"],
+            Self::Tree { .. } => &["path", "recursive", "search", "limit", "after", "with"],
+            Self::Archive { .. } => &["path"],
             Self::Batch => &["path", "message"],
             Self::SaveFile { .. } | Self::DeleteFile { .. } => &["message"],
             Self::History => &["path", "limit", "before"],
@@ -108,6 +124,24 @@ crate::http::route::names::templates! {
     Self::Tree { version: None } => ["GET /projects/{repo_id}/branches/{ref}/tree"],
     Self::Tree { version: Some(_) } => [
         "GET /projects/{repo_id}/branches/{ref}/snapshots/{version}/tree",
+    ],
+    Self::Archive { version: None, format: Format::Zip } => [
+        "GET /projects/{repo_id}/branches/{ref}/archive.zip",
+    ],
+    Self::Archive { version: None, format: Format::TarGz } => [
+        "GET /projects/{repo_id}/branches/{ref}/archive.tar.gz",
+    ],
+    Self::Archive { version: None, format: Format::Tar } => [
+        "GET /projects/{repo_id}/branches/{ref}/archive.tar",
+    ],
+    Self::Archive { version: Some(_), format: Format::Zip } => [
+        "GET /projects/{repo_id}/branches/{ref}/snapshots/{version}/archive.zip",
+    ],
+    Self::Archive { version: Some(_), format: Format::TarGz } => [
+        "GET /projects/{repo_id}/branches/{ref}/snapshots/{version}/archive.tar.gz",
+    ],
+    Self::Archive { version: Some(_), format: Format::Tar } => [
+        "GET /projects/{repo_id}/branches/{ref}/snapshots/{version}/archive.tar",
     ],
     Self::File { version: None, .. } => ["GET /projects/{repo_id}/branches/{ref}/files/{path}"],
     Self::File { version: Some(_), .. } => [

@@ -94,7 +94,7 @@ impl Route {
     pub(in crate::http) fn takes_long(&self) -> bool {
         matches!(
             self,
-            Self::Branch(_, branch::Route::Diff)
+            Self::Branch(_, branch::Route::Diff | branch::Route::Archive { .. })
                 | Self::Account(account::Route::Audit)
                 | Self::Project(project::Route::Deleted)
         )

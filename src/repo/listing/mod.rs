@@ -1,11 +1,15 @@
 //! A listing of a folder, whole or in parts.
 
+mod search;
+
 use super::{FileView, Result, Revision, TreeEntry};
 use crate::base::file_path::FilePath;
 use crate::base::id::NodeId;
 use crate::manifest::page;
 use crate::manifest::page::Window;
 use crate::object::node::{Totals, Value};
+
+pub use search::Matches;
 
 /// The entries of a folder in the order of contract section 5: not recursive, folders first;
 /// recursive, depth first in path order, folders included.
