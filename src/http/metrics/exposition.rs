@@ -247,7 +247,7 @@ fn of_clients(service: &Service, metrics: &mut Metrics<'_>) -> fmt::Result {
     )?;
     metrics.gauge(
         "siteconf_http_requests_waiting",
-        "Requests that wait for a change, and streams of events",
+        "Requests that wait for a change",
         iter::once((&[][..], as_float(tallies.requests_waiting.get()))),
     )?;
     metrics.counter(

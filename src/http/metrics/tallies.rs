@@ -19,7 +19,7 @@ pub(in crate::http) struct Tallies {
     pub(in crate::http) connections_refused: Count,
     /// Connections that came to no TLS.
     pub(in crate::http) handshakes_failed: Count,
-    /// Requests that wait for a change now, and streams of events.
+    /// Requests that wait for a change now.
     pub(in crate::http) requests_waiting: Count,
     /// Logins with the right password.
     pub(in crate::http) logins: Count,
