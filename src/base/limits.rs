@@ -104,6 +104,10 @@ pub const REFUSALS_AUDITED_DAY_MAX: i64 = 1000;
 /// Longest text of a record of the audit log that says more than names, such as what a token covers, in
 /// bytes.
 pub const AUDIT_DETAIL_BYTES_MAX: usize = 256;
+/// Most files and folders below the folders that one batch moves to longer paths, which are all checked.
+pub const MOVED_ENTRIES_MAX: usize = 1_000_000;
+/// Most bytes of nodes that the moves of folders in one batch may make.
+pub const MOVED_NODES_BYTES_MAX: usize = 16 << 20;
 /// Most files in a branch whose commit id is told with each change: that of a larger one takes longer than
 /// the change.
 pub const TOLD_COMMIT_FILES_MAX: u64 = 10_000;

@@ -44,6 +44,11 @@ impl<'a> Draft<'a> {
         }
     }
 
+    /// How many bytes of objects it has in memory.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
     /// Adds a node and names it.
     pub fn put_node(&mut self, node: Node) -> NodeId {
         let bytes = node.encode();

@@ -139,6 +139,26 @@ fn a_folder_does_not_move_where_its_paths_would_be_too_long() {
 }
 
 #[test]
+fn moves_of_folders_are_bounded_for_who_waits_for_the_branch() {
+    let daemon = Daemon::start();
+    let project = project(&daemon);
+    let files: Vec<_> = (0..300)
+        .map(|number| json!({ "action": "create", "file_path": format!("d/{number}"), "content": "" }))
+        .collect();
+    actions(&project, &json!(files)).expect_status(200);
+    let there = json!({ "action": "move", "file_path": "long", "previous_path": "d" });
+    let back = json!({ "action": "move", "file_path": "d", "previous_path": "long" });
+    let moves = |count: usize| json!(vec![[&there, &back]; count].concat());
+    actions(&project, &moves(3000)).expect_status(200);
+    let told = actions(&project, &moves(5000)).assert_refused(400);
+    assert_eq!(
+        told,
+        "action 6667 (move \"d\" to \"long\"): the batch moves too much in folders; move them in \
+         several batches"
+    );
+}
+
+#[test]
 fn a_batch_tells_the_tags_of_what_it_saved() {
     let daemon = Daemon::start();
     let project = project(&daemon);

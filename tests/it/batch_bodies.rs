@@ -197,6 +197,40 @@ fn a_zip_is_bounded_by_what_it_unpacks_to() {
 }
 
 #[test]
+fn a_zip_that_says_no_modes_leaves_them() {
+    let daemon = Daemon::start();
+    let project = project(&daemon);
+    let unix = zip(&[("run", 0o755, b"#!one")]);
+    send(&project, "", ZIP, &unix).expect_status(200);
+    // As Windows writes it: made by MS-DOS, with the archive bit and no mode.
+    let mut windows = zip(&[("run", 0o644, b"#!two")]);
+    let entry = windows
+        .windows(4)
+        .rposition(|bytes| bytes == b"PK\x01\x02")
+        .unwrap();
+    windows[entry + 5] = 0;
+    windows[entry + 38..entry + 42].copy_from_slice(&[0x20, 0, 0, 0]);
+    send(&project, "", ZIP, &windows).expect_status(200);
+    assert_eq!(project.tree("main")[0]["mode"], "100755");
+    project
+        .user
+        .get(&project.file("main", "run"))
+        .assert_bytes(200, b"#!two");
+}
+
+#[test]
+fn a_zip_takes_the_memory_that_it_unpacks_to() {
+    let daemon = Daemon::start_with(&["--bodies-bytes-account-max", "1000000"]);
+    let project = project(&daemon);
+    let small = zip(&[("zeros", 0o644, &vec![0; 900_000])]);
+    let large = zip(&[("zeros", 0o644, &vec![0; 1_100_000])]);
+    assert!(large.len() < 10_000);
+    send(&project, "", ZIP, &large)
+        .assert_error(429, "too many bytes of bodies at once; try again in 1 s");
+    send(&project, "", ZIP, &small).expect_status(200);
+}
+
+#[test]
 fn a_form_is_one_save() {
     let daemon = Daemon::start();
     let project = project(&daemon);

@@ -102,7 +102,10 @@ fn one_branch_is_shown_as_the_list_shows_it_with_its_tag() {
     project.user.get(&target).assert_refused(404);
     daemon.anonymous().get(&target).assert_refused(401);
     let options = project.user.request("OPTIONS", &target).send();
-    assert_eq!(options.header("Allow"), Some("GET, HEAD, PATCH, DELETE, OPTIONS"));
+    assert_eq!(
+        options.header("Allow"),
+        Some("GET, HEAD, PATCH, DELETE, OPTIONS")
+    );
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use std::convert::Infallible;
 
 use bytes::Bytes;
+use futures_util::stream;
 use hyper::header::CONTENT_TYPE;
 use hyper::http::request::Parts;
 use multer::Multipart;
@@ -28,12 +29,13 @@ pub(super) fn boundary(head: &Parts) -> Option<String> {
 /// One file more than [`BATCH_ACTIONS_MAX`] is read, so that it is refused.
 pub(super) async fn files(body: Bytes, boundary: String) -> Result<Vec<(String, Bytes)>, Error> {
     let damaged = |error: multer::Error| Error::Malformed(format!("malformed form: {error}"));
-    let starts = (0..body.len()).step_by(PIECE_BYTES);
-    let pieces = starts.map(move |start| {
-        let end = body.len().min(start + PIECE_BYTES);
-        Ok::<_, Infallible>(body.slice(start..end))
+    // Of a stream that is always ready it would copy the whole body first.
+    let pieces = stream::unfold(body, |mut rest| async move {
+        tokio::task::yield_now().await;
+        let piece = rest.split_to(rest.len().min(PIECE_BYTES));
+        (!piece.is_empty()).then_some((Ok::<_, Infallible>(piece), rest))
     });
-    let mut form = Multipart::new(futures_util::stream::iter(pieces), boundary);
+    let mut form = Multipart::new(pieces, boundary);
     let mut files = Vec::new();
     while let Some(field) = form.next_field().await.map_err(damaged)? {
         let Some(name) = field.file_name() else {
@@ -49,7 +51,6 @@ pub(super) async fn files(body: Bytes, boundary: String) -> Result<Vec<(String, 
         if files.len() > BATCH_ACTIONS_MAX {
             break;
         }
-        tokio::task::yield_now().await;
     }
     Ok(files)
 }

@@ -12,6 +12,7 @@ mod open;
 mod payload;
 mod project;
 mod receive;
+mod unzip;
 
 use open::caller;
 use payload::Payload;

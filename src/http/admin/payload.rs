@@ -2,6 +2,7 @@
 
 use bytes::Bytes;
 
+use super::unzip::Zip;
 use crate::http::error::Error;
 use crate::repo::NewFile;
 
@@ -18,7 +19,7 @@ pub(super) enum Payload {
 #[derive(Debug)]
 pub(super) enum Packed {
     Tar(Bytes),
-    Zip(Bytes),
+    Zip(Box<Zip>),
     /// The names and bytes of the files of a form.
     Form(Vec<(String, Bytes)>),
 }

@@ -2,7 +2,7 @@
 
 use super::open::caller;
 use super::payload::{Packed, Payload};
-use super::{account, branch, form, project};
+use super::{account, branch, form, project, unzip};
 use crate::base::limits::{BATCH_BYTES_MAX, JSON_BYTES_MAX};
 use crate::http::error::Error;
 use crate::http::request::body::{RequestBody, check_encoding, check_json, has_type};
@@ -51,7 +51,9 @@ async fn batch(context: &RequestContext, body: &mut RequestBody) -> Result<Paylo
     }
     if has_type(head, "application/zip") {
         let bytes = body.collect(BATCH_BYTES_MAX).await?;
-        return Ok(Payload::Packed(Packed::Zip(bytes)));
+        let (zip, unpacked) = unzip::open(bytes)?;
+        body.hold(unpacked)?;
+        return Ok(Payload::Packed(Packed::Zip(Box::new(zip))));
     }
     if let Some(boundary) = form::boundary(head) {
         let bytes = body.collect(BATCH_BYTES_MAX).await?;

@@ -123,6 +123,11 @@ impl Error {
         Self::Malformed(reason.to_owned())
     }
 
+    /// A batch of more than [`crate::base::limits::BATCH_ACTIONS_MAX`] actions or files.
+    pub(in crate::http) fn many_actions() -> Self {
+        Self::malformed("there are more than 10000 actions")
+    }
+
     /// A condition cannot hold of what has no entity tag, or is about to be made.
     pub(super) fn precondition() -> Self {
         Self::Repo(repo::Error::Precondition {

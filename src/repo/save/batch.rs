@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 use super::{BatchAction, Condition};
 use crate::base::file_path::FilePath;
 use crate::base::id::NodeId;
+use crate::base::limits::{MOVED_ENTRIES_MAX, MOVED_NODES_BYTES_MAX};
 use crate::manifest::{Draft, Editor, walk};
 use crate::object::node::Value;
 use crate::repo::upload::NewFile;
@@ -15,23 +16,39 @@ use crate::store::NewObject;
 ///
 /// # Errors
 /// The first action that cannot be done, by its number and what it was to do.
+///
+/// # Limits
+/// [`MOVED_ENTRIES_MAX`] and [`MOVED_NODES_BYTES_MAX`].
 pub(super) fn apply(
     editor: &mut Editor,
     draft: &mut Draft<'_>,
     actions: &[BatchAction],
 ) -> Result<Vec<NewObject>> {
     let mut objects = Vec::new();
+    let mut left = Left {
+        entries: MOVED_ENTRIES_MAX,
+        draft_bytes_max: draft.bytes() + MOVED_NODES_BYTES_MAX,
+    };
     for (index, action) in actions.iter().enumerate() {
-        let object = act(editor, draft, action);
+        let object = act(editor, draft, action, &mut left);
         objects.extend(object.map_err(|error| named(index, action, error))?);
     }
     Ok(objects)
+}
+
+/// What the moves of folders may still do: others wait for the branch.
+struct Left {
+    /// How many entries may be looked at.
+    entries: usize,
+    /// How large the draft may become.
+    draft_bytes_max: usize,
 }
 
 fn act(
     editor: &mut Editor,
     draft: &mut Draft<'_>,
     action: &BatchAction,
+    left: &mut Left,
 ) -> Result<Option<NewObject>> {
     let absent = || Error::invalid("the file does not exist");
     match action {
@@ -92,7 +109,7 @@ fn act(
             if file.is_some() {
                 return Err(Error::invalid("a folder has no content of its own"));
             }
-            move_directory(editor, draft, from, to)?;
+            move_directory(editor, draft, from, to, left)?;
             Ok(None)
         }
     }
@@ -103,6 +120,7 @@ fn move_directory(
     draft: &mut Draft<'_>,
     from: &FilePath,
     to: &FilePath,
+    left: &mut Left,
 ) -> Result<()> {
     if from.is_or_holds(to.as_str()) {
         return Err(Error::invalid("a folder cannot be moved into itself"));
@@ -117,7 +135,10 @@ fn move_directory(
     let is_longer =
         to.as_str().len() > from.as_str().len() || to.segments().count() > from.segments().count();
     if is_longer {
-        check_paths(draft, directory.root, to)?;
+        check_paths(draft, directory.root, to, left)?;
+    }
+    if draft.bytes() > left.draft_bytes_max {
+        return Err(too_much());
     }
     editor.remove(draft, from)?;
     editor.put_directory(draft, to, directory)?;
@@ -125,10 +146,15 @@ fn move_directory(
 }
 
 /// Refuses paths that a directory's files may not have below `to`.
-fn check_paths(draft: &Draft<'_>, root: NodeId, to: &FilePath) -> Result<()> {
+fn check_paths(draft: &Draft<'_>, root: NodeId, to: &FilePath, left: &mut Left) -> Result<()> {
     let mut refused = None;
     let mut visit = |path: &str, _: &Value| {
-        refused = FilePath::parse(path).err();
+        let Some(rest) = left.entries.checked_sub(1) else {
+            refused = Some(too_much());
+            return Ok(ControlFlow::Break(()));
+        };
+        left.entries = rest;
+        refused = FilePath::parse(path).err().map(Error::from);
         Ok(if refused.is_some() {
             ControlFlow::Break(())
         } else {
@@ -136,7 +162,11 @@ fn check_paths(draft: &Draft<'_>, root: NodeId, to: &FilePath) -> Result<()> {
         })
     };
     let _ = walk::recursive(draft, root, &mut format!("{to}/"), &mut visit)?;
-    refused.map_or(Ok(()), |refused| Err(refused.into()))
+    refused.map_or(Ok(()), Err)
+}
+
+fn too_much() -> Error {
+    Error::invalid("the batch moves too much in folders; move them in several batches")
 }
 
 fn untagged() -> Error {

@@ -13,7 +13,7 @@ use serde::de::{Error as _, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::packed;
-use super::packed::{TOO_MANY_ACTIONS, check_count};
+use super::packed::check_count;
 use super::state::{StateJson, told_digest};
 use crate::access;
 use crate::access::{Caller, Uploads};
@@ -56,7 +56,7 @@ fn actions<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Object<ActionJson>>
             let mut actions = Vec::new();
             while let Some(action) = list.next_element()? {
                 if actions.len() == BATCH_ACTIONS_MAX {
-                    return Err(A::Error::custom(TOO_MANY_ACTIONS));
+                    return Err(A::Error::custom(Error::many_actions()));
                 }
                 actions.push(action);
             }
@@ -156,7 +156,7 @@ pub(super) fn files(
     context: &RequestContext,
     caller: &Caller,
     at: &BranchAt,
-    body: &Packed,
+    body: &mut Packed,
 ) -> Result<Reply, Error> {
     let under = params::folder(context.query.text("path")?)?;
     let message = params::message(context.query.text("message")?)?;

@@ -1,20 +1,16 @@
 //! Many files in one body: a tar archive, a zip, or a form as a browser sends it.
 
-use std::io::{Cursor, Read};
+use std::io::Read;
 
 use bytes::Bytes;
 use tar::EntryType;
-use zip::ZipArchive;
-use zip::unstable::read::ZipIterable;
 
 use crate::base::digest::byte_count;
 use crate::base::file_path::FilePath;
 use crate::base::limits::{BATCH_ACTIONS_MAX, BATCH_BYTES_MAX};
 use crate::http::admin::payload::Packed;
+use crate::http::admin::unzip::Zip;
 use crate::http::error::Error;
-
-/// The refusal of one action or file too many.
-pub(super) const TOO_MANY_ACTIONS: &str = "there are more than 10000 actions";
 
 /// A file of a body.
 #[derive(Debug)]
@@ -33,7 +29,7 @@ pub(super) struct PackedFile {
 ///
 /// # Limits
 /// [`BATCH_ACTIONS_MAX`] files, of [`BATCH_BYTES_MAX`] bytes together once they are unpacked.
-pub(super) fn files(body: &Packed, under: Option<&FilePath>) -> Result<Vec<PackedFile>, Error> {
+pub(super) fn files(body: &mut Packed, under: Option<&FilePath>) -> Result<Vec<PackedFile>, Error> {
     let mut files = Files {
         under,
         found: Vec::new(),
@@ -57,7 +53,7 @@ pub(super) fn check_count(actions: usize) -> Result<(), Error> {
     match actions {
         0 => Err(Error::malformed("there is nothing to change")),
         1..=BATCH_ACTIONS_MAX => Ok(()),
-        _ => Err(Error::malformed(TOO_MANY_ACTIONS)),
+        _ => Err(Error::many_actions()),
     }
 }
 
@@ -140,13 +136,7 @@ fn tar(archive: &[u8], files: &mut Files<'_>) -> Result<(), Error> {
 
 /// A name counts as UTF-8 whether its flag says so or not: many programs forget it. Others write the
 /// machine's code page, which is not told.
-fn zip(archive: &Bytes, files: &mut Files<'_>) -> Result<(), Error> {
-    // The count comes first: to open an archive takes memory for each of its entries.
-    let entries = ZipIterable::try_new(Cursor::new(archive), zip::read::Config::default());
-    if entries.map_err(damaged)?.len() > 2 * BATCH_ACTIONS_MAX {
-        return Err(Error::malformed(TOO_MANY_ACTIONS));
-    }
-    let mut archive = ZipArchive::new(Cursor::new(archive)).map_err(damaged)?;
+fn zip(archive: &mut Zip, files: &mut Files<'_>) -> Result<(), Error> {
     for index in 0..archive.len() {
         let mut entry = archive.by_index(index).map_err(damaged)?;
         let name = entry.name_raw().to_vec();
@@ -157,8 +147,14 @@ fn zip(archive: &Bytes, files: &mut Files<'_>) -> Result<(), Error> {
         if !entry.is_file() {
             return Err(no_file(name));
         }
-        let executable = entry.unix_mode().map(|mode| mode & 0o111 != 0);
-        files.add(name, executable, &mut entry)?;
+        // Who packs on Windows says none.
+        let mode = entry.external_attributes() >> 16;
+        let executable = (mode != 0).then_some(mode & 0o111 != 0);
+        // What it says that it unpacks to was counted, and no more is taken.
+        let size = entry.size();
+        if files.add(name, executable, &mut (&mut entry).take(size + 1))? != size {
+            return Err(Error::malformed("malformed archive: a size is wrong"));
+        }
     }
     Ok(())
 }
@@ -190,7 +186,7 @@ mod tests {
             ("bin/run", EntryType::Regular, 0o755, "#!"),
         ]);
         let under = FilePath::parse("x").unwrap();
-        let files: Vec<_> = files(&Packed::Tar(archive.into()), Some(&under))
+        let files: Vec<_> = files(&mut Packed::Tar(archive.into()), Some(&under))
             .unwrap()
             .into_iter()
             .map(|file| (file.path.to_string(), file.executable, file.bytes))
@@ -220,8 +216,8 @@ mod tests {
             ("empty", archive(&[])),
             ("no archive", vec![b'x'; 1024]),
         ] {
-            let body = Packed::Tar(body.into());
-            assert!(files(&body, None).is_err(), "{what} was accepted");
+            let mut body = Packed::Tar(body.into());
+            assert!(files(&mut body, None).is_err(), "{what} was accepted");
         }
     }
 }

@@ -1,0 +1,41 @@
+//! A zip in a body, opened.
+
+use std::io::Cursor;
+
+use bytes::Bytes;
+use zip::ZipArchive;
+use zip::unstable::read::ZipIterable;
+
+use crate::base::limits::{BATCH_ACTIONS_MAX, BATCH_BYTES_MAX};
+use crate::http::error::Error;
+
+/// An opened zip.
+pub(super) type Zip = ZipArchive<Cursor<Bytes>>;
+
+/// Opens a zip, and tells how many bytes it says that it unpacks to.
+///
+/// # Errors
+/// [`Error::Malformed`] for what is no zip or has too many entries, [`Error::TooLarge`] above
+/// [`BATCH_BYTES_MAX`].
+pub(super) fn open(body: Bytes) -> Result<(Zip, u64), Error> {
+    // The count comes first: to open a zip takes memory for each of its entries, folders among them.
+    let entries = ZipIterable::try_new(Cursor::new(&body), zip::read::Config::default());
+    if entries.map_err(damaged)?.len() > 2 * BATCH_ACTIONS_MAX {
+        return Err(Error::many_actions());
+    }
+    let zip = ZipArchive::new(Cursor::new(body)).map_err(damaged)?;
+    let mut bytes = 0_u64;
+    for index in 0..zip.len() {
+        let entry = zip.by_index_data(index).map_err(damaged)?;
+        bytes = bytes.saturating_add(entry.size());
+    }
+    let limit_bytes = BATCH_BYTES_MAX as u64;
+    if bytes > limit_bytes {
+        return Err(Error::TooLarge { limit_bytes });
+    }
+    Ok((zip, bytes))
+}
+
+fn damaged(error: zip::result::ZipError) -> Error {
+    Error::Malformed(format!("malformed archive: {error}"))
+}
