@@ -247,18 +247,18 @@ impl Accounts {
     /// # Errors
     /// [`Error::NoSuchAccount`]; [`Error::Invalid`] for a password that breaks the rule.
     pub fn set_password(&self, name: &str, password: &str) -> Result<()> {
-        self.set_password_and(name, password, |_, _| ())
+        self.set_password_and(name, password, |_, _| Ok(()))
     }
 
-    /// The same, with what `more` adds to the commit for the account as it is then.
+    /// The same, with what `more` adds to the commit for the account as it is then, or refuses.
     ///
     /// # Errors
-    /// As [`Accounts::set_password`].
+    /// As [`Accounts::set_password`]; those of `more`.
     pub(super) fn set_password_and<T>(
         &self,
         name: &str,
         password: &str,
-        more: impl Fn(&Account, &mut Batch) -> T,
+        more: impl Fn(&Account, &mut Batch) -> Result<T>,
     ) -> Result<T> {
         password::check(name, password)?;
         let password = PasswordHash::new(&self.hashing, password);
@@ -413,7 +413,7 @@ impl Accounts {
         role: Option<&Role>,
         change: impl Fn(&mut Account) -> bool,
     ) -> Result<bool> {
-        let changed = self.change_and(name, action, role, change, |_, _| ())?;
+        let changed = self.change_and(name, action, role, change, |_, _| Ok(()))?;
         Ok(changed.is_some())
     }
 
@@ -424,7 +424,7 @@ impl Accounts {
         action: Action,
         role: Option<&Role>,
         change: impl Fn(&mut Account) -> bool,
-        more: impl Fn(&Account, &mut Batch) -> T,
+        more: impl Fn(&Account, &mut Batch) -> Result<T>,
     ) -> Result<Option<T>> {
         self.records.retry_on_conflict(|| {
             let kept = self.kept_by_name(name)?;
@@ -449,7 +449,7 @@ impl Accounts {
                 ..self.records.noted(&self.actor, action)
             };
             audit::add(&mut batch, &changed);
-            let more = more(&account, &mut batch);
+            let more = more(&account, &mut batch)?;
             self.records.commit(batch)?;
             Ok(Some(more))
         })

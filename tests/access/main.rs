@@ -14,6 +14,7 @@ mod durability;
 mod fingerprints;
 #[path = "../support/forwarded.rs"]
 mod forwarded;
+mod overtaken;
 mod scopes;
 mod sessions;
 mod time;

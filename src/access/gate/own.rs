@@ -73,7 +73,8 @@ impl Gate {
     ///
     /// # Errors
     /// [`Error::WrongPassword`] when `old` is not the present one; [`Error::Invalid`] for a new one that
-    /// breaks the rule.
+    /// breaks the rule; [`Error::Unauthenticated`] when meanwhile the session was ended, or the account
+    /// disabled, removed, renamed or given a password by somebody else: that stands.
     ///
     /// # Limits
     /// As [`Gate::login`], twice.
@@ -85,8 +86,20 @@ impl Gate {
         }
         let first = self.first_password_of(account);
         let accounts = self.accounts.clone().acting(caller.actor());
-        let secret = accounts.set_password_and(&account.name, new, |account, batch| {
-            self.sessions.begin(account, caller.from, batch)
+        let overtaken = || Error::Unauthenticated(Refusal::of(&account.name, "ended session"));
+        let changed = accounts.set_password_and(&account.name, new, |changed, batch| {
+            // `old` was the password of this account in this generation. The name may be another's now.
+            let is_next =
+                changed.number == account.number && changed.generation == account.generation + 1;
+            if !(is_next && changed.enabled) {
+                return Err(overtaken());
+            }
+            self.sessions.hold(caller.session, account, batch)?;
+            Ok(self.sessions.begin(changed, caller.from, batch))
+        });
+        let secret = changed.map_err(|error| match error {
+            Error::NoSuchAccount { .. } => overtaken(),
+            other => other,
         })?;
         first.forget();
         Ok(secret)

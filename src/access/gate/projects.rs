@@ -8,9 +8,12 @@ use crate::access::rights::grant::decide;
 use crate::access::rights::permission::Permissions;
 use crate::access::rights::virtual_path::VirtualPath;
 use crate::base::repo_id::RepoId;
-#[cfg(doc)]
 use crate::repo;
-use crate::repo::{Project, ProjectWriter};
+use crate::repo::{Missing, Project, ProjectWriter};
+use crate::store::StoreError;
+
+/// How often a change of a project is tried that others rename or give away at the same time.
+const CHANGE_ATTEMPTS_MAX: u32 = 10;
 
 impl Gate {
     /// The caller's own projects, or with `accessible` all that grants open, each with its owner's
@@ -55,7 +58,7 @@ impl Gate {
             .create_project(id, account.number, caller.actor())?)
     }
 
-    /// Opens a project for who may rename it and give it away.
+    /// Opens a project for who may rename it and see its tokens.
     ///
     /// # Errors
     /// As [`Gate::open`].
@@ -74,30 +77,58 @@ impl Gate {
     /// As there; as [`Gate::open`], also for a new identifier that the caller could not make a project of
     /// this owner under.
     pub fn rename_project(&self, caller: &Caller, id: &RepoId, new_id: &RepoId) -> Result<Project> {
-        let project = self.open_to_manage(caller, id)?;
-        if new_id == id {
-            return Ok(project);
-        }
-        let path = VirtualPath::new(project.owner(), new_id);
-        if !decide(&caller.account.grants(), &path, Permissions::WRITE) {
-            return Err(Error::no_role(&caller.account.name));
-        }
-        Ok(ProjectWriter::new(project, caller.actor()).rename_project(new_id)?)
+        self.change_project(caller, id, |project| {
+            if new_id == id {
+                return Ok(project);
+            }
+            let path = VirtualPath::new(project.owner(), new_id);
+            if !decide(&caller.account.grants(), &path, Permissions::WRITE) {
+                return Err(Error::no_role(&caller.account.name));
+            }
+            Ok(ProjectWriter::new(project, caller.actor()).rename_project(new_id)?)
+        })
     }
 
     /// Gives a project to the account of this name, as [`ProjectWriter::transfer_project`]. To the one that
     /// has it is no change.
     ///
     /// # Errors
-    /// As there; as [`Gate::open`]; [`Error::Invalid`] for a name that no account has.
+    /// As there; as [`Gate::open`]; [`Error::Forbidden`] for who has not the role for everything;
+    /// [`Error::Invalid`] for a name that no enabled account has.
     pub fn transfer_project(&self, caller: &Caller, id: &RepoId, owner: &str) -> Result<Project> {
-        let project = self.open_to_manage(caller, id)?;
-        let new = self.known_account(owner)?;
-        let new = new.ok_or_else(|| Error::invalid(format!("there is no user \"{owner}\"")))?;
-        if project.owner() == new.number {
-            return Ok(project);
+        self.change_project(caller, id, |project| {
+            self.require_root(caller)?;
+            let new = self.known_account(owner)?;
+            if new
+                .as_ref()
+                .is_some_and(|new| new.number == project.owner())
+            {
+                return Ok(project);
+            }
+            let new = new.filter(|new| new.enabled);
+            let new =
+                new.ok_or_else(|| Error::invalid(format!("there is no enabled user \"{owner}\"")))?;
+            let writer = ProjectWriter::new(project, caller.actor());
+            Ok(writer.transfer_project(new.number, &new.name)?)
+        })
+    }
+
+    /// Opens a project to manage it and changes it. Where somebody renamed it or gave it away meanwhile, the
+    /// caller's right is judged anew.
+    fn change_project(
+        &self,
+        caller: &Caller,
+        id: &RepoId,
+        change: impl Fn(Project) -> Result<Project>,
+    ) -> Result<Project> {
+        for _ in 0..CHANGE_ATTEMPTS_MAX {
+            match change(self.open_to_manage(caller, id)?) {
+                Err(Error::Repo(repo::Error::NotFound {
+                    what: Missing::Project,
+                })) => {}
+                done => return done,
+            }
         }
-        let writer = ProjectWriter::new(project, caller.actor());
-        Ok(writer.transfer_project(new.number, &new.name)?)
+        Err(StoreError::Busy.into())
     }
 }

@@ -24,7 +24,7 @@ pub struct ProjectRights {
     pub rollback: bool,
     /// Make tokens that cover it.
     pub tokens: bool,
-    /// Rename it, give it to another account, restore it after its deletion, and see its tokens.
+    /// Rename it, restore it after its deletion, and see its tokens.
     pub manage: bool,
 }
 

@@ -5,22 +5,22 @@ use crate::base::repo_id::RepoId;
 use crate::object::audit::{Action, AuditRecord};
 use crate::object::key;
 use crate::object::record::ProjectRecord;
-use crate::repo::{Error, Project, Result, audit};
-use crate::store::Expect;
+use crate::repo::{Error, Missing, Project, Result, audit};
+use crate::store::{Expect, Versioned};
 
 impl ProjectWriter {
     /// Gives the project another identifier. Its number stays, and with it branches, snapshots and tokens;
     /// the old identifier is free at once.
     ///
     /// # Errors
-    /// [`Missing::Project`](crate::repo::Missing::Project); [`Error::Exists`] when the identifier is
-    /// taken, also by this project.
+    /// [`Missing::Project`], also when it has another identifier or owner than when it was opened;
+    /// [`Error::Exists`] when the identifier is taken, also by this project.
     pub fn rename_project(self, new_id: &RepoId) -> Result<Project> {
         let store = self.projects.store().as_ref();
         let number = self.number();
         let new_key = key::project_id(new_id.as_str());
         store.commit_prepared(|batch| {
-            let kept = self.require_project()?;
+            let kept = self.require_as_opened()?;
             if store.record(&new_key)?.is_some() {
                 return Err(Error::Exists { what: "project" });
             }
@@ -46,12 +46,12 @@ impl ProjectWriter {
     /// Gives the project to the account of this number; `name` tells the audit log who that is.
     ///
     /// # Errors
-    /// [`Missing::Project`](crate::repo::Missing::Project).
+    /// [`Missing::Project`], also when it has another identifier or owner than when it was opened.
     pub fn transfer_project(self, owner: u64, name: &str) -> Result<Project> {
         let store = self.projects.store().as_ref();
         let number = self.number();
         store.commit_prepared(|batch| {
-            let kept = self.require_project()?;
+            let kept = self.require_as_opened()?;
             let record = ProjectRecord {
                 owner,
                 ..ProjectRecord::clone(&kept.value)
@@ -65,5 +65,17 @@ impl ProjectWriter {
             Ok::<_, Error>(())
         })?;
         self.projects.project_by_number(number)
+    }
+    /// The record as it is now, while the project has the identifier and the owner that it was opened
+    /// with: by these it was judged who may do this.
+    ///
+    /// # Errors
+    /// [`Missing::Project`].
+    fn require_as_opened(&self) -> Result<Versioned<ProjectRecord>> {
+        let kept = self.require_project()?;
+        if kept.value.repo_id != *self.repo_id() || kept.value.owner != self.owner() {
+            return Err(Error::missing(Missing::Project));
+        }
+        Ok(kept)
     }
 }
