@@ -49,6 +49,7 @@ fn a_new_token_is_shown_whole_once() {
             "suffix": secret[58..],
             "created_at": "<time>",
             "last_used_at": null,
+            "earlier_until": null,
             "state": "active",
         })
     );

@@ -20,13 +20,13 @@ pub(super) type Zip = ZipArchive<Cursor<Bytes>>;
 pub(super) fn open(body: Bytes) -> Result<(Zip, u64), Error> {
     // The count comes first: to open a zip takes memory for each of its entries, folders among them.
     let entries = ZipIterable::try_new(Cursor::new(&body), zip::read::Config::default());
-    if entries.map_err(damaged)?.len() > 2 * BATCH_ACTIONS_MAX {
+    if entries.map_err(|error| damaged(&error))?.len() > 2 * BATCH_ACTIONS_MAX {
         return Err(Error::many_actions());
     }
-    let zip = ZipArchive::new(Cursor::new(body)).map_err(damaged)?;
+    let zip = ZipArchive::new(Cursor::new(body)).map_err(|error| damaged(&error))?;
     let mut bytes = 0_u64;
     for index in 0..zip.len() {
-        let entry = zip.by_index_data(index).map_err(damaged)?;
+        let entry = zip.by_index_data(index).map_err(|error| damaged(&error))?;
         bytes = bytes.saturating_add(entry.size());
     }
     let limit_bytes = BATCH_BYTES_MAX as u64;
@@ -36,6 +36,6 @@ pub(super) fn open(body: Bytes) -> Result<(Zip, u64), Error> {
     Ok((zip, bytes))
 }
 
-fn damaged(error: zip::result::ZipError) -> Error {
+fn damaged(error: &zip::result::ZipError) -> Error {
     Error::Malformed(format!("malformed archive: {error}"))
 }
