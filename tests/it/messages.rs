@@ -80,7 +80,7 @@ fn an_archive_has_its_message_in_the_address_and_json_in_itself() {
     project
         .user
         .post(&target, &actions)
-        .assert_error(400, "query parameter \"message\" is only for an archive");
+        .assert_error(400, "query parameter \"message\" is only for an archive or a form");
     assert_eq!(
         told(&project),
         [(json!("batch"), Value::Null, json!("release 7"))]
