@@ -308,3 +308,27 @@ fn an_instance_is_made_once_and_sent_with_each_request() {
         );
     }
 }
+
+#[test]
+fn what_an_interrupted_pull_left_is_taken_where_it_is_whole() {
+    let mut scene = Scene::new();
+    scene.save(&files(&[("a", "1")]));
+    said(&scene.pull(&[]), 0, "");
+    let part = scene.side().join(format!("fetched/{HELLO}.part"));
+    // One that is whole, and one that is longer than the file, for which a server has no range.
+    for (text, requests) in [("hello\n", 0), ("hello\nhello\n", 2)] {
+        scene.save(&files(&[("a", text.split_at(1).0)]));
+        said(&scene.pull(&[]), 0, "");
+        fs::create_dir(part.parent().unwrap()).unwrap();
+        fs::write(&part, text).unwrap();
+        scene.save(&files(&[("a", "hello\n")]));
+        let relay = Relay::to(&scene.daemon.base());
+        said(&scene.command(&relay.base(), &[]).output().unwrap(), 0, "");
+        assert_eq!(read(&scene.dir()), files(&[("a", "hello\n")]));
+        let raw = relay.requests();
+        let raw = raw.iter().filter(|line| line.contains("/raw?")).count();
+        assert_eq!(raw, requests, "{text}");
+        scene.save(&files(&[("a", "2")]));
+        said(&scene.pull(&[]), 0, "");
+    }
+}

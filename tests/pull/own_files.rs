@@ -126,3 +126,64 @@ fn what_is_made_in_the_old_folder_finds_its_way_into_the_new_one() {
     said(&scene.pull(&[]), 0, "");
     assert_eq!(read(&scene.dir()), files(&[("a", "3"), ("late", "late")]));
 }
+
+#[test]
+fn what_is_replaced_in_the_old_folder_is_never_lost() {
+    let mut scene = Scene::new();
+    lay(
+        &scene.dir(),
+        &files(&[("mine", "before"), ("both", "before")]),
+    );
+    scene.save(&files(&[("a", "1")]));
+    said(&scene.pull(&[]), 0, "");
+    // As one does it who saves a file under another name and renames it, just before the exchange.
+    let held = fs::File::open(scene.dir()).unwrap();
+    scene.save(&files(&[("a", "2"), ("new", "theirs")]));
+    said(&scene.pull(&[]), 0, "");
+    let old = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&held));
+    let replace = |folder: &str, name: &str, text: &str| {
+        fs::write(format!("{folder}/{name}.tmp"), text).unwrap();
+        fs::rename(format!("{folder}/{name}.tmp"), format!("{folder}/{name}")).unwrap();
+    };
+    replace(&old, "mine", "after");
+    replace(&old, "both", "old");
+    replace(scene.dir().to_str().unwrap(), "both", "present");
+    // The name of a file of the branch, of which the old state knows nothing.
+    fs::write(format!("{old}/new"), "mine, too").unwrap();
+    // A folder there, and a link to elsewhere here.
+    let elsewhere = scene.at("elsewhere");
+    fs::create_dir(&elsewhere).unwrap();
+    symlink(&elsewhere, scene.dir().join("link")).unwrap();
+    fs::create_dir(format!("{old}/link")).unwrap();
+    fs::write(format!("{old}/link/late"), "late").unwrap();
+    scene.save(&files(&[("a", "3"), ("new", "theirs")]));
+    let kept = scene.side().join("kept");
+    let aside = [("both", 1), ("link/late", 2), ("new", 3)].map(|(path, number)| {
+        let place = kept.join(number.to_string());
+        let name = path.strip_prefix("link/").unwrap_or(path);
+        format!(
+            "{} was made while the folder was replaced, and another has its name: it lies in {}\n",
+            scene.dir().join(path).display(),
+            place.join(name).display()
+        )
+    });
+    said(&scene.pull(&[]), 0, &aside.concat());
+    let expected = files(&[
+        ("1/both", "old"),
+        ("2/late", "late"),
+        ("3/new", "mine, too"),
+    ]);
+    assert_eq!(read(&kept), expected);
+    assert_eq!(fs::read_dir(&elsewhere).unwrap().count(), 0);
+    fs::remove_file(scene.dir().join("link")).unwrap();
+    let expected = files(&[
+        ("a", "3"),
+        ("both", "present"),
+        ("mine", "after"),
+        ("new", "theirs"),
+    ]);
+    assert_eq!(read(&scene.dir()), expected);
+    // The next one goes on as ever.
+    scene.save(&files(&[("a", "4")]));
+    said(&scene.pull(&[]), 0, "");
+}

@@ -177,6 +177,14 @@ fn kept_files_stay_until_they_need_not() {
     let mut more = files(&[("a", "4")]);
     scene.save(&more);
     scene.pulled(&["--keep"], &files(&[("a", "4"), ("gone/b", "2")]));
+    // Where nothing else changed it is kept as well, and goes once it need not stay.
+    scene.save(&Files::new());
+    scene.pulled(&["--keep"], &files(&[("a", "4"), ("gone/b", "2")]));
+    scene.pulled(&[], &Files::new());
+    scene.save(&both);
+    scene.pulled(&[], &both);
+    scene.save(&more);
+    scene.pulled(&["--keep"], &files(&[("a", "4"), ("gone/b", "2")]));
     // Where it stands in the way it is told, not lost.
     more.insert("gone".to_owned(), (b"file".to_vec(), false));
     scene.save(&more);
@@ -202,7 +210,7 @@ fn a_second_pull_says_who_holds_the_folder() {
         refusal(&scene.pull(&[])),
         format!(
             "siteconf: {} is being pulled by {holder}",
-            scene.dir().parent().unwrap().display()
+            scene.dir().display()
         )
     );
     drop(lock);

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -114,7 +114,8 @@ impl Pull {
             other => other,
         });
         if done.is_err() {
-            self.folder.drop_next();
+            // What cannot be removed now is removed by the next pull.
+            let _ended = self.folder.end_switch();
         }
         if let Err(Fault::Lasting(_)) = done {
             // What was fetched may be what the disk has no room for.
@@ -171,8 +172,12 @@ impl Pull {
         let none = BTreeMap::new();
         let brought = self.state.as_ref().map_or(&none, |state| &state.files);
         let known: BTreeSet<_> = brought.keys().map(PathBuf::from).collect();
-        let mut own = own::survey(self.folder.path(), &known)?;
-        let adopted = self.adopt(&mut own, &tree.files)?;
+        let survey = || -> Pulled<_> {
+            let mut own = own::survey(self.folder.path(), &known)?;
+            let adopted = self.adopt(&mut own, &tree.files)?;
+            Ok((own, adopted))
+        };
+        let (_, adopted) = survey()?;
         let plan = Plan::new(
             &tree.files,
             brought,
@@ -192,12 +197,14 @@ impl Pull {
             tagged.head.clone(),
             tagged.etag.clone(),
         );
-        if let Some(state) = self.state.as_ref().filter(|_| plan.is_done()) {
-            // The same files under another commit, as at GitLab.
+        // The same files under another commit, as at GitLab. Where the commit is the digest of the files,
+        // they are held against it.
+        let is_same = |state: &&State| plan.is_done() && !state.is_proven;
+        if let Some(state) = self.state_of_source().filter(is_same) {
             next = State {
                 due: state.due.clone(),
                 files: state.files.clone(),
-                own: state.own.clone(),
+                carried: state.carried.clone(),
                 inode: state.inode,
                 is_proven: state.is_proven,
                 ..next
@@ -223,14 +230,24 @@ impl Pull {
         };
         next.files = laying.lay(&tree.files)?;
         next.is_proven = self.prove(tagged, &tree, &place, verifies || plan.carried.is_empty())?;
-        next.files.extend(laying.lay_gone()?);
-        own.carry(self.folder.path(), &place)?;
+        // Much may have been made since it was looked for.
+        let (mut own, adopted_now) = survey()?;
+        if adopted_now != adopted {
+            return Err(Fault::Moved(format!(
+                "{} is changed by somebody else while the next state is laid out",
+                visible_path(self.folder.path())
+            )));
+        }
+        next.files.extend(laying.lay_gone(&mut own)?);
         own.files.extend(plan.left.iter().map(PathBuf::from));
-        next.own = own.escaped();
+        own.carry(self.folder.path(), &place)?;
+        next.carried = own.escaped();
         next.due = self.due(&plan);
         self.stopping.go_on()?;
         self.folder.switch(&mut next)?;
+        // From here on the folder holds it, whatever fails.
         self.state = Some(next);
+        self.folder.switched()?;
         // It is a store of what was fetched for this state.
         self.folder.drop_fetched()?;
         let is_proven = self.state.as_ref().is_some_and(|state| state.is_proven);
@@ -297,11 +314,14 @@ impl Pull {
             };
             if let Some(file) = tree.get(text) {
                 let is_same = own::open_file(self.folder.path(), path).and_then(|found| {
-                    let mode = found.metadata()?.permissions().mode();
-                    Ok((mode & 0o100 != 0) == file.is_executable && git_id(found)? == file.id)
+                    let metadata = found.metadata()?;
+                    let is_executable = metadata.permissions().mode() & 0o100 != 0;
+                    let is_same = is_executable == file.is_executable && git_id(found)? == file.id;
+                    Ok(is_same.then_some(metadata.ino()))
                 });
-                if is_same.unwrap_or(false) {
+                if let Ok(Some(inode)) = is_same {
                     adopted.insert(text.to_owned());
+                    own.carried.insert(path.clone(), inode);
                 } else {
                     in_the_way.push(text);
                 }

@@ -123,9 +123,15 @@ impl Pulling {
         streams: &mut Streams<'_>,
     ) -> std::result::Result<Done, Fault> {
         let mut progress = Progress::new(streams);
-        self.pull.once(wait, |count, total| {
+        let done = self.pull.once(wait, |count, total| {
             progress.say(|| format!("{count} of {total} files fetched"));
-        })
+        });
+        drop(progress);
+        for note in self.pull.folder.notes() {
+            // Who does not listen cannot be told.
+            let _told = writeln!(streams.err, "{note}");
+        }
+        done
     }
 
     /// Runs the command where it is due.

@@ -97,7 +97,8 @@ impl Plan {
 
     /// True if the folder holds the tree already.
     pub(super) fn is_done(&self) -> bool {
-        self.copied.is_empty() && self.fetched.is_empty() && self.changes.is_empty()
+        let lists = [&self.copied, &self.fetched, &self.gone, &self.left];
+        lists.iter().all(|list| list.is_empty()) && self.changes.is_empty()
     }
 
     /// How many files were changed in this way.

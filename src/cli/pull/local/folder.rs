@@ -4,7 +4,9 @@
 //! folder by one renameat2(2): every path in the folder leads to the old state before, to the new one
 //! after. The old one stays as `old` until the next exchange, for those who hold it open.
 
-use std::collections::BTreeSet;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
 use std::fs::{self, DirBuilder, File, TryLockError};
 use std::io::{self, Read, Seek, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
@@ -15,6 +17,7 @@ use rustix::io::Errno;
 use rustix::process::geteuid;
 
 use super::own;
+use super::rescue::{self, Rescue};
 use super::state::{State, durably, sync_folder};
 use crate::cli::output::visible_path;
 use crate::cli::pull::fault::{Fault, Pulled};
@@ -25,6 +28,8 @@ use crate::cli::{Error, Result};
 pub(in crate::cli::pull) struct Folder {
     dir: PathBuf,
     side: PathBuf,
+    /// What is to be told of files that were put aside.
+    notes: RefCell<Vec<String>>,
     /// Held for as long as this is: one pull at a time.
     _lock: File,
 }
@@ -52,10 +57,11 @@ impl Folder {
         side_name.push(".siteconf-pull");
         let side = parent.join(side_name);
         make_private(&side)?;
-        let lock = lock(&side)?;
+        let lock = lock(&dir, &side)?;
         Ok(Self {
             dir,
             side,
+            notes: RefCell::default(),
             _lock: lock,
         })
     }
@@ -90,6 +96,16 @@ impl Folder {
         self.side.join("gone")
     }
 
+    /// Where files lie that nobody may remove, and that have no place in the folder.
+    fn kept(&self) -> PathBuf {
+        self.side.join("kept")
+    }
+
+    /// What was put aside since the last time, in words.
+    pub(in crate::cli::pull) fn notes(&self) -> Vec<String> {
+        self.notes.take()
+    }
+
     fn state(&self) -> PathBuf {
         self.side.join("state.json")
     }
@@ -120,6 +136,21 @@ impl Folder {
 
     /// Ends what a killed pull left, and tells what the folder holds; `None` for one that no pull filled.
     pub(in crate::cli::pull) fn recover(&self) -> Pulled<Option<State>> {
+        self.end_switch()?;
+        let inode = self.inode()?;
+        let state = State::read(&self.state())?;
+        // Numbers of inodes may change with a mount; the files themselves then tell.
+        let state = state.filter(|state| Some(state.inode) == inode || self.holds(state));
+        if state.is_none() {
+            // It tells nothing of what lies in the folder now.
+            remove_file(&self.state())?;
+        }
+        Ok(state)
+    }
+
+    /// Ends what an exchange, or the way to one, left half. What is removed then is no folder in use: after
+    /// an exchange the old one is under the name of the next.
+    pub(in crate::cli::pull) fn end_switch(&self) -> Pulled<()> {
         let inode = self.inode()?;
         let next = State::read(&self.next_state())?;
         if let Some(next) = next {
@@ -131,10 +162,7 @@ impl Folder {
             }
         }
         remove_tree(&self.next())?;
-        remove_tree(&self.gone())?;
-        let state = State::read(&self.state())?;
-        // Numbers of inodes may change with a mount; the files themselves then tell.
-        Ok(state.filter(|state| Some(state.inode) == inode || self.holds(state)))
+        remove_tree(&self.gone())
     }
 
     fn holds(&self, state: &State) -> bool {
@@ -173,16 +201,10 @@ impl Folder {
 
     /// Begins the next state: an empty folder with the mode and owner of the present one.
     pub(in crate::cli::pull) fn begin_next(&self) -> Pulled<PathBuf> {
+        self.end_switch()?;
         let next = self.next();
-        remove_tree(&next)?;
         own::make_like(&self.dir, &next)?;
         Ok(next)
-    }
-
-    /// Takes back what was begun, for its room.
-    pub(in crate::cli::pull) fn drop_next(&self) {
-        // What cannot be removed now is removed by the next pull.
-        let _dropped = remove_tree(&self.next());
     }
 
     /// Removes what was fetched.
@@ -190,7 +212,8 @@ impl Folder {
         remove_tree(&self.fetched())
     }
 
-    /// Makes the next state durable, and puts it in the place of the present one.
+    /// Makes the next state durable, and puts it in the place of the present one. [`Self::switched`] does
+    /// the rest.
     pub(in crate::cli::pull) fn switch(&self, state: &mut State) -> Pulled<()> {
         let next = self.next();
         let found = fs::metadata(&next).map_err(Fault::of_file("looking at", &next))?;
@@ -205,15 +228,21 @@ impl Folder {
             Some(_) => exchange(&next, &self.dir),
             None => renameat_with(CWD, &next, CWD, &self.dir, RenameFlags::NOREPLACE),
         };
-        switched.map_err(|errno| self.not_exchanged(errno))?;
+        switched.map_err(|errno| self.not_exchanged(errno))
+    }
+
+    /// Makes an exchange durable.
+    pub(in crate::cli::pull) fn switched(&self) -> Pulled<()> {
         let synced = || -> io::Result<()> {
             sync_folder(self.dir.parent().unwrap_or(Path::new("/")))?;
             sync_folder(&self.side)
         };
         synced().map_err(Fault::of_file("syncing", &self.side))?;
         self.settle()?;
-        // Somebody may have made a file in the old folder meanwhile.
-        self.rescue()
+        // Somebody may have made a file in the old folder meanwhile. What fails here is done before that
+        // folder is removed.
+        let _later = self.rescue();
+        Ok(())
     }
 
     /// Writes what is known of the folder where its files stay as they are.
@@ -239,9 +268,20 @@ impl Folder {
 
     /// Removes the state before the present one.
     fn drop_old(&self) -> Pulled<()> {
-        self.rescue()?;
-        // Whoever finds it under its name finds it whole.
         let (old, gone) = (self.old(), self.gone());
+        if let Err(fault) = self.rescue() {
+            // It may hold what is nowhere else.
+            let place = File::open(&self.side)
+                .and_then(|side| rescue::put_aside(&side, OsStr::new("old"), &self.kept()))
+                .map_err(Fault::of_file("keeping", &old))?;
+            self.notes.borrow_mut().push(format!(
+                "the state before the last change of {} may hold files that are nowhere else, and lies in \
+                 {}: {fault}",
+                visible_path(&self.dir),
+                visible_path(&place)
+            ));
+        }
+        // Whoever finds it under its name finds it whole.
         remove_tree(&gone)?;
         match fs::rename(&old, &gone) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
@@ -252,29 +292,31 @@ impl Folder {
         remove_file(&self.old_state())
     }
 
-    /// Moves into the folder what was made in the old one and is known to no pull.
+    /// Moves into the folder what was made in the old one and is in neither state.
     fn rescue(&self) -> Pulled<()> {
         let old = self.old();
         if !fs::exists(&old).map_err(Fault::of_file("looking at", &old))? {
             return Ok(());
         }
-        let mut known: BTreeSet<PathBuf> = BTreeSet::new();
-        for path in [self.old_state(), self.state()] {
-            let Some(state) = State::read(&path)? else {
-                continue;
-            };
-            known.extend(state.own.iter().map(|path| own::unescaped(path)));
-            known.extend(state.files.into_keys().map(PathBuf::from));
-        }
-        for path in own::survey(&old, &known)?.files {
-            let (from, to) = (old.join(&path), self.dir.join(&path));
-            let moved = to
-                .parent()
-                .map_or(Ok(()), fs::create_dir_all)
-                .and_then(|()| Ok(renameat_with(CWD, &from, CWD, &to, RenameFlags::NOREPLACE)?));
-            moved.map_err(Fault::of_file("keeping", &from))?;
-        }
-        Ok(())
+        let carried = State::read(&self.state())?.map_or_else(BTreeMap::new, |state| state.carried);
+        let carried: BTreeMap<_, _> = carried
+            .iter()
+            .map(|(path, inode)| (own::unescaped(path), *inode))
+            .collect();
+        let brought =
+            State::read(&self.old_state())?.map_or_else(BTreeMap::new, |state| state.files);
+        let brought: BTreeSet<_> = brought
+            .into_keys()
+            .map(PathBuf::from)
+            .filter(|path| !carried.contains_key(path))
+            .collect();
+        let rescue = Rescue {
+            old: &old,
+            dir: &self.dir,
+            kept: &self.kept(),
+            carried: &carried,
+        };
+        rescue.run(&brought, &mut self.notes.borrow_mut())
     }
 
     fn not_exchanged(&self, errno: Errno) -> Fault {
@@ -353,7 +395,7 @@ fn make_private(side: &Path) -> Result<()> {
     Ok(())
 }
 
-fn lock(side: &Path) -> Result<File> {
+fn lock(dir: &Path, side: &Path) -> Result<File> {
     let path = side.join("lock");
     let io = || Error::file("locking", &path);
     let mut file = fs::OpenOptions::new()
@@ -375,7 +417,7 @@ fn lock(side: &Path) -> Result<File> {
             };
             return Err(Error::Failed(format!(
                 "{} is being pulled by {holder}",
-                visible_path(side.parent().unwrap_or(side))
+                visible_path(dir)
             )));
         }
         Err(TryLockError::Error(error)) => return Err(io()(error)),

@@ -8,7 +8,7 @@ use std::ops::ControlFlow;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
-use super::own;
+use super::own::{self, Own};
 use super::state::{Brought, Mark};
 use crate::base::id::GitId;
 use crate::cli::output::{visible, visible_path};
@@ -77,19 +77,17 @@ impl Laying<'_> {
         Ok(laid)
     }
 
-    /// Lays out what is gone from the branch and stays; gives what is known of it.
-    pub(in crate::cli::pull) fn lay_gone(&self) -> Pulled<Vec<(String, Brought)>> {
+    /// Lays out what was brought, is gone from the branch and stays; gives what is known of it.
+    pub(in crate::cli::pull) fn lay_gone(&self, own: &mut Own) -> Pulled<Vec<(String, Brought)>> {
         let mut laid = Vec::new();
-        for path in self.plan.gone.union(&self.plan.left) {
+        for path in &self.plan.gone {
             self.make_folders(path)?;
             match own::link(self.dir, self.next, Path::new(path)) {
-                Ok(()) => {}
+                Ok(inode) => drop(own.carried.insert(path.into(), inode)),
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 Err(error) => return Err(Fault::of_file("keeping", &self.dir.join(path))(error)),
             }
-            if self.plan.gone.contains(path)
-                && let Some(known) = self.brought.get(path)
-            {
+            if let Some(known) = self.brought.get(path) {
                 let known = Brought {
                     is_gone: true,
                     ..*known
@@ -114,7 +112,7 @@ impl Laying<'_> {
     fn carry(&self, path: &str, file: &TreeFile) -> Pulled<Metadata> {
         let target = self.next.join(path);
         match own::link(self.dir, self.next, Path::new(path)) {
-            Ok(()) => {}
+            Ok(_) => {}
             // As where the system lets nobody link the files of others.
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
                 let from = own::open_file(self.dir, Path::new(path))

@@ -3,4 +3,5 @@
 pub(super) mod folder;
 pub(super) mod lay;
 pub(super) mod own;
+mod rescue;
 pub(super) mod state;

@@ -1,7 +1,7 @@
 //! What lies in the folder and was not brought: it is found without following a link, and is in every
 //! later state, too, as a hard link to the same file.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, DirBuilder, File, Metadata};
 use std::io;
@@ -11,7 +11,7 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, percent_encode};
-use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, linkat, openat, statat};
+use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, linkat, mkdirat, openat, statat};
 use rustix::io::Errno;
 
 use crate::cli::output::visible_path;
@@ -31,6 +31,8 @@ pub(in crate::cli::pull) struct Own {
     pub(in crate::cli::pull) files: BTreeSet<PathBuf>,
     /// Folders in which nothing was brought; one comes before what is in it.
     pub(in crate::cli::pull) folders: BTreeSet<PathBuf>,
+    /// The inodes of those files that are in the next state, too.
+    pub(in crate::cli::pull) carried: BTreeMap<PathBuf, u64>,
 }
 
 /// Looks for what is not `known`. Nothing is found in a folder that is absent.
@@ -96,7 +98,11 @@ impl Survey<'_> {
                 if !self.folders.contains(path.as_path()) {
                     self.own.folders.insert(path.clone());
                 }
-                let inner = open_folder(folder, name).map_err(|e| Failed::Io(path.clone(), e))?;
+                let inner = match open_folder(folder, name) {
+                    // Its owner removed it meanwhile.
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                    opened => opened.map_err(|e| Failed::Io(path.clone(), e))?,
+                };
                 self.folder(&inner, &path, depth + 1)?;
             } else if !self.known.contains(&path) {
                 self.own.files.insert(path);
@@ -111,14 +117,14 @@ impl Survey<'_> {
 
 impl Own {
     /// Lays it into the next state, in which what the branch has lies already.
-    pub(in crate::cli::pull) fn carry(&self, dir: &Path, next: &Path) -> Pulled<()> {
+    pub(in crate::cli::pull) fn carry(&mut self, dir: &Path, next: &Path) -> Pulled<()> {
         for path in &self.folders {
             carry_folders(dir, next, Some(path))?;
         }
         for path in &self.files {
             carry_folders(dir, next, path.parent())?;
             match link(dir, next, path) {
-                Ok(()) => {}
+                Ok(inode) => drop(self.carried.insert(path.clone(), inode)),
                 // Its owner removed it meanwhile.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {
@@ -140,10 +146,12 @@ impl Own {
     }
 
     /// As it is kept in a state.
-    pub(in crate::cli::pull) fn escaped(&self) -> Vec<String> {
-        let files = self.files.iter().map(|path| path.as_os_str().as_bytes());
-        files
-            .map(|path| percent_encode(path, ESCAPED).to_string())
+    pub(in crate::cli::pull) fn escaped(&self) -> BTreeMap<String, u64> {
+        let escaped =
+            |path: &PathBuf| percent_encode(path.as_os_str().as_bytes(), ESCAPED).to_string();
+        self.carried
+            .iter()
+            .map(|(path, inode)| (escaped(path), *inode))
             .collect()
     }
 }
@@ -166,11 +174,12 @@ pub(in crate::cli::pull) fn unescaped(text: &str) -> PathBuf {
     OsString::from_vec(percent_decode_str(text).collect()).into()
 }
 
-/// Links a file of the folder into the next state, through no link on the way.
-pub(in crate::cli::pull) fn link(dir: &Path, next: &Path, path: &Path) -> io::Result<()> {
+/// Links a file of the folder into the next state, through no link on the way; gives its inode.
+pub(in crate::cli::pull) fn link(dir: &Path, next: &Path, path: &Path) -> io::Result<u64> {
     let (from, to) = (open_parent(dir, path)?, open_parent(next, path)?);
     let name = path.file_name().unwrap_or_default();
-    Ok(linkat(&from, name, &to, name, AtFlags::empty())?)
+    linkat(&from, name, &to, name, AtFlags::empty())?;
+    Ok(statat(&to, name, AtFlags::SYMLINK_NOFOLLOW)?.st_ino)
 }
 
 /// Opens a regular file of a folder, through no link.
@@ -190,10 +199,30 @@ pub(in crate::cli::pull) fn open_file(dir: &Path, path: &Path) -> io::Result<Fil
     Ok(file)
 }
 
-fn open_parent(dir: &Path, path: &Path) -> io::Result<File> {
+/// Opens the folder in which a path of a folder lies, through no link.
+pub(super) fn open_parent(dir: &Path, path: &Path) -> io::Result<File> {
     let mut folder = open_folder(CWD, dir.as_os_str())?;
     for name in path.parent().into_iter().flat_map(Path::iter) {
         folder = open_folder(&folder, name)?;
+    }
+    Ok(folder)
+}
+
+/// The same; where folders are missing they are made as they are below `like`.
+pub(super) fn open_parent_like(dir: &Path, like: &Path, path: &Path) -> io::Result<File> {
+    let mut folder = open_folder(CWD, dir.as_os_str())?;
+    let mut like = open_folder(CWD, like.as_os_str())?;
+    for name in path.parent().into_iter().flat_map(Path::iter) {
+        like = open_folder(&like, name)?;
+        folder = match open_folder(&folder, name) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                mkdirat(&folder, name, Mode::RWXU)?;
+                let made = open_folder(&folder, name)?;
+                make_alike(&made, &like.metadata()?)?;
+                made
+            }
+            opened => opened?,
+        };
     }
     Ok(folder)
 }
@@ -211,13 +240,17 @@ pub(in crate::cli::pull) fn make_like(like: &Path, path: &Path) -> Pulled<()> {
             return fs::create_dir(path);
         };
         DirBuilder::new().mode(0o700).create(path)?;
-        let folder = File::open(path)?;
-        let found = folder.metadata()?;
-        if (found.uid(), found.gid()) != (like.uid(), like.gid()) {
-            // Only the superuser may give it away; then it stays with who pulls.
-            let _given = std::os::unix::fs::fchown(&folder, Some(like.uid()), Some(like.gid()));
-        }
-        folder.set_permissions(fs::Permissions::from_mode(like.mode() & 0o7777))
+        make_alike(&File::open(path)?, &like)
     };
     made().map_err(Fault::of_file("making", path))
+}
+
+/// Gives a folder the owner and the mode of another.
+fn make_alike(folder: &File, like: &Metadata) -> io::Result<()> {
+    let found = folder.metadata()?;
+    if (found.uid(), found.gid()) != (like.uid(), like.gid()) {
+        // Only the superuser may give it away; else it stays with who pulls.
+        let _given = std::os::unix::fs::fchown(folder, Some(like.uid()), Some(like.gid()));
+    }
+    folder.set_permissions(fs::Permissions::from_mode(like.mode() & 0o7777))
 }

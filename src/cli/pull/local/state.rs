@@ -94,9 +94,10 @@ pub(in crate::cli::pull) struct State {
     pub(in crate::cli::pull) is_proven: bool,
     /// By their paths.
     pub(in crate::cli::pull) files: BTreeMap<String, Brought>,
-    /// What lay in the folder and was not brought, when it took the place of the one before. Escaped, as
-    /// a name may be no text.
-    pub(in crate::cli::pull) own: Vec<String>,
+    /// What was not brought and is linked from the state before, with the inodes. Escaped, as a name may be
+    /// no text.
+    #[serde(default)]
+    pub(in crate::cli::pull) carried: BTreeMap<String, u64>,
     /// What the command of `--exec` has not ended well with yet.
     #[serde(default)]
     pub(in crate::cli::pull) due: Option<Due>,
@@ -112,7 +113,7 @@ impl State {
             inode: 0,
             is_proven: false,
             files: BTreeMap::new(),
-            own: Vec::new(),
+            carried: BTreeMap::new(),
             due: None,
         }
     }

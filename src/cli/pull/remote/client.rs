@@ -231,7 +231,8 @@ impl Client {
                  that address",
                 location.unwrap_or_else(|| "nowhere".to_owned())
             )),
-            408 | 425 | 429 | 500..=599 => Fault::Passing {
+            // Something begun that is longer than the file is removed, and begun again.
+            408 | 416 | 425 | 429 | 500..=599 => Fault::Passing {
                 what: format!("{host} cannot serve us now: {} {said}", status.as_u16()),
                 after,
             },

@@ -94,8 +94,11 @@ impl Fetch<'_> {
                 whole.unwrap_or(false)
             };
             match id {
+                Some(id) if is_whole(id) => {
+                    fs::rename(entry.path(), self.folder.join(id.to_string())).map_err(failed)?;
+                    self.wanted.remove(&id);
+                }
                 Some(_) if part_of.is_some() => {}
-                Some(id) if is_whole(id) => drop(self.wanted.remove(&id)),
                 _ => fs::remove_file(entry.path()).map_err(failed)?,
             }
         }
