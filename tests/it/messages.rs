@@ -77,10 +77,10 @@ fn an_archive_has_its_message_in_the_address_and_json_in_itself() {
         .send()
         .expect_status(200);
     let actions = json!({ "actions": [{ "action": "delete", "file_path": "a.xml" }] });
-    project
-        .user
-        .post(&target, &actions)
-        .assert_error(400, "query parameter \"message\" is only for an archive or a form");
+    project.user.post(&target, &actions).assert_error(
+        400,
+        "query parameter \"message\" is only for an archive or a form",
+    );
     assert_eq!(
         told(&project),
         [(json!("batch"), Value::Null, json!("release 7"))]
