@@ -214,7 +214,7 @@ fn a_body_says_that_it_is_json() {
         for kind in [
             "text/plain",
             "application/x-www-form-urlencoded",
-            "multipart/form-data; boundary=x",
+            "multipart/form-data",
             "application/jsonx",
             "application/octet-stream",
             "json",

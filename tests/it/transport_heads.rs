@@ -77,9 +77,13 @@ fn a_known_target_names_the_methods_it_takes() {
         (
             &project.user,
             &project.admin(""),
-            "GET, HEAD, DELETE, OPTIONS",
+            "GET, HEAD, PATCH, DELETE, OPTIONS",
         ),
-        (&project.user, &project.on("main", ""), "DELETE, OPTIONS"),
+        (
+            &project.user,
+            &project.on("main", ""),
+            "GET, HEAD, PATCH, DELETE, OPTIONS",
+        ),
         (&project.user, &file, "GET, HEAD, PUT, DELETE, OPTIONS"),
         (
             &project.user,
