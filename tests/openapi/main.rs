@@ -25,7 +25,7 @@ const DOCUMENT: &str = "/site-builder/api/openapi.json";
 /// Where the Read API is mounted once more.
 const SECOND_MOUNT: &str = "/site-builder/api/erp-config/api/v4/";
 /// How long the run may take, in seconds, before it counts as hanging.
-const PATIENCE_S: &str = "300";
+const PATIENCE_S: &str = "600";
 /// The credentials that the document shows as an example.
 const OPERATOR: (&str, &str) = ("operator", "correct horse battery staple");
 /// The project that the document shows as an example, without its type.
