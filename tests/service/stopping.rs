@@ -151,8 +151,9 @@ fn a_closed_terminal_stops_it_unless_it_is_to_be_outlived() {
             words.join(" "),
             log.path().display()
         );
-        let mut shell = Command::new("sh");
-        shell.args(["-c", &line]);
+        // Who runs the tests may outlive their own terminal, which their children then do, too.
+        let mut shell = Command::new("env");
+        shell.args(["--default-signal=HUP", "sh", "-c", &line]);
         let mut terminal = Terminal::run(shell);
         let id: i32 = terminal.wait_for("\n").trim().parse().unwrap();
         let listening = terminal.wait_for("\n");
