@@ -97,7 +97,8 @@ fn command(schemathesis: &Path, daemon: &Daemon, user: &User, token: &str) -> Co
         .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/openapi/schemathesis.toml"))
         .args(["--no-color", "run"])
         .arg(format!("http://{}{DOCUMENT}", daemon.address()))
-        .args(["--checks", "all"])
+        // A request that waits for a change takes a minute at most.
+        .args(["--checks", "all", "--max-response-time", "70"])
         // It writes what it has learnt into the folder where it runs.
         .current_dir(daemon.data().parent().expect("a folder of our own"))
         .env("SITECONF_SESSION", session)
