@@ -1,6 +1,6 @@
 //! schemathesis against the daemon, by the document that the daemon serves: requests of every operation
 //! as the document allows and forbids them, and every answer held against it. What it is to find and
-//! what it may do is in `schemathesis.toml`.
+//! what it may do is in `schemathesis.toml`, what it leaves out in `hooks.py`.
 //!
 //! `install` puts the tools into a folder outside the checkout. On a machine without one its test
 //! says that it was left out; with `CI=true` that is a failure.
@@ -89,18 +89,22 @@ fn the_service_is_as_its_document_says() {
 /// schemathesis on the daemon's own document, as this user on the Admin API.
 fn command(schemathesis: &Path, daemon: &Daemon, user: &User, token: &str) -> Command {
     let session = user.credential().split_once('=').expect("name=value").1;
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/openapi");
     let mut command = Command::new("timeout");
     command
         .arg(PATIENCE_S)
         .arg(schemathesis)
         .arg("--config-file")
-        .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/openapi/schemathesis.toml"))
+        .arg(folder.join("schemathesis.toml"))
         .args(["--no-color", "run"])
         .arg(format!("http://{}{DOCUMENT}", daemon.address()))
         // A request that waits for a change takes a minute at most.
         .args(["--checks", "all", "--max-response-time", "70"])
         // It writes what it has learnt into the folder where it runs.
         .current_dir(daemon.data().parent().expect("a folder of our own"))
+        .env("SCHEMATHESIS_HOOKS", folder.join("hooks.py"))
+        // Python would lay the compiled hooks beside them.
+        .env("PYTHONDONTWRITEBYTECODE", "1")
         .env("SITECONF_SESSION", session)
         .env("SITECONF_TOKEN", token)
         .env("PYTHONHASHSEED", "0")
