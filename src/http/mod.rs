@@ -24,6 +24,8 @@
 //!
 //! **A wait**, `GET .../branches/main?wait=30`: `wait/hold` has it answered as without `wait` until the
 //! answer is not 304; before each time it takes a place in `wait/rooms`, which is told of the next change.
+//! A stream of events, `GET .../branches/main/events`, is a body that waits there between its pieces
+//! (`wait/events`, `reply/events`).
 //!
 //! **A save**, `PUT .../branches/main/files/a.xml`: `admin::respond` → `request/cross_site` → `admin/receive`
 //! (session, right, path and conditions, before a byte of the body is read) → `request/upload` (hashed

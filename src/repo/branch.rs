@@ -205,7 +205,7 @@ impl Project {
         Ok(record.map(|record| self.branch_of(number, record)))
     }
 
-    fn branch_of(&self, number: u64, record: Versioned<BranchRecord>) -> Branch {
+    pub(super) fn branch_of(&self, number: u64, record: Versioned<BranchRecord>) -> Branch {
         Branch {
             project: self.clone(),
             number,

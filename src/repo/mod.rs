@@ -5,6 +5,7 @@
 
 pub mod audit;
 mod branch;
+mod branch_changes;
 mod collection;
 mod deleted;
 mod demand;
@@ -29,6 +30,7 @@ mod upload;
 mod writer;
 
 pub use branch::{Branch, BranchNames, Overview};
+pub use branch_changes::{BranchChanges, BranchStates};
 pub use collection::{Collected, CollectionStep, Damage, Patience, Pruned, Pruning, Weights};
 pub use deleted::{Deleted, DeletedId, Forgotten};
 pub use diff::{ChangeKind, FileDifference, diff, diff_at_most, renames};

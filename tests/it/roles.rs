@@ -145,12 +145,14 @@ fn assert_rights(project: &Project, may: May, case: &str) {
         { "action": "delete", "file_path": "batch.xml" },
     ] });
     let branch = json!({ "name": "of-the-test" });
-    let reads: [(&str, Answer); 8] = [
+    let reads: [(&str, Answer); 10] = [
         ("read", user.get(&project.file("main", "a.xml"))),
         ("list", user.get(&project.on("main", "/tree"))),
         ("list branches", user.get(&project.admin("/branches"))),
         ("read branch", user.get(&project.on("main", ""))),
         ("list history", user.get(&project.on("main", "/history"))),
+        ("watch branch", user.head(&project.on("main", "/events"))),
+        ("watch branches", user.head(&project.admin("/events"))),
         ("archive", user.get(&project.on("main", "/archive.zip"))),
         (
             "read snapshot",

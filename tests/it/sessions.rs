@@ -43,6 +43,8 @@ fn nothing_of_the_admin_api_opens_without_a_session() {
         ("GET", project.file("main", "a.xml")),
         ("PUT", project.file("main", "a.xml")),
         ("DELETE", project.file("main", "a.xml")),
+        ("GET", project.on("main", "/events")),
+        ("GET", project.admin("/events")),
         ("POST", project.on("main", "/batch")),
         ("GET", project.on("main", "/history")),
         ("GET", project.on("main", "/snapshots/v0001/tree")),

@@ -40,6 +40,20 @@ fn who_leaves_frees_the_place_at_once_and_who_only_stops_sending_is_answered() {
     connection.finish_sending();
     lawful(connection).assert_empty(304);
     assert!(since.elapsed() < AT_ONCE);
+    // So is one that sends much behind, and then leaves.
+    let behind = stage.reader.request("GET", &target);
+    let behind = behind.header("X-Padding", &"x".repeat(2000)).to_bytes();
+    let mut connection = stage.waits_for_main();
+    connection.send(&behind);
+    connection.answer().assert_empty(304);
+    stage.wait_until(0);
+    connection.answer().expect_status(200);
+    // Behind a little it waits as ever.
+    connection.send(&waiting(&stage.reader, &target, 60).to_bytes());
+    stage.wait_until(1);
+    connection.send(&behind);
+    drop(connection);
+    stage.wait_until(0);
     // What is sent meanwhile is answered after it.
     let mut connection = stage.waits_for_main();
     connection.send(&stage.reader.request("GET", &target).to_bytes());

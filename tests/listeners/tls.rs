@@ -3,6 +3,7 @@
 use std::fs;
 use std::io::{Read, Write};
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 use tokio_rustls::rustls::version;
 
@@ -175,4 +176,61 @@ fn a_refused_upload_reads_why_and_large_answers_are_whole() {
     );
     let answer = client.exchange(request.as_bytes()).unwrap();
     assert!(answer.starts_with("HTTP/1.1 200 "));
+}
+
+/// The count of those that wait is the metrics': nothing else tells when a place is free.
+#[test]
+fn who_waits_over_tls_is_told_and_leaving_frees_the_place() {
+    let pair = Pair::new();
+    let service = Service::with_tls(&pair, &["--metrics-listen", "127.0.0.1:0"]);
+    for arguments in [
+        &["project", "create", "shop.erp", "--owner", "admin"][..],
+        &["branch", "create", "shop.erp", "main"],
+    ] {
+        service.run(arguments);
+    }
+    let token = service.run(&["token", "create", "--user", "admin", "--name", "t", "--all"]);
+    let credential = format!("Host: conf.example\r\nPRIVATE-TOKEN: {}", token.trim());
+    let branch = "/api/erp-config/projects/shop.erp/repository/branches/main";
+    let request = |rest: &str, lines: &str| {
+        format!("GET /site-builder{branch}{rest} HTTP/1.1\r\n{credential}\r\n{lines}\r\n")
+    };
+    let wait_until = |count: &str| {
+        let line = format!("siteconf_http_requests_waiting {count}\n");
+        let end = Instant::now() + Duration::from_secs(10);
+        while !service.metrics().contains(&line) {
+            assert!(Instant::now() < end, "{}", service.metrics());
+        }
+    };
+    let config = trusting_newest(&[&pair]);
+    let close = "Connection: close\r\n";
+    let shown = Client::connect(&config, service.tls()).exchange(request("", close).as_bytes());
+    let shown = shown.unwrap();
+    let tag = shown
+        .lines()
+        .find(|line| line.starts_with("Etag: "))
+        .unwrap();
+    let known = tag.replace("Etag", "If-None-Match");
+    let begin = || {
+        let mut client = Client::connect(&config, service.tls());
+        let waits = request("?wait=60", &format!("{known}\r\n{close}"));
+        client.0.write_all(waits.as_bytes()).unwrap();
+        wait_until("1.0");
+        client
+    };
+    for says_so in [false, true] {
+        let mut client = begin();
+        if says_so {
+            client.0.conn.send_close_notify();
+            client.0.flush().unwrap();
+        }
+        drop(client);
+        wait_until("0.0");
+    }
+    let mut client = begin();
+    service.run(&["branch", "create", "shop.erp", "master"]);
+    let mut answer = String::new();
+    client.0.read_to_string(&mut answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+    assert!(answer.contains("\"default\":false"), "{answer}");
 }

@@ -24,7 +24,7 @@ use super::reply::Reply;
 use super::request::body::RequestBody;
 use super::request::context::RequestContext;
 use super::request::cross_site;
-use super::route::admin::{Route, branch as branch_route};
+use super::route::admin::{Route, branch as branch_route, project as project_route};
 
 /// Answers a request of the Admin API.
 pub(in crate::http) async fn respond(
@@ -38,6 +38,12 @@ pub(in crate::http) async fn respond(
     let route = match route {
         Route::Branch(at, branch_route::Route::Show) if branch::watch::is_asked(&context) => {
             return branch::watch::respond(context, at).await;
+        }
+        Route::Branch(at, branch_route::Route::Events) => {
+            return branch::events::respond(context, at).await;
+        }
+        Route::Project(project_route::Route::Events { project }) => {
+            return project::events::respond(context, project).await;
         }
         route => route,
     };

@@ -17,12 +17,13 @@ use super::request::body::RequestBody;
 use super::request::context::RequestContext;
 
 /// General things, the schemas, and the paths of each API.
-const PARTS: [&str; 11] = [
+const PARTS: [&str; 12] = [
     include_str!("document.json"),
     include_str!("schemas.json"),
     include_str!("read.json"),
     include_str!("projects.json"),
     include_str!("branch.json"),
+    include_str!("events.json"),
     include_str!("archives.json"),
     include_str!("accounts.json"),
     include_str!("deleted.json"),

@@ -2,6 +2,7 @@
 
 pub(in crate::http) mod cache;
 pub(in crate::http) mod disposition;
+pub(in crate::http) mod events;
 pub(in crate::http) mod file;
 pub(in crate::http) mod file_chunks;
 pub(in crate::http) mod gzip;
@@ -25,6 +26,7 @@ use serde::Serialize;
 use super::admission::long::LongPlace;
 use super::request::conditions::ETag;
 use super::request::id::RequestId;
+use events::Events;
 use file_chunks::FileChunks;
 use stream::ChunkStream;
 
@@ -138,6 +140,13 @@ impl Reply {
         reply.with(CONTENT_TYPE, HeaderValue::from_static(content_type))
     }
 
+    /// An answer that tells what happens, for as long as the client listens.
+    pub(super) fn events(events: Events) -> Self {
+        let mut reply = Self::empty(StatusCode::OK);
+        reply.body = ReplyBody::Events(events);
+        reply.with(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"))
+    }
+
     /// True if the body is made while it is sent.
     pub(super) fn is_made_while_sent(&self) -> bool {
         matches!(self.body, ReplyBody::Pieces(_))
@@ -214,6 +223,8 @@ pub(super) enum ReplyBody {
     Large(FileChunks),
     /// Made in pieces.
     Pieces(ChunkStream),
+    /// Told when it happens.
+    Events(Events),
 }
 
 impl Body for ReplyBody {
@@ -232,6 +243,9 @@ impl Body for ReplyBody {
             Self::Pieces(reader) => reader
                 .poll_piece(cx)
                 .map(|piece| piece.map(|bytes| bytes.map(Frame::data))),
+            Self::Events(events) => events
+                .poll_piece(cx)
+                .map(|piece| piece.map(|bytes| Ok(Frame::data(bytes)))),
         }
     }
 
@@ -240,6 +254,7 @@ impl Body for ReplyBody {
             Self::Whole(bytes) => bytes.as_ref().is_none_or(Bytes::is_empty),
             Self::Large(reader) => reader.left() == 0,
             Self::Pieces(reader) => reader.is_at_end(),
+            Self::Events(_) => false,
         }
     }
 
@@ -248,6 +263,7 @@ impl Body for ReplyBody {
             Self::Whole(bytes) => Some(bytes.as_ref().map_or(0, |bytes| bytes.len() as u64)),
             Self::Large(reader) => Some(reader.left()),
             Self::Pieces(reader) => reader.left(),
+            Self::Events(_) => None,
         };
         left.map_or_else(SizeHint::default, SizeHint::with_exact)
     }

@@ -29,6 +29,14 @@ struct Subject {
     branch: Option<BranchName>,
 }
 
+#[cfg(test)]
+impl Subject {
+    const OF_TESTS: Self = Self {
+        project: 0,
+        branch: None,
+    };
+}
+
 /// A room for each subject that somebody waits for. Those who wait for others cost a change nothing.
 #[derive(Debug, Default)]
 pub(in crate::http) struct Rooms(Mutex<State>);
@@ -191,6 +199,23 @@ impl Rooms {
                 }
             }
         });
+    }
+
+    /// A place in a room that [`Rooms::tell_tickets`] tells.
+    #[cfg(test)]
+    pub(in crate::http) fn ticket(self: &Arc<Self>) -> Ticket {
+        let room = Room {
+            changed: Arc::default(),
+            waiting: BTreeMap::new(),
+            _watches: Vec::new(),
+        };
+        self.enter(&Arc::new(Subject::OF_TESTS), Some(room))
+            .unwrap()
+    }
+
+    #[cfg(test)]
+    pub(in crate::http) async fn tell_tickets(&self) {
+        self.tell(&Subject::OF_TESTS).await;
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

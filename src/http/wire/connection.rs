@@ -2,6 +2,7 @@
 //! read why.
 
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
 use hyper::Request;
@@ -14,7 +15,7 @@ use tokio::sync::watch;
 
 use super::client_stream::ClientStream;
 use super::connection_state::ConnectionState;
-use super::early_reader::EarlyReader;
+use super::early_reader::{Ahead, EarlyReader};
 use super::linger::linger;
 use crate::base::limits::{HEAD_WAIT_S_MAX, REQUEST_HEAD_BYTES_MAX};
 use crate::http::pipeline::handle;
@@ -78,8 +79,14 @@ pub(in crate::http) async fn serve<S>(
             biased;
             end = std::future::poll_fn(|cx| {
                 let end = connection.poll_without_shutdown(cx);
-                if end.is_pending() && state.is_held() && ahead.poll_end(cx).is_ready() {
-                    state.leave();
+                if end.is_pending()
+                    && state.is_held()
+                    && let Poll::Ready(ahead) = ahead.poll_ahead(cx)
+                {
+                    match ahead {
+                        Ahead::End => state.leave(),
+                        Ahead::Much => state.press(),
+                    }
                 }
                 end
             }) => break end,

@@ -14,6 +14,8 @@ pub(in crate::http) struct ConnectionState {
     /// Requests, or answers that go on, which want to know when the client leaves.
     held: AtomicUsize,
     has_left: AtomicBool,
+    /// True once the client has sent much behind the request that is held.
+    presses: AtomicBool,
     left: Notify,
     /// How long the request was held, in nanoseconds.
     held_ns: AtomicU64,
@@ -36,19 +38,32 @@ impl ConnectionState {
 
     /// Has the end of the client looked for.
     pub(in crate::http) fn hold(self: &Arc<Self>) -> Held {
-        self.held.fetch_add(1, Ordering::AcqRel);
+        if self.held.fetch_add(1, Ordering::AcqRel) == 0 {
+            self.presses.store(false, Ordering::Release);
+        }
         Held(Arc::clone(self))
     }
 
-    /// True while somebody wants to know whether the client leaves, and does not know that it has.
+    /// True while somebody wants to know whether the client leaves, and is to go on.
     pub(in crate::http) fn is_held(&self) -> bool {
-        self.held.load(Ordering::Acquire) > 0 && !self.has_left.load(Ordering::Acquire)
+        self.held.load(Ordering::Acquire) > 0 && !self.is_over()
     }
 
     /// The client sends nothing more.
     pub(in crate::http) fn leave(&self) {
         self.has_left.store(true, Ordering::Release);
         self.left.notify_one();
+    }
+
+    /// The client has sent so much behind the request that is held that it is not seen any more whether it
+    /// leaves.
+    pub(in crate::http) fn press(&self) {
+        self.presses.store(true, Ordering::Release);
+        self.left.notify_one();
+    }
+
+    fn is_over(&self) -> bool {
+        self.has_left.load(Ordering::Acquire) || self.presses.load(Ordering::Acquire)
     }
 
     /// Notes how long the request was held so far.
@@ -64,9 +79,9 @@ impl ConnectionState {
 }
 
 impl Held {
-    /// Ends when the client sends nothing more: it has left, or wants its answer now.
+    /// Ends when the client sends nothing more, or much: it has left, or wants its answer now.
     pub(in crate::http) async fn left(&self) {
-        if !self.0.has_left.load(Ordering::Acquire) {
+        while !self.0.is_over() {
             self.0.left.notified().await;
         }
     }

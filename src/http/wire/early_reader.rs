@@ -8,8 +8,17 @@ use std::task::{Context, Poll, ready};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// Most bytes that are read ahead. Whose client sends more is not seen to leave before they are taken.
+/// Most bytes that are read ahead. Of a client that has sent more it is not known whether it is still there.
 const EARLY_BYTES_MAX: usize = 1024;
+
+/// What is found ahead of hyper.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ahead {
+    /// The client sends nothing more.
+    End,
+    /// More than is read ahead.
+    Much,
+}
 
 /// A stream, or another handle of it.
 #[derive(Debug)]
@@ -46,8 +55,8 @@ impl<S> EarlyReader<S> {
 }
 
 impl<S: AsyncRead + Unpin> EarlyReader<S> {
-    /// Ready when the client sends nothing more. What comes before that is kept for the next read.
-    pub(super) fn poll_end(&self, cx: &mut Context<'_>) -> Poll<()> {
+    /// Ready when the client sends nothing more, or much. What comes is kept for the next read.
+    pub(super) fn poll_ahead(&self, cx: &mut Context<'_>) -> Poll<Ahead> {
         let mut early = self.early();
         let Early {
             stream,
@@ -61,11 +70,7 @@ impl<S: AsyncRead + Unpin> EarlyReader<S> {
             *ended = read.is_err() || chunk.filled().is_empty();
             bytes.extend_from_slice(chunk.filled());
         }
-        if *ended {
-            Poll::Ready(())
-        } else {
-            Poll::Pending
-        }
+        Poll::Ready(if *ended { Ahead::End } else { Ahead::Much })
     }
 }
 
@@ -132,22 +137,19 @@ mod tests {
         let (mut client, server) = tokio::io::duplex(4096);
         let mut stream = EarlyReader::new(server);
         let other = stream.clone();
-        let is_at_end = || {
-            let mut context = Context::from_waker(Waker::noop());
-            other.poll_end(&mut context).is_ready()
-        };
-        assert!(!is_at_end());
+        let ahead = || other.poll_ahead(&mut Context::from_waker(Waker::noop()));
+        assert_eq!(ahead(), Poll::Pending);
         client.write_all(b"early").await.unwrap();
-        assert!(!is_at_end());
+        assert_eq!(ahead(), Poll::Pending);
         let mut start = [0; 2];
         stream.read_exact(&mut start).await.unwrap();
         client.write_all(&[b'!'; 2000]).await.unwrap();
         drop(client);
-        assert!(!is_at_end(), "more comes than is kept");
+        assert_eq!(ahead(), Poll::Ready(Ahead::Much));
         let mut rest = Vec::new();
         stream.read_to_end(&mut rest).await.unwrap();
         assert_eq!((&start[..], &rest[..4]), (&b"ea"[..], &b"rly!"[..]));
         assert_eq!(rest.len(), 2003);
-        assert!(is_at_end());
+        assert_eq!(ahead(), Poll::Ready(Ahead::End));
     }
 }

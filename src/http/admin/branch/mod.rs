@@ -3,6 +3,7 @@
 mod archive;
 mod batch;
 mod diff;
+pub(super) mod events;
 mod files;
 mod history;
 mod item;
@@ -65,6 +66,9 @@ pub(super) fn act(
         (Route::History, _) => history::list(context, caller, at),
         (Route::Diff, _) => diff::show(context, caller, at),
         (Route::Rollback, _) => rollback::restore(context, caller, at),
-        (Route::SaveFile { .. } | Route::Batch | Route::Rename, _) => Err(Payload::missing()),
+        // Events are no work: `events` waits for them.
+        (Route::SaveFile { .. } | Route::Batch | Route::Rename | Route::Events, _) => {
+            Err(Payload::missing())
+        }
     }
 }

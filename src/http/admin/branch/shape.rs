@@ -54,12 +54,21 @@ pub(in crate::http::admin) fn shown(
     status: StatusCode,
     branch: &Branch,
 ) -> Result<Reply, Error> {
+    let shown = of(context, caller, branch)?;
+    let tag = tag_of(branch)?;
+    Ok(Reply::json(status, &shown).with(ETAG, tag.header()))
+}
+
+/// One branch, as this caller sees it.
+pub(super) fn of(
+    context: &RequestContext,
+    caller: &Caller,
+    branch: &Branch,
+) -> Result<AdminBranchJson, Error> {
     let project = branch.project();
     let default = project.default_branch()?;
     let permissions = caller.rights_on(project);
-    let shown = AdminBranchJson::new(context, project, branch, default.as_ref(), permissions)?;
-    let tag = tag_of(branch)?;
-    Ok(Reply::json(status, &shown).with(ETAG, tag.header()))
+    AdminBranchJson::new(context, project, branch, default.as_ref(), permissions)
 }
 
 /// The tag of a branch: the commit id of its head.

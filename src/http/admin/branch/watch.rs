@@ -41,7 +41,11 @@ pub(in crate::http::admin) async fn respond(
 }
 
 /// A place among those who wait for a change of the branch.
-fn join(context: &RequestContext, caller: &Caller, at: &BranchAt) -> Result<Ticket, Error> {
+pub(super) fn join(
+    context: &RequestContext,
+    caller: &Caller,
+    at: &BranchAt,
+) -> Result<Ticket, Error> {
     let name = params::branch(&at.branch)?;
     let project = open(context, caller, &at.project)?;
     context.service.rooms.join(&project, Some(&name))

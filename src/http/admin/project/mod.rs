@@ -2,6 +2,7 @@
 
 mod branches;
 mod deleted;
+pub(super) mod events;
 mod projects;
 
 use super::account::tokens;
@@ -53,8 +54,13 @@ pub(super) fn act(
             deleted::restore(context, caller, id, Some(&json))
         }
         (Route::Restore { id }, _) => deleted::restore(context, caller, id, None),
-        (Route::Create | Route::Change { .. } | Route::CreateBranch { .. }, _) => {
-            Err(Payload::missing())
-        }
+        (
+            Route::Create
+            | Route::Change { .. }
+            | Route::CreateBranch { .. }
+            // It is no work: `events` waits for it.
+            | Route::Events { .. },
+            _,
+        ) => Err(Payload::missing()),
     }
 }

@@ -9,6 +9,8 @@ use crate::http::archive::Format;
 pub(in crate::http) enum Route {
     /// `GET …`
     Show,
+    /// `GET …/events`
+    Events,
     /// `PATCH …`
     Rename,
     /// `DELETE …`
@@ -45,6 +47,7 @@ impl Route {
     pub(super) fn find(method: &str, segments: &[&str]) -> Option<Self> {
         Some(match (method, segments) {
             ("GET", []) => Self::Show,
+            ("GET", ["events"]) => Self::Events,
             ("PATCH", []) => Self::Rename,
             ("DELETE", []) => Self::Delete,
             ("GET", ["tree"]) => Self::Tree { version: None },
@@ -92,6 +95,7 @@ impl Route {
             Self::Rename => Takes::Json,
             Self::Rollback => Takes::NothingOfInterest,
             Self::Show
+            | Self::Events
             | Self::Delete
             | Self::Tree { .. }
             | Self::Archive { .. }
@@ -112,6 +116,7 @@ impl Route {
             Self::Diff => &["from", "to", "unified", "path", "limit", "after"],
             Self::Rollback => &["to", "path", "dry_run", "expect"],
             Self::Show => &["wait", "etag"],
+            Self::Events => &["etag"],
             Self::Rename | Self::Delete | Self::File { .. } => &[],
         }
     }
@@ -119,6 +124,7 @@ impl Route {
 
 crate::http::route::names::templates! {
     Self::Show => ["GET /projects/{repo_id}/branches/{ref}"],
+    Self::Events => ["GET /projects/{repo_id}/branches/{ref}/events"],
     Self::Rename => ["PATCH /projects/{repo_id}/branches/{ref}"],
     Self::Delete => ["DELETE /projects/{repo_id}/branches/{ref}"],
     Self::Tree { version: None } => ["GET /projects/{repo_id}/branches/{ref}/tree"],

@@ -21,6 +21,8 @@ pub(in crate::http) enum Route {
     Branches { project: String },
     /// `POST /projects/<project>/branches`
     CreateBranch { project: String },
+    /// `GET /projects/<project>/events`
+    Events { project: String },
     /// `GET /deleted`
     Deleted,
     /// `POST /deleted/<id>/restore`
@@ -52,6 +54,9 @@ impl Route {
             ("POST", ["projects", project, "branches"]) => Self::CreateBranch {
                 project: owned(project),
             },
+            ("GET", ["projects", project, "events"]) => Self::Events {
+                project: owned(project),
+            },
             ("GET", ["deleted"]) => Self::Deleted,
             ("POST", ["deleted", id, "restore"]) => Self::Restore { id: owned(id) },
             _ => return None,
@@ -67,6 +72,7 @@ impl Route {
             | Self::Delete { .. }
             | Self::Tokens { .. }
             | Self::Branches { .. }
+            | Self::Events { .. }
             | Self::Deleted => Takes::Nothing,
         }
     }
@@ -89,6 +95,7 @@ impl Route {
             | Self::Tokens { .. }
             | Self::Branches { .. }
             | Self::CreateBranch { .. }
+            | Self::Events { .. }
             | Self::Restore { .. } => &[],
         }
     }
@@ -103,6 +110,7 @@ crate::http::route::names::templates! {
     Self::Tokens { .. } => ["GET /projects/{repo_id}/tokens"],
     Self::Branches { .. } => ["GET /projects/{repo_id}/branches"],
     Self::CreateBranch { .. } => ["POST /projects/{repo_id}/branches"],
+    Self::Events { .. } => ["GET /projects/{repo_id}/events"],
     Self::Deleted => ["GET /deleted"],
     Self::Restore { .. } => ["POST /deleted/{deleted_id}/restore"],
 }

@@ -1,0 +1,252 @@
+//! An answer that goes on: it tells of each change, so that a page need not ask.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::{Stream, stream};
+use hyper::header::{HeaderName, HeaderValue};
+use serde::Serialize;
+use tokio::time::{Instant, sleep_until};
+
+use super::rooms::{Rooms, Ticket};
+use crate::base::limits::{EVENTS_PAUSE_MS, EVENTS_QUIET_S_MAX, EVENTS_S_MAX};
+use crate::http::error::Error;
+use crate::http::reply::Reply;
+use crate::http::reply::events::Events;
+use crate::http::request::context::RequestContext;
+use crate::http::wire::connection_state::Held;
+
+/// Comes first: when a client is to come again after the end, in milliseconds.
+const RETRY: &str = "retry: 3000\n\n";
+/// Says nothing, so that nobody takes the connection for dead.
+const COMMENT: &str = ":\n\n";
+/// Proxies that know this do not keep events back until they have many.
+const UNBUFFERED: (HeaderName, HeaderValue) = (
+    HeaderName::from_static("x-accel-buffering"),
+    HeaderValue::from_static("no"),
+);
+
+/// What a stream tells of.
+pub(in crate::http) trait Source: Send + 'static {
+    /// The events since the last look, each with its empty line, or an empty text; and a place, taken
+    /// before, among those who are told of the next change.
+    ///
+    /// # Errors
+    /// Who asked may not be told any more, or what it is about is gone.
+    fn look(&mut self) -> impl Future<Output = Result<(String, Ticket), Error>> + Send;
+}
+
+/// Answers with a stream. `first` is what the first look at the source gave: what is refused there is
+/// refused with its status.
+///
+/// # Limits
+/// A stream takes a place among the requests that wait. It ends after [`EVENTS_S_MAX`] seconds, when the
+/// source may not be looked at any more, when the client stops sending, and when the service stops.
+///
+/// # Errors
+/// As [`RequestContext::wait`].
+pub(in crate::http) fn respond(
+    context: &RequestContext,
+    source: impl Source,
+    (first, ticket): (String, Ticket),
+) -> Result<Reply, Error> {
+    let place = context.wait()?;
+    let teller = Teller {
+        source,
+        first: Some(format!("{RETRY}{first}")),
+        ticket,
+        held: context.connection.hold(),
+        rooms: Arc::clone(&context.service.rooms),
+        end: Instant::now() + Duration::from_secs(EVENTS_S_MAX),
+        pause_end: Instant::now(),
+        _place: place,
+    };
+    let (unbuffered, no) = UNBUFFERED;
+    let reply = Reply::events(Events::new(teller.pieces()));
+    Ok(reply.with(unbuffered, no))
+}
+
+/// What is told, as JSON on one line.
+pub(in crate::http) fn json(value: &impl Serialize) -> String {
+    serde_json::to_string(value).expect("answers have text keys and finite numbers")
+}
+
+/// Who makes the pieces of a stream.
+struct Teller<S, P> {
+    source: S,
+    /// What is told before anything happens.
+    first: Option<String>,
+    ticket: Ticket,
+    held: Held,
+    rooms: Arc<Rooms>,
+    /// When the stream ends.
+    end: Instant,
+    /// Until when nothing is told.
+    pause_end: Instant,
+    _place: P,
+}
+
+impl<S: Source, P: Send> Teller<S, P> {
+    fn pieces(self) -> impl Stream<Item = Bytes> + Send {
+        stream::unfold(self, |mut teller| async move {
+            let piece = teller.next().await?;
+            Some((Bytes::from(piece), teller))
+        })
+    }
+
+    /// The next piece, `None` at the end.
+    async fn next(&mut self) -> Option<String> {
+        if let Some(first) = self.first.take() {
+            return Some(first);
+        }
+        let quiet_end = Instant::now() + Duration::from_secs(EVENTS_QUIET_S_MAX);
+        loop {
+            tokio::select! {
+                () = self.held.left() => return None,
+                () = sleep_until(self.pause_end.min(self.end)) => {}
+            }
+            let is_quiet = tokio::select! {
+                () = self.held.left() => return None,
+                () = self.ticket.told() => false,
+                () = sleep_until(quiet_end.min(self.end)) => true,
+            };
+            if Instant::now() >= self.end || self.rooms.are_closed() {
+                return None;
+            }
+            // Why, the client learns when it comes again.
+            let (events, ticket) = self.source.look().await.ok()?;
+            self.ticket = ticket;
+            self.pause_end = Instant::now() + Duration::from_millis(EVENTS_PAUSE_MS);
+            if !events.is_empty() {
+                return Some(events);
+            }
+            if is_quiet {
+                return Some(COMMENT.to_owned());
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use super::*;
+    use crate::http::wire::connection_state::ConnectionState;
+
+    const REFUSED: &str = "refused";
+
+    /// Tells what it was given since the last look.
+    struct News {
+        rooms: Arc<Rooms>,
+        news: Arc<Mutex<Vec<String>>>,
+    }
+
+    impl Source for News {
+        async fn look(&mut self) -> Result<(String, Ticket), Error> {
+            let ticket = self.rooms.ticket();
+            let mut news = self.news.lock().unwrap();
+            let news: String = news.drain(..).collect();
+            if news == REFUSED {
+                return Err(Error::no_credential());
+            }
+            Ok((news, ticket))
+        }
+    }
+
+    struct Stage {
+        rooms: Arc<Rooms>,
+        news: Arc<Mutex<Vec<String>>>,
+        connection: Arc<ConnectionState>,
+    }
+
+    impl Stage {
+        fn set() -> Self {
+            Self {
+                rooms: Arc::default(),
+                news: Arc::default(),
+                connection: Arc::default(),
+            }
+        }
+
+        fn stream(&self) -> Events {
+            let source = News {
+                rooms: Arc::clone(&self.rooms),
+                news: Arc::clone(&self.news),
+            };
+            let teller = Teller {
+                source,
+                first: Some(RETRY.to_owned()),
+                ticket: self.rooms.ticket(),
+                held: self.connection.hold(),
+                rooms: Arc::clone(&self.rooms),
+                end: Instant::now() + Duration::from_secs(EVENTS_S_MAX),
+                pause_end: Instant::now(),
+                _place: (),
+            };
+            Events::new(teller.pieces())
+        }
+
+        async fn change(&self, news: &str) {
+            self.news.lock().unwrap().push(news.to_owned());
+            self.rooms.tell_tickets().await;
+        }
+    }
+
+    async fn next(stream: &mut Events) -> Option<Bytes> {
+        std::future::poll_fn(|cx| stream.poll_piece(cx)).await
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_quiet_stream_comments_and_ends_in_time() {
+        let stage = Stage::set();
+        let began = Instant::now();
+        let mut stream = stage.stream();
+        assert_eq!(next(&mut stream).await.unwrap(), RETRY);
+        let mut comments = 0;
+        while let Some(piece) = next(&mut stream).await {
+            assert_eq!(piece, COMMENT);
+            comments += 1;
+            let quiet = Duration::from_secs(EVENTS_QUIET_S_MAX) * comments;
+            assert_eq!(began.elapsed().as_secs(), quiet.as_secs());
+        }
+        assert_eq!(began.elapsed().as_secs(), EVENTS_S_MAX);
+        assert_eq!(u64::from(comments), EVENTS_S_MAX / EVENTS_QUIET_S_MAX - 1);
+        assert_eq!(next(&mut stream).await, None);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_happens_in_quick_succession_is_told_together() {
+        let stage = Stage::set();
+        let mut stream = stage.stream();
+        next(&mut stream).await.unwrap();
+        stage.change("a").await;
+        assert_eq!(next(&mut stream).await.unwrap(), "a");
+        let since = Instant::now();
+        stage.change("b").await;
+        stage.change("c").await;
+        assert_eq!(next(&mut stream).await.unwrap(), "bc");
+        assert_eq!(since.elapsed(), Duration::from_millis(EVENTS_PAUSE_MS));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_refusal_a_stop_and_a_client_that_leaves_end_it_at_once() {
+        let began = Instant::now();
+        let ends: [fn(&Stage); 3] = [
+            |stage| stage.news.lock().unwrap().push(REFUSED.to_owned()),
+            |stage| stage.rooms.close(),
+            |stage| stage.connection.leave(),
+        ];
+        for end in ends {
+            let stage = Stage::set();
+            let mut stream = stage.stream();
+            next(&mut stream).await.unwrap();
+            end(&stage);
+            stage.rooms.tell_tickets().await;
+            assert_eq!(next(&mut stream).await, None);
+            assert!(!stage.connection.is_held());
+        }
+        assert_eq!(began.elapsed(), Duration::ZERO);
+    }
+}
