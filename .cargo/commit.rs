@@ -1,16 +1,13 @@
 //! Tells the compiler the commit that is checked out, for `siteconf --version` of a release. Git itself is
 //! not needed; without its folder, as in a tarball, the commit is what the package was made of, or unknown.
-#![expect(
-    clippy::print_stdout,
-    clippy::disallowed_methods,
-    reason = "this is how cargo and a build script talk"
-)]
+//! A part of the build script.
 
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-fn main() {
+/// Tells it, of a release.
+pub(crate) fn tell() {
     println!("cargo::rerun-if-changed=.cargo/commit.rs");
     // Elsewhere each commit would have everything built anew.
     if env::var("PROFILE").as_deref() != Ok("release") {

@@ -1,5 +1,5 @@
 //! The two APIs over HTTP/1.1, on raw hyper: the Read API shaped like GitLab's (`read`), the Admin API
-//! (`admin`), the login (`login`), and the document that describes them (`openapi`).
+//! (`admin`), the login (`login`), the document that describes them (`openapi`), and the page (`web`).
 //!
 //! # The way of a request
 //! 1. `wire/listener` accepts, `wire/connection` gives the stream to hyper, which alone parses requests
@@ -65,6 +65,7 @@ mod service;
 mod settings;
 mod shape;
 mod wait;
+mod web;
 mod wire;
 
 pub use facts::{Bytes, Collection, Facts, Objects, StoreFacts};

@@ -25,7 +25,7 @@ use super::route::template::Template;
 use super::route::{self, Mount, Target};
 use super::service::Service;
 use super::wire::connection_state::ConnectionState;
-use super::{admin, log, login, openapi, read};
+use super::{admin, log, login, openapi, read, web};
 use crate::access::{Refusal, Refused};
 use crate::base::may_block;
 
@@ -157,6 +157,10 @@ async fn dispatch(
                 let service = &context.service;
                 may_block(|| service.health.look(&service.gate))
             })
+        }
+        Target::Web(route) => {
+            body.refuse()?;
+            web::respond(&route, context.headers())
         }
         Target::Options(methods) => Ok(options(&methods)),
     }

@@ -48,6 +48,7 @@ mod metrics;
 mod names;
 mod openapi;
 mod own_account;
+mod page;
 mod projects;
 mod ranges;
 mod read_branches;

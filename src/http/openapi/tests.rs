@@ -97,7 +97,7 @@ fn every_documented_path_leads_to_its_route() {
             ),
             Mount::OpenApi(rest) => (DOCUMENT, Route::find(&method, rest).map(|r| r.templates())),
             Mount::Probe(rest) => ("", probe::Route::find(&method, rest).map(|r| r.templates())),
-            Mount::None => panic!("{name} is below no mount"),
+            Mount::Web(_) | Mount::None => panic!("{name} is below no mount of an API"),
         };
         let templates = templates.unwrap_or_else(|| panic!("{name} leads nowhere"));
         assert!(

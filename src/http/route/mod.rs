@@ -10,6 +10,7 @@ pub(in crate::http) mod probe;
 pub(in crate::http) mod read;
 pub(in crate::http) mod template;
 pub(in crate::http) mod user;
+pub(in crate::http) mod web;
 
 use hyper::Method;
 
@@ -24,6 +25,7 @@ pub(in crate::http) enum Mount<'a> {
     User(&'a [&'a str]),
     OpenApi(&'a [&'a str]),
     Probe(&'a [&'a str]),
+    Web(&'a [&'a str]),
     None,
 }
 
@@ -38,6 +40,7 @@ impl<'a> Mount<'a> {
             ["site-builder", "api", rest @ ..] => Self::Admin(rest),
             ["user", rest @ ..] => Self::User(rest),
             ["livez" | "readyz", ..] => Self::Probe(segments),
+            [] | ["site-builder", ..] => Self::Web(segments),
             _ => Self::None,
         }
     }
@@ -56,6 +59,8 @@ pub(in crate::http) enum Target {
     OpenApi(openapi::Route),
     /// Whether the service is well.
     Probe(probe::Route),
+    /// The page.
+    Web(web::Route),
     /// Which methods a path has.
     Options(Vec<Method>),
 }
@@ -80,6 +85,9 @@ pub(in crate::http) fn find(method: &Method, mount: Mount<'_>) -> Result<Target,
         }),
         Mount::Probe(segments) => look_up(method, |method| {
             probe::Route::find(method, segments).map(Target::Probe)
+        }),
+        Mount::Web(segments) => look_up(method, |method| {
+            web::Route::find(method, segments).map(Target::Web)
         }),
         Mount::None => Err(Error::NoRoute),
     }
@@ -133,7 +141,11 @@ mod tests {
             (&["livez"], Mount::Probe(&["livez"])),
             (&["api", "v4", "projects"], Mount::None),
             (&["api"], Mount::None),
-            (&[], Mount::None),
+            (&[], Mount::Web(&[])),
+            (
+                &["site-builder", "files", "a.erp"],
+                Mount::Web(&["site-builder", "files", "a.erp"]),
+            ),
         ] {
             assert_eq!(Mount::of(segments, false), expected, "{segments:?}");
         }

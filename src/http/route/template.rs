@@ -3,13 +3,13 @@
 
 use std::sync::LazyLock;
 
-use super::{Target, admin, openapi, probe, read, user};
+use super::{Target, admin, openapi, probe, read, user, web};
 
 /// Where the Admin API is mounted.
 const ADMIN: &str = "/site-builder/api";
 
 /// Where each table is mounted.
-const TABLES: [(&str, &[&str]); 7] = [
+const TABLES: [(&str, &[&str]); 8] = [
     ("/site-builder/api/erp-config", read::Route::TEMPLATES),
     (ADMIN, admin::project::Route::TEMPLATES),
     (ADMIN, admin::branch::Route::TEMPLATES),
@@ -17,6 +17,7 @@ const TABLES: [(&str, &[&str]); 7] = [
     ("/user", user::Route::TEMPLATES),
     ("/site-builder/api/openapi.json", openapi::Route::TEMPLATES),
     ("", probe::Route::TEMPLATES),
+    ("", web::Route::TEMPLATES),
 ];
 
 /// The place of each table's first route among all, and at the end their count.
@@ -50,6 +51,7 @@ impl Template {
             Target::User(route) => FIRST[4] + route.place(),
             Target::OpenApi(route) => FIRST[5] + route.place(),
             Target::Probe(route) => FIRST[6] + route.place(),
+            Target::Web(route) => FIRST[7] + route.place(),
             Target::Options(_) => return Self::NONE,
         })
     }
@@ -118,6 +120,7 @@ mod tests {
                 "/site-builder/api/openapi.json",
             ),
             (Method::GET, "readyz", "/readyz"),
+            (Method::GET, "site-builder", "/site-builder/{state}"),
             (Method::OPTIONS, "readyz", "none"),
         ] {
             let segments: Vec<_> = path.split(' ').collect();

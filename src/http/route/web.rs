@@ -1,0 +1,44 @@
+//! The routes of the page: what a person's browser asks for.
+
+use hyper::Method;
+
+/// The page and its parts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::http) enum Route {
+    /// `GET /`
+    Home,
+    /// `GET /site-builder/` and every path below it that nothing else has: the page finds its state in the
+    /// address itself.
+    Document,
+    /// `GET /site-builder/-/<hash>/<name>`
+    Asset { hash: String, name: String },
+    /// `GET /site-builder/licences`
+    Licences,
+}
+
+impl Route {
+    /// The route with this method and path.
+    pub(in crate::http) fn find(method: &Method, segments: &[&str]) -> Option<Self> {
+        if method != Method::GET {
+            return None;
+        }
+        match segments {
+            [] => Some(Self::Home),
+            ["site-builder", "-", hash, name] => Some(Self::Asset {
+                hash: (*hash).to_owned(),
+                name: (*name).to_owned(),
+            }),
+            ["site-builder", "-", ..] => None,
+            ["site-builder", "licences"] => Some(Self::Licences),
+            ["site-builder", ..] => Some(Self::Document),
+            _ => None,
+        }
+    }
+}
+
+crate::http::route::names::templates! {
+    Self::Home => ["GET /"],
+    Self::Document => ["GET /site-builder/{state}"],
+    Self::Asset { .. } => ["GET /site-builder/-/{hash}/{name}"],
+    Self::Licences => ["GET /site-builder/licences"],
+}

@@ -1,0 +1,89 @@
+//! The page at `/site-builder/`, for people with a browser. It is a client of the Admin API as any other: what
+//! is here serves its files and knows nothing of what they do. Nobody needs to be logged in to get them.
+
+mod assets;
+
+use hyper::header::{
+    CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, ETAG, HeaderName, HeaderValue,
+    LOCATION, VARY,
+};
+use hyper::{HeaderMap, StatusCode};
+
+use super::error::Error;
+use super::reply::{Reply, gzip};
+use super::request::conditions::ETag;
+use super::route::web::Route;
+use assets::{File, Page};
+
+/// Scripts and styles come from the service alone, none from the text of a document; nothing that a string
+/// says becomes a script. Styles in a shadow root are objects, to which this does not apply.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
+    img-src 'self' data:; form-action 'self'; frame-ancestors 'none'; base-uri 'none'; \
+    require-trusted-types-for 'script'; trusted-types 'none'";
+
+/// The document's headers besides those of every answer.
+const DOCUMENT_HEADERS: [(HeaderName, &str); 4] = [
+    (CACHE_CONTROL, "no-cache"),
+    (CONTENT_SECURITY_POLICY, POLICY),
+    (
+        HeaderName::from_static("cross-origin-opener-policy"),
+        "same-origin",
+    ),
+    (
+        HeaderName::from_static("permissions-policy"),
+        "camera=(), microphone=(), geolocation=()",
+    ),
+];
+
+/// Answers with a part of the page, or with 304 to a client that has it.
+///
+/// # Errors
+/// 404 for an asset that this build does not have, as of another version.
+pub(in crate::http) fn respond(route: &Route, headers: &HeaderMap) -> Result<Reply, Error> {
+    let page = Page::served();
+    match route {
+        Route::Home => {
+            let reply = Reply::empty(StatusCode::SEE_OTHER);
+            Ok(reply.with(LOCATION, HeaderValue::from_static("/site-builder/")))
+        }
+        Route::Document => {
+            let mut reply = unless_known(&page.document, headers);
+            for (name, value) in DOCUMENT_HEADERS {
+                reply = reply.with(name, HeaderValue::from_static(value));
+            }
+            Ok(reply)
+        }
+        Route::Licences => {
+            let reply = unless_known(&page.licences, headers);
+            Ok(reply.with(CACHE_CONTROL, HeaderValue::from_static("no-cache")))
+        }
+        Route::Asset { hash, name } => {
+            let asset = page.assets.get(name).filter(|_| *hash == page.hash);
+            let asset = asset.ok_or(Error::NotThere("there is no such asset in this version"))?;
+            let for_ever = HeaderValue::from_static("public, max-age=31536000, immutable");
+            Ok(unless_known(asset, headers).with(CACHE_CONTROL, for_ever))
+        }
+    }
+}
+
+/// The file with its tag, compressed for who takes it.
+fn unless_known(file: &File, headers: &HeaderMap) -> Reply {
+    let compressed = gzip::is_accepted(headers);
+    let bytes = if compressed {
+        file.compressed()
+    } else {
+        file.plain()
+    };
+    let tag = ETag::of_parts(&[&bytes]);
+    let mut reply = if tag.is_known_to(headers) {
+        Reply::empty(StatusCode::NOT_MODIFIED)
+    } else {
+        Reply::bytes(StatusCode::OK, file.content_type, bytes)
+    };
+    if compressed && reply.status == StatusCode::OK {
+        reply = reply.with(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+    }
+    reply
+        .with(ETAG, tag.header())
+        .with(VARY, HeaderValue::from_static("Accept-Encoding"))
+}

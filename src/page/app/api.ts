@@ -1,0 +1,155 @@
+// All requests go through here. When the session has ended, the login is asked for over whatever is on the
+// screen, and the request is repeated: nothing that was typed is lost.
+import type { components } from "../shared/admin.d.ts";
+import { type Key, t } from "../shared/text.ts";
+
+export type Schemas = components["schemas"];
+export const API = "/site-builder/api";
+
+/** A request that was not answered as hoped. `status` is 0 where nothing answered. */
+export class Failure extends Error {
+  constructor(
+    readonly status: number,
+    /** What the service said, in its own words. */
+    readonly detail: string,
+    /** After how many seconds it may be tried again, where that was said. */
+    readonly retryAfter = 0,
+    /** The present tag of what a condition was about. */
+    readonly etag: string | null = null,
+  ) {
+    super(detail);
+  }
+
+  /** What to tell whoever asked, in the language of the page. */
+  get words(): string {
+    const key = (
+      {
+        0: "offline",
+        403: "forbidden",
+        404: "notThere",
+        429: "tooMany",
+        503: "refused",
+        507: "full",
+      } as const
+    )[this.status] satisfies Key | undefined;
+    return key ? t(key) : this.detail;
+  }
+}
+
+/** The words for anything that was thrown. */
+export function wordsOf(error: unknown): string {
+  return error instanceof Failure ? error.words : String(error);
+}
+
+export interface Options {
+  method?: "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE";
+  json?: unknown;
+  body?: BodyInit;
+  headers?: Record<string, string>;
+  signal?: AbortSignal;
+  /** A refusal for want of a session is the caller's to deal with. */
+  quiet?: boolean;
+}
+
+let ask: (() => Promise<void>) | null = null;
+let asking: Promise<void> | null = null;
+
+/** Says who asks for the login when a session has ended; the promise is kept once there is another session. */
+export function onSessionEnd(login: () => Promise<void>): void {
+  ask = login;
+}
+
+const listeners = new Set<(reachable: boolean) => void>();
+
+/** Tells whenever a request was answered, or was not. */
+export function onReach(listener: (reachable: boolean) => void): () => void {
+  listeners.add(listener);
+  return () => {
+    listeners.delete(listener);
+  };
+}
+
+const reached = (reachable: boolean): void => {
+  for (const listener of listeners) listener(reachable);
+};
+
+/**
+ * Sends a request and gives its answer, of status 2xx or 304.
+ * @throws Failure for any other, and where nothing answers.
+ */
+export async function send(path: string, options: Options = {}): Promise<Response> {
+  const { method = "GET", json, quiet } = options;
+  const headers = new Headers(options.headers);
+  if (json !== undefined) headers.set("Content-Type", "application/json");
+  const body = json === undefined ? options.body : JSON.stringify(json);
+  let answer: Response;
+  try {
+    answer = await fetch(path, {
+      method,
+      headers,
+      credentials: "same-origin",
+      cache: "no-store",
+      ...(body === undefined ? {} : { body }),
+      ...(options.signal ? { signal: options.signal } : {}),
+    });
+  } catch (error) {
+    if (options.signal?.aborted) throw error;
+    reached(false);
+    throw new Failure(0, t("offline"));
+  }
+  reached(true);
+  if (answer.status === 401 && !quiet && ask) {
+    asking ??= ask().finally(() => {
+      asking = null;
+    });
+    await asking;
+    return send(path, options);
+  }
+  if (answer.ok || answer.status === 304) return answer;
+  let message = answer.statusText;
+  try {
+    message = ((await answer.json()) as { message?: string }).message ?? message;
+  } catch {
+    // A proxy's answer; its status has to do.
+  }
+  throw new Failure(
+    answer.status,
+    message,
+    Number(answer.headers.get("Retry-After")) || 0,
+    answer.headers.get("ETag"),
+  );
+}
+
+/** Sends a request whose answer is JSON, or nothing. */
+export async function read<T>(path: string, options: Options = {}): Promise<T> {
+  const answer = await send(path, options);
+  return (answer.status === 204 ? null : await answer.json()) as T;
+}
+
+const segment = encodeURIComponent;
+
+/** The path of a project. */
+export const projectPath = (repo: string): string => `${API}/projects/${segment(repo)}`;
+/** The path of a branch. */
+export const branchPath = (repo: string, branch: string): string =>
+  `${projectPath(repo)}/branches/${segment(branch)}`;
+/** The path of a state: a branch now, or one of its snapshots. */
+export const statePath = (repo: string, branch: string, version?: string): string =>
+  branchPath(repo, branch) + (version ? `/snapshots/${version}` : "");
+/** The path of a file in a state. */
+export const filePath = (repo: string, branch: string, path: string, version?: string): string =>
+  `${statePath(repo, branch, version)}/files/${segment(path)}`;
+
+/** A query of what was given: `?a=1&b=2`, or nothing. */
+export function query(
+  pairs: Record<string, string | number | boolean | string[] | null | undefined>,
+): string {
+  const search = new URLSearchParams();
+  for (const [key, value] of Object.entries(pairs)) {
+    if (value === undefined || value === null || value === "" || value === false) continue;
+    for (const one of Array.isArray(value) ? value : [value])
+      search.append(key, one === true ? "1" : String(one));
+  }
+  const text = search.toString();
+  return text ? `?${text}` : "";
+}

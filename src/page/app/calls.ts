@@ -1,0 +1,65 @@
+// What the page asks of the Admin API, a function a question.
+import { API, branchPath, projectPath, query, read, type Schemas, send, statePath } from "./api.ts";
+
+type Signal = AbortSignal | undefined;
+const get = <T>(path: string, signal?: Signal): Promise<T> => read<T>(path, signal ? { signal } : {});
+
+export const session = () => read<Schemas["Session"]>("/user/session", { quiet: true });
+export const login = (username: string, password: string) =>
+  read<Schemas["Session"]>("/user/login", { method: "POST", json: { username, password }, quiet: true });
+export const logout = () => read<null>("/user/logout", { method: "POST", quiet: true });
+
+/** Whether the service answers and takes changes; it costs no session. */
+export const health = () => read<Schemas["Health"]>(`${API}/erp-config/health`, { quiet: true });
+
+export const projects = (signal?: Signal) =>
+  get<Schemas["Project"][]>(`${API}/projects?scope=accessible`, signal);
+export const createProject = (name: string, type: string) =>
+  read<Schemas["Project"]>(`${API}/projects`, { method: "POST", json: { name, type } });
+
+export const branches = (repo: string, signal?: Signal) =>
+  get<Schemas["AdminBranch"][]>(`${projectPath(repo)}/branches`, signal);
+export const createBranch = (repo: string, name: string, from?: string) =>
+  read<Schemas["AdminBranch"]>(`${projectPath(repo)}/branches`, {
+    method: "POST",
+    json: from ? { name, from } : { name },
+  });
+
+/** The entries of a folder of a state. */
+export const folder = (repo: string, branch: string, at: string | undefined, path: string, signal?: Signal) =>
+  get<Schemas["AdminTreeEntry"][]>(`${statePath(repo, branch, at)}/tree${query({ path })}`, signal);
+
+export type History = Schemas["Snapshot"][];
+
+/** A page of the history, newest first; `before` is the version that it begins after. */
+export const history = (repo: string, branch: string, before?: string, signal?: Signal) =>
+  get<History>(`${branchPath(repo, branch)}/history${query({ limit: 100, before })}`, signal);
+
+/** What differs between two states; each is a version or the branch itself. */
+export const difference = (repo: string, branch: string, from: string, to: string, signal?: Signal) =>
+  get<Schemas["Difference"][]>(`${branchPath(repo, branch)}/diff${query({ from, to })}`, signal);
+
+export interface Back {
+  to: string;
+  path?: string[] | undefined;
+  /** The commit id that the branch must still have. */
+  expect?: string | undefined;
+}
+
+const rollbackPath = (repo: string, branch: string, back: Back, rehearse: boolean) =>
+  `${branchPath(repo, branch)}/rollback${query({ ...back, dry_run: rehearse })}`;
+
+/** What going back would change. */
+export const rehearsal = (repo: string, branch: string, back: Back) =>
+  read<Schemas["Difference"][]>(rollbackPath(repo, branch, back, true), { method: "POST" });
+export const rollback = (repo: string, branch: string, back: Back) =>
+  read<Schemas["Rollback"]>(rollbackPath(repo, branch, back, false), { method: "POST" });
+
+/** The bytes of a file of a state, and its tag. */
+export async function fileBytes(
+  path: string,
+  signal?: Signal,
+): Promise<{ bytes: Uint8Array; etag: string | null }> {
+  const answer = await send(path, signal ? { signal } : {});
+  return { bytes: new Uint8Array(await answer.arrayBuffer()), etag: answer.headers.get("ETag") };
+}

@@ -1,0 +1,180 @@
+import { useState } from "preact/hooks";
+import { Dialog } from "../shared/dialog.tsx";
+import { Icon } from "../shared/icons.tsx";
+import type { Loaded } from "../shared/load.ts";
+import { Ago, Alert, Empty, Trouble, Waiting, Who } from "../shared/parts.tsx";
+import { t } from "../shared/text.ts";
+import { type Schemas, wordsOf } from "./api.ts";
+import * as calls from "./calls.ts";
+import { address, go } from "./route.ts";
+
+type Project = Schemas["Project"];
+
+interface ProjectsProps {
+  session: Schemas["Session"];
+  projects: Loaded<Project[]>;
+}
+
+const open = (project: Project): void => go({ screen: "files", repo: project.repo_id });
+
+export function ProjectsScreen({ session, projects }: ProjectsProps) {
+  const [filter, setFilter] = useState("");
+  const [making, make] = useState(false);
+  const list = projects.value;
+  const wanted = filter.trim().toLowerCase();
+  const shown = (list ?? [])
+    .filter((project) => project.repo_id.toLowerCase().includes(wanted))
+    .sort((a, b) => b.updated_at.localeCompare(a.updated_at));
+  const may = session.may.create_projects || session.may.create_public_projects;
+  const add = may && (
+    <button type="button" class="button primary" onClick={() => make(true)}>
+      <Icon of="plus" />
+      {t("newProject")}
+    </button>
+  );
+  return (
+    <main id="main" class="sheet-page" tabIndex={-1}>
+      <header>
+        <h1>{t("projects")}</h1>
+        <label class="field">
+          <Icon of="search" />
+          <input
+            type="search"
+            autofocus
+            placeholder={t("filter")}
+            aria-label={t("filter")}
+            value={filter}
+            onInput={(event) => setFilter(event.currentTarget.value)}
+            onKeyDown={(event) => {
+              if (event.key === "Enter" && shown[0]) open(shown[0]);
+            }}
+          />
+        </label>
+        <span class="grow" />
+        {list?.length ? add : null}
+      </header>
+      {!list ? (
+        projects.error ? (
+          <Trouble words={wordsOf(projects.error)} onAgain={projects.again} />
+        ) : (
+          <Waiting />
+        )
+      ) : list.length === 0 ? (
+        <Empty icon="box" title={t("noProjects")}>
+          <p>{may ? t("noProjectsHint") : t("noProjectsRead")}</p>
+          {add}
+        </Empty>
+      ) : shown.length === 0 ? (
+        <p class="hint">{t("nothingMatches", { q: filter })}</p>
+      ) : (
+        <Table projects={shown} />
+      )}
+      {making && <NewProject onClose={() => make(false)} onDone={projects.again} />}
+    </main>
+  );
+}
+
+function Table({ projects }: { projects: Project[] }) {
+  return (
+    <table class="list">
+      <thead>
+        <tr>
+          <th>{t("name")}</th>
+          <th class="less">{t("branch")}</th>
+          <th class="less end">{t("files")}</th>
+          <th class="less">{t("owner")}</th>
+          <th class="end">{t("changed")}</th>
+        </tr>
+      </thead>
+      <tbody>
+        {projects.map((project) => (
+          <Row key={project.id} project={project} />
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function Row({ project }: { project: Project }) {
+  const cut = project.name.lastIndexOf("/") + 1;
+  const last = project.name.slice(cut);
+  return (
+    <tr>
+      <td>
+        <a class="cover" href={address({ screen: "files", repo: project.repo_id })}>
+          <span class="glyph" aria-hidden="true">
+            {last[0]?.toUpperCase()}
+          </span>
+          <span class="path">
+            <span class="dir">{project.name.slice(0, cut)}</span>
+            <b>{last}</b>
+            <span class="dim">.{project.type}</span>
+          </span>
+        </a>
+      </td>
+      <td class="less">
+        {project.default_branch ? (
+          <span class="ref">
+            <Icon of="branch" />
+            {project.default_branch}
+          </span>
+        ) : (
+          <span class="dim">–</span>
+        )}
+        {project.branches > 1 && <span class="dim"> +{project.branches - 1}</span>}
+      </td>
+      <td class="less end dim">{project.files}</td>
+      <td class="less">
+        <Who name={project.owner} />
+        {project.owner}
+      </td>
+      <td class="end dim">
+        {project.updated_by && <span class="less">{project.updated_by}, </span>}
+        <Ago at={project.updated_at} />
+      </td>
+    </tr>
+  );
+}
+
+function NewProject({ onClose, onDone }: { onClose: () => void; onDone: () => void }) {
+  const [failed, fail] = useState("");
+  const [busy, setBusy] = useState(false);
+  const submit = async (event: SubmitEvent) => {
+    event.preventDefault();
+    const form = new FormData(event.currentTarget as HTMLFormElement);
+    setBusy(true);
+    try {
+      const project = await calls.createProject(String(form.get("name")), String(form.get("type")));
+      await calls.createBranch(project.repo_id, "main");
+      onDone();
+      onClose();
+      go({ screen: "files", repo: project.repo_id, branch: "main" });
+    } catch (error) {
+      fail(wordsOf(error));
+      setBusy(false);
+    }
+  };
+  return (
+    <Dialog title={t("newProject")} lead={t("newProjectHint")} onClose={onClose}>
+      <form class="form" onSubmit={submit}>
+        <label>
+          {t("name")}
+          <input name="name" required autofocus maxLength={100} placeholder="acme/shop" />
+        </label>
+        <label>
+          {t("type")}
+          <input name="type" required defaultValue="erp" pattern="[a-z0-9][a-z0-9_\-]*" maxLength={32} />
+        </label>
+        {failed && <Alert>{failed}</Alert>}
+        <div class="actions">
+          <button type="button" class="button" onClick={onClose}>
+            {t("cancel")}
+          </button>
+          <button type="submit" class="button primary" disabled={busy}>
+            {t("create")}
+          </button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}

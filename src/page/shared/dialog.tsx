@@ -1,0 +1,72 @@
+import type { ComponentChildren } from "preact";
+import { useEffect, useId, useRef } from "preact/hooks";
+import { Icon } from "./icons.tsx";
+import { t } from "./text.ts";
+
+interface DialogProps {
+  title: string;
+  lead?: ComponentChildren;
+  children?: ComponentChildren;
+  foot?: ComponentChildren;
+  /** As large as the window allows, for texts side by side. */
+  wide?: boolean;
+  /** Only its own buttons close it. */
+  fixed?: boolean;
+  onClose: () => void;
+  /** What `Ctrl Enter` does. */
+  onSubmit?: (() => void) | undefined;
+}
+
+/** A sheet over the screen. What was focused before is focused again when it closes. */
+export function Dialog({ title, lead, children, foot, wide, fixed, onClose, onSubmit }: DialogProps) {
+  const ref = useRef<HTMLDialogElement>(null);
+  const heading = useId();
+  useEffect(() => {
+    const dialog = ref.current!;
+    dialog.showModal();
+    return () => dialog.close();
+  }, []);
+  const submit = useRef(onSubmit);
+  submit.current = onSubmit;
+  const keys = (event: KeyboardEvent) => {
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
+      event.preventDefault();
+      submit.current?.();
+    }
+    // A browser closes a dialog at the second Escape whatever `cancel` says.
+    if (event.key === "Escape" && fixed) event.preventDefault();
+  };
+  return (
+    <dialog
+      ref={ref}
+      class={wide ? "wide" : ""}
+      aria-labelledby={heading}
+      onKeyDown={keys}
+      onCancel={(event) => {
+        event.preventDefault();
+        if (!fixed) onClose();
+      }}
+      onMouseDown={(event) => {
+        if (event.target === ref.current && !fixed) onClose();
+      }}
+    >
+      <div class="sheet">
+        <header>
+          <div>
+            <h2 id={heading} tabIndex={-1}>
+              {title}
+            </h2>
+            {lead && <p>{lead}</p>}
+          </div>
+          {!fixed && (
+            <button type="button" class="quiet" aria-label={t("close")} onClick={onClose}>
+              <Icon of="close" />
+            </button>
+          )}
+        </header>
+        <div class="content">{children}</div>
+        {foot && <footer>{foot}</footer>}
+      </div>
+    </dialog>
+  );
+}

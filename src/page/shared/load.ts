@@ -1,0 +1,36 @@
+import { useCallback, useEffect, useRef, useState } from "preact/hooks";
+
+export interface Loaded<T> {
+  /** What came last; null before anything did. */
+  value: T | null;
+  /** Why nothing came the last time. */
+  error: unknown;
+  /** Asks again, and keeps what is there until the answer comes. */
+  again: () => void;
+  /** Replaces what is there. */
+  set: (value: T) => void;
+}
+
+/** What a request gives, asked for anew whenever one of `keys` is another; answers to older ones are dropped. */
+export function useLoaded<T>(keys: unknown[], load: (signal: AbortSignal) => Promise<T> | null): Loaded<T> {
+  const [state, setState] = useState<{ value: T | null; error: unknown }>({ value: null, error: null });
+  const [turn, setTurn] = useState(0);
+  const seen = useRef(keys);
+  const current = seen.current.length === keys.length && seen.current.every((key, at) => key === keys[at]);
+  useEffect(() => {
+    const same = seen.current.every((key, at) => key === keys[at]);
+    seen.current = keys;
+    if (!same) setState({ value: null, error: null });
+    const abort = new AbortController();
+    const promise = load(abort.signal);
+    promise?.then(
+      (value) => !abort.signal.aborted && setState({ value, error: null }),
+      (error) => !abort.signal.aborted && setState((old) => ({ value: old.value, error })),
+    );
+    return () => abort.abort();
+  }, [...keys, turn]);
+  const again = useCallback(() => setTurn((n) => n + 1), []);
+  const set = useCallback((value: T) => setState({ value, error: null }), []);
+  // What belongs to other keys is not shown for a frame.
+  return current ? { ...state, again, set } : { value: null, error: null, again, set };
+}

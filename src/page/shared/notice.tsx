@@ -1,0 +1,90 @@
+import { useEffect, useState } from "preact/hooks";
+import { Icon } from "./icons.tsx";
+import { t } from "./text.ts";
+
+interface Notice {
+  id: number;
+  message: string;
+  bad: boolean;
+  action?: { label: string; run: () => void };
+}
+
+let show: ((notice: Notice) => void) | null = null;
+let count = 0;
+
+/** Says for a moment that something happened, with a button for what can be done about it. */
+export function notify(message: string, action?: { label: string; run: () => void }): void {
+  count += 1;
+  show?.({ id: count, message, bad: false, ...(action ? { action } : {}) });
+}
+
+/** Says that something went wrong; it stays until it is closed. */
+export function complain(message: string): void {
+  count += 1;
+  show?.({ id: count, message, bad: true });
+}
+
+const STAYS_MS = 6000;
+const STAYS_WITH_ACTION_MS = 15_000;
+
+function One({ notice, onEnd }: { notice: Notice; onEnd: () => void }) {
+  const [held, hold] = useState(false);
+  useEffect(() => {
+    if (notice.bad || held) return;
+    const timer = setTimeout(onEnd, notice.action ? STAYS_WITH_ACTION_MS : STAYS_MS);
+    return () => clearTimeout(timer);
+  }, [held]);
+  const { action } = notice;
+  return (
+    // biome-ignore lint/a11y/noStaticElementInteractions: it stays while somebody points at it
+    <div
+      class={`toast${notice.bad ? " bad" : ""}`}
+      onMouseEnter={() => hold(true)}
+      onMouseLeave={() => hold(false)}
+      onFocusCapture={() => hold(true)}
+      onBlurCapture={() => hold(false)}
+    >
+      {notice.bad && <Icon of="warn" />}
+      <span>{notice.message}</span>
+      {action && (
+        <button
+          type="button"
+          class="link"
+          onClick={() => {
+            onEnd();
+            action.run();
+          }}
+        >
+          {action.label}
+        </button>
+      )}
+      {notice.bad && (
+        <button type="button" class="quiet" aria-label={t("close")} onClick={onEnd}>
+          <Icon of="close" />
+        </button>
+      )}
+    </div>
+  );
+}
+
+/** Where notices appear: once in the frame. */
+export function Notices() {
+  const [list, set] = useState<Notice[]>([]);
+  useEffect(() => {
+    show = (notice) => set((all) => [...all.slice(-3), notice]);
+    return () => {
+      show = null;
+    };
+  }, []);
+  return (
+    <div class="toasts" role="status">
+      {list.map((notice) => (
+        <One
+          key={notice.id}
+          notice={notice}
+          onEnd={() => set((all) => all.filter((one) => one !== notice))}
+        />
+      ))}
+    </div>
+  );
+}

@@ -1,0 +1,2 @@
+// Words of the accounts.
+export const accounts = {};

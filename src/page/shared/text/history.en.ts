@@ -1,0 +1,2 @@
+// Words of the history.
+export const history = {};

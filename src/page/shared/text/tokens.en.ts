@@ -1,0 +1,2 @@
+// Words of the tokens.
+export const tokens = {};
