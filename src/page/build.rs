@@ -4,7 +4,6 @@
 //! Where npm is missing or cannot reach its packages the build goes on without the page and says so.
 //! `SITECONF_PAGE=require` makes that an error, `off` leaves the page out.
 #![expect(
-    clippy::print_stdout,
     clippy::disallowed_methods,
     reason = "this is how cargo and a build script talk"
 )]
@@ -144,6 +143,7 @@ fn table(files: &[PathBuf]) -> String {
     rust.push_str("const FILES: &[(&str, &[u8])] = &[\n");
     for path in files {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let path = path.to_string_lossy();
         writeln!(rust, "    ({name:?}, include_bytes!({path:?})),").expect("a string takes all");
     }
     rust.push_str("];\n");

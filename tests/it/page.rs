@@ -10,6 +10,10 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; c
     require-trusted-types-for 'script'; trusted-types 'none'";
 
 /// The addresses of the document's assets; none where the build left the page out.
+#[expect(
+    clippy::print_stderr,
+    reason = "what is left out is said where the tests are run"
+)]
 fn assets(document: &Answer) -> Vec<String> {
     let quoted = document.text().split('"');
     let assets = quoted.filter(|text| text.starts_with("/site-builder/-/"));

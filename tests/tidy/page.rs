@@ -57,7 +57,7 @@ fn the_checks_of_the_page_find_what_they_look_for() {
 }
 
 fn faults_of(path: &str, text: &str) -> Vec<String> {
-    let most = if path.ends_with(".css") {
+    let most = if path.contains("/style/") {
         STYLE_LINES_MAX
     } else {
         MODULE_LINES_MAX

@@ -42,3 +42,35 @@ crate::http::route::names::templates! {
     Self::Asset { .. } => ["GET /site-builder/-/{hash}/{name}"],
     Self::Licences => ["GET /site-builder/licences"],
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_that_of_the_page_or_of_one_of_its_files() {
+        for (path, expected) in [
+            ("", "GET /"),
+            ("site-builder", "GET /site-builder/{state}"),
+            ("site-builder/files/a/b.erp", "GET /site-builder/{state}"),
+            ("site-builder/licences", "GET /site-builder/licences"),
+            (
+                "site-builder/-/00/app.js",
+                "GET /site-builder/-/{hash}/{name}",
+            ),
+        ] {
+            let segments: Vec<_> = path.split_terminator('/').collect();
+            let found = Route::find(&Method::GET, &segments).expect(path);
+            assert_eq!(found.templates(), [expected], "{path}");
+            assert_eq!(Route::find(&Method::POST, &segments), None, "{path}");
+        }
+        for path in [
+            "site-builder/-",
+            "site-builder/-/00",
+            "site-builder/-/00/a/b",
+        ] {
+            let segments: Vec<_> = path.split('/').collect();
+            assert_eq!(Route::find(&Method::GET, &segments), None, "{path}");
+        }
+    }
+}
