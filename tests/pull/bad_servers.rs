@@ -94,8 +94,8 @@ fn gitlab_is_taken_without_the_digest_and_that_is_told() {
     expected.insert("conf/run".to_owned(), (b"hello\n".to_vec(), true));
     let told = format!(
         "left out, as links and submodules are: \"conf/link\", \"module\"\n\
-         the commit ids of this server are no digests: each file is proven by its own id, {} as a whole \
-         is not\n",
+         the commit ids of this server are no digests: each file that came is proven by its own id, {} \
+         as a whole is not\n",
         scene.dir().display()
     );
     said(&scene.command(&base, &[]).output().unwrap(), 0, &told);

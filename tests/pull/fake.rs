@@ -1,10 +1,12 @@
 //! A server that answers as a test says.
 
 use std::io::{BufRead, BufReader, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
+
+use serde_json::json;
 
 /// An answer: its status line without the version, header lines, the body.
 #[derive(Clone, Debug, Default)]
@@ -12,6 +14,8 @@ pub(crate) struct Answer {
     pub(crate) status: &'static str,
     pub(crate) headers: Vec<String>,
     pub(crate) body: Vec<u8>,
+    /// True for none at all: the connection is closed.
+    pub(crate) breaks_off: bool,
 }
 
 impl Answer {
@@ -123,7 +127,11 @@ fn serve(stream: &TcpStream, reply: &Reply, list: &Mutex<Vec<Asked>>) -> std::io
             status,
             headers,
             body,
+            breaks_off,
         } = reply(&asked);
+        if breaks_off {
+            return stream.shutdown(Shutdown::Both);
+        }
         let mut head = format!("HTTP/1.1 {status}\r\nContent-Length: {}\r\n", body.len());
         for header in headers {
             head.push_str(&header);
@@ -134,4 +142,24 @@ fn serve(stream: &TcpStream, reply: &Reply, list: &Mutex<Vec<Asked>>) -> std::io
         stream.write_all(&body)?;
     }
     Ok(())
+}
+
+/// The head, the tree and the file of a branch whose commit is 40 times this digit.
+pub(crate) fn branch(asked: &Asked, digit: char) -> Answer {
+    let commit = digit.to_string().repeat(40);
+    let target = asked.target.as_str();
+    if target.contains("/branches/") {
+        let commit = json!({"id": commit, "short_id": commit[..8]});
+        return Answer::json(&json!({"commit": commit})).with(&format!("ETag: \"{digit}\""));
+    }
+    if target.contains("/tree?") {
+        let id = "ce013625030ba8dba906f756967f9e9ca394464a";
+        return Answer::json(&json!([
+            {"id": id, "name": "x", "type": "blob", "path": format!("of-{digit}"), "mode": "100644"}
+        ]));
+    }
+    if target.contains("/raw?") {
+        return Answer::bytes(b"hello\n");
+    }
+    Answer::refusal("404 Not Found", "404 Not Found")
 }

@@ -12,6 +12,8 @@ mod client;
 #[allow(dead_code, reason = "the tests of the service use more of it")]
 mod daemon;
 #[cfg(test)]
+mod execs;
+#[cfg(test)]
 mod fake;
 #[cfg(test)]
 mod kills;
@@ -21,6 +23,8 @@ mod own_files;
 mod pulls;
 #[cfg(test)]
 mod relay;
+#[cfg(test)]
+mod running;
 #[cfg(test)]
 mod scene;
 #[cfg(test)]

@@ -250,6 +250,10 @@ fn a_wrong_command_line_is_refused_before_anything_is_made() {
         &["http://a", "a/b.c", "main", &dir, "--interval", "0"],
         "at least 1",
     );
+    refused(
+        &["http://a", "a/b.c", "main", &dir, "--interval", "86401"],
+        "it must be at most 86400, a day",
+    );
     fs::write(scene.at("wrong"), "two words\n").unwrap();
     let wrong = scene.at("wrong").display().to_string();
     refused(

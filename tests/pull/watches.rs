@@ -1,68 +1,16 @@
-//! A pull that goes on for ever, what it runs, and how signals end it.
+//! A pull that goes on for ever, and how signals end it.
 
 use std::fs;
-use std::io::{BufRead, BufReader, Lines};
-use std::process::{Child, ChildStderr, ChildStdout, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
+use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process};
-use serde_json::json;
+use rustix::process::Signal;
 
-use crate::fake::{Answer, Asked, Fake};
+use crate::fake::{Answer, Asked, Fake, branch};
 use crate::relay::Relay;
-use crate::scene::{Scene, files, read, refusal, said};
-
-/// A pull that runs, and what it says.
-struct Running {
-    child: Child,
-    out: Lines<BufReader<ChildStdout>>,
-    err: Lines<BufReader<ChildStderr>>,
-}
-
-impl Running {
-    fn start(mut command: Command) -> Self {
-        let mut child = command
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        Self {
-            out: BufReader::new(child.stdout.take().unwrap()).lines(),
-            err: BufReader::new(child.stderr.take().unwrap()).lines(),
-            child,
-        }
-    }
-
-    /// The next line of its results; it comes when there is one.
-    fn line(&mut self) -> String {
-        self.out.next().expect("it goes on").unwrap()
-    }
-
-    /// The next line of its complaints.
-    fn complaint(&mut self) -> String {
-        self.err.next().expect("it goes on").unwrap()
-    }
-
-    fn signal(&self, signal: Signal) {
-        kill_process(Pid::from_child(&self.child), signal).unwrap();
-    }
-
-    /// How it ended, and what it had still to say.
-    fn end(mut self) -> (Option<i32>, String) {
-        let code = self.child.wait().unwrap().code();
-        let rest: Vec<_> = self.err.by_ref().map(Result::unwrap).collect();
-        (code, rest.join("\n"))
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        // It may have ended.
-        drop(self.child.kill());
-        drop(self.child.wait());
-    }
-}
+use crate::running::Running;
+use crate::scene::{Scene, files, read};
 
 #[test]
 fn a_watch_follows_the_branch_through_a_restart_of_the_service() {
@@ -115,26 +63,6 @@ fn a_watch_follows_the_branch_through_a_restart_of_the_service() {
     watch.signal(Signal::TERM);
     assert_eq!(watch.end().0, Some(0));
     assert_eq!(read(&scene.dir()), third);
-}
-
-/// The head, the tree and the file of a branch whose commit is 40 times this digit.
-fn branch(asked: &Asked, digit: char) -> Answer {
-    let commit = digit.to_string().repeat(40);
-    let target = asked.target.as_str();
-    if target.contains("/branches/") {
-        let commit = json!({"id": commit, "short_id": commit[..8]});
-        return Answer::json(&json!({"commit": commit})).with(&format!("ETag: \"{digit}\""));
-    }
-    if target.contains("/tree?") {
-        let id = "ce013625030ba8dba906f756967f9e9ca394464a";
-        return Answer::json(&json!([
-            {"id": id, "name": "x", "type": "blob", "path": format!("of-{digit}"), "mode": "100644"}
-        ]));
-    }
-    if target.contains("/raw?") {
-        return Answer::bytes(b"hello\n");
-    }
-    Answer::refusal("404 Not Found", "404 Not Found")
 }
 
 #[test]
@@ -221,7 +149,7 @@ fn a_server_that_cannot_wait_is_asked_by_the_interval() {
             },
         )
     });
-    let began = std::time::Instant::now();
+    let began = Instant::now();
     let mut watch = Running::start(scene.command(&fake.base(), &["--watch", "--interval", "1"]));
     watch.line();
     watch.line();
@@ -258,72 +186,140 @@ fn a_signal_in_the_middle_of_a_transfer_leaves_nothing_half() {
     }
 }
 
-#[test]
-fn a_command_runs_after_a_change_until_it_ends_well() {
-    let mut scene = Scene::new();
-    scene.save(&files(&[("a", "1"), ("b", "1")]));
-    said(&scene.pull(&[]), 0, "");
-    scene.save(&files(&[("a", "2"), ("b", "1"), ("c d", "2")]));
-    let told = scene.at("told");
-    let (works, told_path) = (scene.at("works"), told.display());
-    let command = format!(
-        "echo $SITECONF_CHANGED $SITECONF_DIR ${{#SITECONF_COMMIT}} $SITECONF_TOKEN >> {told_path}; \
-         cat $SITECONF_CHANGES >> {told_path}; test -e {}",
-        works.display()
-    );
-    let exec = ["--exec", command.as_str()];
-    let dir = scene.dir().display().to_string();
-    // The change is there all the same.
-    let output = scene.pull(&exec);
-    assert_eq!(output.status.code(), Some(1));
-    assert_eq!(
-        String::from_utf8(output.stderr).unwrap(),
-        "siteconf: --exec: it ended with exit status: 1; it is run again\n"
-    );
-    assert_eq!(fs::read_to_string(scene.dir().join("a")).unwrap(), "2");
-    // The next pull runs it again, though nothing is new; what is new by then is told, too.
-    refusal(&scene.pull(&exec));
-    scene.save(&files(&[("a", "2"), ("c d", "3")]));
-    fs::write(&works, "").unwrap();
-    said(&scene.pull(&exec), 0, "");
-    said(&scene.pull(&exec), 0, "");
-    let first = format!("2 {dir} 40\nchanged a\nadded c d\n");
-    let second = format!("3 {dir} 40\nchanged a\nremoved b\nchanged c d\n");
-    assert_eq!(
-        fs::read_to_string(&told).unwrap(),
-        format!("{first}{first}{second}")
-    );
-    // One that hangs is ended.
-    scene.save(&files(&[("a", "4")]));
-    assert_eq!(
-        {
-            let output = scene.pull(&["--exec", "sleep 1000", "--exec-timeout", "1"]);
-            String::from_utf8(output.stderr).unwrap()
-        },
-        "siteconf: --exec: it took longer than 1 s (--exec-timeout); it is run again\n"
-    );
+/// A server whose branch is asked for by these numbers of questions, from 0 on, and whose trees and files
+/// are those of the commit that is asked for.
+fn serving(head: impl Fn(u32, &Asked) -> Answer + Send + Sync + 'static) -> Fake {
+    let questions = AtomicU32::new(0);
+    Fake::new(move |asked| {
+        if asked.target.contains("/branches/") {
+            return head(questions.fetch_add(1, Ordering::Relaxed), asked);
+        }
+        let is_second = asked.target.contains("dddd");
+        branch(asked, if is_second { 'd' } else { 'c' })
+    })
+}
+
+/// What is said of a server whose commits are no digests, once.
+fn unproven(scene: &Scene) -> String {
+    format!(
+        "the commit ids of this server are no digests: each file that came is proven by its own id, {} as a \
+         whole is not",
+        scene.dir().display()
+    )
+}
+
+/// The questions for the head, each with whether it was to be held.
+fn questions(fake: &Fake) -> Vec<bool> {
+    let asked = fake.asked();
+    let questions = asked.iter().map(|asked| asked.target.as_str());
+    questions
+        .filter(|target| target.contains("/branches/"))
+        .map(|target| target.ends_with("?wait=30"))
+        .collect()
 }
 
 #[test]
-fn under_a_watch_the_command_is_repeated_after_a_while() {
-    let mut scene = Scene::new();
-    scene.save(&files(&[("a", "1")]));
-    let count = scene.at("count");
-    // It fails the first two times.
-    let command = format!("echo x >> {0}; test $(wc -l < {0}) -ge 3", count.display());
-    let base = scene.daemon.base();
-    let watch = ["--watch", "--interval", "1", "--exec", &command];
-    let mut watch = Running::start(scene.command(&base, &watch));
-    assert!(watch.line().contains(": 1 added, "));
-    for _ in 0..2 {
-        let complaint = watch.complaint();
-        assert!(
-            complaint.contains("--exec: it ended with exit status: 1; "),
-            "{complaint}"
-        );
+fn two_services_behind_one_name_are_followed_without_haste() {
+    let scene = Scene::new();
+    let fake = serving(|number, asked| branch(asked, if number % 2 == 0 { 'c' } else { 'd' }));
+    let began = Instant::now();
+    let mut watch = Running::start(scene.command(&fake.base(), &["--watch"]));
+    for head in ["cccccccc", "dddddddd", "cccccccc", "dddddddd"] {
+        let line = watch.line();
+        assert!(line.starts_with(&format!("main is at {head}: ")), "{line}");
     }
-    assert!(watch.line().starts_with("all is well again, "));
+    // A second after each new head, then two after the first that came back.
+    assert!(began.elapsed() >= Duration::from_secs(1 + 1 + 2));
     watch.signal(Signal::TERM);
-    assert_eq!(watch.end().0, Some(0));
-    assert_eq!(fs::read_to_string(&count).unwrap(), "x\nx\nx\n");
+    assert_eq!(watch.end(), (Some(0), unproven(&scene)));
+}
+
+#[test]
+fn where_held_questions_break_off_the_server_is_asked_by_the_interval() {
+    let scene = Scene::new();
+    // A proxy that gives up, or closes.
+    let fake = serving(
+        |number, asked| match (asked.target.contains("?wait="), number) {
+            (true, ..3) => Answer::refusal("504 Gateway Timeout", "too slow"),
+            (true, _) => Answer {
+                breaks_off: true,
+                ..Answer::default()
+            },
+            (false, ..18) => branch(asked, 'c'),
+            (false, _) => branch(asked, 'd'),
+        },
+    );
+    let mut watch = Running::start(scene.command(&fake.base(), &["--watch", "--interval", "1"]));
+    assert!(watch.line().starts_with("main is at cccccccc: "));
+    assert_eq!(watch.complaint(), unproven(&scene));
+    let host = fake.base().replace("http://", "");
+    assert_eq!(
+        watch.complaint(),
+        format!(
+            "siteconf: {host} cannot serve us now: 504 too slow, while the server was to hold its answer; \
+             where that goes on it is asked every 1 s"
+        )
+    );
+    assert!(watch.line().starts_with("main is at dddddddd: "));
+    watch.signal(Signal::TERM);
+    // It is told once.
+    assert_eq!(watch.end(), (Some(0), String::new()));
+    let (plain, held) = (false, true);
+    let mut expected = vec![plain, held, plain, held, plain];
+    expected.extend([plain; 10]);
+    expected.extend([held, plain, plain, plain]);
+    assert_eq!(questions(&fake)[..expected.len()], expected);
+}
+
+#[test]
+fn a_token_that_was_replaced_is_read_again() {
+    let scene = Scene::new();
+    let (arrived, arrivals) = mpsc::channel();
+    let (free, held) = mpsc::channel::<()>();
+    let both = Mutex::new((arrived, held));
+    let has = |asked: &Asked, token: &str| {
+        let line = format!("private-token: {token}");
+        asked.headers.contains(&line)
+    };
+    fs::write(scene.at("token"), "first").unwrap();
+    let fake = serving(move |number, asked| {
+        if number > 0 {
+            let both = both.lock().unwrap();
+            both.0.send(()).unwrap();
+            let _ended = both.1.recv();
+        }
+        match number {
+            0 if has(asked, "first") => branch(asked, 'c'),
+            // It is revoked while the question is held.
+            1 if has(asked, "first") => Answer::refusal("401 Unauthorized", "401 Unauthorized"),
+            2 if has(asked, "second") => branch(asked, 'd'),
+            3 | 4 if has(asked, "second") => Answer {
+                status: "304 Not Modified",
+                ..Answer::default()
+            },
+            5 if has(asked, "third") => branch(asked, 'c'),
+            _ => Answer::refusal("500 Internal Server Error", "another token"),
+        }
+    });
+    let mut watch = Running::start(scene.command(&fake.base(), &["--watch", "--interval", "1"]));
+    assert!(watch.line().starts_with("main is at cccccccc: "));
+    arrivals.recv().unwrap();
+    fs::write(scene.at("token"), "second\n").unwrap();
+    free.send(()).unwrap();
+    free.send(()).unwrap();
+    assert!(watch.line().starts_with("main is at dddddddd: "));
+    // What is no token, as in the middle of a replacement, is not taken.
+    arrivals.recv().unwrap();
+    arrivals.recv().unwrap();
+    fs::write(scene.at("token"), "").unwrap();
+    free.send(()).unwrap();
+    // A new one is, before the old one is refused.
+    arrivals.recv().unwrap();
+    fs::write(scene.at("token"), "third").unwrap();
+    free.send(()).unwrap();
+    free.send(()).unwrap();
+    assert!(watch.line().starts_with("main is at cccccccc: "));
+    watch.signal(Signal::TERM);
+    assert_eq!(watch.end(), (Some(0), unproven(&scene)));
+    drop(free);
 }

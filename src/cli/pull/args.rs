@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::cli::settings::{bytes_from_1, seconds_from_1};
+use crate::cli::settings::{bytes_from_1, seconds_to_a_day};
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct Pull {
@@ -21,19 +21,21 @@ pub(in crate::cli) struct Pull {
     /// Goes on for ever: waits for changes, and lays them out as they come
     #[arg(long)]
     pub(super) watch: bool,
-    /// How long --watch waits between two questions to a server that cannot wait itself
-    #[arg(long, value_name = "SECONDS", value_parser = seconds_from_1, default_value = "30")]
+    /// How long --watch waits between two questions to a server that does not hold its answers, up to a day
+    #[arg(long, value_name = "SECONDS", value_parser = seconds_to_a_day, default_value = "30")]
     pub(super) interval: u64,
-    /// File of the token; without it the variable `SITECONF_TOKEN` has it
+    /// File of the token, read again when it is changed or refused; without it the variable `SITECONF_TOKEN`
+    /// has it
     #[arg(long, value_name = "FILE")]
     pub(super) token_file: Option<PathBuf>,
     /// What a shell is to run after a change, with `SITECONF_COMMIT`, `SITECONF_DIR`, `SITECONF_CHANGED`, the
     /// number of changed files, and `SITECONF_CHANGES`, a file that names them; until it ends with 0 it is
-    /// run again with each pull, with --watch after a while
+    /// run again with each pull, with --watch after a while. What it prints goes to standard error, 64 KiB of
+    /// it
     #[arg(long, value_name = "CMD")]
     pub(super) exec: Option<String>,
-    /// How long CMD may take
-    #[arg(long, value_name = "SECONDS", value_parser = seconds_from_1, default_value = "300")]
+    /// How long CMD may take, up to a day; then it is ended with all that it started
+    #[arg(long, value_name = "SECONDS", value_parser = seconds_to_a_day, default_value = "300")]
     pub(super) exec_timeout: u64,
     /// Removes nothing: what is gone from the branch stays in the folder
     #[arg(long)]

@@ -79,18 +79,24 @@ pub(super) struct Pull {
 }
 
 impl Pull {
-    /// Pulls once; with `wait` the server may let us wait so long for something new.
-    pub(super) fn once(
-        &mut self,
-        wait: Option<Duration>,
-        mut step: impl FnMut(usize, usize),
-    ) -> Pulled<Done> {
+    /// Asks for the branch's head; with `wait` the server may hold its answer back so long, until it is
+    /// another than the folder's.
+    pub(super) fn head(&self, wait: Option<Duration>) -> Pulled<TaggedHead> {
+        self.client.renew_token();
         let known = self.state_of_source().and_then(|state| state.etag.clone());
         let known = known.filter(|_| wait.is_some());
-        let mut tagged = match self.ask(known.as_deref(), wait)? {
-            Some(tagged) => tagged,
-            None => self.known_head()?,
-        };
+        match self.ask(known.as_deref(), wait)? {
+            Some(tagged) => Ok(tagged),
+            None => self.known_head(),
+        }
+    }
+
+    /// Makes the folder hold this head, or one that came after it.
+    pub(super) fn follow(
+        &mut self,
+        mut tagged: TaggedHead,
+        mut step: impl FnMut(usize, usize),
+    ) -> Pulled<Done> {
         let mut verifies = self.manner.verifies;
         for _ in 1..ATTEMPTS {
             match self.bring(&tagged, verifies, &mut step) {

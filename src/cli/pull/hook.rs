@@ -2,15 +2,15 @@
 
 use std::io::Write;
 use std::os::unix::process::CommandExt;
-use std::process::{Command, Stdio};
-use std::thread;
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
 
-use super::fault::Fault;
+use super::fault::{Fault, Pulled};
 use super::local::folder::Folder;
 use super::local::state::{State, durably};
+use super::printed::Printed;
 use super::stopped::{LOOK, Stopping};
 
 /// How long a command that is told to end may take for that.
@@ -24,13 +24,17 @@ pub(super) struct Hook {
 }
 
 impl Hook {
-    /// Runs it, if it has not ended well since the last change; the error says why it did not.
+    /// Runs it, if it has not ended well since the last change. What it prints goes to `err`.
+    ///
+    /// # Errors
+    /// [`Fault::Lasting`] says why it did not end well.
     pub(super) fn run(
         &self,
         folder: &Folder,
         state: &mut State,
         stopping: &Stopping,
-    ) -> Result<(), Fault> {
+        err: &mut dyn Write,
+    ) -> Pulled<()> {
         let Some(due) = &state.due else {
             return Ok(());
         };
@@ -41,8 +45,9 @@ impl Hook {
             Ok(())
         })?;
         let head = &state.head;
-        let failed = |why: String| Fault::lasting(format!("--exec: {why}; it is run again"));
-        let mut child = Command::new("sh")
+        let failed = |why: String| Fault::lasting(format!("--exec: {why}"));
+        let (printed, [out, also]) = Printed::new().map_err(|e| failed(e.to_string()))?;
+        let child = Command::new("sh")
             .args(["-c", &self.command])
             .env(
                 "SITECONF_COMMIT",
@@ -54,40 +59,71 @@ impl Hook {
             // It is not its business.
             .env_remove(super::remote::token::VARIABLE)
             .stdin(Stdio::null())
-            // What it starts ends with it.
+            .stdout(out)
+            .stderr(also)
+            // So that what it starts can be ended with it.
             .process_group(0)
             .spawn()
             .map_err(|e| failed(format!("sh cannot be started: {e}")))?;
-        let group = Pid::from_child(&child);
-        let began = Instant::now();
-        let mut told_to_end = None;
-        let status = loop {
-            if let Some(status) = child.try_wait().map_err(|e| failed(e.to_string()))? {
-                break status;
-            }
-            let is_late = began.elapsed() > self.timeout;
-            if told_to_end.is_none() && (is_late || stopping.is_asked()) {
-                told_to_end = Some(Instant::now());
-                let _ended = kill_process_group(group, Signal::TERM);
-            }
-            if told_to_end.is_some_and(|at| at.elapsed() > GRACE) {
-                let _ended = kill_process_group(group, Signal::KILL);
-            }
-            thread::sleep(LOOK);
+        let group = Group {
+            leader: child,
+            printed,
         };
-        if stopping.is_asked() && !status.success() {
-            return Err(Fault::Stopped);
+        match group.wait(self.timeout, stopping, err) {
+            Ok(Some(status)) if status.success() => {
+                state.due = None;
+                folder.note(state)
+            }
+            Ok(_) if stopping.is_asked() => Err(Fault::Stopped),
+            Ok(Some(status)) => Err(failed(format!("it ended with {status}"))),
+            Ok(None) => {
+                let seconds = self.timeout.as_secs();
+                Err(failed(format!(
+                    "it took longer than {seconds} s (--exec-timeout)"
+                )))
+            }
+            Err(error) => Err(failed(error.to_string())),
         }
-        if told_to_end.is_some() && !stopping.is_asked() {
-            let seconds = self.timeout.as_secs();
-            return Err(failed(format!(
-                "it took longer than {seconds} s (--exec-timeout)"
-            )));
+    }
+}
+
+/// A command that runs, and what it starts.
+struct Group {
+    leader: Child,
+    printed: Printed,
+}
+
+impl Group {
+    /// Waits for the command's end; `None` if it had to be ended, all of its group with it. What it left
+    /// running when it ended by itself goes on.
+    fn wait(
+        mut self,
+        timeout: Duration,
+        stopping: &Stopping,
+        err: &mut dyn Write,
+    ) -> std::io::Result<Option<ExitStatus>> {
+        let began = Instant::now();
+        while began.elapsed() < timeout && !stopping.is_asked() {
+            self.printed.pass_on(err, LOOK);
+            if let Some(status) = self.leader.try_wait()? {
+                self.printed.pass_on(err, Duration::ZERO);
+                return Ok(Some(status));
+            }
         }
-        if !status.success() {
-            return Err(failed(format!("it ended with {status}")));
+        let group = Pid::from_child(&self.leader);
+        // One that is gone needs no signal.
+        let _told = kill_process_group(group, Signal::TERM);
+        let told = Instant::now();
+        let mut status = None;
+        while told.elapsed() < GRACE {
+            self.printed.pass_on(err, LOOK);
+            status = status.or(self.leader.try_wait()?);
+            if status.is_some() && test_kill_process_group(group).is_err() {
+                return Ok(None);
+            }
         }
-        state.due = None;
-        folder.note(state)
+        let _told = kill_process_group(group, Signal::KILL);
+        self.leader.wait()?;
+        Ok(None)
     }
 }

@@ -9,9 +9,12 @@ mod bring;
 mod fault;
 mod hook;
 mod local;
+mod pace;
 mod plan;
+mod printed;
 mod remote;
 mod stopped;
+mod trouble;
 mod watch;
 
 use std::time::Duration;
@@ -21,12 +24,13 @@ use super::progress::Progress;
 use super::{Error, Outcome, Result, Streams, names};
 use args::Pull as Wish;
 use bring::{Done, Manner, Pull, Switched, named};
-use fault::Fault;
+use fault::{Fault, Pulled};
 use hook::Hook;
 use local::folder::Folder;
 use local::state::Source;
 use remote::address::Targets;
 use remote::client::Client;
+use remote::head::TaggedHead;
 use remote::token::Token;
 use stopped::Stopping;
 
@@ -37,6 +41,8 @@ const PROJECT_BYTES_MAX: usize = 1024;
 struct Pulling {
     pull: Pull,
     hook: Option<Hook>,
+    /// True once it was told that the server's commits are no digests.
+    is_unproven_told: bool,
 }
 
 /// `pull`.
@@ -88,16 +94,19 @@ pub(super) fn run(wish: &Wish, streams: &mut Streams<'_>) -> Result<Outcome> {
             command,
             timeout: Duration::from_secs(wish.exec_timeout),
         }),
+        is_unproven_told: false,
     };
     if wish.watch {
         return watch::run(&mut pulling, Duration::from_secs(wish.interval), streams);
     }
-    let done = pulling.once(None, streams);
+    let head = pulling.pull.head(None);
+    let done = head.and_then(|head| pulling.follow(head, streams));
     let done = done.map_err(|fault| error(&fault, &stopping))?;
     pulling.tell(&done, streams)?;
-    pulling
-        .exec(streams)?
-        .map_err(|fault| error(&fault, &stopping))?;
+    pulling.exec(streams).map_err(|fault| match fault {
+        Fault::Lasting(what) => Error::Failed(format!("{what}; the next pull runs it again")),
+        other => error(&other, &stopping),
+    })?;
     Ok(Outcome::Fine)
 }
 
@@ -117,13 +126,10 @@ fn error(fault: &Fault, stopping: &Stopping) -> Error {
 }
 
 impl Pulling {
-    fn once(
-        &mut self,
-        wait: Option<Duration>,
-        streams: &mut Streams<'_>,
-    ) -> std::result::Result<Done, Fault> {
+    /// Makes the folder hold a head, and shows how far that is.
+    fn follow(&mut self, head: TaggedHead, streams: &mut Streams<'_>) -> Pulled<Done> {
         let mut progress = Progress::new(streams);
-        let done = self.pull.once(wait, |count, total| {
+        let done = self.pull.follow(head, |count, total| {
             progress.say(|| format!("{count} of {total} files fetched"));
         });
         drop(progress);
@@ -134,18 +140,22 @@ impl Pulling {
         done
     }
 
+    /// True if there is a command, and it has not ended well since the last change.
+    fn is_exec_due(&self) -> bool {
+        let state = self.pull.state.as_ref();
+        self.hook.is_some() && state.is_some_and(|state| state.due.is_some())
+    }
+
     /// Runs the command where it is due.
-    fn exec(&mut self, streams: &mut Streams<'_>) -> Result<std::result::Result<(), Fault>> {
+    fn exec(&mut self, streams: &mut Streams<'_>) -> Pulled<()> {
         let (Some(hook), Some(state)) = (&self.hook, &mut self.pull.state) else {
-            return Ok(Ok(()));
+            return Ok(());
         };
-        // It writes to the same places.
-        streams.out.flush()?;
-        Ok(hook.run(&self.pull.folder, state, &self.pull.stopping))
+        hook.run(&self.pull.folder, state, &self.pull.stopping, streams.err)
     }
 
     /// Says what came of a pull; nothing new is said to a person alone.
-    fn tell(&self, done: &Done, streams: &mut Streams<'_>) -> Result<()> {
+    fn tell(&mut self, done: &Done, streams: &mut Streams<'_>) -> Result<()> {
         let head = self.pull.state.as_ref().map(|state| &state.head.short_id);
         let head = head.map_or("", String::as_str);
         let branch = visible(&self.pull.source.branch);
@@ -178,11 +188,12 @@ impl Pulling {
                 named(&switched.left_out)
             )?;
         }
-        if !switched.is_proven {
+        if !switched.is_proven && !self.is_unproven_told {
+            self.is_unproven_told = true;
             writeln!(
                 streams.err,
-                "the commit ids of this server are no digests: each file is proven by its own id, {} as a \
-                 whole is not",
+                "the commit ids of this server are no digests: each file that came is proven by its own id, \
+                 {} as a whole is not",
                 visible_path(self.pull.folder.path())
             )?;
         }

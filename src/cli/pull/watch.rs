@@ -5,19 +5,12 @@ use std::time::{Duration, Instant};
 
 use super::bring::Done;
 use super::fault::{Fault, Pulled};
-use super::remote::client::jittered;
+use super::pace::{Answered, Pace};
+use super::remote::head::TaggedHead;
+use super::trouble::Trouble;
 use super::{Pulling, error};
-use crate::base::clock::{Clock, SystemClock, Timestamp};
+use crate::cli::output::visible_lines;
 use crate::cli::{Outcome, Result, Streams};
-
-/// How long the server is asked to wait for something new.
-const WAIT: Duration = Duration::from_secs(30);
-/// An answer without something new that came sooner was not waited for.
-const SOON: Duration = Duration::from_secs(5);
-/// First pause after a failure; each further one is twice as long.
-const FIRST_PAUSE: Duration = Duration::from_secs(1);
-/// Longest pause after a failure.
-const PAUSE_MAX: Duration = Duration::from_mins(5);
 
 /// Pulls until a signal. Ctrl-C is an interruption, SIGTERM the ordinary end.
 pub(super) fn run(
@@ -26,15 +19,20 @@ pub(super) fn run(
     streams: &mut Streams<'_>,
 ) -> Result<Outcome> {
     let stopping = pulling.pull.stopping.clone();
+    let now = Instant::now();
     let mut watch = Watch {
         interval,
-        waits: false,
-        soon: 0,
-        trouble: None,
+        pace: Pace::new(interval),
+        trouble: Trouble::default(),
+        exec_trouble: Trouble::default(),
+        pull_at: now,
+        exec_at: now,
+        is_first: true,
+        is_cut_told: false,
     };
-    loop {
-        let pause = watch.round(pulling, streams)?;
-        if pause.and_then(|pause| stopping.pause(pause)).is_err() {
+    while watch.round(pulling, streams)?.is_ok() {
+        let pause = watch.next(pulling);
+        if stopping.pause(pause).is_err() {
             break;
         }
     }
@@ -46,64 +44,148 @@ pub(super) fn run(
 
 struct Watch {
     interval: Duration,
-    /// True once the folder is known to hold a head: then there is something to wait for.
-    waits: bool,
-    /// How many answers without something new came at once, one after the other.
-    soon: u32,
-    trouble: Option<Trouble>,
-}
-
-/// Failures one after the other.
-struct Trouble {
-    since: Timestamp,
-    pause: Duration,
+    pace: Pace,
+    /// With the server, or with the folder.
+    trouble: Trouble,
+    /// With the command of `--exec`.
+    exec_trouble: Trouble,
+    /// When the next pull is due.
+    pull_at: Instant,
+    /// When the command may run next, if it is due.
+    exec_at: Instant,
+    /// True until a pull went well.
+    is_first: bool,
+    /// True if it was told that held questions break off, until one does not.
+    is_cut_told: bool,
 }
 
 impl Watch {
+    /// Does what is due now, unless an end is asked for.
+    fn round(&mut self, pulling: &mut Pulling, streams: &mut Streams<'_>) -> Result<Pulled<()>> {
+        if self.pull_at <= Instant::now() {
+            match self.pull(pulling, streams)? {
+                Ok(pause) => self.pull_at = Instant::now() + pause,
+                Err(stopped) => return Ok(Err(stopped)),
+            }
+        }
+        if pulling.is_exec_due() && self.exec_at <= Instant::now() {
+            return self.exec(pulling, streams);
+        }
+        Ok(Ok(()))
+    }
+
+    /// How long nothing is due.
+    fn next(&self, pulling: &Pulling) -> Duration {
+        let at = if pulling.is_exec_due() {
+            self.pull_at.min(self.exec_at)
+        } else {
+            self.pull_at
+        };
+        at.saturating_duration_since(Instant::now())
+    }
+
     /// Pulls once; gives the pause before the next time.
-    fn round(
+    fn pull(
         &mut self,
         pulling: &mut Pulling,
         streams: &mut Streams<'_>,
     ) -> Result<Pulled<Duration>> {
-        let began = Instant::now();
-        let asked = self.waits.then_some(WAIT);
-        let done = match pulling.once(asked, streams) {
+        let (answered, head) = self.ask(pulling, streams)?;
+        let done = match head.and_then(|head| pulling.follow(head, streams)) {
             Ok(done) => done,
             Err(Fault::Stopped) => return Ok(Err(Fault::Stopped)),
             Err(fault) => return self.fail(pulling, &fault, streams).map(Ok),
         };
-        let took = began.elapsed();
-        if done != Done::Unchanged || !self.waits {
+        if done != Done::Unchanged || self.is_first {
             pulling.tell(&done, streams)?;
         }
-        match pulling.exec(streams)? {
-            Ok(()) => {}
-            Err(Fault::Stopped) => return Ok(Err(Fault::Stopped)),
-            Err(fault) => return self.fail(pulling, &fault, streams).map(Ok),
+        if done != Done::Unchanged {
+            // It may be what the command waits for.
+            self.exec_at = Instant::now();
         }
-        if let Some(trouble) = self.trouble.take() {
+        self.is_first = false;
+        if let Some(since) = self.trouble.end() {
             writeln!(
                 streams.out,
-                "all is well again, after trouble since {}",
-                trouble.since
+                "all is well again, after trouble since {since}"
             )?;
             streams.out.flush()?;
         }
-        Ok(Ok(self.next(&done, asked.is_some(), took)))
+        let head = pulling
+            .pull
+            .state
+            .as_ref()
+            .map(|state| &state.head.short_id);
+        let head = head.map_or("", String::as_str);
+        Ok(Ok(self.pace.after(answered, &done, head)))
     }
 
-    /// The pause after a success.
-    fn next(&mut self, done: &Done, asked: bool, took: Duration) -> Duration {
-        let is_soon = asked && *done == Done::Unchanged && took < SOON;
-        self.soon = if is_soon { self.soon + 1 } else { 0 };
-        self.waits = true;
-        // The first may have told a tag that is new while the head is not.
-        if self.soon < 2 {
-            return Duration::ZERO;
+    /// Asks for the head, plainly where a question that was to be held broke off.
+    fn ask(
+        &mut self,
+        pulling: &Pulling,
+        streams: &mut Streams<'_>,
+    ) -> Result<(Answered, Pulled<TaggedHead>)> {
+        let Some(wait) = self.pace.wait() else {
+            return Ok((Answered::Plainly, pulling.pull.head(None)));
+        };
+        // The command is not kept waiting.
+        let wait = if pulling.is_exec_due() {
+            let left = self.exec_at.saturating_duration_since(Instant::now());
+            wait.min(left.max(Duration::from_secs(1)))
+        } else {
+            wait
+        };
+        let began = Instant::now();
+        match pulling.pull.head(Some(wait)) {
+            Err(Fault::Passing { what, .. }) => {
+                let head = pulling.pull.head(None);
+                if head.is_ok() && !self.is_cut_told {
+                    self.is_cut_told = true;
+                    writeln!(
+                        streams.err,
+                        "siteconf: {}, while the server was to hold its answer; where that goes on it is asked \
+                         every {} s",
+                        visible_lines(&what),
+                        self.interval.as_secs()
+                    )?;
+                }
+                Ok((Answered::Cut, head))
+            }
+            head => {
+                let answered = Answered::after(began.elapsed(), wait);
+                self.is_cut_told &= answered != Answered::Held;
+                Ok((answered, head))
+            }
         }
-        self.soon = 1;
-        jittered(self.interval)
+    }
+
+    /// Runs the command.
+    fn exec(&mut self, pulling: &mut Pulling, streams: &mut Streams<'_>) -> Result<Pulled<()>> {
+        match pulling.exec(streams) {
+            Ok(()) => {
+                if let Some(since) = self.exec_trouble.end() {
+                    writeln!(
+                        streams.out,
+                        "--exec goes well again, after trouble since {since}"
+                    )?;
+                    streams.out.flush()?;
+                }
+                Ok(Ok(()))
+            }
+            Err(Fault::Stopped) => Ok(Err(Fault::Stopped)),
+            Err(fault) => {
+                let (since, pause) = self.exec_trouble.fail(Duration::ZERO);
+                self.exec_at = Instant::now() + pause;
+                writeln!(
+                    streams.err,
+                    "siteconf: {}; trouble since {since}, it is run again in {} s",
+                    visible_lines(&fault.to_string()),
+                    pause.as_secs()
+                )?;
+                Ok(Ok(()))
+            }
+        }
     }
 
     /// Says what is wrong and since when, and gives the pause after it.
@@ -113,20 +195,11 @@ impl Watch {
         fault: &Fault,
         streams: &mut Streams<'_>,
     ) -> Result<Duration> {
-        let since = match &self.trouble {
-            Some(trouble) => trouble.since,
-            None => SystemClock.now(),
-        };
-        let pause = match &self.trouble {
-            Some(trouble) => (trouble.pause * 2).min(PAUSE_MAX),
-            None => FIRST_PAUSE,
-        };
-        self.trouble = Some(Trouble { since, pause });
         let wanted = match fault {
-            Fault::Passing { after, .. } => after.unwrap_or_default().min(PAUSE_MAX),
+            Fault::Passing { after, .. } => after.unwrap_or_default(),
             _ => Duration::ZERO,
         };
-        let pause = jittered(pause.max(wanted));
+        let (since, pause) = self.trouble.fail(wanted);
         let holds = pulling.pull.state.as_ref().map_or_else(
             || "the folder stays as it is".to_owned(),
             |state| format!("the folder stays at {}", state.head.short_id),
@@ -134,36 +207,9 @@ impl Watch {
         writeln!(
             streams.err,
             "siteconf: {}; {holds}; trouble since {since}, next attempt in {} s",
-            crate::cli::output::visible_lines(&fault.to_string()),
-            pause.as_secs().max(1)
+            visible_lines(&fault.to_string()),
+            pause.as_secs()
         )?;
         Ok(pause)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_server_that_cannot_wait_is_asked_from_time_to_time() {
-        let interval = Duration::from_secs(30);
-        let mut watch = Watch {
-            interval,
-            waits: false,
-            soon: 0,
-            trouble: None,
-        };
-        let at_once = Duration::from_millis(3);
-        // The first question waits for nothing; then one that is held is tried twice.
-        assert_eq!(watch.next(&Done::Unchanged, false, at_once), Duration::ZERO);
-        assert_eq!(watch.next(&Done::Unchanged, true, at_once), Duration::ZERO);
-        for _ in 0..3 {
-            let pause = watch.next(&Done::Unchanged, true, at_once);
-            assert!(interval <= pause && pause < interval * 2, "{pause:?}");
-        }
-        // One that was held shows that the server can.
-        assert_eq!(watch.next(&Done::Unchanged, true, WAIT), Duration::ZERO);
-        assert_eq!(watch.next(&Done::Unchanged, true, at_once), Duration::ZERO);
     }
 }

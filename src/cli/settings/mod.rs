@@ -28,7 +28,7 @@ use given::{Given, Source};
 pub(super) use log_format::LogFormat;
 use table::SETTINGS;
 pub(super) use table::{EVERYWHERE, GC, IMPORT, LIST, OF_COMMANDS, PRUNE, SERVE, STATUS};
-pub(super) use unit::{bytes_from_1, days_from_1, seconds_from_1};
+pub(super) use unit::{bytes_from_1, days_from_1, seconds_to_a_day};
 
 /// What the service and the commands go by.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -52,9 +52,12 @@ pub(in crate::cli) fn days_from_1(text: &str) -> Result<u64, &'static str> {
     from_1(Unit::Days, text)
 }
 
-/// A number of seconds from a command line, at least one, as [`Unit::parse`].
-pub(in crate::cli) fn seconds_from_1(text: &str) -> Result<u64, &'static str> {
-    from_1(Unit::Seconds, text)
+/// A number of seconds from a command line, from one up to those of a day, as [`Unit::parse`].
+pub(in crate::cli) fn seconds_to_a_day(text: &str) -> Result<u64, &'static str> {
+    match from_1(Unit::Seconds, text)? {
+        seconds @ ..=86_400 => Ok(seconds),
+        _ => Err("it must be at most 86400, a day"),
+    }
 }
 
 /// A number of bytes from a command line, at least one, as [`Unit::parse`].

@@ -132,13 +132,35 @@ impl Client {
         target: &str,
         wish: Wish<'_>,
     ) -> Pulled<Response<Body>> {
+        let token = self.token.as_ref().map(|token| (token, token.text()));
+        let mut response = self.send(target, wish, token.as_ref().map(|(_, text)| &**text))?;
+        if let Some((token, sent)) = token
+            && matches!(response.status().as_u16(), 401 | 403)
+            && token.renew(&sent)
+        {
+            response = self.send(target, wish, Some(&token.text()))?;
+        }
+        match response.status() {
+            StatusCode::OK | StatusCode::PARTIAL_CONTENT | StatusCode::NOT_MODIFIED => Ok(response),
+            _ => Err(self.refused(response)),
+        }
+    }
+
+    /// Looks whether the token's file holds another one now.
+    pub(in crate::cli::pull) fn renew_token(&self) {
+        if let Some(token) = &self.token {
+            token.renew(&token.text());
+        }
+    }
+
+    fn send(&self, target: &str, wish: Wish<'_>, token: Option<&str>) -> Pulled<Response<Body>> {
         self.stopping.go_on()?;
         let mut request = self
             .agent
             .get(format!("{}{target}", self.root))
             .header("X-Instance-Id", &self.instance);
-        if let Some(token) = &self.token {
-            request = request.header("PRIVATE-TOKEN", token.text());
+        if let Some(token) = token {
+            request = request.header("PRIVATE-TOKEN", token);
         }
         if let Some(known) = wish.known {
             request = request.header("If-None-Match", known);
@@ -155,11 +177,7 @@ impl Client {
             .timeout_recv_response(Some(ANSWER + wish.held))
             .timeout_per_read(Some(silence.max(ANSWER)))
             .build();
-        let response = request.call().map_err(|error| self.failed(error))?;
-        match response.status() {
-            StatusCode::OK | StatusCode::PARTIAL_CONTENT | StatusCode::NOT_MODIFIED => Ok(response),
-            _ => Err(self.refused(response)),
-        }
+        request.call().map_err(|error| self.failed(error))
     }
 
     /// What became of a request that has no answer, or only a part of one.

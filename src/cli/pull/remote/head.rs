@@ -56,7 +56,7 @@ struct CommitJson {
 }
 
 /// Asks for the head; `None` if it is still the one with the tag that is known. A server that can may hold
-/// that answer back for so long.
+/// that answer back for so long; such a question is asked once, others again after what may pass.
 pub(in crate::cli::pull) fn ask(
     client: &Client,
     targets: &Targets,
@@ -69,7 +69,7 @@ pub(in crate::cli::pull) fn ask(
         ..Wish::default()
     };
     let target = targets.branch(wait.map(|wait| wait.as_secs()));
-    client.repeated(|| {
+    let question = || {
         let response = client.get_once(&target, wish)?;
         if response.status() == StatusCode::NOT_MODIFIED {
             return Ok(None);
@@ -84,7 +84,11 @@ pub(in crate::cli::pull) fn ask(
             .map_err(|e| client.failed(e.into()))?;
         let head = read(&body)?;
         Ok(Some(TaggedHead { head, etag }))
-    })
+    };
+    match wait {
+        Some(_) => question(),
+        None => client.repeated(question),
+    }
 }
 
 fn read(body: &[u8]) -> Pulled<Head> {

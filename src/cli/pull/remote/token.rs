@@ -3,7 +3,8 @@
 use std::env;
 use std::fs::File;
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::cli::{Error, Result};
 
@@ -13,7 +14,11 @@ pub(in crate::cli::pull) const VARIABLE: &str = "SITECONF_TOKEN";
 const TOKEN_BYTES_MAX: u64 = 4096;
 
 /// A token. It has no `Debug`: nothing may show it.
-pub(in crate::cli::pull) struct Token(String);
+pub(in crate::cli::pull) struct Token {
+    text: Mutex<Arc<str>>,
+    /// Where it is read again.
+    file: Option<PathBuf>,
+}
 
 impl Token {
     /// Reads it; `None` where there is none, as for a public project.
@@ -25,33 +30,53 @@ impl Token {
             let Some(given) = env::var_os(VARIABLE).filter(|given| !given.is_empty()) else {
                 return Ok(None);
             };
-            let text = given.into_string().ok();
-            return Self::parse(text, VARIABLE).map(Some);
+            let text = parse(given.into_string().ok(), VARIABLE)?;
+            return Ok(Some(Self::new(text, None)));
         };
-        let mut bytes = Vec::new();
-        File::open(path)
-            .and_then(|file| file.take(TOKEN_BYTES_MAX + 1).read_to_end(&mut bytes))
-            .map_err(Error::file("reading the token in", path))?;
-        let name = path.display().to_string();
-        Self::parse(String::from_utf8(bytes).ok(), &name).map(Some)
+        let text = read_file(path)?;
+        Ok(Some(Self::new(text, Some(path.to_owned()))))
     }
 
-    fn parse(text: Option<String>, place: &str) -> Result<Self> {
-        let text = text.unwrap_or_default();
-        let token = text.trim();
-        let fits = u64::try_from(token.len()).is_ok_and(|length| length <= TOKEN_BYTES_MAX);
-        if token.is_empty() || !fits || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
-            return Err(Error::Usage(format!(
-                "{place} holds no token: one line of visible ASCII, as `siteconf token create` prints it"
-            )));
+    fn new(text: Arc<str>, file: Option<PathBuf>) -> Self {
+        Self {
+            text: Mutex::new(text),
+            file,
         }
-        Ok(Self(token.to_owned()))
     }
 
     /// Its text, for the header that carries it.
-    pub(in crate::cli::pull) fn text(&self) -> &str {
-        &self.0
+    pub(in crate::cli::pull) fn text(&self) -> Arc<str> {
+        Arc::clone(&self.text.lock().unwrap_or_else(PoisonError::into_inner))
     }
+
+    /// Reads its file again, as after a rotation; a file that cannot be read now changes nothing. True if
+    /// the token is another than this one.
+    pub(in crate::cli::pull) fn renew(&self, than: &str) -> bool {
+        if let Some(Ok(text)) = self.file.as_deref().map(read_file) {
+            *self.text.lock().unwrap_or_else(PoisonError::into_inner) = text;
+        }
+        *self.text() != *than
+    }
+}
+
+fn read_file(path: &Path) -> Result<Arc<str>> {
+    let mut bytes = Vec::new();
+    File::open(path)
+        .and_then(|file| file.take(TOKEN_BYTES_MAX + 1).read_to_end(&mut bytes))
+        .map_err(Error::file("reading the token in", path))?;
+    parse(String::from_utf8(bytes).ok(), &path.display().to_string())
+}
+
+fn parse(text: Option<String>, place: &str) -> Result<Arc<str>> {
+    let text = text.unwrap_or_default();
+    let token = text.trim();
+    let fits = u64::try_from(token.len()).is_ok_and(|length| length <= TOKEN_BYTES_MAX);
+    if token.is_empty() || !fits || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return Err(Error::Usage(format!(
+            "{place} holds no token: one line of visible ASCII, as `siteconf token create` prints it"
+        )));
+    }
+    Ok(token.into())
 }
 
 #[cfg(test)]
@@ -60,8 +85,8 @@ mod tests {
 
     #[test]
     fn a_token_is_one_line() {
-        let parse = |text: &str| Token::parse(Some(text.to_owned()), "x").map(|token| token.0);
-        assert_eq!(parse(" 0a1b\r\n").unwrap(), "0a1b");
+        let parse = |text: &str| parse(Some(text.to_owned()), "x");
+        assert_eq!(&*parse(" 0a1b\r\n").unwrap(), "0a1b");
         for wrong in ["", "\n", "a b", "a\nb", "\u{44f}", &"a".repeat(4097)] {
             assert!(matches!(parse(wrong), Err(Error::Usage(_))), "{wrong:?}");
         }

@@ -1,0 +1,148 @@
+//! What a pull runs after a change.
+
+use std::fs;
+use std::path::Path;
+
+use rustix::process::Signal;
+
+use crate::running::Running;
+use crate::scene::{Scene, files, refusal, said};
+
+#[test]
+fn a_command_runs_after_a_change_until_it_ends_well() {
+    let mut scene = Scene::new();
+    scene.save(&files(&[("a", "1"), ("b", "1")]));
+    said(&scene.pull(&[]), 0, "");
+    scene.save(&files(&[("a", "2"), ("b", "1"), ("c d", "2")]));
+    let told = scene.at("told");
+    let (works, told_path) = (scene.at("works"), told.display());
+    let command = format!(
+        "echo $SITECONF_CHANGED $SITECONF_DIR ${{#SITECONF_COMMIT}} $SITECONF_TOKEN >> {told_path}; \
+         cat $SITECONF_CHANGES >> {told_path}; test -e {}",
+        works.display()
+    );
+    let exec = ["--exec", command.as_str()];
+    let dir = scene.dir().display().to_string();
+    // The change is there all the same.
+    let output = scene.pull(&exec);
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(
+        String::from_utf8(output.stderr).unwrap(),
+        "siteconf: --exec: it ended with exit status: 1; the next pull runs it again\n"
+    );
+    assert_eq!(fs::read_to_string(scene.dir().join("a")).unwrap(), "2");
+    // The next pull runs it again, though nothing is new; what is new by then is told, too.
+    refusal(&scene.pull(&exec));
+    scene.save(&files(&[("a", "2"), ("c d", "3")]));
+    fs::write(&works, "").unwrap();
+    said(&scene.pull(&exec), 0, "");
+    said(&scene.pull(&exec), 0, "");
+    let first = format!("2 {dir} 40\nchanged a\nadded c d\n");
+    let second = format!("3 {dir} 40\nchanged a\nremoved b\nchanged c d\n");
+    assert_eq!(
+        fs::read_to_string(&told).unwrap(),
+        format!("{first}{first}{second}")
+    );
+    // One that hangs is ended.
+    scene.save(&files(&[("a", "4")]));
+    assert_eq!(
+        {
+            let output = scene.pull(&["--exec", "sleep 1000", "--exec-timeout", "1"]);
+            String::from_utf8(output.stderr).unwrap()
+        },
+        "siteconf: --exec: it took longer than 1 s (--exec-timeout); the next pull runs it again\n"
+    );
+}
+
+#[test]
+fn under_a_watch_the_command_is_repeated_after_a_while() {
+    let mut scene = Scene::new();
+    scene.save(&files(&[("a", "1")]));
+    let count = scene.at("count");
+    // It fails the first two times.
+    let command = format!("echo x >> {0}; test $(wc -l < {0}) -ge 3", count.display());
+    let base = scene.daemon.base();
+    let watch = ["--watch", "--interval", "1", "--exec", &command];
+    let mut watch = Running::start(scene.command(&base, &watch));
+    assert!(watch.line().contains(": 1 added, "));
+    for _ in 0..2 {
+        let complaint = watch.complaint();
+        assert!(
+            complaint
+                .starts_with("siteconf: --exec: it ended with exit status: 1; trouble since 20"),
+            "{complaint}"
+        );
+    }
+    assert!(
+        watch
+            .line()
+            .starts_with("--exec goes well again, after trouble since 20")
+    );
+    watch.signal(Signal::TERM);
+    assert_eq!(watch.end().0, Some(0));
+    assert_eq!(fs::read_to_string(&count).unwrap(), "x\nx\nx\n");
+}
+
+/// True if a process runs: one that ended and nobody has waited for does not.
+fn runs(id: &str) -> bool {
+    let stat = fs::read_to_string(Path::new("/proc").join(id).join("stat"));
+    stat.is_ok_and(|stat| !stat.contains(") Z "))
+}
+
+#[test]
+fn a_command_that_hangs_is_ended_with_all_that_it_started() {
+    let mut scene = Scene::new();
+    let started = scene.at("started");
+    // The shell ends when it is told to, what it started does not.
+    let command = format!(
+        "(trap '' TERM; while :; do sleep 1; done) & echo $! > {}; wait",
+        started.display()
+    );
+    scene.save(&files(&[("a", "1")]));
+    let flags = ["--exec", command.as_str(), "--exec-timeout", "1"];
+    let output = scene.pull(&flags);
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    let id = fs::read_to_string(started).unwrap();
+    assert!(!runs(id.trim()), "{id}");
+}
+
+#[test]
+fn what_a_command_prints_is_passed_on_up_to_a_limit() {
+    let mut scene = Scene::new();
+    scene.save(&files(&[("a", "1")]));
+    let output = scene.pull(&["--exec", "echo one; echo two >&2"]);
+    let out = said(&output, 0, "one\ntwo\n");
+    assert!(
+        out.starts_with("main is at ") && out.lines().count() == 1,
+        "{out}"
+    );
+    scene.save(&files(&[("a", "2")]));
+    let output = scene.pull(&["--exec", "yes | head -c 10000000"]);
+    let left_out = "\nsiteconf: what else the command of --exec prints is left out\n";
+    said(&output, 0, &format!("{}{left_out}", "y\n".repeat(32 << 10)));
+}
+
+#[test]
+fn a_command_that_fails_keeps_no_change_waiting() {
+    let mut scene = Scene::new();
+    scene.save(&files(&[("a", "1")]));
+    let base = scene.daemon.base();
+    let command = scene.command(
+        &base,
+        &["--watch", "--exec", "echo $SITECONF_CHANGED; exit 3"],
+    );
+    let mut watch = Running::start(command);
+    assert!(watch.line().contains(": 1 added, "));
+    let failed = "siteconf: --exec: it ended with exit status: 3; trouble since ";
+    for _ in 0..3 {
+        assert_eq!(watch.complaint(), "1");
+        assert!(watch.complaint().starts_with(failed));
+    }
+    // It would be run again in four seconds, and is at once.
+    scene.save(&files(&[("a", "2"), ("b", "2")]));
+    assert!(watch.line().contains(": 1 added, 1 changed, "));
+    while watch.complaint() != "2" {}
+    assert!(watch.complaint().starts_with(failed));
+    watch.signal(Signal::TERM);
+    assert_eq!(watch.end().0, Some(0));
+}
