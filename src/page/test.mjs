@@ -21,7 +21,9 @@ try {
     outdir: out,
     outExtension: { ".js": ".mjs" },
     bundle: true,
-    platform: "node",
+    // As the browser gets the packages; node itself is there as well.
+    platform: "browser",
+    external: ["node:*"],
     format: "esm",
   });
   const files = readdirSync(out, { recursive: true }).filter((name) => name.endsWith(".mjs"));

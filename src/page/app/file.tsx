@@ -1,5 +1,18 @@
-// The open file: text, message, save. The editor fills this in.
-import type { Schemas } from "./api.ts";
+// The open file: text, message, save.
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import type { Editor } from "../editor/host.ts";
+import { Icon } from "../shared/icons.tsx";
+import { Path, Trouble, Waiting } from "../shared/parts.tsx";
+import { t } from "../shared/text.ts";
+import { type Schemas, wordsOf } from "./api.ts";
+import { Bars } from "./file/bars.tsx";
+import { Code } from "./file/code.tsx";
+import { type Drawn, START } from "./file/drawn.ts";
+import { ConflictSheet } from "./file/merger.tsx";
+import { OpenFile } from "./file/open.ts";
+import { Other } from "./file/other.tsx";
+import { downloadUrl, type Place } from "./file/remote.ts";
+import { AT_START, Status } from "./file/status.tsx";
 
 export interface FileProps {
   repo: string;
@@ -21,12 +34,206 @@ export interface FileProps {
   onRestore: () => void;
 }
 
-export function File({ path }: FileProps) {
+/** The open file of these names; the caller gives another `key` for another file. */
+function useOpenFile(props: FileProps, place: Place): [OpenFile, Drawn] {
+  const [drawn, draw] = useState<Drawn>(START);
+  const now = useRef(props);
+  now.current = props;
+  const file = useMemo(() => {
+    const { account, repo, branch, path } = props;
+    return new OpenFile(
+      place,
+      { account, repo, branch, path },
+      {
+        draw,
+        onChanged: () => now.current.onChanged(),
+        mayDelete: () => now.current.may.delete,
+      },
+    );
+  }, []);
+  useEffect(() => {
+    void file.load();
+    return () => file.close();
+  }, []);
+  const known = useRef(props.head);
+  useEffect(() => {
+    if (props.head === known.current) return;
+    known.current = props.head;
+    void file.follow(props.head);
+  }, [props.head]);
+  return [file, drawn];
+}
+
+const WRAP = "wrap";
+
+/** Keys that hold wherever the focus is on the screen of the file. */
+function useKeys(save: () => void, wrap: () => void): void {
+  const now = useRef({ save, wrap });
+  now.current = { save, wrap };
+  useEffect(() => {
+    const listener = (event: KeyboardEvent) => {
+      if ((event.ctrlKey || event.metaKey) && !event.altKey && event.code === "KeyS") {
+        event.preventDefault();
+        if (!document.querySelector("dialog[open]")) now.current.save();
+      } else if (event.altKey && !event.ctrlKey && event.code === "KeyZ") {
+        event.preventDefault();
+        now.current.wrap();
+      }
+    };
+    addEventListener("keydown", listener);
+    return () => removeEventListener("keydown", listener);
+  }, []);
+}
+
+export function File(props: FileProps) {
+  const { repo, branch, path, at, line, may, onRestore } = props;
+  const place: Place = { repo, branch, path, at };
+  const [file, drawn] = useOpenFile(props, place);
+  const [editor, setEditor] = useState<Editor | null>(null);
+  const [cursor, setCursor] = useState(AT_START);
+  const [wrap, setWrap] = useState(() => localStorage.getItem(WRAP) === "1");
+  const toggleWrap = () => {
+    localStorage.setItem(WRAP, wrap ? "0" : "1");
+    setWrap(!wrap);
+  };
+  const save = () => {
+    if (may.write) void file.save();
+  };
+  useKeys(save, toggleWrap);
+  // Whoever lost the role in the middle of an edit keeps the text, and can take it elsewhere.
+  const editable = !at && (may.write || drawn.changed);
   return (
-    <section class="file">
-      <header class="filehead">
-        <h1 class="grow">{path}</h1>
-      </header>
+    <section class="file" data-phase={drawn.phase} data-changed={drawn.changed} data-saving={drawn.saving}>
+      <Head {...props} drawn={drawn} file={file} onSave={save} onRestore={onRestore} />
+      <Bars path={path} drawn={drawn} file={file} editor={editor} forbidden={!at && !may.write} />
+      {drawn.phase === "loading" && <Waiting />}
+      {drawn.phase === "failed" && <Trouble words={wordsOf(drawn.error)} onAgain={() => void file.load()} />}
+      {drawn.phase === "other" && drawn.other && (
+        <Other
+          place={place}
+          other={drawn.other}
+          editable={!at && may.write}
+          onReplaced={() => {
+            void file.load();
+            props.onChanged();
+          }}
+        />
+      )}
+      {drawn.phase === "text" && (
+        <>
+          <Code
+            path={path}
+            drawn={drawn}
+            editable={editable}
+            wrap={wrap}
+            line={line}
+            onEditor={(opened) => {
+              file.attach(opened);
+              setEditor(opened);
+            }}
+            onChange={() => file.typed()}
+            onMove={setCursor}
+            onProblems={(problems) => file.set({ problems })}
+          />
+          <Status
+            path={path}
+            drawn={drawn}
+            place={cursor}
+            editor={editor}
+            editable={editable}
+            wrap={wrap}
+            onWrap={toggleWrap}
+            onForm={(form) => file.setForm(form)}
+            onReadAs={(encoding) => void file.readAs(encoding)}
+          />
+        </>
+      )}
+      {drawn.conflict && (
+        <ConflictSheet
+          path={path}
+          conflict={drawn.conflict}
+          onClose={() => file.leaveConflict()}
+          onTakeTheirs={() => void file.takeTheirs()}
+          onSave={(text, form) => drawn.conflict && void file.resolve(drawn.conflict, text, form)}
+        />
+      )}
     </section>
+  );
+}
+
+interface HeadProps extends FileProps {
+  drawn: Drawn;
+  file: OpenFile;
+  onSave: () => void;
+}
+
+function Head({ repo, branch, path, at, may, drawn, file, onSave, onRestore }: HeadProps) {
+  const { changed, isNew, saving, problems } = drawn;
+  const place: Place = { repo, branch, path, at };
+  const writes = drawn.phase === "text" && !at && (may.write || changed);
+  const why = !may.write
+    ? t("readOnlyRole")
+    : !changed
+      ? t("nothingToSave")
+      : problems.some((one) => !one.warning)
+        ? t("saveWithProblems")
+        : "Ctrl S";
+  return (
+    <header class="filehead">
+      <h1 class="grow">
+        <Path path={path} />
+        {isNew ? (
+          <span class="pill warn">{t("isNew")}</span>
+        ) : (
+          changed && <span class="pill warn">{t("unsaved")}</span>
+        )}
+        {(at || !may.write) && (
+          <span class="pill" title={t(at ? "readOnlyAt" : "readOnlyRole")}>
+            {t("readOnly")}
+          </span>
+        )}
+      </h1>
+      {!isNew && drawn.phase !== "loading" && drawn.other?.kind !== "none" && (
+        <a
+          class="quiet"
+          href={downloadUrl(place)}
+          download=""
+          title={t("download")}
+          aria-label={t("download")}
+        >
+          <Icon of="download" />
+        </a>
+      )}
+      {at && may.rollback && drawn.phase !== "loading" && (
+        <button type="button" class="button" onClick={onRestore}>
+          <Icon of="back" />
+          {t("restoreFile")}
+        </button>
+      )}
+      {writes && changed && (
+        <input
+          class="message"
+          placeholder={t("message")}
+          aria-label={t("message")}
+          maxLength={1000}
+          value={drawn.message}
+          onInput={(event) => file.setMessage(event.currentTarget.value)}
+          onKeyDown={(event) => {
+            if (event.key === "Enter" && !event.isComposing) onSave();
+          }}
+        />
+      )}
+      {writes && (
+        <button
+          type="button"
+          class="button primary"
+          disabled={!changed || !may.write || saving}
+          title={why}
+          onClick={onSave}
+        >
+          {t(saving ? "saving" : "save")}
+        </button>
+      )}
+    </header>
   );
 }

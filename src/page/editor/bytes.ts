@@ -1,23 +1,185 @@
-// A file is bytes; what is shown of it is text.
+// A file is bytes; the editor shows text. What is saved has the encoding, the byte order mark and the
+// line ends that were read, so that a difference shows what somebody changed and nothing else.
 
+import { guess } from "./guess.ts";
+
+export { type Language, language } from "./language.ts";
+
+/** The largest file that is shown as text, in bytes. */
+export const TEXT_MAX = 32 << 20;
+/** The largest text that is coloured and checked, in bytes. */
+export const COLOUR_MAX = 2 << 20;
 /** Most bytes of a file that is compared on the screen. */
 export const COMPARED_MAX = 2 << 20;
 
-export interface Decoded {
-  text: string;
-  encoding: string;
+/** By the names of the Encoding Standard. */
+export type Encoding = "utf-8" | "utf-16le" | "utf-16be" | "windows-1251" | "ibm866" | "koi8-r";
+export type EightBit = "windows-1251" | "ibm866" | "koi8-r";
+/** `mixed` keeps every carriage return in the text itself. */
+export type LineEnd = "\n" | "\r\n" | "\r" | "mixed";
+
+/** How a text lies in its file. */
+export interface Form {
+  encoding: Encoding;
+  bom: boolean;
+  end: LineEnd;
 }
 
-/** The text of a file, or null where it is none. */
-export function decode(bytes: Uint8Array): Decoded | null {
+/** A text whose lines end with `\n`, except that of a mixed file, which is as it was read. */
+export interface Decoded extends Form {
+  text: string;
+}
+
+/** All encodings that a file can be read and saved in, in the order to offer them. */
+export const ENCODINGS: readonly Encoding[] = [
+  "utf-8",
+  "windows-1251",
+  "ibm866",
+  "koi8-r",
+  "utf-16le",
+  "utf-16be",
+];
+
+/** What a new file gets. */
+export const NEW: Form = { encoding: "utf-8", bom: false, end: "\n" };
+
+/** Thrown by `encode` for the first letter that the encoding does not have. */
+export class MissingLetter extends Error {
+  /** `at` counts UTF-16 units from the start of the text. */
+  constructor(
+    readonly letter: string,
+    readonly encoding: Encoding,
+    readonly at: number,
+  ) {
+    super(`${encoding} has no letter ${letter}`);
+  }
+}
+
+/** Bytes at the start that are searched for what no text has. */
+const SAMPLE = 65_536;
+
+/**
+ * Reads a file as text. Without `encoding` it is found: by the byte order mark, as UTF-8, by zero bytes in
+ * turn as UTF-16, by the declaration of an XML file, and last by the frequency of Russian letters.
+ * Null if it is binary, or not of the encoding that is asked for.
+ */
+export function decode(bytes: Uint8Array, encoding?: Encoding): Decoded | null {
+  const mark = markOf(bytes);
+  const chosen = encoding ?? mark?.encoding ?? find(bytes);
+  if (chosen === null) return null;
+  const bom = mark?.encoding === chosen;
+  const text = strict(chosen, bom && mark ? bytes.subarray(mark.length) : bytes);
+  return text === null ? null : withEnds(text, chosen, bom);
+}
+
+/** The bytes of a text in a form. Throws `MissingLetter`. */
+export function encode(text: string, form: Form): Uint8Array<ArrayBuffer> {
+  const whole = form.end === "mixed" ? text : withEnd(text, form.end);
+  const lone = /\p{Surrogate}/u.exec(whole);
+  if (lone) throw new MissingLetter(lone[0], form.encoding, lone.index);
+  switch (form.encoding) {
+    case "utf-8":
+      return new TextEncoder().encode(form.bom ? `\ufeff${whole}` : whole);
+    case "utf-16le":
+    case "utf-16be":
+      return sixteenBits(form.bom ? `\ufeff${whole}` : whole, form.encoding === "utf-16le");
+    default:
+      return eightBits(whole, form.encoding);
+  }
+}
+
+function withEnd(text: string, end: string): string {
+  return end === "\n" && !text.includes("\r") ? text : text.replace(/\r\n?|\n/g, end);
+}
+
+/** The kind of line end of a text that may have any. */
+export function lineEnd(text: string): LineEnd {
+  let crlf = 0;
+  let cr = 0;
+  for (let i = text.indexOf("\r"); i >= 0; i = text.indexOf("\r", i + 1)) {
+    if (text.charCodeAt(i + 1) === 10) crlf++;
+    else cr++;
+  }
+  // Without any carriage return nothing else need be counted.
+  if (crlf === 0 && cr === 0) return "\n";
+  let lf = -crlf;
+  for (let i = text.indexOf("\n"); i >= 0; i = text.indexOf("\n", i + 1)) lf++;
+  if (lf > 0 || (crlf > 0 && cr > 0)) return "mixed";
+  return crlf > 0 ? "\r\n" : "\r";
+}
+
+function withEnds(text: string, encoding: Encoding, bom: boolean): Decoded {
+  const end = lineEnd(text);
+  const plain =
+    end === "\r\n" ? text.replaceAll("\r\n", "\n") : end === "\r" ? text.replaceAll("\r", "\n") : text;
+  return { text: plain, encoding, bom, end };
+}
+
+function markOf(bytes: Uint8Array): { encoding: Encoding; length: number } | null {
+  if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) return { encoding: "utf-8", length: 3 };
+  if (bytes[0] === 0xff && bytes[1] === 0xfe) return { encoding: "utf-16le", length: 2 };
+  if (bytes[0] === 0xfe && bytes[1] === 0xff) return { encoding: "utf-16be", length: 2 };
+  return null;
+}
+
+function find(bytes: Uint8Array): Encoding | null {
+  const sample = bytes.subarray(0, SAMPLE);
+  if (sample.includes(0)) return zeroBytes(sample);
+  if (strict("utf-8", bytes) !== null) return "utf-8";
+  for (const byte of sample)
+    if (byte < 9 || (byte > 13 && byte < 32 && byte !== 0x1a && byte !== 0x1b)) return null;
+  return guess(sample);
+}
+
+/** UTF-16 without a mark: at least half of the units are of the first 256 letters, and none is zero. */
+function zeroBytes(sample: Uint8Array): Encoding | null {
+  const zeros = [0, 0];
+  for (let i = 0; i < sample.length; i++) if (sample[i] === 0) zeros[i % 2] = (zeros[i % 2] ?? 0) + 1;
+  const [even = 0, odd = 0] = zeros;
+  if (even > 0 && odd > 0) return null;
+  return (even + odd) * 4 < sample.length ? null : odd > 0 ? "utf-16le" : "utf-16be";
+}
+
+/** Null where the bytes are not of the encoding, or would not come back the same. */
+function strict(encoding: Encoding, bytes: Uint8Array): string | null {
+  if (encoding.startsWith("utf-16") && bytes.length % 2 === 1) return null;
   try {
-    return { text: new TextDecoder("utf-8", { fatal: true }).decode(bytes), encoding: "utf-8" };
+    return new TextDecoder(encoding, { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch {
     return null;
   }
 }
 
-/** The language of a file by its name. */
-export function language(_path: string): string {
-  return "text";
+function sixteenBits(text: string, little: boolean): Uint8Array<ArrayBuffer> {
+  const view = new DataView(new ArrayBuffer(text.length * 2));
+  for (let i = 0; i < text.length; i++) view.setUint16(i * 2, text.charCodeAt(i), little);
+  return new Uint8Array(view.buffer);
+}
+
+const tables = new Map<EightBit, Map<string, number>>();
+
+/** The byte of each letter. Each of these encodings gives every byte a letter of its own. */
+function table(encoding: EightBit): Map<string, number> {
+  let letters = tables.get(encoding);
+  if (!letters) {
+    const all = new TextDecoder(encoding).decode(Uint8Array.from({ length: 256 }, (_, byte) => byte));
+    letters = new Map([...all].map((letter, byte) => [letter, byte]));
+    tables.set(encoding, letters);
+  }
+  return letters;
+}
+
+function eightBits(text: string, encoding: EightBit): Uint8Array<ArrayBuffer> {
+  const letters = table(encoding);
+  const bytes = new Uint8Array(text.length);
+  let length = 0;
+  let at = 0;
+  for (const letter of text) {
+    const code = letter.charCodeAt(0);
+    const byte = code < 128 ? code : letters.get(letter);
+    if (byte === undefined) throw new MissingLetter(letter, encoding, at);
+    bytes[length++] = byte;
+    at += letter.length;
+  }
+  return bytes.subarray(0, length);
 }

@@ -1,26 +1,165 @@
-// Texts and comparisons of texts on the screen, in a shadow root. This module is a chunk of its own: import
-// it with `await import("../editor/host.ts")`.
+// Texts, and comparisons of texts, on the screen. This module is a chunk of its own, fetched when a text is
+// first shown: import it with `await import("../editor/host.ts")`.
+import { type Diagnostic, forceLinting, linter, setDiagnostics } from "@codemirror/lint";
+import { Compartment, EditorSelection, type EditorState, type Text, Transaction } from "@codemirror/state";
+import { EditorView } from "@codemirror/view";
+import { common, reading, type Setting, writing } from "./extensions.ts";
+import { rootOf } from "./root.ts";
 
-export interface Shown {
+export { type Merger, openMerger, type PairOptions, showPair } from "./pair.ts";
+
+/** A text as it was at some time: kept at no cost, compared by `eq`. */
+export type Document = Text;
+
+/** What is told of a place in the text; `from` and `to` count UTF-16 units. */
+export interface Mark {
+  from: number;
+  to: number;
+  message: string;
+  warning?: boolean;
+}
+
+export interface TextSetting extends Setting {
+  text: string;
+  editable: boolean;
+  wrap?: boolean;
+  /** The line to begin at, from 1. */
+  line?: number;
+  /** Looks at a text a moment after the last key; what it tells is shown at its place. */
+  check?: (text: string) => Promise<Mark[]>;
+  onChange?: () => void;
+  onMove?: (place: Place) => void;
+}
+
+/** Where the cursor is, from 1, and how many letters are selected. */
+export interface Place {
+  line: number;
+  column: number;
+  selected: number;
+}
+
+/** An open text. */
+export interface Editor {
+  /** The document as it is now: to keep it costs nothing. */
+  version(): Document;
+  /** The document that a text would be here. */
+  versionOf(text: string): Document;
+  /** The whole text as one string: for saving, not for each key. */
+  text(): string;
+  /** Puts another text in place of this one; what both have in common stays, and the cursor in it. */
+  replace(text: string, how?: { undoable?: boolean }): void;
+  setEditable(editable: boolean): void;
+  setWrap(wrap: boolean): void;
+  /** Checks the text now. */
+  recheck(): void;
+  /** Shows what the service said of the text, until the next key. */
+  show(marks: Mark[]): void;
+  /** The place of a line and a column, both from 1, as far as the text has them. */
+  offset(line: number, column: number): number;
+  /** The line of a place, from 1. */
+  lineOf(offset: number): number;
+  /** Goes to a place, shows it in the middle, and takes the focus. */
+  goTo(offset: number): void;
+  focus(): void;
   destroy(): void;
 }
 
-export interface PairOptions {
-  before: string;
-  after: string;
-  /** As `language` of `bytes.ts` gives it. */
-  language: string;
-  /** What each side is called, for who cannot see them. */
-  labels: [string, string];
-  /** One below the other, not side by side. */
-  unified: boolean;
+const diagnostic = (mark: Mark, length: number): Diagnostic => ({
+  from: Math.min(mark.from, length),
+  to: Math.min(mark.to, length),
+  severity: mark.warning ? "warning" : "error",
+  message: mark.message,
+});
+
+/** Opens a text in an element. */
+export function openText(host: HTMLElement, setting: TextSetting): Editor {
+  const root = rootOf(host);
+  const mode = new Compartment();
+  const wrapping = new Compartment();
+  const modeOf = (editable: boolean) => (editable ? writing(setting) : reading());
+  const wrapOf = (wrap: boolean) => (wrap ? EditorView.lineWrapping : []);
+  const { check, onChange, onMove } = setting;
+  const view = new EditorView({
+    parent: root,
+    root,
+    doc: setting.text,
+    extensions: [
+      // Before the others: in a mixed text this decides what a line is.
+      common(setting),
+      mode.of(modeOf(setting.editable)),
+      wrapping.of(wrapOf(setting.wrap ?? false)),
+      check
+        ? linter(
+            async ({ state }) =>
+              (await check(state.doc.toString())).map((mark) => diagnostic(mark, state.doc.length)),
+            { delay: 400 },
+          )
+        : [],
+      EditorView.updateListener.of((update) => {
+        if (update.docChanged) onChange?.();
+        if (update.docChanged || update.selectionSet) onMove?.(placeOf(update.state));
+      }),
+    ],
+  });
+  const show = (offset: number): void => {
+    view.dispatch({
+      selection: EditorSelection.cursor(Math.min(offset, view.state.doc.length)),
+      effects: EditorView.scrollIntoView(Math.min(offset, view.state.doc.length), { y: "center" }),
+    });
+  };
+  const offset = (line: number, column: number): number => {
+    const found = view.state.doc.line(Math.max(1, Math.min(line, view.state.doc.lines)));
+    return Math.min(found.from + Math.max(0, column - 1), found.to);
+  };
+  if (setting.line && setting.line > 1) show(offset(setting.line, 1));
+  return {
+    version: () => view.state.doc,
+    versionOf: (text) => view.state.toText(text),
+    text: () => view.state.sliceDoc(),
+    replace: (text, how) => replace(view, text, how?.undoable ?? false),
+    setEditable: (editable) => view.dispatch({ effects: mode.reconfigure(modeOf(editable)) }),
+    setWrap: (wrap) => view.dispatch({ effects: wrapping.reconfigure(wrapOf(wrap)) }),
+    recheck: () => forceLinting(view),
+    show: (marks) => {
+      const all = marks.map((mark) => diagnostic(mark, view.state.doc.length));
+      view.dispatch(setDiagnostics(view.state, all));
+    },
+    offset,
+    lineOf: (at) => view.state.doc.lineAt(Math.min(at, view.state.doc.length)).number,
+    goTo: (at) => {
+      show(at);
+      view.focus();
+    },
+    focus: () => view.focus(),
+    destroy: () => view.destroy(),
+  };
 }
 
-/** Shows two texts with their differences marked, the older left. */
-export function showPair(place: HTMLElement, options: PairOptions): Shown {
-  const root = place.shadowRoot ?? place.attachShadow({ mode: "open" });
-  const text = document.createElement("pre");
-  text.textContent = `${options.before}\n---\n${options.after}`;
-  root.append(text);
-  return { destroy: () => text.remove() };
+function placeOf(state: EditorState): Place {
+  const { main, ranges } = state.selection;
+  const line = state.doc.lineAt(main.head);
+  const selected = ranges.reduce((sum, range) => sum + range.to - range.from, 0);
+  return { line: line.number, column: main.head - line.from + 1, selected };
+}
+
+/** Replaces what lies between the longest common start and end: the cursor elsewhere stays where it is. */
+function replace(view: EditorView, text: string, undoable: boolean): void {
+  const next = view.state.toText(text);
+  const old = view.state.doc;
+  if (next.eq(old)) return;
+  const [before, after] = [old.toString(), next.toString()];
+  const most = Math.min(before.length, after.length);
+  let start = 0;
+  while (start < most && before.charCodeAt(start) === after.charCodeAt(start)) start++;
+  let end = 0;
+  while (
+    end < most - start &&
+    before.charCodeAt(before.length - 1 - end) === after.charCodeAt(after.length - 1 - end)
+  ) {
+    end++;
+  }
+  view.dispatch({
+    changes: { from: start, to: before.length - end, insert: next.slice(start, after.length - end) },
+    annotations: Transaction.addToHistory.of(undoable),
+  });
 }

@@ -1,0 +1,73 @@
+import { useEffect, useRef } from "preact/hooks";
+import { COLOUR_MAX } from "../../editor/bytes.ts";
+import type { Editor, Mark, Place } from "../../editor/host.ts";
+import { checkable, language } from "../../editor/language.ts";
+import { Waiting } from "../../shared/parts.tsx";
+import { type Key, t } from "../../shared/text.ts";
+import { useChunk } from "./chunk.ts";
+import type { Drawn } from "./drawn.ts";
+
+interface CodeProps {
+  path: string;
+  drawn: Drawn;
+  editable: boolean;
+  wrap: boolean;
+  line?: number | undefined;
+  onEditor: (editor: Editor) => void;
+  onChange: () => void;
+  onMove: (place: Place) => void;
+  onProblems: (problems: Mark[]) => void;
+}
+
+/** The text of a file. Another `edition` of it is another editor; everything else is told to the one there is. */
+export function Code(props: CodeProps) {
+  const { path, drawn, editable, wrap } = props;
+  const place = useRef<HTMLDivElement>(null);
+  const editor = useRef<Editor | null>(null);
+  // What the editor calls must be that of the last drawing, not that of the first.
+  const now = useRef(props);
+  now.current = props;
+  const chunk = useChunk();
+  useEffect(() => {
+    if (!chunk || !place.current) return;
+    const plain = drawn.text.length > COLOUR_MAX;
+    const opened = chunk.openText(place.current, {
+      text: drawn.text,
+      language: language(path),
+      label: path,
+      description: t("leaveEditor"),
+      plain,
+      keepsReturns: drawn.form.end === "mixed",
+      editable: now.current.editable,
+      wrap: now.current.wrap,
+      ...(props.line ? { line: props.line } : {}),
+      ...(checkable(path) && !plain ? { check: (text: string) => look(now.current, text) } : {}),
+      onChange: () => now.current.onChange(),
+      onMove: (at) => now.current.onMove(at),
+    });
+    editor.current = opened;
+    now.current.onEditor(opened);
+    return () => opened.destroy();
+  }, [chunk, drawn.edition]);
+  useEffect(() => editor.current?.setEditable(editable), [editable]);
+  useEffect(() => editor.current?.setWrap(wrap), [wrap]);
+  return (
+    <>
+      {!chunk && <Waiting />}
+      <div class="code" ref={place} />
+    </>
+  );
+}
+
+/** Looks at a text and tells what was found in the words of the page. */
+async function look({ path, drawn, onProblems }: CodeProps, text: string): Promise<Mark[]> {
+  const { check } = await import("../../editor/check/check.ts");
+  const marks = (await check(path, text, drawn.form.encoding)).map((problem) => ({
+    from: problem.from,
+    to: problem.to,
+    message: t(`check.${problem.kind}` as Key, problem.values),
+    warning: problem.warning ?? false,
+  }));
+  onProblems(marks);
+  return marks;
+}

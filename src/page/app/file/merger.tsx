@@ -1,0 +1,136 @@
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { Form } from "../../editor/bytes.ts";
+import { language } from "../../editor/language.ts";
+import type { Merger } from "../../editor/pair.ts";
+import { Dialog } from "../../shared/dialog.tsx";
+import { Waiting } from "../../shared/parts.tsx";
+import { t, when } from "../../shared/text.ts";
+import { useChunk } from "./chunk.ts";
+import type { Conflict } from "./conflict.ts";
+
+interface ConflictProps {
+  path: string;
+  conflict: Conflict;
+  onClose: () => void;
+  onTakeTheirs: () => void;
+  onSave: (text: string, form: Form) => void;
+}
+
+/** The sheet that asks which of two versions is to be: theirs, mine, or what was made of both. */
+export function ConflictSheet(props: ConflictProps) {
+  const { path, conflict, onClose, onTakeTheirs, onSave } = props;
+  const { mine, theirs, merged, author } = conflict;
+  const merger = useRef<Merger | null>(null);
+  if (conflict.etag === null) return <DeletedSheet {...props} />;
+  const lead = author
+    ? t("conflictLead", { who: author.who, path, when: when(author.at) })
+    : t("conflictLeadUnknown", { path });
+  const save = () => merged && onSave(merger.current?.text() ?? merged.text, merged.form);
+  return (
+    <Dialog
+      wide={merged !== null}
+      title={t("conflict")}
+      lead={lead}
+      onClose={onClose}
+      onSubmit={merged ? save : undefined}
+      foot={
+        <>
+          <button type="button" class="button" onClick={onTakeTheirs}>
+            {t("takeTheirs")}
+          </button>
+          <span class="grow" />
+          <button type="button" class="button" onClick={() => onSave(mine.text, mine.form)}>
+            {t("keepMine")}
+          </button>
+          {merged && (
+            <button type="button" class="button primary" onClick={save}>
+              {t("saveMerged")}
+            </button>
+          )}
+        </>
+      }
+    >
+      {merged && theirs ? (
+        <MergerView path={path} theirs={theirs.text} merged={merged} handle={merger} />
+      ) : (
+        <p>{t("conflictNoMerge")}</p>
+      )}
+    </Dialog>
+  );
+}
+
+interface ViewProps {
+  path: string;
+  theirs: string;
+  merged: NonNullable<Conflict["merged"]>;
+  handle: { current: Merger | null };
+}
+
+function MergerView({ path, theirs, merged, handle }: ViewProps) {
+  const place = useRef<HTMLDivElement>(null);
+  const [next, setNext] = useState(0);
+  const chunk = useChunk();
+  const { clashes } = merged;
+  useEffect(() => {
+    if (!chunk || !place.current) return;
+    const merger = chunk.openMerger(place.current, {
+      theirs,
+      merged: merged.text,
+      clashes: clashes.map((clash) => clash.merged),
+      language: language(path),
+      labels: [t("theirs"), t("mine")],
+      takeOver: t("takePiece"),
+    });
+    handle.current = merger;
+    return () => {
+      handle.current = null;
+      merger.destroy();
+    };
+  }, [chunk]);
+  const goOn = () => {
+    const clash = clashes[next % clashes.length];
+    if (clash) handle.current?.goTo(clash.merged.from);
+    setNext(next + 1);
+  };
+  return (
+    <div class="merger">
+      <div class={clashes.length > 0 ? "hintline strong" : "hintline"}>
+        <span>{clashes.length > 0 ? t("conflictClashes", { n: clashes.length }) : t("conflictMerged")}</span>
+        {clashes.length > 0 && (
+          <button type="button" class="link" onClick={goOn}>
+            {t("nextClash")}
+          </button>
+        )}
+      </div>
+      <div class="labels">
+        <span>{t("theirs")}</span>
+        <span>{t("mine")}</span>
+      </div>
+      {!chunk && <Waiting />}
+      <div class="code" ref={place} />
+    </div>
+  );
+}
+
+function DeletedSheet({ path, conflict, onClose, onTakeTheirs, onSave }: ConflictProps) {
+  const { author, mine } = conflict;
+  const values: Record<string, string> = author ? { who: author.who, when: when(author.at) } : {};
+  return (
+    <Dialog
+      title={path}
+      lead={t(author ? "deletedMeanwhile" : "deletedMeanwhileUnknown", values)}
+      onClose={onClose}
+      foot={
+        <>
+          <span class="grow" />
+          <button type="button" class="button" onClick={onTakeTheirs}>
+            {t("letGo")}
+          </button>
+          <button type="button" class="button primary" onClick={() => onSave(mine.text, mine.form)}>
+            {t("restoreWithMine")}
+          </button>
+        </>
+      }
+    />
+  );
+}

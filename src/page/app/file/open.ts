@@ -1,0 +1,173 @@
+// The open file: the way of a save, and what to do when somebody else saved it too.
+import { encode, type Form, NEW } from "../../editor/bytes.ts";
+import type { DraftKey } from "../../shared/drafts.ts";
+import { complain, notify } from "../../shared/notice.tsx";
+import { t } from "../../shared/text.ts";
+import { Failure, onReach, type Schemas, wordsOf } from "../api.ts";
+import { type Conflict, conflictOf, sameForm } from "./conflict.ts";
+import { type Owner, Reading } from "./reading.ts";
+import { deleteFile, type Found, lastAuthor, type Place, readFile, saveFile } from "./remote.ts";
+import { troubleOf } from "./trouble.ts";
+import { type Base, versionOfBase } from "./work.ts";
+
+export class OpenFile extends Reading {
+  /** The commit that the last save here made: that it appears is no news. */
+  private ownCommit: string | null = null;
+  private saveAgain = false;
+  private readonly stopListening: () => void;
+
+  constructor(place: Place, key: DraftKey, owner: Owner) {
+    super(place, key, owner);
+    this.stopListening = onReach((reachable) => {
+      if (reachable && this.drawn.trouble?.kind === "offline" && !this.drawn.saving) void this.save();
+    });
+  }
+
+  override close(): void {
+    this.stopListening();
+    super.close();
+  }
+
+  /** Saves the text as it is in the editor now, whatever was drawn last. */
+  async save(): Promise<void> {
+    const { editor, base } = this.work;
+    this.saveAgain = this.drawn.saving;
+    if (!editor || this.drawn.saving || this.drawn.conflict || this.place.at || !this.differs()) return;
+    const document = editor.version();
+    const { form, message } = this.drawn;
+    const text = editor.text();
+    this.set({ saving: true, trouble: null });
+    try {
+      const saved = await saveFile(this.place, encode(text, form), base.etag, message);
+      this.saved(saved, { document, text: "", form, etag: saved.etag }, base);
+    } catch (error) {
+      if (error instanceof Failure && error.status === 412) await this.meet();
+      else this.fail(error);
+    }
+    this.set({ saving: false });
+    if (this.saveAgain) await this.save();
+  }
+
+  /** The service has the file so now. What was typed meanwhile is an edit of that. */
+  private saved(saved: Schemas["SavedFile"], now: Base, before: Base): void {
+    this.work.base = now;
+    this.ownCommit = saved.commit_id;
+    this.set({ size: saved.size, isNew: false, restored: null, news: null, message: "" });
+    this.set({ changed: this.differs() });
+    this.keep();
+    const undo = { label: t("undo"), run: () => void this.undo(saved.etag, before) };
+    const can = before.etag !== null || this.owner.mayDelete();
+    notify(t("saved", { path: this.place.path }), can ? undo : undefined);
+    this.owner.onChanged();
+  }
+
+  private fail(error: unknown): void {
+    const trouble = troubleOf(error);
+    // The file is no longer on the screen, where its state would be told.
+    if (this.abort.signal.aborted) {
+      complain(t("keptUnsaved", { path: this.place.path, message: wordsOf(error) }));
+      return;
+    }
+    this.set({ trouble });
+    if (trouble.kind !== "refused" || trouble.line === null || !this.work.editor) return;
+    const from = this.work.editor.offset(trouble.line, trouble.column ?? 1);
+    const to = this.work.editor.offset(trouble.line, Number.MAX_SAFE_INTEGER);
+    this.work.editor.show([{ from, to, message: t("check.service", { message: trouble.message }) }]);
+    this.work.editor.goTo(from);
+  }
+
+  /** Puts back what was there before a save, unless somebody saved since. */
+  private async undo(etag: string, before: Base): Promise<void> {
+    try {
+      if (before.etag === null) await deleteFile(this.place, etag);
+      else {
+        const { text, form } = versionOfBase(before);
+        await saveFile(this.place, encode(text, form), etag, "");
+      }
+      notify(t("undone", { path: this.place.path }));
+      if (before.etag === null && this.work.base.etag === etag) {
+        // The text stays here, as that of a file that is not there yet.
+        this.work.base = { ...before, document: this.work.documentOf("") };
+        this.set({ isNew: true, changed: true });
+        this.keep();
+      } else await this.follow(null);
+      this.owner.onChanged();
+    } catch (error) {
+      const late = error instanceof Failure && error.status === 412;
+      complain(late ? t("undoLate", { path: this.place.path }) : wordsOf(error));
+    }
+  }
+
+  /** The branch has another head: if the file is another too, an untouched one follows, else that is told. */
+  async follow(head: string | null): Promise<void> {
+    const { drawn } = this;
+    if (this.place.at || drawn.phase === "loading" || drawn.saving || drawn.conflict) return;
+    if (head !== null && head === this.ownCommit) return;
+    const edited = drawn.phase === "text" && this.work.isPrecious(drawn);
+    let found: Found;
+    try {
+      found = await readFile(this.place, { known: this.work.base.etag, signal: this.abort.signal });
+    } catch {
+      return; // Said elsewhere, and asked for again with the next head.
+    }
+    if (found.kind === "same" || (found.kind === "none" && this.work.base.etag === null)) return;
+    const deleted = found.kind === "none";
+    if (edited || (deleted && drawn.phase === "text")) return this.tellNews(deleted);
+    this.adopt(found);
+    if (head === null) return;
+    const author = await lastAuthor(this.place);
+    if (author) notify(t("followed", { who: author.who }));
+  }
+
+  /** Sets what is here against what lies there now. */
+  async meet(): Promise<void> {
+    if (!this.work.editor) return;
+    const mine = { text: this.work.editor.text(), form: this.drawn.form };
+    try {
+      const [found, author] = await Promise.all([readFile(this.place), lastAuthor(this.place)]);
+      if (found.kind === "text" && found.read.text === mine.text && sameForm(found.read, mine.form)) {
+        // An earlier save had arrived, and its answer had not.
+        this.adopt(found);
+        return;
+      }
+      const base = this.work.base.etag === null ? null : this.work.baseVersion();
+      this.set({ conflict: conflictOf(found, mine, base, author) });
+    } catch (error) {
+      this.fail(error);
+    }
+  }
+
+  /** Ends a conflict without an answer: the edits stay, and so does what they are based on. */
+  leaveConflict(): void {
+    this.set({ conflict: null });
+  }
+
+  /** Takes what lies there, and throws away what was typed. */
+  async takeTheirs(): Promise<void> {
+    this.set({ conflict: null });
+    await this.discard();
+  }
+
+  /** Saves a text over what lies there now, and nothing newer. */
+  async resolve(conflict: Conflict, text: string, form: Form): Promise<void> {
+    if (!this.work.editor) return;
+    const theirs = conflict.theirs ?? { text: "", form: NEW };
+    this.work.base = {
+      document: this.work.editor.versionOf(theirs.text),
+      text: "",
+      form: theirs.form,
+      etag: conflict.etag,
+    };
+    this.work.editor.replace(text, { undoable: true });
+    this.set({ conflict: null, news: null, form, isNew: conflict.etag === null });
+    this.typed();
+    await this.save();
+  }
+
+  /** Saves a file that was deleted meanwhile again, with the text that is here. */
+  async restore(): Promise<void> {
+    this.work.base = { ...this.work.base, etag: null };
+    this.set({ news: null, isNew: true, changed: true });
+    await this.save();
+  }
+}

@@ -1,0 +1,60 @@
+import { Icon } from "../../shared/icons.tsx";
+import { complain, notify } from "../../shared/notice.tsx";
+import { Copy, Empty } from "../../shared/parts.tsx";
+import { size, t } from "../../shared/text.ts";
+import { wordsOf } from "../api.ts";
+import type { Drawn } from "./drawn.ts";
+import { type Place, saveFile } from "./remote.ts";
+
+interface OtherProps {
+  place: Place;
+  other: NonNullable<Drawn["other"]>;
+  editable: boolean;
+  onReplaced: () => void;
+}
+
+/** A file that is no text: what there is to know of it, and a way to replace it. */
+export function Other({ place, other, editable, onReplaced }: OtherProps) {
+  if (other.kind === "none") {
+    return (
+      <Empty icon="file" title={t("fileGone")}>
+        {t("fileGoneHint")}
+      </Empty>
+    );
+  }
+  const replace = async (file: File | undefined) => {
+    if (!file) return;
+    try {
+      await saveFile(place, file, other.etag, "");
+      notify(t("replaced", { path: place.path }));
+    } catch (error) {
+      complain(wordsOf(error));
+    }
+    onReplaced();
+  };
+  const image = other.kind === "binary" ? other.image : null;
+  const digest = other.etag.replaceAll('"', "");
+  return (
+    <div class="other">
+      <Empty icon="file" title={t(other.kind === "large" ? "tooLarge" : "binary")}>
+        {image && <img src={image} alt={place.path} />}
+        <p>{t(editable ? "binaryHint" : "binaryHintRead", { size: size(other.size) })}</p>
+        {editable && (
+          <label class="button">
+            <Icon of="upload" />
+            {t("replaceFile")}
+            <input
+              type="file"
+              class="said"
+              onChange={(event) => void replace(event.currentTarget.files?.[0])}
+            />
+          </label>
+        )}
+        <p class="sub digest-line">
+          {t("contentDigest")} <code>{digest.slice(0, 16)}…</code>
+          <Copy text={digest} />
+        </p>
+      </Empty>
+    </div>
+  );
+}

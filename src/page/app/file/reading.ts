@@ -1,0 +1,185 @@
+// Reading a file, what is typed into it, and what is drawn of both. It lives as long as its file is on the
+// screen.
+import { type Encoding, type Form, NEW } from "../../editor/bytes.ts";
+import type { Editor } from "../../editor/host.ts";
+import { type DraftKey, dropDraft, flushDrafts, readDraft } from "../../shared/drafts.ts";
+import { complain } from "../../shared/notice.tsx";
+import { t } from "../../shared/text.ts";
+import { wordsOf } from "../api.ts";
+import { sameForm, versionOf } from "./conflict.ts";
+import { type Drawn, START } from "./drawn.ts";
+import { type Found, lastAuthor, type Place, readFile } from "./remote.ts";
+import { NOTHING, Work } from "./work.ts";
+
+export interface Owner {
+  draw: (drawn: Drawn) => void;
+  /** Something was saved here: tree, history and head are others. */
+  onChanged: () => void;
+  mayDelete: () => boolean;
+}
+
+export class Reading {
+  drawn: Drawn = START;
+  protected readonly work: Work;
+  protected readonly abort = new AbortController();
+
+  constructor(
+    protected readonly place: Place,
+    protected readonly key: DraftKey,
+    protected readonly owner: Owner,
+  ) {
+    this.work = new Work(place.at ? null : key);
+  }
+
+  /** Ends it; what was typed is kept as a draft. */
+  close(): void {
+    flushDrafts();
+    this.abort.abort();
+  }
+
+  set(change: Partial<Drawn>): void {
+    if (this.abort.signal.aborted) return;
+    this.drawn = { ...this.drawn, ...change };
+    this.owner.draw(this.drawn);
+  }
+
+  /** Reads the file, and the draft of it that this browser has. */
+  async load(): Promise<void> {
+    try {
+      const found = await readFile(this.place, { signal: this.abort.signal });
+      const draft = this.place.at ? null : await readDraft(this.key);
+      if (this.abort.signal.aborted) return;
+      this.begin(found);
+      if (!draft) return;
+      if (found.kind === "text" && found.read.text === draft.text && sameForm(found.read, draft.form)) {
+        // It was saved after all, and the answer did not arrive.
+        return dropDraft(this.key);
+      }
+      // Based on what was there when it was typed: if that is there no more, the next save is a conflict.
+      this.work.base = {
+        document: null,
+        text: this.work.base.text,
+        form: draft.form,
+        ...draft.base,
+        etag: draft.etag,
+      };
+      const { at, text, form, message } = draft;
+      this.show(text, form, { restored: at, changed: true, isNew: draft.etag === null, message });
+      const now = found.kind === "none" || found.kind === "same" ? null : found.etag;
+      if (now !== draft.etag) await this.tellNews(now === null);
+    } catch (error) {
+      if (!this.abort.signal.aborted) this.set({ phase: "failed", error });
+    }
+  }
+
+  /** Reads the bytes of an untouched file in another encoding. */
+  async readAs(encoding: Encoding): Promise<void> {
+    try {
+      const found = await readFile(this.place, { as: encoding });
+      if (found.kind === "text") this.begin(found);
+      else complain(t("notThatEncoding", { name: encoding }));
+    } catch (error) {
+      complain(wordsOf(error));
+    }
+  }
+
+  protected begin(found: Found): void {
+    if (found.kind === "text") {
+      const { text, form } = versionOf(found.read);
+      this.work.base = { document: null, text, form, etag: found.etag };
+      this.show(text, form, { size: found.size, isNew: false });
+    } else if (found.kind === "none" && !this.place.at) {
+      this.work.base = NOTHING;
+      this.show("", NEW, { size: 0, isNew: true, changed: true });
+    } else if (found.kind !== "same") {
+      this.work.editor = null;
+      this.work.base = { ...this.work.base, etag: found.kind === "none" ? null : found.etag };
+      this.set({ phase: "other", other: found });
+    }
+  }
+
+  /** Shows a text in a new editor. */
+  protected show(text: string, form: Form, change: Partial<Drawn>): void {
+    this.work.editor = null;
+    this.set({
+      ...START,
+      phase: "text",
+      message: this.drawn.message,
+      size: this.drawn.size,
+      ...change,
+      text,
+      form,
+      edition: this.drawn.edition + 1,
+    });
+  }
+
+  /** Takes the editor that was opened with `drawn.text`. */
+  attach(editor: Editor): void {
+    this.work.attach(editor);
+  }
+
+  /** Something was typed: says whether there is something to save, and keeps it. */
+  typed(): void {
+    const changed = this.differs();
+    const { trouble } = this.drawn;
+    const solved = trouble?.kind === "letter" || trouble?.kind === "refused";
+    if (changed !== this.drawn.changed || solved) this.set({ changed, ...(solved ? { trouble: null } : {}) });
+    this.keep();
+  }
+
+  setMessage(message: string): void {
+    this.set({ message });
+    this.keep();
+  }
+
+  /** Chooses how the next save lies in the file. */
+  setForm(form: Form): void {
+    if (this.work.editor && this.drawn.form.end === "mixed" && form.end !== "mixed") {
+      this.work.editor.replace(this.work.editor.text().replace(/\r\n?/g, "\n"), { undoable: true });
+    }
+    this.set({ form, trouble: null });
+    this.typed();
+    this.work.editor?.recheck();
+  }
+
+  protected keep(): void {
+    this.work.keep(() => this.drawn);
+  }
+
+  protected differs(): boolean {
+    return this.work.differs(this.drawn);
+  }
+
+  /** Takes what lies there now; the cursor stays where that is possible. */
+  protected adopt(found: Found): void {
+    const returns = this.drawn.form.end === "mixed";
+    if (found.kind !== "text" || !this.work.editor || (found.read.end === "mixed") !== returns) {
+      this.begin(found);
+      return;
+    }
+    const { text, form } = versionOf(found.read);
+    this.work.base = { document: this.work.editor.versionOf(text), text: "", form, etag: found.etag };
+    this.set({
+      form,
+      size: found.size,
+      changed: false,
+      isNew: false,
+      news: null,
+      restored: null,
+      trouble: null,
+    });
+    this.work.editor.replace(text, { undoable: true });
+    this.keep();
+  }
+
+  protected async tellNews(deleted: boolean): Promise<void> {
+    this.set({ news: { deleted, author: await lastAuthor(this.place) } });
+  }
+
+  /** Throws away what was typed. */
+  async discard(): Promise<void> {
+    this.set({ message: "", news: null, trouble: null, restored: null });
+    await dropDraft(this.key);
+    await this.load();
+  }
+}

@@ -1,0 +1,164 @@
+import { ENCODINGS, type Encoding, type Form, type LineEnd } from "../../editor/bytes.ts";
+import type { Editor, Place } from "../../editor/host.ts";
+import { language, languageName } from "../../editor/language.ts";
+import { Icon } from "../../shared/icons.tsx";
+import { Menu } from "../../shared/menu.tsx";
+import { size, t } from "../../shared/text.ts";
+import type { Drawn } from "./drawn.ts";
+
+const NAMES: Record<Encoding, string> = {
+  "utf-8": "UTF-8",
+  "utf-16le": "UTF-16 LE",
+  "utf-16be": "UTF-16 BE",
+  "windows-1251": "Windows-1251",
+  ibm866: "CP 866",
+  "koi8-r": "KOI8-R",
+};
+
+/** What people call an encoding. */
+export function encodingName(encoding: Encoding, bom = false): string {
+  return bom && encoding === "utf-8" ? "UTF-8 BOM" : NAMES[encoding];
+}
+
+/** What people call a kind of line end. */
+export function lineEndName(end: LineEnd): string {
+  return end === "mixed" ? t("mixedEnds") : end === "\r\n" ? "CRLF" : end === "\r" ? "CR" : "LF";
+}
+
+interface StatusProps {
+  path: string;
+  drawn: Drawn;
+  place: Place;
+  editor: Editor | null;
+  editable: boolean;
+  wrap: boolean;
+  onWrap: () => void;
+  onForm: (form: Form) => void;
+  onReadAs: (encoding: Encoding) => void;
+}
+
+/** The line under a text: where the cursor is, and how the text lies in its file. */
+export function Status(props: StatusProps) {
+  const { path, drawn, place, editable } = props;
+  const { form } = drawn;
+  const named = languageName(language(path));
+  const unusual = form.encoding !== "utf-8" || form.bom;
+  return (
+    <footer class="status">
+      <span>{t("place", { line: place.line, column: place.column })}</span>
+      {place.selected > 0 && <span class="extra">{t("selected", { n: place.selected })}</span>}
+      <Problems {...props} />
+      <span class="grow" />
+      <button type="button" class="flat extra" aria-pressed={props.wrap} title="Alt Z" onClick={props.onWrap}>
+        {t("wrap")}
+      </button>
+      {named && <span class="extra">{named}</span>}
+      {editable ? (
+        <>
+          <Encodings {...props} unusual={unusual} />
+          <LineEnds {...props} />
+        </>
+      ) : (
+        <>
+          <span class={unusual ? "strong" : ""}>{encodingName(form.encoding, form.bom)}</span>
+          <span class={form.end === "mixed" ? "strong" : ""}>{lineEndName(form.end)}</span>
+        </>
+      )}
+      <span title={t("bytesExact", { n: drawn.size })}>{size(drawn.size)}</span>
+    </footer>
+  );
+}
+
+function Problems({ drawn, place, editor }: StatusProps) {
+  const { problems } = drawn;
+  if (problems.length === 0) return null;
+  const bad = problems.some((problem) => !problem.warning);
+  const next = () => {
+    if (!editor) return;
+    const here = editor.offset(place.line, place.column);
+    const to = problems.find((problem) => problem.from > here) ?? problems[0];
+    if (to) editor.goTo(to.from);
+  };
+  return (
+    <button
+      type="button"
+      class={bad ? "flat bad" : "flat strong"}
+      title={problems[0]?.message}
+      onClick={next}
+    >
+      <Icon of="warn" />
+      {t("problemCount", { n: problems.length })}
+    </button>
+  );
+}
+
+const marked = (encoding: Encoding): boolean => encoding.startsWith("utf-16");
+
+function Encodings({ drawn, unusual, onForm, onReadAs }: StatusProps & { unusual: boolean }) {
+  const { form, changed, isNew } = drawn;
+  const name = encodingName(form.encoding, form.bom);
+  return (
+    <Menu
+      align="right"
+      title={t("encodingOf", { name })}
+      label={<span class={unusual ? "strong" : ""}>{name}</span>}
+    >
+      {!changed && !isNew && (
+        <>
+          <span class="label dim">{t("readAs")}</span>
+          {ENCODINGS.filter((one) => one !== form.encoding).map((one) => (
+            <button type="button" key={one} onClick={() => onReadAs(one)}>
+              {encodingName(one)}
+            </button>
+          ))}
+          <hr />
+        </>
+      )}
+      <span class="label dim">{t("saveAs")}</span>
+      {ENCODINGS.map((one) => (
+        <button
+          type="button"
+          key={one}
+          aria-current={one === form.encoding && form.bom === marked(one) ? "true" : undefined}
+          onClick={() => onForm({ ...form, encoding: one, bom: marked(one) })}
+        >
+          {encodingName(one)}
+        </button>
+      ))}
+      <button
+        type="button"
+        aria-current={form.encoding === "utf-8" && form.bom ? "true" : undefined}
+        onClick={() => onForm({ ...form, encoding: "utf-8", bom: true })}
+      >
+        {encodingName("utf-8", true)}
+      </button>
+    </Menu>
+  );
+}
+
+function LineEnds({ drawn, onForm }: StatusProps) {
+  const { form } = drawn;
+  const name = lineEndName(form.end);
+  return (
+    <Menu
+      align="right"
+      title={t("lineEndOf", { name })}
+      label={<span class={form.end === "mixed" ? "strong" : ""}>{name}</span>}
+    >
+      <span class="label dim">{t("makeEnds")}</span>
+      {(["\n", "\r\n"] as const).map((end) => (
+        <button
+          type="button"
+          key={end}
+          aria-current={end === form.end ? "true" : undefined}
+          onClick={() => onForm({ ...form, end })}
+        >
+          {lineEndName(end)}
+        </button>
+      ))}
+    </Menu>
+  );
+}
+
+/** The place of a text that nobody has looked into. */
+export const AT_START: Place = { line: 1, column: 1, selected: 0 };

@@ -1,0 +1,75 @@
+// What an upload asks of the service.
+import { branchPath, Failure, filePath, query, read, type Schemas, statePath } from "../api.ts";
+import type { Present, Save } from "./plan.ts";
+import { tar } from "./tar.ts";
+
+/** Folders asked for one by one; for more the whole tree is asked for at once. */
+const FOLDERS_MAX = 24;
+
+/** Looks what is there of these paths. */
+export async function look({ repo, branch }: Target, paths: readonly string[]): Promise<Present> {
+  const { commit } = await read<Schemas["AdminBranch"]>(branchPath(repo, branch));
+  const folders = [...new Set(paths.map((path) => path.slice(0, Math.max(0, path.lastIndexOf("/")))))];
+  const queries =
+    folders.length > FOLDERS_MAX ? [query({ recursive: true })] : folders.map((path) => query({ path }));
+  const files: Present["files"] = new Map();
+  for (const one of queries) {
+    try {
+      const list = await read<Schemas["AdminTreeEntry"][]>(`${statePath(repo, branch)}/tree${one}`);
+      for (const entry of list) {
+        if (entry.type !== "blob") continue;
+        files.set(entry.path, { executable: entry.mode === "100755", etag: entry.etag ?? null });
+      }
+    } catch (error) {
+      // A folder that is not there yet, or a file in its place: then the save says so.
+      if (!(error instanceof Failure) || (error.status !== 404 && error.status !== 400)) throw error;
+    }
+  }
+  return { commit: commit.id, files };
+}
+
+/** Where files are laid. */
+export interface Target {
+  repo: string;
+  branch: string;
+}
+
+/** What came of a save: the snapshot before it, and the state after it where that was told. */
+export interface Done {
+  snapshot: string;
+  commit: string | null;
+}
+
+/**
+ * Makes one save. `commit` is the state that was looked at: if the branch has another one now, that is a 412,
+ * and nothing is changed.
+ */
+export async function send(
+  target: Target,
+  save: Save,
+  commit: string | null,
+  message: string,
+): Promise<Done> {
+  const { repo, branch } = target;
+  if (save.kind === "file") {
+    const { path, file, etag } = save.file;
+    const condition: Record<string, string> = etag ? { "If-Match": etag } : { "If-None-Match": "*" };
+    const saved = await read<Schemas["SavedFile"]>(filePath(repo, branch, path) + query({ message }), {
+      method: "PUT",
+      body: file,
+      headers: { "Content-Type": "application/octet-stream", ...condition },
+    });
+    return { snapshot: saved.snapshot, commit: saved.commit_id };
+  }
+  const saved = await read<Schemas["SavedBatch"]>(`${branchPath(repo, branch)}/batch${query({ message })}`, {
+    method: "POST",
+    body: tar(save.files),
+    headers: { "Content-Type": "application/x-tar", ...(commit ? { "If-Match": `"${commit}"` } : {}) },
+  });
+  return { snapshot: saved.snapshot, commit: saved.commit_id };
+}
+
+/** Brings the branch back to what it was before, if nobody saved since. */
+export async function takeBack({ repo, branch }: Target, to: string, expect: string | null): Promise<void> {
+  await read(`${branchPath(repo, branch)}/rollback${query({ to, expect })}`, { method: "POST" });
+}

@@ -1,0 +1,197 @@
+import { useEffect, useState } from "preact/hooks";
+import { Dialog } from "../../shared/dialog.tsx";
+import { complain, notify } from "../../shared/notice.tsx";
+import { Alert, Path, Waiting } from "../../shared/parts.tsx";
+import { size, t } from "../../shared/text.ts";
+import { Failure, type Schemas, wordsOf } from "../api.ts";
+import { cut, type Present, type Step, steps, under } from "./plan.ts";
+import { look, send, type Target, takeBack } from "./send.ts";
+import { isLeftOut, type Picked } from "./walk.ts";
+
+export interface UploadTarget extends Target {
+  /** The folder that is proposed, empty for the branch itself. */
+  folder: string;
+  may: Schemas["Permissions"];
+  limits: Schemas["Limits"];
+  /** Something was saved. */
+  onChanged: () => void;
+}
+
+interface SheetProps extends UploadTarget {
+  picked: Picked[];
+  onClose: () => void;
+}
+
+/** Rows that are drawn; of more only the number is told. */
+const ROWS_MAX = 300;
+
+/** What is there of the paths; null while it is asked for. It is asked again when the branch has moved on. */
+function usePresent(props: SheetProps, files: Picked[], folder: string, turn: number) {
+  const [present, set] = useState<Present | null>(null);
+  const [failed, fail] = useState("");
+  useEffect(() => {
+    let gone = false;
+    set(null);
+    fail("");
+    const timer = setTimeout(
+      () => {
+        const paths = files.map((one) => under(folder, one.path));
+        look(props, paths).then(
+          (found) => !gone && set(found),
+          (error) => !gone && fail(wordsOf(error)),
+        );
+      },
+      turn === 0 ? 0 : 250,
+    );
+    return () => {
+      gone = true;
+      clearTimeout(timer);
+    };
+  }, [folder, turn]);
+  return { present, failed };
+}
+
+/** What will be new and what will be replaced, under which folder, and why: one look before anything is saved. */
+export function UploadSheet(props: SheetProps) {
+  const { picked, limits, onClose } = props;
+  const files = picked.filter((one) => !isLeftOut(one.path));
+  const leftOut = picked.length - files.length;
+  const [folder, setFolder] = useState(props.folder);
+  const [message, setMessage] = useState("");
+  const [turn, setTurn] = useState(0);
+  const [at, setAt] = useState<number | null>(null);
+  const [failed, fail] = useState("");
+  const { present, failed: unseen } = usePresent(props, files, folder, turn);
+  const plan = present ? steps(files, folder, present) : null;
+  const saves = plan ? cut(plan, { entries: limits.batch_actions_max, bytes: limits.batch_bytes_max }) : [];
+  const busy = at !== null;
+  const start = async () => {
+    if (!present || busy || saves.length === 0) return;
+    fail("");
+    let commit: string | null = present.commit;
+    let first = "";
+    let done = 0;
+    try {
+      for (const save of saves) {
+        setAt(done);
+        const result = await send(props, save, commit, message.trim());
+        first ||= result.snapshot;
+        commit = result.commit;
+        done += 1;
+      }
+      finish(props, files.length, first, commit);
+    } catch (error) {
+      setAt(null);
+      const moved = error instanceof Failure && error.status === 412;
+      const words = moved ? t("uploadMoved") : detailOf(error);
+      fail(done > 0 ? `${t("uploadPart", { n: done, of: saves.length })} ${words}` : words);
+      if (done > 0) props.onChanged();
+      setTurn(turn + 1);
+    }
+  };
+  return (
+    <Dialog
+      title={t("uploadTitle", { n: files.length })}
+      lead={saves.length > 1 ? t("uploadSaves", { n: saves.length }) : t("uploadLead")}
+      onClose={busy ? () => undefined : onClose}
+      onSubmit={() => void start()}
+      foot={
+        <>
+          {busy && (
+            <progress class="grow" max={saves.length} value={at} aria-label={t("saving")}>
+              {at}
+            </progress>
+          )}
+          {!busy && <span class="grow sub">{leftOut > 0 && t("uploadLeftOut", { n: leftOut })}</span>}
+          <button type="button" class="button" onClick={onClose} disabled={busy}>
+            {t("cancel")}
+          </button>
+          <button
+            type="button"
+            class="button primary"
+            disabled={!plan || busy || files.length === 0}
+            onClick={() => void start()}
+          >
+            {busy ? t("saving") : t("uploadDo", { n: files.length })}
+          </button>
+        </>
+      }
+    >
+      <div class="form upload">
+        <label>
+          {t("uploadFolder")}
+          <input
+            value={folder}
+            placeholder={t("uploadFolderTop")}
+            disabled={busy}
+            onInput={(event) => setFolder(event.currentTarget.value)}
+          />
+        </label>
+        <label>
+          {t("message")}
+          <input
+            value={message}
+            maxLength={1000}
+            disabled={busy}
+            onInput={(event) => setMessage(event.currentTarget.value)}
+          />
+        </label>
+        {(failed || unseen) && <Alert>{failed || unseen}</Alert>}
+        {plan ? <Plan plan={plan} /> : !unseen && <Waiting />}
+      </div>
+    </Dialog>
+  );
+}
+
+/** A refusal names what is wrong with a file: its own words say more than those of its status. */
+function detailOf(error: unknown): string {
+  return error instanceof Failure && error.status === 400 ? error.detail : wordsOf(error);
+}
+
+function finish(props: SheetProps, count: number, snapshot: string, commit: string | null): void {
+  const undo = async () => {
+    try {
+      await takeBack(props, snapshot, commit);
+      notify(t("uploadUndone"));
+      props.onChanged();
+    } catch (error) {
+      const late = error instanceof Failure && error.status === 412;
+      complain(late ? t("uploadUndoLate") : wordsOf(error));
+    }
+  };
+  const can = props.may.rollback ? { label: t("undo"), run: () => void undo() } : undefined;
+  notify(t("uploadDone", { n: count }), can);
+  props.onClose();
+  props.onChanged();
+}
+
+function Plan({ plan }: { plan: Step[] }) {
+  const replaced = plan.filter((step) => step.replaces).length;
+  const bytes = plan.reduce((sum, step) => sum + step.file.size, 0);
+  // What is replaced is to be seen first.
+  const rows = [...plan].sort((a, b) => Number(b.replaces) - Number(a.replaces)).slice(0, ROWS_MAX);
+  return (
+    <section class="plan" aria-label={t("files")}>
+      <p class="sub">
+        {t("uploadNew", { n: plan.length - replaced })} · {t("uploadReplaced", { n: replaced })} ·{" "}
+        {size(bytes)}
+      </p>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a list that scrolls is scrolled by keys */}
+      <ul tabIndex={0}>
+        {rows.map((step) => (
+          <li key={step.path}>
+            <span class={step.replaces ? "mark" : "mark added"} />
+            <Path path={step.path} />
+            <span class="grow" />
+            <span class="sub">
+              {t(step.replaces ? "uploadReplaces" : "uploadIsNew")} · {size(step.file.size)}
+            </span>
+          </li>
+        ))}
+        {plan.length > rows.length && (
+          <li class="sub">{t("uploadMore", { n: plan.length - rows.length })}</li>
+        )}
+      </ul>
+    </section>
+  );
+}

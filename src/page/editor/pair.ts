@@ -1,0 +1,147 @@
+// Two texts and what differs between them: side by side, or one below the other.
+import { MergeView, unifiedMergeView } from "@codemirror/merge";
+import { EditorState, RangeSet, StateField, type Text } from "@codemirror/state";
+import { Decoration, type DecorationSet, EditorView } from "@codemirror/view";
+import { common, reading, type Setting, writing } from "./extensions.ts";
+import type { Language } from "./language.ts";
+import type { Lines } from "./merge.ts";
+import { rootOf } from "./root.ts";
+
+/** Time to find what differs, in milliseconds; after it less exact places do. */
+const DIFF_TIME = 1500;
+const diffConfig = { scanLimit: 5000, timeout: DIFF_TIME };
+const collapseUnchanged = { margin: 3, minSize: 5 };
+
+/** What is on the screen until it is taken away. */
+export interface Shown {
+  destroy(): void;
+}
+
+export interface PairOptions {
+  before: string;
+  after: string;
+  /** As `language` gives it. */
+  language: Language;
+  /** What each side is called, for who cannot see them. */
+  labels: [string, string];
+  /** One below the other, not side by side. */
+  unified: boolean;
+}
+
+/** Shows two texts with their differences marked, the older left. */
+export function showPair(host: HTMLElement, options: PairOptions): Shown {
+  const { before, after, labels, unified } = options;
+  const root = rootOf(host);
+  const setting = settingOf(options);
+  if (unified) {
+    const original = split(setting, before);
+    return new EditorView({
+      parent: root,
+      root,
+      doc: split(setting, after),
+      extensions: [
+        common({ ...setting, label: labels.join(" → ") }),
+        reading(),
+        unifiedMergeView({ original, mergeControls: false, gutter: true, diffConfig, collapseUnchanged }),
+      ],
+    });
+  }
+  return new MergeView({
+    parent: root,
+    root,
+    gutter: true,
+    highlightChanges: true,
+    diffConfig,
+    collapseUnchanged,
+    a: { doc: split(setting, before), extensions: [common({ ...setting, label: labels[0] }), reading()] },
+    b: { doc: split(setting, after), extensions: [common({ ...setting, label: labels[1] }), reading()] },
+  });
+}
+
+export interface MergerOptions extends Omit<PairOptions, "before" | "after" | "unified"> {
+  /** Left, as it is. */
+  theirs: string;
+  /** Right, to be written in. */
+  merged: string;
+  /** Lines of the merged text that both sides changed. */
+  clashes: Lines[];
+  /** What the arrows are called that take a piece of theirs over. */
+  takeOver: string;
+}
+
+/** Two texts of which the right one is to be made from both. */
+export interface Merger extends Shown {
+  /** The right text as it is now. */
+  text(): string;
+  /** Shows a line of it, from 0. */
+  goTo(line: number): void;
+}
+
+/** Opens two texts side by side for merging; the right one takes pieces over by arrows between them. */
+export function openMerger(host: HTMLElement, options: MergerOptions): Merger {
+  const { theirs, merged, clashes, labels, takeOver } = options;
+  const root = rootOf(host);
+  const setting = settingOf({ ...options, before: theirs, after: merged });
+  const right = { ...setting, label: labels[1] };
+  const view = new MergeView({
+    parent: root,
+    root,
+    gutter: true,
+    highlightChanges: true,
+    diffConfig,
+    revertControls: "a-to-b",
+    renderRevertControl: () => arrow(takeOver),
+    a: { doc: split(setting, theirs), extensions: [common({ ...setting, label: labels[0] }), reading()] },
+    b: { doc: split(setting, merged), extensions: [common(right), writing(right), marks(clashes)] },
+  });
+  return {
+    text: () => view.b.state.sliceDoc(),
+    goTo: (line) => {
+      const { doc } = view.b.state;
+      const at = doc.line(Math.min(line + 1, doc.lines)).from;
+      view.b.dispatch({ selection: { anchor: at }, effects: EditorView.scrollIntoView(at, { y: "center" }) });
+      view.b.focus();
+    },
+    destroy: () => view.destroy(),
+  };
+}
+
+/** Where either text still has a carriage return its line ends are mixed, and are shown as they are. */
+function settingOf({ before, after, language }: Pick<PairOptions, "before" | "after" | "language">): Setting {
+  return { language, label: "", keepsReturns: before.includes("\r") || after.includes("\r") };
+}
+
+function split({ keepsReturns }: Setting, text: string): Text {
+  return EditorState.create({ extensions: keepsReturns ? EditorState.lineSeparator.of("\n") : [] }).toText(
+    text,
+  );
+}
+
+function arrow(label: string): HTMLElement {
+  const button = document.createElement("button");
+  button.type = "button";
+  button.textContent = "→";
+  button.title = label;
+  button.setAttribute("aria-label", label);
+  return button;
+}
+
+const clash = Decoration.line({ class: "cm-clash" });
+
+/** Marks lines; the marks move with the text while it is written. */
+function marks(clashes: Lines[]) {
+  return StateField.define<DecorationSet>({
+    create: ({ doc }) => {
+      const lines = clashes.flatMap(({ from, to }) =>
+        Array.from({ length: Math.max(1, to - from) }, (_, n) => Math.min(from + n + 1, doc.lines)),
+      );
+      const starts = [...new Set(lines)].map((line) => doc.line(line).from);
+      return RangeSet.of(
+        starts.map((start) => clash.range(start)),
+        true,
+      );
+    },
+    update: (found, transaction) => found.map(transaction.changes),
+    provide: (field) => EditorView.decorations.from(field),
+  });
+}
