@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 
 use super::nodes::NodeSource;
 use crate::base::id::NodeId;
-use crate::object::node::{FileEntry, Item, Totals, Value};
+use crate::object::node::{FileEntry, Item, Key, Totals, Value};
 use crate::store::Result;
 
 /// A file that differs. At least one side is there.
@@ -52,7 +52,7 @@ pub fn diff_at_most(
 ) -> Result<Vec<FileChange>> {
     let mut changes = Vec::new();
     if limit > 0 {
-        let _flow = each(source, old, new, &mut |change| {
+        let _flow = each(source, old, new, None, &mut |change| {
             changes.push(change);
             if changes.len() < limit {
                 ControlFlow::Continue(())
@@ -64,14 +64,48 @@ pub fn diff_at_most(
     Ok(changes)
 }
 
-/// Visits the files that differ between two trees, in the byte order of their paths.
+/// Visits the files that differ between two trees, in the byte order of their paths, until the visitor
+/// breaks; where a comparison begins in their midst, what comes before is skipped unread.
 pub fn each(
     source: &impl NodeSource,
     old: NodeId,
     new: NodeId,
+    start: Option<Start<'_>>,
     mut visit: &mut dyn FnMut(FileChange) -> ControlFlow<()>,
 ) -> Result<ControlFlow<()>> {
-    directories(source, Some(old), Some(new), &mut String::new(), &mut visit)
+    let (old, new) = (Some(old), Some(new));
+    directories(source, old, new, start, &mut String::new(), &mut visit)
+}
+
+/// Where a comparison begins. No file need be there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Start<'a> {
+    /// At this path.
+    At(&'a str),
+    /// Behind it.
+    After(&'a str),
+}
+
+impl Start<'_> {
+    /// True for an item all of whose paths come before the start. That of a node has the key of its last.
+    fn passes(self, key: &Key) -> bool {
+        let (Self::At(path) | Self::After(path)) = self;
+        match (path.split_once('/'), self) {
+            (Some((folder, _)), _) => *key < Key::directory(folder),
+            (None, Self::At(name)) => *key < Key::file(name),
+            (None, Self::After(name)) => *key <= Key::file(name),
+        }
+    }
+
+    /// Where the comparison of a folder begins that is not passed; `None` at its beginning.
+    fn within(self, key: &Key) -> Option<Self> {
+        let (Self::At(path) | Self::After(path)) = self;
+        let (folder, rest) = path.split_once('/')?;
+        (*key == Key::directory(folder)).then_some(match self {
+            Self::At(_) => Self::At(rest),
+            Self::After(_) => Self::After(rest),
+        })
+    }
 }
 
 /// Counts the files that differ between two trees. What only one of them has is counted by its totals,
@@ -87,7 +121,7 @@ pub fn counts(
         left: visited_max,
     };
     let (old, new) = (Some(old), Some(new));
-    let flow = directories(source, old, new, &mut String::new(), &mut counting)?;
+    let flow = directories(source, old, new, None, &mut String::new(), &mut counting)?;
     Ok(flow.is_continue().then_some(counting.counts))
 }
 
@@ -175,6 +209,13 @@ impl<'a, S: NodeSource> Side<'a, S> {
         Ok(())
     }
 
+    /// Leaves out what comes before the start.
+    fn skip_to(&mut self, start: Start<'_>) {
+        while self.left.last().is_some_and(|item| start.passes(&item.key)) {
+            self.left.pop();
+        }
+    }
+
     /// The node that comes next, if one does.
     fn subtree(&self) -> Option<NodeId> {
         match self.left.last()?.value {
@@ -209,6 +250,7 @@ fn directories(
     source: &impl NodeSource,
     old: Option<NodeId>,
     new: Option<NodeId>,
+    start: Option<Start<'_>>,
     prefix: &mut String,
     visit: &mut dyn Visitor,
 ) -> Result<ControlFlow<()>> {
@@ -218,6 +260,10 @@ fn directories(
     let mut old = Side::new(source, old)?;
     let mut new = Side::new(source, new)?;
     loop {
+        if let Some(start) = start {
+            old.skip_to(start);
+            new.skip_to(start);
+        }
         match (old.subtree(), new.subtree()) {
             (Some(a), Some(b)) if a == b => {
                 old.left.pop();
@@ -241,15 +287,12 @@ fn directories(
         };
         let before = if order.is_le() { old.left.pop() } else { None };
         let after = if order.is_ge() { new.left.pop() } else { None };
-        let Some(name) = before
-            .as_ref()
-            .or(after.as_ref())
-            .map(|item| item.key.name.clone())
-        else {
+        let item = before.as_ref().or(after.as_ref());
+        let Some(key) = item.map(|item| item.key.clone()) else {
             continue;
         };
-        let start = prefix.len();
-        prefix.push_str(&name);
+        let length = prefix.len();
+        prefix.push_str(&key.name);
         let flow = match (before.map(|item| item.value), after.map(|item| item.value)) {
             (Some(Value::File(a)), Some(Value::File(b))) if a == b => ControlFlow::Continue(()),
             (Some(Value::Directory(a)), None) if visit.takes_whole(Only::Old, a.totals) => {
@@ -267,10 +310,12 @@ fn directories(
             }
             (a, b) => {
                 prefix.push('/');
-                directories(source, as_directory(a), as_directory(b), prefix, visit)?
+                let (a, b) = (as_directory(a), as_directory(b));
+                let start = start.and_then(|start| start.within(&key));
+                directories(source, a, b, start, prefix, visit)?
             }
         };
-        prefix.truncate(start);
+        prefix.truncate(length);
         if flow.is_break() {
             return Ok(flow);
         }

@@ -1,6 +1,8 @@
 //! A part of a listing. What comes before it is skipped unread: inner nodes and directories carry
 //! totals, so reaching any place reads one node per level.
 
+use std::ops::ControlFlow;
+
 use super::lookup;
 use super::nodes::NodeSource;
 use crate::base::id::NodeId;
@@ -140,13 +142,14 @@ pub fn recursive(
     Ok(())
 }
 
-/// Visits what a window holds of one directory's own files, in the byte order of their names.
+/// Visits what a window holds of one directory's own files, in the byte order of their names, until the
+/// visitor breaks.
 pub fn files(
     source: &impl NodeSource,
     root: NodeId,
     window: &mut Window,
-    visit: &mut dyn FnMut(&Key, &Value) -> Result<()>,
-) -> Result<()> {
+    visit: &mut dyn FnMut(&Key, &Value) -> Result<ControlFlow<()>>,
+) -> Result<ControlFlow<()>> {
     visit_counted(source, root, &own_files, window, visit)
 }
 
@@ -161,17 +164,25 @@ pub fn directories(
         skip: 0,
         take: u64::MAX,
     };
-    visit_counted(source, root, &|counts| counts.directories, &mut all, visit)
+    let of_directories = |counts: &Counts| counts.directories;
+    let _flow = visit_counted(
+        source,
+        root,
+        &of_directories,
+        &mut all,
+        &mut |key, value| visit(key, value).map(ControlFlow::Continue),
+    )?;
+    Ok(())
 }
 
-/// Calls `visit` for each entry of a directory that `counted` counts.
+/// Calls `visit` for each entry of a directory that `counted` counts, until it breaks.
 fn visit_counted(
     source: &impl NodeSource,
     root: NodeId,
     counted: &dyn Fn(&Counts) -> u64,
     window: &mut Window,
-    visit: &mut dyn FnMut(&Key, &Value) -> Result<()>,
-) -> Result<()> {
+    visit: &mut dyn FnMut(&Key, &Value) -> Result<ControlFlow<()>>,
+) -> Result<ControlFlow<()>> {
     let node = source.node(root)?;
     for Item { key, value } in &node.items {
         let here = counted(&value.counts());
@@ -181,12 +192,15 @@ fn visit_counted(
         if here == 0 || window.passes(here) {
             continue;
         }
-        if let Value::Subtree(below) = value {
-            visit_counted(source, below.node, counted, window, visit)?;
+        let flow = if let Value::Subtree(below) = value {
+            visit_counted(source, below.node, counted, window, visit)?
         } else {
-            visit(key, value)?;
             window.take -= 1;
+            visit(key, value)?
+        };
+        if flow.is_break() {
+            return Ok(flow);
         }
     }
-    Ok(())
+    Ok(ControlFlow::Continue(()))
 }

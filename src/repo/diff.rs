@@ -2,12 +2,14 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
+use std::ops::ControlFlow;
 
 use super::{FileView, Project, Result, Revision};
+use crate::base::file_path::FilePath;
 use crate::base::id::NodeId;
 use crate::manifest::NodeSource;
 use crate::manifest::diff as manifest;
-use crate::manifest::diff::FileChange;
+use crate::manifest::diff::{FileChange, Start};
 
 /// How a file differs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,6 +110,42 @@ pub fn diff(old: &Revision, new: &Revision) -> Result<Vec<FileDifference>> {
 pub fn diff_at_most(old: &Revision, new: &Revision, limit: usize) -> Result<Vec<FileDifference>> {
     let changes = manifest::diff_at_most(new.nodes(), old.root()?, new.root()?, limit)?;
     Ok(viewed(&new.project, changes))
+}
+
+/// A page of [`diff`]: those at or below `path` that come after `after`, at most `limit`, and whether there
+/// are more. It is compared until the page is full; what comes before it is skipped unread.
+pub fn diff_page(
+    old: &Revision,
+    new: &Revision,
+    path: Option<&FilePath>,
+    after: Option<&FilePath>,
+    limit: usize,
+) -> Result<(Vec<FileDifference>, bool)> {
+    let start = match (path, after) {
+        (Some(path), after) if after.is_none_or(|after| after.as_str() < path.as_str()) => {
+            Some(Start::At(path.as_str()))
+        }
+        (_, after) => after.map(|after| Start::After(after.as_str())),
+    };
+    let (mut changes, mut more) = (Vec::new(), false);
+    // Nothing that comes after this is below the path.
+    let end = path.map(|path| format!("{path}0"));
+    let (old, new_root) = (old.root()?, new.root()?);
+    let _flow = manifest::each(new.nodes(), old, new_root, start, &mut |change| {
+        if end.as_ref().is_some_and(|end| change.path >= *end) {
+            return ControlFlow::Break(());
+        }
+        if path.is_some_and(|path| !path.is_or_holds(&change.path)) {
+            return ControlFlow::Continue(());
+        }
+        more = changes.len() == limit;
+        if more {
+            return ControlFlow::Break(());
+        }
+        changes.push(change);
+        ControlFlow::Continue(())
+    })?;
+    Ok((viewed(&new.project, changes), more))
 }
 
 pub(super) fn differences(

@@ -265,13 +265,24 @@ fn long_requests_have_places_and_short_ones_go_by() {
     assert!(second.bytes(12).starts_with(b"HTTP/1.1 200"));
     let refused = three.get(&compare);
     refused.assert_error(503, "too many long requests at once; try again in a moment");
-    // So has what reads everything that was deleted.
-    let refused = project.user.get("/site-builder/api/deleted");
-    let told = refused.assert_refused(503);
-    assert_eq!(
-        told,
-        "too many long requests at once; try again in a moment"
-    );
+    // So has what reads everything that was deleted, searches, compares or counts.
+    for long in [
+        "/site-builder/api/deleted".to_owned(),
+        project.on("main", "/diff?from=v0001&to=main"),
+        project.on("main", "/tree?search=x"),
+        project.on("main", "/tree?with=last_change"),
+        project.on("main", "/history?limit=1"),
+    ] {
+        let told = project.user.get(&long).assert_refused(503);
+        assert_eq!(
+            told,
+            "too many long requests at once; try again in a moment"
+        );
+    }
+    for short in ["/tree", "/history", "/tree?limit=1"] {
+        let shown = project.user.get(&project.on("main", short));
+        shown.expect_status(200);
+    }
     for short in [project.read("/branches"), project.read("/commits")] {
         one.get(&short).expect_status(200);
         three.get(&short).expect_status(200);

@@ -257,6 +257,24 @@ fn a_diff_is_read_page_by_page() {
         let page = diff(&project, &format!("from=v0001&to=main&{query}"));
         assert_eq!(paths(&page.json()), expected, "{query}");
     }
+    // A page knows of no file that another page has.
+    project.save("main", "a.xml", "<moved/>");
+    project.save("main", "z.xml", "<moved/>");
+    let gone = project.user.delete(&project.file("main", "a.xml"));
+    gone.expect_status(200);
+    let versions = project.versions("main");
+    let from = &versions[1];
+    for (query, expected) in [
+        ("", json!("a.xml")),
+        ("&limit=2", json!("a.xml")),
+        ("&after=a.xml", json!(null)),
+        ("&path=z.xml", json!("a.xml")),
+        ("&path=z.xml&limit=1", json!(null)),
+    ] {
+        let list = diff(&project, &format!("from={from}&to=main{query}")).json();
+        let last = list.as_array().unwrap().last().unwrap();
+        assert_eq!(last["renamed_from"], expected, "{query} {list}");
+    }
     for query in ["limit=0", "limit=1001", "limit=x", "after=../x"] {
         diff(&project, &format!("from=v0001&to=main&{query}")).assert_refused(400);
     }

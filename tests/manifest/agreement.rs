@@ -5,9 +5,9 @@ use std::ops::ControlFlow;
 
 use sha2::Digest;
 
-use siteconf::base::id::Sha256;
+use siteconf::base::id::{NodeId, Sha256};
 use siteconf::manifest::check::Checker;
-use siteconf::manifest::diff::{FileChange, diff};
+use siteconf::manifest::diff::{FileChange, Start, diff, each};
 use siteconf::manifest::digest::digest;
 use siteconf::manifest::lookup;
 use siteconf::manifest::lookup::Found;
@@ -124,6 +124,41 @@ fn assert_digest(tree: &Tree, files: &Files) {
     );
 }
 
+/// Asserts that a comparison can begin at, or after, what differs and what does not.
+fn assert_starts(tree: &Tree, [old, new]: [NodeId; 2], whole: &[FileChange]) {
+    let from = |start: Start<'_>| {
+        let mut changes = Vec::new();
+        let flow = each(&tree.nodes, old, new, Some(start), &mut |change| {
+            changes.push(change);
+            ControlFlow::Continue(())
+        });
+        assert!(flow.unwrap().is_continue());
+        changes
+    };
+    let step = (whole.len() / 5).max(1);
+    for change in whole.iter().step_by(step) {
+        let path = &change.path;
+        let folder = path.rsplit_once('/').map_or(path.as_str(), |(it, _)| it);
+        let cut: String = path.chars().take(path.chars().count() / 2).collect();
+        for text in [
+            path.clone(),
+            folder.to_owned(),
+            format!("{path}/below"),
+            format!("{path}0"),
+            format!("{folder}/~"),
+            cut,
+        ] {
+            let at = whole.partition_point(|it| it.path < text);
+            let after = whole.partition_point(|it| it.path <= text);
+            assert!(from(Start::At(&text)) == whole[at..], "at {text:?}");
+            assert!(
+                from(Start::After(&text)) == whole[after..],
+                "after {text:?}"
+            );
+        }
+    }
+}
+
 /// Asserts that what changed between an older state and the tree is what changed in the map, both ways.
 pub(crate) fn assert_diff(tree: &Tree, old: &Manifest, old_files: &Files, files: &Files) {
     let paths: BTreeSet<_> = old_files.keys().chain(files.keys()).collect();
@@ -143,6 +178,7 @@ pub(crate) fn assert_diff(tree: &Tree, old: &Manifest, old_files: &Files, files:
         new: change.old,
     });
     let (old, new) = (old.root, tree.manifest.root);
+    assert_starts(tree, [old, new], &forth.clone().collect::<Vec<_>>());
     assert!(diff(&tree.nodes, old, new).unwrap().into_iter().eq(forth));
     assert!(diff(&tree.nodes, new, old).unwrap().into_iter().eq(back));
     assert_eq!(diff(&tree.nodes, new, new).unwrap(), []);

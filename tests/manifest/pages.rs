@@ -5,6 +5,8 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use siteconf::base::id::NodeId;
+use siteconf::manifest::diff::{Start, each};
+use siteconf::manifest::lookup;
 use siteconf::manifest::page;
 use siteconf::manifest::page::Window;
 use siteconf::manifest::walk;
@@ -121,11 +123,12 @@ fn assert_own(tree: &Tree, root: NodeId) {
     for (skip, take) in windows(files.len()) {
         let mut part = Vec::new();
         let mut window = window(skip, take);
-        page::files(&tree.nodes, root, &mut window, &mut |key, value| {
+        let flow = page::files(&tree.nodes, root, &mut window, &mut |key, value| {
             part.push((key.clone(), *value));
-            Ok(())
+            Ok(ControlFlow::Continue(()))
         })
         .unwrap();
+        assert!(flow.is_continue());
         assert!(part == cut(&files, skip, take), "{take} after {skip}");
     }
 }
@@ -172,5 +175,64 @@ fn a_page_far_behind_reads_no_more_than_the_first() {
         assert_eq!(taken, 100);
         let asked = counting.asked.get();
         assert!(asked < 20, "{asked} nodes for a page after {skip}");
+    }
+}
+
+/// What a visit reads that takes ten files, of those that differ between the trees or of all in a folder.
+#[test]
+fn a_comparison_and_a_walk_read_no_further_than_they_are_followed() {
+    let mut tree = Tree::new();
+    tree.save(|editor, draft| {
+        for number in 0..50_000 {
+            let path = parse(&format!("folder/file{number:05}"));
+            editor.put_file(draft, &path, file(number)).unwrap();
+        }
+    });
+    let old = tree.manifest.root;
+    tree.save(|editor, draft| {
+        for number in 0..50_000 {
+            let path = parse(&format!("folder/file{number:05}"));
+            editor.put_file(draft, &path, file(number + 1)).unwrap();
+        }
+    });
+    let new = tree.manifest.root;
+    let counting = Counting {
+        nodes: &tree.nodes,
+        asked: Cell::new(0),
+    };
+    for start in ["", "folder/file25000", "folder/file49900"] {
+        counting.asked.set(0);
+        let mut taken = 0;
+        let start = Some(Start::After(start)).filter(|_| !start.is_empty());
+        let flow = each(&counting, old, new, start, &mut |_| {
+            taken += 1;
+            next(taken)
+        });
+        assert!(flow.unwrap().is_break());
+        let asked = counting.asked.get();
+        assert!(asked < 20, "{asked} nodes to compare from {start:?}");
+    }
+    let folder = lookup::path(&tree.nodes, new, &parse("folder"));
+    let Some(lookup::Found::Directory(folder)) = folder.unwrap() else {
+        panic!("there is a folder");
+    };
+    counting.asked.set(0);
+    let mut taken = 0;
+    let mut all = window(0, usize::MAX);
+    let flow = page::files(&counting, folder.root, &mut all, &mut |_, _| {
+        taken += 1;
+        Ok(next(taken))
+    });
+    assert!(flow.unwrap().is_break());
+    let asked = counting.asked.get();
+    assert!(asked < 10, "{asked} nodes for ten files");
+}
+
+/// Breaks at the tenth.
+fn next(taken: usize) -> ControlFlow<()> {
+    if taken < 10 {
+        ControlFlow::Continue(())
+    } else {
+        ControlFlow::Break(())
     }
 }

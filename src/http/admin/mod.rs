@@ -75,7 +75,12 @@ fn takes_long(context: &RequestContext, route: &Route) -> Result<bool, Error> {
         // A rehearsal compares as a diff does.
         Route::Branch(_, branch_route::Route::Rollback) => context.query.flag("dry_run"),
         Route::Branch(_, branch_route::Route::Tree { .. }) => {
-            Ok(context.query.text("with")?.is_some())
+            let query = &context.query;
+            Ok(query.text("with")?.is_some() || query.text("search")?.is_some())
+        }
+        // A page has digests and counts, which may be computed first.
+        Route::Branch(_, branch_route::Route::History) => {
+            Ok(context.query.pairs().next().is_some())
         }
         route => Ok(route.takes_long()),
     }

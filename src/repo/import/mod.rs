@@ -276,7 +276,7 @@ impl ProjectWriter {
     fn changes(&self, old: NodeId, new: NodeId) -> Result<ImportChanges> {
         let mut changes = ImportChanges::default();
         let nodes = self.projects.nodes().as_ref();
-        let _flow = diff::each(nodes, old, new, &mut |change| {
+        let _flow = diff::each(nodes, old, new, None, &mut |change| {
             match (change.old, change.new) {
                 (None, _) => changes.added += 1,
                 (_, None) => changes.removed += 1,

@@ -2,6 +2,8 @@
 
 mod search;
 
+use std::ops::ControlFlow;
+
 use super::{FileView, Result, Revision, TreeEntry};
 use crate::base::file_path::FilePath;
 use crate::base::id::NodeId;
@@ -119,13 +121,13 @@ impl Listing {
             skip: skip.saturating_sub(self.folders),
             take: end.saturating_sub(self.folders.max(skip)),
         };
-        page::files(
+        let _flow = page::files(
             self.revision.nodes(),
             self.root,
             &mut window,
             &mut |key, value| {
                 entries.push((format!("{}{}", self.prefix, key.name), *value));
-                Ok(())
+                Ok(ControlFlow::Continue(()))
             },
         )?;
         Ok(entries)

@@ -148,16 +148,12 @@ impl Search<'_> {
             Some(name) => page::count_files_to(nodes, listing.root, name)?,
             None => 0,
         };
-        let mut flow = ControlFlow::Continue(());
         let mut window = Window {
             skip,
             take: u64::MAX,
         };
-        page::files(nodes, listing.root, &mut window, &mut |key, value| {
-            if flow.is_continue() {
-                flow = self.look(&key.name, value)?;
-            }
-            Ok(())
+        let _flow = page::files(nodes, listing.root, &mut window, &mut |key, value| {
+            self.look(&key.name, value)
         })?;
         Ok(())
     }

@@ -122,17 +122,20 @@ pub(super) fn show(
         })?;
         return Ok(file::text(repo::text_diff(&old, &new, &path)?));
     }
-    let differences = repo::diff(&old, &new)?;
+    let is_page = limit.is_some() || after.is_some();
+    let (differences, more) = if is_page {
+        let limit = limit.unwrap_or(usize::MAX);
+        repo::diff_page(&old, &new, path.as_ref(), after.as_ref(), limit)?
+    } else {
+        (repo::diff(&old, &new)?, false)
+    };
     // A file may have come from outside of what is asked for.
     let asked = |at: &usize| {
         let here = differences[*at].path.as_str();
         path.as_ref().is_none_or(|path| path.is_or_holds(here))
-            && after.as_ref().is_none_or(|after| here > after.as_str())
     };
-    let mut places = (0..differences.len()).filter(asked);
-    let page = places.by_ref().take(limit.unwrap_or(usize::MAX));
-    let shown = shown(&differences, page)?;
-    let next = shown.last().filter(|_| places.next().is_some());
+    let shown = shown(&differences, (0..differences.len()).filter(asked))?;
+    let next = shown.last().filter(|_| more);
     let next = next.map(|last| (LINK, links::next(context, &[("after", last.path)])));
     let lines: Vec<_> = next.into_iter().collect();
     Ok(json::list(context, &shown, &lines))
