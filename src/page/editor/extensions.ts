@@ -27,13 +27,12 @@ import {
   rectangularSelection,
 } from "@codemirror/view";
 import { bsl } from "./bsl.ts";
-import type { Language } from "./language.ts";
 import { phrases } from "./phrases.ts";
 import { look } from "./theme.ts";
 
 /** What is the same for an editor as long as it lives. */
 export interface Setting {
-  language: Language;
+  language: string;
   /** Read aloud as the name of the field. */
   label: string;
   /** Read aloud after the name: how to leave the field by keys. */
@@ -45,7 +44,7 @@ export interface Setting {
 }
 
 /** The rules of a language. */
-export function grammar(language: Language): Extension {
+export function grammar(language: string): Extension {
   switch (language) {
     case "xml":
       return xml();

@@ -1,9 +1,8 @@
 // Two texts and what differs between them: side by side, or one below the other.
 import { MergeView, unifiedMergeView } from "@codemirror/merge";
-import { EditorState, RangeSet, StateField, type Text } from "@codemirror/state";
-import { Decoration, type DecorationSet, EditorView } from "@codemirror/view";
+import { EditorState, Prec, RangeSet, StateField, type Text } from "@codemirror/state";
+import { Decoration, type DecorationSet, EditorView, keymap } from "@codemirror/view";
 import { common, reading, type Setting, writing } from "./extensions.ts";
-import type { Language } from "./language.ts";
 import type { Lines } from "./merge.ts";
 import { rootOf } from "./root.ts";
 
@@ -21,7 +20,7 @@ export interface PairOptions {
   before: string;
   after: string;
   /** As `language` gives it. */
-  language: Language;
+  language: string;
   /** What each side is called, for who cannot see them. */
   labels: [string, string];
   /** One below the other, not side by side. */
@@ -92,7 +91,7 @@ export function openMerger(host: HTMLElement, options: MergerOptions): Merger {
     revertControls: "a-to-b",
     renderRevertControl: () => arrow(takeOver),
     a: { doc: split(setting, theirs), extensions: [common({ ...setting, label: labels[0] }), reading()] },
-    b: { doc: split(setting, merged), extensions: [common(right), writing(right), marks(clashes)] },
+    b: { doc: split(setting, merged), extensions: [common(right), writing(right), marks(clashes), submit] },
   });
   return {
     text: () => view.b.state.sliceDoc(),
@@ -125,6 +124,9 @@ function arrow(label: string): HTMLElement {
   button.setAttribute("aria-label", label);
   return button;
 }
+
+/** `Ctrl Enter` is the button of the sheet, and no line. */
+const submit = Prec.highest(keymap.of([{ key: "Mod-Enter", run: () => true }]));
 
 const clash = Decoration.line({ class: "cm-clash" });
 

@@ -102,7 +102,7 @@ function MergerView({ path, theirs, merged, handle }: ViewProps) {
           </button>
         )}
       </div>
-      <div class="labels">
+      <div class="merger-labels">
         <span>{t("theirs")}</span>
         <span>{t("mine")}</span>
       </div>

@@ -56,7 +56,10 @@ export function UploadSheet(props: SheetProps) {
   const { picked, limits, onClose } = props;
   const files = picked.filter((one) => !isLeftOut(one.path));
   const leftOut = picked.length - files.length;
-  const [folder, setFolder] = useState(props.folder);
+  const [folder, setFolder] = useState(() =>
+    // A folder brings its own.
+    picked.some((one) => one.path.includes("/")) ? "" : props.folder,
+  );
   const [message, setMessage] = useState("");
   const [turn, setTurn] = useState(0);
   const [at, setAt] = useState<number | null>(null);

@@ -82,7 +82,7 @@ export const file = {
   binaryHintRead: "{size}. It can be downloaded.",
   replaceFile: "Choose a file to replace it",
   replaced: "Replaced {path}",
-  contentDigest: "BLAKE3",
+  contentDigest: "Digest",
   fileGone: "This file is not there",
   fileGoneHint: "It was not in this state of the branch.",
 

@@ -89,7 +89,7 @@ export const file: Translation<typeof english, Russian> = {
   binaryHintRead: "{size}. Файл можно скачать.",
   replaceFile: "Выбрать файл для замены",
   replaced: "Заменён {path}",
-  contentDigest: "BLAKE3",
+  contentDigest: "Дайджест",
   fileGone: "Этого файла нет",
   fileGoneHint: "В этом состоянии ветки его не было.",
 

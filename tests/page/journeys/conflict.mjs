@@ -1,0 +1,114 @@
+// Two people and one file: nothing is overwritten unseen, and nothing that was typed is lost.
+import { same } from "../browser.mjs";
+import { file, newProject } from "../seed.mjs";
+import { changed, editor, keys, open, put, saved, text, type } from "./editor/steps.mjs";
+
+const start = "one\ntwo\nthree\nfour\nfive\n";
+
+/** Somebody edits a.txt at its end; then another saves it. */
+async function meet(world, name, theirs, mine = "six\n") {
+  const repo = await newProject(world.admin, name, { "a.txt": start });
+  const person = await world.at(open(repo, "a.txt"));
+  person.expected.push(/412/);
+  await editor(person);
+  await type(person, mine);
+  if (theirs === null) await world.admin.send("DELETE", file(repo, "main", "a.txt"));
+  else await put(world, repo, "a.txt", theirs);
+  return { repo, person, page: person.page };
+}
+
+const sheet = (page) => page.getByRole("dialog", { name: "Somebody else saved this file" });
+
+export default [
+  ["what two changed in different lines is merged", async (world) => {
+    const { repo, person, page } = await meet(world, "acme/merged", start.replace("one", "ONE"));
+    await keys(person, "Control+s");
+    await sheet(page).locator(".cm-content").last().waitFor();
+    await sheet(page).getByText("is together on the right already").waitFor();
+    same(await person.accessibility(), []);
+    await person.shot("conflict merged");
+    await page.getByRole("button", { name: "Save the merged text" }).click();
+    await saved(person);
+    same(await text(world, repo, "a.txt"), `${start.replace("one", "ONE")}six\n`);
+    same(await page.locator(".file .cm-line").first().innerText(), "ONE");
+  }],
+
+  ["what both changed is marked, a piece taken over, and the rest written by hand", async (world) => {
+    const { repo, person, page } = await meet(world, "acme/clash", `${start}SIX\n`);
+    await keys(person, "Control+s");
+    await sheet(page).getByText("1 place was changed by both").waitFor();
+    same(await sheet(page).locator(".cm-clash").count(), 1);
+    await page.getByRole("button", { name: "Next marked place" }).click();
+    await person.shot("conflict clash");
+    await page.getByRole("button", { name: "Take this piece over" }).first().click();
+    await sheet(page).locator(".cm-content").last().click();
+    await page.keyboard.press("Control+End");
+    await page.keyboard.type("seven\n");
+    await page.keyboard.press("Control+Enter");
+    await saved(person);
+    same(await text(world, repo, "a.txt"), `${start}SIX\nseven\n`);
+  }],
+
+  ["mine is kept", async (world) => {
+    const { repo, person, page } = await meet(world, "acme/mine", "theirs\n");
+    await keys(person, "Control+s");
+    await sheet(page).getByRole("button", { name: "Keep mine" }).click();
+    await saved(person);
+    same(await text(world, repo, "a.txt"), `${start}six\n`);
+  }],
+
+  ["theirs is taken", async (world) => {
+    const { repo, person, page } = await meet(world, "acme/theirs", "theirs\n");
+    await keys(person, "Control+s");
+    await sheet(page).getByRole("button", { name: "Take theirs" }).click();
+    await saved(person);
+    await page.locator(".file .cm-line", { hasText: "theirs" }).waitFor();
+    same(await text(world, repo, "a.txt"), "theirs\n");
+  }],
+
+  ["a sheet that is closed leaves the edit, and the next save asks again", async (world) => {
+    const { repo, person, page } = await meet(world, "acme/later", "theirs\n");
+    await keys(person, "Control+s");
+    await sheet(page).waitFor();
+    await page.keyboard.press("Escape");
+    await sheet(page).waitFor({ state: "detached" });
+    await changed(person);
+    await keys(person, "Control+s");
+    await sheet(page).waitFor();
+    same(await text(world, repo, "a.txt"), "theirs\n");
+  }],
+
+  ["theirs deleted it: mine brings it back", async (world) => {
+    const { repo, person, page } = await meet(world, "acme/deleted", null);
+    person.expected.push(/404/);
+    await keys(person, "Control+s");
+    await page.getByRole("dialog").getByText("admin deleted this file").waitFor();
+    await person.shot("conflict deleted");
+    await page.getByRole("button", { name: "Restore it with this text" }).last().click();
+    await saved(person);
+    same(await text(world, repo, "a.txt"), `${start}six\n`);
+  }],
+
+  ["theirs deleted it: let it go", async (world) => {
+    const { repo, person, page } = await meet(world, "acme/gone", null);
+    person.expected.push(/404/);
+    await keys(person, "Control+s");
+    await page.getByRole("dialog").getByRole("button", { name: "Let it go" }).click();
+    await page.locator(".file .pill", { hasText: "new" }).waitFor();
+    const left = await world.admin.json("GET", `/site-builder/api/projects/${encodeURIComponent(repo)}/branches/main/tree`);
+    same(left, []);
+  }],
+
+  ["an edit on the way of another's save, after a reload, is still merged", async (world) => {
+    const { repo, person, page } = await meet(world, "acme/reload", start.replace("one", "ONE"));
+    await page.waitForTimeout(600);
+    await page.reload();
+    await editor(person);
+    await page.getByText("admin saved this file").waitFor();
+    await page.getByRole("button", { name: "Compare", exact: true }).last().click();
+    await sheet(page).getByText("is together on the right already").waitFor();
+    await page.getByRole("button", { name: "Save the merged text" }).click();
+    await saved(person);
+    same(await text(world, repo, "a.txt"), `${start.replace("one", "ONE")}six\n`);
+  }],
+];

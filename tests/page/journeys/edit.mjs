@@ -1,0 +1,165 @@
+// Opening, editing and saving a file: its bytes come back as they were, but for what was typed.
+import { same } from "../browser.mjs";
+import { file, newProject } from "../seed.mjs";
+import { bytes, changed, editor, keys, open, put, saved, type, utf16 } from "./editor/steps.mjs";
+
+const windows = (...parts) => Uint8Array.from(parts.flatMap((part) => (typeof part === "string" ? [...Buffer.from(part, "latin1")] : part)));
+// "Цены": Windows-1251, CP 866, KOI8-R.
+const [cp1251, cp866, koi8] = [[0xd6, 0xe5, 0xed, 0xfb], [0x96, 0xa5, 0xad, 0xeb], [0xe3, 0xc5, 0xce, 0xd9]];
+
+/** A file of some form: what it holds, what is typed at its end, and what it holds then. */
+const forms = [
+  ["utf-8", "a.txt", Buffer.from("цены\n"), "ещё", Buffer.from("цены\nещё"), "UTF-8"],
+  ["utf-8 with a mark and CRLF", "b.txt", Buffer.from("\ufeffone\r\ntwo\r\n"), "x\ny", Buffer.from("\ufeffone\r\ntwo\r\nx\r\ny"), "UTF-8 BOM"],
+  ["mixed line ends", "c.txt", Buffer.from("one\r\ntwo\nthree\r\n"), "x\ny", Buffer.from("one\r\ntwo\nthree\r\nx\ny"), "Mixed"],
+  ["carriage returns alone", "d.txt", Buffer.from("one\rtwo\r"), "x\ny", Buffer.from("one\rtwo\rx\ry"), "CR"],
+  ["UTF-16 LE", "e.txt", utf16("\ufeffцены\r\n", true), "x\nё", utf16("\ufeffцены\r\nx\r\nё", true), "UTF-16 LE"],
+  ["UTF-16 BE", "f.txt", utf16("\ufeffцены\n", false), "x", utf16("\ufeffцены\nx", false), "UTF-16 BE"],
+  ["Windows-1251", "g.ini", windows("[", cp1251, "]\r\n", "a=1\r\n"), "Ё", windows("[", cp1251, "]\r\n", "a=1\r\n", [0xa8]), "Windows-1251"],
+  ["no line at all", "h.txt", Buffer.from(""), "x", Buffer.from("x"), "LF"],
+];
+
+export default [
+  ["a save keeps encoding, mark and line ends, byte for byte", async (world) => {
+    const repo = await newProject(world.admin, "acme/forms", { "readme.txt": "." });
+    for (const [, path, before] of forms) await put(world, repo, path, before);
+    const person = await world.at(open(repo, forms[0][1]));
+    for (const [name, path, , typed, after, shown] of forms) {
+      await person.page.goto(open(repo, path));
+      await editor(person);
+      same((await person.page.locator(".status").innerText()).includes(shown), true, `${name}: the status line says ${shown}`);
+      await type(person, typed);
+      await keys(person, "Control+s");
+      await saved(person);
+      same(await bytes(world, repo, path), [...after], name);
+    }
+  }],
+
+  ["another encoding is chosen for reading and for saving", async (world) => {
+    const repo = await newProject(world.admin, "acme/encodings", { "readme.txt": "." });
+    await put(world, repo, "old.txt", windows(cp866, "\r\n"));
+    await put(world, repo, "unix.txt", windows(koi8, "\n"));
+    const person = await world.at(open(repo, "old.txt"));
+    const { page } = person;
+    await editor(person);
+    await page.getByRole("button", { name: "Encoding:" }).click();
+    await page.locator(".items button", { hasText: "CP 866" }).first().click();
+    await page.locator(".cm-line", { hasText: "Цены" }).waitFor();
+    same(await page.locator(".file").getAttribute("data-changed"), "false");
+    await type(person, "да");
+    await keys(person, "Control+s");
+    await saved(person);
+    same(await bytes(world, repo, "old.txt"), [...windows(cp866, "\r\n"), 0xa4, 0xa0]);
+    // Saved in another encoding, with other line ends.
+    await page.getByRole("button", { name: "Encoding:" }).click();
+    await page.locator(".items button", { hasText: /^UTF-8$/ }).last().click();
+    await page.getByRole("button", { name: "Line ends:" }).click();
+    await page.locator(".items button", { hasText: /^LF$/ }).click();
+    await changed(person);
+    await keys(person, "Control+s");
+    await saved(person);
+    same(await bytes(world, repo, "old.txt"), [...Buffer.from("Цены\nда")]);
+    await page.goto(open(repo, "unix.txt"));
+    await editor(person);
+    await page.getByRole("button", { name: "Encoding:" }).click();
+    await page.locator(".items button", { hasText: "KOI8-R" }).first().click();
+    await page.locator(".cm-line", { hasText: "Цены" }).waitFor();
+  }],
+
+  ["a letter that the encoding lacks is named, and UTF-8 offered", async (world) => {
+    const repo = await newProject(world.admin, "acme/letters", { "readme.txt": "." });
+    await put(world, repo, "a.ini", windows(cp1251, "\n"));
+    const person = await world.at(open(repo, "a.ini"));
+    await editor(person);
+    await type(person, "x=∑");
+    await keys(person, "Control+s");
+    await person.page.getByText("“∑” in line 2 does not exist in Windows-1251.").waitFor();
+    same(await bytes(world, repo, "a.ini"), [...windows(cp1251, "\n")]);
+    await person.page.getByRole("button", { name: "Save in UTF-8" }).click();
+    await saved(person);
+    same(await bytes(world, repo, "a.ini"), [...Buffer.from("Цены\nx=∑")]);
+  }],
+
+  ["a new file is there once it is saved; the message is kept; a save is taken back", async (world) => {
+    const repo = await newProject(world.admin, "acme/new", { "readme.txt": "." });
+    const person = await world.at(`/site-builder/files/${repo}?branch=main`);
+    const { page } = person;
+    person.expected.push(/404/);
+    await page.getByRole("button", { name: "Add" }).click();
+    await page.getByRole("button", { name: "New file" }).click();
+    await page.locator("dialog [name=path]").fill("config/new.json");
+    await page.keyboard.press("Enter");
+    await editor(person);
+    await type(person, '{"a": 1}');
+    await page.getByLabel("What changed? (optional)").fill("the first one");
+    await page.keyboard.press("Enter");
+    await saved(person);
+    same(await bytes(world, repo, "config/new.json"), [...Buffer.from('{"a": 1}')]);
+    await page.locator(".moment", { hasText: "the first one" }).waitFor();
+    await type(person, "\n");
+    await keys(person, "Control+s");
+    await saved(person);
+    await page.getByRole("button", { name: "Undo", exact: true }).last().click();
+    await page.getByText("The save of config/new.json was taken back").waitFor();
+    same(await bytes(world, repo, "config/new.json"), [...Buffer.from('{"a": 1}')]);
+    same(await page.locator(".cm-line").count(), 1);
+    await page.locator(".file[data-changed=false]").waitFor();
+  }],
+
+  ["a key and Ctrl S within one frame are saved", async (world) => {
+    const repo = await newProject(world.admin, "acme/frame", { "a.txt": "a" });
+    const person = await world.at(open(repo, "a.txt"));
+    await editor(person);
+    await type(person, "b");
+    await keys(person, "Control+s");
+    await saved(person);
+    // Neither waits for the other.
+    await Promise.all([person.page.keyboard.press("c"), keys(person, "Control+s")]);
+    await person.page.waitForTimeout(50);
+    await saved(person);
+    same(await bytes(world, repo, "a.txt"), [...Buffer.from("abc")]);
+  }],
+
+  ["XML, JSON, YAML and INI are checked at their place, and saved all the same", async (world) => {
+    const repo = await newProject(world.admin, "acme/checks", {
+      "a.xml": "<a>\n  <b>1</c>\n</a>\n",
+      "a.json": '{\n  "a": 1,\n}\n',
+      "a.yaml": "a: 1\na: 2\n",
+      "a.ini": "[a\nb=1\n",
+    });
+    const person = await world.at(open(repo, "a.xml"));
+    for (const [path, words, line] of [
+      ["a.xml", "</c> does not close <b> of line 2.", 2],
+      ["a.json", "Before “}” something is missing, or a comma is too many.", 3],
+      ["a.yaml", "This key comes twice.", 2],
+      ["a.ini", "The name of the section is not closed by “]”.", 1],
+    ]) {
+      await person.page.goto(open(repo, path));
+      await editor(person);
+      const problems = person.page.getByRole("button", { name: "1 problem" });
+      await problems.waitFor();
+      same(await problems.getAttribute("title"), words);
+      await problems.click();
+      await person.page.getByText(`Ln ${line},`).waitFor();
+      await person.shot(`problem ${path}`);
+      await type(person, "\n");
+      await keys(person, "Control+s");
+      await saved(person);
+    }
+  }],
+
+  ["what is no text is shown as what it is, and replaced", async (world) => {
+    const repo = await newProject(world.admin, "acme/binary", { "readme.txt": "." });
+    const dot = Buffer.from("iVBORw0KGgoAAAANSUhEUgAAAAoAAAAKCAYAAACNMs+9AAAAFUlEQVR42mP8z8BQz0AEYBxVSF+FABJADveWkH6oAAAAAElFTkSuQmCC", "base64");
+    await put(world, repo, "a.png", dot);
+    const person = await world.at(open(repo, "a.png"));
+    const { page } = person;
+    await page.getByRole("heading", { name: "Not text" }).waitFor();
+    same(await page.locator(".other img").evaluate((image) => [image.naturalWidth, image.naturalHeight]), [10, 10]);
+    await page.locator(".other input[type=file]").setInputFiles({ name: "x.bin", mimeType: "", buffer: Buffer.from([0, 1, 2]) });
+    await page.getByText("Replaced a.png").waitFor();
+    same(await bytes(world, repo, "a.png"), [0, 1, 2]);
+    const there = await world.admin.send("GET", file(repo, "main", "a.png"));
+    same(there.headers.get("content-length"), "3");
+  }],
+];

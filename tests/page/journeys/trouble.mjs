@@ -1,0 +1,177 @@
+// What can come between a person and a save: each state in words of its own, and nothing typed is lost.
+import { same } from "../browser.mjs";
+import { file, newProject, PASSWORD } from "../seed.mjs";
+import { bytes, changed, editor, keys, open, put, saved, text, type } from "./editor/steps.mjs";
+
+/** Somebody has typed into a.txt, and nothing is saved yet. */
+async function edit(world, name, options) {
+  const repo = await newProject(world.admin, name, { "a.txt": "a\n" });
+  const person = await world.at(open(repo, "a.txt"), options);
+  await editor(person);
+  await type(person, "b\n");
+  await changed(person);
+  return { repo, person, page: person.page };
+}
+
+/** Answers the next saves as the service would. */
+const answer = (page, status, message, headers = {}) =>
+  page.route("**/files/a.txt*", (route) =>
+    route.request().method() === "PUT" ? route.fulfill({ status, headers, json: { message } }) : route.continue());
+
+const bar = (page) => page.locator(".file .strip");
+
+const accounts = "/site-builder/api/accounts";
+
+export default [
+  ["a session ends during an edit: log in, saved", async (world) => {
+    const { repo, person, page } = await edit(world, "acme/session");
+    person.expected.push(/401/);
+    await person.context.clearCookies();
+    await keys(person, "Control+s");
+    const dialog = page.getByRole("dialog", { name: "Your session has ended" });
+    await dialog.getByLabel("Password").fill(world.password);
+    await page.keyboard.press("Enter");
+    await saved(person);
+    same(await text(world, repo, "a.txt"), "a\nb\n");
+  }],
+
+  ["offline: kept, and saved as soon as the service answers", async (world) => {
+    const { repo, person, page } = await edit(world, "acme/offline");
+    person.expected.push(/ERR_INTERNET_DISCONNECTED/, /failed:/);
+    await person.context.setOffline(true);
+    await keys(person, "Control+s");
+    await bar(page).getByText("The service does not answer.").waitFor();
+    same(await person.accessibility(), []);
+    await type(person, "c\n");
+    await person.context.setOffline(false);
+    await bar(page).getByRole("button", { name: "Try again" }).click();
+    await saved(person);
+    same(await text(world, repo, "a.txt"), "a\nb\nc\n");
+  }],
+
+  ["a save whose answer is lost is not a conflict with oneself", async (world) => {
+    const { repo, person, page } = await edit(world, "acme/lost");
+    person.expected.push(/failed:/, /ERR_FAILED/, /412/);
+    await page.route("**/files/a.txt*", async (route) => {
+      if (route.request().method() === "PUT") {
+        await route.fetch();
+        await route.abort("failed");
+        await page.unrouteAll();
+      } else await route.continue();
+    });
+    await keys(person, "Control+s");
+    await saved(person).catch(async () => {
+      await bar(page).getByRole("button", { name: "Try again" }).click();
+      await saved(person);
+    });
+    same(await page.locator("dialog[open]").count(), 0);
+    same(await text(world, repo, "a.txt"), "a\nb\n");
+  }],
+
+  ["a draft survives a reload, and is dropped by a save", async (world) => {
+    const { repo, person, page } = await edit(world, "acme/draft");
+    await page.waitForTimeout(600);
+    await page.reload();
+    await editor(person);
+    await bar(page).getByText("They are not saved yet.").waitFor();
+    await person.shot("draft");
+    same(await person.accessibility(), []);
+    await keys(person, "Control+s");
+    await saved(person);
+    same(await text(world, repo, "a.txt"), "a\nb\n");
+    await page.reload();
+    await editor(person);
+    same(await bar(page).count(), 0);
+  }],
+
+  ["a draft is discarded when it is not wanted", async (world) => {
+    const { repo, person, page } = await edit(world, "acme/discard");
+    await page.waitForTimeout(600);
+    await page.reload();
+    await bar(page).getByRole("button", { name: "Discard" }).click();
+    await saved(person);
+    await page.reload();
+    await editor(person);
+    same(await page.locator(".file .cm-line").allInnerTexts(), ["a", "\n"].map((line) => line.trim() || line));
+    same(await text(world, repo, "a.txt"), "a\n");
+  }],
+
+  ["each refusal has words of its own, and the text stays", async (world) => {
+    const { repo, person, page } = await edit(world, "acme/refusals");
+    person.expected.push(/: PUT/, /status of (4|5)\d\d/);
+    for (const [status, message, words] of [
+      [507, "no room", "The disk of the service is full"],
+      [503, "no changes", "The service takes no changes at the moment."],
+      [429, "too many", "The service takes no changes at the moment."],
+      [413, "too large", "The file is too large for this service."],
+      [403, "not allowed", "Your role does not let you save here any more."],
+      [404, "no branch", "The branch is not there any more."],
+      [400, "a.txt, line 2, column 1: not as it has to be", "The service refused the text: a.txt, line 2"],
+      [500, "something went wrong", "Not saved: something went wrong"],
+    ]) {
+      await answer(page, status, message);
+      await keys(person, "Control+s");
+      await bar(page).getByText(words).waitFor();
+      await person.shot(`refused ${status}`);
+      await page.unrouteAll();
+      same(await page.locator(".file .cm-content").innerText(), "a\nb\n\n", `${status}`);
+    }
+    same(await text(world, repo, "a.txt"), "a\n");
+    await keys(person, "Control+s");
+    await saved(person);
+    same(await text(world, repo, "a.txt"), "a\nb\n");
+  }],
+
+  ["what the service refused is shown at its place", async (world) => {
+    const { person, page } = await edit(world, "acme/place");
+    person.expected.push(/400/);
+    await answer(page, 400, "a.txt, line 1, column 1: not as it has to be");
+    await keys(person, "Control+s");
+    await page.locator(".file .cm-lintRange-error", { hasText: "a" }).waitFor();
+    await page.getByText("Ln 1, Col 1").waitFor();
+  }],
+
+  ["a role is taken away while somebody types: the text stays and can be taken elsewhere", async (world) => {
+    const repo = await newProject(world.admin, "acme/role", { "a.txt": "a\n" });
+    const role = "ROLE_SITEBUILDER_USER__acme";
+    await world.admin.json("POST", accounts, { name: "vera", password: PASSWORD, roles: [role] });
+    const person = await world.somebody();
+    await person.login("vera", PASSWORD, open(repo, "a.txt"));
+    const { page } = person;
+    person.expected.push(/401/, /403/, /404/);
+    await editor(person);
+    await type(person, "b\n");
+    await changed(person);
+    await world.admin.json("PUT", `${accounts}/vera/roles/ROLE_SITEBUILDER_EDITOR__READONLY`);
+    await world.admin.json("DELETE", `${accounts}/vera/roles/${role}`);
+    await keys(person, "Control+s");
+    const again = page.getByRole("dialog", { name: "Your session has ended" });
+    await bar(page).or(again).first().waitFor();
+    if (await again.count()) {
+      await again.getByLabel("Password").fill(PASSWORD);
+      await page.keyboard.press("Enter");
+    }
+    await bar(page).getByText("Your role does not let you save here any more.").waitFor();
+    const download = page.waitForEvent("download");
+    await bar(page).getByRole("button", { name: "Download my text" }).click();
+    same((await download).suggestedFilename(), "a.txt");
+    same(await text(world, repo, "a.txt"), "a\n");
+  }],
+
+  ["another's save follows into an untouched file, and is told of in a touched one", async (world) => {
+    const repo = await newProject(world.admin, "acme/follow", { "a.txt": "a\n", "b.txt": "b\n" });
+    const person = await world.at(open(repo, "a.txt"));
+    const { page } = person;
+    await editor(person);
+    await put(world, repo, "a.txt", "A\n");
+    await page.locator(".file .cm-line", { hasText: "A" }).waitFor({ timeout: 30_000 });
+    await type(person, "mine\n");
+    await put(world, repo, "a.txt", "AA\n");
+    await bar(page).getByText("saved this file").waitFor({ timeout: 30_000 });
+    await person.shot("saved meanwhile");
+    same(await bytes(world, repo, "a.txt"), [...Buffer.from("AA\n")]);
+    await world.admin.send("DELETE", file(repo, "main", "a.txt"));
+    person.expected.push(/404/);
+    await bar(page).getByText("deleted this file").waitFor({ timeout: 30_000 });
+  }],
+];

@@ -1,0 +1,100 @@
+// Files and folders of this computer become one save.
+import { same } from "../browser.mjs";
+import { branch, newProject } from "../seed.mjs";
+import { bytes, text } from "./editor/steps.mjs";
+
+/** Drops files on the page, as a drag from the desktop would; `null` stands for a folder, which the path names. */
+async function drop(page, files) {
+  await page.getByRole("button", { name: "Add" }).waitFor();
+  await page.evaluate((list) => {
+    const fileEntry = (name, body) => ({
+      name,
+      isFile: true,
+      file: (found) => found(new File([body], name)),
+    });
+    const folderEntry = (name, children) => ({
+      name,
+      isFile: false,
+      createReader: () => {
+        const parts = [children, []];
+        return { readEntries: (found) => found(parts.shift()) };
+      },
+    });
+    const tree = (prefix) => {
+      const here = Object.entries(list).filter(([path]) => path.startsWith(prefix));
+      const names = [...new Set(here.map(([path]) => path.slice(prefix.length).split("/")[0]))];
+      return names.map((name) => {
+        const body = list[prefix + name];
+        return body === undefined ? folderEntry(name, tree(`${prefix}${name}/`)) : fileEntry(name, body);
+      });
+    };
+    const items = tree("").map((entry) => ({ kind: "file", webkitGetAsEntry: () => entry }));
+    const event = (type) => {
+      const made = new DragEvent(type, { bubbles: true, cancelable: true });
+      Object.defineProperty(made, "dataTransfer", { value: { types: ["Files"], items } });
+      return made;
+    };
+    dispatchEvent(event("dragenter"));
+    globalThis.dropEvent = event("drop");
+  }, files);
+  await page.getByText("Drop to add to main").waitFor();
+  await page.evaluate(() => void dispatchEvent(globalThis.dropEvent));
+}
+
+export default [
+  ["a folder is dropped: one look, one save, one undo", async (world) => {
+    const repo = await newProject(world.admin, "acme/drop", { "config/a.txt": "old\n" });
+    const long = `config/${"п".repeat(80)}.xml`;
+    const person = await world.at(`/site-builder/files/${repo}?branch=main`);
+    const { page } = person;
+    person.expected.push(/404/);
+    await drop(page, { "config/a.txt": "new\n", "config/b/empty": "", [long]: "<a/>", "config/.git/HEAD": "ref", "config/.DS_Store": "x" });
+    const sheet = page.getByRole("dialog", { name: "Add 3 files" });
+    await sheet.getByText("2 new · 1 replaced").waitFor();
+    await sheet.getByText("2 left out").waitFor();
+    same(await person.accessibility(), []);
+    await person.shot("upload");
+    await sheet.getByLabel("What changed? (optional)").fill("the new release");
+    await sheet.getByRole("button", { name: "Save 3 files" }).click();
+    await page.getByText("Saved 3 files").waitFor();
+    same(await text(world, repo, "config/a.txt"), "new\n");
+    same(await bytes(world, repo, "config/b/empty"), []);
+    same(await text(world, repo, long), "<a/>");
+    const [last] = await world.admin.json("GET", `${branch(repo, "main")}/history`);
+    same([last.operation, last.message], ["batch", "the new release"]);
+    await page.getByRole("button", { name: "Undo", exact: true }).click();
+    await page.getByText("The files are as they were before").waitFor();
+    same(await text(world, repo, "config/a.txt"), "old\n");
+  }],
+
+  ["files are laid under a folder, and somebody's save meanwhile is not overwritten unseen", async (world) => {
+    const repo = await newProject(world.admin, "acme/under", { "x/a.txt": "old\n" });
+    const person = await world.at(`/site-builder/files/${repo}?branch=main`);
+    const { page } = person;
+    person.expected.push(/404/, /412/);
+    await drop(page, { "a.txt": "mine\n" });
+    const sheet = page.getByRole("dialog", { name: "Add 1 file" });
+    await sheet.getByText("1 new · 0 replaced").waitFor();
+    await sheet.getByLabel("Under the folder").fill("/x/");
+    await sheet.getByText("0 new · 1 replaced").waitFor();
+    await world.admin.send("PUT", `${branch(repo, "main")}/files/${encodeURIComponent("x/a.txt")}`, "theirs\n");
+    await sheet.getByRole("button", { name: "Save 1 file" }).click();
+    await sheet.getByText("Somebody saved to this branch meanwhile.").waitFor();
+    same(await text(world, repo, "x/a.txt"), "theirs\n");
+    await sheet.getByText("0 new · 1 replaced").waitFor();
+    await sheet.getByRole("button", { name: "Save 1 file" }).click();
+    await page.getByText("Saved 1 file").waitFor();
+    same(await text(world, repo, "x/a.txt"), "mine\n");
+  }],
+
+  ["a name that the service refuses is told in the sheet", async (world) => {
+    const repo = await newProject(world.admin, "acme/refused", { "a.txt": "a\n" });
+    const person = await world.at(`/site-builder/files/${repo}?branch=main`);
+    person.expected.push(/400/, /404/);
+    await drop(person.page, { "a\\b.txt": "x" });
+    const sheet = person.page.getByRole("dialog", { name: "Add 1 file" });
+    await sheet.getByRole("button", { name: "Save 1 file" }).click();
+    await sheet.getByRole("alert").waitFor();
+    await sheet.getByRole("button", { name: "Cancel" }).click();
+  }],
+];
