@@ -19,7 +19,7 @@ test("tar(1) finds every name and every byte", {
     files.reduce((sum, one) => sum + tarSize(one), 1024),
   );
   const input = Buffer.from(await archive.arrayBuffer());
-  const list = execFileSync("tar", ["-tvf", "-", "--quoting-style=literal"], { input, encoding: "utf8" });
+  const list = execFileSync("tar", ["-tvf", "-", "--quoting-style", "literal"], { input, encoding: "utf8" });
   assert.deepEqual(
     list
       .trim()
