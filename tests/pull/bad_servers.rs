@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use serde_json::json;
 
 use crate::fake::{Answer, Asked, Fake};
+use crate::mounted::Mounted;
 use crate::relay::Relay;
 use crate::scene::{Files, Scene, files, plain, read, refusal, said};
 
@@ -331,4 +332,63 @@ fn what_an_interrupted_pull_left_is_taken_where_it_is_whole() {
         scene.save(&files(&[("a", "2")]));
         said(&scene.pull(&[]), 0, "");
     }
+}
+
+#[test]
+fn pages_that_do_not_end_are_refused() {
+    let scene = Scene::new();
+    let told = |page: fn(u32) -> serde_json::Value| {
+        let pages = AtomicU32::new(0);
+        let fake = Fake::new(move |asked: &Asked| {
+            if asked.target.contains("/branches/") {
+                let commit = json!({"id": "cd".repeat(20), "short_id": "cdcdcdcd"});
+                return Answer::json(&json!({ "commit": commit }));
+            }
+            let number = pages.fetch_add(1, Ordering::Relaxed);
+            let next = format!("Link: <http://x/tree?page_token={number}>; rel=\"next\"");
+            Answer::json(&page(number)).with(&next)
+        });
+        let told = refusal(&scene.command(&fake.base(), &[]).output().unwrap());
+        (told, fake.asked().len())
+    };
+    let refused = "siteconf: the server's tree is refused: its pages have next to nothing in them, and do \
+                   not end\n";
+    // The head, the tree, the first page of it.
+    assert_eq!(told(|_| json!([])), (refused.to_owned(), 3));
+    // One entry each: more than a thousand such pages are too many.
+    let (said, requests) = told(|number| json!([entry(&format!("f{number}"), "100644")]));
+    assert_eq!(said, refused);
+    assert_eq!(requests, 2 + 1112);
+    assert!(!scene.dir().exists());
+}
+
+#[test]
+fn what_has_no_room_is_not_begun() {
+    let mut scene = Scene::new();
+    let Some(disk) = Mounted::disk(2) else {
+        return;
+    };
+    let dir = disk.path().join("here");
+    let pull = |scene: &Scene| {
+        let mut command = plain(&["pull", &scene.daemon.base(), "acme/shop.erp", "main"]);
+        command.arg(&dir).arg("--token-file").arg(scene.at("token"));
+        command.output().unwrap()
+    };
+    let small = files(&[("a", "1")]);
+    scene.save(&small);
+    said(&pull(&scene), 0, "");
+    let mut large = small.clone();
+    large.insert("large".to_owned(), (vec![b'x'; 3 << 20], false));
+    scene.save(&large);
+    let told = refusal(&pull(&scene));
+    let free = told
+        .strip_prefix("siteconf: what is new in the branch has more than the ")
+        .and_then(|rest| {
+            rest.strip_suffix(
+                " bytes that are free on the disk; the folder stays as it is until there is room\n",
+            )
+        });
+    let free: u64 = free.unwrap_or_else(|| panic!("{told}")).parse().unwrap();
+    assert!((1 << 20..2 << 20).contains(&free), "{free}");
+    assert_eq!(read(&dir), small);
 }

@@ -17,6 +17,7 @@ use rand::{RngExt, SeedableRng};
 use sha2::Digest as _;
 use siteconf::base::digest::BodyDigests;
 
+use crate::mounted::Mounted;
 use crate::relay::Relay;
 use crate::scene::{Files, Scene, read};
 
@@ -159,45 +160,12 @@ enum Harm {
     DiskFull,
 }
 
-/// A small disk, where there may be one.
-struct Disk(Option<tempfile::TempDir>);
-
-impl Disk {
-    #[expect(clippy::print_stderr, reason = "what is left out is said loudly")]
-    fn mount() -> Self {
-        let at = tempfile::tempdir().unwrap();
-        let options = format!("size={DISK_MB}m");
-        let mounted = Command::new("mount")
-            .args(["-t", "tmpfs", "-o", &options, "tmpfs"])
-            .arg(at.path())
-            .output();
-        if mounted.is_ok_and(|mounted| mounted.status.success()) {
-            return Self(Some(at));
-        }
-        assert!(
-            std::env::var_os("CI").is_none_or(|ci| ci != "true"),
-            "a small disk cannot be mounted"
-        );
-        eprintln!("left out: rounds with a full disk, for want of the right to mount one");
-        Self(None)
-    }
-}
-
-impl Drop for Disk {
-    fn drop(&mut self) {
-        if let Some(at) = &self.0 {
-            let _gone = Command::new("umount").arg("-l").arg(at.path()).status();
-        }
-    }
-}
-
 #[test]
 #[expect(clippy::print_stderr, reason = "the figures of a long run")]
 fn the_folder_is_one_whole_state_whatever_happens() {
     let mut scene = Scene::new();
-    let disk = Disk::mount();
+    let disk = Mounted::disk(DISK_MB);
     let dir = disk
-        .0
         .as_ref()
         .map_or_else(|| scene.dir(), |disk| disk.path().join("here"));
     let reader = Arc::new(Reader {
@@ -223,7 +191,7 @@ fn the_folder_is_one_whole_state_whatever_happens() {
             Harm::ConnectionsCut,
             Harm::DiskFull,
         ][round as usize % 4];
-        if harm == Harm::DiskFull && disk.0.is_none() {
+        if harm == Harm::DiskFull && disk.is_none() {
             harm = Harm::PullKilled;
         }
         let went_well = one_harm(&mut scene, &dir, harm, &mut random);

@@ -18,6 +18,8 @@ mod fake;
 #[cfg(test)]
 mod kills;
 #[cfg(test)]
+mod mounted;
+#[cfg(test)]
 mod own_files;
 #[cfg(test)]
 mod pulls;
@@ -29,3 +31,5 @@ mod running;
 mod scene;
 #[cfg(test)]
 mod watches;
+#[cfg(test)]
+mod ways;

@@ -3,7 +3,10 @@
 use std::fs;
 use std::io::Write;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::path::Path;
+use std::process::Command;
 
+use crate::mounted::Mounted;
 use crate::scene::{Scene, files, lay, read, refusal, said};
 
 #[test]
@@ -186,4 +189,54 @@ fn what_is_replaced_in_the_old_folder_is_never_lost() {
     // The next one goes on as ever.
     scene.save(&files(&[("a", "4")]));
     said(&scene.pull(&[]), 0, "");
+}
+
+#[test]
+fn a_mount_in_the_folder_is_told_and_left_alone() {
+    let mut scene = Scene::new();
+    let elsewhere = scene.at("elsewhere");
+    lay(&elsewhere, &files(&[("theirs", "x")]));
+    scene.save(&files(&[("a", "1"), ("b/c", "1")]));
+    said(&scene.pull(&[]), 0, "");
+    let told = |path: &Path| {
+        format!(
+            "siteconf: {} is a mount, or lies in one: it would be lost when the folder is replaced; \
+             unmount it, or name another folder\n",
+            path.display()
+        )
+    };
+    scene.save(&files(&[("a", "2"), ("b/c", "1")]));
+    fs::create_dir(scene.dir().join("mine")).unwrap();
+    // Of a folder of nobody, of one in which files of the branch lie, and of one of these.
+    for (from, at) in [
+        (elsewhere.clone(), "mine"),
+        (elsewhere.clone(), "b"),
+        (elsewhere.join("theirs"), "a"),
+    ] {
+        let at = scene.dir().join(at);
+        let Some(_mounted) = Mounted::again(&from, &at) else {
+            return;
+        };
+        assert_eq!(refusal(&scene.pull(&[])), told(&at));
+    }
+    fs::remove_dir(scene.dir().join("mine")).unwrap();
+    said(&scene.pull(&[]), 0, "");
+    // One that came into the old state is not walked through when that is removed.
+    let Some(mounted) = Mounted::again(&elsewhere, &scene.side().join("old/b")) else {
+        return;
+    };
+    scene.save(&files(&[("a", "3")]));
+    let output = scene.pull(&[]);
+    assert!(output.status.success(), "{output:?}");
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        told.contains(" may hold files that are nowhere else, and lies in "),
+        "{told}"
+    );
+    assert_eq!(read(&scene.dir()), files(&[("a", "3")]));
+    assert_eq!(read(&elsewhere), files(&[("theirs", "x")]));
+    drop(mounted);
+    let _gone = Command::new("umount")
+        .arg(scene.side().join("kept/1/old/b"))
+        .status();
 }

@@ -4,6 +4,8 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::process::Command;
 
+use serde_json::json;
+
 use crate::relay::Relay;
 use crate::scene::{Files, Scene, files, names, plain, refusal, said};
 
@@ -290,4 +292,31 @@ fn the_token_may_come_from_the_environment_and_the_folder_through_a_link() {
             );
         }
     }
+}
+
+#[test]
+fn results_are_json_where_that_is_asked_for() {
+    let mut scene = Scene::new();
+    scene.save(&files(&[("a", "1"), ("b", "2")]));
+    let told = |flags: &[&str]| -> serde_json::Value {
+        let output = scene.pull(&[&["--json"], flags].concat());
+        let ran = if flags.is_empty() { "" } else { "ran\n" };
+        let out = said(&output, 0, ran);
+        serde_json::from_str(&out).unwrap()
+    };
+    let commit = "f50a6c83203968352f4d8577fa87f1ef127f9f9b";
+    let mut expected = json!({
+        "branch": "main", "short_id": commit[..8], "commit_id": commit, "unchanged": false,
+        "added": 2, "changed": 0, "removed": 0, "bytes": 2, "mended": [], "left_out": [], "proven": true
+    });
+    assert_eq!(told(&[]), expected);
+    expected["unchanged"] = true.into();
+    expected["added"] = 0.into();
+    expected["bytes"] = 0.into();
+    assert_eq!(told(&[]), expected);
+    fs::write(scene.dir().join("b"), "other").unwrap();
+    expected["unchanged"] = false.into();
+    expected["bytes"] = 1.into();
+    expected["mended"] = json!(["b"]);
+    assert_eq!(told(&["--exec", "echo ran"]), expected);
 }

@@ -223,15 +223,18 @@ fn two_services_behind_one_name_are_followed_without_haste() {
     let scene = Scene::new();
     let fake = serving(|number, asked| branch(asked, if number % 2 == 0 { 'c' } else { 'd' }));
     let began = Instant::now();
-    let mut watch = Running::start(scene.command(&fake.base(), &["--watch"]));
+    let mut watch = Running::start(scene.command(&fake.base(), &["--watch", "--json"]));
     for head in ["cccccccc", "dddddddd", "cccccccc", "dddddddd"] {
-        let line = watch.line();
-        assert!(line.starts_with(&format!("main is at {head}: ")), "{line}");
+        let told: serde_json::Value = serde_json::from_str(&watch.line()).unwrap();
+        assert_eq!(
+            (&told["short_id"], &told["proven"]),
+            (&head.into(), &false.into())
+        );
     }
     // A second after each new head, then two after the first that came back.
     assert!(began.elapsed() >= Duration::from_secs(1 + 1 + 2));
     watch.signal(Signal::TERM);
-    assert_eq!(watch.end(), (Some(0), unproven(&scene)));
+    assert_eq!(watch.end(), (Some(0), String::new()));
 }
 
 #[test]

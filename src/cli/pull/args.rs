@@ -7,6 +7,7 @@ use clap::Args;
 use crate::cli::settings::{bytes_from_1, seconds_to_a_day};
 
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub(in crate::cli) struct Pull {
     /// The service, as in `https://conf.example`; with a path it is the root of the API as it stands, as in
     /// `https://gitlab.example/api/v4`
@@ -46,6 +47,9 @@ pub(in crate::cli) struct Pull {
     /// File of the certificates to trust, PEM, in the place of the system's
     #[arg(long, value_name = "FILE")]
     pub(super) ca_file: Option<PathBuf>,
+    /// What came of it as JSON; with --watch a line for each change
+    #[arg(long)]
+    pub(super) json: bool,
     /// Files that are fetched at once
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=64), default_value = "8")]
     pub(super) parallel: u16,

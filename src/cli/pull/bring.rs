@@ -375,6 +375,7 @@ impl Pull {
             revision,
             folder: self.folder.fetched(),
             wanted,
+            room: self.folder.room()?,
             bytes_max: self.manner.bytes_max,
             parallel: self.manner.parallel,
         };

@@ -14,16 +14,16 @@ mod plan;
 mod printed;
 mod remote;
 mod stopped;
+mod tell;
 mod trouble;
 mod watch;
 
 use std::time::Duration;
 
-use super::output::{counted, visible, visible_path};
 use super::progress::Progress;
 use super::{Error, Outcome, Result, Streams, names};
 use args::Pull as Wish;
-use bring::{Done, Manner, Pull, Switched, named};
+use bring::{Done, Manner, Pull};
 use fault::{Fault, Pulled};
 use hook::Hook;
 use local::folder::Folder;
@@ -33,16 +33,16 @@ use remote::client::Client;
 use remote::head::TaggedHead;
 use remote::token::Token;
 use stopped::Stopping;
+use tell::Teller;
 
 /// Longest identifier of a project, in bytes: GitLab's are not ours.
 const PROJECT_BYTES_MAX: usize = 1024;
 
-/// A pull, and what runs after it.
+/// A pull, what runs after it, and how both are told.
 struct Pulling {
     pull: Pull,
     hook: Option<Hook>,
-    /// True once it was told that the server's commits are no digests.
-    is_unproven_told: bool,
+    teller: Teller,
 }
 
 /// `pull`.
@@ -94,7 +94,7 @@ pub(super) fn run(wish: &Wish, streams: &mut Streams<'_>) -> Result<Outcome> {
             command,
             timeout: Duration::from_secs(wish.exec_timeout),
         }),
-        is_unproven_told: false,
+        teller: Teller::new(wish.json, wish.watch),
     };
     if wish.watch {
         return watch::run(&mut pulling, Duration::from_secs(wish.interval), streams);
@@ -102,7 +102,7 @@ pub(super) fn run(wish: &Wish, streams: &mut Streams<'_>) -> Result<Outcome> {
     let head = pulling.pull.head(None);
     let done = head.and_then(|head| pulling.follow(head, streams));
     let done = done.map_err(|fault| error(&fault, &stopping))?;
-    pulling.tell(&done, streams)?;
+    pulling.teller.tell(&pulling.pull, &done, streams)?;
     pulling.exec(streams).map_err(|fault| match fault {
         Fault::Lasting(what) => Error::Failed(format!("{what}; the next pull runs it again")),
         other => error(&other, &stopping),
@@ -152,52 +152,5 @@ impl Pulling {
             return Ok(());
         };
         hook.run(&self.pull.folder, state, &self.pull.stopping, streams.err)
-    }
-
-    /// Says what came of a pull; nothing new is said to a person alone.
-    fn tell(&mut self, done: &Done, streams: &mut Streams<'_>) -> Result<()> {
-        let head = self.pull.state.as_ref().map(|state| &state.head.short_id);
-        let head = head.map_or("", String::as_str);
-        let branch = visible(&self.pull.source.branch);
-        let Done::Switched(switched) = done else {
-            return streams.tell(format_args!("{branch} is at {head}, as the folder is"));
-        };
-        let Switched {
-            added,
-            changed,
-            removed,
-            bytes,
-            ..
-        } = switched;
-        writeln!(
-            streams.out,
-            "{branch} is at {head}: {added} added, {changed} changed, {removed} removed, {} fetched",
-            counted(*bytes, "byte", "bytes")
-        )?;
-        if !switched.mended.is_empty() {
-            writeln!(
-                streams.err,
-                "changed in the folder by somebody else, and as in the branch again: {}",
-                named(&switched.mended)
-            )?;
-        }
-        if !switched.left_out.is_empty() {
-            writeln!(
-                streams.err,
-                "left out, as links and submodules are: {}",
-                named(&switched.left_out)
-            )?;
-        }
-        if !switched.is_proven && !self.is_unproven_told {
-            self.is_unproven_told = true;
-            writeln!(
-                streams.err,
-                "the commit ids of this server are no digests: each file that came is proven by its own id, \
-                 {} as a whole is not",
-                visible_path(self.pull.folder.path())
-            )?;
-        }
-        streams.out.flush()?;
-        Ok(())
     }
 }

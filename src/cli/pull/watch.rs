@@ -97,7 +97,7 @@ impl Watch {
             Err(fault) => return self.fail(pulling, &fault, streams).map(Ok),
         };
         if done != Done::Unchanged || self.is_first {
-            pulling.tell(&done, streams)?;
+            pulling.teller.tell(&pulling.pull, &done, streams)?;
         }
         if done != Done::Unchanged {
             // It may be what the command waits for.
@@ -105,11 +105,8 @@ impl Watch {
         }
         self.is_first = false;
         if let Some(since) = self.trouble.end() {
-            writeln!(
-                streams.out,
-                "all is well again, after trouble since {since}"
-            )?;
-            streams.out.flush()?;
+            let text = format!("all is well again, after trouble since {since}");
+            pulling.teller.remark(&text, streams)?;
         }
         let head = pulling
             .pull
@@ -165,11 +162,8 @@ impl Watch {
         match pulling.exec(streams) {
             Ok(()) => {
                 if let Some(since) = self.exec_trouble.end() {
-                    writeln!(
-                        streams.out,
-                        "--exec goes well again, after trouble since {since}"
-                    )?;
-                    streams.out.flush()?;
+                    let text = format!("--exec goes well again, after trouble since {since}");
+                    pulling.teller.remark(&text, streams)?;
                 }
                 Ok(Ok(()))
             }

@@ -12,7 +12,7 @@ use std::io::{self, Read, Seek, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{CWD, RenameFlags, renameat_with, syncfs};
+use rustix::fs::{CWD, RenameFlags, renameat_with, statvfs, syncfs};
 use rustix::io::Errno;
 use rustix::process::geteuid;
 
@@ -79,6 +79,13 @@ impl Folder {
     /// Where files lie that have come for it.
     pub(in crate::cli::pull) fn fetched(&self) -> PathBuf {
         self.side.join("fetched")
+    }
+
+    /// Bytes that are free on the disk for those who may not use its reserve.
+    pub(in crate::cli::pull) fn room(&self) -> Pulled<u64> {
+        let found = statvfs(&self.side).map_err(io::Error::from);
+        let found = found.map_err(Fault::of_file("looking at", &self.side))?;
+        Ok(found.f_bavail.saturating_mul(found.f_frsize))
     }
 
     /// Where the changed files are named for a command.

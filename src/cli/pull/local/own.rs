@@ -11,7 +11,10 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, percent_encode};
-use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, linkat, mkdirat, openat, statat};
+use rustix::fs::{
+    AtFlags, CWD, Dir, FileType, Mode, OFlags, StatxAttributes, StatxFlags, linkat, mkdirat,
+    openat, statat, statx,
+};
 use rustix::io::Errno;
 
 use crate::cli::output::visible_path;
@@ -36,6 +39,9 @@ pub(in crate::cli::pull) struct Own {
 }
 
 /// Looks for what is not `known`. Nothing is found in a folder that is absent.
+///
+/// # Errors
+/// [`Fault::Lasting`] where the folder holds a mount, or more than is carried.
 pub(in crate::cli::pull) fn survey(dir: &Path, known: &BTreeSet<PathBuf>) -> Pulled<Own> {
     let mut survey = Survey {
         known,
@@ -51,6 +57,7 @@ pub(in crate::cli::pull) fn survey(dir: &Path, known: &BTreeSet<PathBuf>) -> Pul
             let opened = opened.map_err(Fault::of_file("reading", dir))?;
             survey.folder(&opened, Path::new(""), 0).map_err(|failed| match failed {
                 Failed::Io(path, error) => Fault::of_file("reading", &dir.join(path))(error),
+                Failed::Mount(path) => mounted(&dir.join(path)),
                 Failed::TooMuch => Fault::lasting(format!(
                     "{} holds more than {OWN_MAX} files that were not brought, or folders more than \
                      {DEPTH_MAX} deep: name a folder for the branch alone",
@@ -71,6 +78,7 @@ struct Survey<'a> {
 
 enum Failed {
     Io(PathBuf, io::Error),
+    Mount(PathBuf),
     TooMuch,
 }
 
@@ -84,6 +92,14 @@ impl Survey<'_> {
                 continue;
             }
             let path = at.join(name);
+            match statx(folder, name, AtFlags::SYMLINK_NOFOLLOW, StatxFlags::TYPE) {
+                Ok(found) if found.stx_attributes.contains(StatxAttributes::MOUNT_ROOT) => {
+                    return Err(Failed::Mount(path));
+                }
+                // Its owner removed it meanwhile.
+                Err(Errno::NOENT) => continue,
+                found => drop(found.map_err(failed)?),
+            }
             let kind = match entry.file_type() {
                 FileType::Unknown => {
                     let stat = statat(folder, name, AtFlags::SYMLINK_NOFOLLOW).map_err(failed)?;
@@ -128,10 +144,7 @@ impl Own {
                 // Its owner removed it meanwhile.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {
-                    return Err(Fault::lasting(format!(
-                        "{} is a mount, or lies in one: it would be lost when the folder is replaced",
-                        visible_path(&dir.join(path))
-                    )));
+                    return Err(mounted(&dir.join(path)));
                 }
                 Err(error) => {
                     return Err(Fault::lasting(format!(
@@ -154,6 +167,14 @@ impl Own {
             .map(|(path, inode)| (escaped(path), *inode))
             .collect()
     }
+}
+
+fn mounted(path: &Path) -> Fault {
+    Fault::lasting(format!(
+        "{} is a mount, or lies in one: it would be lost when the folder is replaced; unmount it, or name \
+         another folder",
+        visible_path(path)
+    ))
 }
 
 /// Makes a folder and those that it lies in, where the next state lacks them.

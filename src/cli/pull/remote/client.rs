@@ -5,14 +5,15 @@ use std::env;
 use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde::Deserialize;
 use tokio_rustls::rustls;
 use ureq::http::{HeaderMap, Response, StatusCode, Uri};
 use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, parse_pem};
-use ureq::{Agent, Body, Proxy, ProxyProtocol};
+use ureq::{Agent, Body, BodyReader, Proxy, ProxyProtocol};
 
+use super::body::Incoming;
 use super::token::Token;
 use crate::cli::output::visible;
 use crate::cli::pull::fault::{Fault, Pulled};
@@ -21,7 +22,7 @@ use crate::cli::{Error, Result};
 
 /// Longest wait for a connection with its handshake.
 const CONNECT: Duration = Duration::from_secs(15);
-/// Longest wait for the next bytes: a large file may take as long as it likes, but not stand still.
+/// Longest wait for the next bytes.
 const SILENCE: Duration = Duration::from_secs(30);
 /// Longest wait for an answer to begin: a service under load lets a listing wait.
 const ANSWER: Duration = Duration::from_mins(1);
@@ -221,9 +222,7 @@ impl Client {
         let location = header(response.headers(), "location").map(shown);
         let mut said = String::new();
         // A refusal without a readable text is one by its status.
-        let _read = response
-            .into_body()
-            .into_reader()
+        let _read = incoming(response)
             .take(REFUSAL_BYTES_MAX)
             .read_to_string(&mut said);
         let said = Refusal::text(&said).unwrap_or_else(|| status.to_string());
@@ -257,6 +256,11 @@ impl Client {
             code => Fault::lasting(format!("{host} refuses the request: {code} {said}")),
         }
     }
+}
+
+/// The body of an answer.
+pub(in crate::cli::pull) fn incoming(response: Response<Body>) -> Incoming<BodyReader<'static>> {
+    Incoming::new(response.into_body().into_reader(), Instant::now())
 }
 
 /// A refusal of the Read API, or of GitLab, which at times says it another way.
@@ -338,12 +342,12 @@ fn proxy(root: &str) -> Result<Option<Proxy>> {
     };
     let excepted = variable("no_proxy").map(|(_, hosts)| hosts);
     if let (Some(hosts), Ok(uri)) = (excepted, root.parse::<Uri>()) {
-        let any = Proxy::builder(ProxyProtocol::Http).host("proxy.invalid");
-        if any
-            .no_proxy(&hosts)
-            .build()
-            .is_ok_and(|any| any.is_no_proxy(&uri))
-        {
+        let mut any = Proxy::builder(ProxyProtocol::Http).host("proxy.invalid");
+        for host in hosts.split(',').map(str::trim) {
+            // A host is named with those below it.
+            any = any.no_proxy(host).no_proxy(&format!(".{host}"));
+        }
+        if any.build().is_ok_and(|any| any.is_no_proxy(&uri)) {
             return Ok(None);
         }
     }

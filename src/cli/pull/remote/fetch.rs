@@ -9,11 +9,11 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::thread;
 
+use ureq::Body;
 use ureq::http::{Response, StatusCode};
-use ureq::{Body, BodyReader};
 
 use super::address::Targets;
-use super::client::{Client, Wish, header};
+use super::client::{Client, Wish, header, incoming};
 use crate::base::digest::{GitHasher, StreamHasher, byte_count};
 use crate::base::id::GitId;
 use crate::base::limits::READ_CHUNK_BYTES;
@@ -35,6 +35,8 @@ pub(in crate::cli::pull) struct Fetch<'a> {
     pub(in crate::cli::pull) wanted: BTreeMap<GitId, &'a str>,
     /// Most bytes of all of them.
     pub(in crate::cli::pull) bytes_max: u64,
+    /// Bytes for which there is room.
+    pub(in crate::cli::pull) room: u64,
     /// How many are fetched at once.
     pub(in crate::cli::pull) parallel: u16,
 }
@@ -139,7 +141,10 @@ impl Fetch<'_> {
             .client
             .get_once(&self.targets.file(self.revision, path), wish)?;
         let from = begins_at(&response)?;
-        let mut body = response.into_body().into_reader();
+        // What is told to be too long is not begun.
+        let told = response.body().content_length().unwrap_or(0);
+        self.check_room(bytes.load(Ordering::Relaxed).saturating_add(told))?;
+        let mut body = incoming(response);
         if from == 0 {
             let mut start = Vec::new();
             self.read(&mut body, IN_MEMORY_BYTES_MAX + 1, &mut start)?;
@@ -186,17 +191,28 @@ impl Fetch<'_> {
     }
 
     /// Reads so many bytes at most. What came before a break is in the buffer, too.
-    fn read(&self, body: &mut BodyReader<'_>, most: u64, into: &mut Vec<u8>) -> Pulled<()> {
+    fn read(&self, body: &mut impl Read, most: u64, into: &mut Vec<u8>) -> Pulled<()> {
         let read = body.take(most).read_to_end(into);
         read.map(drop).map_err(|e| self.client.failed(e.into()))
     }
 
     fn count(&self, more: u64, bytes: &AtomicU64) -> Pulled<()> {
         let before = bytes.fetch_add(more, Ordering::Relaxed);
-        if before.saturating_add(more) > self.bytes_max {
+        self.check_room(before.saturating_add(more))
+    }
+
+    fn check_room(&self, bytes: u64) -> Pulled<()> {
+        if bytes > self.bytes_max {
             return Err(Fault::lasting(format!(
                 "the branch has more than {} bytes (--bytes-max)",
                 self.bytes_max
+            )));
+        }
+        if bytes > self.room {
+            return Err(Fault::lasting(format!(
+                "what is new in the branch has more than the {} bytes that are free on the disk; the folder \
+                 stays as it is until there is room",
+                self.room
             )));
         }
         Ok(())

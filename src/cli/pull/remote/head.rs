@@ -7,12 +7,12 @@ use serde::{Deserialize, Serialize};
 use ureq::http::StatusCode;
 
 use super::address::Targets;
-use super::client::{Client, Wish, header};
+use super::client::{Client, Wish, header, incoming};
 use crate::base::id::is_lower_hex;
 use crate::cli::pull::fault::{Fault, Pulled};
 
 /// Longest answer, in bytes.
-const BODY_BYTES_MAX: u64 = 1 << 20;
+const BODY_BYTES_MAX: u64 = 64 << 10;
 
 /// Which state a branch is in.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -76,9 +76,7 @@ pub(in crate::cli::pull) fn ask(
         }
         let etag = header(response.headers(), "etag").map(str::to_owned);
         let mut body = Vec::new();
-        response
-            .into_body()
-            .into_reader()
+        incoming(response)
             .take(BODY_BYTES_MAX)
             .read_to_end(&mut body)
             .map_err(|e| client.failed(e.into()))?;

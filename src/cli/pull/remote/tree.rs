@@ -10,15 +10,20 @@ use serde::de::{Deserializer as _, Error as _, SeqAccess, Visitor};
 use ureq::http::HeaderMap;
 
 use super::address::{Targets, tree_query};
-use super::client::{Client, Wish, header, shown};
+use super::client::{Client, Wish, header, incoming, shown};
+use crate::base::digest::byte_count;
 use crate::base::file_path::FilePath;
 use crate::base::id::GitId;
 use crate::cli::pull::fault::{Fault, Pulled};
 
 /// Most entries of a tree.
 pub(in crate::cli::pull) const ENTRIES_MAX: usize = 2_000_000;
-/// Most bytes of a listing, or of a page of one.
+/// Most bytes of a listing, with all its pages.
 const LISTING_BYTES_MAX: u64 = 1 << 30;
+/// Pages that a tree may have beside one for each [`PAGE_ENTRIES_LEAST`] of its entries.
+const PAGES_SPARE: usize = 1000;
+/// How many entries the pages of a tree of many pages have at least, on an average.
+const PAGE_ENTRIES_LEAST: usize = 10;
 /// Entries of a page, where a server has pages; the most that GitLab gives.
 const PAGED: &str = "&per_page=100&pagination=keyset";
 
@@ -38,6 +43,8 @@ pub(in crate::cli::pull) struct Tree {
     /// Links and submodules, which only GitLab has: they are not laid out.
     pub(in crate::cli::pull) left_out: BTreeSet<String>,
     entries: usize,
+    /// Bytes of what was read.
+    bytes: u64,
 }
 
 #[derive(Debug, Deserialize)]
@@ -70,8 +77,15 @@ impl Tree {
                     "the pages of the server's tree lead round in a circle",
                 ));
             }
+            let before = tree.entries;
             let (longer, more) = Self::page(client, &targets.tree_page(&query), tree)?;
             tree = longer;
+            let pages_max = PAGES_SPARE + tree.entries / PAGE_ENTRIES_LEAST;
+            if more.is_some() && (tree.entries == before || asked.len() > pages_max) {
+                return Err(Fault::lasting(
+                    "the server's tree is refused: its pages have next to nothing in them, and do not end",
+                ));
+            }
             query = match more {
                 None => return tree.checked(),
                 Some(More::Link(query)) => query,
@@ -88,13 +102,20 @@ impl Tree {
         client.repeated(|| {
             let response = client.get_once(target, Wish::default())?;
             let more = More::of(response.headers());
-            let body = response.into_body().into_reader();
+            let left = LISTING_BYTES_MAX - tree.as_ref().map_or(0, |tree| tree.bytes);
             // Whole before it is read, so that a listing that breaks off can be asked for again.
             let mut text = Vec::new();
-            body.take(LISTING_BYTES_MAX)
+            incoming(response)
+                .take(left + 1)
                 .read_to_end(&mut text)
                 .map_err(|e| client.failed(e.into()))?;
+            if byte_count(&text) > left {
+                return Err(Fault::lasting(format!(
+                    "the server's tree is refused: its listing has more than {LISTING_BYTES_MAX} bytes"
+                )));
+            }
             let mut longer = tree.take().unwrap_or_default();
+            longer.bytes += byte_count(&text);
             longer.read(&text)?;
             Ok((longer, more))
         })

@@ -1,0 +1,77 @@
+//! A body on its way in: it may be slow, but has to come.
+
+use std::io::{self, Read};
+use std::time::{Duration, Instant};
+
+/// Least bytes a second.
+const RATE_LEAST: u64 = 1024;
+/// How long a body may take to reach that.
+const SLOW_MAX: Duration = Duration::from_secs(30);
+
+/// A body; reading one that is too slow fails.
+pub(in crate::cli::pull) struct Incoming<R> {
+    body: R,
+    began: Instant,
+    bytes: u64,
+}
+
+impl<R> Incoming<R> {
+    /// A body that began to come at this time.
+    pub(super) fn new(body: R, began: Instant) -> Self {
+        Self {
+            body,
+            began,
+            bytes: 0,
+        }
+    }
+}
+
+impl<R: Read> Read for Incoming<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.body.read(buffer)?;
+        self.bytes = self.bytes.saturating_add(count as u64);
+        let took = self.began.elapsed();
+        // The end of a body is no slow part of it.
+        if count > 0 && took > SLOW_MAX && self.bytes / took.as_secs() < RATE_LEAST {
+            return Err(io::Error::new(
+                io::ErrorKind::TimedOut,
+                format!("it sends less than {RATE_LEAST} bytes a second"),
+            ));
+        }
+        Ok(count)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Reads so many bytes that began to come so long ago.
+    fn read(bytes: u64, seconds: u64) -> io::Result<usize> {
+        let began = Instant::now().checked_sub(Duration::from_secs(seconds));
+        let body = io::repeat(b'x').take(bytes);
+        io::copy(
+            &mut Incoming::new(body, began.expect("the machine has run so long")),
+            &mut io::sink(),
+        )
+        .map(|count| usize::try_from(count).expect("it is small"))
+    }
+
+    #[test]
+    fn a_body_that_trickles_is_given_up() {
+        assert_eq!(read(1, 29).unwrap(), 1);
+        assert_eq!(read(0, 60).unwrap(), 0);
+        let slow = read(1, 31).unwrap_err();
+        assert_eq!(slow.to_string(), "it sends less than 1024 bytes a second");
+    }
+
+    #[test]
+    fn a_large_body_may_take_long() {
+        let began = Instant::now().checked_sub(Duration::from_secs(100));
+        let began = began.expect("the machine has run so long");
+        let mut body = Incoming::new(io::repeat(b'x'), began);
+        let mut buffer = vec![0; 110 * 1024];
+        assert_eq!(body.read(&mut buffer).unwrap(), buffer.len());
+        assert_eq!(body.read(&mut buffer[..1]).unwrap(), 1);
+    }
+}

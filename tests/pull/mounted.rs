@@ -1,0 +1,57 @@
+//! Mounts, where a test may make them.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// A mount. Dropped, it is none any more.
+pub(crate) struct Mounted {
+    at: PathBuf,
+    /// What it lies in.
+    folder: Option<tempfile::TempDir>,
+}
+
+impl Mounted {
+    /// A disk of so many megabytes.
+    pub(crate) fn disk(megabytes: u32) -> Option<Self> {
+        let folder = tempfile::tempdir().unwrap();
+        let options = format!("size={megabytes}m");
+        let at = folder.path().to_owned();
+        let mut mounted = Self::mount(&["-t", "tmpfs", "-o", &options, "tmpfs"], &at)?;
+        mounted.folder = Some(folder);
+        Some(mounted)
+    }
+
+    /// What lies in one place, in another one, too.
+    pub(crate) fn again(from: &Path, at: &Path) -> Option<Self> {
+        Self::mount(&["--bind", from.to_str().unwrap()], at)
+    }
+
+    #[expect(clippy::print_stderr, reason = "what is left out is said loudly")]
+    fn mount(what: &[&str], at: &Path) -> Option<Self> {
+        let mounted = Command::new("mount").args(what).arg(at).output();
+        if mounted.is_ok_and(|mounted| mounted.status.success()) {
+            return Some(Self {
+                at: at.to_owned(),
+                folder: None,
+            });
+        }
+        assert!(
+            std::env::var_os("CI").is_none_or(|ci| ci != "true"),
+            "nothing can be mounted"
+        );
+        eprintln!("left out: what needs a mount, for want of the right to make one");
+        None
+    }
+
+    /// Where it is.
+    pub(crate) fn path(&self) -> &Path {
+        &self.at
+    }
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        let _gone = Command::new("umount").arg("-l").arg(&self.at).status();
+        drop(self.folder.take());
+    }
+}

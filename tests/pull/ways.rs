@@ -1,0 +1,223 @@
+//! The way to the service: TLS with a root of one's own, and a proxy of the environment.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::process::{Child, Output};
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair};
+
+use crate::daemon::serve;
+use crate::scene::{Scene, files, read, refusal, said};
+
+/// A service that listens with TLS, too.
+struct Secure {
+    process: Child,
+    /// Its address with TLS.
+    base: String,
+}
+
+impl Secure {
+    /// Starts it on the data of a scene, whose own service ends. The root that its certificate is signed by
+    /// is in `root.pem`, one that signed nothing in `other.pem`.
+    fn start(scene: &mut Scene) -> Self {
+        scene.daemon.kill();
+        let root = |name: &str| {
+            let mut params = CertificateParams::default();
+            params.distinguished_name.push(DnType::CommonName, name);
+            params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+            let key = KeyPair::generate().unwrap();
+            let pem = params.self_signed(&key).unwrap().pem();
+            (Issuer::new(params, key), pem)
+        };
+        let ((issuer, pem), other) = (root("root"), root("other").1);
+        fs::write(scene.at("root.pem"), pem).unwrap();
+        fs::write(scene.at("other.pem"), other).unwrap();
+        let key = KeyPair::generate().unwrap();
+        let leaf = CertificateParams::new(["127.0.0.1".to_owned()]).unwrap();
+        let leaf = leaf.signed_by(&key, &issuer).unwrap();
+        let [cert, key_file] = ["cert.pem", "key.pem"].map(|name| scene.at(name));
+        fs::write(&cert, leaf.pem()).unwrap();
+        fs::write(&key_file, key.serialize_pem()).unwrap();
+        let private = std::os::unix::fs::PermissionsExt::from_mode(0o600);
+        fs::set_permissions(&key_file, private).unwrap();
+        let mut command = serve(&scene.daemon.data());
+        command.args(["--tls-listen", "127.0.0.1:0"]);
+        command
+            .arg("--tls-cert")
+            .arg(cert)
+            .arg("--tls-key")
+            .arg(key_file);
+        let mut process = command.spawn().unwrap();
+        let lines = BufReader::new(process.stdout.as_mut().unwrap()).lines();
+        let base = lines.map(Result::unwrap).find_map(|line| {
+            let place = line.strip_prefix("listening on ")?;
+            place.starts_with("https://").then(|| place.to_owned())
+        });
+        Self {
+            base: base.expect("it listens"),
+            process,
+        }
+    }
+}
+
+impl Drop for Secure {
+    fn drop(&mut self) {
+        // It may have ended.
+        drop(self.process.kill());
+        drop(self.process.wait());
+    }
+}
+
+#[test]
+fn a_service_is_trusted_by_the_root_that_is_named_alone() {
+    let mut scene = Scene::new();
+    let branch = files(&[("a", "1"), ("b/c", "2")]);
+    scene.save(&branch);
+    let secure = Secure::start(&mut scene);
+    let host = secure.base.replace("https://", "");
+    let with = |base: &str, flags: &[&str]| scene.command(base, flags).output().unwrap();
+    let path = |name: &str| scene.at(name).display().to_string();
+    for flags in [&[][..], &["--ca-file", &path("other.pem")]] {
+        assert_eq!(
+            refusal(&with(&secure.base, flags)),
+            format!(
+                "siteconf: {host} is not trusted: invalid peer certificate: UnknownIssuer; --ca-file names \
+                 the certificate to trust\n"
+            )
+        );
+    }
+    let root = path("root.pem");
+    let trusting = ["--ca-file", root.as_str()];
+    // It is one for another name.
+    let elsewhere = secure.base.replace("127.0.0.1", "localhost");
+    let told = refusal(&with(&elsewhere, &trusting));
+    assert!(
+        told.contains(" is not trusted: invalid peer certificate: "),
+        "{told}"
+    );
+    let none = with(&secure.base, &["--ca-file", &path("token")]);
+    let told = format!("{} holds no certificate in PEM\n", path("token"));
+    assert!(String::from_utf8(none.stderr).unwrap().contains(&told));
+    assert_eq!(none.status.code(), Some(2));
+    assert!(!scene.dir().exists());
+    said(&with(&secure.base, &trusting), 0, "");
+    assert_eq!(read(&scene.dir()), branch);
+}
+
+/// A proxy that joins connections, or refuses to.
+struct Joining {
+    base: String,
+    /// The heads that it was sent.
+    heads: Arc<Mutex<Vec<String>>>,
+}
+
+impl Joining {
+    /// It runs until the tests end.
+    fn start(refuses: bool) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let base = format!("http://{}", listener.local_addr().unwrap());
+        let heads = Arc::<Mutex<Vec<_>>>::default();
+        let known = Arc::clone(&heads);
+        thread::spawn(move || {
+            for client in listener.incoming() {
+                let known = Arc::clone(&known);
+                thread::spawn(move || drop(join(client.unwrap(), refuses, &known)));
+            }
+        });
+        Self { base, heads }
+    }
+
+    /// The first lines that it was sent since the last time.
+    fn heads(&self) -> Vec<String> {
+        std::mem::take(&mut self.heads.lock().unwrap())
+    }
+}
+
+fn join(mut client: TcpStream, refuses: bool, heads: &Mutex<Vec<String>>) -> std::io::Result<()> {
+    let mut head = String::new();
+    let mut lines = BufReader::new(&client);
+    while !head.ends_with("\r\n\r\n") && lines.read_line(&mut head)? > 0 {}
+    let place = head.split(' ').nth(1).unwrap_or_default().to_owned();
+    heads.lock().unwrap().push(head);
+    if refuses {
+        return client.write_all(b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n");
+    }
+    let server = TcpStream::connect(place)?;
+    client.write_all(b"HTTP/1.1 200 Connection established\r\n\r\n")?;
+    let (mut up, mut down) = (server.try_clone()?, client.try_clone()?);
+    let (mut from_client, mut from_server) = (client, server);
+    thread::spawn(move || {
+        let _ended = std::io::copy(&mut from_server, &mut down);
+        let _ended = down.shutdown(Shutdown::Both);
+    });
+    let _ended = std::io::copy(&mut from_client, &mut up);
+    up.shutdown(Shutdown::Both)
+}
+
+#[test]
+fn a_proxy_of_the_environment_is_gone_through() {
+    let mut scene = Scene::new();
+    let branch = files(&[("a", "1"), ("b/c", "2")]);
+    scene.save(&branch);
+    let token = fs::read_to_string(scene.at("token")).unwrap();
+    let proxy = Joining::start(false);
+    let pull = |base: &str, variables: &[(&str, &str)], flags: &[&str]| -> Output {
+        let mut command = scene.command(base, flags);
+        command.envs(variables.iter().copied()).output().unwrap()
+    };
+    let base = scene.daemon.base();
+    let all_lead_to = |heads: Vec<String>, base: &str| {
+        let place = base.split("//").nth(1).unwrap();
+        assert!(!heads.is_empty());
+        for head in heads {
+            assert!(
+                head.starts_with(&format!("CONNECT {place} HTTP/1.1\r\n")),
+                "{head}"
+            );
+            assert!(!head.contains(&token), "{head}");
+        }
+    };
+    said(&pull(&base, &[("http_proxy", &proxy.base)], &[]), 0, "");
+    assert_eq!(read(&scene.dir()), branch);
+    all_lead_to(proxy.heads(), &base);
+    for name in ["HTTP_PROXY", "all_proxy", "ALL_PROXY"] {
+        said(&pull(&base, &[(name, &proxy.base)], &[]), 0, "");
+        all_lead_to(proxy.heads(), &base);
+    }
+    // Not for a host that is excepted, nor for another scheme.
+    let excepted = [
+        ("http_proxy", proxy.base.as_str()),
+        ("no_proxy", "a.example, 127.0.0.1"),
+    ];
+    said(&pull(&base, &excepted, &[]), 0, "");
+    said(&pull(&base, &[("https_proxy", &proxy.base)], &[]), 0, "");
+    assert_eq!(proxy.heads(), Vec::<String>::new());
+    let refusing = Joining::start(true);
+    let told = refusal(&pull(&base, &[("http_proxy", &refusing.base)], &[]));
+    let host = base.replace("http://", "");
+    assert!(
+        told.starts_with(&format!("siteconf: the proxy does not let us to {host}: ")),
+        "{told}"
+    );
+    // What cannot be one is told without its password.
+    let wrong = pull(&base, &[("http_proxy", "ftp://me:secret@x")], &[]);
+    assert_eq!(wrong.status.code(), Some(2), "{wrong:?}");
+    let told = String::from_utf8(wrong.stderr).unwrap();
+    assert!(
+        told.contains("http_proxy in the environment is no address of a proxy")
+            && !told.contains("secret"),
+        "{told}"
+    );
+
+    fs::remove_dir_all(scene.dir()).unwrap();
+    let root = scene.at("root.pem").display().to_string();
+    let secure = Secure::start(&mut scene);
+    let mut command = scene.command(&secure.base, &["--ca-file", &root]);
+    let output = command.env("https_proxy", &proxy.base).output().unwrap();
+    said(&output, 0, "");
+    assert_eq!(read(&scene.dir()), branch);
+    all_lead_to(proxy.heads(), &secure.base);
+}
