@@ -1,8 +1,5 @@
 // What every editor is made of.
 import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
-import { json } from "@codemirror/lang-json";
-import { xml } from "@codemirror/lang-xml";
-import { yaml } from "@codemirror/lang-yaml";
 import {
   bracketMatching,
   foldGutter,
@@ -14,7 +11,7 @@ import {
 import { properties } from "@codemirror/legacy-modes/mode/properties";
 import { lintGutter, lintKeymap } from "@codemirror/lint";
 import { highlightSelectionMatches, search, searchKeymap } from "@codemirror/search";
-import { EditorState, type Extension } from "@codemirror/state";
+import { Compartment, EditorState, type Extension } from "@codemirror/state";
 import {
   drawSelection,
   dropCursor,
@@ -25,6 +22,7 @@ import {
   keymap,
   lineNumbers,
   rectangularSelection,
+  ViewPlugin,
 } from "@codemirror/view";
 import { bsl } from "./bsl.ts";
 import { phrases } from "./phrases.ts";
@@ -43,15 +41,15 @@ export interface Setting {
   keepsReturns?: boolean;
 }
 
-/** The rules of a language. */
-export function grammar(language: string): Extension {
+/** The rules of a language, as far as they are in this chunk or come in one of their own. */
+function grammar(language: string): Extension {
   switch (language) {
     case "xml":
-      return xml();
+      return later(async () => (await import("@codemirror/lang-xml")).xml());
     case "json":
-      return json();
+      return later(async () => (await import("@codemirror/lang-json")).json());
     case "yaml":
-      return yaml();
+      return later(async () => (await import("@codemirror/lang-yaml")).yaml());
     case "ini":
     case "properties":
       return StreamLanguage.define(properties);
@@ -60,6 +58,24 @@ export function grammar(language: string): Extension {
     default:
       return [];
   }
+}
+
+/** Something that an editor takes once it has come; without it, the text is there all the same. */
+function later(load: () => Promise<Extension>): Extension {
+  const slot = new Compartment();
+  const loader = ViewPlugin.define((view) => {
+    let gone = false;
+    load().then(
+      (found) => !gone && view.dispatch({ effects: slot.reconfigure(found) }),
+      () => undefined,
+    );
+    return {
+      destroy: () => {
+        gone = true;
+      },
+    };
+  });
+  return [slot.of([]), loader];
 }
 
 /** A carriage return is shown small and pale: in a mixed file many lines have one. */

@@ -20,7 +20,7 @@ function Bar({ icon, bad, children, actions }: BarProps) {
   return (
     <div class={bad ? "strip bad" : "strip"} role={bad ? "alert" : "status"}>
       <Icon of={icon} />
-      <span class="grow">{children}</span>
+      <span class="words">{children}</span>
       {actions}
     </div>
   );

@@ -87,7 +87,10 @@ function Problems({ drawn, place, editor }: StatusProps) {
       onClick={next}
     >
       <Icon of="warn" />
-      {t("problemCount", { n: problems.length })}
+      <span class="name">
+        {t("problemCount", { n: problems.length })}
+        <span class="extra">: {problems[0]?.message}</span>
+      </span>
     </button>
   );
 }
