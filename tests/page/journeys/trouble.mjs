@@ -29,7 +29,7 @@ export default [
     await person.context.clearCookies();
     await keys(person, "Control+s");
     const dialog = page.getByRole("dialog", { name: "Your session has ended" });
-    await dialog.getByLabel("Password").fill(world.password);
+    await dialog.getByLabel("Password").fill(PASSWORD);
     await page.keyboard.press("Enter");
     await saved(person);
     same(await text(world, repo, "a.txt"), "a\nb\n");
