@@ -11,6 +11,10 @@ use crate::object::node::Totals;
 use crate::object::record::{BranchRecord, SnapshotRecord};
 use crate::store::{Changed, Folder, Record, Scan, Version, Versioned, Watch};
 
+/// Of these the first that a project has is its default branch, else its first by name (specification
+/// section 2).
+const DEFAULT_NAMES: [&str; 2] = ["master", "main"];
+
 /// A branch with its head as it was when it was read.
 #[derive(Clone, Debug)]
 pub struct Branch {
@@ -35,6 +39,12 @@ pub struct Overview {
     pub updated_at: Timestamp,
     /// Who made that change; `None` without a branch.
     pub updated_by: Option<String>,
+}
+
+/// Sorts first what is the default branch.
+fn default_order(name: &BranchName) -> (usize, &BranchName) {
+    let place = DEFAULT_NAMES.iter().position(|each| *each == name.as_str());
+    (place.unwrap_or(DEFAULT_NAMES.len()), name)
 }
 
 impl Project {
@@ -96,13 +106,11 @@ impl Project {
         opened.filter_map(Result::transpose).collect()
     }
 
-    /// The default branch by the rule of specification section 2: `master`, else `main`, else the
-    /// first by name.
+    /// The branch that is meant where none is named (specification section 2).
     pub fn default_branch(&self) -> Result<Option<Branch>> {
         let names = self.branch_names()?;
-        let place = |wanted: &str| names.place_of(wanted);
-        let places = place("master").or_else(|| place("main")).into_iter();
-        for place in places.chain(0..names.len()) {
+        let preferred = DEFAULT_NAMES.iter().find_map(|name| names.place_of(name));
+        for place in preferred.into_iter().chain(0..names.len()) {
             // One that was deleted since its name was read is not it.
             if let Some(branch) = self.open_branches(&names, [place])?.pop() {
                 return Ok(Some(branch));
@@ -135,8 +143,6 @@ impl Project {
             updated_at: self.created_at(),
             updated_by: None,
         };
-        // As `default_branch`: the first by this is it.
-        let rank = |name: &BranchName| (name.as_str() != "master", name.as_str() != "main");
         let mut last = None;
         let prefix = key::branches(self.number());
         for record in self.projects.store().folder(&prefix)?.iter() {
@@ -149,8 +155,7 @@ impl Project {
                 last = Some(branch.updated_at);
                 overview.updated_by = Some(branch.updated_by.clone());
             }
-            let is_before =
-                |other: &BranchName| (rank(&branch.name), &branch.name) < (rank(other), other);
+            let is_before = |other: &BranchName| default_order(&branch.name) < default_order(other);
             if overview.default_branch.as_ref().is_none_or(is_before) {
                 overview.default_branch = Some(branch.name.clone());
             }

@@ -1,4 +1,5 @@
-//! How many projects, accounts, sessions and tokens there are. It reads them all: for once a minute, not for every request.
+//! How many projects, accounts, sessions and tokens there are. It reads them all: for once a
+//! minute, not for every request.
 
 use serde::de::DeserializeOwned;
 

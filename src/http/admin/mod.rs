@@ -14,7 +14,6 @@ mod project;
 mod receive;
 mod unzip;
 
-use open::caller;
 use payload::Payload;
 
 use super::blocking;
@@ -49,7 +48,7 @@ pub(in crate::http) async fn respond(
     };
     let takes_long = takes_long(&context, &route)?;
     let _place = if route.hashes() {
-        let name = caller(&context)?.account().name().to_owned();
+        let name = context.caller()?.account().name().to_owned();
         Some(login::enter(&context, &name).await?)
     } else {
         None
@@ -58,12 +57,12 @@ pub(in crate::http) async fn respond(
     let act = || act(&context, &route, payload);
     let long = &context.service.long;
     if takes_long {
-        let place = long.enter(caller(&context)?.account(), None)?;
+        let place = long.enter(context.caller()?.account(), None)?;
         return Ok(place.run(act).await?.in_turns(place));
     }
     let reply = blocking::in_place(&context.service.threads, act).await?;
     if reply.is_made_while_sent() {
-        let place = long.enter(caller(&context)?.account(), None)?;
+        let place = long.enter(context.caller()?.account(), None)?;
         return Ok(reply.in_turns(place));
     }
     Ok(reply)
@@ -88,7 +87,7 @@ fn takes_long(context: &RequestContext, route: &Route) -> Result<bool, Error> {
 
 /// Authenticates, opens, acts.
 fn act(context: &RequestContext, route: &Route, payload: Payload) -> Result<Reply, Error> {
-    let caller = &caller(context)?;
+    let caller = &context.caller()?;
     match route {
         Route::Project(route) => project::act(context, caller, route, payload),
         Route::Branch(at, route) => branch::act(context, caller, at, route, payload),

@@ -1,30 +1,11 @@
-//! Who is logged in, and what may be opened for them.
+//! What may be opened for who is logged in.
 
 use crate::access::{Caller, Right};
 use crate::http::error::Error;
-use crate::http::request::context::{RequestContext, Who};
+use crate::http::request::context::RequestContext;
 use crate::http::request::params;
 use crate::http::route::admin::BranchAt;
 use crate::repo::{Branch, Project, ProjectWriter, Revision};
-
-/// Who is logged in.
-pub(super) fn caller(context: &RequestContext) -> Result<Caller, Error> {
-    let cookie = context.cookie().read(context.headers());
-    let cookie = cookie.ok_or_else(Error::no_credential)?;
-    let caller = context.gate().session(&cookie)?.at(context.client);
-    context.note(Who::Caller(caller.clone()));
-    Ok(caller)
-}
-
-/// Who is logged in, for a request that a page sends by itself again and again: it is no use of the
-/// session, which ends as if it had not come.
-pub(super) fn watcher(context: &RequestContext) -> Result<Caller, Error> {
-    let cookie = context.cookie().read(context.headers());
-    let cookie = cookie.ok_or_else(Error::no_credential)?;
-    let caller = context.gate().session_unused(&cookie)?.at(context.client);
-    context.note(Who::Caller(caller.clone()));
-    Ok(caller)
-}
 
 /// Opens a project for reading.
 pub(super) fn open(

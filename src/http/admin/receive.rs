@@ -1,6 +1,5 @@
 //! Reads the body that a route takes.
 
-use super::open::caller;
 use super::payload::{Packed, Payload};
 use super::{account, branch, form, project, unzip};
 use crate::base::limits::{BATCH_BYTES_MAX, JSON_BYTES_MAX};
@@ -73,7 +72,7 @@ async fn batch(context: &RequestContext, body: &mut RequestBody) -> Result<Paylo
 
 /// Refuses what would be refused after the body, too.
 fn admit(context: &RequestContext, route: &Route, body: &mut RequestBody) -> Result<(), Error> {
-    let caller = caller(context)?;
+    let caller = context.caller()?;
     body.count_for(&context.service.bodies, caller.account());
     match route {
         Route::Project(route) => project::admit(context, &caller, route),

@@ -11,7 +11,6 @@ use crate::base::may_block;
 use crate::http::admission::network::ClientNetwork;
 use crate::http::blocking;
 use crate::http::error::Error;
-use crate::http::login::session::caller;
 use crate::http::reply::Reply;
 use crate::http::request::body::{RequestBody, check_encoding, check_json};
 use crate::http::request::context::RequestContext;
@@ -31,7 +30,7 @@ pub(super) async fn change(
     context: RequestContext,
     body: &mut RequestBody,
 ) -> Result<Reply, Error> {
-    let account = may_block(|| caller(&context))?.account().name().to_owned();
+    let account = may_block(|| context.caller())?.account().name().to_owned();
     conditions::check_untagged(context.headers())?;
     check_json(&context.head)?;
     check_encoding(&context.head)?;
@@ -52,7 +51,7 @@ pub(super) async fn change(
 }
 
 fn set(context: &RequestContext, passwords: &Passwords) -> Result<Reply, Error> {
-    let caller = caller(context)?;
+    let caller = context.caller()?;
     let name = caller.account().name();
     let (logins, client) = (&context.service.logins, ClientNetwork::of(context.client));
     let (old, new) = (&passwords.old_password, &passwords.new_password);

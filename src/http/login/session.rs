@@ -13,7 +13,7 @@ use crate::base::limits::{
 use crate::http::error::Error;
 use crate::http::reply::Reply;
 use crate::http::request::conditions;
-use crate::http::request::context::{RequestContext, Who};
+use crate::http::request::context::RequestContext;
 
 /// Who is logged in, and what a client of that account needs to know of the service.
 #[derive(Debug, Serialize)]
@@ -76,18 +76,9 @@ impl From<SessionView> for ListedJson {
     }
 }
 
-/// Who is logged in, at the address that the request came from.
-pub(super) fn caller(context: &RequestContext) -> Result<Caller, Error> {
-    let cookie = context.cookie().read(context.headers());
-    let cookie = cookie.ok_or_else(Error::no_credential)?;
-    let caller = context.gate().session(&cookie)?.at(context.client);
-    context.note(Who::Caller(caller.clone()));
-    Ok(caller)
-}
-
 /// `GET /user/session`
 pub(super) fn show(context: &RequestContext) -> Result<Reply, Error> {
-    Ok(shown(context, &caller(context)?))
+    Ok(shown(context, &context.caller()?))
 }
 
 /// An answer that tells somebody who it is.
@@ -123,14 +114,14 @@ pub(super) fn shown(context: &RequestContext, caller: &Caller) -> Reply {
 
 /// `GET /user/sessions`
 pub(super) fn list(context: &RequestContext) -> Result<Reply, Error> {
-    let sessions = context.gate().own_sessions(&caller(context)?)?;
+    let sessions = context.gate().own_sessions(&context.caller()?)?;
     let shown: Vec<_> = sessions.into_iter().map(ListedJson::from).collect();
     Ok(Reply::json(StatusCode::OK, &shown))
 }
 
 /// `DELETE /user/sessions/<id>`
 pub(super) fn end(context: &RequestContext, id: &str) -> Result<Reply, Error> {
-    let caller = caller(context)?;
+    let caller = context.caller()?;
     conditions::check_untagged(context.headers())?;
     let ended_own = context.gate().end_own_session(&caller, id)?;
     let reply = Reply::empty(StatusCode::NO_CONTENT);

@@ -47,11 +47,6 @@ impl ETag {
         self.0.clone()
     }
 
-    /// As it stands in the header, for a body.
-    pub(in crate::http) fn text(&self) -> String {
-        String::from_utf8_lossy(self.0.as_bytes()).into_owned()
-    }
-
     /// True if an `If-None-Match` of the request names this tag, so that the client has the answer.
     pub(in crate::http) fn is_known_to(&self, headers: &HeaderMap) -> bool {
         members(headers, IF_NONE_MATCH).any(|member| {

@@ -11,7 +11,8 @@ use super::base_url;
 use super::client::Peer;
 use super::cookie::SessionCookie;
 use super::query::Query;
-use crate::access::{Account, Caller, Gate, Refusal, Refused, TokenHolder};
+use crate::access::{self, Account, Caller, Gate, Refusal, Refused, TokenHolder};
+use crate::base::secret::Secret;
 use crate::http::admission::waiting::WaitingPlace;
 use crate::http::error::Error;
 use crate::http::service::Service;
@@ -64,6 +65,28 @@ impl RequestContext {
     /// The gate.
     pub(in crate::http) fn gate(&self) -> &Gate {
         &self.service.gate
+    }
+
+    /// Who is logged in, at the address that the request came from.
+    pub(in crate::http) fn caller(&self) -> Result<Caller, Error> {
+        self.logged_in(Gate::session)
+    }
+
+    /// As [`RequestContext::caller`], for a request that a page sends by itself again and again: it is no
+    /// use of the session, which ends as if it had not come.
+    pub(in crate::http) fn watcher(&self) -> Result<Caller, Error> {
+        self.logged_in(Gate::session_unused)
+    }
+
+    fn logged_in(
+        &self,
+        session: impl Fn(&Gate, &Secret) -> access::Result<Caller>,
+    ) -> Result<Caller, Error> {
+        let cookie = self.cookie().read(self.headers());
+        let cookie = cookie.ok_or_else(Error::no_credential)?;
+        let caller = session(self.gate(), &cookie)?.at(self.client);
+        self.note(Who::Caller(caller.clone()));
+        Ok(caller)
     }
 
     /// Notes who sent the request, for the log. The first to be noted stays.

@@ -106,7 +106,7 @@ struct BatchJson {
     snapshot: SnapshotVersion,
     actions: usize,
     /// The tags of the files that were saved or moved, by their paths.
-    etags: BTreeMap<String, String>,
+    etags: BTreeMap<String, ETag>,
     #[serde(flatten)]
     state: StateJson,
 }
@@ -202,7 +202,7 @@ fn save(
     for path in put {
         // A later action may have removed it; below a folder that moved there are many.
         if let Ok(file) = saved.revision.file(&path) {
-            etags.insert(path.to_string(), ETag::of_blob(file.blob()).text());
+            etags.insert(path.to_string(), ETag::of_blob(file.blob()));
         }
     }
     let digest = if conditional {

@@ -28,7 +28,7 @@ struct SavedJson<'a> {
     id: GitId,
     snapshot: SnapshotVersion,
     created: bool,
-    etag: String,
+    etag: ETag,
     #[serde(flatten)]
     state: StateJson,
 }
@@ -115,7 +115,7 @@ pub(super) fn save(
         id: saved.git_id,
         snapshot: saved.snapshot,
         created: saved.created,
-        etag: tag.text(),
+        etag: tag.clone(),
         state: StateJson::new(told_digest(&saved.revision)?.as_ref(), saved.unchanged),
     };
     Ok(Reply::json(status, &shown).with(ETAG, tag.header()))

@@ -4,7 +4,7 @@
 
 use super::item;
 use crate::access::Caller;
-use crate::http::admin::open::{open, watcher};
+use crate::http::admin::open::open;
 use crate::http::blocking;
 use crate::http::error::Error;
 use crate::http::reply::Reply;
@@ -27,11 +27,11 @@ pub(in crate::http::admin) async fn respond(
     let wait = match asked::take(&mut context.query) {
         Ok(wait) => wait,
         // Who may not ask is told that first.
-        Err(refused) => return Err(watcher(&context).err().unwrap_or(refused)),
+        Err(refused) => return Err(context.watcher().err().unwrap_or(refused)),
     };
     let (context, at) = (&context, &at);
     hold::hold(context, wait, |joins| async move {
-        let caller = watcher(context)?;
+        let caller = context.watcher()?;
         let ticket = joins.then(|| join(context, &caller, at)).transpose()?;
         let show = || item::show(context, &caller, at);
         let reply = blocking::in_place(&context.service.threads, show).await?;

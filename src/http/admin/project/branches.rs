@@ -7,7 +7,7 @@ use crate::access::{Caller, Right};
 use crate::http::admin::branch::shape::{AdminBranchJson, shown};
 use crate::http::admin::open::{open, writer};
 use crate::http::error::Error;
-use crate::http::reply::{Freshness, Reply, json};
+use crate::http::reply::{Reply, json};
 use crate::http::request::context::RequestContext;
 use crate::http::request::{conditions, json_body, params};
 
@@ -37,12 +37,7 @@ pub(super) fn list(
             AdminBranchJson::new(context, &project, branch, default.as_ref(), permissions)
         })
         .collect::<Result<_, _>>()?;
-    Ok(json::respond(
-        context.headers(),
-        &shown,
-        Freshness::Moving,
-        &[],
-    ))
+    Ok(json::list(context, &shown, &[]))
 }
 
 /// `POST /projects/<project>/branches`
