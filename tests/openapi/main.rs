@@ -13,13 +13,14 @@ mod generated;
 #[allow(dead_code, unused_imports, reason = "the other suite uses the rest")]
 mod harness;
 
+use std::collections::BTreeMap;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::{Value, json};
 
-use harness::{Daemon, Project, User};
+use harness::{Daemon, Project, User, cookie_of};
 
 const DOCUMENT: &str = "/site-builder/api/openapi.json";
 /// Where the Read API is mounted once more.
@@ -32,8 +33,20 @@ const PATIENCE_S: &str = "600";
 const OPERATOR: (&str, &str) = ("operator", "correct horse battery staple");
 /// The project that the document shows as an example, without its type.
 const PROJECT: &str = "shop";
-/// Operations after which the project is still there.
-const SMALL_REMOVALS: &str = "^(deleteFile|deleteBranch|revokeToken)$";
+/// Changes after which there is all that the test made.
+const CHANGES: &str = "^(createProject|createBranch|createToken|changeToken|rotateToken|restoreDeleted\
+    |saveFile|saveBatch|rollback|login|logout)$";
+/// A rollback may take the files away that this deletes.
+const BEFORE_CHANGES: &str = "^deleteFile$";
+/// Operations after which the project is still there under its name.
+const SMALL_REMOVALS: &str = "^(deleteBranch|revokeToken|endSession)$";
+const RENAMES: &str = "^(changeProject|renameBranch)$";
+/// What the role for everything may see and change.
+const ADMINISTRATION: &str = "^(getService|listAccounts|createAccount|getAccount|changeAccount\
+    |setAccountPassword|addRole)$";
+const ADMINISTRATIVE_REMOVALS: &str = "^(removeRole|removeAccount)$";
+/// What the accounts have that are administered.
+const SPARE_ROLE: &str = "ROLE_SITEBUILDER_USER__acme";
 /// Without requests that follow from none before them, which were made already.
 const SEQUENCES: &str = "examples,coverage,stateful";
 
@@ -56,10 +69,13 @@ fn the_service_is_as_its_document_says() {
     };
     let mut daemon = Daemon::start_with(&GUESSES);
     let alice = set_stage(&daemon);
-    let token = reading_token(&daemon);
+    let stage = Stage {
+        token: reading_token(&daemon),
+        spare_session: spare_session(&daemon),
+    };
     let auditor = daemon.user("auditor", &["ROLE_SITEBUILDER_EDITOR__READONLY"]);
     let run = |user: &User, arguments: &[&str]| {
-        let output = command(&schemathesis, &daemon, user, &token)
+        let output = command(&schemathesis, &daemon, user, &stage)
             .args(arguments)
             .output()
             .expect("timeout is on the machine");
@@ -74,12 +90,24 @@ fn the_service_is_as_its_document_says() {
     // Each takes away more of what there is to find.
     run(&alice, &["--include-method", "GET"]);
     run(&auditor, &["--include-operation-id", "listAudit"]);
-    run(&alice, &["--include-method-regex", "^(POST|PUT|PATCH)$"]);
-    run(&alice, &["--include-operation-id-regex", SMALL_REMOVALS]);
+    for each in [BEFORE_CHANGES, CHANGES, SMALL_REMOVALS, RENAMES] {
+        run(&alice, &["--include-operation-id-regex", each]);
+    }
+    // A success ends the session, after which there are refusals alone.
+    let password = ["--include-operation-id", "changePassword"];
+    let (name, word) = OPERATOR;
+    let cookie = cookie_of(&daemon.login(name, word).expect_status(200));
+    let operator = User::new(daemon.address(), Some(("Cookie", &cookie)));
+    run(&operator, &[password, ["--phases", "examples"]].concat());
     run(
         &alice,
         &["--include-tag", "Admin API", "--phases", SEQUENCES],
     );
+    // It may take anybody's account away.
+    let root = daemon.session("admin");
+    for each in [ADMINISTRATION, ADMINISTRATIVE_REMOVALS] {
+        run(&root, &["--include-operation-id-regex", each]);
+    }
 
     let document = daemon.anonymous().get(DOCUMENT).json();
     // Its end writes the rest of the log.
@@ -88,8 +116,14 @@ fn the_service_is_as_its_document_says() {
     assert!(unreached.is_empty(), "never done: {unreached:#?}");
 }
 
+/// What the requests of `schemathesis.toml` name and the service made.
+struct Stage {
+    token: String,
+    spare_session: String,
+}
+
 /// schemathesis on the daemon's own document, as this user on the Admin API.
-fn command(schemathesis: &Path, daemon: &Daemon, user: &User, token: &str) -> Command {
+fn command(schemathesis: &Path, daemon: &Daemon, user: &User, stage: &Stage) -> Command {
     let session = user.credential().split_once('=').expect("name=value").1;
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/openapi");
     let mut command = Command::new("timeout");
@@ -108,22 +142,22 @@ fn command(schemathesis: &Path, daemon: &Daemon, user: &User, token: &str) -> Co
         // Python would lay the compiled hooks beside them.
         .env("PYTHONDONTWRITEBYTECODE", "1")
         .env("SITECONF_SESSION", session)
-        .env("SITECONF_TOKEN", token)
+        .env("SITECONF_SPARE_SESSION", &stage.spare_session)
+        .env("SITECONF_TOKEN", &stage.token)
         .env("PYTHONHASHSEED", "0")
         .env("NO_PROXY", "127.0.0.1");
     command
 }
 
-/// The operations of the document that no request of the log has done: a run that is only ever refused
-/// would say little.
+/// The operations of the document that no request of the log has done, each with the statuses that its
+/// requests were answered with: a run that is only ever refused would say little.
 fn unreached(document: &Value, log: &str) -> Vec<String> {
-    let done: Vec<(String, String)> = log
+    let answers: Vec<(String, String, u64)> = log
         .lines()
         .filter_map(|line| serde_json::from_str::<Value>(line).ok())
-        .filter(|entry| matches!(entry["status"].as_u64(), Some(200..=299)))
         .filter_map(|entry| {
             let text = |field: &str| entry[field].as_str().map(str::to_owned);
-            Some((text("method")?, text("path")?))
+            Some((text("method")?, text("path")?, entry["status"].as_u64()?))
         })
         .collect();
     let paths = document["paths"].as_object().expect("an object").iter();
@@ -133,11 +167,15 @@ fn unreached(document: &Value, log: &str) -> Vec<String> {
             let methods = item.as_object().expect("an object").keys();
             methods.map(move |method| (method.to_uppercase(), path))
         })
-        .filter(|(method, template)| {
-            let is_done = |(by, path): &(String, String)| by == method && matches(template, path);
-            !done.iter().any(is_done)
+        .filter_map(|(method, template)| {
+            let mut statuses = BTreeMap::<u64, usize>::new();
+            let own = answers
+                .iter()
+                .filter(|(by, path, _)| *by == method && matches(template, path));
+            own.for_each(|(_, _, status)| *statuses.entry(*status).or_default() += 1);
+            let is_done = statuses.keys().any(|status| (200..300).contains(status));
+            (!is_done).then(|| format!("{method} {template}: {statuses:?}"))
         })
-        .map(|(method, template)| format!("{method} {template}"))
         .collect()
 }
 
@@ -158,6 +196,10 @@ fn set_stage(daemon: &Daemon) -> User {
         &format!("{password}\n"),
     );
     let alice = daemon.user("alice", &[]);
+    for number in 1..=9 {
+        daemon.add_account(&format!("spare-{number}"), &[SPARE_ROLE]);
+    }
+    Project::create(&alice, "renamed").add_branch("renamed");
     let project = Project::create(&alice, PROJECT);
     for branch in ["main", "next"] {
         project.add_branch(branch);
@@ -180,6 +222,15 @@ fn set_stage(daemon: &Daemon) -> User {
         alice.issue(&json!({ "name": "spare", "repos": [project.id] }));
     }
     alice
+}
+
+/// The id of a session of alice that nobody uses.
+fn spare_session(daemon: &Daemon) -> String {
+    let sessions = daemon.session("alice").get("/user/sessions").json();
+    let sessions = sessions.as_array().expect("a list");
+    let current = sessions.iter().find(|session| session["current"] == true);
+    let id = current.expect("the one that asks")["id"].as_str();
+    id.expect("a text").to_owned()
 }
 
 /// A token of somebody else, whom nothing that is done as alice can touch.

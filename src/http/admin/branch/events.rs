@@ -8,7 +8,7 @@ use hyper::header::HeaderName;
 
 use super::shape;
 use super::watch::join;
-use crate::http::admin::open::{open_branch, watcher};
+use crate::http::admin::open::open_branch;
 use crate::http::blocking;
 use crate::http::error::Error;
 use crate::http::reply::Reply;
@@ -57,7 +57,7 @@ impl Source for OneBranch {
     async fn look(&mut self) -> Result<(String, Ticket), Error> {
         let (context, at) = (&self.context, &self.at);
         let look = || {
-            let caller = watcher(context)?;
+            let caller = context.watcher()?;
             let ticket = join(context, &caller, at)?;
             let (_, branch) = open_branch(context, &caller, at)?;
             let id = branch.head().digest()?.commit_id().to_owned();

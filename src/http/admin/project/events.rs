@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::access::ProjectRights;
 use crate::base::branch_name::BranchName;
 use crate::http::admin::branch::shape::AdminBranchJson;
-use crate::http::admin::open::{open, watcher};
+use crate::http::admin::open::open;
 use crate::http::blocking;
 use crate::http::error::Error;
 use crate::http::reply::Reply;
@@ -66,7 +66,7 @@ impl Source for AllBranches {
 impl AllBranches {
     fn look_now(&mut self) -> Result<(String, Ticket), Error> {
         let context = &self.context;
-        let caller = watcher(context)?;
+        let caller = context.watcher()?;
         let project = open(context, &caller, &self.project)?;
         let ticket = context.service.rooms.join(&project, None)?;
         let default = project.default_branch()?;
