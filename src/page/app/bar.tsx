@@ -1,51 +1,88 @@
+import { useEffect, useState } from "preact/hooks";
 import { Icon, Mark } from "../shared/icons.tsx";
 import type { Loaded } from "../shared/load.ts";
 import { Menu } from "../shared/menu.tsx";
 import { Copy, Who } from "../shared/parts.tsx";
 import { type Key, language, languages, setLanguage, t } from "../shared/text.ts";
 import type { Schemas } from "./api.ts";
+import { NewBranch } from "./branch/new-branch.tsx";
+import * as calls from "./calls.ts";
 import { address, BASE, type Route } from "./route.ts";
 import { setTheme, type Theme, theme, themes } from "./theme.ts";
 
 interface BarProps {
   session: Schemas["Session"];
   route: Route;
+  project: Schemas["Project"] | null;
   projects: Loaded<Schemas["Project"][]>;
   branches: Loaded<Schemas["AdminBranch"][]>;
+  onFind: () => void;
+  onHelp: () => void;
   onLeave: () => void;
 }
 
 /** The bar above every screen: where we are, and the ways to elsewhere. */
-export function TopBar({ session, route, projects, branches, onLeave }: BarProps) {
+export function TopBar(props: BarProps) {
+  const { session, route, onFind } = props;
+  const places = [
+    ["projects", BASE],
+    ["tokens", address({ screen: "tokens" })],
+  ] as const;
   return (
     <header class="top">
-      <a class="home" href={BASE} aria-label={t("projects")}>
+      <a class="home" href={BASE} aria-label={t("toProjects")}>
         <Mark />
       </a>
-      {route.repo ? (
-        <Crumbs route={route} projects={projects.value ?? []} branches={branches.value ?? []} />
-      ) : (
-        <b class="word">siteconf</b>
-      )}
+      {route.repo ? <Crumbs {...props} /> : <b class="word">siteconf</b>}
+      <span class="grow" />
+      <button type="button" class="find" aria-label={t("find")} onClick={onFind}>
+        <Icon of="search" />
+        <span>{t("find")}</span>
+        <kbd>Ctrl K</kbd>
+      </button>
       <span class="grow" />
       <nav class="places" aria-label={t("menu")}>
-        <a href={BASE} aria-current={route.screen === "projects" ? "page" : undefined}>
-          {t("projects")}
-        </a>
+        {places.map(([name, href]) => (
+          <a key={name} href={href} aria-current={route.screen === name ? "page" : undefined}>
+            {t(name)}
+          </a>
+        ))}
       </nav>
-      <Person session={session} onLeave={onLeave} />
+      <Health />
+      <Person session={session} places={places} onHelp={props.onHelp} onLeave={props.onLeave} />
     </header>
   );
 }
 
-interface CrumbsProps {
-  route: Route;
-  projects: Schemas["Project"][];
-  branches: Schemas["AdminBranch"][];
+const CHECK_MS = 30_000;
+
+/** A dot: the service answers, and takes changes. */
+function Health() {
+  const [ms, setMs] = useState<number | null | undefined>(undefined);
+  useEffect(() => {
+    const look = async () => {
+      if (document.hidden) return;
+      const began = performance.now();
+      try {
+        await calls.health();
+        setMs(Math.max(1, Math.round(performance.now() - began)));
+      } catch {
+        setMs(null);
+      }
+    };
+    look();
+    const timer = setInterval(look, CHECK_MS);
+    return () => clearInterval(timer);
+  }, []);
+  const words = ms ? t("healthy", { n: ms }) : t("unhealthy");
+  if (ms === undefined) return <span class="health" />;
+  return <span class={ms ? "health ok" : "health bad"} role="img" aria-label={words} title={words} />;
 }
 
-function Crumbs({ route, projects, branches }: CrumbsProps) {
-  const branch = branches.find((one) => one.name === route.branch);
+function Crumbs({ route, project, projects, branches }: BarProps) {
+  const [making, make] = useState(false);
+  const branch = branches.value?.find((one) => one.name === route.branch);
+  const from = branch && route.at ? `${branch.name}@${route.at}` : branch?.name;
   return (
     <nav class="crumbs" aria-label={t("branches")}>
       <Menu
@@ -57,13 +94,13 @@ function Crumbs({ route, projects, branches }: CrumbsProps) {
           </>
         }
       >
-        {projects.map((project) => (
+        {projects.value?.map((one) => (
           <a
-            key={project.id}
-            href={address({ screen: "files", repo: project.repo_id })}
-            aria-current={project.repo_id === route.repo ? "true" : undefined}
+            key={one.id}
+            href={address({ screen: "files", repo: one.repo_id })}
+            aria-current={one.repo_id === route.repo ? "true" : undefined}
           >
-            {project.repo_id}
+            {one.repo_id}
           </a>
         ))}
       </Menu>
@@ -78,7 +115,7 @@ function Crumbs({ route, projects, branches }: CrumbsProps) {
           </>
         }
       >
-        {branches.map((one) => (
+        {branches.value?.map((one) => (
           <a
             key={one.name}
             href={address({ screen: "files", repo: route.repo, branch: one.name })}
@@ -88,6 +125,15 @@ function Crumbs({ route, projects, branches }: CrumbsProps) {
             <span class="dim">{t("fileCount", { n: one.files })}</span>
           </a>
         ))}
+        {project?.permissions.write && (
+          <>
+            <hr />
+            <button type="button" onClick={() => make(true)}>
+              <Icon of="plus" />
+              {t("newBranch")}
+            </button>
+          </>
+        )}
       </Menu>
       {branch && (
         <span class="digest" title={t("digest")}>
@@ -95,18 +141,40 @@ function Crumbs({ route, projects, branches }: CrumbsProps) {
           <Copy text={branch.commit.short_id} />
         </span>
       )}
+      {making && (
+        <NewBranch
+          repo={route.repo}
+          {...(from ? { from } : {})}
+          onClose={() => make(false)}
+          onDone={branches.again}
+        />
+      )}
     </nav>
   );
 }
 
 const themeNames: Record<Theme, Key> = { "": "themeAuto", light: "themeLight", dark: "themeDark" };
 
-function Person({ session, onLeave }: { session: Schemas["Session"]; onLeave: () => void }) {
+interface PersonProps {
+  session: Schemas["Session"];
+  places: readonly (readonly [Key, string])[];
+  onHelp: () => void;
+  onLeave: () => void;
+}
+
+function Person({ session, places, onHelp, onLeave }: PersonProps) {
   return (
     <Menu align="right" title={session.username} label={<Who name={session.username} />}>
       <span class="label">
         <b>{session.username}</b>
         <span class="dim">{session.roles.join(", ")}</span>
+      </span>
+      <span class="narrow">
+        {places.map(([name, href]) => (
+          <a key={name} href={href}>
+            {t(name)}
+          </a>
+        ))}
       </span>
       <hr />
       {themes.map((name) => (
@@ -134,6 +202,10 @@ function Person({ session, onLeave }: { session: Schemas["Session"]; onLeave: ()
         </button>
       ))}
       <hr />
+      <button type="button" onClick={onHelp}>
+        <Icon of="help" />
+        {t("keys")}
+      </button>
       <button type="button" onClick={onLeave}>
         <Icon of="leave" />
         {t("logout")}

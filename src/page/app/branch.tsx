@@ -1,40 +1,276 @@
 // A branch: its files, the open one, and the history beside it.
+import { useState } from "preact/hooks";
+import { Icon } from "../shared/icons.tsx";
 import type { Loaded } from "../shared/load.ts";
-import { Waiting } from "../shared/parts.tsx";
-import type { Schemas } from "./api.ts";
+import { Empty, Trouble, Waiting } from "../shared/parts.tsx";
+import { size, t, when } from "../shared/text.ts";
+import { type Schemas, wordsOf } from "./api.ts";
+import { ChangeView } from "./branch/change.tsx";
+import { type Change, type HistoryState, useHistory } from "./branch/history-state.ts";
+import { useChangeKeys } from "./branch/keys.ts";
+import { NewBranch } from "./branch/new-branch.tsx";
+import { Overview } from "./branch/overview.tsx";
+import { Rollback } from "./branch/rollback.tsx";
+import { Timeline } from "./branch/timeline.tsx";
+import { Tree } from "./branch/tree.tsx";
+import { useFilter, useTree } from "./branch/tree-state.ts";
 import { File } from "./file.tsx";
-import { go, type Route } from "./route.ts";
+import { address, go, type Route } from "./route.ts";
 
-interface BranchProps {
+interface ScreenProps {
   session: Schemas["Session"];
   route: Route;
   project: Schemas["Project"] | null;
   branches: Loaded<Schemas["AdminBranch"][]>;
 }
 
-export function BranchScreen({ session, route, branches }: BranchProps) {
-  const { repo, branch, path, at, line } = route;
-  const known = branches.value?.find((one) => one.name === branch);
-  if (!branch || !known) return <Waiting />;
+export function BranchScreen(props: ScreenProps) {
+  const { route, branches } = props;
+  const known = branches.value?.find((one) => one.name === route.branch);
+  if (known) return <Branch {...props} known={known} />;
   return (
-    <div class="branch">
+    <main id="main" class="sheet-page" tabIndex={-1}>
+      {branches.error ? (
+        <Trouble words={wordsOf(branches.error)} onAgain={branches.again} />
+      ) : !branches.value ? (
+        <Waiting />
+      ) : branches.value.length === 0 ? (
+        <NoBranch {...props} />
+      ) : route.branch ? (
+        <Trouble words={t("notThere")} onAgain={branches.again} />
+      ) : null}
+    </main>
+  );
+}
+
+function NoBranch({ route, project, branches }: ScreenProps) {
+  const [making, make] = useState(false);
+  return (
+    <Empty icon="branch" title={t("noBranch")}>
+      <p>{t("noBranchHint")}</p>
+      {project?.permissions.write && (
+        <button type="button" class="button primary" onClick={() => make(true)}>
+          <Icon of="plus" />
+          {t("newBranch")}
+        </button>
+      )}
+      {making && <NewBranch repo={route.repo} onClose={() => make(false)} onDone={branches.again} />}
+    </Empty>
+  );
+}
+
+type Pane = "files" | "open" | "history";
+
+function Branch({ session, route, branches, known }: ScreenProps & { known: Schemas["AdminBranch"] }) {
+  const { repo, path, at, change } = route;
+  const branch = known.name;
+  const head = known.commit.id;
+  const may = known.permissions;
+  const [pane, setPane] = useState<Pane>("open");
+  const history = useHistory(repo, branch, `${head} ${known.snapshots}`);
+  useChangeKeys(route, history.list);
+  const back = history.list?.find((one) => one.version === (change ?? at));
+  const goBack = may.rollback
+    ? (to: Change) =>
+        go({ ...route, change: change ?? (at ? undefined : to.version), rollback: to.version } as Route)
+    : undefined;
+  const target = route.rollback && history.list?.find((one) => one.version === route.rollback);
+  const close = () => go({ ...route, rollback: "" }, { replace: true });
+  return (
+    <div class={`branch pane-${pane}`}>
+      <Files
+        where={{ repo, branch, at, head }}
+        known={known}
+        path={path}
+        onOpen={(file) => {
+          setPane("open");
+          go({ screen: "files", repo, branch, path: file, ...(at ? { at } : {}) });
+        }}
+      />
       <main id="main" tabIndex={-1}>
-        {path && (
+        {at && <Then route={route} snapshot={back} onRollback={back && goBack && (() => goBack(back))} />}
+        {change ? (
+          <ChangeView
+            route={route}
+            history={history}
+            head={head}
+            onRollback={back && goBack && (() => goBack(back))}
+          />
+        ) : path ? (
           <File
             key={`${at}\n${path}`}
             repo={repo}
             branch={branch}
             path={path}
             {...(at ? { at } : {})}
-            {...(line ? { line: Number(line) } : {})}
-            may={known.permissions}
-            head={known.commit.id}
+            {...(route.line ? { line: Number(route.line) } : {})}
+            may={may}
+            head={head}
             account={session.username}
             onChanged={branches.again}
-            onRestore={() => go({ ...route, rollback: "1" })}
+            onRestore={() => back && goBack?.(back)}
           />
+        ) : (
+          <Overview repo={repo} branch={known} />
         )}
       </main>
+      <HistoryPane route={route} history={history} onRollback={goBack} />
+      <Tabs pane={pane} setPane={setPane} path={path} />
+      {target && may.rollback && (
+        <Rollback
+          key={target.version}
+          repo={repo}
+          branch={branch}
+          change={target}
+          file={path ?? target.path ?? undefined}
+          only={at !== undefined && path !== undefined}
+          head={head}
+          onClose={close}
+          onDone={() => {
+            branches.again();
+            go({ screen: "files", repo, branch, ...(path ? { path } : {}) });
+          }}
+        />
+      )}
     </div>
+  );
+}
+
+interface FilesProps {
+  where: { repo: string; branch: string; at: string | undefined; head: string };
+  known: Schemas["AdminBranch"];
+  path: string | undefined;
+  onOpen: (path: string) => void;
+}
+
+function Files({ where, known, path, onOpen }: FilesProps) {
+  const [filter, setFilter] = useState("");
+  const tree = useTree(where, path);
+  const found = useFilter(where, filter);
+  return (
+    <aside class="left" aria-label={t("files")}>
+      <div class="bar">
+        <label class="field">
+          <Icon of="search" />
+          <input
+            type="search"
+            placeholder={t("filterFiles")}
+            aria-label={t("filterFiles")}
+            value={filter}
+            onInput={(event) => setFilter(event.currentTarget.value)}
+            onKeyDown={(event) => {
+              if (event.key === "Enter" && found?.[0]) onOpen(found[0].path);
+              if (event.key === "Escape") setFilter("");
+            }}
+          />
+        </label>
+      </div>
+      {tree.error ? (
+        <Trouble words={wordsOf(tree.error)} />
+      ) : found?.length === 0 ? (
+        <p class="hint inset">{t("nothingMatches", { q: filter })}</p>
+      ) : tree.loading ? (
+        <Waiting />
+      ) : (
+        <Tree
+          rows={found ?? tree.rows}
+          found={found !== null}
+          current={path}
+          onOpen={onOpen}
+          onToggle={tree.toggle}
+        />
+      )}
+      <div class="foot">
+        {t("fileCount", { n: known.files })} · {size(known.bytes)}
+      </div>
+    </aside>
+  );
+}
+
+interface ThenProps {
+  route: Route;
+  snapshot: Change | undefined;
+  onRollback: (() => void) | undefined;
+}
+
+/** Above the files as they were. */
+function Then({ route, snapshot, onRollback }: ThenProps) {
+  const { repo, path, at } = route;
+  const here = { repo, branch: route.branch!, ...(path ? { path } : {}) };
+  return (
+    <div class="strip">
+      <Icon of="clock" />
+      <span>{t("viewing", { version: at!, when: snapshot ? when(snapshot.created_at) : "…" })}</span>
+      <span class="grow" />
+      <a class="button" href={address({ screen: "compare", ...here, from: at! })}>
+        <Icon of="compare" />
+        {t("compareNow")}
+      </a>
+      {onRollback && (
+        <button type="button" class="button" onClick={onRollback}>
+          <Icon of="back" />
+          {t("goBack")}
+        </button>
+      )}
+      <a class="button" href={address({ screen: "files", ...here })}>
+        {t("toNow")}
+      </a>
+    </div>
+  );
+}
+
+interface HistoryPaneProps {
+  route: Route;
+  history: HistoryState;
+  onRollback: ((change: Change) => void) | undefined;
+}
+
+function HistoryPane({ route, history, onRollback }: HistoryPaneProps) {
+  const from = history.list?.at(-1)?.version;
+  const compare = {
+    screen: "compare",
+    repo: route.repo,
+    branch: route.branch!,
+    ...(from ? { from } : {}),
+  } as const;
+  return (
+    <aside class="right" aria-label={t("history")}>
+      <div class="bar">
+        <h2>{t("history")}</h2>
+        <span class="grow" />
+        {from && (
+          <a class="quiet" title={t("compare")} aria-label={t("compare")} href={address(compare)}>
+            <Icon of="compare" />
+          </a>
+        )}
+      </div>
+      <Timeline route={route} history={history} onRollback={onRollback} />
+    </aside>
+  );
+}
+
+function Tabs({
+  pane,
+  setPane,
+  path,
+}: {
+  pane: Pane;
+  setPane: (pane: Pane) => void;
+  path: string | undefined;
+}) {
+  const tabs = [
+    ["files", "folder", t("files")],
+    ["open", "file", path?.split("/").at(-1) ?? t("overview")],
+    ["history", "clock", t("history")],
+  ] as const;
+  return (
+    <nav class="tabs" aria-label={t("menu")}>
+      {tabs.map(([name, sign, label]) => (
+        <button key={name} type="button" aria-pressed={pane === name} onClick={() => setPane(name)}>
+          <Icon of={sign} />
+          <span>{label}</span>
+        </button>
+      ))}
+    </nav>
   );
 }

@@ -1,15 +1,22 @@
 // The frame: who is logged in, where we are, and the bar above every screen.
 import { useCallback, useEffect, useState } from "preact/hooks";
+import type { IconName } from "../shared/icons.tsx";
 import { useLoaded } from "../shared/load.ts";
 import { Notices } from "../shared/notice.tsx";
-import { t } from "../shared/text.ts";
+import { type Key, t } from "../shared/text.ts";
 import { onSessionEnd, type Schemas } from "./api.ts";
 import { TopBar } from "./bar.tsx";
 import { BranchScreen } from "./branch.tsx";
 import * as calls from "./calls.ts";
+import { CompareScreen } from "./compare.tsx";
+import { useBranchEvents } from "./events.ts";
+import { type Command, Finder } from "./finder.tsx";
+import { Help, useFrameKeys } from "./help.tsx";
 import { LoginDialog, LoginScreen } from "./login.tsx";
 import { ProjectsScreen } from "./projects.tsx";
+import { Reach } from "./reach.tsx";
 import { go, type Route, useRoute } from "./route.ts";
+import { TokensScreen } from "./tokens.tsx";
 
 /** The session; undefined until the service has said whether there is one. */
 function useSession() {
@@ -37,7 +44,8 @@ function useSession() {
 }
 
 function title(route: Route): string {
-  const names = [route.path?.split("/").at(-1), route.branch, route.repo || t("projects"), "siteconf"];
+  const place = route.screen === "tokens" ? t("tokens") : t("projects");
+  const names = [route.path?.split("/").at(-1), route.branch, route.repo || place, "siteconf"];
   return names.filter(Boolean).join(" · ");
 }
 
@@ -70,19 +78,41 @@ function Inside({
   const projects = useLoaded([], (signal) => calls.projects(signal));
   const { repo } = route;
   const branches = useLoaded([repo], (signal) => (repo ? calls.branches(repo, signal) : null));
+  useBranchEvents(repo, branches);
   useEffect(() => {
-    if (route.screen !== "files" || route.branch || !branches.value) return;
+    if (!repo || route.branch || !branches.value) return;
     const first = branches.value.find((branch) => branch.default) ?? branches.value[0];
     if (first) go({ ...route, branch: first.name }, { replace: true });
   }, [route, branches.value]);
   const project = projects.value?.find((one) => one.repo_id === repo) ?? null;
+  const known = branches.value?.find((one) => one.name === route.branch);
+  const [finding, find] = useState(false);
+  const [helping, help] = useState(false);
+  useFrameKeys(
+    () => find(true),
+    () => help(true),
+  );
   return (
     <>
       <a class="skip" href="#main">
         {t("skip")}
       </a>
-      <TopBar session={session} route={route} projects={projects} branches={branches} onLeave={onLeave} />
-      {route.screen === "files" ? (
+      <TopBar
+        session={session}
+        route={route}
+        project={project}
+        projects={projects}
+        branches={branches}
+        onFind={() => find(true)}
+        onHelp={() => help(true)}
+        onLeave={onLeave}
+      />
+      <Reach />
+      {route.screen === "tokens" ? (
+        <TokensScreen route={route} projects={projects} />
+      ) : route.screen === "compare" && known ? (
+        <CompareScreen key={`${repo}\n${known.name}`} route={route} branch={known} />
+      ) : route.screen === "files" || route.screen === "compare" ? (
         <BranchScreen
           key={`${repo}\n${route.branch}`}
           session={session}
@@ -93,6 +123,31 @@ function Inside({
       ) : (
         <ProjectsScreen session={session} projects={projects} />
       )}
+      {finding && (
+        <Finder
+          where={known ? { repo, branch: known.name, at: route.at } : null}
+          commands={commandsOf(session, projects.value ?? [])}
+          onFile={(path) =>
+            known && go({ screen: "files", repo, branch: known.name, path, at: route.at ?? "" })
+          }
+          onClose={() => find(false)}
+        />
+      )}
+      {helping && <Help onClose={() => help(false)} />}
     </>
   );
+}
+
+function commandsOf(_session: Schemas["Session"], projects: Schemas["Project"][]): Command[] {
+  const places: [IconName, Key, () => void][] = [
+    ["box", "projects", () => go({ screen: "projects" })],
+    ["key", "tokens", () => go({ screen: "tokens" })],
+    ["key", "newToken", () => go({ screen: "tokens", new: "1" })],
+  ];
+  return [
+    ...projects.map(
+      ({ repo_id: repo }): Command => ({ sign: "box", text: repo, run: () => go({ screen: "files", repo }) }),
+    ),
+    ...places.map(([sign, key, run]): Command => ({ sign, text: t(key), run })),
+  ];
 }

@@ -9,6 +9,7 @@ export const frame = {
   overview: "This branch",
   skip: "Skip to the content",
   menu: "Menu",
+  toProjects: "To the projects",
   find: "Find a file or a command",
   findNothing: "Nothing matches",
   filter: "Filter by name",

@@ -11,6 +11,7 @@ export const frame: Translation<typeof english, Russian> = {
   overview: "Эта ветка",
   skip: "К содержимому",
   menu: "Меню",
+  toProjects: "К проектам",
   find: "Найти файл или команду",
   findNothing: "Ничего не найдено",
   filter: "Отбор по имени",

@@ -1,4 +1,35 @@
 import type { Russian, Translation } from "./table.ts";
 import type { tokens as english } from "./tokens.en.ts";
 
-export const tokens: Translation<typeof english, Russian> = {};
+export const tokens: Translation<typeof english, Russian> = {
+  tokens: "Токены",
+  newToken: "Новый токен",
+  editToken: "Изменить токен",
+  saveToken: "Сохранить токен",
+  tokensLead: "У каждого клиента ERP свой токен: его можно отозвать, не трогая остальных.",
+  noTokens: "Токенов пока нет",
+  noTokensHint: "Клиент читает файлы ветки по токену. Создайте его, скопируйте в клиент и проверьте.",
+  noTokenProjects: "Нет проекта, для которого вам можно создать токен.",
+  allProjects: "Все мои, в том числе будущие",
+  binding: "Привязка",
+  bound: "один экземпляр",
+  waitsForInstance: "ждёт экземпляр",
+  anyInstance: "любой экземпляр",
+  bindFirst: "Привязать к первому экземпляру, который его использует",
+  forgetInstance: "Забыть экземпляр",
+  forgotten: "{name} привяжется к следующему экземпляру",
+  expires: "Действует до",
+  expired: "истёк {when}",
+  never: "Бессрочно",
+  lastUsed: "Использован",
+  neverUsed: "Не использован",
+  moreAbout: "Действия: {name}",
+  revoke: "Отозвать",
+  revoked: "{name} отозван",
+  revokeTitle: "Отозвать {name}?",
+  revokeLead: "Клиенты с этим токеном получат отказ. Вернуть отозванный токен нельзя.",
+  secretTitle: "Скопируйте сейчас",
+  secretLead: "Токен показан единственный раз. Сервис хранит только его хеш.",
+  secretTry: "Проверка",
+  secretKept: "Готово, я его сохранил",
+};

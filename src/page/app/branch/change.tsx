@@ -1,0 +1,107 @@
+// What one change did: who, when, and the files before and after it.
+import { Icon } from "../../shared/icons.tsx";
+import { useLoaded } from "../../shared/load.ts";
+import { Ago, Empty, Trouble, Waiting, Who } from "../../shared/parts.tsx";
+import { t } from "../../shared/text.ts";
+import { wordsOf } from "../api.ts";
+import * as calls from "../calls.ts";
+import { address, go, type Route } from "../route.ts";
+import { Changes, done, Sides } from "./difference.tsx";
+import { type HistoryState, nameOf, stateAfter } from "./history-state.ts";
+
+interface ChangeProps {
+  route: Route;
+  history: HistoryState;
+  /** What the branch is now, which the newest change led to. */
+  head: string | null;
+  onRollback?: (() => void) | undefined;
+}
+
+export function ChangeView({ route, history, head, onRollback }: ChangeProps) {
+  const { repo, path } = route;
+  const branch = route.branch!;
+  const change = history.list?.find((one) => one.version === route.change);
+  const to = change && history.list ? stateAfter(history.list, change) : null;
+  const from = change?.version;
+  const differences = useLoaded([repo, branch, from, to, to ? "" : head], (signal) =>
+    from ? calls.difference(repo, branch, from, to ?? branch, signal) : null,
+  );
+  if (!change) return history.list && history.whole ? <Gone route={route} /> : <Older history={history} />;
+  const list = differences.value;
+  const entry = list?.find((one) => one.path === path) ?? list?.[0];
+  const then = { screen: "files", repo, branch, at: change.version } as const;
+  return (
+    <section class="change">
+      <header class="filehead">
+        <div class="grow">
+          <h1>{nameOf(change)}</h1>
+          <p class="sub">
+            <Who name={change.created_by} />
+            {change.created_by} · <Ago at={change.created_at} /> ·{" "}
+            <span class="mono">
+              {change.version} → {to ?? t("now")}
+            </span>
+            {change.path && change.message && <span class="note">{change.message}</span>}
+          </p>
+        </div>
+        <a class="button" href={address(entry?.old ? { ...then, path: entry.path } : then)}>
+          <Icon of="eye" />
+          {t("filesThen")}
+        </a>
+        {onRollback && (
+          <button type="button" class="button primary" onClick={onRollback}>
+            <Icon of="back" />
+            {t("goBack")}
+          </button>
+        )}
+      </header>
+      {!list ? (
+        differences.error ? (
+          <Trouble words={wordsOf(differences.error)} onAgain={differences.again} />
+        ) : (
+          <Waiting />
+        )
+      ) : list.length === 0 ? (
+        <Empty icon="check" title={t("changedNothing")} />
+      ) : (
+        <div class={list.length > 1 ? "split" : "single"}>
+          {list.length > 1 && (
+            <Changes
+              list={list}
+              current={entry?.path}
+              words={done}
+              onChoose={(chosen) => go({ ...route, path: chosen }, { replace: true })}
+            />
+          )}
+          <Sides
+            repo={repo}
+            branch={branch}
+            before={{ version: change.version, label: `${t("before")} · ${change.version}` }}
+            after={{ version: to, label: `${t("after")} · ${to ?? t("now")}` }}
+            entry={entry}
+          />
+        </div>
+      )}
+    </section>
+  );
+}
+
+function Gone({ route }: { route: Route }) {
+  return (
+    <Empty icon="clock" title={t("changeGone", { version: route.change ?? "" })}>
+      <p>{t("changeGoneHint")}</p>
+    </Empty>
+  );
+}
+
+/** A link to a change that is further back than what was read. */
+function Older({ history }: { history: HistoryState }) {
+  if (!history.list) return <Waiting />;
+  return (
+    <Empty icon="clock" title={t("changeOlder")}>
+      <button type="button" class="button" onClick={history.older}>
+        {t("older")}
+      </button>
+    </Empty>
+  );
+}

@@ -1,0 +1,180 @@
+// What differs between two states: the paths, and the two texts of one of them.
+import { useEffect, useRef, useState } from "preact/hooks";
+import { Empty, Path, Trouble, Waiting } from "../../shared/parts.tsx";
+import { type Key, size, t } from "../../shared/text.ts";
+import { filePath, type Schemas, wordsOf } from "../api.ts";
+import * as calls from "../calls.ts";
+
+export type Difference = Schemas["Difference"];
+
+interface ChangesProps {
+  list: Difference[];
+  current: string | undefined;
+  onChoose: (path: string) => void;
+  /** What each kind of change is called. */
+  words: Record<Difference["change"], Key>;
+}
+
+export const done = { added: "wasAdded", modified: "wasChanged", deleted: "wasRemoved" } as const;
+/** Of going back, whose list is that of a diff from then to now turned round. */
+export const undone = { added: "comesBack", modified: "changesBack", deleted: "goesAway" } as const;
+
+/** Most paths that are in the document at once. */
+const SHOWN_MAX = 1000;
+
+export function Changes({ list, current, onChoose, words }: ChangesProps) {
+  const move = (event: KeyboardEvent) => {
+    const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
+    if (!step) return;
+    event.preventDefault();
+    const at = list.findIndex((entry) => entry.path === current) + step;
+    const next = list[Math.max(0, Math.min(list.length - 1, at))];
+    if (!next) return;
+    onChoose(next.path);
+    const buttons = (event.currentTarget as HTMLElement).querySelectorAll("button");
+    buttons[Math.max(0, Math.min(buttons.length - 1, at))]?.focus();
+  };
+  return (
+    <ul class="changes" aria-label={t("changes")} onKeyDown={move}>
+      {list.slice(0, SHOWN_MAX).map((entry) => (
+        <li key={entry.path}>
+          <button
+            type="button"
+            class={entry.path === current ? "current" : ""}
+            aria-current={entry.path === current ? "true" : undefined}
+            onClick={() => onChoose(entry.path)}
+          >
+            <span class={`mark ${entry.change}`} />
+            <Path path={entry.path} />
+            <span class="sub">
+              {entry.renamed_from ? t("movedFrom", { path: entry.renamed_from }) : t(words[entry.change])}
+            </span>
+          </button>
+        </li>
+      ))}
+      {list.length > SHOWN_MAX && <li class="hint">{t("andMore", { n: list.length - SHOWN_MAX })}</li>}
+    </ul>
+  );
+}
+
+/** A state whose files are compared: a version, or the branch as it is now. */
+export interface Side {
+  version: string | null;
+  label: string;
+}
+
+interface SidesProps {
+  repo: string;
+  branch: string;
+  before: Side;
+  after: Side;
+  entry: Difference | undefined;
+}
+
+type Texts = { before: string; after: string; language: string } | { reason: "binary" | "large" | "same" };
+
+const versionOf = (side: Side): string | undefined => side.version ?? undefined;
+
+async function textsOf(
+  { repo, branch, before, after, entry }: SidesProps,
+  signal: AbortSignal,
+): Promise<Texts> {
+  if (!entry) return { reason: "same" };
+  const bytes = await import("../../editor/bytes.ts");
+  if (Math.max(entry.old?.size ?? 0, entry.new?.size ?? 0) > bytes.COMPARED_MAX) return { reason: "large" };
+  const textOf = async (side: Side, there: boolean) => {
+    if (!there) return "";
+    const file = await calls.fileBytes(filePath(repo, branch, entry.path, versionOf(side)), signal);
+    return bytes.decode(file.bytes)?.text ?? null;
+  };
+  const [old, young] = await Promise.all([
+    textOf(before, entry.old !== null),
+    textOf(after, entry.new !== null),
+  ]);
+  if (old === null || young === null) return { reason: "binary" };
+  return { before: old, after: young, language: bytes.language(entry.path) };
+}
+
+/** Less than this, and the two texts stand one below the other. */
+const SIDE_BY_SIDE_PX = 900;
+
+/** The two texts of a path, the older left. */
+export function Sides(props: SidesProps) {
+  const { repo, branch, before, after, entry } = props;
+  const [texts, setTexts] = useState<Texts | null>(null);
+  const [error, setError] = useState<unknown>(null);
+  const [wide, setWide] = useState(false);
+  const [turn, setTurn] = useState(0);
+  const box = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    const node = box.current!;
+    const observer = new ResizeObserver(() => setWide(node.clientWidth >= SIDE_BY_SIDE_PX));
+    observer.observe(node);
+    return () => observer.disconnect();
+  }, []);
+  useEffect(() => {
+    const abort = new AbortController();
+    setError(null);
+    const late = setTimeout(() => setTexts(null), 150);
+    textsOf(props, abort.signal)
+      .then(setTexts, (problem) => !abort.signal.aborted && setError(problem))
+      .finally(() => clearTimeout(late));
+    return () => {
+      clearTimeout(late);
+      abort.abort();
+    };
+  }, [repo, branch, before.version, after.version, entry?.path, entry?.old?.id, entry?.new?.id, turn]);
+  return (
+    <div class="pair" ref={box}>
+      <div class={wide ? "labels" : "labels one"}>
+        <span>{before.label}</span>
+        <span>{after.label}</span>
+      </div>
+      {error ? (
+        <Trouble words={wordsOf(error)} onAgain={() => setTurn((n) => n + 1)} />
+      ) : !texts ? (
+        <Waiting />
+      ) : "reason" in texts ? (
+        <Untold reason={texts.reason} entry={entry} />
+      ) : (
+        <Pair {...texts} labels={[before.label, after.label]} unified={!wide} />
+      )}
+    </div>
+  );
+}
+
+function Untold({ reason, entry }: { reason: "binary" | "large" | "same"; entry: Difference | undefined }) {
+  if (!entry || reason === "same") return <Empty icon="check" title={t("noDifference")} />;
+  const states = [entry.old, entry.new].map((state) => (state ? `${size(state.size)} · ${state.md5}` : "–"));
+  return (
+    <Empty icon="file" title={reason === "binary" ? t("binaryDiffers") : t("largeDiffers")}>
+      <p class="mono">{states[0]}</p>
+      <p class="mono">→ {states[1]}</p>
+    </Empty>
+  );
+}
+
+interface PairProps {
+  before: string;
+  after: string;
+  language: string;
+  labels: [string, string];
+  unified: boolean;
+}
+
+function Pair({ before, after, language, labels, unified }: PairProps) {
+  const place = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    let shown: { destroy(): void } | null = null;
+    let gone = false;
+    import("../../editor/host.ts").then((host) => {
+      if (!gone) shown = host.showPair(place.current!, { before, after, language, labels, unified });
+    });
+    return () => {
+      gone = true;
+      shown?.destroy();
+    };
+  }, [before, after, language, unified, labels[0], labels[1]]);
+  // Another element for each form: what was mounted in a shadow root stays in it.
+  return <div key={String(unified)} class="code" ref={place} />;
+}

@@ -1,0 +1,31 @@
+// Keys of the branch's screen.
+import { useEffect } from "preact/hooks";
+import { go, type Route } from "../route.ts";
+import type { Change } from "./history-state.ts";
+
+/** True while somebody types, or a sheet is open: then a key means a letter, or the sheet. */
+export function isTyping(event: KeyboardEvent): boolean {
+  const target = event.composedPath()[0];
+  if (document.querySelector("dialog[open]")) return true;
+  if (!(target instanceof HTMLElement)) return false;
+  return target.isContentEditable || /^(input|textarea|select)$/i.test(target.localName);
+}
+
+/** `[` goes to the older change, `]` to the newer one, and from the newest to now. */
+export function useChangeKeys(route: Route, list: Change[] | null): void {
+  useEffect(() => {
+    const listener = (event: KeyboardEvent) => {
+      if ((event.key !== "[" && event.key !== "]") || event.ctrlKey || event.metaKey || event.altKey) return;
+      if (!list || isTyping(event)) return;
+      event.preventDefault();
+      const at = list.findIndex((one) => one.version === route.change);
+      const next = list[event.key === "[" ? at + 1 : at - 1];
+      const { repo, branch } = route;
+      const here = { screen: "files", repo, branch: branch! } as const;
+      if (next) go({ ...here, change: next.version, ...(next.path ? { path: next.path } : {}) });
+      else if (event.key === "]" && at === 0) go(here);
+    };
+    addEventListener("keydown", listener);
+    return () => removeEventListener("keydown", listener);
+  }, [route, list]);
+}

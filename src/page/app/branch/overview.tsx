@@ -1,0 +1,55 @@
+// A branch with nothing chosen: what it holds, and how a client gets it.
+import { Ago, Empty, Snippet } from "../../shared/parts.tsx";
+import { number, size, t } from "../../shared/text.ts";
+import type { Schemas } from "../api.ts";
+
+interface OverviewProps {
+  repo: string;
+  branch: Schemas["AdminBranch"];
+}
+
+/** What a client sends for the tree of a branch. */
+function command(repo: string, branch: string): string {
+  const api = `${location.origin}/site-builder/api/erp-config`;
+  const ref = encodeURIComponent(branch);
+  return `curl --header "PRIVATE-TOKEN: $TOKEN" \\
+  "${api}/projects/${encodeURIComponent(repo)}/repository/tree?ref=${ref}&recursive=1"`;
+}
+
+export function Overview({ repo, branch }: OverviewProps) {
+  const may = branch.permissions;
+  if (branch.files === 0) {
+    return (
+      <Empty icon="upload" title={t("emptyBranch")}>
+        <p>{may.write ? t("emptyHint") : t("emptyRead")}</p>
+      </Empty>
+    );
+  }
+  const facts: [string, string][] = [
+    [t("files"), number(branch.files)],
+    [t("size"), size(branch.bytes)],
+    [t("history"), t("snapshotCount", { n: branch.snapshots })],
+    ["short_id", branch.commit.short_id],
+  ];
+  return (
+    <div class="overview">
+      <header>
+        <h1>{repo}</h1>
+        <p class="sub">
+          {t("branch")} {branch.name} · {t("changed")} <Ago at={branch.updated_at} />
+        </p>
+      </header>
+      <dl class="facts">
+        {facts.map(([name, value]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+      </dl>
+      <h2>{t("clientAsks")}</h2>
+      <Snippet text={command(repo, branch.name)} />
+      <p class="hint">{t(may.write ? "openHint" : "openHintRead", { key: "Ctrl K" })}</p>
+    </div>
+  );
+}

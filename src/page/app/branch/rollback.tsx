@@ -1,0 +1,132 @@
+// Going back: what would change is shown first, then one button does it, unless somebody saved meanwhile.
+import { useState } from "preact/hooks";
+import { Dialog } from "../../shared/dialog.tsx";
+import { Icon } from "../../shared/icons.tsx";
+import { useLoaded } from "../../shared/load.ts";
+import { notify } from "../../shared/notice.tsx";
+import { Alert, Trouble, Waiting } from "../../shared/parts.tsx";
+import { t, when } from "../../shared/text.ts";
+import { Failure, wordsOf } from "../api.ts";
+import * as calls from "../calls.ts";
+import { Changes, Sides, undone } from "./difference.tsx";
+import { type Change, nameOf } from "./history-state.ts";
+
+interface RollbackProps {
+  repo: string;
+  branch: string;
+  change: Change;
+  /** The one file that may be restored alone. */
+  file: string | undefined;
+  /** Only that file is meant from the start. */
+  only: boolean;
+  /** The commit id of the branch that the preview is for. */
+  head: string;
+  onDone: () => void;
+  onClose: () => void;
+}
+
+export function Rollback({ repo, branch, change, file, only, head, onDone, onClose }: RollbackProps) {
+  const [alone, setAlone] = useState(only && file !== undefined);
+  const [chosen, choose] = useState<string | undefined>(undefined);
+  const [failed, fail] = useState("");
+  const [busy, setBusy] = useState(false);
+  const path = alone && file ? [file] : undefined;
+  const { value: list, ...preview } = useLoaded([head, alone, change.version], () =>
+    calls.rehearsal(repo, branch, { to: change.version, path }),
+  );
+  const entry = list?.find((one) => one.path === chosen) ?? list?.[0];
+  const run = async () => {
+    if (busy || !list?.length) return;
+    setBusy(true);
+    fail("");
+    try {
+      const back = await calls.rollback(repo, branch, { to: change.version, path, expect: head });
+      onDone();
+      notify(t("rolled", { version: back.restored }), {
+        label: t("undo"),
+        run: () => undo(repo, branch, back.snapshot, path, onDone),
+      });
+    } catch (error) {
+      setBusy(false);
+      const moved = error instanceof Failure && error.status === 412;
+      fail(moved ? t("movedOn") : wordsOf(error));
+      if (moved) onDone();
+    }
+  };
+  return (
+    <Dialog
+      wide
+      title={t("rollbackTitle", { when: when(change.created_at) })}
+      lead={t("rollbackLead", { what: nameOf(change) })}
+      onClose={onClose}
+      onSubmit={run}
+      foot={
+        <>
+          <span class="grow">
+            {file && (
+              <label class="switch">
+                <input
+                  type="checkbox"
+                  checked={alone}
+                  onChange={(event) => setAlone(event.currentTarget.checked)}
+                />
+                {t("onlyFile", { path: file })}
+              </label>
+            )}
+          </span>
+          <button type="button" class="button" onClick={onClose}>
+            {t("cancel")}
+          </button>
+          <button
+            type="button"
+            class="button danger"
+            autofocus
+            disabled={busy || !list?.length}
+            onClick={run}
+          >
+            {busy ? <span class="busy" /> : <Icon of="back" />}
+            {list ? t("rollbackDo", { n: list.length }) : "…"}
+          </button>
+        </>
+      }
+    >
+      {failed && <Alert>{failed}</Alert>}
+      {!list ? (
+        preview.error ? (
+          <Trouble words={wordsOf(preview.error)} onAgain={preview.again} />
+        ) : (
+          <Waiting />
+        )
+      ) : list.length === 0 ? (
+        <p class="hint">{t("rollbackNone")}</p>
+      ) : (
+        <div class="split">
+          <Changes list={list} current={entry?.path} words={undone} onChoose={choose} />
+          <Sides
+            repo={repo}
+            branch={branch}
+            before={{ version: null, label: t("now") }}
+            after={{ version: change.version, label: change.version }}
+            entry={entry}
+          />
+        </div>
+      )}
+    </Dialog>
+  );
+}
+
+async function undo(
+  repo: string,
+  branch: string,
+  to: string,
+  path: string[] | undefined,
+  onDone: () => void,
+) {
+  try {
+    await calls.rollback(repo, branch, { to, path });
+    notify(t("undone"));
+  } catch (error) {
+    notify(wordsOf(error));
+  }
+  onDone();
+}

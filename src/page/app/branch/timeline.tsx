@@ -1,0 +1,164 @@
+import { Icon, type IconName } from "../../shared/icons.tsx";
+import { Path, Trouble, Waiting, Who } from "../../shared/parts.tsx";
+import { ago, day, number, t, time, when } from "../../shared/text.ts";
+import { wordsOf } from "../api.ts";
+import { address, go, type Route } from "../route.ts";
+import { type Change, doneBy, type HistoryState, nameOf } from "./history-state.ts";
+
+interface TimelineProps {
+  route: Route;
+  history: HistoryState;
+  /** Absent where the caller may not go back. */
+  onRollback?: ((change: Change) => void) | undefined;
+}
+
+const signs: Partial<Record<Change["operation"], IconName>> = {
+  delete: "trash",
+  rollback: "back",
+  import: "box",
+  batch: "box",
+};
+
+/** The days of a list, each with its changes. */
+function byDay(list: Change[]): [string, Change[]][] {
+  const days: [string, Change[]][] = [];
+  for (const change of list) {
+    const name = day(change.created_at);
+    const last = days.at(-1);
+    if (last && last[0] === name) last[1].push(change);
+    else days.push([name, [change]]);
+  }
+  return days;
+}
+
+export function Timeline({ route, history, onRollback }: TimelineProps) {
+  const { list } = history;
+  if (!list) {
+    if (history.error) return <Trouble words={wordsOf(history.error)} onAgain={history.again} />;
+    return <Waiting />;
+  }
+  const now = !route.at && !route.change;
+  const { at: _at, change: _change, rollback: _rollback, ...here } = route;
+  return (
+    <div class="timeline">
+      <ol>
+        <li class={now ? "moment now current" : "moment now"}>
+          <a href={address(here)} aria-current={now ? "true" : undefined}>
+            <span class="dot" />
+            <span class="body">
+              <b>{t("now")}</b>
+              <span class="sub">{t("present")}</span>
+            </span>
+          </a>
+        </li>
+      </ol>
+      {byDay(list).map(([name, changes]) => (
+        <section key={changes[0]!.version} aria-label={name}>
+          <h3 class="day">{name}</h3>
+          <ol>
+            {changes.map((change) => (
+              <Moment
+                key={change.version}
+                change={change}
+                route={route}
+                list={list}
+                onRollback={onRollback}
+              />
+            ))}
+          </ol>
+        </section>
+      ))}
+      {history.whole ? (
+        <p class="moment first">
+          <span class="still">
+            <span class="dot" />
+            <span class="sub">{t("initial")}</span>
+          </span>
+        </p>
+      ) : (
+        <button type="button" class="link older" onClick={history.older}>
+          {t("older")}
+        </button>
+      )}
+    </div>
+  );
+}
+
+interface MomentProps extends Omit<TimelineProps, "history"> {
+  change: Change;
+  list: Change[];
+}
+
+/** With shift, two changes are compared: the states before the older and after the newer. */
+function compareWith(route: Route, change: Change, list: Change[]): void {
+  const position = (version: string | undefined) => list.findIndex((one) => one.version === version);
+  const [newer = -1, older = -1] = [position(route.change), position(change.version)].sort((a, b) => a - b);
+  if (newer < 0) return;
+  const to = list[newer - 1]?.version;
+  const from = list[older]!.version;
+  go({ screen: "compare", repo: route.repo, branch: route.branch!, from, ...(to ? { to } : {}) });
+}
+
+function Moment({ change, route, list, onRollback }: MomentProps) {
+  const current = route.change === change.version || route.at === change.version;
+  const { repo, branch } = route;
+  const to = { screen: "files", repo, branch: branch!, change: change.version } as const;
+  const sign = signs[change.operation];
+  return (
+    <li class={`moment ${change.operation}${current ? " current" : ""}`}>
+      <a
+        href={address(change.path ? { ...to, path: change.path } : to)}
+        aria-current={current ? "true" : undefined}
+        onClick={(event) => {
+          if (!event.shiftKey || !route.change || route.change === change.version) return;
+          event.preventDefault();
+          compareWith(route, change, list);
+        }}
+      >
+        <span class="dot" />
+        <span class="body">
+          <span class="what">
+            {sign && <Icon of={sign} />}
+            {change.path ? <Path path={change.path} /> : <span class="base">{nameOf(change)}</span>}
+          </span>
+          {change.path && change.message && <span class="note">{change.message}</span>}
+          <span class="sub">
+            <Who name={change.created_by} />
+            <span class="person">{change.created_by}</span>
+            <span>·</span>
+            <time dateTime={change.created_at} title={when(change.created_at)}>
+              {time(change.created_at)}
+            </time>
+            <Counts change={change} />
+            <span class="version">{change.version}</span>
+          </span>
+        </span>
+      </a>
+      {onRollback && (
+        <button
+          type="button"
+          class="quiet undo"
+          title={t("goBack")}
+          aria-label={`${t("goBack")}: ${nameOf(change)}, ${ago(change.created_at)}`}
+          onClick={() => onRollback(change)}
+        >
+          <Icon of="back" />
+        </button>
+      )}
+    </li>
+  );
+}
+
+/** How many files, where the change has more than one and its name does not say so. */
+function Counts({ change }: { change: Change }) {
+  if (!change.changed || change.path || nameOf(change) === doneBy(change)) return null;
+  const { added, modified, deleted } = change.changed;
+  return (
+    <>
+      <span>·</span>
+      <span title={t("fileCount", { n: added + modified + deleted })}>
+        {number(added + modified + deleted)}
+      </span>
+    </>
+  );
+}

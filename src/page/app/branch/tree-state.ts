@@ -1,0 +1,151 @@
+// The folders of a state: fetched when they are opened, and kept until the state is another.
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { query, read, type Schemas, statePath } from "../api.ts";
+import * as calls from "../calls.ts";
+
+export type Entry = Schemas["AdminTreeEntry"];
+
+/** A line of the tree. */
+export interface Row {
+  path: string;
+  name: string;
+  depth: number;
+  folder: boolean;
+  open: boolean;
+  size: number | undefined;
+  /** Of an open folder: how many entries it has, undefined until they came. */
+  count: number | undefined;
+  failed: boolean;
+}
+
+interface Where {
+  repo: string;
+  branch: string;
+  at: string | undefined;
+  /** What tells one state of the branch from the next. */
+  head: string | null;
+}
+
+const parents = (path: string): string[] => {
+  const names = path.split("/").slice(0, -1);
+  return names.map((_, at) => names.slice(0, at + 1).join("/"));
+};
+
+export interface TreeState {
+  rows: Row[];
+  /** The root could not be read. */
+  error: unknown;
+  loading: boolean;
+  toggle: (path: string, open?: boolean) => void;
+}
+
+/** The lines of a tree whose folders are opened one by one; `reveal` is a path whose folders are open. */
+export function useTree({ repo, branch, at, head }: Where, reveal: string | undefined): TreeState {
+  const [folders, setFolders] = useState<ReadonlyMap<string, Entry[] | null>>(new Map());
+  const [error, setError] = useState<unknown>(null);
+  const [open, setOpen] = useState<ReadonlySet<string>>(() => new Set([""]));
+  const turn = useRef(0);
+  const load = (path: string) => {
+    const mine = turn.current;
+    calls.folder(repo, branch, at, path).then(
+      (list) => mine === turn.current && setFolders((map) => new Map(map).set(path, list)),
+      (problem) => {
+        if (mine !== turn.current) return;
+        setFolders((map) => new Map(map).set(path, null));
+        if (path === "") setError(problem);
+      },
+    );
+  };
+  useEffect(() => {
+    turn.current += 1;
+    setError(null);
+    // What is closed is fetched anew when it is opened.
+    setFolders((map) => new Map([...map].filter(([path]) => open.has(path))));
+    for (const path of open) load(path);
+  }, [repo, branch, at, head]);
+  const show = (paths: string[]) => {
+    const missing = paths.filter((path) => !open.has(path));
+    if (missing.length === 0) return;
+    setOpen(new Set([...open, ...missing]));
+    for (const path of missing) if (!folders.get(path)) load(path);
+  };
+  useEffect(() => {
+    if (reveal) show(parents(reveal));
+  }, [reveal]);
+  const toggle = (path: string, want = !open.has(path)) => {
+    if (want) return show([path]);
+    const next = new Set(open);
+    next.delete(path);
+    setOpen(next);
+  };
+  const rows = useMemo(() => flatten(folders, open), [folders, open]);
+  return { rows, error: folders.get("") === null ? error : null, loading: !folders.has(""), toggle };
+}
+
+function flatten(folders: ReadonlyMap<string, Entry[] | null>, open: ReadonlySet<string>): Row[] {
+  const rows: Row[] = [];
+  const walk = (path: string, depth: number) => {
+    for (const entry of folders.get(path) ?? []) {
+      const folder = entry.type === "tree";
+      const isOpen = folder && open.has(entry.path);
+      const inside = isOpen ? folders.get(entry.path) : undefined;
+      rows.push({
+        path: entry.path,
+        name: entry.name,
+        depth,
+        folder,
+        open: isOpen,
+        size: entry.size,
+        count: inside?.length,
+        failed: inside === null,
+      });
+      if (isOpen) walk(entry.path, depth + 1);
+    }
+  };
+  walk("", 0);
+  return rows;
+}
+
+/** Most files that a search shows. */
+export const FOUND_MAX = 500;
+
+/** The files of a state whose path has this text in it, the shortest paths first. */
+export async function findFiles(
+  where: Omit<Where, "head">,
+  text: string,
+  signal: AbortSignal,
+): Promise<Entry[]> {
+  const { repo, branch, at } = where;
+  const asked = query({ recursive: true, search: text, limit: FOUND_MAX });
+  const found = await read<Entry[]>(`${statePath(repo, branch, at)}/tree${asked}`, { signal });
+  return found.filter((entry) => entry.type === "blob");
+}
+
+/** The files that a filter finds, as lines; null while there is no filter, or before its answer came. */
+export function useFilter({ repo, branch, at, head }: Where, filter: string): Row[] | null {
+  const [found, setFound] = useState<Row[] | null>(null);
+  const text = filter.trim();
+  useEffect(() => {
+    if (!text) return setFound(null);
+    const abort = new AbortController();
+    const ask = async () => {
+      try {
+        const entries = await findFiles({ repo, branch, at }, text, abort.signal);
+        setFound(entries.map((entry) => fileRow(entry)));
+      } catch {
+        if (!abort.signal.aborted) setFound([]);
+      }
+    };
+    const timer = setTimeout(ask, 120);
+    return () => {
+      clearTimeout(timer);
+      abort.abort();
+    };
+  }, [text, repo, branch, at, head]);
+  return text ? found : null;
+}
+
+function fileRow(entry: Entry): Row {
+  const { path, name, size } = entry;
+  return { path, name, size, depth: 0, folder: false, open: false, count: undefined, failed: false };
+}

@@ -1,0 +1,184 @@
+// The files of a state. Only the rows in sight are in the document, so that a folder of 100,000 entries scrolls
+// as one of ten does.
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { Icon } from "../../shared/icons.tsx";
+import { Path } from "../../shared/parts.tsx";
+import { number, size, t } from "../../shared/text.ts";
+import type { Row } from "./tree-state.ts";
+
+const ROW_PX = 26;
+const MORE_ROWS = 8;
+/** Letters that come within this time belong to one word. */
+const WORD_MS = 700;
+
+interface TreeProps {
+  rows: Row[];
+  /** Rows are found files: their whole path is shown. */
+  found: boolean;
+  current: string | undefined;
+  onOpen: (path: string) => void;
+  onToggle: (path: string, open?: boolean) => void;
+}
+
+const place = (top: number, indent: number) => (row: HTMLElement | null) => {
+  if (!row) return;
+  row.style.top = `${top}px`;
+  row.style.paddingInlineStart = `${indent}px`;
+};
+
+export function Tree({ rows, found, current, onOpen, onToggle }: TreeProps) {
+  const box = useRef<HTMLDivElement>(null);
+  const [top, setTop] = useState(0);
+  const [height, setHeight] = useState(600);
+  const [focus, setFocus] = useState<string | null>(null);
+  const typed = useRef({ text: "", at: 0 });
+  useLayoutEffect(() => {
+    const node = box.current!;
+    const observer = new ResizeObserver(() => setHeight(node.clientHeight));
+    observer.observe(node);
+    return () => observer.disconnect();
+  }, []);
+  const wanted = focus ?? current;
+  const focused = Math.max(
+    0,
+    rows.findIndex((row) => row.path === wanted),
+  );
+  const first = Math.max(0, Math.floor(top / ROW_PX) - MORE_ROWS);
+  const last = Math.min(rows.length, Math.ceil((top + height) / ROW_PX) + MORE_ROWS);
+
+  const reveal = (index: number) => {
+    const node = box.current!;
+    if (index * ROW_PX < node.scrollTop) node.scrollTop = index * ROW_PX;
+    const bottom = (index + 1) * ROW_PX;
+    if (bottom > node.scrollTop + node.clientHeight) node.scrollTop = bottom - node.clientHeight;
+  };
+  const shown = rows.length > 0;
+  useEffect(() => {
+    const index = rows.findIndex((row) => row.path === current);
+    if (index >= 0) reveal(index);
+  }, [current, shown]);
+
+  const move = (to: number) => {
+    const index = Math.max(0, Math.min(rows.length - 1, to));
+    setFocus(rows[index]?.path ?? null);
+    reveal(index);
+    setTop(box.current!.scrollTop);
+    requestAnimationFrame(() => box.current?.querySelector<HTMLElement>('[tabindex="0"]')?.focus());
+  };
+  const act = (row: Row) => (row.folder ? onToggle(row.path) : onOpen(row.path));
+  const outOf = (row: Row) => {
+    if (row.folder && row.open) return onToggle(row.path, false);
+    let index = focused;
+    while (index > 0 && rows[index]!.depth >= row.depth) index -= 1;
+    if (rows[index]!.depth < row.depth) move(index);
+  };
+  const into = (row: Row) => {
+    if (!row.folder) return;
+    if (row.open) move(focused + 1);
+    else onToggle(row.path, true);
+  };
+  const typeAhead = (letter: string) => {
+    const now = performance.now();
+    const { text, at } = typed.current;
+    typed.current = { text: (now - at < WORD_MS ? text : "") + letter.toLowerCase(), at: now };
+    const word = typed.current.text;
+    const from = word.length > 1 ? focused : focused + 1;
+    for (let step = 0; step < rows.length; step += 1) {
+      const index = (from + step) % rows.length;
+      if (rows[index]!.name.toLowerCase().startsWith(word)) return move(index);
+    }
+  };
+  const pageOf = Math.max(1, Math.floor(height / ROW_PX) - 1);
+  const keys: Record<string, (row: Row) => void> = {
+    ArrowDown: () => move(focused + 1),
+    ArrowUp: () => move(focused - 1),
+    ArrowRight: into,
+    ArrowLeft: outOf,
+    Home: () => move(0),
+    End: () => move(rows.length - 1),
+    PageDown: () => move(focused + pageOf),
+    PageUp: () => move(focused - pageOf),
+    Enter: act,
+    " ": act,
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    const row = rows[focused];
+    if (!row || event.ctrlKey || event.metaKey || event.altKey) return;
+    const key = keys[event.key];
+    if (key) key(row);
+    else if (event.key.length === 1 && event.key !== "[" && event.key !== "]" && event.key !== "?")
+      typeAhead(event.key);
+    else return;
+    event.preventDefault();
+  };
+  return (
+    <div
+      class="tree"
+      ref={box}
+      role="tree"
+      aria-label={t("files")}
+      onScroll={(event) => setTop(event.currentTarget.scrollTop)}
+      onKeyDown={onKeyDown}
+    >
+      <div
+        class="rows"
+        role="presentation"
+        ref={(node) => {
+          if (node) node.style.height = `${rows.length * ROW_PX}px`;
+        }}
+      >
+        {rows.slice(first, last).map((row, step) => {
+          const index = first + step;
+          return (
+            // biome-ignore lint/a11y/useKeyWithClickEvents: the tree hears the keys
+            <div
+              key={row.path}
+              class={row.path === current ? "row current" : "row"}
+              role="treeitem"
+              aria-level={row.depth + 1}
+              aria-expanded={row.folder ? row.open : undefined}
+              aria-selected={row.path === current}
+              aria-setsize={rows.length}
+              aria-posinset={index + 1}
+              tabIndex={index === focused ? 0 : -1}
+              title={row.folder || row.size === undefined ? row.path : `${row.path} · ${size(row.size)}`}
+              ref={place(index * ROW_PX, 8 + row.depth * 14)}
+              onClick={() => {
+                setFocus(row.path);
+                act(row);
+              }}
+            >
+              <Line row={row} found={found} />
+            </div>
+          );
+        })}
+      </div>
+    </div>
+  );
+}
+
+function Line({ row, found }: { row: Row; found: boolean }) {
+  if (!row.folder) {
+    const extension = row.name.slice(row.name.lastIndexOf(".") + 1).toLowerCase();
+    return (
+      <>
+        {!found && <span class="turn" />}
+        <span class={`kind ${/^[a-z]+$/.test(extension) ? extension : ""}`} />
+        <span class="name">{found ? <Path path={row.path} /> : row.name}</span>
+      </>
+    );
+  }
+  const waits = row.open && row.count === undefined && !row.failed;
+  return (
+    <>
+      <span class={row.open ? "turn open" : "turn"}>
+        <Icon of="chevron" />
+      </span>
+      <Icon of="folder" />
+      <span class="name">{row.name}</span>
+      {row.failed && <Icon of="warn" title={t("folderFailed")} />}
+      {waits && <span class="busy" />}
+      {row.count !== undefined && <span class="count">{number(row.count)}</span>}
+    </>
+  );
+}

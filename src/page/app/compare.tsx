@@ -1,0 +1,106 @@
+// Any two states of a branch, chosen from its history.
+import { Icon } from "../shared/icons.tsx";
+import { useLoaded } from "../shared/load.ts";
+import { Empty, Trouble, Waiting } from "../shared/parts.tsx";
+import { day, t, time } from "../shared/text.ts";
+import { type Schemas, wordsOf } from "./api.ts";
+import { Changes, done, type Side, Sides } from "./branch/difference.tsx";
+import { type HistoryState, nameOf, useHistory } from "./branch/history-state.ts";
+import * as calls from "./calls.ts";
+import { address, go, type Query, type Route } from "./route.ts";
+
+interface CompareProps {
+  route: Route;
+  branch: Schemas["AdminBranch"];
+}
+
+const side = (version: string | undefined): Side => ({
+  version: version ?? null,
+  label: version ?? t("now"),
+});
+
+export function CompareScreen({ route, branch }: CompareProps) {
+  const { repo, path, from, to } = route;
+  const { name } = branch;
+  const head = branch.commit.id;
+  const history = useHistory(repo, name, `${head} ${branch.snapshots}`);
+  const differences = useLoaded([repo, name, from, to, head], (signal) =>
+    calls.difference(repo, name, from ?? name, to ?? name, signal),
+  );
+  const list = differences.value;
+  const entry = list?.find((one) => one.path === path) ?? list?.[0];
+  const choose = (query: Query) => go({ ...route, ...query }, { replace: true });
+  return (
+    <main id="main" class="compare" tabIndex={-1}>
+      <header class="filehead">
+        <h1>{t("compare")}</h1>
+        <Pick
+          label={t("from")}
+          value={from}
+          history={history}
+          onPick={(version) => choose({ from: version })}
+        />
+        <button
+          type="button"
+          class="quiet"
+          aria-label={t("swap")}
+          title={t("swap")}
+          onClick={() => choose({ from: to ?? "", to: from ?? "" })}
+        >
+          <Icon of="swap" />
+        </button>
+        <Pick label={t("to")} value={to} history={history} onPick={(version) => choose({ to: version })} />
+        <span class="grow" />
+        <a class="button" href={address({ screen: "files", repo, branch: name, ...(path ? { path } : {}) })}>
+          {t("close")}
+        </a>
+      </header>
+      {!list ? (
+        differences.error ? (
+          <Trouble words={wordsOf(differences.error)} onAgain={differences.again} />
+        ) : (
+          <Waiting />
+        )
+      ) : list.length === 0 ? (
+        <Empty icon="check" title={t("noDifference")} />
+      ) : (
+        <div class="split">
+          <Changes
+            list={list}
+            current={entry?.path}
+            words={done}
+            onChoose={(chosen) => choose({ path: chosen })}
+          />
+          <Sides repo={repo} branch={name} before={side(from)} after={side(to)} entry={entry} />
+        </div>
+      )}
+    </main>
+  );
+}
+
+interface PickProps {
+  label: string;
+  value: string | undefined;
+  history: HistoryState;
+  onPick: (version: string) => void;
+}
+
+function Pick({ label, value, history, onPick }: PickProps) {
+  const list = history.list ?? [];
+  const known = !value || list.some((one) => one.version === value);
+  return (
+    <label class="pick">
+      <span>{label}</span>
+      <select value={value ?? ""} onChange={(event) => onPick(event.currentTarget.value)}>
+        <option value="">{t("now")}</option>
+        {!known && <option value={value}>{value}</option>}
+        {list.map((one) => (
+          <option key={one.version} value={one.version}>
+            {one.version} · {day(one.created_at)} {time(one.created_at)} ·{" "}
+            {t("beforeThat", { what: nameOf(one) })}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}

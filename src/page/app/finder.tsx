@@ -1,0 +1,123 @@
+// One box for going anywhere: files of this branch, projects, commands.
+import { useEffect, useRef, useState } from "preact/hooks";
+import { Icon, type IconName } from "../shared/icons.tsx";
+import { Path } from "../shared/parts.tsx";
+import { t } from "../shared/text.ts";
+import { findFiles } from "./branch/tree-state.ts";
+import { score } from "./score.ts";
+
+export interface Command {
+  sign: IconName;
+  /** What it is found by, and how it is shown. */
+  text: string;
+  run: () => void;
+}
+
+interface FinderProps {
+  /** The branch whose files are found; none on a screen that is about no branch. */
+  where: { repo: string; branch: string; at: string | undefined } | null;
+  commands: Command[];
+  onFile: (path: string) => void;
+  onClose: () => void;
+}
+
+const SHOWN_MAX = 12;
+
+export function Finder({ where, commands, onFile, onClose }: FinderProps) {
+  const [text, setText] = useState("");
+  const [files, setFiles] = useState<string[]>([]);
+  const [chosen, choose] = useState(0);
+  const ref = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    const dialog = ref.current!;
+    dialog.showModal();
+    return () => dialog.close();
+  }, []);
+  const wanted = text.trim();
+  useEffect(() => {
+    if (!where || !wanted) return setFiles([]);
+    const abort = new AbortController();
+    findFiles(where, wanted, abort.signal).then(
+      (entries) => setFiles(entries.map((entry) => entry.path)),
+      () => !abort.signal.aborted && setFiles([]),
+    );
+    return () => abort.abort();
+  }, [wanted, where?.repo, where?.branch, where?.at]);
+  const all: (Command & { file?: true })[] = [
+    ...files.map((path) => ({
+      sign: "file" as const,
+      text: path,
+      file: true as const,
+      run: () => onFile(path),
+    })),
+    ...commands,
+  ];
+  const found = all
+    .map((command) => ({ command, points: score(command.text, wanted) }))
+    .filter(({ points }) => points >= 0)
+    .sort((a, b) => b.points - a.points)
+    .slice(0, SHOWN_MAX)
+    .map(({ command }) => command);
+  const run = (command: Command | undefined) => {
+    if (!command) return;
+    onClose();
+    command.run();
+  };
+  const keys = (event: KeyboardEvent) => {
+    if (event.key === "ArrowDown") choose(Math.min(found.length - 1, chosen + 1));
+    else if (event.key === "ArrowUp") choose(Math.max(0, chosen - 1));
+    else if (event.key === "Enter") run(found[chosen]);
+    else return;
+    event.preventDefault();
+  };
+  return (
+    <dialog
+      class="finder"
+      ref={ref}
+      aria-label={t("find")}
+      onCancel={(event) => {
+        event.preventDefault();
+        onClose();
+      }}
+      onMouseDown={(event) => {
+        if (event.target === ref.current) onClose();
+      }}
+    >
+      <label class="field">
+        <Icon of="search" />
+        <input
+          autofocus
+          role="combobox"
+          aria-expanded="true"
+          aria-controls="found"
+          aria-activedescendant={found.length > 0 ? `found-${chosen}` : undefined}
+          placeholder={t("find")}
+          aria-label={t("find")}
+          value={text}
+          onInput={(event) => {
+            setText(event.currentTarget.value);
+            choose(0);
+          }}
+          onKeyDown={keys}
+        />
+      </label>
+      <div id="found" class="found" role="listbox" aria-label={t("find")}>
+        {found.map((command, at) => (
+          // biome-ignore lint/a11y/useKeyWithClickEvents: the box above hears the keys
+          <div
+            key={`${command.sign} ${command.text}`}
+            id={`found-${at}`}
+            role="option"
+            tabIndex={-1}
+            aria-selected={at === chosen}
+            onClick={() => run(command)}
+          >
+            <Icon of={command.sign} />
+            {command.file ? <Path path={command.text} /> : <span class="path">{command.text}</span>}
+          </div>
+        ))}
+      </div>
+      {found.length === 0 && <p class="hint inset">{t("findNothing")}</p>}
+    </dialog>
+  );
+}

@@ -1,0 +1,53 @@
+// The keys of the frame, and the list of all.
+import { useEffect } from "preact/hooks";
+import { Dialog } from "../shared/dialog.tsx";
+import { type Key, t } from "../shared/text.ts";
+import { isTyping } from "./branch/keys.ts";
+
+const keys: [string[], Key][] = [
+  [["Ctrl K", "Ctrl P"], "keyFind"],
+  [["Ctrl S"], "keySave"],
+  [["Ctrl F"], "keySearch"],
+  [["[", "]"], "keyOlder"],
+  [["Ctrl Enter"], "keySubmit"],
+  [["Esc"], "keyClose"],
+  [["?"], "keyHelp"],
+];
+
+/** `Ctrl K` and `Ctrl P` find, `?` helps. */
+export function useFrameKeys(onFind: () => void, onHelp: () => void): void {
+  useEffect(() => {
+    const listener = (event: KeyboardEvent) => {
+      const control = event.ctrlKey || event.metaKey;
+      if (control && !event.altKey && !event.shiftKey && /^[kpлз]$/i.test(event.key)) {
+        event.preventDefault();
+        if (!document.querySelector("dialog[open]")) onFind();
+      } else if (event.key === "?" && !control && !isTyping(event)) {
+        event.preventDefault();
+        onHelp();
+      }
+    };
+    // Before the editor, which has these keys for something else.
+    addEventListener("keydown", listener, { capture: true });
+    return () => removeEventListener("keydown", listener, { capture: true });
+  });
+}
+
+export function Help({ onClose }: { onClose: () => void }) {
+  return (
+    <Dialog title={t("keys")} onClose={onClose}>
+      <dl class="keys">
+        {keys.map(([names, meaning]) => (
+          <div key={meaning}>
+            <dt>
+              {names.map((name) => (
+                <kbd key={name}>{name}</kbd>
+              ))}
+            </dt>
+            <dd>{t(meaning)}</dd>
+          </div>
+        ))}
+      </dl>
+    </Dialog>
+  );
+}

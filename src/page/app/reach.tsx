@@ -1,0 +1,47 @@
+// A bar while the service does not answer, and once it is another version than this page.
+import { useEffect, useState } from "preact/hooks";
+import { t } from "../shared/text.ts";
+import { onReach } from "./api.ts";
+import * as calls from "./calls.ts";
+
+const AGAIN_MS = 3000;
+/** Of its document, which names the page's version. */
+const OURS = document.querySelector<HTMLScriptElement>("script[src]")?.getAttribute("src") ?? "";
+
+/** True if the service now serves another page than this one. */
+async function isUpdated(): Promise<boolean> {
+  const answer = await fetch("/site-builder/", { cache: "no-cache" });
+  return answer.ok && !(await answer.text()).includes(OURS);
+}
+
+export function Reach() {
+  const [away, setAway] = useState(false);
+  const [updated, setUpdated] = useState(false);
+  useEffect(() => onReach((reachable) => setAway(!reachable)), []);
+  useEffect(() => {
+    if (!away) return;
+    const timer = setInterval(() => calls.health().catch(() => null), AGAIN_MS);
+    return () => {
+      clearInterval(timer);
+      // It may have been started anew as another version.
+      isUpdated().then(setUpdated, () => null);
+    };
+  }, [away]);
+  if (away) {
+    return (
+      <div class="strip" role="status">
+        <span class="busy" />
+        {t("offlineBar")}
+      </div>
+    );
+  }
+  if (!updated) return null;
+  return (
+    <div class="strip" role="status">
+      {t("updated")}
+      <button type="button" class="button" onClick={() => location.reload()}>
+        {t("reload")}
+      </button>
+    </div>
+  );
+}

@@ -1,0 +1,51 @@
+import { useState } from "preact/hooks";
+import { Dialog } from "../../shared/dialog.tsx";
+import { notify } from "../../shared/notice.tsx";
+import { Ago, Alert } from "../../shared/parts.tsx";
+import { t } from "../../shared/text.ts";
+import { API, read, type Schemas, wordsOf } from "../api.ts";
+
+interface RevokeProps {
+  token: Schemas["Token"];
+  onClose: () => void;
+  onDone: () => void;
+}
+
+/** Asks before a token is revoked, which nothing brings back. */
+export function RevokeToken({ token, onClose, onDone }: RevokeProps) {
+  const [failed, fail] = useState("");
+  const revoke = async () => {
+    try {
+      await read(`${API}/tokens/${token.tokenId}`, { method: "DELETE" });
+      notify(t("revoked", { name: token.name }));
+      onDone();
+      onClose();
+    } catch (error) {
+      fail(wordsOf(error));
+    }
+  };
+  return (
+    <Dialog
+      title={t("revokeTitle", { name: token.name })}
+      lead={t("revokeLead")}
+      onClose={onClose}
+      onSubmit={revoke}
+      foot={
+        <>
+          <span class="grow" />
+          <button type="button" class="button" onClick={onClose}>
+            {t("cancel")}
+          </button>
+          <button type="button" class="button danger" autofocus onClick={revoke}>
+            {t("revoke")}
+          </button>
+        </>
+      }
+    >
+      <p>
+        {t("lastUsed")}: {token.last_used_at ? <Ago at={token.last_used_at} /> : t("neverUsed")}
+      </p>
+      {failed && <Alert>{failed}</Alert>}
+    </Dialog>
+  );
+}

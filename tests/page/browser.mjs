@@ -1,0 +1,111 @@
+// A browser whose every complaint is noted, and what the journeys do with it.
+import { createRequire } from "node:module";
+import { join } from "node:path";
+
+const require = createRequire(join(process.env.SITECONF_PAGE_PACKAGES, "here.js"));
+const { chromium } = require("playwright-core");
+const axe = require.resolve("axe-core/axe.min.js");
+
+export async function launch() {
+  return chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox", "--disable-gpu"] });
+}
+
+/** Fails where the two are not the same as JSON. */
+export function same(found, expected, what = "") {
+  const [a, b] = [found, expected].map((value) => JSON.stringify(value));
+  if (a !== b) throw new Error(`${what}\n  found    ${a}\n  expected ${b}`);
+}
+
+/** One person with a window of their own. */
+export class Person {
+  /** What went wrong that nobody expected: violations, console errors, uncaught errors, failed requests. */
+  complaints = [];
+  /** A complaint that matches one of these was meant. */
+  expected = [];
+
+  constructor(base, context, page) {
+    this.base = base;
+    this.context = context;
+    this.page = page;
+  }
+
+  static async open(browser, base, options = {}) {
+    const { width = 1280, height = 800, dark = false, locale = "en-GB", touch = false } = options;
+    const context = await browser.newContext({
+      baseURL: base,
+      viewport: { width, height },
+      colorScheme: dark ? "dark" : "light",
+      locale,
+      timezoneId: "Europe/Berlin",
+      hasTouch: touch,
+      bypassCSP: false,
+    });
+    await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+    await context.addInitScript(() => {
+      addEventListener("securitypolicyviolation", (event) => {
+        console.error(`policy: ${event.violatedDirective} ${event.blockedURI} ${event.sourceFile}:${event.lineNumber}`);
+      });
+    });
+    const page = await context.newPage();
+    const person = new Person(base, context, page);
+    const note = (text) => {
+      if (!person.expected.some((pattern) => pattern.test(text))) person.complaints.push(text);
+    };
+    page.on("console", (message) => {
+      if (message.type() === "error" || message.type() === "warning") note(`${message.text()} (${message.location().url})`);
+    });
+    page.on("pageerror", (error) => note(`uncaught: ${error}`));
+    page.on("requestfailed", (request) => {
+      // What the page gave up itself.
+      if (request.failure()?.errorText !== "net::ERR_ABORTED") note(`failed: ${request.method()} ${request.url()}`);
+    });
+    page.on("response", (response) => {
+      if (response.status() >= 400) note(`${response.status()}: ${response.request().method()} ${response.url()}`);
+    });
+    page.setDefaultTimeout(15_000);
+    return person;
+  }
+
+  /** Opens the page and logs in. */
+  async login(name, password, at = "/site-builder/") {
+    this.expected.push(/401.*\/user\/session/, /status of 401 .*\/user\/session/);
+    await this.page.goto(at);
+    await this.page.getByLabel("User name").or(this.page.getByLabel("Имя пользователя")).fill(name);
+    await this.page.locator("input[type=password]").fill(password);
+    await this.page.locator("form.login button[type=submit]").click();
+    await this.page.locator("header.top").waitFor();
+    return this;
+  }
+
+  async go(path) {
+    await this.page.goto(path);
+    await this.page.locator("header.top").waitFor();
+  }
+
+  /** Waits until nothing is under way on the screen. */
+  async settled() {
+    await this.page.waitForFunction(() => !document.querySelector(".skeleton, .busy"));
+    await this.page.waitForTimeout(0);
+  }
+
+  /** What axe finds on the screen, in words; rules of WCAG 2.2 A and AA, and best practice. */
+  async accessibility() {
+    // It is evaluated, not inserted: the page's policy stays as it is.
+    const source = require("node:fs").readFileSync(axe, "utf8");
+    await this.page.evaluate(source);
+    const { violations } = await this.page.evaluate(async () => {
+      const tags = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
+      return await globalThis.axe.run(document, { runOnly: { type: "tag", values: tags } });
+    });
+    return violations.flatMap((rule) => rule.nodes.map((node) => `${rule.id}: ${node.target.join(" ")} — ${node.failureSummary.split("\n").slice(0, 3).join(" ")}`));
+  }
+
+  async shot(name) {
+    const folder = process.env.SITECONF_PAGE_SHOTS;
+    if (folder) await this.page.screenshot({ path: join(folder, `${name}.png`) });
+  }
+
+  async close() {
+    await this.context.close();
+  }
+}
