@@ -7,7 +7,7 @@ const { chromium } = require("playwright-core");
 const axe = require.resolve("axe-core/axe.min.js");
 
 export async function launch() {
-  return chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox", "--disable-gpu"] });
+  return chromium.launch({ executablePath: process.env.SITECONF_CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox", "--disable-gpu"] });
 }
 
 /** Fails where the two are not the same as JSON. */
@@ -97,7 +97,7 @@ export class Person {
       const tags = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
       return await globalThis.axe.run(document, { runOnly: { type: "tag", values: tags } });
     });
-    return violations.flatMap((rule) => rule.nodes.map((node) => `${rule.id}: ${node.target.join(" ")} — ${node.failureSummary.split("\n").slice(0, 3).join(" ")}`));
+    return violations.flatMap((rule) => rule.nodes.map((node) => `${rule.id}: ${node.target.join(" ")}: ${node.failureSummary.split("\n").slice(0, 3).join(" ")}`));
   }
 
   async shot(name) {

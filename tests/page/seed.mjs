@@ -96,12 +96,27 @@ const module = `// Общий модуль обмена с сайтом
 export const REPO = "acme/shop.erp";
 export const PASSWORD = "correct-horse-7-battery";
 
+/** A new project of one branch, `main`; each of `saves` is one batch, of paths with their texts. */
+export async function newProject(account, name, ...saves) {
+  const repo = `${name}.erp`;
+  await account.json("POST", `${api}/projects`, { name, type: "erp" });
+  await account.json("POST", `${project(repo)}/branches`, { name: "main" });
+  const known = new Set();
+  for (const files of saves) {
+    const actions = Object.entries(files).map(([path, text]) => (known.has(path) ? update(path, text) : create(path, text)));
+    for (const path of Object.keys(files)) known.add(path);
+    await account.json("POST", `${branch(repo, "main")}/batch`, { actions });
+  }
+  return repo;
+}
+
 /** Fills an empty store, and gives the account that did it. */
 export async function seed(base, password) {
   const admin = await Account.login(base, "admin", password);
   for (const name of ["sergei", "anna"]) {
     await admin.json("POST", `${api}/accounts`, { name, password: PASSWORD, roles: ["ROLE_SITEBUILDER_USER__acme"] });
   }
+  await admin.json("POST", `${api}/accounts`, { name: "olga", password: PASSWORD, roles: ["ROLE_SITEBUILDER_EDITOR__ROOT"] });
   await admin.json("POST", `${api}/accounts`, { name: "auditor", password: PASSWORD, roles: ["ROLE_SITEBUILDER_EDITOR__READONLY"] });
   for (const [name, type] of [["acme/shop", "erp"], ["acme/warehouse", "erp"], ["nordwind/pos", "erp"]]) {
     await admin.json("POST", `${api}/projects`, { name, type });

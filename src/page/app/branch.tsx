@@ -3,19 +3,19 @@ import { useState } from "preact/hooks";
 import { Icon } from "../shared/icons.tsx";
 import type { Loaded } from "../shared/load.ts";
 import { Empty, Trouble, Waiting } from "../shared/parts.tsx";
-import { size, t, when } from "../shared/text.ts";
+import { t, when } from "../shared/text.ts";
 import { type Schemas, wordsOf } from "./api.ts";
 import { ChangeView } from "./branch/change.tsx";
+import { Files } from "./branch/files.tsx";
 import { type Change, type HistoryState, useHistory } from "./branch/history-state.ts";
 import { useChangeKeys } from "./branch/keys.ts";
 import { NewBranch } from "./branch/new-branch.tsx";
 import { Overview } from "./branch/overview.tsx";
 import { Rollback } from "./branch/rollback.tsx";
 import { Timeline } from "./branch/timeline.tsx";
-import { Tree } from "./branch/tree.tsx";
-import { useFilter, useTree } from "./branch/tree-state.ts";
 import { File } from "./file.tsx";
 import { address, go, type Route } from "./route.ts";
+import { useUpload } from "./upload.tsx";
 
 interface ScreenProps {
   session: Schemas["Session"];
@@ -59,6 +59,9 @@ function NoBranch({ route, project, branches }: ScreenProps) {
   );
 }
 
+const folderOf = (path: string | undefined): string =>
+  path?.slice(0, Math.max(0, path.lastIndexOf("/"))) ?? "";
+
 type Pane = "files" | "open" | "history";
 
 function Branch({ session, route, branches, known }: ScreenProps & { known: Schemas["AdminBranch"] }) {
@@ -67,6 +70,12 @@ function Branch({ session, route, branches, known }: ScreenProps & { known: Sche
   const head = known.commit.id;
   const may = known.permissions;
   const [pane, setPane] = useState<Pane>("open");
+  const able = may.write && !at && !change;
+  const upload = useUpload(
+    able
+      ? { repo, branch, folder: folderOf(path), may, limits: session.limits, onChanged: branches.again }
+      : null,
+  );
   const history = useHistory(repo, branch, `${head} ${known.snapshots}`);
   useChangeKeys(route, history.list);
   const back = history.list?.find((one) => one.version === (change ?? at));
@@ -82,6 +91,7 @@ function Branch({ session, route, branches, known }: ScreenProps & { known: Sche
         where={{ repo, branch, at, head }}
         known={known}
         path={path}
+        onUpload={able ? upload.choose : undefined}
         onOpen={(file) => {
           setPane("open");
           go({ screen: "files", repo, branch, path: file, ...(at ? { at } : {}) });
@@ -116,6 +126,7 @@ function Branch({ session, route, branches, known }: ScreenProps & { known: Sche
       </main>
       <HistoryPane route={route} history={history} onRollback={goBack} />
       <Tabs pane={pane} setPane={setPane} path={path} />
+      {upload.over}
       {target && may.rollback && (
         <Rollback
           key={target.version}
@@ -126,6 +137,7 @@ function Branch({ session, route, branches, known }: ScreenProps & { known: Sche
           only={at !== undefined && path !== undefined}
           head={head}
           onClose={close}
+          onMoved={branches.again}
           onDone={() => {
             branches.again();
             go({ screen: "files", repo, branch, ...(path ? { path } : {}) });
@@ -133,57 +145,6 @@ function Branch({ session, route, branches, known }: ScreenProps & { known: Sche
         />
       )}
     </div>
-  );
-}
-
-interface FilesProps {
-  where: { repo: string; branch: string; at: string | undefined; head: string };
-  known: Schemas["AdminBranch"];
-  path: string | undefined;
-  onOpen: (path: string) => void;
-}
-
-function Files({ where, known, path, onOpen }: FilesProps) {
-  const [filter, setFilter] = useState("");
-  const tree = useTree(where, path);
-  const found = useFilter(where, filter);
-  return (
-    <aside class="left" aria-label={t("files")}>
-      <div class="bar">
-        <label class="field">
-          <Icon of="search" />
-          <input
-            type="search"
-            placeholder={t("filterFiles")}
-            aria-label={t("filterFiles")}
-            value={filter}
-            onInput={(event) => setFilter(event.currentTarget.value)}
-            onKeyDown={(event) => {
-              if (event.key === "Enter" && found?.[0]) onOpen(found[0].path);
-              if (event.key === "Escape") setFilter("");
-            }}
-          />
-        </label>
-      </div>
-      {tree.error ? (
-        <Trouble words={wordsOf(tree.error)} />
-      ) : found?.length === 0 ? (
-        <p class="hint inset">{t("nothingMatches", { q: filter })}</p>
-      ) : tree.loading ? (
-        <Waiting />
-      ) : (
-        <Tree
-          rows={found ?? tree.rows}
-          found={found !== null}
-          current={path}
-          onOpen={onOpen}
-          onToggle={tree.toggle}
-        />
-      )}
-      <div class="foot">
-        {t("fileCount", { n: known.files })} · {size(known.bytes)}
-      </div>
-    </aside>
   );
 }
 

@@ -1,20 +1,21 @@
 // The frame: who is logged in, where we are, and the bar above every screen.
 import { useCallback, useEffect, useState } from "preact/hooks";
+import { dropDrafts } from "../shared/drafts.ts";
 import type { IconName } from "../shared/icons.tsx";
 import { useLoaded } from "../shared/load.ts";
 import { Notices } from "../shared/notice.tsx";
 import { type Key, t } from "../shared/text.ts";
 import { onSessionEnd, type Schemas } from "./api.ts";
-import { TopBar } from "./bar.tsx";
 import { BranchScreen } from "./branch.tsx";
 import * as calls from "./calls.ts";
 import { CompareScreen } from "./compare.tsx";
-import { useBranchEvents } from "./events.ts";
-import { type Command, Finder } from "./finder.tsx";
-import { Help, useFrameKeys } from "./help.tsx";
+import { type Command, Finder } from "./finder/finder.tsx";
+import { TopBar } from "./frame/bar.tsx";
+import { useBranchEvents } from "./frame/events.ts";
+import { Help, useFrameKeys } from "./frame/help.tsx";
+import { Reach } from "./frame/reach.tsx";
 import { LoginDialog, LoginScreen } from "./login.tsx";
 import { ProjectsScreen } from "./projects.tsx";
-import { Reach } from "./reach.tsx";
 import { go, type Route, useRoute } from "./route.ts";
 import { TokensScreen } from "./tokens.tsx";
 
@@ -37,9 +38,10 @@ function useSession() {
     onSessionEnd(login);
   }, []);
   const leave = useCallback(async () => {
+    if (session) await dropDrafts(session.username);
     await calls.logout().catch(() => null);
     setSession(null);
-  }, []);
+  }, [session]);
   return { session, setSession, again, leave };
 }
 

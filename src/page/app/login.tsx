@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Mark } from "../shared/icons.tsx";
 import { Alert } from "../shared/parts.tsx";
 import { t } from "../shared/text.ts";
@@ -84,7 +84,7 @@ export function LoginScreen(props: LoginProps) {
 /** Over the open screen, for whose session has ended. Nothing but a login closes it. */
 export function LoginDialog(props: LoginProps) {
   const ref = useRef<HTMLDialogElement>(null);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const before = document.activeElement;
     ref.current!.showModal();
     return () => {

@@ -1,7 +1,7 @@
 import { render } from "preact";
+import { applyTheme } from "./frame/theme.ts";
 import { App } from "./frame.tsx";
 import { followLinks } from "./route.ts";
-import { applyTheme } from "./theme.ts";
 
 applyTheme();
 followLinks();

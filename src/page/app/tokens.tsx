@@ -162,10 +162,10 @@ function Row({ token, onEdit, onForget, onRevoke }: RowProps) {
           <span class="dim">{t("anyInstance")}</span>
         )}
       </td>
-      <td>
+      <td class="once">
         <Expiry token={token} />
       </td>
-      <td class="less dim">{token.last_used_at ? <Ago at={token.last_used_at} /> : t("neverUsed")}</td>
+      <td class="less dim once">{token.last_used_at ? <Ago at={token.last_used_at} /> : t("neverUsed")}</td>
       <td class="end">
         <Menu align="right" title={t("moreAbout", { name: token.name })} label={<Icon of="dots" />}>
           <button type="button" onClick={onEdit}>

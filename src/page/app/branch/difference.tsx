@@ -1,5 +1,6 @@
 // What differs between two states: the paths, and the two texts of one of them.
 import { useEffect, useRef, useState } from "preact/hooks";
+import type { Language } from "../../editor/bytes.ts";
 import { Empty, Path, Trouble, Waiting } from "../../shared/parts.tsx";
 import { type Key, size, t } from "../../shared/text.ts";
 import { filePath, type Schemas, wordsOf } from "../api.ts";
@@ -71,7 +72,7 @@ interface SidesProps {
   entry: Difference | undefined;
 }
 
-type Texts = { before: string; after: string; language: string } | { reason: "binary" | "large" | "same" };
+type Texts = { before: string; after: string; language: Language } | { reason: "binary" | "large" | "same" };
 
 const versionOf = (side: Side): string | undefined => side.version ?? undefined;
 
@@ -157,7 +158,7 @@ function Untold({ reason, entry }: { reason: "binary" | "large" | "same"; entry:
 interface PairProps {
   before: string;
   after: string;
-  language: string;
+  language: Language;
   labels: [string, string];
   unified: boolean;
 }

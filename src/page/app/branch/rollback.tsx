@@ -22,10 +22,22 @@ interface RollbackProps {
   /** The commit id of the branch that the preview is for. */
   head: string;
   onDone: () => void;
+  /** The branch has moved on: what it is now is to be read. */
+  onMoved: () => void;
   onClose: () => void;
 }
 
-export function Rollback({ repo, branch, change, file, only, head, onDone, onClose }: RollbackProps) {
+export function Rollback({
+  repo,
+  branch,
+  change,
+  file,
+  only,
+  head,
+  onDone,
+  onMoved,
+  onClose,
+}: RollbackProps) {
   const [alone, setAlone] = useState(only && file !== undefined);
   const [chosen, choose] = useState<string | undefined>(undefined);
   const [failed, fail] = useState("");
@@ -50,7 +62,7 @@ export function Rollback({ repo, branch, change, file, only, head, onDone, onClo
       setBusy(false);
       const moved = error instanceof Failure && error.status === 412;
       fail(moved ? t("movedOn") : wordsOf(error));
-      if (moved) onDone();
+      if (moved) onMoved();
     }
   };
   return (
@@ -124,7 +136,7 @@ async function undo(
 ) {
   try {
     await calls.rollback(repo, branch, { to, path });
-    notify(t("undone"));
+    notify(t("rollbackUndone"));
   } catch (error) {
     notify(wordsOf(error));
   }

@@ -35,7 +35,7 @@ export const history = {
   rollbackNone: "Nothing would change: the branch already has this state.",
   onlyFile: "Only {path}",
   rolled: "The branch is back at {version}",
-  undone: "Undone",
+  rollbackUndone: "Undone",
   movedOn: "Somebody saved in the meantime, so nothing was done. This is what would change now.",
   viewing: "You are looking at {version}, {when}. Nothing here can be changed.",
   compareNow: "Compare with now",

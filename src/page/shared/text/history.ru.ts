@@ -42,7 +42,7 @@ export const history: Translation<typeof english, Russian> = {
   rollbackNone: "Ничего не изменится: ветка уже в этом состоянии.",
   onlyFile: "Только {path}",
   rolled: "Ветка снова в состоянии {version}",
-  undone: "Отменено",
+  rollbackUndone: "Отменено",
   movedOn: "Тем временем кто-то сохранил файлы, и ничего не сделано. Вот что изменилось бы теперь.",
   viewing: "Показан снимок {version}, {when}. Изменить его нельзя.",
   compareNow: "Сравнить с текущим",

@@ -1,7 +1,7 @@
 // What others change meanwhile: the service tells of each branch that was made, changed or deleted.
 import { useEffect, useRef } from "preact/hooks";
-import type { Loaded } from "../shared/load.ts";
-import { projectPath, type Schemas } from "./api.ts";
+import type { Loaded } from "../../shared/load.ts";
+import { projectPath, type Schemas } from "../api.ts";
 
 type Branch = Schemas["AdminBranch"];
 

@@ -1,8 +1,8 @@
 // The keys of the frame, and the list of all.
 import { useEffect } from "preact/hooks";
-import { Dialog } from "../shared/dialog.tsx";
-import { type Key, t } from "../shared/text.ts";
-import { isTyping } from "./branch/keys.ts";
+import { Dialog } from "../../shared/dialog.tsx";
+import { type Key, t } from "../../shared/text.ts";
+import { isTyping } from "../branch/keys.ts";
 
 const keys: [string[], Key][] = [
   [["Ctrl K", "Ctrl P"], "keyFind"],

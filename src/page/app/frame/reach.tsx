@@ -1,8 +1,8 @@
 // A bar while the service does not answer, and once it is another version than this page.
 import { useEffect, useState } from "preact/hooks";
-import { t } from "../shared/text.ts";
-import { onReach } from "./api.ts";
-import * as calls from "./calls.ts";
+import { t } from "../../shared/text.ts";
+import { onReach } from "../api.ts";
+import * as calls from "../calls.ts";
 
 const AGAIN_MS = 3000;
 /** Of its document, which names the page's version. */

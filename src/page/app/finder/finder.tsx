@@ -1,9 +1,9 @@
 // One box for going anywhere: files of this branch, projects, commands.
-import { useEffect, useRef, useState } from "preact/hooks";
-import { Icon, type IconName } from "../shared/icons.tsx";
-import { Path } from "../shared/parts.tsx";
-import { t } from "../shared/text.ts";
-import { findFiles } from "./branch/tree-state.ts";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { Icon, type IconName } from "../../shared/icons.tsx";
+import { Path } from "../../shared/parts.tsx";
+import { t } from "../../shared/text.ts";
+import { findFiles } from "../branch/tree-state.ts";
 import { score } from "./score.ts";
 
 export interface Command {
@@ -28,7 +28,8 @@ export function Finder({ where, commands, onFile, onClose }: FinderProps) {
   const [files, setFiles] = useState<string[]>([]);
   const [chosen, choose] = useState(0);
   const ref = useRef<HTMLDialogElement>(null);
-  useEffect(() => {
+  // Before the next key: whoever types at once types into it.
+  useLayoutEffect(() => {
     const dialog = ref.current!;
     dialog.showModal();
     return () => dialog.close();

@@ -1,13 +1,13 @@
 import { useEffect, useState } from "preact/hooks";
-import { Icon, Mark } from "../shared/icons.tsx";
-import type { Loaded } from "../shared/load.ts";
-import { Menu } from "../shared/menu.tsx";
-import { Copy, Who } from "../shared/parts.tsx";
-import { type Key, language, languages, setLanguage, t } from "../shared/text.ts";
-import type { Schemas } from "./api.ts";
-import { NewBranch } from "./branch/new-branch.tsx";
-import * as calls from "./calls.ts";
-import { address, BASE, type Route } from "./route.ts";
+import { Icon, Mark } from "../../shared/icons.tsx";
+import type { Loaded } from "../../shared/load.ts";
+import { Menu } from "../../shared/menu.tsx";
+import { Copy, Who } from "../../shared/parts.tsx";
+import { type Key, language, languages, setLanguage, t } from "../../shared/text.ts";
+import type { Schemas } from "../api.ts";
+import { NewBranch } from "../branch/new-branch.tsx";
+import * as calls from "../calls.ts";
+import { address, BASE, type Route } from "../route.ts";
 import { setTheme, type Theme, theme, themes } from "./theme.ts";
 
 interface BarProps {
@@ -35,7 +35,7 @@ export function TopBar(props: BarProps) {
       </a>
       {route.repo ? <Crumbs {...props} /> : <b class="word">siteconf</b>}
       <span class="grow" />
-      <button type="button" class="find" aria-label={t("find")} onClick={onFind}>
+      <button type="button" class="find" onClick={onFind}>
         <Icon of="search" />
         <span>{t("find")}</span>
         <kbd>Ctrl K</kbd>
@@ -167,7 +167,9 @@ function Person({ session, places, onHelp, onLeave }: PersonProps) {
     <Menu align="right" title={session.username} label={<Who name={session.username} />}>
       <span class="label">
         <b>{session.username}</b>
-        <span class="dim">{session.roles.join(", ")}</span>
+        <span class="dim">
+          {session.roles.map((role) => role.replace(/^ROLE_SITEBUILDER_/, "")).join(", ")}
+        </span>
       </span>
       <span class="narrow">
         {places.map(([name, href]) => (

@@ -1,0 +1,112 @@
+// The files of a branch: the tree, a filter, and the ways to add to it.
+import { useState } from "preact/hooks";
+import { Dialog } from "../../shared/dialog.tsx";
+import { Icon } from "../../shared/icons.tsx";
+import { Menu } from "../../shared/menu.tsx";
+import { Trouble, Waiting } from "../../shared/parts.tsx";
+import { size, t } from "../../shared/text.ts";
+import { type Schemas, wordsOf } from "../api.ts";
+import { Tree } from "./tree.tsx";
+import { useFilter, useTree } from "./tree-state.ts";
+
+interface FilesProps {
+  where: { repo: string; branch: string; at: string | undefined; head: string };
+  known: Schemas["AdminBranch"];
+  path: string | undefined;
+  onOpen: (path: string) => void;
+  /** Absent where nothing can be saved. */
+  onUpload?: ((files: FileList | null) => void) | undefined;
+}
+
+export function Files({ where, known, path, onOpen, onUpload }: FilesProps) {
+  const [filter, setFilter] = useState("");
+  const [making, make] = useState(false);
+  const tree = useTree(where, path);
+  const found = useFilter(where, filter);
+  return (
+    <aside class="left" aria-label={t("files")}>
+      <div class="bar">
+        <label class="field">
+          <Icon of="search" />
+          <input
+            type="search"
+            placeholder={t("filterFiles")}
+            aria-label={t("filterFiles")}
+            value={filter}
+            onInput={(event) => setFilter(event.currentTarget.value)}
+            onKeyDown={(event) => {
+              if (event.key === "Enter" && found?.[0]) onOpen(found[0].path);
+              if (event.key === "Escape") setFilter("");
+            }}
+          />
+        </label>
+        {onUpload && (
+          <Menu align="right" title={t("add")} label={<Icon of="plus" />}>
+            <button type="button" onClick={() => make(true)}>
+              <Icon of="file" />
+              {t("newFile")}
+            </button>
+            <label class="item">
+              <Icon of="upload" />
+              {t("upload")}
+              <input type="file" multiple onChange={(event) => onUpload(event.currentTarget.files)} />
+            </label>
+          </Menu>
+        )}
+      </div>
+      {making && <NewFile near={path} onClose={() => make(false)} onOpen={onOpen} />}
+      {tree.error ? (
+        <Trouble words={wordsOf(tree.error)} />
+      ) : found?.length === 0 ? (
+        <p class="hint inset">{t("nothingMatches", { q: filter })}</p>
+      ) : tree.loading ? (
+        <Waiting />
+      ) : (
+        <Tree
+          rows={found ?? tree.rows}
+          found={found !== null}
+          current={path}
+          onOpen={onOpen}
+          onToggle={tree.toggle}
+        />
+      )}
+      <div class="foot">
+        {t("fileCount", { n: known.files })} · {size(known.bytes)}
+      </div>
+    </aside>
+  );
+}
+
+interface NewFileProps {
+  /** The open file, in whose folder a new one is proposed. */
+  near: string | undefined;
+  onOpen: (path: string) => void;
+  onClose: () => void;
+}
+
+function NewFile({ near, onOpen, onClose }: NewFileProps) {
+  const folder = near?.includes("/") ? near.slice(0, near.lastIndexOf("/") + 1) : "";
+  const submit = (event: SubmitEvent) => {
+    event.preventDefault();
+    onClose();
+    onOpen(String(new FormData(event.currentTarget as HTMLFormElement).get("path")));
+  };
+  return (
+    <Dialog title={t("newFile")} lead={t("newFileHint")} onClose={onClose}>
+      <form class="form" onSubmit={submit}>
+        <label>
+          {t("path")}
+          <input name="path" required autofocus defaultValue={folder} placeholder="config/prices.xml" />
+        </label>
+        <div class="actions">
+          <button type="button" class="button" onClick={onClose}>
+            {t("cancel")}
+          </button>
+          <button type="submit" class="button primary">
+            {t("create")}
+          </button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}

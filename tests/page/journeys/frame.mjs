@@ -1,0 +1,167 @@
+// Logging in, finding, and what happens to the page from outside.
+import { same } from "../browser.mjs";
+import { newProject, PASSWORD, REPO } from "../seed.mjs";
+
+const heading = (page, name) => page.getByRole("heading", { name, level: 1 });
+
+export default [
+  ["a wrong password is told, the right one opens what the link named", async (world) => {
+    const person = await world.somebody();
+    const { page } = person;
+    person.expected.push(/401/);
+    await page.goto(`/site-builder/files/${REPO}?branch=main`);
+    await page.getByLabel("User name").fill("anna");
+    await page.getByLabel("Password").fill("not the password");
+    await page.getByRole("button", { name: "Log in" }).click();
+    await page.getByText("The name or the password is wrong.").waitFor();
+    await page.getByLabel("Password").fill(PASSWORD);
+    await page.getByRole("button", { name: "Log in" }).click();
+    await heading(page, REPO).waitFor();
+  }],
+
+  ["who is kept waiting is told for how long", async (world) => {
+    const person = await world.somebody();
+    const { page } = person;
+    person.expected.push(/401/, /429/);
+    await page.route("**/user/login", (route) =>
+      route.fulfill({ status: 429, headers: { "Retry-After": "3" }, json: { message: "too many" } }));
+    await page.goto("/site-builder/");
+    await page.getByLabel("User name").fill("anna");
+    await page.getByLabel("Password").fill(PASSWORD);
+    await page.getByRole("button", { name: "Log in" }).click();
+    await page.getByText(/Try again in 3 seconds/).waitFor();
+    same(await page.getByRole("button", { name: "Log in" }).isDisabled(), true);
+    await page.unrouteAll();
+    await page.locator("button[type=submit]:enabled").click();
+    await heading(page, "Projects").waitFor();
+  }],
+
+  ["a session that ends is renewed over the open screen, and the request repeated", async (world) => {
+    const person = await world.at(`/site-builder/files/${REPO}?branch=main`);
+    const { page, context } = person;
+    person.expected.push(/401/);
+    await page.locator(".moment", { hasText: "v0003" }).waitFor();
+    await context.clearCookies();
+    await page.locator(".moment", { hasText: "v0003" }).locator("a").click();
+    const dialog = page.getByRole("dialog", { name: "Your session has ended" });
+    await dialog.waitFor();
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("Escape");
+    same(await dialog.getByLabel("User name").inputValue(), "olga");
+    same(await person.accessibility(), []);
+    await person.shot("login again");
+    await dialog.getByLabel("Password").fill(PASSWORD);
+    await page.keyboard.press("Enter");
+    await dialog.waitFor({ state: "detached" });
+    same(await page.locator(".changes li").count(), 3);
+  }],
+
+  ["a project is made, and its branch says what to do", async (world) => {
+    const { page } = await world.at("/site-builder/");
+    await page.getByRole("button", { name: "New project" }).click();
+    await page.getByLabel("Name", { exact: true }).fill("acme/made");
+    await page.getByRole("button", { name: "Create" }).click();
+    await page.waitForURL(/files\/acme\/made.erp\?branch=main/);
+    await page.getByRole("heading", { name: "An empty branch" }).waitFor();
+  }],
+
+  ["a name finds its file, a word its command", async (world) => {
+    const { page } = await world.at(`/site-builder/files/${REPO}?branch=main`);
+    await page.locator(".overview").waitFor();
+    await page.keyboard.press("Control+k");
+    await page.keyboard.type("скид");
+    await page.getByRole("option").filter({ hasText: "rules/скидки.xml" }).waitFor();
+    await page.keyboard.press("Enter");
+    await page.waitForURL(/path=rules/);
+    await page.keyboard.press("Control+p");
+    await page.keyboard.type("new tok");
+    await page.getByRole("option", { name: "New token" }).waitFor();
+    await page.keyboard.press("Enter");
+    await page.getByRole("dialog", { name: "New token" }).waitFor();
+  }],
+
+  ["a tree is walked by keys alone", async (world) => {
+    const { page } = await world.at(`/site-builder/files/${REPO}?branch=main`);
+    await page.getByRole("treeitem", { name: "config" }).waitFor();
+    await page.getByRole("searchbox", { name: "Filter files" }).focus();
+    await page.keyboard.press("Tab");
+    await page.keyboard.press("Tab");
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("ArrowRight");
+    await page.getByRole("treeitem", { name: "prices.xml" }).waitFor();
+    await page.keyboard.type("pri");
+    await page.keyboard.press("Enter");
+    await page.waitForURL(/path=config\/prices.xml/);
+    await page.keyboard.press("ArrowLeft");
+    await page.keyboard.press("ArrowLeft");
+    await page.getByRole("treeitem", { name: "prices.xml" }).waitFor({ state: "detached" });
+    await page.keyboard.press("End");
+    await page.waitForFunction(() => document.activeElement.textContent === "readme.txt");
+  }],
+
+  ["a link from another site opens what it names", async (world) => {
+    const { page, base } = await world.at("/site-builder/");
+    await page.route("http://elsewhere.test/", (route) =>
+      route.fulfill({ contentType: "text/html", body: `<a href="${base}/site-builder/files/${REPO}?branch=main&change=v0003">look</a>` }));
+    await page.goto("http://elsewhere.test/");
+    await page.getByRole("link", { name: "look" }).click();
+    await page.getByRole("heading", { name: /New warehouses in Kazan/ }).waitFor();
+  }],
+
+  ["without the service that is told, and it goes on when it is back, as another version too", async (world) => {
+    const person = await world.at(`/site-builder/files/${REPO}?branch=main`);
+    const { page, context } = person;
+    person.expected.push(/ERR_INTERNET_DISCONNECTED/, /failed: GET/);
+    await page.locator(".moment", { hasText: "v0003" }).waitFor();
+    await context.setOffline(true);
+    await page.locator(".moment", { hasText: "v0003" }).locator("a").click();
+    await page.getByText("The service does not answer. What you typed is kept").waitFor();
+    await page.route("**/site-builder/", (route) => route.fulfill({ contentType: "text/html", body: "another" }));
+    await context.setOffline(false);
+    await page.getByText("The service was updated").waitFor();
+    await page.getByRole("button", { name: "Try again" }).click();
+    await page.locator(".changes li").first().waitFor();
+  }],
+
+  ["every role is shown what it may", async (world) => {
+    const admin = await world.at(`/site-builder/files/${REPO}?branch=main&change=v0003`);
+    await admin.page.locator("main").getByRole("button", { name: "Go back to before this" }).waitFor();
+    const person = await world.somebody();
+    const { page } = person;
+    await person.login("auditor", PASSWORD, `/site-builder/files/${REPO}?branch=main&change=v0003`);
+    await page.getByRole("heading", { name: /New warehouses in Kazan/ }).waitFor();
+    same(await page.getByRole("button", { name: /Go back to before this/ }).count(), 0);
+    await page.getByRole("navigation", { name: "Branches" }).getByRole("button", { name: "main" }).click();
+    same(await page.getByRole("button", { name: "New branch" }).count(), 0);
+    await person.go(`/site-builder/files/${REPO}?branch=main&rollback=v0003`);
+    await page.locator(".overview").waitFor();
+    same(await page.getByRole("dialog").count(), 0);
+    await person.go("/site-builder/");
+    await page.getByRole("link", { name: /shop/ }).waitFor();
+    same(await page.getByRole("link", { name: "Accounts" }).count(), 0);
+    same(await page.getByRole("link", { name: "Service" }).count(), 0);
+  }],
+
+  ["the page speaks Russian, and keeps to it", async (world) => {
+    const { page } = await world.at(`/site-builder/files/${REPO}?branch=main&change=v0003`);
+    await page.getByRole("button", { name: "olga" }).click();
+    await page.getByRole("button", { name: "Русский" }).click();
+    await page.locator("main").getByRole("button", { name: "Вернуть как было до этого" }).waitFor();
+    same(await page.evaluate(() => document.documentElement.lang), "ru");
+    await page.reload();
+    await page.getByText("10 файлов").waitFor();
+  }],
+
+  ["nobody scrolls sideways in a narrow window", async (world) => {
+    const repo = await newProject(world.admin, "acme/with-a-long-name-that-goes-on-and-on", { "a/long/path/to/a/file-with-a-long-name.xml": "x" });
+    for (const width of [320, 640]) {
+      const { page } = await world.at(`/site-builder/files/${repo}?branch=main&change=v0001`, { width, height: 700 });
+      await page.locator(".labels").waitFor();
+      for (const at of [`files/${repo}?branch=main`, "", "tokens"]) {
+        await page.goto(`/site-builder/${at}`);
+        await page.locator("main h1").first().waitFor();
+        same(await page.evaluate(() => document.documentElement.scrollWidth > innerWidth), false, `${width}: ${at}`);
+      }
+    }
+  }],
+];

@@ -1,0 +1,124 @@
+// Support at night: see what changed, go back, take that back.
+import { same } from "../browser.mjs";
+import { branch, bytesOf, file, newProject } from "../seed.mjs";
+
+const text = async (world, repo, path) => new TextDecoder().decode(await bytesOf(world.admin, repo, "main", path));
+
+const saves = [
+  { "a.txt": "a one\n", "b.txt": "b one\n" },
+  { "a.txt": "a two\n", "b.txt": "b two\n" },
+];
+
+/** Counts the clicks of a person. */
+async function counted(page) {
+  await page.evaluate(() => {
+    globalThis.clicks = 0;
+    addEventListener("click", () => { globalThis.clicks += 1; }, { capture: true });
+  });
+  return () => page.evaluate(() => globalThis.clicks);
+}
+
+export default [
+  ["a wrong change is gone after three clicks, and back after one more", async (world) => {
+    const repo = await newProject(world.admin, "acme/night", ...saves);
+    const { page } = await world.at(`/site-builder/files/${repo}`);
+    const clicks = await counted(page);
+    await page.locator(".moment", { hasText: "v0002" }).locator("a").click();
+    await page.locator("main").getByRole("button", { name: "Go back to before this" }).click();
+    await page.getByRole("button", { name: "Roll back 2 files" }).click();
+    await page.getByText("The branch is back at v0002").waitFor();
+    same(await clicks(), 3, "clicks");
+    same([await text(world, repo, "a.txt"), await text(world, repo, "b.txt")], ["a one\n", "b one\n"]);
+    await page.locator(".moment.rollback").waitFor();
+    await page.getByRole("button", { name: "Undo", exact: true }).click();
+    await page.getByText("Undone").waitFor();
+    same(await clicks(), 4, "clicks");
+    same([await text(world, repo, "a.txt"), await text(world, repo, "b.txt")], ["a two\n", "b two\n"]);
+  }],
+
+  ["one file of a change goes back alone", async (world) => {
+    const repo = await newProject(world.admin, "acme/one", ...saves);
+    const { page } = await world.at(`/site-builder/files/${repo}?branch=main&change=v0002&path=b.txt`);
+    await page.locator("main").getByRole("button", { name: "Go back to before this" }).click();
+    await page.getByLabel("Only b.txt").check();
+    await page.getByRole("button", { name: "Roll back 1 file" }).click();
+    await page.getByText("The branch is back at v0002").waitFor();
+    same([await text(world, repo, "a.txt"), await text(world, repo, "b.txt")], ["a two\n", "b one\n"]);
+  }],
+
+  ["what somebody saves between the preview and the button is not rolled back unseen", async (world) => {
+    const repo = await newProject(world.admin, "acme/race", ...saves);
+    const person = await world.at(`/site-builder/files/${repo}?branch=main&change=v0002&rollback=v0002`);
+    const { page } = person;
+    person.expected.push(/412/);
+    // The word of the save is held back, as on a slow line.
+    await page.getByRole("button", { name: "Roll back 2 files" }).waitFor();
+    await page.route("**/rollback?*", async (route) => {
+      await world.admin.send("PUT", file(repo, "main", "c.txt"), "c\n");
+      await route.continue();
+    }, { times: 1 });
+    await page.getByRole("button", { name: "Roll back 2 files" }).click();
+    await page.getByText("Somebody saved in the meantime").waitFor();
+    same(await text(world, repo, "a.txt"), "a two\n");
+    await page.getByRole("button", { name: "Roll back 3 files" }).click();
+    await page.getByText("The branch is back at v0002").waitFor();
+    same(await text(world, repo, "a.txt"), "a one\n");
+  }],
+
+  ["another's save appears by itself", async (world) => {
+    const repo = await newProject(world.admin, "acme/watched", saves[0]);
+    const { page } = await world.at(`/site-builder/files/${repo}`);
+    await page.locator(".moment", { hasText: "v0001" }).waitFor();
+    await world.admin.send("PUT", file(repo, "main", "folder/new.txt"), "new\n");
+    await page.locator(".moment", { hasText: "folder/new.txt" }).waitFor();
+    await page.getByRole("treeitem", { name: "folder" }).waitFor();
+    await page.locator(".foot", { hasText: "3 files" }).waitFor();
+  }],
+
+  ["the files as of then are looked at, and left again", async (world) => {
+    const repo = await newProject(world.admin, "acme/then", ...saves);
+    const { page } = await world.at(`/site-builder/files/${repo}?branch=main&change=v0002`);
+    await page.getByRole("link", { name: "Files as of then" }).click();
+    await page.getByText("You are looking at v0002").waitFor();
+    await page.getByRole("link", { name: "Compare with now" }).click();
+    await page.getByRole("heading", { name: "Compare two states" }).waitFor();
+    same(await page.locator(".changes li").count(), 2);
+    await page.getByRole("button", { name: "Swap the two" }).click();
+    await page.waitForURL(/to=v0002/);
+    await page.goBack();
+    await page.goBack();
+    await page.getByRole("heading", { level: 1 }).waitFor();
+  }],
+
+  ["keys go from change to change", async (world) => {
+    const repo = await newProject(world.admin, "acme/keys", ...saves);
+    const { page } = await world.at(`/site-builder/files/${repo}?branch=main`);
+    await page.locator(".moment", { hasText: "v0001" }).waitFor();
+    for (const [key, url] of [["[", /change=v0002/], ["[", /change=v0001/], ["]", /change=v0002/], ["]", /branch=main$/]]) {
+      await page.keyboard.press(key);
+      await page.waitForURL(url);
+    }
+  }],
+
+  ["two changes are compared with shift", async (world) => {
+    const repo = await newProject(world.admin, "acme/shift", ...saves, { "a.txt": "a three\n" });
+    const { page } = await world.at(`/site-builder/files/${repo}?branch=main&change=v0003`);
+    await page.locator(".moment", { hasText: "v0002" }).locator("a").click({ modifiers: ["Shift"] });
+    await page.waitForURL(/compare.*from=v0002$/);
+    same(await page.locator(".changes li").count(), 2);
+  }],
+
+  ["a branch is made from how another was", async (world) => {
+    const repo = await newProject(world.admin, "acme/fork", ...saves);
+    const { page } = await world.at(`/site-builder/files/${repo}?branch=main&at=v0002`);
+    await page.getByRole("navigation", { name: "Branches" }).getByRole("button", { name: "main" }).click();
+    await page.getByRole("button", { name: "New branch" }).click();
+    await page.getByLabel("Name").fill("release/1");
+    await page.getByRole("button", { name: "Create" }).click();
+    await page.waitForURL(/branch=release\/1/);
+    const made = new TextDecoder().decode(await bytesOf(world.admin, repo, "release/1", "a.txt"));
+    same(made, "a one\n");
+    await world.admin.send("DELETE", branch(repo, "release/1"));
+    await page.getByText("It is not there").waitFor();
+  }],
+];

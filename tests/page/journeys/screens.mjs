@@ -1,0 +1,62 @@
+// Every screen, as each window shows it: axe finds nothing, and a picture of it goes to who asked for pictures.
+import { same } from "../browser.mjs";
+import { PASSWORD, REPO } from "../seed.mjs";
+
+const files = `files/${REPO}?branch=main`;
+
+/** Name, address, and what stands there once it is whole. */
+const screens = [
+  ["projects", "", "table.list"],
+  ["branch", files, ".overview"],
+  ["change", `${files}&change=v0006&path=config/prices.xml`, ".labels"],
+  ["changes", `${files}&change=v0003&path=rules/скидки.xml`, ".labels"],
+  ["then", `${files}&at=v0003`, ".strip"],
+  ["rollback", `${files}&change=v0006&rollback=v0006`, "dialog .labels"],
+  ["compare", `compare/${REPO}?branch=main&from=v0002&path=rules/скидки.xml`, ".labels"],
+  ["tokens", "tokens", "table.tokens"],
+  ["new token", "tokens?new=1", "dialog .picks"],
+];
+
+const windows = [
+  ["light", { width: 1280, height: 800 }],
+  ["dark", { width: 1920, height: 1080, dark: true }],
+  ["phone", { width: 390, height: 844, touch: true, locale: "ru-RU" }],
+  ["phone dark", { width: 390, height: 844, touch: true, dark: true }],
+];
+
+export default [
+  ...windows.map(([name, options]) => [`axe finds nothing: ${name}`, async (world) => {
+    const person = await world.somebody(options);
+    person.expected.push(/401/);
+    await person.page.goto("/site-builder/");
+    await person.page.locator("form.login").waitFor();
+    await person.shot(`${name} login`);
+    same(await person.accessibility(), [], "login");
+    await person.login("olga", PASSWORD);
+    for (const [screen, address, whole] of screens) {
+      await person.go(`/site-builder/${address}`);
+      await person.page.locator(whole).first().waitFor();
+      await person.settled();
+      await person.shot(`${name} ${screen}`);
+      same(await person.accessibility(), [], screen);
+    }
+    const tabs = person.page.locator(".tabs button");
+    await person.go(`/site-builder/${files}`);
+    if (await tabs.first().isVisible()) {
+      for (const at of [0, 2]) {
+        await tabs.nth(at).click();
+        await person.shot(`${name} tab ${at}`);
+        same(await person.accessibility(), [], `tab ${at}`);
+      }
+    }
+    await person.page.locator(".overview, .tabs").first().waitFor();
+    await person.page.keyboard.press("Control+k");
+    await person.page.getByRole("option").first().waitFor();
+    await person.shot(`${name} finder`);
+    same(await person.accessibility(), [], "finder");
+    await person.page.keyboard.press("Escape");
+    await person.page.keyboard.press("?");
+    await person.page.locator(".keys").waitFor();
+    same(await person.accessibility(), [], "keys");
+  }]),
+];
