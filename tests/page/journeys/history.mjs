@@ -110,7 +110,8 @@ export default [
 
   ["a branch is made from how another was", async (world) => {
     const repo = await newProject(world.admin, "acme/fork", ...saves);
-    const { page } = await world.at(`/site-builder/files/${repo}?branch=main&at=v0002`);
+    const person = await world.at(`/site-builder/files/${repo}?branch=main&at=v0002`);
+    const { page } = person;
     await page.getByRole("navigation", { name: "Branches" }).getByRole("button", { name: "main" }).click();
     await page.getByRole("button", { name: "New branch" }).click();
     await page.getByLabel("Name").fill("release/1");
@@ -118,7 +119,8 @@ export default [
     await page.waitForURL(/branch=release\/1/);
     const made = new TextDecoder().decode(await bytesOf(world.admin, repo, "release/1", "a.txt"));
     same(made, "a one\n");
+    person.expected.push(/404/);
     await world.admin.send("DELETE", branch(repo, "release/1"));
-    await page.getByText("It is not there").waitFor();
+    await page.getByText("It is not there").first().waitFor();
   }],
 ];

@@ -1,6 +1,6 @@
 // The administrator: a token for a client, its binding, its end.
 import { same } from "../browser.mjs";
-import { PASSWORD, REPO } from "../seed.mjs";
+import { REPO } from "../seed.mjs";
 
 /** What a client is answered with this token. */
 async function asked(world, token, instance) {
@@ -63,11 +63,5 @@ export default [
     await choose("Revoke");
     await page.getByRole("dialog").getByRole("button", { name: "Revoke" }).click();
     await row.waitFor({ state: "detached" });
-  }],
-
-  ["who may make tokens for no project is told so", async (world) => {
-    const person = await world.somebody();
-    await person.login("auditor", PASSWORD, "/site-builder/tokens?new=1");
-    await person.page.getByText("no project that you may make tokens for").waitFor();
   }],
 ];

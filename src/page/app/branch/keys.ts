@@ -1,5 +1,5 @@
 // Keys of the branch's screen.
-import { useEffect } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import { go, type Route } from "../route.ts";
 import type { Change } from "./history-state.ts";
 
@@ -13,8 +13,12 @@ export function isTyping(event: KeyboardEvent): boolean {
 
 /** `[` goes to the older change, `]` to the newer one, and from the newest to now. */
 export function useChangeKeys(route: Route, list: Change[] | null): void {
+  // What is drawn, and not what was when the listener was made: a key may come in between.
+  const now = useRef({ route, list });
+  now.current = { route, list };
   useEffect(() => {
     const listener = (event: KeyboardEvent) => {
+      const { route, list } = now.current;
       if ((event.key !== "[" && event.key !== "]") || event.ctrlKey || event.metaKey || event.altKey) return;
       if (!list || isTyping(event)) return;
       event.preventDefault();
@@ -27,5 +31,5 @@ export function useChangeKeys(route: Route, list: Change[] | null): void {
     };
     addEventListener("keydown", listener);
     return () => removeEventListener("keydown", listener);
-  }, [route, list]);
+  }, []);
 }

@@ -1,0 +1,81 @@
+//! The page in a browser: `journeys.mjs` drives Debian's Chromium against a daemon. Whatever the browser
+//! complains of, a violation of the page's policy first of all, fails the run.
+//!
+//! `install` gets what it takes. On a machine without it the test says that it was left out; with `CI=true` that
+//! is a failure. With `SITECONF_PAGE_SHOTS` pictures of all screens go into that folder; `SITECONF_PAGE_ONLY` is
+//! a part of the names of the journeys to run.
+#![cfg(test)]
+
+#[path = "../it/harness/mod.rs"]
+#[allow(dead_code, unused_imports, reason = "the other suite uses the rest")]
+mod harness;
+
+use std::env;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use harness::Daemon;
+
+/// How long the run may take, in seconds, before it counts as hanging.
+const PATIENCE_S: &str = "900";
+const CHROMIUM: &str = "/usr/bin/chromium";
+
+#[test]
+fn people_do_their_work() {
+    let Some(packages) = packages() else {
+        return;
+    };
+    let daemon = Daemon::start();
+    let document = daemon.anonymous().get("/site-builder/");
+    if document.text().contains("built without its page") {
+        leave_out("the page, which this build does not have");
+        return;
+    }
+    let status = Command::new("timeout")
+        .args([PATIENCE_S, "node"])
+        .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/page/journeys.mjs"))
+        .env("SITECONF_BASE", format!("http://{}", daemon.address()))
+        .env("SITECONF_PASSWORD", daemon.initial_password())
+        .env("SITECONF_PAGE_PACKAGES", packages)
+        .env("SITECONF_CHROMIUM", CHROMIUM)
+        .status()
+        .expect("timeout is on the machine");
+    assert!(status.success(), "{status}; what failed is above");
+}
+
+/// The folder that `install` made, if it and the browser are there.
+fn packages() -> Option<PathBuf> {
+    let folder = setting("SITECONF_CLIENTS").map_or_else(
+        || {
+            let cache = setting("XDG_CACHE_HOME").map(PathBuf::from);
+            let home = || Path::new(&setting("HOME").unwrap_or_default()).join(".cache");
+            cache.unwrap_or_else(home).join("siteconf-clients")
+        },
+        PathBuf::from,
+    );
+    let folder = folder.join("page-tests");
+    for needed in [&folder.join("made-from"), Path::new(CHROMIUM)] {
+        if !needed.exists() {
+            leave_out(&format!("{}; tests/page/install gets it", needed.display()));
+            return None;
+        }
+    }
+    Some(folder)
+}
+
+fn leave_out(what: &str) {
+    let told = format!("LEFT OUT, not on this machine: {what}");
+    assert_ne!(setting("CI").as_deref(), Some("true"), "{told}");
+    // Past the capture of a test's output: what was not tested must be seen.
+    writeln!(io::stderr(), "{told}").expect("standard error is open");
+}
+
+/// A variable of the environment.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "these settings are the suite's own"
+)]
+fn setting(name: &str) -> Option<String> {
+    env::var(name).ok()
+}
