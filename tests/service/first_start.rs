@@ -71,7 +71,7 @@ fn the_first_password_goes_to_its_file_and_into_no_journal() {
     let data = folder.path().join("data");
     let mut process = serve(&data).spawn().unwrap();
     let mut said = BufReader::new(process.stdout.take().unwrap());
-    let mut lines = [String::new(), String::new()];
+    let mut lines = [String::new(), String::new(), String::new()];
     for line in &mut lines {
         said.read_line(line).unwrap();
     }
@@ -82,6 +82,11 @@ fn the_first_password_goes_to_its_file_and_into_no_journal() {
         lines[0],
         format!("first start: user admin, password in {}\n", file.display())
     );
-    assert!(lines[1].starts_with("listening on http://"), "{lines:?}");
+    let place = lines[1].trim_end().strip_prefix("listening on ").unwrap();
+    assert!(place.starts_with("http://127.0.0.1:"), "{place}");
+    assert_eq!(
+        lines[2],
+        format!("open {place}/site-builder/ in a browser\n")
+    );
     assert_eq!(fs::read_to_string(file).unwrap().trim_end().len(), 32);
 }

@@ -143,9 +143,7 @@ pub(super) fn serve(settings: &Settings, renew_key: bool, streams: &mut Streams<
             tracing::info!(%address, "showing metrics");
             tokio::spawn(metrics.run(listener));
         }
-        for place in &bound.shown {
-            say(streams, format_args!("listening on {place}"));
-        }
+        say_places(streams, &bound.shown, settings.external_url.as_deref());
         tracing::info!(address = shown, data = %settings.data.display(), "serving");
         notifier.ready(&status);
 
@@ -174,6 +172,20 @@ pub(super) fn serve(settings: &Settings, renew_key: bool, streams: &mut Streams<
 /// the log has it, too.
 fn say(streams: &mut Streams<'_>, line: fmt::Arguments<'_>) {
     let _said = writeln!(streams.out, "{line}").and_then(|()| streams.out.flush());
+}
+
+/// Tells where it listens, and the address of the page for a browser.
+fn say_places(streams: &mut Streams<'_>, shown: &[String], external_url: Option<&str>) {
+    for place in shown {
+        say(streams, format_args!("listening on {place}"));
+    }
+    let mut places = shown.iter().map(String::as_str);
+    if let Some(url) = external_url.or_else(|| places.find(|place| place.starts_with("http"))) {
+        say(
+            streams,
+            format_args!("open {url}/site-builder/ in a browser"),
+        );
+    }
 }
 
 /// What SIGHUP does. The notifier is told when it begins and, with this status, that it is over.
