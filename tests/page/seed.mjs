@@ -157,6 +157,7 @@ export async function seed(base, password) {
     { name: "Migration laptop", repos: ["*"], expires_at: new Date(Date.now() - 12 * 86_400_000).toISOString() },
     { name: "Nightly export", repos: [REPO, "acme/warehouse.erp", "nordwind/pos.erp"], expires_at: new Date(Date.now() + 220 * 86_400_000).toISOString() },
   ];
-  for (const token of tokens) await admin.json("POST", `${api}/tokens`, token);
+  const olga = await Account.login(base, "olga", PASSWORD);
+  for (const token of tokens) await olga.json("POST", `${api}/tokens`, token);
   return admin;
 }
