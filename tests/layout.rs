@@ -310,9 +310,8 @@ mod tests {
                 assert!(Node::decode(&whole[..length]).is_err(), "{name} {length}");
             }
         }
-        for length in 0..57 {
-            assert!(Manifest::decode(&bytes("manifest")[..length]).is_err());
-        }
+        let manifest = bytes("manifest");
+        assert!((0..57).all(|length| Manifest::decode(&manifest[..length]).is_err()));
     }
 
     #[test]
@@ -330,6 +329,7 @@ mod tests {
             ProjectRecord: "project",
             ProjectRecord: "project-with-rule",
             ProjectRecord: "project-moved",
+            ProjectRecord: "project-with-rules-for-contents",
             BranchRecord: "branch",
             BranchRecord: "new-branch",
             BranchRecord: "branch-without-last",

@@ -78,6 +78,42 @@ pub const TREE_SEARCHED_MAX: usize = 250_000;
 pub const TREE_SEARCH_BYTES_MAX: usize = 255;
 /// Entries of a listing above which it is made while it is sent, and not held in memory: a few MiB.
 pub const LISTED_ENTRIES_WHOLE_MAX: u64 = 10_000;
+/// Most rules that a project has for its contents.
+pub const RULES_MAX: usize = 50;
+/// Most patterns of such a rule.
+pub const RULE_PATTERNS_MAX: usize = 20;
+/// Longest pattern of a rule, in bytes.
+pub const RULE_PATTERN_BYTES_MAX: usize = 255;
+/// Largest file that a rule can hold against a format, in bytes: it is read into memory, and text in
+/// another encoding takes up to three times as much.
+pub const CHECKED_BYTES_MAX: u64 = 8 << 20;
+/// Largest file that a rule can hold against a schema, in bytes: as values it takes some twenty times as
+/// much memory.
+pub const SCHEMA_CHECKED_BYTES_MAX: u64 = 1 << 20;
+/// Largest schema, in bytes.
+pub const SCHEMA_BYTES_MAX: usize = 256 << 10;
+/// Most schemas within a schema.
+pub const SCHEMA_PARTS_MAX: usize = 10_000;
+/// Most of them that one leads to for the same value, one behind the other.
+pub const SCHEMA_CHAIN_MAX: usize = 64;
+/// Most steps that a schema takes for a value without looking into it.
+pub const SCHEMA_PATHS_MAX: f64 = 1e6;
+/// How deep a file may be nested that is held against a schema.
+pub const SCHEMA_DEPTH_MAX: usize = 100;
+/// Most steps that holding a schema against a file may take, as they are told before: a few seconds.
+pub const SCHEMA_STEPS_MAX: f64 = 5e7;
+/// Stack for holding a schema against a file, in bytes: as deep as the file and the chains in the schema.
+pub const SCHEMA_STACK_BYTES: usize = 64 << 20;
+/// Files that break rules and are told in one refusal; others are counted.
+pub const BROKEN_TOLD_MAX: usize = 10;
+/// Most files on a page of those that break rules.
+pub const BROKEN_PAGE_MAX: usize = 100;
+/// Longest time that such a page is searched for, in milliseconds.
+pub const BROKEN_SEARCH_MS_MAX: u64 = 2000;
+/// Schemas that are kept in memory, some MiB each at most.
+pub const SCHEMA_CACHE_ENTRIES: usize = 8;
+/// Projects whose rules are kept in memory, ready to be used.
+pub const RULES_CACHE_ENTRIES: usize = 256;
 /// Longest expression that filters branches, in bytes.
 pub const REGEX_BYTES_MAX: usize = 1024;
 /// Largest program that is made of such an expression, in bytes.

@@ -192,7 +192,7 @@ fn dispatch(cli: Cli, streams: &mut Streams<'_>) -> Result<Outcome> {
         }
         Command::Project(command) => {
             let opened = Opened::to(command.changes(), &settings)?;
-            project::run(&command, &settings, &opened, streams).map(fine)
+            project::run(&command, &settings, &opened, streams)
         }
         Command::Branch(command) => {
             let opened = Opened::to(command.changes(), &settings)?;

@@ -184,6 +184,8 @@ actions! {
     Import = "import",
     /// A project was given a rule of which snapshots stay, or its own was taken away.
     ProjectRetention = "project-retention",
+    /// A project was given rules for its contents.
+    ProjectRules = "project-rules",
     /// Snapshots of a branch were pruned.
     Prune = "prune",
     /// What nothing led to was removed.

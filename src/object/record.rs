@@ -27,6 +27,35 @@ pub struct ProjectRecord {
     /// made here. It stays when the project is renamed here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub moved_from: Option<RepoId>,
+    /// Which files must pass which checks, in the order in which they are counted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rules: Vec<RuleRecord>,
+}
+
+/// A rule for the contents of a project.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RuleRecord {
+    /// Patterns of paths.
+    pub patterns: Vec<String>,
+    /// What files of these paths must pass.
+    pub check: CheckRecord,
+    /// The path of the JSON Schema, where that is the check.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schema: Option<String>,
+}
+
+/// What a file must pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CheckRecord {
+    /// It is JSON.
+    Json,
+    /// It is well-formed XML.
+    Xml,
+    /// It is YAML.
+    Yaml,
+    /// A JSON Schema allows it.
+    Schema,
 }
 
 /// Which snapshots of a branch stay when it is pruned: those that one of the two keeps, and the newest. A

@@ -27,6 +27,7 @@ mod save;
 mod steady_clock;
 mod tallies;
 mod upload;
+mod validation;
 mod writer;
 
 pub use branch::{Branch, BranchNames, Overview};
@@ -54,6 +55,7 @@ pub use save::{BatchAction, Condition};
 pub use steady_clock::{SteadyClock, TICK_S};
 pub use tallies::Saves;
 pub use upload::{NewFile, Upload};
+pub use validation::{Broken, BrokenPage, Check, Place, Rule};
 pub use writer::{Applied, ProjectWriter, RolledBack, Saved};
 
 pub use crate::manifest::diff::ChangeCounts;

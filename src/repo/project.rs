@@ -2,14 +2,18 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
+
 use super::{Error, Missing, Projects, Result, audit};
 use crate::base::actor::Actor;
 use crate::base::clock::Timestamp;
+use crate::base::id::BlobId;
+use crate::base::limits::CHECKED_BYTES_MAX;
 use crate::base::repo_id::RepoId;
 use crate::object::audit::{Action, AuditRecord};
 use crate::object::key;
 use crate::object::record::ProjectRecord;
-use crate::store::{Batch, Expect, Record, Scan, Version, Versioned};
+use crate::store::{Batch, Body, Expect, Record, Scan, StoreError, Version, Versioned};
 
 /// An opened project, for reading. A cheap handle.
 #[derive(Clone, Debug)]
@@ -51,6 +55,7 @@ impl Projects {
             created_at,
             keep: None,
             moved_from: None,
+            rules: Vec::new(),
         };
         self.create_project_as(&record, actor)
     }
@@ -186,6 +191,19 @@ impl Project {
     /// When it was made.
     pub fn created_at(&self) -> Timestamp {
         self.record.created_at
+    }
+
+    /// The first bytes of a blob, as many as are ever checked.
+    pub(super) fn bytes_of(&self, blob: BlobId) -> Result<Bytes> {
+        let blob = self.projects.nodes().objects().blob(blob)?;
+        match blob.body {
+            Body::Inline(bytes) => Ok(bytes),
+            Body::Large(body) => {
+                let size = blob.size.min(CHECKED_BYTES_MAX);
+                let bytes = body.read_at(0, usize::try_from(size).unwrap_or(usize::MAX));
+                Ok(bytes.map_err(|e| StoreError::io("reading a blob", e))?)
+            }
+        }
     }
 
     /// The audit record of what this actor does to it now.

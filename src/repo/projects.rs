@@ -13,6 +13,7 @@ use super::steady_clock::SteadyClock;
 use super::tallies::Saves;
 use super::upload::hashing::HashSlots;
 use super::upload::{NewFile, Upload};
+use super::validation::check::Validation;
 use crate::base::clock::Clock;
 use crate::base::digest::byte_count;
 use crate::base::limits::{HASH_SLOTS, INLINE_BYTES_MAX};
@@ -44,6 +45,7 @@ pub(super) struct Shared {
     pub(super) saves: SaveQueue<Job, Outcome>,
     hash_slots: HashSlots,
     pub(super) save_counts: Saves,
+    pub(super) validation: Validation,
 }
 
 impl Projects {
@@ -70,6 +72,7 @@ impl Projects {
                 saves: SaveQueue::default(),
                 hash_slots: HashSlots::new(HASH_SLOTS),
                 save_counts: Saves::default(),
+                validation: Validation::default(),
             }),
         }
     }

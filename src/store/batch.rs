@@ -1,11 +1,12 @@
 //! What one commit takes.
 
+use std::io::Read;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use bytes::Bytes;
 use serde::Serialize;
 
-use super::{Result, Staging, Version};
+use super::{Result, Staging, StoreError, Version};
 use crate::base::id::{BlobId, Kind, ObjectId, Sha256};
 
 /// Objects and record writes that become durable and visible together, or not at all.
@@ -71,6 +72,15 @@ impl StagedBody {
             staging: Mutex::new(staging),
             outboard,
         }
+    }
+
+    /// Its bytes. The caller has looked how many they are.
+    pub fn read_back(&self) -> Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        let mut staging = self.staging();
+        let read = staging.reread()?.read_to_end(&mut bytes);
+        read.map_err(|e| StoreError::io("reading an upload back", e))?;
+        Ok(bytes)
     }
 
     /// As [`Staging::committed`].

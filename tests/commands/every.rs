@@ -76,6 +76,8 @@ fn every_command_of_the_help_does_its_work() {
         ("project rename", &["acme/new.erp", "acme/newer.erp"]),
         ("project transfer", &["acme/newer.erp", "dave"]),
         ("project keep", &["acme/newer.erp", "--snapshots", "9"]),
+        ("project rules", &["acme/newer.erp", "--none"]),
+        ("project validate", &["acme/newer.erp"]),
         ("project delete", &["acme/newer.erp"]),
         ("project restore", &["acme/newer.erp"]),
         (
@@ -132,6 +134,7 @@ fn every_command_of_the_help_does_its_work() {
             "project create",
             "project rename",
             "project transfer",
+            "project rules",
             "branch create",
             "put",
             "rm",

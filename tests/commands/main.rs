@@ -20,6 +20,8 @@ mod messages;
 #[cfg(test)]
 mod progress;
 #[cfg(test)]
+mod rules;
+#[cfg(test)]
 mod stage;
 #[cfg(test)]
 #[path = "../service/terminal.rs"]

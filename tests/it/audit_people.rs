@@ -67,6 +67,11 @@ impl<'a> People<'a> {
                 let body = json!({ "name": format!("named/{}", project.number) });
                 (200, admin.patch(&project.admin(""), &body))
             }
+            ("PUT", "/projects/{repo_id}/validation") => {
+                let rules = json!({ "rules": [{ "patterns": ["*.json"], "check": "json" }] });
+                let target = project.admin("/validation");
+                (200, admin.request("PUT", &target).json(&rules).send())
+            }
             ("PATCH", "/projects/{repo_id}/branches/{ref}") => {
                 let body = json!({ "name": "next" });
                 (200, admin.patch(&project.on("main", ""), &body))
@@ -158,6 +163,11 @@ pub(crate) fn expected() -> Vec<Value> {
             json!({ "account": "admin", "tokenId": "*", "detail": "*" }),
         ),
         by_admin("PATCH /projects/{repo_id}", "project-renamed", project),
+        by_admin(
+            "PUT /projects/{repo_id}/validation",
+            "project-rules",
+            json!({ "project": "*", "project_id": "*", "detail": "1 rule" }),
+        ),
         by_admin(
             "PATCH /projects/{repo_id}/branches/{ref}",
             "branch-renamed",

@@ -67,5 +67,8 @@ mod tokens;
 mod transport_bodies;
 mod transport_heads;
 mod tree;
+mod validation;
+mod validation_schemas;
+mod validation_ways;
 mod waits;
 mod waits_end;

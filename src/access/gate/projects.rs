@@ -9,7 +9,7 @@ use crate::access::rights::permission::Permissions;
 use crate::access::rights::virtual_path::VirtualPath;
 use crate::base::repo_id::RepoId;
 use crate::repo;
-use crate::repo::{Missing, Project, ProjectWriter};
+use crate::repo::{Missing, Project, ProjectWriter, Rule};
 use crate::store::StoreError;
 
 /// How often a change of a project is tried that others rename or give away at the same time.
@@ -58,7 +58,7 @@ impl Gate {
             .create_project(id, account.number, caller.actor())?)
     }
 
-    /// Opens a project for who may rename it and see its tokens.
+    /// Opens a project for who may rename it, see its tokens and set its rules.
     ///
     /// # Errors
     /// As [`Gate::open`].
@@ -111,6 +111,18 @@ impl Gate {
             let writer = ProjectWriter::new(project, caller.actor());
             Ok(writer.transfer_project(new.number, &new.name)?)
         })
+    }
+
+    /// Gives a project rules for its contents, as [`ProjectWriter::set_rules`].
+    ///
+    /// # Errors
+    /// As there; as [`Gate::open`], also for who may see it but not manage it.
+    pub fn set_rules(&self, caller: &Caller, id: &RepoId, rules: &[Rule]) -> Result<()> {
+        let set = |project: Project| {
+            ProjectWriter::new(project.clone(), caller.actor()).set_rules(rules)?;
+            Ok(project)
+        };
+        self.change_project(caller, id, set).map(drop)
     }
 
     /// Opens a project to manage it and changes it. Where somebody renamed it or gave it away meanwhile, the

@@ -24,7 +24,7 @@ pub struct ProjectRights {
     pub rollback: bool,
     /// Make tokens that cover it.
     pub tokens: bool,
-    /// Rename it, restore it after its deletion, and see its tokens.
+    /// Rename it, restore it after its deletion, see its tokens, and set its rules for contents.
     pub manage: bool,
 }
 

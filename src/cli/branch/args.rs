@@ -98,6 +98,9 @@ pub(in crate::cli) struct Rollback {
     /// Only this file or folder
     #[arg(long)]
     pub(in crate::cli) path: Option<String>,
+    /// Restore also what breaks a rule of the project for its contents; the audit log says so
+    #[arg(long)]
+    pub(in crate::cli) no_validate: bool,
     /// Only say which files would change, and how
     #[arg(long)]
     pub(in crate::cli) dry_run: bool,

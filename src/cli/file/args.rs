@@ -52,6 +52,9 @@ pub(in crate::cli) struct Put {
     /// Why, for the history, which then shows a batch
     #[arg(long, value_name = "TEXT")]
     pub(in crate::cli) message: Option<String>,
+    /// Save also what breaks a rule of the project for its contents; the audit log says so
+    #[arg(long)]
+    pub(in crate::cli) no_validate: bool,
     /// What was saved, as JSON
     #[arg(long)]
     pub(in crate::cli) json: bool,
@@ -73,6 +76,9 @@ pub(in crate::cli) struct Rm {
     /// Delete only the file as it is in this snapshot (v0007), or with this blob id (`ls --json`)
     #[arg(long, value_name = "BLOB|VERSION")]
     pub(in crate::cli) expect: Option<String>,
+    /// Delete also the schema of a rule; the audit log says so
+    #[arg(long)]
+    pub(in crate::cli) no_validate: bool,
     /// Why, for the history, which then shows a batch
     #[arg(long, value_name = "TEXT")]
     pub(in crate::cli) message: Option<String>,

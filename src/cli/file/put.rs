@@ -60,7 +60,9 @@ pub(in crate::cli) fn save(
         None => read(&mut streams.input, "standard input", bytes_max, opened)?,
     };
     let (size, md5, git, blob) = (file.size(), file.md5(), file.git_id(), file.blob());
-    let writer = writer.saying(wish.message.clone());
+    let writer = writer
+        .saying(wish.message.clone())
+        .passing_over_rules(wish.no_validate);
     let saved = writer.save(&branch, &path, file, condition);
     let repo::Saved {
         snapshot, revision, ..

@@ -16,6 +16,7 @@ pub(in crate::cli) fn delete(wish: &Rm, opened: &Opened, streams: &mut Streams<'
     let place = (&repo_id, &branch, &path);
     let message = wish.message.clone();
     let writer = opened.writer(&repo_id, &branch)?;
+    let writer = writer.passing_over_rules(wish.no_validate);
     let condition = expected::condition(wish.expect.as_deref(), place, opened)?;
     let head = opened.branch(&repo_id, &branch)?.head();
     let below = match head.listing(Some(&path), true) {

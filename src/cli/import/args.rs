@@ -43,6 +43,9 @@ pub(in crate::cli) struct Import {
     /// Leave out what cannot be read or is too large, and take the rest
     #[arg(long)]
     pub(in crate::cli) skip_unreadable: bool,
+    /// Save also what breaks a rule of the project for its contents; the audit log says so
+    #[arg(long)]
+    pub(in crate::cli) no_validate: bool,
     /// Make the project when absent, owned by this account
     #[arg(long, value_name = "NAME")]
     pub(in crate::cli) owner: Option<String>,

@@ -86,7 +86,11 @@ pub(super) fn import(
         // Only now: an import that was refused or interrupted leaves no project and no branch behind.
         let date = import.options.date;
         let date = date.unwrap_or_else(|| opened.repository.clock().now());
+        if head.is_none() && !wish.no_validate {
+            target.check_first(&read, &actor)?;
+        }
         let writer = target.make(&repo_id, &branch, date, actor, opened)?;
+        let writer = writer.passing_over_rules(wish.no_validate);
         let done = writer.lay(&branch, &read)?;
         (report.files, report.bytes) = (done.files, done.bytes);
         report.changes = done.changes.into();
@@ -326,6 +330,14 @@ impl Target {
             Err(repo::Error::NotFound { .. }) => Ok(None),
             found => Ok(Some(found?)),
         }
+    }
+
+    /// Refuses what may not be the first content of a branch.
+    fn check_first(&self, read: &ReadFolder, actor: &Actor) -> Result<()> {
+        if let Self::Project(project) = self {
+            ProjectWriter::new(project.clone(), actor.clone()).check_first_import(read)?;
+        }
+        Ok(())
     }
 
     /// The authority to change the project, made where it is absent, as is its branch.

@@ -1,5 +1,7 @@
 //! The grammar of `project`.
 
+use std::path::PathBuf;
+
 use clap::{ArgGroup, Args, Subcommand, value_parser};
 
 use crate::cli::deleted::RestoreWish;
@@ -55,12 +57,20 @@ pub(in crate::cli) enum ProjectCommand {
     Restore(RestoreWish),
     /// Says which snapshots of a project stay when it is pruned
     Keep(ProjectKeep),
+    /// Shows the rules of a project for its contents, or sets them
+    Rules(ProjectRules),
+    /// Lists the files that break the rules of a project; exit code 1 if there are any
+    Validate(ProjectValidate),
 }
 
 impl ProjectCommand {
     /// False for what only reads.
     pub(in crate::cli) fn changes(&self) -> bool {
-        !matches!(self, Self::List(_) | Self::Show { .. })
+        match self {
+            Self::List(_) | Self::Show { .. } | Self::Validate(_) => false,
+            Self::Rules(wish) => wish.set.is_some() || wish.none,
+            _ => true,
+        }
     }
 }
 
@@ -94,4 +104,49 @@ pub(in crate::cli) struct ProjectKeep {
     /// Those that the settings say
     #[arg(long, conflicts_with_all = ["snapshots", "days", "all"])]
     pub(in crate::cli) as_service: bool,
+}
+
+/// What `help project rules` says of the file.
+const RULES_LONG: &str = "\
+A file of rules is JSON, as --json shows them and the Admin API takes them:
+
+  {\"rules\": [
+    {\"patterns\": [\"*.json\"], \"check\": \"json\"},
+    {\"patterns\": [\"*.xml\"], \"check\": \"xml\"},
+    {\"patterns\": [\"*.yaml\", \"*.yml\"], \"check\": \"yaml\"},
+    {\"patterns\": [\"conf/**/*.json\"], \"check\": \"schema\", \"schema\": \"schemas/conf.json\"}
+  ]}
+
+A pattern without a slash is of names in every folder, one with a slash of whole paths; ** stands for any \
+number of folders. Rules are for what is saved from then on: \"siteconf project validate\" lists what \
+breaks them, also before they are set.";
+
+#[derive(Debug, Args)]
+#[command(after_long_help = RULES_LONG)]
+pub(in crate::cli) struct ProjectRules {
+    /// The project, as in acme/shop.erp
+    pub(in crate::cli) repo_id: String,
+    /// Set the rules of this file in place of those that it has; with - of standard input
+    #[arg(long, value_name = "FILE", conflicts_with = "json")]
+    pub(in crate::cli) set: Option<PathBuf>,
+    /// Take its rules away
+    #[arg(long, conflicts_with_all = ["set", "json"])]
+    pub(in crate::cli) none: bool,
+    /// As JSON
+    #[arg(long)]
+    pub(in crate::cli) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(in crate::cli) struct ProjectValidate {
+    /// The project, as in acme/shop.erp
+    pub(in crate::cli) repo_id: String,
+    /// Only this branch
+    pub(in crate::cli) branch: Option<String>,
+    /// By the rules of this file, in place of those that the project has; with - of standard input
+    #[arg(long, value_name = "FILE")]
+    pub(in crate::cli) rules: Option<PathBuf>,
+    /// As JSON
+    #[arg(long)]
+    pub(in crate::cli) json: bool,
 }

@@ -6,14 +6,16 @@ mod keep;
 mod list;
 mod rename;
 mod restore;
+mod rules;
 mod show;
+mod validate;
 
 use args::ProjectCommand;
 
 use crate::cli::deleted;
 use crate::cli::opened::Opened;
 use crate::cli::settings::Settings;
-use crate::cli::{Result, Streams};
+use crate::cli::{Outcome, Result, Streams};
 
 /// Runs one of the commands of `project`.
 pub(super) fn run(
@@ -21,8 +23,9 @@ pub(super) fn run(
     settings: &Settings,
     opened: &Opened,
     streams: &mut Streams<'_>,
-) -> Result<()> {
-    match command {
+) -> Result<Outcome> {
+    let done = match command {
+        ProjectCommand::Validate(wish) => return validate::list(wish, opened, streams),
         ProjectCommand::Create { repo_id, owner } => {
             create::create(repo_id, owner, opened, streams)
         }
@@ -40,5 +43,7 @@ pub(super) fn run(
         ProjectCommand::Delete { repo_id } => restore::delete(repo_id, opened, streams),
         ProjectCommand::Restore(wish) => restore::restore(wish, opened, streams),
         ProjectCommand::Keep(wish) => keep::set_rule(wish, opened, streams),
-    }
+        ProjectCommand::Rules(wish) => rules::run(wish, opened, streams),
+    };
+    done.map(|()| Outcome::Fine)
 }

@@ -81,6 +81,7 @@ fn each_command_that_changes_something_leaves_exactly_one_record() {
                 &["acme/shop.erp", "--snapshots", "1"],
                 Some("project-retention"),
             ),
+            "project rules" => (&["acme/shop.erp", "--none"], Some("project-rules")),
             "prune" => (&[], Some("prune")),
             "gc" => (&[], Some("gc")),
             // The folder that "upgrade" finds has today's format.
@@ -88,7 +89,9 @@ fn each_command_that_changes_something_leaves_exactly_one_record() {
             | "debug stats" | "debug check" | "user role list" | "config check"
             | "config print" | "upgrade" => (&[], None),
             "export" => (&["acme/shop.erp", "main", &out], None),
-            "project show" | "branch list" | "ls" => (&["acme/shop.erp"], None),
+            "project show" | "project validate" | "branch list" | "ls" => {
+                (&["acme/shop.erp"], None)
+            }
             "cat" => (&["acme/shop.erp", "main", "a.xml"], None),
             "history" => (&["acme/shop.erp", "main"], None),
             "diff" => (&["acme/shop.erp", "main@v0001"], None),

@@ -23,7 +23,8 @@ use super::reply::Reply;
 use super::request::body::RequestBody;
 use super::request::context::RequestContext;
 use super::request::cross_site;
-use super::route::admin::{Route, branch as branch_route, project as project_route};
+use super::route::admin::{BranchAt, Route, branch as branch_route, project as project_route};
+use crate::base::limits::INLINE_BYTES_MAX;
 
 /// Answers a request of the Admin API.
 pub(in crate::http) async fn respond(
@@ -46,7 +47,7 @@ pub(in crate::http) async fn respond(
         }
         route => route,
     };
-    let takes_long = takes_long(&context, &route)?;
+    let takes_long = takes_long(&context, &route, &payload)?;
     let _place = if route.hashes() {
         let name = context.caller()?.account().name().to_owned();
         Some(login::enter(&context, &name).await?)
@@ -69,10 +70,18 @@ pub(in crate::http) async fn respond(
 }
 
 /// True for what may search or compare for seconds.
-fn takes_long(context: &RequestContext, route: &Route) -> Result<bool, Error> {
+fn takes_long(context: &RequestContext, route: &Route, payload: &Payload) -> Result<bool, Error> {
     match route {
         // A rehearsal compares as a diff does.
-        Route::Branch(_, branch_route::Route::Rollback) => context.query.flag("dry_run"),
+        Route::Branch(at, branch_route::Route::Rollback) => {
+            Ok(context.query.flag("dry_run")? || checks(context, at))
+        }
+        Route::Branch(at, branch_route::Route::Batch) => Ok(checks(context, at)),
+        Route::Branch(at, branch_route::Route::SaveFile { .. }) => {
+            let is_large =
+                matches!(payload, Payload::File(file) if file.size() > INLINE_BYTES_MAX as u64);
+            Ok(is_large && checks(context, at))
+        }
         Route::Branch(_, branch_route::Route::Tree { .. }) => {
             let query = &context.query;
             Ok(query.text("with")?.is_some() || query.text("search")?.is_some())
@@ -83,6 +92,15 @@ fn takes_long(context: &RequestContext, route: &Route) -> Result<bool, Error> {
         }
         route => Ok(route.takes_long()),
     }
+}
+
+/// True where a change is held against rules.
+fn checks(context: &RequestContext, at: &BranchAt) -> bool {
+    // Who may not is told by the change itself.
+    let project = context
+        .caller()
+        .and_then(|caller| open::open(context, &caller, &at.project));
+    project.is_ok_and(|project| project.has_rules())
 }
 
 /// Authenticates, opens, acts.

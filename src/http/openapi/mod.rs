@@ -17,7 +17,7 @@ use super::request::body::RequestBody;
 use super::request::context::RequestContext;
 
 /// General things, the schemas, and the paths of each API.
-const PARTS: [&str; 12] = [
+const PARTS: [&str; 13] = [
     include_str!("document.json"),
     include_str!("schemas.json"),
     include_str!("read.json"),
@@ -30,6 +30,7 @@ const PARTS: [&str; 12] = [
     include_str!("login.json"),
     include_str!("people.json"),
     include_str!("probe.json"),
+    include_str!("validation.json"),
 ];
 
 /// The document as it is sent: plain, and compressed.

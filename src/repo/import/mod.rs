@@ -15,9 +15,9 @@ mod walk;
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use super::save::Change;
 use super::save::date::in_order;
 use super::save::rebase::{Content, PreparedImport};
+use super::save::{Change, prove};
 use super::{Branch, Error, ProjectWriter, Projects, Result, Revision};
 use crate::base::branch_name::BranchName;
 use crate::base::clock::Timestamp;
@@ -270,6 +270,18 @@ impl ProjectWriter {
             }
         }
         Err(StoreError::Busy.into())
+    }
+
+    /// Refuses a folder that breaks rules of the project as the first content of a branch, before there is
+    /// one.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] names the files.
+    pub fn check_first_import(&self, folder: &ReadFolder) -> Result<()> {
+        match folder.content.root {
+            Some(root) => prove::first(self, root),
+            None => Ok(()),
+        }
     }
 
     /// How many files differ between two trees.

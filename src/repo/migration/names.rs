@@ -45,6 +45,7 @@ impl Projects {
             created_at,
             keep: None,
             moved_from: Some(id.clone()),
+            rules: Vec::new(),
         };
         self.create_project_as(&record, actor)
     }

@@ -1,12 +1,15 @@
 //! What each change does to a branch's head, and the one commit that makes them.
 
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
 use super::batch;
 use super::date::{date_of, in_order};
 use super::missing::MissingObjects;
 use super::rebase::PreparedImport;
-use super::{Change, Condition, Job, Outcome};
+use super::{Change, Condition, Job, Outcome, Proven, WholeChange};
 use crate::base::file_path::FilePath;
-use crate::base::id::ManifestId;
+use crate::base::id::{ManifestId, NodeId};
 use crate::base::snapshot_version::SnapshotVersion;
 use crate::manifest::lookup;
 use crate::manifest::lookup::{Found, Place};
@@ -15,9 +18,11 @@ use crate::object::audit::{Action, AuditRecord};
 use crate::object::key;
 use crate::object::manifest::Manifest;
 use crate::object::record::{BranchRecord, LastChange, Operation, ParentRecord, SnapshotRecord};
+use crate::repo::validation::demand::Demand;
+use crate::repo::validation::rules::Rules;
 use crate::repo::{Branch, Error, FileDifference, Missing, Project, Result, audit, diff};
 use crate::store::retry::Attempts;
-use crate::store::{Batch, Expect, StoreError};
+use crate::store::{Batch, Expect, StoreError, Version};
 
 /// Makes the changes in order and in one commit. Returns an outcome for each: one that is refused does
 /// not touch the others.
@@ -56,12 +61,14 @@ fn attempt(
     is_damage: bool,
 ) -> Result<Vec<Result<Outcome>>> {
     // The branches of a deleted project stay where they are.
-    project.require_project()?;
+    let kept = project.require_project()?;
     let branch = project
         .branch_by_number(branch)?
         .ok_or(Error::missing(Missing::Branch))?;
     let projects = &project.projects;
     let mut head = Head::of(&branch)?;
+    let rules = projects.shared.validation.rules(project.number(), &kept)?;
+    head.rules = rules.map(|rules| (kept.version, rules));
     let outcomes: Vec<_> = jobs.iter().map(|job| head.apply(job)).collect();
     let lacking = outcomes.iter().filter_map(|outcome| outcome.as_ref().err());
     if let Some(error) = lacking.into_iter().find(|error| error.lacks_object())
@@ -77,6 +84,9 @@ fn attempt(
             ..
         } = head;
         batch.objects.extend(draft.take_objects());
+        // The rules that were asked are those that hold: whoever sets others has looked at this head.
+        let project_key = key::project(project.number());
+        batch.expected.push((project_key, kept.expect()));
         batch.write(
             key::branch(project.number(), branch.number),
             Expect::Version(branch.version),
@@ -84,7 +94,7 @@ fn attempt(
         );
         batch.uses_reserve = jobs.iter().all(|job| {
             matches!(
-                job.change,
+                *job.change,
                 Change::Delete { .. } | Change::DeleteFolder { .. }
             )
         });
@@ -94,7 +104,7 @@ fn attempt(
             if outcome.is_ok() {
                 projects.shared.save_counts.of(&job.change).up();
             }
-            if let (Change::Put { file, .. }, Ok(_)) = (&job.change, outcome)
+            if let (Change::Put { file, .. }, Ok(_)) = (&*job.change, outcome)
                 && let Some((blob, bytes)) = file.small()
             {
                 projects
@@ -155,21 +165,24 @@ impl Branch {
 }
 
 /// A head that is being changed: each change sees those before it.
-struct Head<'a> {
+pub(super) struct Head<'a> {
     branch: &'a Branch,
-    draft: Draft<'a>,
+    /// The rules that changes must keep to; `None` where there are none, or nobody asks.
+    rules: Option<(Version, Arc<Rules>)>,
+    pub(super) draft: Draft<'a>,
     batch: Batch,
     record: BranchRecord,
-    manifest: Manifest,
+    pub(super) manifest: Manifest,
 }
 
 impl<'a> Head<'a> {
-    fn of(branch: &'a Branch) -> Result<Self> {
+    pub(super) fn of(branch: &'a Branch) -> Result<Self> {
         let nodes = branch.project.projects.nodes();
         let record = BranchRecord::clone(&branch.record);
         let manifest = nodes.manifest(record.manifest)?;
         Ok(Self {
             branch,
+            rules: None,
             draft: Draft::new(nodes),
             batch: Batch::default(),
             record,
@@ -178,14 +191,14 @@ impl<'a> Head<'a> {
     }
 
     /// Applies one change, or refuses it and stays as it is.
-    fn apply(&mut self, job: &Job) -> Result<Outcome> {
+    pub(super) fn apply(&mut self, job: &Job) -> Result<Outcome> {
         if job.head.is_some_and(|head| head != self.record.manifest) {
             return Err(self.conflict());
         }
         let mut editor = Editor::new(&self.manifest);
         let mut created = false;
         let mut objects = Vec::new();
-        let (operation, path) = match &job.change {
+        let (operation, path) = match &*job.change {
             Change::Put {
                 path,
                 file,
@@ -231,11 +244,13 @@ impl<'a> Head<'a> {
                 // A branch that has come to hold just this needs no snapshot.
                 let changes = |to: &(ManifestId, Manifest)| to.0 != self.record.manifest;
                 let rebased = rebased.filter(changes).ok_or_else(|| self.conflict())?;
+                self.require_proven(job, rebased.1.root)?;
                 self.batch.required.push(rebased.0.into());
                 return Ok(self.replace(job, rebased, Operation::Import, None, false));
             }
             Change::Rollback { to, paths } => {
                 let restored = self.rolled_back(*to, paths)?;
+                self.require_proven(job, restored.1.root)?;
                 self.batch.required.push(restored.0.into());
                 let path = match &paths[..] {
                     [path] => Some(path),
@@ -245,8 +260,39 @@ impl<'a> Head<'a> {
             }
         };
         let written = editor.finish(&mut self.draft)?;
+        self.require_proven(job, written.1.root)?;
         self.batch.objects.extend(objects);
         Ok(self.replace(job, written, operation, path, created))
+    }
+
+    /// Refuses a change of which not all is proven that the rules demand, because the rules or the branch
+    /// have changed since.
+    fn require_proven(&self, job: &Job, root: NodeId) -> Result<()> {
+        let (Some((version, rules)), Proven::These(proofs, whole)) = (&self.rules, &job.proven)
+        else {
+            return Ok(());
+        };
+        let before = self.manifest.root;
+        let change = WholeChange {
+            rules: *version,
+            old: before,
+            new: root,
+        };
+        if *whole == Some(change) {
+            return Ok(());
+        }
+        let mut visit = |demand| match demand {
+            Demand::Check { proof, .. } if proofs.have(proof) => ControlFlow::Continue(()),
+            _ => ControlFlow::Break(()),
+        };
+        if rules
+            .demands(&self.draft, before, root, &mut visit)?
+            .is_break()
+        {
+            let key = key::project(self.branch.project.number());
+            return Err(StoreError::Conflict { key }.into());
+        }
+        Ok(())
     }
 
     /// Takes a snapshot of the head and puts a new state in its place.
@@ -313,7 +359,7 @@ impl<'a> Head<'a> {
 
     /// Has the change told in the audit log.
     fn note(&mut self, job: &Job, snapshot: &SnapshotRecord, number: u64) {
-        let (restored, count) = match &job.change {
+        let (restored, count) = match &*job.change {
             Change::Rollback { to, .. } => (Some(to.number()), None),
             Change::Batch { actions, .. } => (None, u64::try_from(actions.len()).ok()),
             Change::Put { .. }
@@ -327,9 +373,9 @@ impl<'a> Head<'a> {
         let record = AuditRecord {
             // Of an import with a date of its own, when it was really made.
             at: date.map_or(snapshot.created_at, |_| noted.at),
-            detail: date.and_then(|date| audit::detail(format!("dated {date}"))),
+            detail: audit::detail(self.remarks(job).join("; ")),
             branch: Some((self.branch.number, self.record.name.to_string())),
-            path: match &job.change {
+            path: match &*job.change {
                 Change::DeleteFolder { path, .. } => Some(path.to_string()),
                 _ => snapshot.path.clone(),
             },
@@ -339,6 +385,14 @@ impl<'a> Head<'a> {
             ..noted
         };
         audit::add(&mut self.batch, &record);
+    }
+
+    /// What the audit log says of a change beside what it did.
+    fn remarks(&self, job: &Job) -> Vec<String> {
+        let dated = date_of(&job.change).map(|date| format!("dated {date}"));
+        let passes_over = self.rules.is_some() && matches!(job.proven, Proven::PassesOver);
+        let passed_over = passes_over.then(|| "passed over the rules for contents".to_owned());
+        dated.into_iter().chain(passed_over).collect()
     }
 
     /// Has the commit require that the state which an import was laid over is still kept.

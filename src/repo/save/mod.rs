@@ -1,23 +1,28 @@
 //! Changes of a branch, and how they are committed.
 //!
-//! [`queue`] lets one caller commit for all that wait, [`apply`] makes the new head from their changes,
-//! and [`rebase`] brings an import up to date that was prepared outside of the queue.
+//! [`prove`] holds a change against the rules of its project, [`queue`] lets one caller commit for all that
+//! wait, [`apply`] makes the new head from their changes, and [`rebase`] brings an import up to date that was prepared outside of the queue.
 
 pub(super) mod apply;
 mod batch;
 pub(super) mod date;
 mod missing;
+pub(super) mod prove;
 pub(super) mod queue;
 pub(super) mod rebase;
 
+use std::sync::Arc;
+
 use super::upload::NewFile;
+use super::validation::check::Proofs;
 use crate::base::actor::Actor;
 use crate::base::clock::Timestamp;
 use crate::base::file_path::FilePath;
-use crate::base::id::ManifestId;
+use crate::base::id::{ManifestId, NodeId};
 use crate::base::snapshot_version::SnapshotVersion;
 use crate::object::node::{FileEntry, Totals};
 use crate::repo::{Error, Result};
+use crate::store::Version;
 use rebase::PreparedImport;
 
 /// What must hold of a file or a branch for a change to be made (`If-Match`, `If-None-Match`). The
@@ -95,6 +100,15 @@ impl BatchAction {
             Self::Delete(..) => None,
         }
     }
+
+    /// The bytes that it brings.
+    fn file(&self) -> Option<&NewFile> {
+        match self {
+            Self::Create(_, file) | Self::Update(_, file, _) | Self::Put(_, file, _) => Some(file),
+            Self::Move { file, .. } => file.as_ref(),
+            Self::Delete(..) => None,
+        }
+    }
 }
 
 /// A change of a branch that is not made yet.
@@ -127,6 +141,20 @@ pub(in crate::repo) enum Change {
     },
 }
 
+impl Change {
+    /// The bytes that it brings.
+    pub(in crate::repo) fn files(&self) -> Vec<&NewFile> {
+        match self {
+            Self::Put { file, .. } => vec![file],
+            Self::Batch { actions } => actions.iter().filter_map(BatchAction::file).collect(),
+            Self::Delete { .. }
+            | Self::DeleteFolder { .. }
+            | Self::Rollback { .. }
+            | Self::Import { .. } => Vec::new(),
+        }
+    }
+}
+
 /// A change and who makes it.
 #[derive(Clone, Debug)]
 pub(in crate::repo) struct Job {
@@ -135,7 +163,25 @@ pub(in crate::repo) struct Job {
     pub(in crate::repo) message: Option<String>,
     /// The state that the branch must be in; a branch in another is a conflict.
     pub(in crate::repo) head: Option<ManifestId>,
-    pub(in crate::repo) change: Change,
+    pub(in crate::repo) change: Arc<Change>,
+    pub(in crate::repo) proven: Proven,
+}
+
+/// What a change brings along for the rules of its project.
+#[derive(Clone, Debug)]
+pub(in crate::repo) enum Proven {
+    /// This was proven of its files; and all was, if it is still this change.
+    These(Proofs, Option<WholeChange>),
+    /// It passes over the rules.
+    PassesOver,
+}
+
+/// A change of a tree, under the rules of a version of its project's record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::repo) struct WholeChange {
+    pub(in crate::repo) rules: Version,
+    pub(in crate::repo) old: NodeId,
+    pub(in crate::repo) new: NodeId,
 }
 
 /// A change that was made.

@@ -80,6 +80,15 @@ impl NewFile {
         }
     }
 
+    /// The bytes, read back where they are many; `None` where they are in the store already.
+    pub(super) fn bytes(&self) -> Result<Option<Bytes>> {
+        match &self.body {
+            NewBody::Inline(bytes) => Ok(Some(bytes.clone())),
+            NewBody::Staged(body) => Ok(Some(body.read_back()?.into())),
+            NewBody::Published(_) => Ok(None),
+        }
+    }
+
     /// The blob and, if they are few, its bytes.
     pub(super) fn small(&self) -> Option<(BlobId, &Bytes)> {
         match &self.body {

@@ -2,22 +2,28 @@
 
 mod branches;
 mod project;
+mod rules;
 
 use std::ops::Deref;
+use std::sync::Arc;
 
 use crate::base::actor::Actor;
 use crate::base::branch_name::BranchName;
 use crate::base::file_path::FilePath;
 use crate::base::id::{BlobId, GitId, ManifestId, Md5};
+use crate::base::limits::COMMIT_ATTEMPTS_MAX;
 use crate::base::snapshot_version::SnapshotVersion;
+use crate::object::key;
 #[cfg(doc)]
 use crate::repo::Error;
 #[cfg(doc)]
 use crate::repo::Missing;
-use crate::repo::save::apply;
-use crate::repo::save::{BatchAction, Change, Condition, Job};
+use crate::repo::save::{BatchAction, Change, Condition, Job, Proven};
+use crate::repo::save::{apply, prove};
 use crate::repo::upload::NewFile;
+use crate::repo::validation::check::Proofs;
 use crate::repo::{Project, Result, Revision};
+use crate::store::StoreError;
 
 /// An opened project that may be changed, and who changes it. To hold one is the permission to use it.
 #[derive(Clone, Debug)]
@@ -28,6 +34,8 @@ pub struct ProjectWriter {
     message: Option<String>,
     /// See [`ProjectWriter::requiring`].
     condition: Condition,
+    /// See [`ProjectWriter::passing_over_rules`].
+    passes_over_rules: bool,
 }
 
 /// A save that was made.
@@ -91,6 +99,17 @@ impl ProjectWriter {
             actor: actor.into(),
             message: None,
             condition: Condition::None,
+            passes_over_rules: false,
+        }
+    }
+
+    /// With `true` changes pass over the rules that the project has for its contents, which the audit log
+    /// then says. Who may do so the caller checks.
+    #[must_use]
+    pub fn passing_over_rules(self, passes_over_rules: bool) -> Self {
+        Self {
+            passes_over_rules,
+            ..self
         }
     }
 
@@ -265,15 +284,35 @@ impl ProjectWriter {
         head: Option<ManifestId>,
         change: Change,
     ) -> Result<(Applied, bool)> {
-        let number = self.branch(branch)?.number;
-        let job = Job {
+        let opened = self.branch(branch)?;
+        let number = opened.number;
+        let saves = &self.projects.shared.saves;
+        let mut job = Job {
             actor: self.actor.clone(),
             message: self.message.clone(),
             head,
-            change,
+            change: Arc::new(change),
+            proven: if self.passes_over_rules {
+                Proven::PassesOver
+            } else {
+                Proven::These(Proofs::default(), None)
+            },
         };
-        let saves = &self.projects.shared.saves;
-        let done = saves.submit(number, job, |jobs| apply::run(&self.project, number, &jobs));
+        let project_key = key::project(self.number());
+        let mut attempts = 1..COMMIT_ATTEMPTS_MAX;
+        let mut opened = Some(opened);
+        let done = loop {
+            let head = opened.take().map_or_else(|| self.branch(branch), Ok)?;
+            prove::change(&head, &mut job)?;
+            let run = |jobs: Vec<Job>| apply::run(&self.project, number, &jobs);
+            match saves.submit(number, job.clone(), run) {
+                // Its rules, or its branch, have changed since it was proven.
+                Err(error) if error.conflict() == Some(&project_key) => {
+                    attempts.next().ok_or(StoreError::Busy)?;
+                }
+                done => break done,
+            }
+        };
         let done = done.map_err(|refused| match self.branch(branch) {
             Ok(branch) => branch.refusal(refused),
             Err(_) => refused,

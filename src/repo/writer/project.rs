@@ -71,7 +71,7 @@ impl ProjectWriter {
     ///
     /// # Errors
     /// [`Missing::Project`].
-    fn require_as_opened(&self) -> Result<Versioned<ProjectRecord>> {
+    pub(super) fn require_as_opened(&self) -> Result<Versioned<ProjectRecord>> {
         let kept = self.require_project()?;
         if kept.value.repo_id != *self.repo_id() || kept.value.owner != self.owner() {
             return Err(Error::missing(Missing::Project));

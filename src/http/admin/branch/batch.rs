@@ -20,7 +20,7 @@ use crate::access::{Caller, Uploads};
 use crate::base::file_path::FilePath;
 use crate::base::limits::BATCH_ACTIONS_MAX;
 use crate::base::snapshot_version::SnapshotVersion;
-use crate::http::admin::open::writer;
+use crate::http::admin::open::{passes_over_rules, writer};
 use crate::http::admin::payload::Packed;
 use crate::http::error::Error;
 use crate::http::reply::Reply;
@@ -117,6 +117,7 @@ pub(super) fn admit(context: &RequestContext, caller: &Caller, at: &BranchAt) ->
     params::folder(context.query.text("path")?)?;
     let condition = conditions::condition(context.headers())?;
     let project = writer(context, caller, &at.project, access::Right::Write)?;
+    passes_over_rules(context, caller)?;
     Ok(project.requiring(condition).check_required(&branch)?)
 }
 
@@ -197,6 +198,7 @@ fn save(
     let saved = project
         .requiring(condition)
         .saying(message)
+        .passing_over_rules(passes_over_rules(context, caller)?)
         .batch(&branch, actions)?;
     let mut etags = BTreeMap::new();
     for path in put {

@@ -2,6 +2,7 @@
 
 mod archive;
 mod batch;
+mod broken;
 mod diff;
 pub(super) mod events;
 mod files;
@@ -65,6 +66,7 @@ pub(super) fn act(
         (Route::Batch, Payload::Packed(mut body)) => batch::files(context, caller, at, &mut body),
         (Route::History, _) => history::list(context, caller, at),
         (Route::Diff, _) => diff::show(context, caller, at),
+        (Route::Broken, _) => broken::list(context, caller, at),
         (Route::Rollback, _) => rollback::restore(context, caller, at),
         // Events are no work: `events` waits for them.
         (Route::SaveFile { .. } | Route::Batch | Route::Rename | Route::Events, _) => {

@@ -8,7 +8,7 @@ use super::diff;
 use super::state::StateJson;
 use crate::access::{Caller, Right};
 use crate::base::snapshot_version::SnapshotVersion;
-use crate::http::admin::open::{open_branch, writer};
+use crate::http::admin::open::{open_branch, passes_over_rules, writer};
 use crate::http::error::Error;
 use crate::http::reply::{Reply, json};
 use crate::http::request::conditions::ETag;
@@ -46,13 +46,15 @@ pub(super) fn restore(
         conditions::condition(context.headers())?,
         context.query.value("expect")?,
     )?;
+    let passes_over = passes_over_rules(context, caller)?;
     if dry_run {
         let (_, branch) = open_branch(context, caller, at)?;
         let differences = branch.preview_rollback(to, &paths, &condition)?;
         let shown = diff::shown(&differences, 0..differences.len())?;
         return Ok(json::untagged(context.headers(), &shown));
     }
-    let project = writer(context, caller, &at.project, Right::Rollback)?.requiring(condition);
+    let project = writer(context, caller, &at.project, Right::Rollback)?;
+    let project = project.requiring(condition).passing_over_rules(passes_over);
     let done = project.rollback(&name, to, &paths)?;
     let digest = done.revision.digest()?;
     let shown = RolledBackJson {

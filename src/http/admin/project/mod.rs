@@ -4,6 +4,7 @@ mod branches;
 mod deleted;
 pub(super) mod events;
 mod projects;
+mod rules;
 
 use super::account::tokens;
 use super::open::writer;
@@ -21,7 +22,7 @@ pub(super) fn admit(context: &RequestContext, caller: &Caller, route: &Route) ->
         Route::CreateBranch { project } => {
             writer(context, caller, project, Right::Write)?;
         }
-        Route::Change { project } => {
+        Route::Change { project } | Route::SetRules { project } => {
             let gate = context.gate();
             gate.open_to_manage(caller, &params::repo_id(project)?)?;
         }
@@ -49,6 +50,10 @@ pub(super) fn act(
         (Route::CreateBranch { project }, Payload::Json(json)) => {
             branches::create(context, caller, project, &json)
         }
+        (Route::Rules { project }, _) => rules::show(context, caller, project),
+        (Route::SetRules { project }, Payload::Json(json)) => {
+            rules::set(context, caller, project, &json)
+        }
         (Route::Deleted, _) => deleted::list(context, caller),
         (Route::Restore { id }, Payload::Json(json)) => {
             deleted::restore(context, caller, id, Some(&json))
@@ -58,6 +63,7 @@ pub(super) fn act(
             Route::Create
             | Route::Change { .. }
             | Route::CreateBranch { .. }
+            | Route::SetRules { .. }
             // It is no work: `events` waits for it.
             | Route::Events { .. },
             _,

@@ -37,6 +37,8 @@ pub(in crate::http) enum Route {
     History,
     /// `GET …/diff`
     Diff,
+    /// `GET …/validation`
+    Broken,
     /// `POST …/rollback`
     Rollback,
 }
@@ -68,6 +70,7 @@ impl Route {
             ("POST", ["batch"]) => Self::Batch,
             ("GET", ["history"]) => Self::History,
             ("GET", ["diff"]) => Self::Diff,
+            ("GET", ["validation"]) => Self::Broken,
             ("POST", ["rollback"]) => Self::Rollback,
             ("GET", ["snapshots", version, rest @ ..]) => {
                 let version = Some((*version).to_owned());
@@ -102,6 +105,7 @@ impl Route {
             | Self::File { .. }
             | Self::DeleteFile { .. }
             | Self::History
+            | Self::Broken
             | Self::Diff => Takes::Nothing,
         }
     }
@@ -110,11 +114,12 @@ impl Route {
         match self {
             Self::Tree { .. } => &["path", "recursive", "search", "limit", "after", "with"],
             Self::Archive { .. } => &["path"],
-            Self::Batch => &["path", "message"],
-            Self::SaveFile { .. } | Self::DeleteFile { .. } => &["message"],
+            Self::Batch => &["path", "message", "no_validate"],
+            Self::SaveFile { .. } | Self::DeleteFile { .. } => &["message", "no_validate"],
+            Self::Broken => &["limit", "after"],
             Self::History => &["path", "limit", "before"],
             Self::Diff => &["from", "to", "unified", "path", "limit", "after"],
-            Self::Rollback => &["to", "path", "dry_run", "expect"],
+            Self::Rollback => &["to", "path", "dry_run", "expect", "no_validate"],
             Self::Show => &["wait", "etag"],
             Self::Events => &["etag"],
             Self::Rename | Self::Delete | Self::File { .. } => &[],
@@ -158,5 +163,6 @@ crate::http::route::names::templates! {
     Self::Batch => ["POST /projects/{repo_id}/branches/{ref}/batch"],
     Self::History => ["GET /projects/{repo_id}/branches/{ref}/history"],
     Self::Diff => ["GET /projects/{repo_id}/branches/{ref}/diff"],
+    Self::Broken => ["GET /projects/{repo_id}/branches/{ref}/validation"],
     Self::Rollback => ["POST /projects/{repo_id}/branches/{ref}/rollback"],
 }

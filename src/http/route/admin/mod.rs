@@ -94,9 +94,11 @@ impl Route {
     pub(in crate::http) fn takes_long(&self) -> bool {
         matches!(
             self,
-            Self::Branch(_, branch::Route::Diff | branch::Route::Archive { .. })
-                | Self::Account(account::Route::Audit)
-                | Self::Project(project::Route::Deleted)
+            Self::Branch(
+                _,
+                branch::Route::Diff | branch::Route::Broken | branch::Route::Archive { .. }
+            ) | Self::Account(account::Route::Audit)
+                | Self::Project(project::Route::Deleted | project::Route::SetRules { .. })
         )
     }
 

@@ -23,6 +23,10 @@ pub(in crate::http) enum Route {
     CreateBranch { project: String },
     /// `GET /projects/<project>/events`
     Events { project: String },
+    /// `GET /projects/<project>/validation`
+    Rules { project: String },
+    /// `PUT /projects/<project>/validation`
+    SetRules { project: String },
     /// `GET /deleted`
     Deleted,
     /// `POST /deleted/<id>/restore`
@@ -48,6 +52,12 @@ impl Route {
             ("GET", ["projects", project, "tokens"]) => Self::Tokens {
                 project: owned(project),
             },
+            ("GET", ["projects", project, "validation"]) => Self::Rules {
+                project: owned(project),
+            },
+            ("PUT", ["projects", project, "validation"]) => Self::SetRules {
+                project: owned(project),
+            },
             ("GET", ["projects", project, "branches"]) => Self::Branches {
                 project: owned(project),
             },
@@ -65,7 +75,10 @@ impl Route {
 
     pub(super) fn takes(&self) -> Takes {
         match self {
-            Self::Create | Self::Change { .. } | Self::CreateBranch { .. } => Takes::Json,
+            Self::Create
+            | Self::Change { .. }
+            | Self::CreateBranch { .. }
+            | Self::SetRules { .. } => Takes::Json,
             Self::Restore { .. } => Takes::JsonOrNothing,
             Self::List
             | Self::Show { .. }
@@ -73,6 +86,7 @@ impl Route {
             | Self::Tokens { .. }
             | Self::Branches { .. }
             | Self::Events { .. }
+            | Self::Rules { .. }
             | Self::Deleted => Takes::Nothing,
         }
     }
@@ -96,6 +110,8 @@ impl Route {
             | Self::Branches { .. }
             | Self::CreateBranch { .. }
             | Self::Events { .. }
+            | Self::Rules { .. }
+            | Self::SetRules { .. }
             | Self::Restore { .. } => &[],
         }
     }
@@ -111,6 +127,8 @@ crate::http::route::names::templates! {
     Self::Branches { .. } => ["GET /projects/{repo_id}/branches"],
     Self::CreateBranch { .. } => ["POST /projects/{repo_id}/branches"],
     Self::Events { .. } => ["GET /projects/{repo_id}/events"],
+    Self::Rules { .. } => ["GET /projects/{repo_id}/validation"],
+    Self::SetRules { .. } => ["PUT /projects/{repo_id}/validation"],
     Self::Deleted => ["GET /deleted"],
     Self::Restore { .. } => ["POST /deleted/{deleted_id}/restore"],
 }

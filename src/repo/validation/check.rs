@@ -1,0 +1,299 @@
+//! Holding files against rules: what a change has to prove is proven here, outside of the queue of the
+//! branch.
+
+use std::collections::HashSet;
+use std::fmt;
+use std::ops::ControlFlow;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use bytes::Bytes;
+use quick_cache::sync::Cache;
+
+use super::demand::{Broken, Demand, Proof};
+use super::rules::{Rules, of_record};
+use super::schema::Schema;
+use super::text::{Fault, decoded, decoded_xml};
+use super::{json, xml, yaml};
+use crate::base::id::BlobId;
+use crate::base::limits::{
+    BROKEN_TOLD_MAX, CHECKED_BYTES_MAX, RULES_CACHE_ENTRIES, SCHEMA_CACHE_ENTRIES,
+    SCHEMA_CHECKED_BYTES_MAX,
+};
+use crate::object::record::ProjectRecord;
+use crate::repo::{Error, Result};
+use crate::store::{Version, Versioned};
+
+/// What memory keeps for checks.
+#[derive(Debug)]
+pub(in crate::repo) struct Validation {
+    /// The rules of projects by their numbers, each with the version of the record that has them.
+    rules: Cache<u64, (Version, Arc<Rules>)>,
+    /// Schemas by their blobs.
+    schemas: Cache<BlobId, Arc<Schema>>,
+}
+
+impl Default for Validation {
+    fn default() -> Self {
+        Self {
+            rules: Cache::new(RULES_CACHE_ENTRIES),
+            schemas: Cache::new(SCHEMA_CACHE_ENTRIES),
+        }
+    }
+}
+
+impl Validation {
+    /// The rules of a project as its record has them; `None` where it has none.
+    pub(in crate::repo) fn rules(
+        &self,
+        project: u64,
+        record: &Versioned<ProjectRecord>,
+    ) -> Result<Option<Arc<Rules>>> {
+        if record.value.rules.is_empty() {
+            return Ok(None);
+        }
+        if let Some((version, rules)) = self.rules.get(&project)
+            && version == record.version
+        {
+            return Ok(Some(rules));
+        }
+        let rules = of_record(&record.value.rules)?;
+        self.rules
+            .insert(project, (record.version, Arc::clone(&rules)));
+        Ok(Some(rules))
+    }
+
+    /// Says whether a blob is a schema; `content` reads blobs.
+    pub(in crate::repo) fn check_schema(
+        &self,
+        blob: BlobId,
+        content: &dyn Fn(BlobId) -> Result<Bytes>,
+    ) -> Result<std::result::Result<(), String>> {
+        let told = |Fault { place, reason }| match place {
+            Some(place) => format!("line {}, column {}: {reason}", place.line, place.column),
+            None => reason,
+        };
+        Ok(self.schema(blob, content)?.map(drop).map_err(told))
+    }
+
+    fn schema(
+        &self,
+        blob: BlobId,
+        content: &dyn Fn(BlobId) -> Result<Bytes>,
+    ) -> Result<std::result::Result<Arc<Schema>, Fault>> {
+        if let Some(schema) = self.schemas.get(&blob) {
+            return Ok(Ok(schema));
+        }
+        Ok(Schema::read(&content(blob)?).map(|schema| {
+            let schema = Arc::new(schema);
+            self.schemas.insert(blob, Arc::clone(&schema));
+            schema
+        }))
+    }
+
+    /// Proves something of a file, or says what is wrong with it.
+    fn prove(
+        &self,
+        proof: Proof,
+        size: u64,
+        content: &dyn Fn(BlobId) -> Result<Bytes>,
+    ) -> Result<std::result::Result<(), Fault>> {
+        let limit_bytes = match proof {
+            // A schema that is too large is refused when it is read.
+            Proof::Json(_) | Proof::Xml(_) | Proof::Yaml(_) | Proof::IsSchema(_) => {
+                CHECKED_BYTES_MAX
+            }
+            Proof::Allowed { .. } => SCHEMA_CHECKED_BYTES_MAX,
+        };
+        if size > limit_bytes {
+            return Ok(Err(Fault::of_all(format!(
+                "the file has {size} bytes, and files of at most {limit_bytes} can be checked"
+            ))));
+        }
+        Ok(match proof {
+            Proof::Json(blob) => decoded(&content(blob)?).and_then(|text| json::check(&text)),
+            Proof::Xml(blob) => decoded_xml(&content(blob)?).and_then(|text| xml::check(&text)),
+            Proof::Yaml(blob) => decoded(&content(blob)?).and_then(|text| yaml::check(&text)),
+            Proof::IsSchema(blob) => self.schema(blob, content)?.map(drop),
+            Proof::Allowed {
+                blob,
+                schema,
+                is_yaml,
+            } => {
+                let schema = self
+                    .schema(schema, content)?
+                    .map_err(|Fault { reason, .. }| {
+                        Fault::of_all(format!("the schema in the branch cannot be read: {reason}"))
+                    });
+                match schema {
+                    Err(fault) => Err(fault),
+                    Ok(schema) => {
+                        decoded(&content(blob)?).and_then(|text| schema.check(&text, is_yaml))
+                    }
+                }
+            }
+        })
+    }
+
+    /// Tries what a file must pass; what is broken, if anything is.
+    pub(super) fn broken(
+        &self,
+        rules: &Rules,
+        demand: Demand,
+        proofs: &Proofs,
+        content: &dyn Fn(BlobId) -> Result<Bytes>,
+    ) -> Result<Option<Broken>> {
+        let (path, rule, size, proof) = match demand {
+            Demand::Broken(broken) => return Ok(Some(broken)),
+            Demand::Check {
+                path,
+                rule,
+                size,
+                proof,
+            } => (path, rule, size, proof),
+        };
+        if proofs.have(proof) {
+            return Ok(None);
+        }
+        Ok(match self.prove(proof, size, content)? {
+            Ok(()) => {
+                proofs.add(proof);
+                None
+            }
+            Err(Fault { place, reason }) => Some(rules.broken(&path, rule, place, reason)),
+        })
+    }
+}
+
+/// What a change has proven.
+#[derive(Clone, Debug, Default)]
+pub(in crate::repo) struct Proofs(Arc<Mutex<HashSet<Proof>>>);
+
+impl Proofs {
+    /// True if this is proven.
+    pub(in crate::repo) fn have(&self, proof: Proof) -> bool {
+        self.proofs().contains(&proof)
+    }
+
+    fn add(&self, proof: Proof) {
+        self.proofs().insert(proof);
+    }
+
+    fn proofs(&self) -> MutexGuard<'_, HashSet<Proof>> {
+        self.0.lock().expect("no panic while held")
+    }
+}
+
+/// The files that a change would break rules with.
+#[derive(Debug, Default)]
+pub(in crate::repo) struct Report {
+    told: Vec<Broken>,
+    last: Option<String>,
+    files: usize,
+}
+
+impl Report {
+    /// Takes what is wrong with a file, if it is the first thing that is.
+    fn add(&mut self, broken: Broken) {
+        if self.last.as_ref() == Some(&broken.path) {
+            return;
+        }
+        self.last = Some(broken.path.clone());
+        self.files += 1;
+        if self.told.len() < BROKEN_TOLD_MAX {
+            self.told.push(broken);
+        }
+    }
+
+    /// Refuses the change if there is any.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] names the files.
+    pub(in crate::repo) fn refuse(&self) -> Result<()> {
+        if self.files == 0 {
+            return Ok(());
+        }
+        Err(Error::invalid(self.to_string()))
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.files {
+            1 => f.write_str("a file breaks a rule of the project, so nothing was changed:")?,
+            files => write!(
+                f,
+                "{files} files break rules of the project, so nothing was changed:"
+            )?,
+        }
+        for broken in &self.told {
+            write!(f, "\n{broken}")?;
+        }
+        match self.files - self.told.len() {
+            0 => Ok(()),
+            rest => write!(f, "\nand {rest} more"),
+        }
+    }
+}
+
+/// Tries what must hold of a change, one after the other.
+pub(in crate::repo) struct Trial<'a> {
+    validation: &'a Validation,
+    rules: &'a Rules,
+    proofs: &'a Proofs,
+    content: &'a dyn Fn(BlobId) -> Result<Bytes>,
+    report: Report,
+    failed: Option<Error>,
+}
+
+impl<'a> Trial<'a> {
+    /// Begins; `content` reads the bytes of a blob.
+    pub(in crate::repo) fn new(
+        validation: &'a Validation,
+        rules: &'a Rules,
+        proofs: &'a Proofs,
+        content: &'a dyn Fn(BlobId) -> Result<Bytes>,
+    ) -> Self {
+        Self {
+            validation,
+            rules,
+            proofs,
+            content,
+            report: Report::default(),
+            failed: None,
+        }
+    }
+
+    /// Tries the next; it ends when a file cannot be read.
+    pub(in crate::repo) fn take(&mut self, demand: Demand) -> ControlFlow<()> {
+        let Self {
+            validation,
+            rules,
+            proofs,
+            content,
+            ..
+        } = self;
+        match validation.broken(rules, demand, proofs, content) {
+            Ok(broken) => {
+                if let Some(broken) = broken {
+                    self.report.add(broken);
+                }
+                ControlFlow::Continue(())
+            }
+            Err(error) => {
+                self.failed = Some(error);
+                ControlFlow::Break(())
+            }
+        }
+    }
+
+    /// The outcome of all.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] where rules are broken.
+    pub(in crate::repo) fn end(self) -> Result<()> {
+        match self.failed {
+            Some(error) => Err(error),
+            None => self.report.refuse(),
+        }
+    }
+}

@@ -1,0 +1,353 @@
+//! How much work a schema can make, found before it is used: a schema may lead to its parts in so many ways
+//! that a small file takes for ever.
+
+use std::collections::HashMap;
+
+use serde_json::{Map, Value};
+
+use crate::base::limits::{SCHEMA_CHAIN_MAX, SCHEMA_DEPTH_MAX, SCHEMA_PARTS_MAX, SCHEMA_PATHS_MAX};
+
+/// Keywords whose value is a schema for the same value.
+const SAME: [&str; 4] = ["not", "if", "then", "else"];
+/// Keywords whose value is a list of schemas for the same value.
+const SAME_LISTS: [&str; 3] = ["allOf", "anyOf", "oneOf"];
+/// Keywords whose value has schemas for the same value under names.
+const SAME_NAMED: [&str; 2] = ["dependentSchemas", "dependencies"];
+/// Keywords whose value is a schema, or a list of them, for what is in the value.
+const BELOW: [&str; 6] = [
+    "additionalProperties",
+    "additionalItems",
+    "items",
+    "prefixItems",
+    "contains",
+    "propertyNames",
+];
+/// Keywords that are not taken: what they cost cannot be told from the schema, or they lead elsewhere.
+const NOT_TAKEN: [&str; 6] = [
+    "unevaluatedProperties",
+    "unevaluatedItems",
+    "$dynamicRef",
+    "$dynamicAnchor",
+    "$recursiveRef",
+    "$recursiveAnchor",
+];
+
+/// How often a schema is held against each value of a file at a depth, at most; the last number is that of
+/// all deeper ones, too.
+#[derive(Clone, Debug)]
+pub(super) struct Cost(Vec<f64>);
+
+/// A schema within the schema.
+#[derive(Default)]
+struct Part {
+    /// What it says beside other schemas, in scalars.
+    weight: f64,
+    /// For the same value.
+    same: Vec<usize>,
+    /// For one child of the value each: a child has one name.
+    named: Vec<usize>,
+    /// For any child of the value.
+    below: Vec<usize>,
+}
+
+impl Cost {
+    /// Looks through a schema from its root, along its references.
+    ///
+    /// # Errors
+    /// Says what is not taken: a reference that leads out of the schema or nowhere, one that leads back
+    /// without going deeper into a file, and what is too large.
+    pub(super) fn of(schema: &Value) -> Result<Self, String> {
+        let mut parts = Parts {
+            schema,
+            all: Vec::new(),
+            known: HashMap::new(),
+            open: Vec::new(),
+        };
+        let root = parts.part(schema)?;
+        while let Some((at, value)) = parts.open.pop() {
+            parts.all[at] = parts.read(value)?;
+        }
+        let order = parts.order(root)?;
+        let parts = parts.all;
+        let mut by_depth = Vec::new();
+        let mut above = vec![0.0; parts.len()];
+        for depth in 0..SCHEMA_DEPTH_MAX {
+            let mut here = vec![0.0; parts.len()];
+            for at in &order {
+                let part = &parts[*at];
+                let same: f64 = part.same.iter().map(|other| here[*other]).sum();
+                let own = if depth == 0 {
+                    part.weight
+                } else {
+                    let named = part.named.iter().map(|other| above[*other]);
+                    let below: f64 = part.below.iter().map(|other| above[*other]).sum();
+                    named.fold(0.0, f64::max) + below
+                };
+                here[*at] = same + own;
+            }
+            if depth == 0 && here[root] > SCHEMA_PATHS_MAX {
+                return Err(format!(
+                    "it leads to its parts in more than {SCHEMA_PATHS_MAX} ways"
+                ));
+            }
+            by_depth.push(here[root]);
+            if here.iter().all(|count| *count == 0.0) {
+                break;
+            }
+            above = here;
+        }
+        Ok(Self(by_depth))
+    }
+
+    /// How many steps it takes at most to hold the schema against this value.
+    pub(super) fn against(&self, value: &Value) -> f64 {
+        self.steps(value, 0)
+    }
+
+    fn steps(&self, value: &Value, depth: usize) -> f64 {
+        let each = self.0.get(depth).or(self.0.last()).copied();
+        let own = each.unwrap_or(0.0);
+        match value {
+            Value::Array(list) => {
+                own + list
+                    .iter()
+                    .map(|below| self.steps(below, depth + 1))
+                    .sum::<f64>()
+            }
+            Value::Object(object) => {
+                let below = object.values().map(|below| self.steps(below, depth + 1));
+                own + below.sum::<f64>()
+            }
+            // A pattern looks at each character.
+            Value::String(text) => {
+                own * (1.0 + f64::from(u32::try_from(text.len()).unwrap_or(u32::MAX)) / 16.0)
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) => own,
+        }
+    }
+}
+
+/// The parts of a schema that its root leads to.
+struct Parts<'s> {
+    schema: &'s Value,
+    all: Vec<Part>,
+    /// By where they are in memory.
+    known: HashMap<*const Value, usize>,
+    /// Those that are to be read.
+    open: Vec<(usize, &'s Value)>,
+}
+
+impl<'s> Parts<'s> {
+    /// The number of a part.
+    fn part(&mut self, value: &'s Value) -> Result<usize, String> {
+        let key = std::ptr::from_ref(value);
+        if let Some(at) = self.known.get(&key) {
+            return Ok(*at);
+        }
+        let at = self.all.len();
+        if at == SCHEMA_PARTS_MAX {
+            return Err(format!("it has more than {SCHEMA_PARTS_MAX} parts"));
+        }
+        self.all.push(Part::default());
+        self.known.insert(key, at);
+        self.open.push((at, value));
+        Ok(at)
+    }
+
+    fn these(&mut self, values: impl Iterator<Item = &'s Value>) -> Result<Vec<usize>, String> {
+        let schemas = values.filter(|value| value.is_object());
+        schemas.map(|value| self.part(value)).collect()
+    }
+
+    fn read(&mut self, value: &'s Value) -> Result<Part, String> {
+        let mut part = Part {
+            weight: 1.0,
+            ..Part::default()
+        };
+        let Some(object) = value.as_object() else {
+            return Ok(part);
+        };
+        for (keyword, value) in object {
+            let listed = || value.as_array().into_iter().flatten();
+            let named = || value.as_object().into_iter().flat_map(Map::values);
+            match keyword.as_str() {
+                "$ref" => {
+                    let to = self.referred(value)?;
+                    part.same.push(self.part(to)?);
+                }
+                "$id" | "id" if value.is_string() && !std::ptr::eq(object, self.root()) => {
+                    return Err(format!("\"{keyword}\" is taken at the root alone"));
+                }
+                word if NOT_TAKEN.contains(&word) => {
+                    return Err(format!("\"{word}\" is not taken here"));
+                }
+                word if SAME.contains(&word) => part.same.extend(self.these([value].into_iter())?),
+                word if SAME_LISTS.contains(&word) => part.same.extend(self.these(listed())?),
+                word if SAME_NAMED.contains(&word) => part.same.extend(self.these(named())?),
+                word if BELOW.contains(&word) => {
+                    part.below.extend(self.these([value].into_iter())?);
+                    part.below.extend(self.these(listed())?);
+                }
+                "properties" => part.named.extend(self.these(named())?),
+                "patternProperties" => part.below.extend(self.these(named())?),
+                "$defs" | "definitions" => {}
+                _ => part.weight += scalars(value),
+            }
+        }
+        Ok(part)
+    }
+
+    fn root(&self) -> &'s Map<String, Value> {
+        static EMPTY: std::sync::LazyLock<Map<String, Value>> = std::sync::LazyLock::new(Map::new);
+        self.schema.as_object().unwrap_or(&EMPTY)
+    }
+
+    /// What a reference names.
+    fn referred(&self, reference: &Value) -> Result<&'s Value, String> {
+        let text = reference.as_str().unwrap_or_default();
+        let elsewhere = || {
+            format!(
+                "\"$ref\": {reference} is not taken: it must begin with \"#\" and lead to a part of this \
+                 file"
+            )
+        };
+        let fragment = text.strip_prefix('#').ok_or_else(elsewhere)?;
+        let pointer = percent_encoding::percent_decode_str(fragment).decode_utf8();
+        let pointer = pointer.map_err(|_| elsewhere())?;
+        if !pointer.is_empty() && !pointer.starts_with('/') {
+            let anchored = with_anchor(self.schema, &pointer);
+            return anchored.ok_or_else(elsewhere);
+        }
+        self.schema.pointer(&pointer).ok_or_else(elsewhere)
+    }
+
+    /// The parts, each behind those that it leads to for the same value.
+    fn order(&self, root: usize) -> Result<Vec<usize>, String> {
+        let mut order = Vec::new();
+        let mut chains = vec![None; self.all.len()];
+        for at in std::iter::once(root).chain(0..self.all.len()) {
+            self.visit(at, 0, &mut chains, &mut order)?;
+        }
+        Ok(order)
+    }
+
+    /// The length of the longest chain from a part on.
+    fn visit(
+        &self,
+        at: usize,
+        depth: usize,
+        chains: &mut [Option<usize>],
+        order: &mut Vec<usize>,
+    ) -> Result<usize, String> {
+        if let Some(chain) = chains[at] {
+            return Ok(chain);
+        }
+        if depth > SCHEMA_CHAIN_MAX {
+            return Err(format!(
+                "a part leads back to itself without going into a file, or through more than \
+                 {SCHEMA_CHAIN_MAX} others"
+            ));
+        }
+        let mut chain = 0;
+        for other in &self.all[at].same {
+            chain = chain.max(1 + self.visit(*other, depth + 1, chains, order)?);
+        }
+        if chain > SCHEMA_CHAIN_MAX {
+            return Err(format!("a chain of more than {SCHEMA_CHAIN_MAX} parts"));
+        }
+        chains[at] = Some(chain);
+        order.push(at);
+        Ok(chain)
+    }
+}
+
+/// The part of a schema that has this anchor.
+fn with_anchor<'s>(value: &'s Value, anchor: &str) -> Option<&'s Value> {
+    match value {
+        Value::Object(object) => {
+            if object.get("$anchor").and_then(Value::as_str) == Some(anchor) {
+                return Some(value);
+            }
+            object.values().find_map(|below| with_anchor(below, anchor))
+        }
+        Value::Array(list) => list.iter().find_map(|below| with_anchor(below, anchor)),
+        _ => None,
+    }
+}
+
+fn scalars(value: &Value) -> f64 {
+    match value {
+        Value::Array(list) => list.iter().map(scalars).sum(),
+        Value::Object(object) => object.values().map(scalars).sum(),
+        _ => 1.0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_leads_nowhere_or_back_is_refused() {
+        let refused = |schema: Value| Cost::of(&schema).unwrap_err();
+        let chain =
+            "a part leads back to itself without going into a file, or through more than 64 others";
+        assert_eq!(refused(json!({"$ref": "#"})), chain);
+        assert_eq!(
+            refused(
+                json!({"anyOf": [{"$ref": "#/$defs/a"}], "$defs": {"a": {"not": {"$ref": "#"}}}})
+            ),
+            chain
+        );
+        for reference in [
+            "https://example.com/a.json",
+            "b.json#/a",
+            "#/$defs/none",
+            "#none",
+        ] {
+            let text = refused(json!({"$ref": reference}));
+            assert!(text.ends_with("lead to a part of this file"), "{text}");
+        }
+        assert_eq!(
+            refused(json!({"unevaluatedProperties": false})),
+            "\"unevaluatedProperties\" is not taken here"
+        );
+        assert_eq!(
+            refused(json!({"items": {"$id": "x"}})),
+            "\"$id\" is taken at the root alone"
+        );
+        let mut doubling = json!({"type": "object"});
+        for _ in 0..40 {
+            doubling = json!({"allOf": [{"$ref": "#/$defs/d"}, {"$ref": "#/$defs/d"}], "$defs": {"d": doubling}});
+        }
+        // Names of definitions are found from the root, so each step refers to the next by its path.
+        assert!(Cost::of(&doubling).is_err());
+    }
+
+    #[test]
+    fn work_is_counted_by_depth() {
+        let tree = json!({
+            "type": "object",
+            "properties": {"name": {"type": "string"}, "nodes": {"items": {"$ref": "#"}}},
+        });
+        let cost = Cost::of(&tree).unwrap();
+        let mut file = json!({"name": "a"});
+        for _ in 0..30 {
+            file = json!({"name": "a", "nodes": [file]});
+        }
+        assert!(cost.against(&file) < 1000.0);
+
+        let forked = json!({"anyOf": [
+            {"properties": {"a": {"$ref": "#"}}, "required": ["x"]},
+            {"properties": {"a": {"$ref": "#"}}, "required": ["y"]},
+        ]});
+        let cost = Cost::of(&forked).unwrap();
+        let mut file = json!(1);
+        for _ in 0..60 {
+            file = json!({"a": file});
+        }
+        assert!(cost.against(&file) > 1e15);
+    }
+}

@@ -1,0 +1,99 @@
+//! Which files of a state break rules.
+
+use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
+
+use super::check::Proofs;
+use super::demand::Broken;
+use super::rules::{Rule, Rules};
+use crate::base::file_path::FilePath;
+use crate::base::limits::BROKEN_SEARCH_MS_MAX;
+use crate::manifest::walk;
+use crate::object::node::Value;
+use crate::repo::{Error, Project, Result, Revision};
+
+/// Files of a state that break rules, in the byte order of their paths.
+#[derive(Debug, Default)]
+pub struct BrokenPage {
+    /// The first break of each file.
+    pub files: Vec<Broken>,
+    /// The last path that was looked at, where others follow.
+    pub next: Option<String>,
+}
+
+impl Project {
+    /// The rules for its contents, in the order in which they are counted.
+    pub fn rules(&self) -> Vec<Rule> {
+        self.record.rules.iter().map(Rule::from).collect()
+    }
+
+    /// True if it has any.
+    pub fn has_rules(&self) -> bool {
+        !self.record.rules.is_empty()
+    }
+}
+
+impl Revision {
+    /// The first files behind a path that break the rules of the project, or these in their place.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for rules that cannot be read.
+    ///
+    /// # Limits
+    /// At most `limit`, and what is found in [`BROKEN_SEARCH_MS_MAX`]; one file at least is looked at.
+    pub fn broken(
+        &self,
+        tried: Option<&[Rule]>,
+        after: Option<&FilePath>,
+        limit: usize,
+    ) -> Result<BrokenPage> {
+        let rules = match tried {
+            Some(rules) => Rules::read(rules)?,
+            None => Rules::read(&self.project.rules())?,
+        };
+        let until = Instant::now() + Duration::from_millis(BROKEN_SEARCH_MS_MAX);
+        let validation = &self.project.projects.shared.validation;
+        let (proofs, root) = (Proofs::default(), self.root()?);
+        let mut page = BrokenPage::default();
+        let mut last = None;
+        let mut failed: Option<Error> = None;
+        let after = after.map(FilePath::as_str);
+        let content = |blob| self.project.bytes_of(blob);
+        let flow = walk::recursive_from(
+            self.nodes(),
+            root,
+            after.unwrap_or_default(),
+            &mut |path, value| {
+                let Value::File(file) = value else {
+                    return Ok(ControlFlow::Continue(()));
+                };
+                if after.is_some_and(|after| path <= after) {
+                    return Ok(ControlFlow::Continue(()));
+                }
+                if page.files.len() == limit || (last.is_some() && Instant::now() >= until) {
+                    return Ok(ControlFlow::Break(()));
+                }
+                for demand in rules.of_file(self.nodes(), root, path, file)? {
+                    match validation.broken(&rules, demand, &proofs, &content) {
+                        Ok(None) => {}
+                        Ok(Some(broken)) => {
+                            page.files.push(broken);
+                            break;
+                        }
+                        Err(error) => {
+                            failed = Some(error);
+                            return Ok(ControlFlow::Break(()));
+                        }
+                    }
+                }
+                last = Some(path.to_owned());
+                Ok(ControlFlow::Continue(()))
+            },
+        )?;
+        if let Some(error) = failed {
+            return Err(error);
+        }
+        page.next = last.filter(|_| flow.is_break());
+        Ok(page)
+    }
+}

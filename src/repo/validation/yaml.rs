@@ -1,0 +1,255 @@
+//! YAML: whether a text is it, and its documents as JSON values. Aliases are not expanded.
+
+use std::borrow::Cow;
+
+use saphyr_parser::{Event, Parser, ScalarStyle, ScanError, Span, Tag};
+use serde_json::{Map, Number, Value};
+
+use super::text::{Fault, Place};
+use crate::base::limits::SCHEMA_DEPTH_MAX;
+
+/// Refuses what is not YAML.
+pub(super) fn check(text: &str) -> Result<(), Fault> {
+    for event in Parser::new_from_str(text) {
+        event.map_err(|error| unread(&error))?;
+    }
+    Ok(())
+}
+
+/// The documents of a text as JSON values, by YAML's core schema.
+///
+/// # Errors
+/// What JSON does not have: aliases, keys that are no scalars, keys that are there twice; nesting beyond
+/// [`SCHEMA_DEPTH_MAX`].
+pub(super) fn values(text: &str) -> Result<Vec<Value>, Fault> {
+    let mut reading = Reading::default();
+    reading.run(text)?;
+    Ok(reading.documents)
+}
+
+/// Where the part of a document stands that these keys and numbers lead to; what is not there is told by
+/// the place of the last that is.
+pub(super) fn place<'p>(
+    text: &str,
+    document: usize,
+    path: impl Iterator<Item = Cow<'p, str>>,
+) -> Option<Place> {
+    let mut reading = Reading {
+        wanted: Some((document, path.map(Cow::into_owned).collect())),
+        ..Reading::default()
+    };
+    reading.run(text).ok()?;
+    reading.found.map(|(_, place)| place)
+}
+
+/// Documents that are being read.
+#[derive(Default)]
+struct Reading {
+    documents: Vec<Value>,
+    open: Vec<Open>,
+    /// A document by its number, and a way into it.
+    wanted: Option<(usize, Vec<String>)>,
+    /// How far that way was found, and where that is.
+    found: Option<(usize, Place)>,
+}
+
+/// A collection that is not closed.
+enum Open {
+    List(Vec<Value>),
+    Object(Map<String, Value>, Option<String>),
+}
+
+impl Reading {
+    fn run(&mut self, text: &str) -> Result<(), Fault> {
+        for event in Parser::new_from_str(text) {
+            let (event, span) = event.map_err(|error| unread(&error))?;
+            self.take(event, place_at(&span))?;
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, event: Event<'_>, place: Place) -> Result<(), Fault> {
+        match event {
+            Event::Scalar(text, style, _, tag) => {
+                if let Some(Open::Object(object, key @ None)) = self.open.last_mut() {
+                    if object.contains_key(&*text) {
+                        let twice = format!("the key \"{text}\" is there twice");
+                        return Err(Fault::at(place, twice));
+                    }
+                    *key = Some(text.into_owned());
+                    return Ok(());
+                }
+                self.look(place);
+                let value = scalar(&text, style, tag.as_deref());
+                self.put(value);
+            }
+            Event::SequenceStart(..) => self.begin(place, Open::List(Vec::new()))?,
+            Event::MappingStart(..) => self.begin(place, Open::Object(Map::new(), None))?,
+            Event::SequenceEnd | Event::MappingEnd => match self.open.pop() {
+                Some(Open::List(list)) => self.put(Value::Array(list)),
+                Some(Open::Object(object, _)) => self.put(Value::Object(object)),
+                None => {}
+            },
+            Event::Alias(_) => {
+                let reason = "an alias is not expanded, so no schema can be held against it";
+                return Err(Fault::at(place, reason));
+            }
+            Event::Nothing
+            | Event::StreamStart
+            | Event::StreamEnd
+            | Event::DocumentStart(_)
+            | Event::DocumentEnd => {}
+        }
+        Ok(())
+    }
+
+    fn begin(&mut self, place: Place, open: Open) -> Result<(), Fault> {
+        if let Some(Open::Object(_, None)) = self.open.last() {
+            return Err(Fault::at(place, "a key that is not a scalar"));
+        }
+        if self.open.len() == SCHEMA_DEPTH_MAX {
+            let reason = format!("nested more than {SCHEMA_DEPTH_MAX} deep");
+            return Err(Fault::at(place, reason));
+        }
+        self.look(place);
+        self.open.push(open);
+        Ok(())
+    }
+
+    /// Puts a value where it belongs.
+    fn put(&mut self, value: Value) {
+        match self.open.last_mut() {
+            None => self.documents.push(value),
+            Some(Open::List(list)) => list.push(value),
+            Some(Open::Object(object, key)) => {
+                if let Some(key) = key.take() {
+                    object.insert(key, value);
+                }
+            }
+        }
+    }
+
+    /// Notes the place of the value that begins now, if the wanted way leads there.
+    fn look(&mut self, place: Place) {
+        let Some((document, path)) = &self.wanted else {
+            return;
+        };
+        let depth = self.open.len();
+        let is_step = |(open, name): (&Open, &String)| match open {
+            Open::List(list) => name.parse() == Ok(list.len()),
+            Open::Object(_, key) => key.as_ref() == Some(name),
+        };
+        let leads = *document == self.documents.len()
+            && depth <= path.len()
+            && self.open.iter().zip(path).all(is_step);
+        if leads && self.found.is_none_or(|(before, _)| depth > before) {
+            self.found = Some((depth, place));
+        }
+    }
+}
+
+/// A scalar by the core schema of YAML 1.2.
+fn scalar(text: &str, style: ScalarStyle, tag: Option<&Tag>) -> Value {
+    let core = tag.filter(|tag| tag.is_yaml_core_schema());
+    let is_plain = style == ScalarStyle::Plain && tag.is_none();
+    if !is_plain && core.is_none_or(|tag| tag.suffix == "str") {
+        return Value::String(text.to_owned());
+    }
+    match text {
+        "" | "~" | "null" | "Null" | "NULL" => return Value::Null,
+        "true" | "True" | "TRUE" => return Value::Bool(true),
+        "false" | "False" | "FALSE" => return Value::Bool(false),
+        _ => {}
+    }
+    number(text).map_or_else(|| Value::String(text.to_owned()), Value::Number)
+}
+
+fn number(text: &str) -> Option<Number> {
+    let radix = |digits: &str, radix| u64::from_str_radix(digits, radix).ok();
+    if let Some(digits) = text.strip_prefix("0x") {
+        return radix(digits, 16).map(Number::from);
+    }
+    if let Some(digits) = text.strip_prefix("0o") {
+        return radix(digits, 8).map(Number::from);
+    }
+    let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
+    let is_number = digits.starts_with(|c: char| c.is_ascii_digit() || c == '.')
+        && digits
+            .bytes()
+            .all(|byte| byte.is_ascii_digit() || b".eE+-".contains(&byte));
+    if !is_number {
+        return None;
+    }
+    if digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        let whole = text.strip_prefix('+').unwrap_or(text);
+        let signed = whole.parse::<i64>().map(Number::from);
+        if let Ok(number) = signed.or_else(|_| whole.parse::<u64>().map(Number::from)) {
+            return Some(number);
+        }
+    }
+    // What JSON has no number for stays a text.
+    text.parse().ok().and_then(Number::from_f64)
+}
+
+fn place_at(span: &Span) -> Place {
+    Place {
+        line: span.start.line(),
+        column: span.start.col() + 1,
+    }
+}
+
+fn unread(error: &ScanError) -> Fault {
+    let place = Place {
+        line: error.marker().line(),
+        column: error.marker().col() + 1,
+    };
+    Fault::at(place, error.info())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn documents_become_values() {
+        let text =
+            "a: 1\nb: [~, yes, True, 0x1F, 1.5, '2', -3, +4, .inf, 1e3, 1-2]\n---\n!!str 5\n";
+        assert_eq!(
+            values(text).unwrap(),
+            [
+                json!({"a": 1, "b": [null, "yes", true, 31, 1.5, "2", -3, 4, ".inf", 1000.0, "1-2"]}),
+                json!("5"),
+            ]
+        );
+        assert_eq!(values("").unwrap(), Vec::<Value>::new());
+    }
+
+    #[test]
+    fn what_json_does_not_have_is_refused_with_its_place() {
+        let fault = |text: &str| {
+            let Fault { place, reason } = values(text).unwrap_err();
+            format!("{} {reason}", place.unwrap())
+        };
+        assert_eq!(
+            fault("a: &x 1\nb: *x\n"),
+            "2:4 an alias is not expanded, so no schema can be held against it"
+        );
+        assert_eq!(fault("? [1]\n: 2\n"), "1:3 a key that is not a scalar");
+        assert_eq!(fault("a: 1\na: 2\n"), "2:1 the key \"a\" is there twice");
+        assert_eq!(fault(&"[".repeat(200)), "1:101 nested more than 100 deep");
+    }
+
+    #[test]
+    fn a_part_is_found_in_the_text() {
+        let text = "x: 0\n---\nя: 0\nlist:\n  - a: 1\n  - b:\n      c: 2\n";
+        let found = |path: &[&str]| {
+            let path = path.iter().map(|name| Cow::Borrowed(*name));
+            place(text, 1, path).unwrap().to_string()
+        };
+        assert_eq!(found(&[]), "3:1");
+        assert_eq!(found(&["list", "1", "b", "c"]), "7:10");
+        assert_eq!(found(&["list", "9"]), "5:3");
+    }
+}
