@@ -135,6 +135,8 @@ fn every_command_of_the_help_does_its_work() {
             "project rename",
             "project transfer",
             "project rules",
+            // What breaks rules is listed; that nothing does is told beside.
+            "project validate",
             "branch create",
             "put",
             "rm",

@@ -39,7 +39,7 @@ const CHANGES: &str = "^(createProject|createBranch|createToken|changeToken|rota
 /// A rollback may take the files away that this deletes.
 const BEFORE_CHANGES: &str = "^deleteFile$";
 /// Operations after which the project is still there under its name.
-const SMALL_REMOVALS: &str = "^(deleteBranch|revokeToken|endSession)$";
+const SMALL_REMOVALS: &str = "^(deleteBranch|revokeToken|endSession|setRules)$";
 const RENAMES: &str = "^(changeProject|renameBranch)$";
 /// What the role for everything may see and change.
 const ADMINISTRATION: &str = "^(getService|listAccounts|createAccount|getAccount|changeAccount\
