@@ -152,7 +152,7 @@ fn an_unknown_target_is_not_found() {
     let project = Project::with_main(&daemon.session("admin"), "acme/shop");
     for target in [
         "/nowhere",
-        "/site-builder/nowhere",
+        "/site-builder/-/nowhere",
         "/site-builder/api/nowhere",
         "/site-builder/api/erp-config/nowhere",
         "/site-builder/api/erp-config/api/v4/nowhere",

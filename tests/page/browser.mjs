@@ -85,13 +85,20 @@ export class Person {
   /** Waits until nothing is under way on the screen. */
   async settled() {
     await this.page.waitForFunction(() => !document.querySelector(".skeleton, .busy"));
-    await this.page.waitForTimeout(0);
+    await this.unmoved();
+  }
+
+  /** Waits until what fades in or moves has come to its end. */
+  async unmoved() {
+    const moves = () => document.getAnimations().filter((each) => each.effect.getComputedTiming().endTime !== Infinity);
+    await this.page.evaluate(`Promise.allSettled((${moves})().map((each) => each.finished)).then(() => {})`);
   }
 
   /** What axe finds on the screen, in words; rules of WCAG 2.2 A and AA, and best practice. */
   async accessibility() {
     // It is evaluated, not inserted: the page's policy stays as it is.
     const source = require("node:fs").readFileSync(axe, "utf8");
+    await this.unmoved();
     await this.page.evaluate(source);
     const { violations } = await this.page.evaluate(async () => {
       const tags = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];

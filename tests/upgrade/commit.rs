@@ -22,7 +22,7 @@ fn the_version_is_told_with_commit_and_format_and_shortly_without() {
     assert_eq!(siteconf.done(&["-V"]), format!("siteconf {version}\n"));
 }
 
-/// The build script, and a folder that it is run in.
+/// A build script that tells the commit, and a folder that it is run in.
 struct Script {
     folder: tempfile::TempDir,
 }
@@ -30,7 +30,10 @@ struct Script {
 impl Script {
     fn build() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let source = concat!(env!("CARGO_MANIFEST_DIR"), "/.cargo/commit.rs");
+        let part = concat!(env!("CARGO_MANIFEST_DIR"), "/.cargo/commit.rs");
+        let source = folder.path().join("script.rs");
+        let text = format!("#[path = {part:?}] mod commit; fn main() {{ commit::tell() }}");
+        fs::write(&source, text).unwrap();
         let built = Command::new("rustc")
             .args(["--edition", "2024", "--allow", "warnings", "-o"])
             .arg(folder.path().join("script"))

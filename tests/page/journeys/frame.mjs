@@ -53,6 +53,7 @@ export default [
     await dialog.getByLabel("Password").fill(PASSWORD);
     await page.keyboard.press("Enter");
     await dialog.waitFor({ state: "detached" });
+    await page.locator(".changes li").first().waitFor();
     same(await page.locator(".changes li").count(), 3);
   }],
 
