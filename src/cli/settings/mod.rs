@@ -218,10 +218,15 @@ const OF_PULL: [&str; 5] = [
     "SITECONF_CHANGES",
 ];
 
+/// The variables of the build, which a person who builds and runs has set for both.
+const OF_THE_BUILD: [&str; 2] = ["SITECONF_PAGE", "SITECONF_PAGE_DIR"];
+
 /// Which of these variables are named as the settings are, and are none.
 pub(super) fn unknown_variables(names: impl Iterator<Item = OsString>) -> Vec<String> {
     let is_setting = |name: &str| {
-        SETTINGS.iter().any(|setting| setting.variable() == name) || OF_PULL.contains(&name)
+        SETTINGS.iter().any(|setting| setting.variable() == name)
+            || OF_PULL.contains(&name)
+            || OF_THE_BUILD.contains(&name)
     };
     let texts = names.filter_map(|name| name.into_string().ok());
     let mut unknown: Vec<_> = texts

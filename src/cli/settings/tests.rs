@@ -352,6 +352,7 @@ fn variables_that_are_no_settings_are_known() {
         "SITECONF_LISTN",
         "SITECONF_LISTEN",
         "SITECONF_TOKEN",
+        "SITECONF_PAGE",
         "PATH",
         "SITECONF_B",
     ];
