@@ -28,6 +28,8 @@ const STORE = "drafts";
 const PAUSE = 300;
 
 let database: Promise<IDBDatabase | null> | null = null;
+/** What `database` came to: a page that ends has no time to wait for it. */
+let opened: IDBDatabase | null = null;
 
 /** Null where a browser keeps nothing, as in some private windows: then there are no drafts. */
 function open(): Promise<IDBDatabase | null> {
@@ -46,8 +48,10 @@ function open(): Promise<IDBDatabase | null> {
       request.result.onversionchange = () => {
         request.result.close();
         database = null;
+        opened = null;
       };
-      resolve(request.result);
+      opened = request.result;
+      resolve(opened);
     };
   });
   return database;
@@ -57,12 +61,14 @@ async function run<T>(
   mode: IDBTransactionMode,
   act: (store: IDBObjectStore) => IDBRequest<T>,
 ): Promise<T | null> {
-  const opened = await open();
-  if (!opened) return null;
+  const ready = opened ?? (await open());
+  if (!ready) return null;
   return new Promise((resolve) => {
     try {
-      const transaction = opened.transaction(STORE, mode);
+      const transaction = ready.transaction(STORE, mode);
       const request = act(transaction.objectStore(STORE));
+      // Not when the answer has come: a page that ends does not see it, and what is not committed is taken back.
+      transaction.commit();
       transaction.oncomplete = () => resolve(request.result);
       transaction.onerror = () => resolve(null);
       transaction.onabort = () => resolve(null);
@@ -134,6 +140,8 @@ export async function dropDrafts(account: string): Promise<void> {
   await run("readwrite", (store) => store.delete(rangeOf(account)));
 }
 
+// Before a page is left there is time to write while the next one is asked for; when it is hidden, often none.
+addEventListener("beforeunload", flushDrafts);
 addEventListener("pagehide", flushDrafts);
 document.addEventListener("visibilitychange", () => {
   if (document.visibilityState === "hidden") flushDrafts();

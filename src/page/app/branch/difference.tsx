@@ -166,10 +166,12 @@ interface PairProps {
 function Pair({ before, after, language, labels, unified }: PairProps) {
   const place = useRef<HTMLDivElement>(null);
   useEffect(() => {
+    // The element of this form: another may have taken its place when the editor has come.
+    const node = place.current!;
     let shown: { destroy(): void } | null = null;
     let gone = false;
     import("../../editor/host.ts").then((host) => {
-      if (!gone) shown = host.showPair(place.current!, { before, after, language, labels, unified });
+      if (!gone) shown = host.showPair(node, { before, after, language, labels, unified });
     });
     return () => {
       gone = true;
