@@ -16,6 +16,20 @@ export function same(found, expected, what = "") {
   if (a !== b) throw new Error(`${what}\n  found    ${a}\n  expected ${b}`);
 }
 
+/** How long anything on a screen may take, in milliseconds, on a machine that has other work. */
+const PATIENCE = 20_000;
+
+/** Waits until `read` finds what is expected. */
+export async function soon(read, expected) {
+  const end = performance.now() + PATIENCE;
+  for (;;) {
+    const found = await read();
+    if (JSON.stringify(found) === JSON.stringify(expected)) return;
+    if (performance.now() > end) return same(found, expected, "at last");
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
 /** One person with a window of their own. */
 export class Person {
   /** What went wrong that nobody expected: violations, console errors, uncaught errors, failed requests. */
@@ -54,7 +68,7 @@ export class Person {
     page.on("console", (message) => {
       if (message.type() === "error" || message.type() === "warning") note(`${message.text()} (${message.location().url})`);
     });
-    page.on("pageerror", (error) => note(`uncaught: ${error}`));
+    page.on("pageerror", (error) => note(`uncaught: ${error.stack}`));
     page.on("requestfailed", (request) => {
       // What the page gave up itself.
       if (request.failure()?.errorText !== "net::ERR_ABORTED") note(`failed: ${request.method()} ${request.url()}`);
@@ -62,7 +76,7 @@ export class Person {
     page.on("response", (response) => {
       if (response.status() >= 400) note(`${response.status()}: ${response.request().method()} ${response.url()}`);
     });
-    page.setDefaultTimeout(15_000);
+    page.setDefaultTimeout(PATIENCE);
     return person;
   }
 

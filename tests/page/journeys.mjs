@@ -46,11 +46,12 @@ for (const file of files) {
     const complaints = opened.flatMap((person) => person.complaints);
     for (const person of opened.splice(0)) await person.close();
     if (complaints.length > 0) problem = [problem, ...complaints.map((one) => `the browser: ${one}`)].filter(Boolean).join("\n");
-    if (problem) failed.push(name);
+    if (problem) failed.push([name, problem.replaceAll(/^/gm, "    ")]);
     console.log(`${problem ? "FAILED" : "ok"} ${name} (${((performance.now() - began) / 1000).toFixed(1)} s)`);
-    if (problem) console.log(problem.replaceAll(/^/gm, "    "));
   }
 }
 await browser.close();
+// At the end, where a log that is cut short still has it.
+for (const [name, problem] of failed) console.log(`FAILED ${name}\n${problem}`);
 console.log(failed.length ? `${failed.length} failed` : "all passed");
 process.exitCode = failed.length ? 1 : 0;

@@ -1,5 +1,5 @@
 // Two people and one file: nothing is overwritten unseen, and nothing that was typed is lost.
-import { same } from "../browser.mjs";
+import { same, soon } from "../browser.mjs";
 import { file, newProject } from "../seed.mjs";
 import { changed, editor, keys, open, put, saved, text, type } from "./editor/steps.mjs";
 
@@ -30,14 +30,14 @@ export default [
     await page.getByRole("button", { name: "Save the merged text" }).click();
     await saved(person);
     same(await text(world, repo, "a.txt"), `${start.replace("one", "ONE")}six\n`);
-    same(await page.locator(".file .cm-line").first().innerText(), "ONE");
+    await soon(() => page.locator(".file .cm-line").first().innerText(), "ONE");
   }],
 
   ["what both changed is marked, a piece taken over, and the rest written by hand", async (world) => {
     const { repo, person, page } = await meet(world, "acme/clash", `${start}SIX\n`);
     await keys(person, "Control+s");
     await sheet(page).getByText("1 place was changed by both").waitFor();
-    same(await sheet(page).locator(".cm-clash").count(), 1);
+    await soon(() => sheet(page).locator(".cm-clash").count(), 1);
     await page.getByRole("button", { name: "Next marked place" }).click();
     await person.shot("conflict clash");
     await page.getByRole("button", { name: "Take this piece over" }).first().click();
@@ -101,7 +101,6 @@ export default [
 
   ["an edit on the way of another's save, after a reload, is still merged", async (world) => {
     const { repo, person, page } = await meet(world, "acme/reload", start.replace("one", "ONE"));
-    await page.waitForTimeout(600);
     await page.reload();
     await editor(person);
     await page.getByText("admin saved this file").waitFor();

@@ -1,5 +1,5 @@
 // Opening, editing and saving a file: its bytes come back as they were, but for what was typed.
-import { same } from "../browser.mjs";
+import { same, soon } from "../browser.mjs";
 import { file, newProject } from "../seed.mjs";
 import { bytes, changed, editor, keys, open, put, saved, type, utf16 } from "./editor/steps.mjs";
 
@@ -45,7 +45,7 @@ export default [
     await page.getByRole("button", { name: "Encoding:" }).click();
     await page.locator(".items button", { hasText: "CP 866" }).first().click();
     await page.locator(".cm-line", { hasText: "Цены" }).waitFor();
-    same(await page.locator(".file").getAttribute("data-changed"), "false");
+    await soon(() => page.locator(".file").getAttribute("data-changed"), "false");
     await type(person, "да");
     await keys(person, "Control+s");
     await saved(person);
@@ -102,7 +102,7 @@ export default [
     await page.getByRole("button", { name: "Undo", exact: true }).last().click();
     await page.getByText("The save of config/new.json was taken back").waitFor();
     same(await bytes(world, repo, "config/new.json"), [...Buffer.from('{"a": 1}')]);
-    same(await page.locator(".cm-line").count(), 1);
+    await soon(() => page.locator(".cm-line").count(), 1);
     await page.locator(".file[data-changed=false]").waitFor();
   }],
 
@@ -113,9 +113,10 @@ export default [
     await type(person, "b");
     await keys(person, "Control+s");
     await saved(person);
+    const both = person.page.waitForResponse(async (response) => response.request().postData() === "abc");
     // Neither waits for the other.
     await Promise.all([person.page.keyboard.press("c"), keys(person, "Control+s")]);
-    await person.page.waitForTimeout(50);
+    await both;
     await saved(person);
     same(await bytes(world, repo, "a.txt"), [...Buffer.from("abc")]);
   }],
@@ -155,7 +156,7 @@ export default [
     const person = await world.at(open(repo, "a.png"));
     const { page } = person;
     await page.getByRole("heading", { name: "Not text" }).waitFor();
-    same(await page.locator(".other img").evaluate((image) => [image.naturalWidth, image.naturalHeight]), [10, 10]);
+    await soon(() => page.locator(".other img").evaluate((image) => [image.naturalWidth, image.naturalHeight]), [10, 10]);
     await page.locator(".other input[type=file]").setInputFiles({ name: "x.bin", mimeType: "", buffer: Buffer.from([0, 1, 2]) });
     await page.getByText("Replaced a.png").waitFor();
     same(await bytes(world, repo, "a.png"), [0, 1, 2]);

@@ -1,5 +1,5 @@
 // Logging in, finding, and what happens to the page from outside.
-import { same } from "../browser.mjs";
+import { same, soon } from "../browser.mjs";
 import { newProject, PASSWORD, REPO } from "../seed.mjs";
 
 const heading = (page, name) => page.getByRole("heading", { name, level: 1 });
@@ -54,7 +54,7 @@ export default [
     await page.keyboard.press("Enter");
     await dialog.waitFor({ state: "detached" });
     await page.locator(".changes li").first().waitFor();
-    same(await page.locator(".changes li").count(), 3);
+    await soon(() => page.locator(".changes li").count(), 3);
   }],
 
   ["a project is made, and its branch says what to do", async (world) => {

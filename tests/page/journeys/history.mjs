@@ -1,5 +1,5 @@
 // Support at night: see what changed, go back, take that back.
-import { same } from "../browser.mjs";
+import { same, soon } from "../browser.mjs";
 import { branch, bytesOf, file, newProject } from "../seed.mjs";
 
 const text = async (world, repo, path) => new TextDecoder().decode(await bytesOf(world.admin, repo, "main", path));
@@ -82,7 +82,7 @@ export default [
     await page.getByText("You are looking at v0002").waitFor();
     await page.getByRole("link", { name: "Compare with now" }).click();
     await page.getByRole("heading", { name: "Compare two states" }).waitFor();
-    same(await page.locator(".changes li").count(), 2);
+    await soon(() => page.locator(".changes li").count(), 2);
     await page.getByRole("button", { name: "Swap the two" }).click();
     await page.waitForURL(/to=v0002/);
     await page.goBack();
@@ -105,7 +105,7 @@ export default [
     const { page } = await world.at(`/site-builder/files/${repo}?branch=main&change=v0003`);
     await page.locator(".moment", { hasText: "v0002" }).locator("a").click({ modifiers: ["Shift"] });
     await page.waitForURL(/compare.*from=v0002$/);
-    same(await page.locator(".changes li").count(), 2);
+    await soon(() => page.locator(".changes li").count(), 2);
   }],
 
   ["a branch is made from how another was", async (world) => {

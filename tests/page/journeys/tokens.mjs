@@ -1,5 +1,5 @@
 // The administrator: a token for a client, its binding, its end.
-import { same } from "../browser.mjs";
+import { same, soon } from "../browser.mjs";
 import { REPO } from "../seed.mjs";
 
 /** What a client is answered with this token. */
@@ -29,7 +29,7 @@ export default [
     await page.keyboard.press("Escape");
     await page.mouse.click(5, 5);
     await page.getByRole("button", { name: "Copy", exact: true }).first().click();
-    same(await page.evaluate(() => navigator.clipboard.readText()), secret);
+    await soon(() => page.evaluate(() => navigator.clipboard.readText()), secret);
     same((await page.locator(".snippet").textContent()).includes(secret), false);
     await page.getByRole("button", { name: "Done, I have kept it" }).click();
     await page.getByRole("row", { name: /Till 7/ }).waitFor();

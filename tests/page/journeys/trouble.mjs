@@ -70,7 +70,6 @@ export default [
 
   ["a draft survives a reload, and is dropped by a save", async (world) => {
     const { repo, person, page } = await edit(world, "acme/draft");
-    await page.waitForTimeout(600);
     await page.reload();
     await editor(person);
     await bar(page).getByText("They are not saved yet.").waitFor();
@@ -86,7 +85,6 @@ export default [
 
   ["a draft is discarded when it is not wanted", async (world) => {
     const { repo, person, page } = await edit(world, "acme/discard");
-    await page.waitForTimeout(600);
     await page.reload();
     await bar(page).getByRole("button", { name: "Discard" }).click();
     await saved(person);
