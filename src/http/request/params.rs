@@ -66,6 +66,16 @@ pub(in crate::http) fn message(text: Option<&str>) -> Result<Option<String>, Err
     }
 }
 
+/// A `limit`: how many entries a page has, from 1 to `most`.
+pub(in crate::http) fn limit(text: &str, most: usize) -> Result<usize, Error> {
+    match text.parse() {
+        Ok(limit) if (1..=most).contains(&limit) => Ok(limit),
+        _ => Err(Error::Malformed(format!(
+            "limit is invalid: it must be 1 to {most}"
+        ))),
+    }
+}
+
 /// A snapshot's version.
 pub(in crate::http) fn version(text: &str) -> Result<SnapshotVersion, Error> {
     Ok(SnapshotVersion::parse(text)?)

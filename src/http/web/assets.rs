@@ -10,6 +10,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 
 use crate::base::may_block;
+use crate::http::request::conditions::ETag;
 
 include!(concat!(env!("OUT_DIR"), "/page.rs"));
 
@@ -43,8 +44,22 @@ pub(super) struct Page {
 #[derive(Debug)]
 pub(super) struct File {
     pub(super) content_type: &'static str,
-    bytes: Bytes,
-    compressed: OnceLock<Bytes>,
+    plain: Form,
+    compressed: OnceLock<Form>,
+}
+
+/// A file as it is sent, with its tag.
+#[derive(Debug)]
+pub(super) struct Form {
+    pub(super) bytes: Bytes,
+    pub(super) tag: ETag,
+}
+
+impl Form {
+    fn new(bytes: Bytes) -> Self {
+        let tag = ETag::of_parts(&[&bytes]);
+        Self { bytes, tag }
+    }
 }
 
 impl Page {
@@ -103,27 +118,26 @@ impl File {
                 "svg" => "image/svg+xml",
                 _ => "text/plain; charset=utf-8",
             },
-            bytes,
+            plain: Form::new(bytes),
             compressed: OnceLock::new(),
         }
     }
 
-    /// Its bytes as they are.
-    pub(super) fn plain(&self) -> Bytes {
-        self.bytes.clone()
+    /// As it is.
+    pub(super) fn plain(&self) -> &Form {
+        &self.plain
     }
 
-    /// Its bytes compressed as well as gzip can, which is done for the first who asks.
-    pub(super) fn compressed(&self) -> Bytes {
-        let compressed = self.compressed.get_or_init(|| {
+    /// Compressed as well as gzip can, which is done for the first who asks.
+    pub(super) fn compressed(&self) -> &Form {
+        self.compressed.get_or_init(|| {
             may_block(|| {
                 let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
-                let written = encoder.write_all(&self.bytes);
+                let written = encoder.write_all(&self.plain.bytes);
                 let bytes = written.and_then(|()| encoder.finish());
-                bytes.expect("a vector takes everything").into()
+                Form::new(bytes.expect("a vector takes everything").into())
             })
-        });
-        compressed.clone()
+        })
     }
 }
 
@@ -163,7 +177,7 @@ mod tests {
         assert_ne!(one.hash, other.hash);
         assert_eq!(one.hash, page("1").hash);
         assert_eq!(
-            one.document.plain(),
+            one.document.plain().bytes,
             format!(
                 "<script src=\"/site-builder/-/{}/app.js\"></script>",
                 one.hash
@@ -174,7 +188,7 @@ mod tests {
             one.assets["app.js"].content_type,
             "text/javascript; charset=utf-8"
         );
-        assert_eq!(one.licences.plain(), "MIT");
+        assert_eq!(one.licences.plain().bytes, "MIT");
     }
 
     #[test]
@@ -182,7 +196,7 @@ mod tests {
         let page = page("let x = 1;");
         let compressed = page.assets["app.js"].compressed();
         let mut plain = String::new();
-        flate2::read::GzDecoder::new(&compressed[..])
+        flate2::read::GzDecoder::new(&compressed.bytes[..])
             .read_to_string(&mut plain)
             .unwrap();
         assert_eq!(plain, "let x = 1;");
@@ -191,7 +205,7 @@ mod tests {
     #[test]
     fn without_the_page_a_notice_is_shown() {
         let page = Page::of(std::iter::empty());
-        assert_eq!(page.document.plain(), NOTICE);
+        assert_eq!(page.document.plain().bytes, NOTICE);
         assert!(page.assets.is_empty());
     }
 }

@@ -11,9 +11,8 @@ use hyper::{HeaderMap, StatusCode};
 
 use super::error::Error;
 use super::reply::{Reply, gzip};
-use super::request::conditions::ETag;
 use super::route::web::Route;
-use assets::{File, Page};
+use assets::{File, Form, Page};
 
 /// Scripts and styles come from the service alone, none from the text of a document; nothing that a string
 /// says becomes a script. Styles in a shadow root are objects, to which this does not apply.
@@ -69,16 +68,15 @@ pub(in crate::http) fn respond(route: &Route, headers: &HeaderMap) -> Result<Rep
 /// The file with its tag, compressed for who takes it.
 fn unless_known(file: &File, headers: &HeaderMap) -> Reply {
     let compressed = gzip::is_accepted(headers);
-    let bytes = if compressed {
+    let Form { bytes, tag } = if compressed {
         file.compressed()
     } else {
         file.plain()
     };
-    let tag = ETag::of_parts(&[&bytes]);
     let mut reply = if tag.is_known_to(headers) {
         Reply::empty(StatusCode::NOT_MODIFIED)
     } else {
-        Reply::bytes(StatusCode::OK, file.content_type, bytes)
+        Reply::bytes(StatusCode::OK, file.content_type, bytes.clone())
     };
     if compressed && reply.status == StatusCode::OK {
         reply = reply.with(CONTENT_ENCODING, HeaderValue::from_static("gzip"));

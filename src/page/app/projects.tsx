@@ -1,11 +1,11 @@
 import { useState } from "preact/hooks";
-import { Dialog } from "../shared/dialog.tsx";
 import { Icon } from "../shared/icons.tsx";
 import type { Loaded } from "../shared/load.ts";
-import { Ago, Alert, Empty, Trouble, Waiting, Who } from "../shared/parts.tsx";
+import { Ago, Empty, Trouble, Waiting, Who } from "../shared/parts.tsx";
 import { t } from "../shared/text.ts";
 import { type Schemas, wordsOf } from "./api.ts";
 import * as calls from "./calls.ts";
+import { FormDialog } from "./form-dialog.tsx";
 import { address, go } from "./route.ts";
 
 type Project = Schemas["Project"];
@@ -137,44 +137,29 @@ function Row({ project }: { project: Project }) {
 }
 
 function NewProject({ onClose, onDone }: { onClose: () => void; onDone: () => void }) {
-  const [failed, fail] = useState("");
-  const [busy, setBusy] = useState(false);
-  const submit = async (event: SubmitEvent) => {
-    event.preventDefault();
-    const form = new FormData(event.currentTarget as HTMLFormElement);
-    setBusy(true);
-    try {
-      const project = await calls.createProject(String(form.get("name")), String(form.get("type")));
-      await calls.createBranch(project.repo_id, "main");
-      onDone();
-      onClose();
-      go({ screen: "files", repo: project.repo_id, branch: "main" });
-    } catch (error) {
-      fail(wordsOf(error));
-      setBusy(false);
-    }
+  const send = async (fields: FormData) => {
+    const project = await calls.createProject(String(fields.get("name")), String(fields.get("type")));
+    await calls.createBranch(project.repo_id, "main");
+    onDone();
+    onClose();
+    go({ screen: "files", repo: project.repo_id, branch: "main" });
   };
   return (
-    <Dialog title={t("newProject")} lead={t("newProjectHint")} onClose={onClose}>
-      <form class="form" onSubmit={submit}>
-        <label>
-          {t("name")}
-          <input name="name" required autofocus maxLength={100} placeholder="acme/shop" />
-        </label>
-        <label>
-          {t("type")}
-          <input name="type" required defaultValue="erp" pattern="[a-z0-9][a-z0-9_\-]*" maxLength={32} />
-        </label>
-        {failed && <Alert>{failed}</Alert>}
-        <div class="actions">
-          <button type="button" class="button" onClick={onClose}>
-            {t("cancel")}
-          </button>
-          <button type="submit" class="button primary" disabled={busy}>
-            {t("create")}
-          </button>
-        </div>
-      </form>
-    </Dialog>
+    <FormDialog
+      title={t("newProject")}
+      lead={t("newProjectHint")}
+      action={t("create")}
+      onClose={onClose}
+      onSend={send}
+    >
+      <label>
+        {t("name")}
+        <input name="name" required autofocus maxLength={100} placeholder="acme/shop" />
+      </label>
+      <label>
+        {t("type")}
+        <input name="type" required defaultValue="erp" pattern="[a-z0-9][a-z0-9_\-]*" maxLength={32} />
+      </label>
+    </FormDialog>
   );
 }

@@ -1,7 +1,8 @@
 //! Changes of a branch, and how they are committed.
 //!
 //! [`prove`] holds a change against the rules of its project, [`queue`] lets one caller commit for all that
-//! wait, [`apply`] makes the new head from their changes, and [`rebase`] brings an import up to date that was prepared outside of the queue.
+//! wait, [`apply`] makes the new head from their changes, and [`rebase`] brings an import up to date that was
+//! prepared outside of the queue.
 
 pub(super) mod apply;
 mod batch;

@@ -8,6 +8,7 @@ use crate::base::limits::AUDIT_PAGE_MAX;
 use crate::http::error::Error;
 use crate::http::reply::{Reply, json};
 use crate::http::request::context::RequestContext;
+use crate::http::request::params;
 use crate::repo::audit::{Filter, Shown};
 
 /// A page of the audit log.
@@ -34,11 +35,8 @@ pub(super) fn list(context: &RequestContext, caller: &Caller) -> Result<Reply, E
         let place = text.parse::<u64>();
         place.map_err(|_| Error::malformed("before is invalid: it must be a number from \"next\""))
     });
-    let limit = query.text("limit")?.map(|text| {
-        let limit = text.parse().ok();
-        let limit = limit.filter(|limit| (1..=AUDIT_PAGE_MAX).contains(limit));
-        limit.ok_or_else(|| Error::malformed("limit is invalid: it must be 1 to 100"))
-    });
+    let limit = query.text("limit")?;
+    let limit = limit.map(|text| params::limit(text, AUDIT_PAGE_MAX));
     let filter = Filter {
         since: since.transpose()?,
         user: query.text("user")?.map(str::to_owned),

@@ -42,7 +42,11 @@ pub(super) fn list(
     caller: &Caller,
     at: &BranchAt,
 ) -> Result<Reply, Error> {
-    let limit = context.query.text("limit")?.map(page).transpose()?;
+    let limit = context
+        .query
+        .text("limit")?
+        .map(|text| params::limit(text, BROKEN_PAGE_MAX))
+        .transpose()?;
     let after = context.query.text("after")?.map(params::file).transpose()?;
     let (_, branch) = open_branch(context, caller, at)?;
     let page = branch
@@ -53,11 +57,4 @@ pub(super) fn list(
     let next = next.map(|last| (LINK, links::next(context, &[("after", last)])));
     let lines: Vec<_> = next.into_iter().collect();
     Ok(json::list(context, &shown, &lines))
-}
-
-fn page(text: &str) -> Result<usize, Error> {
-    match text.parse() {
-        Ok(limit) if (1..=BROKEN_PAGE_MAX).contains(&limit) => Ok(limit),
-        _ => Err(Error::malformed("limit is invalid: it must be 1 to 100")),
-    }
 }

@@ -111,7 +111,10 @@ pub(super) fn show(
     let to = query.required("to")?;
     let unified = query.flag("unified")?;
     let path = query.text("path")?.map(params::file).transpose()?;
-    let limit = query.text("limit")?.map(page).transpose()?;
+    let limit = query
+        .text("limit")?
+        .map(|text| params::limit(text, DIFF_PAGE_MAX))
+        .transpose()?;
     let after = query.text("after")?.map(params::file).transpose()?;
     let (project, branch) = open_branch(context, caller, at)?;
     let old = side(&project, &branch, from)?;
@@ -139,13 +142,6 @@ pub(super) fn show(
     let next = next.map(|last| (LINK, links::next(context, &[("after", last.path)])));
     let lines: Vec<_> = next.into_iter().collect();
     Ok(json::list(context, &shown, &lines))
-}
-
-fn page(text: &str) -> Result<usize, Error> {
-    match text.parse() {
-        Ok(limit) if (1..=DIFF_PAGE_MAX).contains(&limit) => Ok(limit),
-        _ => Err(Error::malformed("limit is invalid: it must be 1 to 1000")),
-    }
 }
 
 /// A version of the branch, or any revision of the project.

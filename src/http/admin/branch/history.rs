@@ -105,7 +105,11 @@ pub(super) fn list(
         .text("before")?
         .map(params::version)
         .transpose()?;
-    let limit = context.query.text("limit")?.map(page).transpose()?;
+    let limit = context
+        .query
+        .text("limit")?
+        .map(|text| params::limit(text, HISTORY_PAGE_MAX))
+        .transpose()?;
     let path = params::folder(context.query.text("path")?)?;
     let paged = before.is_some() || limit.is_some() || path.is_some();
     let (_, branch) = open_branch(context, caller, at)?;
@@ -150,11 +154,4 @@ fn page_of(
         changes,
         next: last.filter(|_| more),
     })
-}
-
-fn page(text: &str) -> Result<usize, Error> {
-    match text.parse() {
-        Ok(limit) if (1..=HISTORY_PAGE_MAX).contains(&limit) => Ok(limit),
-        _ => Err(Error::malformed("limit is invalid: it must be 1 to 100")),
-    }
 }

@@ -142,18 +142,10 @@ impl Part {
         } else {
             TREE_PAGE_MAX
         };
-        let limit = match limit.map(str::parse) {
-            None => most,
-            Some(Ok(limit)) if (1..=most).contains(&limit) => limit,
-            Some(_) => {
-                return Err(Error::Malformed(format!(
-                    "limit is invalid: it must be 1 to {most}"
-                )));
-            }
-        };
+        let limit = limit.map(|text| params::limit(text, most)).transpose()?;
         Ok(Some(Self {
             search: search.map(matcher).transpose()?,
-            limit,
+            limit: limit.unwrap_or(most),
             after,
             with_last_change,
         }))

@@ -1,11 +1,11 @@
 // The files of a branch: the tree, a filter, and the ways to add to it.
 import { useState } from "preact/hooks";
-import { Dialog } from "../../shared/dialog.tsx";
 import { Icon } from "../../shared/icons.tsx";
 import { Menu } from "../../shared/menu.tsx";
 import { Trouble, Waiting } from "../../shared/parts.tsx";
 import { size, t } from "../../shared/text.ts";
 import { type Schemas, wordsOf } from "../api.ts";
+import { FormDialog } from "../form-dialog.tsx";
 import { Tree } from "./tree.tsx";
 import { useFilter, useTree } from "./tree-state.ts";
 
@@ -86,27 +86,22 @@ interface NewFileProps {
 
 function NewFile({ near, onOpen, onClose }: NewFileProps) {
   const folder = near?.includes("/") ? near.slice(0, near.lastIndexOf("/") + 1) : "";
-  const submit = (event: SubmitEvent) => {
-    event.preventDefault();
+  const send = async (fields: FormData) => {
     onClose();
-    onOpen(String(new FormData(event.currentTarget as HTMLFormElement).get("path")));
+    onOpen(String(fields.get("path")));
   };
   return (
-    <Dialog title={t("newFile")} lead={t("newFileHint")} onClose={onClose}>
-      <form class="form" onSubmit={submit}>
-        <label>
-          {t("path")}
-          <input name="path" required autofocus defaultValue={folder} placeholder="config/prices.xml" />
-        </label>
-        <div class="actions">
-          <button type="button" class="button" onClick={onClose}>
-            {t("cancel")}
-          </button>
-          <button type="submit" class="button primary">
-            {t("create")}
-          </button>
-        </div>
-      </form>
-    </Dialog>
+    <FormDialog
+      title={t("newFile")}
+      lead={t("newFileHint")}
+      action={t("create")}
+      onClose={onClose}
+      onSend={send}
+    >
+      <label>
+        {t("path")}
+        <input name="path" required autofocus defaultValue={folder} placeholder="config/prices.xml" />
+      </label>
+    </FormDialog>
   );
 }

@@ -3,6 +3,9 @@ import { useEffect, useRef } from "preact/hooks";
 import type { Loaded } from "../../shared/load.ts";
 import { projectPath, type Schemas } from "../api.ts";
 
+/** After how many milliseconds a stream is opened again that was refused: a browser does so itself only where one broke off. */
+const AGAIN_MS = 15_000;
+
 type Branch = Schemas["AdminBranch"];
 
 interface Told {
@@ -17,8 +20,19 @@ export function useBranchEvents(repo: string, branches: Loaded<Branch[]>): void 
   useEffect(() => {
     if (!repo) return;
     let source: EventSource | null = null;
+    let timer = 0;
+    const stop = () => {
+      clearTimeout(timer);
+      source?.close();
+      source = null;
+    };
     const listen = () => {
       source = new EventSource(`${projectPath(repo)}/events`);
+      source.onerror = () => {
+        if (source?.readyState !== EventSource.CLOSED) return;
+        stop();
+        timer = window.setTimeout(listen, AGAIN_MS);
+      };
       // What changed before the stream was open, it does not tell.
       source.onopen = () => known.current.again();
       source.onmessage = ({ data }: MessageEvent<string>) => {
@@ -28,18 +42,14 @@ export function useBranchEvents(repo: string, branches: Loaded<Branch[]>): void 
     };
     // A window that nobody sees needs no connection; one that is seen again asks for all.
     const seen = () => {
-      if (document.hidden) {
-        source?.close();
-        source = null;
-      } else if (!source) {
-        listen();
-      }
+      stop();
+      if (!document.hidden) listen();
     };
     if (!document.hidden) listen();
     document.addEventListener("visibilitychange", seen);
     return () => {
       document.removeEventListener("visibilitychange", seen);
-      source?.close();
+      stop();
     };
   }, [repo]);
 }

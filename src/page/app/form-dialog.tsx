@@ -1,0 +1,60 @@
+// A dialog with a form: it is sent once at a time, and what the service refuses is said in it.
+import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
+import { Dialog } from "../shared/dialog.tsx";
+import { Alert } from "../shared/parts.tsx";
+import { t } from "../shared/text.ts";
+import { wordsOf } from "./api.ts";
+
+interface FormDialogProps {
+  title: string;
+  lead?: ComponentChildren;
+  /** The fields. */
+  children: ComponentChildren;
+  /** What the button says that sends the form. */
+  action: string;
+  /** False while the fields do not make a whole yet. */
+  ready?: boolean;
+  onClose: () => void;
+  /** Sends the fields, and closes the dialog when that is done. */
+  onSend: (fields: FormData) => Promise<void>;
+}
+
+export function FormDialog({
+  title,
+  lead,
+  children,
+  action,
+  ready = true,
+  onClose,
+  onSend,
+}: FormDialogProps) {
+  const [failed, fail] = useState("");
+  const [busy, setBusy] = useState(false);
+  const submit = async (event: SubmitEvent) => {
+    event.preventDefault();
+    setBusy(true);
+    try {
+      await onSend(new FormData(event.currentTarget as HTMLFormElement));
+    } catch (error) {
+      fail(wordsOf(error));
+      setBusy(false);
+    }
+  };
+  return (
+    <Dialog title={title} lead={lead} onClose={onClose}>
+      <form class="form" onSubmit={submit}>
+        {children}
+        {failed && <Alert>{failed}</Alert>}
+        <div class="actions">
+          <button type="button" class="button" onClick={onClose}>
+            {t("cancel")}
+          </button>
+          <button type="submit" class="button primary" disabled={busy || !ready}>
+            {action}
+          </button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
