@@ -30,6 +30,15 @@ export async function soon(read, expected) {
   }
 }
 
+/** Counts the clicks of a person; gives what tells how many there were. */
+export async function counted(page) {
+  await page.evaluate(() => {
+    globalThis.clicks = 0;
+    addEventListener("pointerdown", () => { globalThis.clicks += 1; }, { capture: true });
+  });
+  return () => page.evaluate(() => globalThis.clicks);
+}
+
 /** One person with a window of their own. */
 export class Person {
   /** What went wrong that nobody expected: violations, console errors, uncaught errors, failed requests. */

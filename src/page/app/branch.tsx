@@ -6,6 +6,7 @@ import { Empty, Trouble, Waiting } from "../shared/parts.tsx";
 import { t, when } from "../shared/text.ts";
 import { type Schemas, wordsOf } from "./api.ts";
 import { ChangeView } from "./branch/change.tsx";
+import { Edge } from "./branch/edge.tsx";
 import { Files } from "./branch/files.tsx";
 import { type Change, type HistoryState, useHistory } from "./branch/history-state.ts";
 import { useChangeKeys } from "./branch/keys.ts";
@@ -80,8 +81,13 @@ function Branch({ session, route, branches, known }: ScreenProps & { known: Sche
   useChangeKeys(route, history.list);
   const back = history.list?.find((one) => one.version === (change ?? at));
   const goBack = may.rollback
-    ? (to: Change) =>
-        go({ ...route, change: change ?? (at ? undefined : to.version), rollback: to.version } as Route)
+    ? (to: Change, file = path) =>
+        go({
+          ...route,
+          path: file,
+          change: change ?? (at ? undefined : to.version),
+          rollback: to.version,
+        } as Route)
     : undefined;
   const target = route.rollback && history.list?.find((one) => one.version === route.rollback);
   const close = () => go({ ...route, rollback: "" }, { replace: true });
@@ -104,7 +110,7 @@ function Branch({ session, route, branches, known }: ScreenProps & { known: Sche
             route={route}
             history={history}
             head={head}
-            onRollback={back && goBack && (() => goBack(back))}
+            onRollback={back && goBack && ((file) => goBack(back, file))}
           />
         ) : path ? (
           <File
@@ -196,6 +202,7 @@ function HistoryPane({ route, history, onRollback }: HistoryPaneProps) {
   } as const;
   return (
     <aside class="right" aria-label={t("history")}>
+      <Edge pane="history" name="history" />
       <div class="bar">
         <h2>{t("history")}</h2>
         <span class="grow" />

@@ -1,10 +1,9 @@
 // Any two states of a branch, chosen from its history.
 import { Icon } from "../shared/icons.tsx";
 import { useLoaded } from "../shared/load.ts";
-import { Empty, Trouble, Waiting } from "../shared/parts.tsx";
 import { day, t, time } from "../shared/text.ts";
-import { type Schemas, wordsOf } from "./api.ts";
-import { Changes, done, type Side, Sides } from "./branch/difference.tsx";
+import type { Schemas } from "./api.ts";
+import { Differences, type Side } from "./branch/difference.tsx";
 import { type HistoryState, nameOf, useHistory } from "./branch/history-state.ts";
 import * as calls from "./calls.ts";
 import { address, go, type Query, type Route } from "./route.ts";
@@ -27,8 +26,6 @@ export function CompareScreen({ route, branch }: CompareProps) {
   const differences = useLoaded([repo, name, from, to, head], (signal) =>
     calls.difference(repo, name, from ?? name, to ?? name, signal),
   );
-  const list = differences.value;
-  const entry = list?.find((one) => one.path === path) ?? list?.[0];
   const choose = (query: Query) => go({ ...route, ...query }, { replace: true });
   return (
     <main id="main" class="compare" tabIndex={-1}>
@@ -55,25 +52,16 @@ export function CompareScreen({ route, branch }: CompareProps) {
           {t("close")}
         </a>
       </header>
-      {!list ? (
-        differences.error ? (
-          <Trouble words={wordsOf(differences.error)} onAgain={differences.again} />
-        ) : (
-          <Waiting />
-        )
-      ) : list.length === 0 ? (
-        <Empty icon="check" title={t("noDifference")} />
-      ) : (
-        <div class="split">
-          <Changes
-            list={list}
-            current={entry?.path}
-            words={done}
-            onChoose={(chosen) => choose({ path: chosen })}
-          />
-          <Sides repo={repo} branch={name} before={side(from)} after={side(to)} entry={entry} />
-        </div>
-      )}
+      <Differences
+        repo={repo}
+        branch={name}
+        before={side(from)}
+        after={side(to)}
+        differences={differences}
+        chosen={path}
+        onChoose={(chosen) => choose({ path: chosen })}
+        nothing={t("noDifference")}
+      />
     </main>
   );
 }

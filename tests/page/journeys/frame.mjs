@@ -153,6 +153,32 @@ export default [
     await page.getByText("10 файлов").waitFor();
   }],
 
+  ["a pane is made wider by dragging and by keys, stays so, and is as it was after a double click", async (world) => {
+    const { page } = await world.at(`/site-builder/files/${REPO}?branch=main`);
+    const widths = () => page.evaluate(() => [".left", ".right"].map((pane) => Math.round(document.querySelector(pane).getBoundingClientRect().width)));
+    const [files, history] = [page.getByRole("separator", { name: "Width of Files" }), page.getByRole("separator", { name: "Width of History" })];
+    const before = await widths();
+    const { x, y, width } = await files.boundingBox();
+    await page.mouse.move(x + width / 2, y + 200);
+    await page.mouse.down();
+    await page.mouse.move(x + width / 2 + 60, y + 220, { steps: 3 });
+    await page.mouse.up();
+    await soon(widths, [before[0] + 60, before[1]]);
+    await history.focus();
+    await page.keyboard.press("ArrowLeft");
+    await page.keyboard.press("ArrowLeft");
+    await soon(widths, [before[0] + 60, before[1] + 32]);
+    same(await history.getAttribute("aria-valuenow"), String(before[1] + 32));
+    await page.keyboard.press("Home");
+    await soon(widths, [before[0] + 60, 160]);
+    await page.reload();
+    await history.waitFor();
+    await soon(widths, [before[0] + 60, 160]);
+    await files.dblclick();
+    await history.dblclick();
+    await soon(widths, before);
+  }],
+
   ["nobody scrolls sideways in a narrow window", async (world) => {
     const repo = await newProject(world.admin, "acme/with-a-long-name-that-goes-on-and-on", { "a/long/path/to/a/file-with-a-long-name.xml": "x" });
     for (const width of [320, 640]) {

@@ -1,5 +1,5 @@
 // Support at night: see what changed, go back, take that back.
-import { same, soon } from "../browser.mjs";
+import { counted, same, soon } from "../browser.mjs";
 import { branch, bytesOf, file, newProject } from "../seed.mjs";
 
 const text = async (world, repo, path) => new TextDecoder().decode(await bytesOf(world.admin, repo, "main", path));
@@ -8,15 +8,6 @@ const saves = [
   { "a.txt": "a one\n", "b.txt": "b one\n" },
   { "a.txt": "a two\n", "b.txt": "b two\n" },
 ];
-
-/** Counts the clicks of a person. */
-async function counted(page) {
-  await page.evaluate(() => {
-    globalThis.clicks = 0;
-    addEventListener("click", () => { globalThis.clicks += 1; }, { capture: true });
-  });
-  return () => page.evaluate(() => globalThis.clicks);
-}
 
 export default [
   ["a wrong change is gone after three clicks, and back after one more", async (world) => {

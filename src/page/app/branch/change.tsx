@@ -1,12 +1,11 @@
 // What one change did: who, when, and the files before and after it.
 import { Icon } from "../../shared/icons.tsx";
 import { useLoaded } from "../../shared/load.ts";
-import { Ago, Empty, Trouble, Waiting, Who } from "../../shared/parts.tsx";
+import { Ago, Empty, Waiting, Who } from "../../shared/parts.tsx";
 import { t } from "../../shared/text.ts";
-import { wordsOf } from "../api.ts";
 import * as calls from "../calls.ts";
 import { address, go, type Route } from "../route.ts";
-import { Changes, done, Sides } from "./difference.tsx";
+import { Differences, shownOf } from "./difference.tsx";
 import { type HistoryState, nameOf, stateAfter } from "./history-state.ts";
 
 interface ChangeProps {
@@ -14,7 +13,8 @@ interface ChangeProps {
   history: HistoryState;
   /** What the branch is now, which the newest change led to. */
   head: string | null;
-  onRollback?: (() => void) | undefined;
+  /** Goes back to before it; the path is the one that is shown. */
+  onRollback?: ((path: string | undefined) => void) | undefined;
 }
 
 export function ChangeView({ route, history, head, onRollback }: ChangeProps) {
@@ -27,8 +27,7 @@ export function ChangeView({ route, history, head, onRollback }: ChangeProps) {
     from ? calls.difference(repo, branch, from, to ?? branch, signal) : null,
   );
   if (!change) return history.list && history.whole ? <Gone route={route} /> : <Older history={history} />;
-  const list = differences.value;
-  const entry = list?.find((one) => one.path === path) ?? list?.[0];
+  const entry = shownOf(differences.value, path);
   const then = { screen: "files", repo, branch, at: change.version } as const;
   return (
     <section class="change">
@@ -49,39 +48,23 @@ export function ChangeView({ route, history, head, onRollback }: ChangeProps) {
           {t("filesThen")}
         </a>
         {onRollback && (
-          <button type="button" class="button primary" onClick={onRollback}>
+          <button type="button" class="button primary" onClick={() => onRollback(entry?.path)}>
             <Icon of="back" />
             {t("goBack")}
           </button>
         )}
       </header>
-      {!list ? (
-        differences.error ? (
-          <Trouble words={wordsOf(differences.error)} onAgain={differences.again} />
-        ) : (
-          <Waiting />
-        )
-      ) : list.length === 0 ? (
-        <Empty icon="check" title={t("changedNothing")} />
-      ) : (
-        <div class={list.length > 1 ? "split" : "single"}>
-          {list.length > 1 && (
-            <Changes
-              list={list}
-              current={entry?.path}
-              words={done}
-              onChoose={(chosen) => go({ ...route, path: chosen }, { replace: true })}
-            />
-          )}
-          <Sides
-            repo={repo}
-            branch={branch}
-            before={{ version: change.version, label: `${t("before")} · ${change.version}` }}
-            after={{ version: to, label: `${t("after")} · ${to ?? t("now")}` }}
-            entry={entry}
-          />
-        </div>
-      )}
+      <Differences
+        repo={repo}
+        branch={branch}
+        before={{ version: change.version, label: `${t("before")} · ${change.version}` }}
+        after={{ version: to, label: `${t("after")} · ${to ?? t("now")}` }}
+        differences={differences}
+        chosen={path}
+        onChoose={(chosen) => go({ ...route, path: chosen }, { replace: true })}
+        nothing={t("changedNothing")}
+        named
+      />
     </section>
   );
 }

@@ -1,6 +1,7 @@
 // What differs between two states: the paths, and the two texts of one of them.
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Language } from "../../editor/bytes.ts";
+import type { Loaded } from "../../shared/load.ts";
 import { Empty, Path, Trouble, Waiting } from "../../shared/parts.tsx";
 import { type Key, size, t } from "../../shared/text.ts";
 import { filePath, type Schemas, wordsOf } from "../api.ts";
@@ -16,9 +17,46 @@ interface ChangesProps {
   words: Record<Difference["change"], Key>;
 }
 
-export const done = { added: "wasAdded", modified: "wasChanged", deleted: "wasRemoved" } as const;
+const done = { added: "wasAdded", modified: "wasChanged", deleted: "wasRemoved" } as const;
 /** Of going back, whose list is that of a diff from then to now turned round. */
 export const undone = { added: "comesBack", modified: "changesBack", deleted: "goesAway" } as const;
+
+/** The path that is shown: the chosen one, else the first. */
+export const shownOf = (list: Difference[] | null, chosen: string | undefined): Difference | undefined =>
+  list?.find((one) => one.path === chosen) ?? list?.[0];
+
+interface DifferencesProps {
+  repo: string;
+  branch: string;
+  before: Side;
+  after: Side;
+  differences: Loaded<Difference[]>;
+  chosen: string | undefined;
+  onChoose: (path: string) => void;
+  /** What is said where nothing differs. */
+  nothing: string;
+  /** A single path is named elsewhere on the screen. */
+  named?: boolean;
+}
+
+/** All that differs between two states. */
+export function Differences(props: DifferencesProps) {
+  const { repo, branch, before, after, differences, chosen, onChoose, nothing, named = false } = props;
+  const list = differences.value;
+  if (!list && differences.error) {
+    return <Trouble words={wordsOf(differences.error)} onAgain={differences.again} />;
+  }
+  if (!list) return <Waiting />;
+  if (list.length === 0) return <Empty icon="check" title={nothing} />;
+  const entry = shownOf(list, chosen);
+  const single = named && list.length === 1;
+  return (
+    <div class={single ? "single" : "split"}>
+      {!single && <Changes list={list} current={entry?.path} words={done} onChoose={onChoose} />}
+      <Sides repo={repo} branch={branch} before={before} after={after} entry={entry} />
+    </div>
+  );
+}
 
 /** Most paths that are in the document at once. */
 const SHOWN_MAX = 1000;

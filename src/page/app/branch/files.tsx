@@ -6,6 +6,7 @@ import { Trouble, Waiting } from "../../shared/parts.tsx";
 import { size, t } from "../../shared/text.ts";
 import { type Schemas, wordsOf } from "../api.ts";
 import { FormDialog } from "../form-dialog.tsx";
+import { Edge } from "./edge.tsx";
 import { Tree } from "./tree.tsx";
 import { useFilter, useTree } from "./tree-state.ts";
 
@@ -25,6 +26,7 @@ export function Files({ where, known, path, onOpen, onUpload }: FilesProps) {
   const found = useFilter(where, filter);
   return (
     <aside class="left" aria-label={t("files")}>
+      <Edge pane="files" name="files" />
       <div class="bar">
         <label class="field">
           <Icon of="search" />

@@ -121,14 +121,19 @@ export async function findFiles(
   return found.filter((entry) => entry.type === "blob");
 }
 
+/** Between two searches, in milliseconds. */
+const FILTER_PAUSE = 150;
+
 /** The files that a filter finds, as lines; null while there is no filter, or before its answer came. */
 export function useFilter({ repo, branch, at, head }: Where, filter: string): Row[] | null {
   const [found, setFound] = useState<Row[] | null>(null);
+  const asked = useRef(-FILTER_PAUSE);
   const text = filter.trim();
   useEffect(() => {
     if (!text) return setFound(null);
     const abort = new AbortController();
     const ask = async () => {
+      asked.current = performance.now();
       try {
         const entries = await findFiles({ repo, branch, at }, text, abort.signal);
         setFound(entries.map((entry) => fileRow(entry)));
@@ -136,7 +141,8 @@ export function useFilter({ repo, branch, at, head }: Where, filter: string): Ro
         if (!abort.signal.aborted) setFound([]);
       }
     };
-    const timer = setTimeout(ask, 120);
+    // The first letter is searched for at once; who types on is not searched for letter by letter.
+    const timer = setTimeout(ask, asked.current + FILTER_PAUSE - performance.now());
     return () => {
       clearTimeout(timer);
       abort.abort();

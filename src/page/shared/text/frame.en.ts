@@ -14,6 +14,8 @@ export const frame = {
   findNothing: "Nothing matches",
   filter: "Filter by name",
   filterFiles: "Filter files",
+  widthOf: "Width of {pane}",
+  dragToSize: "Drag to make it wider or narrower; a double click takes that back",
   nothingMatches: "Nothing matches “{q}”",
   theme: "Theme: {name}",
   themeAuto: "as the system",
