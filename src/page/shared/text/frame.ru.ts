@@ -16,7 +16,7 @@ export const frame: Translation<typeof english, Russian> = {
   findNothing: "Ничего не найдено",
   filter: "Отбор по имени",
   filterFiles: "Отбор файлов",
-  widthOf: "Ширина области «{pane}»",
+  widthOf: "Ширина области “{pane}”",
   dragToSize: "Потяните, чтобы изменить ширину; двойной щелчок вернёт прежнюю",
   nothingMatches: "Нет совпадений с “{q}”",
   theme: "Тема: {name}",
