@@ -13,6 +13,7 @@ use super::token::Token;
 use crate::base::account_name::AccountName;
 use crate::base::actor::Actor;
 use crate::base::clock::Clock;
+use crate::base::repo_id::RepoId;
 use crate::repo::Projects;
 use crate::repo::audit;
 use crate::repo::audit::{Action, AuditRecord};
@@ -221,10 +222,13 @@ impl Accounts {
             .collect())
     }
 
+    /// Has a batch committed only while an account owns nothing.
+    ///
     /// # Errors
     /// [`Error::OwnsProjects`], for those that are deleted and can be restored, too.
-    fn require_nothing_owned(&self, account: &Account) -> Result<()> {
-        let mut projects = self.owned_by(account)?;
+    fn require_nothing_owned(&self, account: &Account, batch: &mut Batch) -> Result<()> {
+        let owned = self.projects.owned_for(account.number, batch)?;
+        let mut projects: Vec<_> = owned.iter().map(RepoId::to_string).collect();
         let is_deleted = projects.is_empty();
         if is_deleted {
             let deleted = self.projects.deleted(|deleted| {
@@ -352,7 +356,7 @@ impl Accounts {
             let number = kept.value.number;
             let mut batch = Batch::with_reserve();
             self.keep_a_root(&kept.value, &mut batch)?;
-            self.require_nothing_owned(&kept.value)?;
+            self.require_nothing_owned(&kept.value, &mut batch)?;
             batch.delete(keys::account(number), kept.expect());
             batch.delete(keys::account_name(name), Expect::Anything);
             let sessions = session_records::forget_all(&self.records, number, &mut batch)?;

@@ -7,6 +7,7 @@ use rustix::process::getuid;
 
 use super::settings::Settings;
 use super::{Error, Result};
+use crate::access;
 use crate::access::Accounts;
 use crate::base::actor::Actor;
 use crate::base::branch_name::BranchName;
@@ -137,7 +138,7 @@ impl Opened {
     pub(super) fn of(store: SqliteStore) -> Self {
         let store = Arc::new(store);
         let shared = Arc::clone(&store) as Arc<dyn Store>;
-        let repository = Projects::new(shared, Arc::new(SystemClock));
+        let repository = access::projects(shared, Arc::new(SystemClock));
         let actor = actor();
         let accounts = Accounts::new(&repository).acting(actor.clone());
         Self {

@@ -28,7 +28,7 @@ impl Projects {
     /// Makes a project for the account of this number.
     ///
     /// # Errors
-    /// [`Error::Exists`] when the identifier is taken.
+    /// [`Error::Exists`] when the identifier is taken; [`Error::Invalid`] when the account is not there.
     pub fn create_project(
         &self,
         repo_id: &RepoId,
@@ -41,7 +41,7 @@ impl Projects {
     /// As [`Projects::create_project`], for one that has been there since this time.
     ///
     /// # Errors
-    /// [`Error::Exists`] when the identifier is taken.
+    /// As there.
     pub fn create_project_at(
         &self,
         repo_id: &RepoId,
@@ -63,7 +63,7 @@ impl Projects {
     /// Makes the project that a record describes.
     ///
     /// # Errors
-    /// [`Error::Exists`] when the identifier is taken.
+    /// As [`Projects::create_project`].
     pub(super) fn create_project_as(
         &self,
         record: &ProjectRecord,
@@ -77,6 +77,7 @@ impl Projects {
                 return Err(Error::Exists { what: "project" });
             }
             let number = store.next_number(key::PROJECT_COUNTER, batch)?;
+            self.come_to(record.owner, batch)?;
             batch.write(id_key.clone(), Expect::Absent, &number);
             batch.write(key::project(number), Expect::Absent, record);
             let made = AuditRecord {

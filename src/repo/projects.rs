@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::Result;
 use super::digests::Digests;
 use super::history::{CountedChanges, LastChanges, StepCache};
 use super::save::queue::SaveQueue;
@@ -14,20 +13,25 @@ use super::tallies::Saves;
 use super::upload::hashing::HashSlots;
 use super::upload::{NewFile, Upload};
 use super::validation::check::Validation;
+use super::{Error, Result};
 use crate::base::clock::Clock;
 use crate::base::digest::byte_count;
 use crate::base::limits::{HASH_SLOTS, INLINE_BYTES_MAX};
+use crate::base::repo_id::RepoId;
 use crate::base::tally::CacheUse;
 use crate::manifest::Nodes;
 use crate::manifest::git::TreeIds;
-use crate::store::Store;
+use crate::object::key;
+use crate::object::record::ProjectRecord;
 use crate::store::background_writes::BackgroundWrites;
 use crate::store::objects::Objects;
+use crate::store::{Batch, Expect, Scan, Store, Versioned};
 
 /// All projects of a store. A cheap handle: clones share everything.
 #[derive(Clone, Debug)]
 pub struct Projects {
     pub(super) shared: Arc<Shared>,
+    owner_key: Option<fn(u64) -> String>,
 }
 
 #[derive(Debug)]
@@ -74,6 +78,17 @@ impl Projects {
                 save_counts: Saves::default(),
                 validation: Validation::default(),
             }),
+            owner_key: None,
+        }
+    }
+
+    /// The same, where a project comes only to who has a record under the key that this makes of an owner's
+    /// number. Without, every number may own projects.
+    #[must_use]
+    pub fn with_owners(self, key: fn(u64) -> String) -> Self {
+        Self {
+            owner_key: Some(key),
+            ..self
         }
     }
 
@@ -116,6 +131,49 @@ impl Projects {
         uses.push(self.shared.steps.cache_use());
         uses.push(self.shared.counted_changes.cache_use());
         uses
+    }
+
+    /// Has a batch that brings a project to an owner committed only while the owner is there, and writes
+    /// the counter of projects, by which [`Projects::owned_for`] knows that one came.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] when the owner is not there.
+    pub(super) fn come_to(&self, owner: u64, batch: &mut Batch) -> Result<()> {
+        if let Some(key) = self.owner_key.map(|key| key(owner)) {
+            let gone = "the account that would own the project is not there any more";
+            let record = self.store().record(&key)?;
+            let record = record.ok_or_else(|| Error::invalid(gone))?;
+            batch.expected.push((key, Expect::Version(record.version)));
+        }
+        if !batch.writes.iter().any(|it| it.key == key::PROJECT_COUNTER) {
+            let (expect, last) = self.last_number()?;
+            batch.write(key::PROJECT_COUNTER.to_owned(), expect, &last);
+        }
+        Ok(())
+    }
+
+    /// The identifiers of the projects of an owner, in byte order. Has a batch committed only if none has
+    /// come to anybody since, so that one which removes an owner leaves nothing without.
+    pub fn owned_for(&self, owner: u64, batch: &mut Batch) -> Result<Vec<RepoId>> {
+        // First: what comes while the projects are read is noticed, too.
+        let (expect, _) = self.last_number()?;
+        let counter = key::PROJECT_COUNTER.to_owned();
+        batch.expected.push((counter, expect));
+        // Not those that are kept in memory, which another process may have made older than the counter.
+        let records = self.store().scan(Scan::prefix(key::PROJECTS))?;
+        let mut owned = Vec::new();
+        for record in records {
+            let project = record.decode::<ProjectRecord>()?.value;
+            owned.extend((project.owner == owner).then(|| project.repo_id.clone()));
+        }
+        owned.sort();
+        Ok(owned)
+    }
+
+    fn last_number(&self) -> Result<(Expect, u64)> {
+        let last = self.store().value::<u64>(key::PROJECT_COUNTER)?;
+        let expect = last.as_ref().map_or(Expect::Absent, Versioned::expect);
+        Ok((expect, last.map_or(0, |last| *last.value)))
     }
 
     /// Takes a body that is in memory already.

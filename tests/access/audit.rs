@@ -70,7 +70,7 @@ fn address() -> IpAddr {
 fn each_change_leaves_one_record_in_the_commit_of_its_effect() {
     let store = Arc::new(Watched::default());
     let clock = Arc::new(ManualClock::new(Timestamp::parse("2026-11-01").unwrap()));
-    let projects = Projects::new(store.clone(), clock);
+    let projects = siteconf::access::projects(store.clone(), clock);
     let conf = Actor::command_line("conf".to_owned());
     let accounts = Accounts::new(&projects).acting(conf).leaving_no_root();
     let lifetimes = SessionLifetimes::default();

@@ -15,6 +15,7 @@ mod fingerprints;
 #[path = "../support/forwarded.rs"]
 mod forwarded;
 mod overtaken;
+mod owners;
 mod scopes;
 mod sessions;
 mod time;
@@ -51,7 +52,7 @@ impl World {
     /// What a store holds, served under a key.
     fn over(store: Arc<dyn Store>, key: ServerKey) -> Self {
         let clock = Arc::new(ManualClock::new(Timestamp::parse("2026-11-01").unwrap()));
-        let projects = Projects::new(store, clock.clone());
+        let projects = siteconf::access::projects(store, clock.clone());
         Self {
             clock,
             accounts: Accounts::new(&projects),

@@ -17,7 +17,7 @@ type Act = Box<dyn FnOnce() + Send>;
 
 /// A store that lets something else happen just before the next commit.
 #[derive(Default)]
-struct Overtaken {
+pub(crate) struct Overtaken {
     store: Arc<MemoryStore>,
     first: Mutex<Option<Act>>,
 }
@@ -44,7 +44,7 @@ impl Store for Overtaken {
 }
 
 /// A service, the store below it, and another service over the same records.
-fn pair() -> (World, Arc<Overtaken>, World) {
+pub(crate) fn pair() -> (World, Arc<Overtaken>, World) {
     let store = Arc::new(Overtaken::default());
     let other = World::over(store.store.clone(), ServerKey::generate());
     let world = World::over(store.clone(), ServerKey::generate());
@@ -52,12 +52,12 @@ fn pair() -> (World, Arc<Overtaken>, World) {
 }
 
 impl Overtaken {
-    fn next(&self, act: impl FnOnce() + Send + 'static) {
+    pub(crate) fn next(&self, act: impl FnOnce() + Send + 'static) {
         *self.first.lock().unwrap() = Some(Box::new(act));
     }
 }
 
-fn root(world: &World) -> siteconf::access::Caller {
+pub(crate) fn root(world: &World) -> siteconf::access::Caller {
     world
         .accounts
         .create("root", PASSWORD, &[Role::Root])

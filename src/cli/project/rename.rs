@@ -39,6 +39,12 @@ pub(super) fn transfer(
     if project.owner() == account.number() {
         return streams.tell(format_args!("{owner} owns {repo_id} already"));
     }
+    if !account.is_enabled() {
+        return Err(Error::Failed(format!(
+            "\"{owner}\" is disabled and is given no project; \"siteconf user enable {owner}\" lets the \
+             account in again"
+        )));
+    }
     ProjectWriter::new(project, opened.actor.clone())
         .transfer_project(account.number(), account.name())?;
     streams.tell(format_args!(

@@ -185,6 +185,36 @@ fn the_last_account_that_may_do_everything_is_not_removed() {
 }
 
 #[test]
+fn a_project_is_given_to_an_enabled_account_alone() {
+    let desk = Desk::new();
+    for name in ["ann", "bob"] {
+        desk.account(name, &[]);
+    }
+    desk.done(&["project", "create", "acme/shop.erp", "--owner", "ann"]);
+    let give = |name| ["project", "transfer", "acme/shop.erp", name];
+    desk.done(&["user", "disable", "bob"]);
+    assert_eq!(
+        desk.refused(1, &give("bob")),
+        "siteconf: \"bob\" is disabled and is given no project; \"siteconf user enable bob\" lets the account \
+         in again\n"
+    );
+    desk.refused(1, &give("eve"));
+    assert_eq!(
+        desk.json(&["user", "show", "bob", "--json"])["projects"],
+        json!([])
+    );
+    // To the one that has it is no change.
+    desk.done(&["user", "disable", "ann"]);
+    assert_eq!(desk.said(&give("ann")), "ann owns acme/shop.erp already\n");
+    desk.done(&["user", "enable", "bob"]);
+    desk.done(&give("bob"));
+    assert_eq!(
+        desk.json(&["user", "show", "bob", "--json"])["projects"],
+        json!(["acme/shop.erp"])
+    );
+}
+
+#[test]
 fn a_person_is_told_what_was_done_and_a_script_is_not() {
     let desk = Desk::new();
     desk.account("ann", &[]);

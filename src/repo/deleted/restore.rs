@@ -14,7 +14,8 @@ impl Projects {
     /// that which it had. It is there whole when this returns, or as before.
     ///
     /// # Errors
-    /// [`Missing::Deleted`]; [`Error::Exists`] when the identifier is taken meanwhile.
+    /// [`Missing::Deleted`]; [`Error::Exists`] when the identifier is taken meanwhile; [`Error::Invalid`]
+    /// when the account that owns it is not there.
     pub fn restore_project(
         &self,
         number: u64,
@@ -32,6 +33,7 @@ impl Projects {
             if let Some(taken) = store.value::<u64>(&id_key)? {
                 return Err(refusal(*taken.value, number, "project"));
             }
+            self.come_to(record.owner, batch)?;
             batch.delete(key::deleted_project(number), kept.expect());
             batch.write(id_key, Expect::Absent, &number);
             batch.write(key::project(number), Expect::Absent, &record);

@@ -31,7 +31,7 @@ impl Projects {
     /// Makes a project that an older system has under this identifier, since this time.
     ///
     /// # Errors
-    /// [`Error::Exists`] when the identifier is taken.
+    /// As [`Projects::create_project`].
     pub fn create_project_from(
         &self,
         id: &RepoId,

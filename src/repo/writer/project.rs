@@ -46,7 +46,8 @@ impl ProjectWriter {
     /// Gives the project to the account of this number; `name` tells the audit log who that is.
     ///
     /// # Errors
-    /// [`Missing::Project`], also when it has another identifier or owner than when it was opened.
+    /// [`Missing::Project`], also when it has another identifier or owner than when it was opened;
+    /// [`Error::Invalid`] when the account is not there.
     pub fn transfer_project(self, owner: u64, name: &str) -> Result<Project> {
         let store = self.projects.store().as_ref();
         let number = self.number();
@@ -56,6 +57,7 @@ impl ProjectWriter {
                 owner,
                 ..ProjectRecord::clone(&kept.value)
             };
+            self.projects.come_to(owner, batch)?;
             batch.write(key::project(number), kept.expect(), &record);
             let given = AuditRecord {
                 account: Some(name.to_owned()),
@@ -66,6 +68,7 @@ impl ProjectWriter {
         })?;
         self.projects.project_by_number(number)
     }
+
     /// The record as it is now, while the project has the identifier and the owner that it was opened
     /// with: by these it was judged who may do this.
     ///
