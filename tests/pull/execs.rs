@@ -2,10 +2,13 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, mpsc};
 
 use rustix::process::Signal;
 
-use crate::running::Running;
+use crate::fake::{Fake, branch};
+use crate::running::{Running, next};
 use crate::scene::{Scene, files, refusal, said};
 
 #[test]
@@ -124,25 +127,32 @@ fn what_a_command_prints_is_passed_on_up_to_a_limit() {
 
 #[test]
 fn a_command_that_fails_keeps_no_change_waiting() {
-    let mut scene = Scene::new();
-    scene.save(&files(&[("a", "1")]));
-    let base = scene.daemon.base();
-    let command = scene.command(
-        &base,
-        &["--watch", "--exec", "echo $SITECONF_CHANGED; exit 3"],
-    );
-    let mut watch = Running::start(command);
-    assert!(watch.line().contains(": 1 added, "));
-    let failed = "siteconf: --exec: it ended with exit status: 3; trouble since ";
-    for _ in 0..3 {
-        assert_eq!(watch.complaint(), "1");
-        assert!(watch.complaint().starts_with(failed));
-    }
-    // It would be run again in four seconds, and is at once.
-    scene.save(&files(&[("a", "2"), ("b", "2")]));
-    assert!(watch.line().contains(": 1 added, 1 changed, "));
-    while watch.complaint() != "2" {}
-    assert!(watch.complaint().starts_with(failed));
+    let scene = Scene::new();
+    let runs = scene.at("runs");
+    let command = format!("echo x >> {}; exit 3", runs.display());
+    let (tell, told) = mpsc::channel();
+    let tell = Mutex::new(tell);
+    let is_new = AtomicBool::new(false);
+    let fake = Fake::new(move |asked| {
+        if !asked.target.contains("/branches/") {
+            let is_of_new = asked.target.contains("dddd");
+            return branch(asked, if is_of_new { 'd' } else { 'c' });
+        }
+        // The command does not run while the head is asked for.
+        let count = fs::read_to_string(&runs).map_or(0, |text| text.lines().count());
+        if count >= 3 {
+            is_new.store(true, Ordering::Relaxed);
+            // The test may have heard enough.
+            let _heard = tell.lock().unwrap().send(count);
+        }
+        let is_new = is_new.load(Ordering::Relaxed);
+        branch(asked, if is_new { 'd' } else { 'c' })
+    });
+    let flags = ["--watch", "--interval", "1", "--exec", &command];
+    let watch = Running::start(scene.command(&fake.base(), &flags));
+    // Without a change it would be run again after four seconds, when the head was asked for once more.
+    let (before, after) = (next(&told), next(&told));
+    assert!(after > before, "{before} runs, then {after}");
     watch.signal(Signal::TERM);
     assert_eq!(watch.end().0, Some(0));
 }

@@ -9,7 +9,7 @@ use rustix::process::Signal;
 
 use crate::fake::{Answer, Asked, Fake, branch};
 use crate::relay::Relay;
-use crate::running::Running;
+use crate::running::{Running, next};
 use crate::scene::{Scene, files, read};
 
 #[test]
@@ -176,7 +176,7 @@ fn a_signal_in_the_middle_of_a_transfer_leaves_nothing_half() {
             branch(asked, 'c')
         });
         let pull = Running::start(scene.command(&fake.base(), &[]));
-        arrivals.recv().unwrap();
+        next(&arrivals);
         pull.signal(signal);
         let ended = pull.end();
         let said = "siteconf: interrupted; nothing half is left".to_owned();
@@ -306,18 +306,18 @@ fn a_token_that_was_replaced_is_read_again() {
     });
     let mut watch = Running::start(scene.command(&fake.base(), &["--watch", "--interval", "1"]));
     assert!(watch.line().starts_with("main is at cccccccc: "));
-    arrivals.recv().unwrap();
+    next(&arrivals);
     fs::write(scene.at("token"), "second\n").unwrap();
     free.send(()).unwrap();
     free.send(()).unwrap();
     assert!(watch.line().starts_with("main is at dddddddd: "));
     // What is no token, as in the middle of a replacement, is not taken.
-    arrivals.recv().unwrap();
-    arrivals.recv().unwrap();
+    next(&arrivals);
+    next(&arrivals);
     fs::write(scene.at("token"), "").unwrap();
     free.send(()).unwrap();
     // A new one is, before the old one is refused.
-    arrivals.recv().unwrap();
+    next(&arrivals);
     fs::write(scene.at("token"), "third").unwrap();
     free.send(()).unwrap();
     free.send(()).unwrap();
