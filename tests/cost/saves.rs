@@ -2,7 +2,7 @@
 
 use siteconf::base::file_path::FilePath;
 use siteconf::base::snapshot_version::SnapshotVersion;
-use siteconf::repo::Revision;
+use siteconf::repo::{Check, Revision, Rule};
 
 use crate::common::{Bench, Layout, body};
 
@@ -112,4 +112,31 @@ fn bytes_that_are_there_already_are_saved_by_records_alone() {
 fn assert_same(one: &Revision, other: &Revision) {
     assert_eq!(one.id(), other.id());
     assert_eq!(one.totals(), other.totals());
+}
+
+#[test]
+fn a_project_without_rules_pays_nothing_for_them() {
+    let costs = |rules: &[Rule], turn: u64| {
+        let bench = Bench::new();
+        let main = bench.fill("main", 1000, Layout::Spread);
+        bench.project.set_rules(rules).unwrap();
+        let path = FilePath::parse("region-000/shop-000001/new.json").unwrap();
+        bench.save(&main, &path, "[1]".into());
+        bench.counts.inner().take();
+        let text = format!("[{turn}]");
+        bench.save(&main, &path, text.into());
+        bench.counts.inner().take()
+    };
+    let rule = |pattern: &str| Rule {
+        patterns: vec![pattern.to_owned()],
+        check: Check::Json,
+        schema: None,
+    };
+    let none = costs(&[], 2);
+    // The state is that which the save before left: nothing is read again, and one commit made.
+    let reads = none.blob_reads + none.node_reads + none.manifest_reads + none.record_reads;
+    assert_eq!((none.commits, reads), (1, 0), "{none:?}");
+    // Rules read and write no more, whether they are for the file or not.
+    assert_eq!(costs(&[rule("*.xml")], 2), none);
+    assert_eq!(costs(&[rule("*.json")], 2), none);
 }

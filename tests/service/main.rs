@@ -32,6 +32,8 @@ mod reading;
 #[cfg(test)]
 mod readme;
 #[cfg(test)]
+mod rules;
+#[cfg(test)]
 mod server_key;
 #[cfg(test)]
 mod settings;
