@@ -1,2 +1,0 @@
-// Words of the accounts.
-export const accounts = {};
