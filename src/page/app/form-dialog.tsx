@@ -1,6 +1,6 @@
 // A dialog with a form: it is sent once at a time, and what the service refuses is said in it.
 import type { ComponentChildren } from "preact";
-import { useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import { Dialog } from "../shared/dialog.tsx";
 import { Alert } from "../shared/parts.tsx";
 import { t } from "../shared/text.ts";
@@ -10,11 +10,13 @@ interface FormDialogProps {
   title: string;
   lead?: ComponentChildren;
   /** The fields. */
-  children: ComponentChildren;
+  children?: ComponentChildren;
   /** What the button says that sends the form. */
   action: string;
   /** False while the fields do not make a whole yet. */
   ready?: boolean;
+  /** It takes something away. */
+  danger?: boolean;
   onClose: () => void;
   /** Sends the fields, and closes the dialog when that is done. */
   onSend: (fields: FormData) => Promise<void>;
@@ -26,13 +28,16 @@ export function FormDialog({
   children,
   action,
   ready = true,
+  danger = false,
   onClose,
   onSend,
 }: FormDialogProps) {
+  const form = useRef<HTMLFormElement>(null);
   const [failed, fail] = useState("");
   const [busy, setBusy] = useState(false);
   const submit = async (event: SubmitEvent) => {
     event.preventDefault();
+    if (busy) return;
     setBusy(true);
     try {
       await onSend(new FormData(event.currentTarget as HTMLFormElement));
@@ -42,15 +47,20 @@ export function FormDialog({
     }
   };
   return (
-    <Dialog title={title} lead={lead} onClose={onClose}>
-      <form class="form" onSubmit={submit}>
+    <Dialog title={title} lead={lead} onClose={onClose} onSubmit={() => form.current?.requestSubmit()}>
+      <form class="form" ref={form} onSubmit={submit}>
         {children}
         {failed && <Alert>{failed}</Alert>}
         <div class="actions">
           <button type="button" class="button" onClick={onClose}>
             {t("cancel")}
           </button>
-          <button type="submit" class="button primary" disabled={busy || !ready}>
+          <button
+            type="submit"
+            class={danger ? "button danger" : "button primary"}
+            autofocus={danger}
+            disabled={busy || !ready}
+          >
             {action}
           </button>
         </div>

@@ -13,11 +13,16 @@ import { type Command, Finder } from "./finder/finder.tsx";
 import { TopBar } from "./frame/bar.tsx";
 import { useBranchEvents } from "./frame/events.ts";
 import { Help, useFrameKeys } from "./frame/help.tsx";
+import { asScreen, lazy } from "./frame/lazy.tsx";
+import { Own, type OwnPart } from "./frame/own.tsx";
 import { Reach } from "./frame/reach.tsx";
 import { LoginDialog, LoginScreen } from "./login.tsx";
 import { ProjectsScreen } from "./projects.tsx";
 import { go, type Route, useRoute } from "./route.ts";
 import { TokensScreen } from "./tokens.tsx";
+
+const AccountsScreen = lazy(() => import("./accounts.tsx").then((part) => part.AccountsScreen), asScreen);
+const ServiceScreen = lazy(() => import("./service.tsx").then((part) => part.ServiceScreen), asScreen);
 
 /** The session; undefined until the service has said whether there is one. */
 function useSession() {
@@ -42,17 +47,20 @@ function useSession() {
     await calls.logout().catch(() => null);
     setSession(null);
   }, [session]);
-  return { session, setSession, again, leave };
+  // What somebody may do has changed: a session that has ended is found by the next request.
+  const renew = useCallback(() => void calls.session().then(setSession, () => null), []);
+  return { session, setSession, again, leave, renew };
 }
 
 function title(route: Route): string {
-  const place = route.screen === "tokens" ? t("tokens") : t("projects");
+  const { screen } = route;
+  const place = t(screen === "tokens" || screen === "accounts" || screen === "service" ? screen : "projects");
   const names = [route.path?.split("/").at(-1), route.branch, route.repo || place, "siteconf"];
   return names.filter(Boolean).join(" · ");
 }
 
 export function App() {
-  const { session, setSession, again, leave } = useSession();
+  const { session, setSession, again, leave, renew } = useSession();
   const route = useRoute();
   useEffect(() => {
     document.title = title(route);
@@ -61,7 +69,7 @@ export function App() {
   if (session === null) return <LoginScreen onDone={setSession} />;
   return (
     <>
-      <Inside key={session.username} session={session} route={route} onLeave={leave} />
+      <Inside key={session.username} session={session} route={route} onLeave={leave} onRights={renew} />
       {again && <LoginDialog again={session.username} onDone={again} />}
       <Notices />
     </>
@@ -72,10 +80,12 @@ function Inside({
   session,
   route,
   onLeave,
+  onRights,
 }: {
   session: Schemas["Session"];
   route: Route;
   onLeave: () => void;
+  onRights: () => void;
 }) {
   const projects = useLoaded([], (signal) => calls.projects(signal));
   const { repo } = route;
@@ -90,6 +100,7 @@ function Inside({
   const known = branches.value?.find((one) => one.name === route.branch);
   const [finding, find] = useState(false);
   const [helping, help] = useState(false);
+  const [own, setOwn] = useState<OwnPart | null>(null);
   useFrameKeys(
     () => find(true),
     () => help(true),
@@ -107,11 +118,16 @@ function Inside({
         branches={branches}
         onFind={() => find(true)}
         onHelp={() => help(true)}
+        onOwn={setOwn}
         onLeave={onLeave}
       />
       <Reach />
       {route.screen === "tokens" ? (
         <TokensScreen route={route} projects={projects} />
+      ) : route.screen === "accounts" ? (
+        <AccountsScreen session={session} route={route} onRights={onRights} />
+      ) : route.screen === "service" ? (
+        <ServiceScreen session={session} />
       ) : route.screen === "compare" && known ? (
         <CompareScreen key={`${repo}\n${known.name}`} route={route} branch={known} />
       ) : route.screen === "files" || route.screen === "compare" ? (
@@ -128,24 +144,36 @@ function Inside({
       {finding && (
         <Finder
           where={known ? { repo, branch: known.name, at: route.at } : null}
-          commands={commandsOf(session, projects.value ?? [])}
+          commands={commandsOf(session, projects.value ?? [], setOwn)}
           onFile={(path) =>
             known && go({ screen: "files", repo, branch: known.name, path, at: route.at ?? "" })
           }
           onClose={() => find(false)}
         />
       )}
+      {own && <Own part={own} session={session} onClose={() => setOwn(null)} onLeave={onLeave} />}
       {helping && <Help onClose={() => help(false)} />}
     </>
   );
 }
 
-function commandsOf(_session: Schemas["Session"], projects: Schemas["Project"][]): Command[] {
+function commandsOf(
+  { may }: Schemas["Session"],
+  projects: Schemas["Project"][],
+  onOwn: (part: OwnPart) => void,
+): Command[] {
   const places: [IconName, Key, () => void][] = [
     ["box", "projects", () => go({ screen: "projects" })],
     ["key", "tokens", () => go({ screen: "tokens" })],
     ["key", "newToken", () => go({ screen: "tokens", new: "1" })],
+    ["lock", "changePassword", () => onOwn("password")],
+    ["clock", "sessions", () => onOwn("sessions")],
   ];
+  if (may.accounts) {
+    places.push(["users", "accounts", () => go({ screen: "accounts" })]);
+    places.push(["users", "newAccount", () => go({ screen: "accounts", new: "1" })]);
+  }
+  if (may.service) places.push(["pulse", "service", () => go({ screen: "service" })]);
   return [
     ...projects.map(
       ({ repo_id: repo }): Command => ({ sign: "box", text: repo, run: () => go({ screen: "files", repo }) }),

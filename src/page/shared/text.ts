@@ -25,7 +25,7 @@ function preferred(): Language {
 
 export const language: Language = preferred();
 // A reader of English in Berlin wants 17:26: the language of the page, the region of the browser.
-const locale = navigator.languages.find((tag) => tag.startsWith(language)) ?? language;
+export const locale = navigator.languages.find((tag) => tag.startsWith(language)) ?? language;
 document.documentElement.lang = language;
 
 export function setLanguage(id: Language): void {
@@ -36,16 +36,28 @@ export function setLanguage(id: Language): void {
 const plural = new Intl.PluralRules(language);
 const integers = new Intl.NumberFormat(locale);
 
-/** The words of a key. `{name}` in them is replaced by the value of that name; `n` chooses the plural form. */
-export function t(key: Key, values: Record<string, string | number> = {}): string {
-  const word = tables[language][key];
-  const text = typeof word === "string" ? word : (word[plural.select(Number(values["n"]))] ?? word.other);
-  return text.replace(/\{(\w+)\}/g, (whole, name: string) => {
-    const value = values[name];
-    if (value === undefined) return whole;
-    return typeof value === "number" ? number(value) : value;
-  });
+type Values = Record<string, string | number>;
+
+/**
+ * Gives the words of a key of these tables: what comes with a chunk of its own has its own tables. `{name}` in the
+ * words is replaced by the value of that name; `n` chooses the plural form.
+ */
+export function wordsFrom<K extends string>(
+  tables: Record<Language, Record<K, Word>>,
+): (key: K, values?: Values) => string {
+  return (key, values = {}) => {
+    const word = tables[language][key];
+    const text = typeof word === "string" ? word : (word[plural.select(Number(values["n"]))] ?? word.other);
+    return text.replace(/\{(\w+)\}/g, (whole, name: string) => {
+      const value = values[name];
+      if (value === undefined) return whole;
+      return typeof value === "number" ? number(value) : value;
+    });
+  };
 }
+
+/** The words that every screen may need. */
+export const t: (key: Key, values?: Values) => string = wordsFrom(tables);
 
 export function number(value: number): string {
   return integers.format(value);

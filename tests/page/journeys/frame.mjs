@@ -184,7 +184,7 @@ export default [
     for (const width of [320, 640]) {
       const { page } = await world.at(`/site-builder/files/${repo}?branch=main&change=v0001`, { width, height: 700 });
       await page.locator(".labels").waitFor();
-      for (const at of [`files/${repo}?branch=main`, "", "tokens"]) {
+      for (const at of [`files/${repo}?branch=main`, "", "tokens", "accounts", "service"]) {
         await page.goto(`/site-builder/${at}`);
         await page.locator("main h1").first().waitFor();
         same(await page.evaluate(() => document.documentElement.scrollWidth > innerWidth), false, `${width}: ${at}`);

@@ -4,7 +4,18 @@ import { PASSWORD, REPO } from "../seed.mjs";
 
 const files = `files/${REPO}?branch=main`;
 
-/** Name, address, and what stands there once it is whole. */
+/** Opens the menu of an account's row, and takes the item at this place. */
+const ofAccount = (at) => async ({ page }) => {
+  await page.locator("table.accounts tr", { hasText: "anna" }).locator(".menu > button").click();
+  await page.locator(".items button").nth(at).click();
+};
+/** Opens one's own menu, and takes the item with this sign. */
+const ofOwn = (at) => async ({ page }) => {
+  await page.locator("header.top .menu").last().locator("button").click();
+  await page.locator("header.top .items button").nth(at).click();
+};
+
+/** Name, address, what stands there once it is whole, and what is done there to come to that. */
 const screens = [
   ["projects", "", "table.list"],
   ["branch", files, ".overview"],
@@ -15,6 +26,16 @@ const screens = [
   ["compare", `compare/${REPO}?branch=main&from=v0002&path=rules/скидки.xml`, ".labels"],
   ["tokens", "tokens", "table.tokens"],
   ["new token", "tokens?new=1", "dialog .picks"],
+  ["accounts", "accounts", "table.accounts"],
+  ["new account", "accounts?new=1", "dialog select"],
+  ["roles", "accounts", "dialog .given", ofAccount(0)],
+  ["rename", "accounts", "dialog input", ofAccount(1)],
+  ["new password", "accounts", "dialog .danger", ofAccount(2)],
+  ["disable", "accounts", "dialog .danger", ofAccount(3)],
+  ["remove", "accounts", "dialog .danger:enabled", ofAccount(4)],
+  ["service", "service", ".group"],
+  ["own password", "service", "dialog input[type=password]", ofOwn(0)],
+  ["own sessions", "service", "dialog .given", ofOwn(1)],
 ];
 
 const windows = [
@@ -33,8 +54,9 @@ export default [
     await person.shot(`${name} login`);
     same(await person.accessibility(), [], "login");
     await person.login("olga", PASSWORD);
-    for (const [screen, address, whole] of screens) {
+    for (const [screen, address, whole, act] of screens) {
       await person.go(`/site-builder/${address}`);
+      await act?.(person);
       await person.page.locator(whole).first().waitFor();
       await person.settled();
       await person.shot(`${name} ${screen}`);

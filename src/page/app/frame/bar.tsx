@@ -8,6 +8,7 @@ import type { Schemas } from "../api.ts";
 import { NewBranch } from "../branch/new-branch.tsx";
 import * as calls from "../calls.ts";
 import { address, BASE, type Route } from "../route.ts";
+import type { OwnPart } from "./own.tsx";
 import { setTheme, type Theme, theme, themes } from "./theme.ts";
 
 interface BarProps {
@@ -18,16 +19,21 @@ interface BarProps {
   branches: Loaded<Schemas["AdminBranch"][]>;
   onFind: () => void;
   onHelp: () => void;
+  onOwn: (part: OwnPart) => void;
   onLeave: () => void;
 }
 
 /** The bar above every screen: where we are, and the ways to elsewhere. */
 export function TopBar(props: BarProps) {
   const { session, route, onFind } = props;
+  const { may } = session;
+  const screens = (["tokens", "accounts", "service"] as const).filter(
+    (name) => name === "tokens" || may[name],
+  );
   const places = [
-    ["projects", BASE],
-    ["tokens", address({ screen: "tokens" })],
-  ] as const;
+    ["projects", BASE] as const,
+    ...screens.map((screen) => [screen, address({ screen })] as const),
+  ];
   return (
     <header class="top">
       <a class="home" href={BASE} aria-label={t("toProjects")}>
@@ -49,7 +55,7 @@ export function TopBar(props: BarProps) {
         ))}
       </nav>
       <Health />
-      <Person session={session} places={places} onHelp={props.onHelp} onLeave={props.onLeave} />
+      <Person {...props} places={places} />
     </header>
   );
 }
@@ -155,14 +161,11 @@ function Crumbs({ route, project, projects, branches }: BarProps) {
 
 const themeNames: Record<Theme, Key> = { "": "themeAuto", light: "themeLight", dark: "themeDark" };
 
-interface PersonProps {
-  session: Schemas["Session"];
+interface PersonProps extends Pick<BarProps, "session" | "onHelp" | "onOwn" | "onLeave"> {
   places: readonly (readonly [Key, string])[];
-  onHelp: () => void;
-  onLeave: () => void;
 }
 
-function Person({ session, places, onHelp, onLeave }: PersonProps) {
+function Person({ session, places, onHelp, onOwn, onLeave }: PersonProps) {
   return (
     <Menu align="right" title={session.username} label={<Who name={session.username} />}>
       <span class="label">
@@ -178,6 +181,15 @@ function Person({ session, places, onHelp, onLeave }: PersonProps) {
           </a>
         ))}
       </span>
+      <hr />
+      <button type="button" onClick={() => onOwn("password")}>
+        <Icon of="lock" />
+        {t("changePassword")}
+      </button>
+      <button type="button" onClick={() => onOwn("sessions")}>
+        <Icon of="clock" />
+        {t("sessions")}
+      </button>
       <hr />
       {themes.map((name) => (
         <button

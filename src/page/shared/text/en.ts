@@ -1,8 +1,7 @@
 // The English words: the list of all keys.
-import { accounts } from "./accounts.en.ts";
 import { file } from "./file.en.ts";
 import { frame } from "./frame.en.ts";
 import { history } from "./history.en.ts";
 import { tokens } from "./tokens.en.ts";
 
-export const en = { ...frame, ...history, ...tokens, ...accounts, ...file };
+export const en = { ...frame, ...history, ...tokens, ...file };

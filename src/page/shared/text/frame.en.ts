@@ -5,6 +5,9 @@ export const frame = {
   yesterday: "Yesterday",
   now: "Now",
   projects: "Projects",
+  accounts: "Accounts",
+  newAccount: "New account",
+  service: "Service",
   files: "Files",
   overview: "This branch",
   skip: "Skip to the content",
@@ -29,6 +32,8 @@ export const frame = {
 
   login: "Log in",
   logout: "Log out",
+  changePassword: "Change the password",
+  sessions: "Sessions",
   user: "User name",
   password: "Password",
   loginAgain: "Your session has ended",

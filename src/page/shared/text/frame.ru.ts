@@ -7,6 +7,9 @@ export const frame: Translation<typeof english, Russian> = {
   yesterday: "Вчера",
   now: "Сейчас",
   projects: "Проекты",
+  accounts: "Учётные записи",
+  newAccount: "Новая учётная запись",
+  service: "Сервис",
   files: "Файлы",
   overview: "Эта ветка",
   skip: "К содержимому",
@@ -31,6 +34,8 @@ export const frame: Translation<typeof english, Russian> = {
 
   login: "Войти",
   logout: "Выйти",
+  changePassword: "Сменить пароль",
+  sessions: "Сеансы",
   user: "Имя пользователя",
   password: "Пароль",
   loginAgain: "Сеанс завершён",

@@ -1,8 +1,7 @@
 // The Russian words.
-import { accounts } from "./accounts.ru.ts";
 import { file } from "./file.ru.ts";
 import { frame } from "./frame.ru.ts";
 import { history } from "./history.ru.ts";
 import { tokens } from "./tokens.ru.ts";
 
-export const ru = { ...frame, ...history, ...tokens, ...accounts, ...file };
+export const ru = { ...frame, ...history, ...tokens, ...file };

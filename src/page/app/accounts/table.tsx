@@ -1,0 +1,120 @@
+import { useState } from "preact/hooks";
+import { Icon } from "../../shared/icons.tsx";
+import { Menu } from "../../shared/menu.tsx";
+import { Who } from "../../shared/parts.tsx";
+import { date, t, when } from "../../shared/text.ts";
+import type { Account } from "./calls.ts";
+import { Chip } from "./roles.tsx";
+import { say } from "./words.ts";
+
+/** What may be done to an account. */
+export type Act = "roles" | "rename" | "password" | "disable" | "enable" | "remove";
+
+interface TableProps {
+  accounts: Account[];
+  /** The name of who is logged in. */
+  own: string;
+  onAct: (act: Act, name: string) => void;
+}
+
+/** Rows that are drawn at first, and more at each push of the button. */
+const PAGE = 50;
+
+export function Table({ accounts, own, onAct }: TableProps) {
+  const [shown, show] = useState(PAGE);
+  const sorted = [...accounts].sort((a, b) => a.name.localeCompare(b.name));
+  const left = sorted.length - shown;
+  return (
+    <>
+      <table class="list accounts">
+        <thead>
+          <tr>
+            <th>{t("name")}</th>
+            <th>{say("roles")}</th>
+            <th class="less">{say("made")}</th>
+            <th>
+              <span class="said">{t("more")}</span>
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {sorted.slice(0, shown).map((account) => (
+            <Row
+              key={account.name}
+              account={account}
+              own={account.name === own}
+              onAct={(act) => onAct(act, account.name)}
+            />
+          ))}
+        </tbody>
+      </table>
+      {left > 0 && (
+        <button type="button" class="button more" onClick={() => show(shown + PAGE)}>
+          {say("showMore", { n: Math.min(left, PAGE) })}
+        </button>
+      )}
+    </>
+  );
+}
+
+function Row({ account, own, onAct }: { account: Account; own: boolean; onAct: (act: Act) => void }) {
+  const { name, roles, enabled, created_at: made } = account;
+  return (
+    <tr class={enabled ? "" : "expired"}>
+      <td>
+        <span class="person">
+          <Who name={name} />
+          <b>{name}</b>
+          {own && <span class="pill">{say("you")}</span>}
+          {!enabled && <span class="pill del">{say("disabled")}</span>}
+        </span>
+      </td>
+      <td>
+        <span class="scopes">
+          {roles.map((role) => (
+            <Chip key={role} role={role} />
+          ))}
+          {roles.length === 0 && <span class="dim">{say("noRole")}</span>}
+        </span>
+      </td>
+      <td class="less dim once">
+        <time dateTime={made} title={when(made)}>
+          {date(made)}
+        </time>
+      </td>
+      <td class="end">
+        <Menu align="right" title={say("about", { name })} label={<Icon of="dots" />}>
+          <button type="button" onClick={() => onAct("roles")}>
+            <Icon of="users" />
+            {say("editRoles")}
+          </button>
+          {own ? <span class="label dim">{say("ownHint")}</span> : <Others enabled={enabled} onAct={onAct} />}
+        </Menu>
+      </td>
+    </tr>
+  );
+}
+
+/** What is done to the accounts of others alone. */
+function Others({ enabled, onAct }: { enabled: boolean; onAct: (act: Act) => void }) {
+  return (
+    <>
+      <button type="button" onClick={() => onAct("rename")}>
+        <Icon of="edit" />
+        {say("rename")}
+      </button>
+      <button type="button" onClick={() => onAct("password")}>
+        <Icon of="key" />
+        {say("newPassword")}
+      </button>
+      <button type="button" onClick={() => onAct(enabled ? "disable" : "enable")}>
+        <Icon of="lock" />
+        {say(enabled ? "disable" : "enable")}
+      </button>
+      <button type="button" class="danger" onClick={() => onAct("remove")}>
+        <Icon of="trash" />
+        {say("remove")}
+      </button>
+    </>
+  );
+}

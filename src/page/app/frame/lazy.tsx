@@ -1,0 +1,25 @@
+// Parts of the page that few open: each is fetched when it is first shown.
+import type { ComponentChildren, ComponentType } from "preact";
+import { useLoaded } from "../../shared/load.ts";
+import { Trouble, Waiting } from "../../shared/parts.tsx";
+import { t } from "../../shared/text.ts";
+
+/** A component that is fetched; `around` is drawn around what is shown until it has come. */
+export function lazy<Props extends object>(
+  fetch: () => Promise<ComponentType<Props>>,
+  around: (inside: ComponentChildren, props: Props) => ComponentChildren,
+): ComponentType<Props> {
+  return function Part(props: Props) {
+    const part = useLoaded<ComponentType<Props>>([], fetch);
+    if (part.value) return <part.value {...props} />;
+    const inside = part.error ? <Trouble words={t("offline")} onAgain={part.again} /> : <Waiting />;
+    return <>{around(inside, props)}</>;
+  };
+}
+
+/** A screen that is one list. */
+export const asScreen = (inside: ComponentChildren) => (
+  <main id="main" class="sheet-page" tabIndex={-1}>
+    {inside}
+  </main>
+);

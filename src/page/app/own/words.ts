@@ -1,0 +1,6 @@
+import { own as en } from "../../shared/text/parts/own.en.ts";
+import { own as ru } from "../../shared/text/parts/own.ru.ts";
+import { wordsFrom } from "../../shared/text.ts";
+
+/** The words of one's own account. */
+export const say = wordsFrom({ en, ru });

@@ -1,0 +1,85 @@
+import { Icon } from "../shared/icons.tsx";
+import { Empty, Trouble, Waiting } from "../shared/parts.tsx";
+import { ago, size, t } from "../shared/text.ts";
+import { type Schemas, wordsOf } from "./api.ts";
+import { Facts } from "./service/facts.tsx";
+import { useService } from "./service/watch.ts";
+import { say, type Word } from "./service/words.ts";
+
+export function ServiceScreen({ session }: { session: Schemas["Session"] }) {
+  if (session.may.service) return <Whole />;
+  return (
+    <main id="main" class="sheet-page" tabIndex={-1}>
+      <h1 class="said">{t("service")}</h1>
+      <Empty icon="lock" title={say("onlyRoot")}>
+        <p>{say("onlyRootHint")}</p>
+      </Empty>
+    </main>
+  );
+}
+
+function Whole() {
+  const { last, error, again } = useService();
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: nothing in it takes keys, and they are to scroll it
+    <main id="main" class="sheet-page" tabIndex={0}>
+      <header>
+        <div>
+          <h1>{t("service")}</h1>
+          {last && <p class="sub">{say("answered", { n: last.took, when: ago(last.at) })}</p>}
+        </div>
+      </header>
+      {last ? (
+        <>
+          {error !== null && (
+            <p class="state bad" role="status">
+              <Icon of="warn" />
+              {say("stale", { words: wordsOf(error), when: ago(last.at) })}
+            </p>
+          )}
+          <State service={last.service} />
+          <Facts service={last.service} />
+        </>
+      ) : error === null ? (
+        <Waiting />
+      ) : (
+        <Trouble words={wordsOf(error)} onAgain={again} />
+      )}
+    </main>
+  );
+}
+
+/** What the service says is in the way, and the words for it. */
+const hindrances: [RegExp, Word][] = [
+  [/^writes are refused: the disk is full/, "full"],
+  [/^writes are refused after a failed write/, "stopped"],
+  [/^the service is stopping/, "stopping"],
+  [/^the disk of the store has/, "low"],
+];
+
+function State({ service }: { service: Schemas["Service"] }) {
+  if (service.hindrances.length === 0) {
+    return (
+      <p class="state well">
+        <Icon of="check" />
+        {say("well")}
+      </p>
+    );
+  }
+  const free = size(service.free_bytes ?? 0);
+  return (
+    <div role="status">
+      <ul class="state bad">
+        {service.hindrances.map((told) => {
+          const word = hindrances.find(([pattern]) => pattern.test(told))?.[1];
+          return (
+            <li key={told}>
+              <Icon of="warn" />
+              {word ? say(word, { free }) : told}
+            </li>
+          );
+        })}
+      </ul>
+    </div>
+  );
+}

@@ -1,0 +1,28 @@
+// Words of one's own account.
+export const own = {
+  passwordLead: "All your other sessions end.",
+  oldPassword: "Present password",
+  newPassword: "New password",
+  again: "New password, again",
+  rule: "At least {n} characters; several words are best.",
+  change: "Change it",
+  differ: "The new password is not the same both times.",
+  wrongOld: "The present password is another.",
+  guessed: "This password is guessed soon: take several words.",
+  badLength: "A password has at least {n} characters.",
+  done: "The password is changed; your other sessions have ended.",
+
+  sessionsLead: "Where you are logged in. End what you do not know, and change your password then.",
+  thisOne: "this one",
+  unknownPlace: "from an address that is not known",
+  from: "from {address}",
+  since: "since {when}",
+  until: "until {when} at the latest",
+  lastUsed: "used {when}",
+  end: "End",
+  endThat: "End the session from {address}, used {when}",
+  endOthers: { one: "End {n} other", other: "End all {n} others" },
+  ended: "The session has ended",
+  othersEnded: "The other sessions have ended",
+  noOthers: "You are logged in nowhere else.",
+};

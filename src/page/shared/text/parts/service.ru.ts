@@ -1,0 +1,63 @@
+import type { Russian, Translation } from "../table.ts";
+import type { service as english } from "./service.en.ts";
+
+export const service: Translation<typeof english, Russian> = {
+  answered: {
+    one: "Ответ за {n} мс, {when}.",
+    few: "Ответ за {n} мс, {when}.",
+    many: "Ответ за {n} мс, {when}.",
+    other: "Ответ за {n} мс, {when}.",
+  },
+  stale: "Сейчас ответа нет: {words} Здесь то, что было {when}.",
+  onlyRoot: "Этот экран доступен роли ROOT",
+  onlyRootHint: "У кого она есть, видит состояние сервиса.",
+  well: "Сервис принимает запросы и изменения.",
+  unwell: "Есть помеха",
+  writesRefused: "Изменения не принимаются: сохранить ничего нельзя.",
+  full: "Изменения не принимаются: на диске нет места. Освободите его.",
+  stopped: "Изменения не принимаются после неудачной записи. Посмотрите журнал и перезапустите сервис.",
+  stopping: "Сервис останавливается.",
+  low: "Диск хранилища почти полон: осталось {free}.",
+
+  running: "Работа",
+  version: "Версия",
+  started: "Запущен",
+  uptime: "Работает",
+  format: "Формат данных",
+  writes: "Изменения",
+  taken: "принимаются",
+  refused: "не принимаются",
+
+  room: "Место",
+  free: "Свободно на диске",
+  total: "Занимает хранилище",
+  database: "База данных",
+  log: "Её журнал",
+  largeFiles: "Большие файлы",
+
+  use: "Использование",
+  accounts: "Учётные записи",
+  sessions: "Сеансы",
+  connections: "Соединения",
+  projects: "Проекты",
+  tokens: "Токены",
+  expiring: "Истекают за 30 дней",
+
+  kept: "Что хранится",
+  kind: "Вид",
+  count: "Количество",
+  blob: "Содержимое файлов",
+  node: "Папки",
+  manifest: "Состояния веток",
+
+  care: "Обслуживание",
+  backup: "Резервная копия",
+  noBackup: "ещё не было",
+  collection: "Сборка мусора",
+  noCollection: "ещё не было",
+  live: "Нужно веткам",
+  old: "Нужно только истории",
+  unknown: "неизвестно",
+  minutely: "Считается раз в минуту.",
+  uncounted: "ещё не посчитано",
+};
