@@ -137,16 +137,27 @@ impl Scope {
     }
 
     /// True if the token's holder may learn that what was asked for does not exist. With an allowlist
-    /// that is what it names; everything else is refused alike, whether or not it exists.
-    pub(super) fn may_learn_absence(&self, selector: &ProjectSelector) -> bool {
-        match self {
-            Self::Wildcard => true,
-            Self::Allowlist(listed) => listed.iter().any(|entry| match selector {
-                ProjectSelector::Id(id) => entry.repo_id == id.as_str(),
-                ProjectSelector::Number(number) => entry.project == *number,
-                ProjectSelector::Unknown => false,
-            }),
+    /// that is what it names; everything else is refused alike, whether or not it exists: also the name
+    /// that a project had before it was renamed.
+    pub(super) fn may_learn_absence(
+        &self,
+        selector: &ProjectSelector,
+        projects: &Projects,
+    ) -> Result<bool> {
+        let Self::Allowlist(listed) = self else {
+            return Ok(true);
+        };
+        let named = listed.iter().filter(|entry| match selector {
+            ProjectSelector::Id(id) => entry.repo_id == id.as_str(),
+            ProjectSelector::Number(number) => entry.project == *number,
+            ProjectSelector::Unknown => false,
+        });
+        for entry in named {
+            if find(projects, &ProjectSelector::Number(entry.project))?.is_none() {
+                return Ok(true);
+            }
         }
+        Ok(false)
     }
 
     /// The scope as `repos` again. A project that came back under another name is told by that one;

@@ -112,3 +112,25 @@ fn a_project_made_again_under_the_name_is_another() {
     assert_eq!(world.told(&wildcard, &by_id("acme.erp")), "acme.erp");
     assert_eq!(listed.token().repos, ["acme.erp"]);
 }
+
+#[test]
+fn the_name_that_a_project_had_is_refused_as_all_that_is_not_named() {
+    let world = World::new();
+    let (eve, adam) = (world.user("eve", &[]), world.user("adam", &[]));
+    let number = world.project(&eve, "old.erp").number();
+    let holder = world.holder(&eve, &["old.erp"]);
+    let renamed = world
+        .gate
+        .rename_project(&eve, &id("old.erp"), &id("new.erp"));
+    renamed.unwrap();
+    assert_eq!(world.told(&holder, &by_id("new.erp")), "new.erp");
+    assert_eq!(world.told(&holder, &by_id("old.erp")), "403 Forbidden");
+    world.project(&adam, "old.erp");
+    assert_eq!(world.told(&holder, &by_id("old.erp")), "403 Forbidden");
+    // One that is gone is told by its number.
+    world.delete(&eve, "new.erp");
+    assert_eq!(
+        world.told(&holder, &ProjectSelector::Number(number)),
+        "404 Project Not Found"
+    );
+}

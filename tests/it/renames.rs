@@ -36,8 +36,8 @@ fn a_renamed_project_keeps_all_that_it_has() {
         reader.get(&new.raw("a.xml")).expect_status(200).body,
         b"two"
     );
-    // It is named in the token by what it was called then.
-    reader.get(&old.raw("a.xml")).assert_refused(404);
+    // What it was called is not in the token any more, whoever has that name.
+    reader.get(&old.raw("a.xml")).assert_refused(403);
     let token = alice.get(&format!("{ADMIN}/tokens")).json();
     assert_eq!(token[0]["repos"], json!(["acme/store.erp"]));
     // The old name is free.

@@ -43,9 +43,10 @@ impl Gate {
         holder: &TokenHolder,
         selector: &ProjectSelector,
     ) -> Result<Project> {
+        let scope = &holder.token.scope;
         match find(&self.projects, selector)? {
             Some(project) if holder.may_read(&project) => Ok(project),
-            None if holder.token.scope.may_learn_absence(selector) => Err(Error::NotFound),
+            None if scope.may_learn_absence(selector, &self.projects)? => Err(Error::NotFound),
             _ => Err(Error::Forbidden(Refusal {
                 token: Some(holder.token.shown()),
                 ..Refusal::of(
