@@ -134,7 +134,7 @@ fn a_killed_import_is_wholly_there_or_wholly_absent() {
 }
 
 /// The entries of the audit log, oldest first.
-fn log(daemon: &Daemon) -> Vec<Value> {
+pub(crate) fn log(daemon: &Daemon) -> Vec<Value> {
     let shown = daemon.command(&["audit", "--json"]).output().unwrap();
     assert!(shown.status.success(), "{shown:?}");
     let text = String::from_utf8(shown.stdout).unwrap();
