@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::{Pin, pin};
 use std::sync::{Arc, OnceLock};
 use std::task::Poll;
 use std::time::Instant;
@@ -61,8 +62,10 @@ pub(in crate::http) async fn handle(
         who: Arc::clone(&who),
         connection: Arc::clone(&connection),
     };
-    let outcome = dispatch(context, &mut body, &mut known);
-    let outcome = catch_panic(outcome).await;
+    let outcome = {
+        let dispatched = pin!(dispatch(context, &mut body, &mut known));
+        catch_panic(dispatched).await
+    };
     let refusal = outcome.as_ref().err().and_then(Error::refusal);
     if let (Err(error), Some(refusal)) = (&outcome, &refusal)
         && error.status() == StatusCode::FORBIDDEN
@@ -188,9 +191,11 @@ fn options(methods: &[Method]) -> Reply {
     Reply::empty(StatusCode::NO_CONTENT).with(ALLOW, allow)
 }
 
-/// Runs a handler and makes an error of its panic, so that one request's defect is one 500.
-async fn catch_panic(outcome: impl Future<Output = Result<Reply, Error>>) -> Result<Reply, Error> {
-    let mut outcome = std::pin::pin!(outcome);
+/// Runs a handler and makes an error of its panic, so that one request's defect is one 500. The handler is
+/// lent: each future that is handed on is kept twice, and 10,000 clients may wait in here.
+async fn catch_panic(
+    mut outcome: Pin<&mut impl Future<Output = Result<Reply, Error>>>,
+) -> Result<Reply, Error> {
     std::future::poll_fn(move |cx| {
         catch_unwind(AssertUnwindSafe(|| outcome.as_mut().poll(cx)))
             .unwrap_or(Poll::Ready(Err(Error::Crashed)))

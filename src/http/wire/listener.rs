@@ -154,15 +154,11 @@ impl Server {
                             });
                             continue;
                         }
-                        let served = serve(
-                            Arc::clone(&self.service),
-                            accepted,
-                            peer,
-                            stopping.clone(),
-                        );
                         tallies.connections_open.up();
+                        let service = Arc::clone(&self.service);
+                        let stopping = stopping.clone();
                         connections.spawn(async move {
-                            served.await;
+                            serve(service, accepted, peer, stopping).await;
                             tallies.connections_open.down();
                             drop((share, place));
                         });
@@ -233,10 +229,12 @@ async fn serve(
             }
         }
         Accepted::Tls(stream, _, config) => {
-            match handshake::shake_hands(stream, config, stopping.clone()).await {
+            // Each connection would have room for it.
+            let handshake = Box::pin(handshake::shake_hands(stream, config, stopping.clone()));
+            match handshake.await {
                 Handshake::Done(stream) => {
                     tallies.connections_taken.up();
-                    connection::serve(service, *stream, peer, stopping).await;
+                    connection::serve(service, stream, peer, stopping).await;
                 }
                 Handshake::Failed(reason) => {
                     tallies.handshakes_failed.up();
