@@ -209,7 +209,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_panic_is_an_error_of_one_request() {
-        let crashed = catch_panic(async { panic!("a defect") }).await;
+        let crashed = catch_panic(pin!(async { panic!("a defect") })).await;
         assert!(matches!(crashed, Err(Error::Crashed)));
     }
 }
