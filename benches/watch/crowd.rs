@@ -187,7 +187,7 @@ impl Client {
                 let text = std::str::from_utf8(&bytes[..end]).unwrap();
                 let value = |name: &str| text.lines().find_map(|line| line.strip_prefix(name));
                 length = value("Content-Length: ").map_or(0, |length| length.parse().unwrap());
-                self.tag = value("Etag: ").unwrap().to_owned();
+                value("Etag: ").unwrap().clone_into(&mut self.tag);
                 head = Some(end + 4);
             }
         }
