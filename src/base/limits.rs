@@ -152,9 +152,9 @@ pub const HISTORY_PAGE_MAX: usize = 100;
 
 /// Snapshots that are looked at for one page of the history of a path.
 pub const HISTORY_SEARCHED_MAX: u64 = 100_000;
-/// Longest time that such a page which has something is searched for more, in milliseconds.
-pub const HISTORY_SEARCH_MS_MAX: u64 = 8;
-/// Longest time that such a page is searched for its first change, in milliseconds.
+/// Longest time that such a page is searched, in milliseconds.
+pub const HISTORY_SEARCH_MS_MAX: u64 = 6;
+/// Longest time that the first page is searched for its first change, in milliseconds.
 pub const HISTORY_FIRST_MS_MAX: u64 = 40;
 /// Most files that are looked at to count what one change of a branch changed. What was added or removed
 /// with its folder counts without being looked at.

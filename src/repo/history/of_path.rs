@@ -20,7 +20,7 @@ use crate::store::Scan;
 /// Snapshots after which a search looks at the time.
 const LOOKED_AT_ONCE: u64 = 256;
 /// And comparisons.
-const COMPARED_AT_ONCE: u64 = 32;
+const COMPARED_AT_ONCE: u64 = 8;
 
 /// Changes that touched a path, newest first.
 #[derive(Clone, Debug)]
@@ -49,6 +49,8 @@ struct Search<'a> {
     looked: u64,
     compared: u64,
     began: Instant,
+    /// How long it may take while nothing is found.
+    empty_for: Duration,
 }
 
 impl Branch {
@@ -57,8 +59,8 @@ impl Branch {
     /// differs between those counts as changed by the older one.
     ///
     /// # Limits
-    /// 100,000 snapshots are looked at, for 8 ms, or for 40 ms until the first change is found, but 256
-    /// snapshots at the least. So a page may have fewer changes, or none, and a `next`.
+    /// 100,000 snapshots are looked at, for 6 ms, or where the page begins at the newest for 40 ms until the
+    /// first change is found, but some in any case. So a page may have fewer changes, or none, and a `next`.
     pub fn changes_of(
         &self,
         path: &FilePath,
@@ -70,6 +72,10 @@ impl Branch {
             next: None,
         };
         let beyond = self.snapshot_count().saturating_add(1);
+        let empty_for = Duration::from_millis(match before {
+            None => HISTORY_FIRST_MS_MAX,
+            Some(_) => HISTORY_SEARCH_MS_MAX,
+        });
         let before = before.map_or(beyond, |before| beyond.min(before.number()));
         let Some(oldest) = self.oldest_place()?.filter(|oldest| *oldest < before) else {
             return Ok(page);
@@ -84,6 +90,7 @@ impl Branch {
             looked: 0,
             compared: 0,
             began: Instant::now(),
+            empty_for,
         };
         let mut found = Vec::new();
         'runs: for number in (Run::number(oldest)..=Run::number(before - 1)).rev() {
@@ -102,6 +109,12 @@ impl Branch {
                     page.next = (step.place > oldest).then(|| SnapshotVersion::new(step.place));
                     break 'runs;
                 }
+            }
+            // Also where there was no step, because the snapshots were pruned.
+            let first = Run::first(number);
+            if first > oldest && search.is_late(found.is_empty()) {
+                page.next = Some(SnapshotVersion::new(first));
+                break;
             }
         }
         for place in found {
@@ -123,13 +136,23 @@ impl Branch {
 
     /// The change after the snapshot at this place; `None` if it was pruned.
     fn change_after(&self, place: u64) -> Result<Option<Change>> {
-        let store = self.project.projects.store();
-        let Some(record) = store.record(&key::snapshot(self.number, place))? else {
+        // It and the next that there is.
+        let prefix = key::snapshots(self.number);
+        let records = self.project.projects.store().scan(Scan {
+            after: Some(&key::snapshot(self.number, place - 1)),
+            limit: 2,
+            ..Scan::prefix(&prefix)
+        })?;
+        let Some(record) = records.first().filter(|record| record.number() == place) else {
             return Ok(None);
         };
+        let next = records.get(1);
         Ok(Some(Change {
-            snapshot: self.snapshot_of(&record)?,
-            after: self.state_after(place)?,
+            snapshot: self.snapshot_of(record)?,
+            after: match next.filter(|next| next.number() <= self.snapshot_count()) {
+                Some(next) => self.snapshot_of(next)?.revision,
+                None => self.head(),
+            },
         }))
     }
 }
@@ -175,11 +198,16 @@ impl Search<'_> {
         }
         let looks_up = self.looked.is_multiple_of(LOOKED_AT_ONCE)
             || self.compared > 0 && self.compared.is_multiple_of(COMPARED_AT_ONCE);
-        let most_ms = if empty {
-            HISTORY_FIRST_MS_MAX
+        looks_up && self.is_late(empty)
+    }
+
+    /// True after the page's time.
+    fn is_late(&self, empty: bool) -> bool {
+        let most = if empty {
+            self.empty_for
         } else {
-            HISTORY_SEARCH_MS_MAX
+            Duration::from_millis(HISTORY_SEARCH_MS_MAX)
         };
-        looks_up && self.began.elapsed() >= Duration::from_millis(most_ms)
+        self.began.elapsed() >= most
     }
 }

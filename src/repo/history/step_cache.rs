@@ -51,7 +51,7 @@ impl Weighter<(u64, u64), Arc<Run>> for ByMemory {
 impl Default for StepCache {
     fn default() -> Self {
         Self {
-            runs: Cache::with_weighter(512, HISTORY_STEPS_BYTES, ByMemory),
+            runs: Cache::with_weighter(2048, HISTORY_STEPS_BYTES, ByMemory),
         }
     }
 }

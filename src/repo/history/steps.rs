@@ -13,8 +13,9 @@ use crate::object::key;
 use crate::repo::{Branch, Operation, Result};
 use crate::store::Scan;
 
-/// Places of a run. Numbers of paths within one fit two bytes.
-const RUN_PLACES: u64 = 1024;
+/// Places of a run, so few that one is read in about a millisecond. Numbers of paths within one fit two
+/// bytes.
+const RUN_PLACES: u64 = 256;
 
 /// What a step takes of a snapshot's record.
 #[derive(Deserialize)]
@@ -31,10 +32,15 @@ impl Run {
         place.saturating_sub(1) / RUN_PLACES
     }
 
+    /// The first place of a run.
+    pub(super) fn first(number: u64) -> u64 {
+        number * RUN_PLACES + 1
+    }
+
     /// The run of this number of a branch, as far as the branch has snapshots. Steps whose snapshots
     /// were pruned since may still be in it.
     pub(super) fn of(branch: &Branch, number: u64) -> Result<Arc<Self>> {
-        let first = number * RUN_PLACES + 1;
+        let first = Self::first(number);
         let last = branch.snapshot_count().min(first + RUN_PLACES - 1);
         let cache = &branch.project.projects.shared.steps.runs;
         let mut run = cache.get(&(branch.number, number)).unwrap_or_default();
