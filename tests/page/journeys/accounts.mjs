@@ -40,7 +40,7 @@ export default [
     const form = page.getByRole("dialog", { name: "New account" });
     await form.getByLabel("Name", { exact: true }).fill("vera");
     await form.getByText("Their own projects, which everybody may make.").waitFor();
-    await form.getByLabel("Role", { exact: true }).selectOption("USER__…");
+    await form.getByRole("combobox", { name: "Role" }).selectOption("USER__…");
     await form.getByText("All projects of this name or below it").waitFor();
     await form.getByLabel("Group or project").fill("acme/shop");
     await page.keyboard.press("Enter");
@@ -72,7 +72,7 @@ export default [
     ]) {
       await name.fill(typed);
       if (group) {
-        await form.getByLabel("Role", { exact: true }).selectOption("USER__…");
+        await form.getByRole("combobox", { name: "Role" }).selectOption("USER__…");
         await form.getByLabel("Group or project").fill(group);
       }
       await form.getByRole("button", { name: "Create" }).click();
