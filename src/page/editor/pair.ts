@@ -57,7 +57,7 @@ export function showPair(host: HTMLElement, options: PairOptions): Shown {
   });
 }
 
-export interface MergerOptions extends Omit<PairOptions, "before" | "after" | "unified"> {
+export interface MergerOptions extends Omit<PairOptions, "before" | "after"> {
   /** Left, as it is. */
   theirs: string;
   /** Right, to be written in. */
@@ -76,12 +76,26 @@ export interface Merger extends Shown {
   goTo(line: number): void;
 }
 
-/** Opens two texts side by side for merging; the right one takes pieces over by arrows between them. */
+/** Opens two texts for merging; the right one, or the lower one, takes pieces over by arrows. */
 export function openMerger(host: HTMLElement, options: MergerOptions): Merger {
-  const { theirs, merged, clashes, labels, takeOver } = options;
+  const { theirs, merged, clashes, labels, takeOver, unified } = options;
   const root = rootOf(host);
   const setting = settingOf({ ...options, before: theirs, after: merged });
   const right = { ...setting, label: labels[1] };
+  const written = [common(right), writing(right), marks(clashes), submit];
+  if (unified) {
+    // To reject what differs is to take theirs; what is not taken needs no button.
+    const control = (type: "reject" | "accept", act: (event: MouseEvent) => void) =>
+      type === "reject" ? arrow("↓", takeOver, act) : document.createElement("span");
+    const original = split(setting, theirs);
+    const view = new EditorView({
+      parent: root,
+      root,
+      doc: split(setting, merged),
+      extensions: [written, unifiedMergeView({ original, mergeControls: control, gutter: true, diffConfig })],
+    });
+    return mergerOf(view, view);
+  }
   const view = new MergeView({
     parent: root,
     root,
@@ -89,19 +103,24 @@ export function openMerger(host: HTMLElement, options: MergerOptions): Merger {
     highlightChanges: true,
     diffConfig,
     revertControls: "a-to-b",
-    renderRevertControl: () => arrow(takeOver),
+    renderRevertControl: () => arrow("→", takeOver),
     a: { doc: split(setting, theirs), extensions: [common({ ...setting, label: labels[0] }), reading()] },
-    b: { doc: split(setting, merged), extensions: [common(right), writing(right), marks(clashes), submit] },
+    b: { doc: split(setting, merged), extensions: written },
   });
+  return mergerOf(view.b, view);
+}
+
+/** The merger whose text is that of `view`. */
+function mergerOf(view: EditorView, shown: Shown): Merger {
   return {
-    text: () => view.b.state.sliceDoc(),
+    text: () => view.state.sliceDoc(),
     goTo: (line) => {
-      const { doc } = view.b.state;
+      const { doc } = view.state;
       const at = doc.line(Math.min(line + 1, doc.lines)).from;
-      view.b.dispatch({ selection: { anchor: at }, effects: EditorView.scrollIntoView(at, { y: "center" }) });
-      view.b.focus();
+      view.dispatch({ selection: { anchor: at }, effects: EditorView.scrollIntoView(at, { y: "center" }) });
+      view.focus();
     },
-    destroy: () => view.destroy(),
+    destroy: () => shown.destroy(),
   };
 }
 
@@ -116,10 +135,11 @@ function split({ keepsReturns }: Setting, text: string): Text {
   );
 }
 
-function arrow(label: string): HTMLElement {
+function arrow(sign: string, label: string, act?: (event: MouseEvent) => void): HTMLElement {
   const button = document.createElement("button");
   button.type = "button";
-  button.textContent = "→";
+  button.textContent = sign;
+  if (act) button.onclick = act;
   button.title = label;
   button.setAttribute("aria-label", label);
   return button;

@@ -6,9 +6,9 @@ import { changed, editor, keys, open, put, saved, text, type } from "./editor/st
 const start = "one\ntwo\nthree\nfour\nfive\n";
 
 /** Somebody edits a.txt at its end; then another saves it. */
-async function meet(world, name, theirs, mine = "six\n") {
+async function meet(world, name, theirs, mine = "six\n", options = {}) {
   const repo = await newProject(world.admin, name, { "a.txt": start });
-  const person = await world.at(open(repo, "a.txt"));
+  const person = await world.at(open(repo, "a.txt"), options);
   person.expected.push(/412/);
   await editor(person);
   await type(person, mine);
@@ -97,6 +97,23 @@ export default [
     await page.locator(".file .pill", { hasText: "new" }).waitFor();
     const left = await world.admin.json("GET", `/site-builder/api/projects/${encodeURIComponent(repo)}/branches/main/tree`);
     same(left, []);
+  }],
+
+  ["in a narrow window the two are one below the other, and a piece is taken over there", async (world) => {
+    const phone = { width: 390, height: 844, touch: true };
+    const { repo, person, page } = await meet(world, "acme/narrow", `${start.replace("two", "TWO")}SIX\n`, "six\n", phone);
+    await keys(person, "Control+s");
+    await sheet(page).getByText("1 place was changed by both").waitFor();
+    await soon(() => sheet(page).locator(".cm-editor").count(), 1);
+    await soon(() => sheet(page).locator(".cm-deletedChunk").innerText().then((told) => /SIX/.test(told)), true);
+    same(await page.evaluate(() => document.documentElement.scrollWidth > innerWidth), false);
+    same(await person.accessibility(), []);
+    await person.shot("conflict narrow");
+    await sheet(page).getByRole("button", { name: "Take this piece over" }).click();
+    await soon(() => sheet(page).locator(".cm-deletedChunk").count(), 0);
+    await page.getByRole("button", { name: "Save the merged text" }).click();
+    await saved(person);
+    same(await text(world, repo, "a.txt"), `${start.replace("two", "TWO")}SIX\n`);
   }],
 
   ["an edit on the way of another's save, after a reload, is still merged", async (world) => {

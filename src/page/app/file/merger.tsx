@@ -70,6 +70,8 @@ function MergerView({ path, theirs, merged, handle }: ViewProps) {
   const place = useRef<HTMLDivElement>(null);
   const [next, setNext] = useState(0);
   const chunk = useChunk();
+  // No room for two texts side by side.
+  const [unified] = useState(() => matchMedia("(max-width: 760px)").matches);
   const { clashes } = merged;
   useEffect(() => {
     if (!chunk || !place.current) return;
@@ -80,6 +82,7 @@ function MergerView({ path, theirs, merged, handle }: ViewProps) {
       language: language(path),
       labels: [t("theirs"), t("mine")],
       takeOver: t("takePiece"),
+      unified,
     });
     handle.current = merger;
     return () => {
@@ -102,7 +105,7 @@ function MergerView({ path, theirs, merged, handle }: ViewProps) {
           </button>
         )}
       </div>
-      <div class="merger-labels">
+      <div class={unified ? "merger-labels unified" : "merger-labels"}>
         <span>{t("theirs")}</span>
         <span>{t("mine")}</span>
       </div>
