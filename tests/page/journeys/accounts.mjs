@@ -38,7 +38,7 @@ export default [
     await page.getByRole("link", { name: "Accounts" }).click();
     await page.getByRole("button", { name: "New account" }).click();
     const form = page.getByRole("dialog", { name: "New account" });
-    await form.getByLabel("Name", { exact: true }).fill("vera");
+    await form.getByLabel("Name", { exact: true }).fill("rita");
     await form.getByText("Their own projects, which everybody may make.").waitFor();
     await form.getByRole("combobox", { name: "Role" }).selectOption("USER__…");
     await form.getByText("All projects of this name or below it").waitFor();
@@ -52,11 +52,11 @@ export default [
     await page.getByRole("button", { name: "Copy", exact: true }).click();
     same(await page.evaluate(() => navigator.clipboard.readText()), secret);
     await page.getByRole("button", { name: "Done, I have kept it" }).click();
-    await page.getByRole("row", { name: /vera.*USER__acme\/shop/ }).waitFor();
+    await page.getByRole("row", { name: /rita.*USER__acme\/shop/ }).waitFor();
     same(await page.getByText(secret).count(), 0);
     same(new URL(page.url()).search, "");
-    same(await rolesOf(world, "vera"), ["ROLE_SITEBUILDER_USER__acme/shop"]);
-    same(await login(world, "vera", secret), 200);
+    same(await rolesOf(world, "rita"), ["ROLE_SITEBUILDER_USER__acme/shop"]);
+    same(await login(world, "rita", secret), 200);
   }],
 
   ["an account that cannot be made says why, and what was typed stays", async (world) => {
