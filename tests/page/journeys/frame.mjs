@@ -157,6 +157,7 @@ export default [
     const { page } = await world.at(`/site-builder/files/${REPO}?branch=main`);
     const widths = () => page.evaluate(() => [".left", ".right"].map((pane) => Math.round(document.querySelector(pane).getBoundingClientRect().width)));
     const [files, history] = [page.getByRole("separator", { name: "Width of Files" }), page.getByRole("separator", { name: "Width of History" })];
+    await Promise.all([files.waitFor(), history.waitFor()]);
     const before = await widths();
     const { x, y, width } = await files.boundingBox();
     await page.mouse.move(x + width / 2, y + 200);
@@ -168,7 +169,7 @@ export default [
     await page.keyboard.press("ArrowLeft");
     await page.keyboard.press("ArrowLeft");
     await soon(widths, [before[0] + 60, before[1] + 32]);
-    same(await history.getAttribute("aria-valuenow"), String(before[1] + 32));
+    await soon(() => history.getAttribute("aria-valuenow"), String(before[1] + 32));
     await page.keyboard.press("Home");
     await soon(widths, [before[0] + 60, 160]);
     await page.reload();
