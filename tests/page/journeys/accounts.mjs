@@ -17,7 +17,9 @@ async function withAccount(world, name, roles = []) {
 async function choose(page, name, item) {
   await page.getByRole("button", { name: `More about ${name}`, exact: true }).click();
   await page.locator(".items").getByRole("button", { name: item, exact: true }).click();
-  return page.getByRole("dialog");
+  const dialog = page.getByRole("dialog");
+  await dialog.waitFor();
+  return dialog;
 }
 
 const rolesOf = async (world, name) => (await world.admin.json("GET", `${api}/${name}`)).roles;
@@ -50,11 +52,11 @@ export default [
     await page.keyboard.press("Escape");
     await page.mouse.click(5, 5);
     await page.getByRole("button", { name: "Copy", exact: true }).click();
-    same(await page.evaluate(() => navigator.clipboard.readText()), secret);
+    await soon(() => page.evaluate(() => navigator.clipboard.readText()), secret);
     await page.getByRole("button", { name: "Done, I have kept it" }).click();
     await page.getByRole("row", { name: /rita.*USER__acme\/shop/ }).waitFor();
-    same(await page.getByText(secret).count(), 0);
-    same(new URL(page.url()).search, "");
+    await soon(() => page.getByText(secret).count(), 0);
+    await soon(() => new URL(page.url()).search, "");
     same(await rolesOf(world, "rita"), ["ROLE_SITEBUILDER_USER__acme/shop"]);
     same(await login(world, "rita", secret), 200);
   }],
@@ -81,6 +83,7 @@ export default [
     }
     await page.keyboard.press("Escape");
     await form.waitFor({ state: "detached" });
+    await page.getByRole("row", { name: /anna/ }).waitFor();
     same(await page.getByRole("row", { name: /nina/ }).count(), 0);
   }],
 
@@ -131,7 +134,7 @@ export default [
     await take.click();
     await sure.getByRole("button", { name: "Take it from me" }).click();
     await page.getByRole("heading", { name: "Accounts are for the role ROOT" }).waitFor();
-    same(await page.getByRole("link", { name: "Accounts" }).count(), 0);
+    await soon(() => page.getByRole("link", { name: "Accounts" }).count(), 0);
     same(await rolesOf(world, "boss"), []);
   }],
 
@@ -252,7 +255,7 @@ export default [
     await soon(() => rows.count(), 100);
     await page.getByRole("button", { name: "Show 20 more" }).click();
     await soon(() => rows.count(), 120);
-    same(await page.getByRole("button", { name: /^Show/ }).count(), 0);
+    await soon(() => page.getByRole("button", { name: /^Show/ }).count(), 0);
     await page.getByRole("searchbox").fill("son-119");
     await soon(() => rows.locator("b").allInnerTexts(), ["person-119"]);
     await page.getByRole("searchbox").fill("nobody");

@@ -11,6 +11,7 @@ async function told(world, changes) {
   const whole = await world.admin.json("GET", api);
   await person.page.route("**/api/service", (route) => route.fulfill({ json: { ...whole, ...changes } }));
   await person.login("olga", PASSWORD, "/site-builder/service");
+  await person.page.locator(".group").first().waitFor();
   return { person, page: person.page };
 }
 
