@@ -1,5 +1,6 @@
 //! A project, made.
 
+use super::owner::require_enabled;
 use crate::cli::opened::Opened;
 use crate::cli::{Error, Result, Streams, names};
 use crate::repo;
@@ -13,6 +14,7 @@ pub(super) fn create(
 ) -> Result<()> {
     let repo_id = names::repo_id(repo_id)?;
     let account = opened.accounts.by_name(owner)?;
+    require_enabled(&account)?;
     let made = opened
         .repository
         .create_project(&repo_id, account.number(), opened.actor.clone());

@@ -4,6 +4,7 @@ pub(super) mod args;
 mod create;
 mod keep;
 mod list;
+mod owner;
 mod rename;
 mod restore;
 mod rules;

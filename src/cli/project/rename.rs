@@ -1,5 +1,6 @@
 //! A project under another name, and in other hands.
 
+use super::owner::require_enabled;
 use crate::cli::opened::Opened;
 use crate::cli::{Error, Result, Streams, names};
 use crate::repo;
@@ -39,12 +40,7 @@ pub(super) fn transfer(
     if project.owner() == account.number() {
         return streams.tell(format_args!("{owner} owns {repo_id} already"));
     }
-    if !account.is_enabled() {
-        return Err(Error::Failed(format!(
-            "\"{owner}\" is disabled and is given no project; \"siteconf user enable {owner}\" lets the \
-             account in again"
-        )));
-    }
+    require_enabled(&account)?;
     ProjectWriter::new(project, opened.actor.clone())
         .transfer_project(account.number(), account.name())?;
     streams.tell(format_args!(

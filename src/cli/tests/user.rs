@@ -199,6 +199,7 @@ fn a_project_is_given_to_an_enabled_account_alone() {
          in again\n"
     );
     desk.refused(1, &give("eve"));
+    desk.refused(1, &["project", "create", "bob/own.erp", "--owner", "bob"]);
     assert_eq!(
         desk.json(&["user", "show", "bob", "--json"])["projects"],
         json!([])
