@@ -77,7 +77,7 @@ impl Projects {
                 return Err(Error::Exists { what: "project" });
             }
             let number = store.next_number(key::PROJECT_COUNTER, batch)?;
-            self.come_to(record.owner, batch)?;
+            self.require_owner(record.owner, batch)?;
             batch.write(id_key.clone(), Expect::Absent, &number);
             batch.write(key::project(number), Expect::Absent, record);
             let made = AuditRecord {

@@ -133,22 +133,29 @@ impl Projects {
         uses
     }
 
-    /// Has a batch that brings a project to an owner committed only while the owner is there, and writes
-    /// the counter of projects, by which [`Projects::owned_for`] knows that one came.
+    /// Has a batch committed only while the account that a project is to belong to is there.
     ///
     /// # Errors
-    /// [`Error::Invalid`] when the owner is not there.
-    pub(super) fn come_to(&self, owner: u64, batch: &mut Batch) -> Result<()> {
+    /// [`Error::Invalid`] when it is not there.
+    pub(super) fn require_owner(&self, owner: u64, batch: &mut Batch) -> Result<()> {
         if let Some(key) = self.owner_key.map(|key| key(owner)) {
             let gone = "the account that would own the project is not there any more";
             let record = self.store().record(&key)?;
             let record = record.ok_or_else(|| Error::invalid(gone))?;
             batch.expected.push((key, Expect::Version(record.version)));
         }
-        if !batch.writes.iter().any(|it| it.key == key::PROJECT_COUNTER) {
-            let (expect, last) = self.last_number()?;
-            batch.write(key::PROJECT_COUNTER.to_owned(), expect, &last);
-        }
+        Ok(())
+    }
+
+    /// Has a batch bring a project that has its number already to an owner: it writes the counter of
+    /// projects, as a new project does, by which [`Projects::owned_for`] knows that one came.
+    ///
+    /// # Errors
+    /// As [`Projects::require_owner`].
+    pub(super) fn come_to(&self, owner: u64, batch: &mut Batch) -> Result<()> {
+        self.require_owner(owner, batch)?;
+        let (expect, last) = self.last_number()?;
+        batch.write(key::PROJECT_COUNTER.to_owned(), expect, &last);
         Ok(())
     }
 

@@ -3,13 +3,13 @@ import { Icon } from "../shared/icons.tsx";
 import { useLoaded } from "../shared/load.ts";
 import { complain, notify } from "../shared/notice.tsx";
 import { Empty, Trouble, Waiting } from "../shared/parts.tsx";
+import { Secret } from "../shared/secret.tsx";
 import { t } from "../shared/text.ts";
 import * as calls from "./accounts/calls.ts";
 import { Disable, NewPassword, Rename } from "./accounts/change.tsx";
 import { EditRoles } from "./accounts/edit-roles.tsx";
 import { NewAccount } from "./accounts/new-account.tsx";
 import { RemoveAccount } from "./accounts/remove.tsx";
-import { Secret } from "./accounts/secret.tsx";
 import { type Act, Table } from "./accounts/table.tsx";
 import { say } from "./accounts/words.ts";
 import { type Schemas, wordsOf } from "./api.ts";
@@ -122,7 +122,8 @@ function All({ session, route, onRights }: AccountsProps) {
       )}
       {secret && (
         <Secret
-          {...secret}
+          lead={say("secretLead", { name: secret.name })}
+          secret={secret.password}
           onClose={() => {
             setSecret(null);
             close();

@@ -9,7 +9,7 @@ import { API, read, type Schemas, wordsOf } from "./api.ts";
 import { go, type Route } from "./route.ts";
 import { NewToken } from "./tokens/new-token.tsx";
 import { RevokeToken } from "./tokens/revoke.tsx";
-import { Secret } from "./tokens/secret.tsx";
+import { TokenSecret } from "./tokens/secret.tsx";
 
 export type Token = Schemas["Token"];
 
@@ -105,7 +105,7 @@ export function TokensScreen({ route, projects }: TokensProps) {
         />
       )}
       {secret && (
-        <Secret
+        <TokenSecret
           token={secret}
           onClose={() => {
             setSecret(null);

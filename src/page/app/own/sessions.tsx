@@ -4,7 +4,7 @@ import { useLoaded } from "../../shared/load.ts";
 import { notify } from "../../shared/notice.tsx";
 import { Alert, Trouble, Waiting } from "../../shared/parts.tsx";
 import { ago, t, when } from "../../shared/text.ts";
-import { read, type Schemas, wordsOf } from "../api.ts";
+import { Failure, read, type Schemas, wordsOf } from "../api.ts";
 import { say } from "./words.ts";
 
 type Listed = Schemas["ListedSession"];
@@ -17,6 +17,15 @@ interface SessionsProps {
 
 const placeOf = ({ from }: Listed): string => (from ? say("from", { address: from }) : say("unknownPlace"));
 
+/** What has ended meanwhile is as it was to be. */
+async function endOne(id: Listed["id"]): Promise<void> {
+  try {
+    await read(`/user/sessions/${id}`, { method: "DELETE" });
+  } catch (error) {
+    if (!(error instanceof Failure && error.status === 404)) throw error;
+  }
+}
+
 /** Where somebody is logged in, and the end of it. */
 export function OwnSessions({ onClose, onLeave }: SessionsProps) {
   const sessions = useLoaded([], (signal) => read<Listed[]>("/user/sessions", { signal }));
@@ -28,7 +37,7 @@ export function OwnSessions({ onClose, onLeave }: SessionsProps) {
     setBusy(true);
     fail("");
     try {
-      for (const { id } of which) await read(`/user/sessions/${id}`, { method: "DELETE" });
+      for (const { id } of which) await endOne(id);
       notify(done);
     } catch (error) {
       fail(wordsOf(error));

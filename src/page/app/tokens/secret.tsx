@@ -1,5 +1,5 @@
-import { Dialog } from "../../shared/dialog.tsx";
-import { Copy, Snippet } from "../../shared/parts.tsx";
+import { Snippet } from "../../shared/parts.tsx";
+import { Secret } from "../../shared/secret.tsx";
 import { t } from "../../shared/text.ts";
 import type { Schemas } from "../api.ts";
 
@@ -11,29 +11,12 @@ function command(token: Schemas["CreatedToken"]): string {
   return `curl --header "PRIVATE-TOKEN: $TOKEN"${instance} \\\n  "${api}/projects/${repo}/repository/branches"`;
 }
 
-/** The token, this once. Neither Escape nor a click outside closes it. */
-export function Secret({ token, onClose }: { token: Schemas["CreatedToken"]; onClose: () => void }) {
+/** A token that was made, and what shows that it works. */
+export function TokenSecret({ token, onClose }: { token: Schemas["CreatedToken"]; onClose: () => void }) {
   return (
-    <Dialog
-      fixed
-      title={t("secretTitle")}
-      lead={t("secretLead")}
-      onClose={onClose}
-      foot={
-        <>
-          <span class="grow" />
-          <button type="button" class="button" onClick={onClose}>
-            {t("secretKept")}
-          </button>
-        </>
-      }
-    >
-      <div class="secret">
-        <code>{token.tokenString}</code>
-        <Copy text={token.tokenString} label={t("copy")} primary />
-      </div>
+    <Secret lead={t("secretLead")} secret={token.tokenString} onClose={onClose}>
       <h3>{t("secretTry")}</h3>
       <Snippet text={command(token)} />
-    </Dialog>
+    </Secret>
   );
 }

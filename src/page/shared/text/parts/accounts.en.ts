@@ -52,10 +52,8 @@ export const accounts = {
   passwordLead:
     "The present one counts no more, and whoever is logged in as {name} is logged out. The new one is made up here, and shown once.",
   passwordDo: "Make a new password",
-  secretTitle: "Copy it now",
   secretLead:
     "This is the only time the password is shown. Hand it over by a way that nobody else reads; {name} can change it in the menu above.",
-  secretKept: "Done, I have kept it",
 
   disableTitle: "Disable {name}?",
   disableLead:

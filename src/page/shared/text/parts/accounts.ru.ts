@@ -59,10 +59,8 @@ export const accounts: Translation<typeof english, Russian> = {
   passwordLead:
     "Прежний пароль перестанет действовать, все сеансы {name} завершатся. Новый создаётся здесь и показывается один раз.",
   passwordDo: "Создать пароль",
-  secretTitle: "Скопируйте сейчас",
   secretLead:
     "Пароль показан единственный раз. Передайте его так, чтобы никто другой не прочёл; {name} может сменить его в меню сверху.",
-  secretKept: "Готово, я его сохранил",
 
   disableTitle: "Отключить {name}?",
   disableLead:
