@@ -11,7 +11,7 @@ use tokio::sync::Notify;
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 
-use crate::process;
+use crate::{process, project};
 
 /// How a client finds out that there is something new.
 #[derive(Clone, Copy, Debug)]
@@ -150,7 +150,7 @@ impl Client {
 
     /// Reads a stream of events, the first of which is the present state.
     async fn listen(self, mut stream: TcpStream) {
-        self.send(&mut stream, &process::events(), "").await;
+        self.send(&mut stream, &project::events(), "").await;
         let mut bytes = Vec::new();
         let mut is_first = true;
         loop {

@@ -18,8 +18,13 @@
 #[allow(dead_code, reason = "the tests use more of it")]
 mod client;
 mod crowd;
+#[path = "../common/process.rs"]
 mod process;
+mod project;
+#[path = "../common/verdict.rs"]
+mod verdict;
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -30,6 +35,7 @@ use process::Daemon;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::runtime::Builder;
 use tokio::task::spawn_blocking;
+use verdict::verdict;
 
 const CLIENTS: usize = 10_000;
 /// Most resident memory of the daemon, in MiB.
@@ -59,9 +65,9 @@ fn main() {
     let clients = given.unwrap_or(CLIENTS);
     raise_open_files(clients);
     let root = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-    let daemon = Daemon::start(&root.path().join("data"), clients);
+    let daemon = start(&root.path().join("data"), clients);
     let mut admin = daemon.admin();
-    process::make_project(&mut admin);
+    project::make_project(&mut admin);
     let reader = daemon.reader();
     let (token, session) = (&reader.credential, &admin.credential);
     let crowd = Crowd::new(daemon.address(), token, session, clients);
@@ -121,6 +127,23 @@ fn main() {
     }
 }
 
+/// A daemon with room for so many clients, all of one address and with one token, and for a few more.
+fn start(data: &Path, clients: usize) -> Daemon {
+    let (waiting, connections) = (clients.to_string(), (clients + 100).to_string());
+    let flags = [
+        ("--connections-max", connections.as_str()),
+        ("--connections-address-max", "0"),
+        ("--waiting-max", &waiting),
+        ("--waiting-credential-max", &waiting),
+        ("--waiting-address-max", "0"),
+    ];
+    let flags: Vec<_> = flags
+        .iter()
+        .flat_map(|&(flag, value)| [flag, value])
+        .collect();
+    Daemon::start(data, &flags)
+}
+
 /// How long each save took to reach all, in seconds, and each request of somebody else meanwhile, in
 /// milliseconds.
 async fn saves(
@@ -147,7 +170,7 @@ async fn saves(
         tokio::time::sleep(SAVE_PAUSE).await;
         let mut admin = admin.another();
         let began = Instant::now();
-        let save = spawn_blocking(move || process::save(&mut admin, began));
+        let save = spawn_blocking(move || project::save(&mut admin, began));
         crowd.all_told(turn).await;
         reached.push(began.elapsed().as_secs_f64());
         save.await.unwrap();
@@ -177,12 +200,6 @@ async fn cost(daemon: &Daemon, crowd: &Crowd, habit: Habit) -> f64 {
         costs.push(cores);
     }
     percentile(costs, 50)
-}
-
-/// One bar: what was reached, and whether that holds it.
-fn verdict(what: &str, reached: f64, bar: f64, unit: &str) {
-    let verdict = if reached <= bar { "held" } else { "MISSED" };
-    println!("{what}: bar {bar} {unit}, reached {reached:.2} {unit}: {verdict}");
 }
 
 /// How long each request of somebody else took, in milliseconds.

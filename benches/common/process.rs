@@ -1,24 +1,26 @@
-//! The daemon as a process: its memory, its time, and what it holds.
+//! The daemon as a process: its memory, its time, and who talks to it. Of the benchmarks that measure these;
+//! they have `client` of the tests beside it.
+#![allow(dead_code, reason = "each benchmark uses its part")]
 
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::json;
 
 use crate::client::{Client, segment};
 
-const PROJECT: &str = "bench/shop.erp";
+pub(crate) const PROJECT: &str = "bench/shop.erp";
 /// In which Linux tells times to programs, on all machines.
 const TICKS_A_SECOND: u64 = 100;
-const BYTES: &str = "application/octet-stream";
 
 /// A running daemon. Dropped, it is killed.
 pub(crate) struct Daemon {
     data: PathBuf,
+    flags: Vec<String>,
     process: Child,
     /// Kept open, so that the daemon may print.
     _output: BufReader<ChildStdout>,
@@ -26,24 +28,17 @@ pub(crate) struct Daemon {
 }
 
 impl Daemon {
-    /// Starts it with room for so many clients, all of one address and with one token, and for a few more.
-    pub(crate) fn start(data: &Path, clients: usize) -> Self {
-        let (waiting, connections) = (clients.to_string(), (clients + 100).to_string());
-        let mut process = siteconf(data)
-            .args(["--log", "error", "serve", "--listen", "127.0.0.1:0"])
-            .args([
-                "--connections-max",
-                &connections,
-                "--connections-address-max",
-                "0",
-            ])
-            .args([
-                "--waiting-max",
-                &waiting,
-                "--waiting-credential-max",
-                &waiting,
-            ])
-            .args(["--waiting-address-max", "0"])
+    /// Starts it, with these flags of `serve` and a port of the system's.
+    pub(crate) fn start(data: &Path, flags: &[&str]) -> Self {
+        let flags = flags.iter().map(|&flag| flag.to_owned()).collect();
+        Self::start_with(data.to_owned(), flags)
+    }
+
+    fn start_with(data: PathBuf, flags: Vec<String>) -> Self {
+        let serve = ["--log", "error", "serve", "--listen", "127.0.0.1:0"];
+        let mut process = siteconf(&data)
+            .args(serve)
+            .args(&flags)
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
@@ -56,11 +51,26 @@ impl Daemon {
             }
         };
         Self {
-            data: data.to_owned(),
+            data,
+            flags,
             process,
             _output: output,
             address,
         }
+    }
+
+    pub(crate) fn kill(&mut self) {
+        self.process.kill().unwrap();
+        self.process.wait().unwrap();
+    }
+
+    /// Starts again after a kill.
+    pub(crate) fn restart(&mut self) {
+        *self = Self::start_with(self.data.clone(), self.flags.clone());
+    }
+
+    pub(crate) fn data(&self) -> &Path {
+        &self.data
     }
 
     pub(crate) fn address(&self) -> SocketAddr {
@@ -69,31 +79,17 @@ impl Daemon {
 
     /// The most memory that was resident so far, in MiB.
     pub(crate) fn memory_mib(&self) -> f64 {
-        let status = self.told("status");
-        let mut lines = status.lines();
-        let peak = lines.find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
-        let kib: f64 = peak
-            .trim()
-            .strip_suffix("kB")
-            .unwrap()
-            .trim()
-            .parse()
-            .unwrap();
-        kib / 1024.0
+        peak_mib(self.process.id()).unwrap()
     }
 
     /// The processor's time that it took so far, with that of threads that have ended.
     pub(crate) fn cpu(&self) -> Duration {
-        let stat = self.told("stat");
+        let stat = fs::read_to_string(format!("/proc/{}/stat", self.process.id())).unwrap();
         // The second field is a name in brackets, of whatever; the 14th and 15th are the times.
         let (_, fields) = stat.rsplit_once(") ").unwrap();
         let ticks = fields.split(' ').skip(11).take(2);
         let ticks: u64 = ticks.map(|ticks| ticks.parse::<u64>().unwrap()).sum();
         Duration::from_millis(ticks * 1000 / TICKS_A_SECOND)
-    }
-
-    fn told(&self, file: &str) -> String {
-        fs::read_to_string(format!("/proc/{}/{file}", self.process.id())).unwrap()
     }
 
     /// Logs in the account of the first start.
@@ -115,10 +111,13 @@ impl Daemon {
             .output()
             .unwrap();
         let token = String::from_utf8(token.stdout).unwrap();
-        Client::new(
-            self.address,
-            &format!("PRIVATE-TOKEN: {}\r\n", token.trim()),
-        )
+        let credential = format!("PRIVATE-TOKEN: {}\r\n", token.trim());
+        Client::new(self.address, &credential)
+    }
+
+    /// The same user, of a daemon that was started again.
+    pub(crate) fn again(&self, user: &Client) -> Client {
+        Client::new(self.address, &user.credential)
     }
 }
 
@@ -130,41 +129,20 @@ impl Drop for Daemon {
     }
 }
 
-fn siteconf(data: &Path) -> Command {
+/// The command line, of this data folder.
+pub(crate) fn siteconf(data: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_siteconf"));
     command.arg("--data").arg(data).stdin(Stdio::null());
     command
 }
 
-/// A project with a branch that is waited for, and one that others read.
-pub(crate) fn make_project(admin: &mut Client) {
-    let made = admin.post(
-        "/site-builder/api/projects",
-        &json!({ "name": "bench/shop", "type": "erp" }),
-    );
-    assert_eq!(made.status, 201);
-    for name in ["main", "other"] {
-        let made = admin.post(&changed("/branches"), &json!({ "name": name }));
-        assert_eq!(made.status, 201);
-    }
-    put(admin, "other", "other.xml", b"<other/>");
-    put(admin, "main", "a.xml", b"<a/>");
-}
-
-/// Saves another content at each time.
-pub(crate) fn save(admin: &mut Client, at: Instant) {
-    put(
-        admin,
-        "main",
-        "a.xml",
-        format!("<a at=\"{at:?}\"/>").as_bytes(),
-    );
-}
-
-fn put(admin: &mut Client, branch: &str, path: &str, body: &[u8]) {
-    let target = changed(&format!("/branches/{branch}/files/{path}"));
-    let saved = admin.attempt("PUT", &target, BYTES, body).unwrap();
-    assert!(matches!(saved.status, 200 | 201), "{saved:?}");
+/// The most memory that was ever resident, in MiB; `None` when the process has ended.
+pub(crate) fn peak_mib(id: u32) -> Option<f64> {
+    let status = fs::read_to_string(format!("/proc/{id}/status")).ok()?;
+    let mut lines = status.lines();
+    let peak = lines.find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let kib: f64 = peak.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kib / 1024.0)
 }
 
 /// A target of the Read API below the project.
@@ -173,12 +151,7 @@ pub(crate) fn read(rest: &str) -> String {
     format!("/site-builder/api/erp-config/projects/{project}/repository{rest}")
 }
 
-/// The target of a stream of events.
-pub(crate) fn events() -> String {
-    changed("/branches/main/events")
-}
-
 /// A target of the Admin API below the project.
-fn changed(rest: &str) -> String {
+pub(crate) fn changed(rest: &str) -> String {
     format!("/site-builder/api/projects/{}{rest}", segment(PROJECT))
 }
