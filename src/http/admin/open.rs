@@ -1,7 +1,8 @@
 //! What may be opened for who is logged in.
 
-use crate::access::{Caller, Right};
+use crate::access::{Caller, ProjectRights, Right};
 use crate::http::error::Error;
+use crate::http::reply::cache::ShownState;
 use crate::http::request::context::RequestContext;
 use crate::http::request::params;
 use crate::http::route::admin::BranchAt;
@@ -14,6 +15,25 @@ pub(super) fn open(
     project: &str,
 ) -> Result<Project, Error> {
     Ok(context.gate().open(caller, &params::repo_id(project)?)?)
+}
+
+/// All that an answer about the branches of a project depends on: what they are, and what who asks may do.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Seen {
+    branches: ShownState,
+    rights: ProjectRights,
+}
+
+impl Seen {
+    /// What a page that watches sees now.
+    pub(super) fn now(context: &RequestContext, project: &str) -> Result<Self, Error> {
+        let caller = context.watcher()?;
+        let project = open(context, &caller, project)?;
+        Ok(Self {
+            branches: ShownState::of_branches(&project)?,
+            rights: caller.rights_on(&project),
+        })
+    }
 }
 
 /// Opens the branch of a project for reading.

@@ -25,7 +25,7 @@ where
     F: Future<Output = Result<(Reply, Option<Ticket>), Error>>,
 {
     let service = &context.service;
-    let (began, end) = (Instant::now(), Instant::now() + wait);
+    let (began, end) = (Instant::now(), service.rooms.end_of(wait));
     let mut place = None;
     let mut has_left = false;
     loop {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 use tokio::task::yield_now;
-use tokio::time::{MissedTickBehavior, interval};
+use tokio::time::{Instant, MissedTickBehavior, interval};
 
 use crate::base::branch_name::BranchName;
 use crate::base::limits::WOKEN_AT_ONCE;
@@ -19,6 +19,9 @@ use crate::repo::{Changed, Project, Watch};
 /// How often it is looked whether another process has written, where somebody waits: as often as a
 /// reader would find it.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+/// How often waits end whose time is over.
+const ENDS_EVERY: Duration = Duration::from_millis(250);
 
 /// What is waited for.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -38,8 +41,11 @@ impl Subject {
 }
 
 /// A room for each subject that somebody waits for. Those who wait for others cost a change nothing.
-#[derive(Debug, Default)]
-pub(in crate::http) struct Rooms(Mutex<State>);
+#[derive(Debug)]
+pub(in crate::http) struct Rooms {
+    began: Instant,
+    state: Mutex<State>,
+}
 
 #[derive(Debug, Default)]
 struct State {
@@ -71,7 +77,25 @@ pub(in crate::http) struct Ticket {
     told: oneshot::Receiver<()>,
 }
 
+impl Default for Rooms {
+    fn default() -> Self {
+        Self {
+            began: Instant::now(),
+            state: Mutex::default(),
+        }
+    }
+}
+
 impl Rooms {
+    /// When a wait of this length ends: up to [`ENDS_EVERY`] before its time is over, together with others.
+    /// A thread that wakes for one client alone costs several times what its answer does.
+    pub(in crate::http) fn end_of(&self, wait: Duration) -> Instant {
+        let end = (self.began.elapsed() + wait).as_nanos();
+        let beyond = end % ENDS_EVERY.as_nanos();
+        let beyond = Duration::from_nanos(u64::try_from(beyond).unwrap_or(0));
+        Instant::now() + wait.saturating_sub(beyond)
+    }
+
     /// Takes a place among those who wait for a change of the branch, or of any. What is read after this
     /// is not changed without a word.
     pub(in crate::http) fn join(
@@ -219,7 +243,7 @@ impl Rooms {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -242,5 +266,24 @@ impl Drop for Ticket {
         }
         drop(state);
         drop(emptied);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::time::advance;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn waits_that_began_one_after_another_end_together_and_none_late() {
+        let rooms = Rooms::default();
+        let began = Instant::now();
+        let wait = Duration::from_secs(1);
+        for (ms, end_ms) in [(0, 1000), (1, 1000), (249, 1000), (250, 1250), (499, 1250)] {
+            advance(Duration::from_millis(ms) - began.elapsed()).await;
+            let end = rooms.end_of(wait);
+            assert_eq!(end - began, Duration::from_millis(end_ms), "{ms}");
+        }
     }
 }

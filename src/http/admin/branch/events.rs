@@ -8,7 +8,7 @@ use hyper::header::HeaderName;
 
 use super::shape;
 use super::watch::join;
-use crate::http::admin::open::open_branch;
+use crate::http::admin::open::{Seen, open_branch};
 use crate::http::blocking;
 use crate::http::error::Error;
 use crate::http::reply::Reply;
@@ -29,6 +29,7 @@ pub(in crate::http::admin) async fn respond(
     let mut source = OneBranch {
         context: Arc::clone(&context),
         at,
+        seen: None,
         id: String::new(),
         told: String::new(),
     };
@@ -47,6 +48,8 @@ pub(in crate::http::admin) async fn respond(
 struct OneBranch {
     context: Arc<RequestContext>,
     at: BranchAt,
+    /// What the last look was made of.
+    seen: Option<Seen>,
     /// The commit id of the branch when it was looked at last.
     id: String,
     /// The branch as JSON at that time.
@@ -59,12 +62,15 @@ impl Source for OneBranch {
         let look = || {
             let caller = context.watcher()?;
             let ticket = join(context, &caller, at)?;
+            // Before what is read: a change between the two is another state.
+            let seen = Seen::now(context, &at.project)?;
             let (_, branch) = open_branch(context, &caller, at)?;
             let id = branch.head().digest()?.commit_id().to_owned();
             let shown = shape::of(context, &caller, &branch)?;
-            Ok::<_, Error>((id, events::json(&shown), ticket))
+            Ok::<_, Error>((seen, id, events::json(&shown), ticket))
         };
-        let (id, shown, ticket) = blocking::in_place(&context.service.threads, look).await?;
+        let (seen, id, shown, ticket) = blocking::in_place(&context.service.threads, look).await?;
+        self.seen = Some(seen);
         self.id = id;
         if shown == self.told {
             return Ok((String::new(), ticket));
@@ -72,5 +78,10 @@ impl Source for OneBranch {
         let event = format!("id: {}\ndata: {shown}\n\n", self.id);
         self.told = shown;
         Ok((event, ticket))
+    }
+
+    fn is_unchanged(&self) -> Result<bool, Error> {
+        let now = Seen::now(&self.context, &self.at.project)?;
+        Ok(self.seen == Some(now))
     }
 }

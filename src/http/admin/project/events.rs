@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::access::ProjectRights;
 use crate::base::branch_name::BranchName;
 use crate::http::admin::branch::shape::AdminBranchJson;
-use crate::http::admin::open::open;
+use crate::http::admin::open::{Seen, open};
 use crate::http::blocking;
 use crate::http::error::Error;
 use crate::http::reply::Reply;
@@ -27,6 +27,7 @@ pub(in crate::http::admin) async fn respond(
     let mut source = AllBranches {
         context: Arc::clone(&context),
         project,
+        seen: None,
         told: None,
     };
     let first = source.look().await?;
@@ -37,6 +38,8 @@ pub(in crate::http::admin) async fn respond(
 struct AllBranches {
     context: Arc<RequestContext>,
     project: String,
+    /// What the last look was made of.
+    seen: Option<Seen>,
     /// What was found last.
     told: Option<Found>,
 }
@@ -61,6 +64,11 @@ impl Source for AllBranches {
         let context = Arc::clone(&self.context);
         blocking::in_place(&context.service.threads, || self.look_now()).await
     }
+
+    fn is_unchanged(&self) -> Result<bool, Error> {
+        let now = Seen::now(&self.context, &self.project)?;
+        Ok(self.seen == Some(now))
+    }
 }
 
 impl AllBranches {
@@ -69,12 +77,15 @@ impl AllBranches {
         let caller = context.watcher()?;
         let project = open(context, &caller, &self.project)?;
         let ticket = context.service.rooms.join(&project, None)?;
+        // Before what is read: a change between the two is another state.
+        let seen = Seen::now(context, &self.project)?;
         let default = project.default_branch()?;
         let found = Found {
             branches: project.branch_states()?,
             default: default.as_ref().map(|branch| branch.name().clone()),
             rights: caller.rights_on(&project),
         };
+        self.seen = Some(seen);
         let told = self.told.replace(found);
         let (Some(told), Some(found)) = (told, &self.told) else {
             return Ok((String::new(), ticket));
