@@ -25,9 +25,24 @@ export const createBranch = (repo: string, name: string, from?: string) =>
     json: from ? { name, from } : { name },
   });
 
-/** The entries of a folder of a state. */
-export const folder = (repo: string, branch: string, at: string | undefined, path: string, signal?: Signal) =>
-  get<Schemas["AdminTreeEntry"][]>(`${statePath(repo, branch, at)}/tree${query({ path })}`, signal);
+/** Entries of a folder; not `whole` where there are more of them. */
+export interface Folder {
+  entries: Schemas["AdminTreeEntry"][];
+  whole: boolean;
+}
+
+/** The entries of a folder of a state: all, or the first ones. */
+export async function folder(
+  repo: string,
+  branch: string,
+  at: string | undefined,
+  path: string,
+  how: { signal: AbortSignal; limit?: number },
+): Promise<Folder> {
+  const { signal, limit } = how;
+  const answer = await send(`${statePath(repo, branch, at)}/tree${query({ path, limit })}`, { signal });
+  return { entries: await answer.json(), whole: !answer.headers.has("Link") };
+}
 
 export type History = Schemas["Snapshot"][];
 

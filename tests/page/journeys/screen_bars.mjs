@@ -95,7 +95,7 @@ export default [
   ["a folder of many files opens, scrolls and is searched in time", async (world) => {
     const repo = await wideProject(world.admin);
     const figures = new Figures({
-      "open a folder of 20,000, ms": 300, "frame while it scrolls, p95, ms": 34, "filter, ms": 60, "heap of the tree, MB": 40,
+      "open a folder of 20,000, ms": 300, "have all of it, ms": 1000, "frame while it scrolls, p95, ms": 34, "filter, ms": 60, "heap of the tree, MB": 40,
     });
     for (let round = 0; round < rounds; round++) {
       const person = await world.at(`/site-builder/files/${repo}?branch=main`);
@@ -103,10 +103,13 @@ export default [
       await page.getByRole("treeitem", { name: "wide" }).waitFor();
       await person.settled();
       const before = await heap(person);
-      figures.note("open a folder of 20,000, ms", await took(async () => {
-        await page.getByRole("treeitem", { name: "wide" }).click();
-        await page.getByRole("treeitem", { name: "catalog-000000.xml" }).waitFor();
-      }));
+      const began = performance.now();
+      const folder = page.getByRole("treeitem", { name: "wide" });
+      await folder.click();
+      await page.getByRole("treeitem", { name: "catalog-000000.xml" }).waitFor();
+      figures.note("open a folder of 20,000, ms", performance.now() - began);
+      await folder.getByText("20,000").waitFor();
+      figures.note("have all of it, ms", performance.now() - began);
       same(await page.getByRole("treeitem").count() <= ROWS_MAX, true, "rows in the document");
       figures.note("frame while it scrolls, p95, ms", percentile(await scrolled(page), 95));
       same(await page.getByRole("treeitem").count() <= ROWS_MAX, true, "rows in the document, further down");

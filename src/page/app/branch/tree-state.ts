@@ -5,6 +5,9 @@ import * as calls from "../calls.ts";
 
 export type Entry = Schemas["AdminTreeEntry"];
 
+/** So many entries of a folder are shown before the others have come: more than a screen has lines. */
+const FIRST = 200;
+
 /** A line of the tree. */
 export interface Row {
   path: string;
@@ -13,10 +16,13 @@ export interface Row {
   folder: boolean;
   open: boolean;
   size: number | undefined;
-  /** Of an open folder: how many entries it has, undefined until they came. */
+  /** Of an open folder: how many entries it has, undefined until all came. */
   count: number | undefined;
   failed: boolean;
 }
+
+/** By their paths; null stands for one that could not be read. */
+type Folders = ReadonlyMap<string, calls.Folder | null>;
 
 interface Where {
   repo: string;
@@ -41,33 +47,38 @@ export interface TreeState {
 
 /** The lines of a tree whose folders are opened one by one; `reveal` is a path whose folders are open. */
 export function useTree({ repo, branch, at, head }: Where, reveal: string | undefined): TreeState {
-  const [folders, setFolders] = useState<ReadonlyMap<string, Entry[] | null>>(new Map());
+  const [folders, setFolders] = useState<Folders>(new Map());
   const [error, setError] = useState<unknown>(null);
   const [open, setOpen] = useState<ReadonlySet<string>>(() => new Set([""]));
-  const turn = useRef(0);
-  const load = (path: string) => {
-    const mine = turn.current;
-    calls.folder(repo, branch, at, path).then(
-      (list) => mine === turn.current && setFolders((map) => new Map(map).set(path, list)),
-      (problem) => {
-        if (mine !== turn.current) return;
-        setFolders((map) => new Map(map).set(path, null));
-        if (path === "") setError(problem);
-      },
-    );
+  const asked = useRef(new AbortController());
+  const load = async (path: string) => {
+    const { signal } = asked.current;
+    const set = (folder: calls.Folder | null) => setFolders((map) => new Map(map).set(path, folder));
+    const get = (how: { limit?: number }) => calls.folder(repo, branch, at, path, { signal, ...how });
+    try {
+      // What is shown already is replaced by all there is: by the first entries it would shrink for a moment.
+      const first = folders.get(path) ? null : await get({ limit: FIRST });
+      if (first) set(first);
+      if (!first?.whole) set(await get({}));
+    } catch (problem) {
+      if (signal.aborted) return;
+      set(null);
+      if (path === "") setError(problem);
+    }
   };
   useEffect(() => {
-    turn.current += 1;
+    asked.current = new AbortController();
     setError(null);
     // What is closed is fetched anew when it is opened.
     setFolders((map) => new Map([...map].filter(([path]) => open.has(path))));
-    for (const path of open) load(path);
+    for (const path of open) void load(path);
+    return () => asked.current.abort();
   }, [repo, branch, at, head]);
   const show = (paths: string[]) => {
     const missing = paths.filter((path) => !open.has(path));
     if (missing.length === 0) return;
     setOpen(new Set([...open, ...missing]));
-    for (const path of missing) if (!folders.get(path)) load(path);
+    for (const path of missing) if (!folders.get(path)) void load(path);
   };
   useEffect(() => {
     if (reveal) show(parents(reveal));
@@ -82,10 +93,10 @@ export function useTree({ repo, branch, at, head }: Where, reveal: string | unde
   return { rows, error: folders.get("") === null ? error : null, loading: !folders.has(""), toggle };
 }
 
-function flatten(folders: ReadonlyMap<string, Entry[] | null>, open: ReadonlySet<string>): Row[] {
+function flatten(folders: Folders, open: ReadonlySet<string>): Row[] {
   const rows: Row[] = [];
   const walk = (path: string, depth: number) => {
-    for (const entry of folders.get(path) ?? []) {
+    for (const entry of folders.get(path)?.entries ?? []) {
       const folder = entry.type === "tree";
       const isOpen = folder && open.has(entry.path);
       const inside = isOpen ? folders.get(entry.path) : undefined;
@@ -96,7 +107,7 @@ function flatten(folders: ReadonlyMap<string, Entry[] | null>, open: ReadonlySet
         folder,
         open: isOpen,
         size: entry.size,
-        count: inside?.length,
+        count: inside?.whole ? inside.entries.length : undefined,
         failed: inside === null,
       });
       if (isOpen) walk(entry.path, depth + 1);

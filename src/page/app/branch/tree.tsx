@@ -52,11 +52,14 @@ export function Tree({ rows, found, current, onOpen, onToggle }: TreeProps) {
     const bottom = (index + 1) * ROW_PX;
     if (bottom > node.scrollTop + node.clientHeight) node.scrollTop = bottom - node.clientHeight;
   };
-  const shown = rows.length > 0;
+  const revealed = useRef<string | undefined>(undefined);
   useEffect(() => {
-    const index = rows.findIndex((row) => row.path === current);
-    if (index >= 0) reveal(index);
-  }, [current, shown]);
+    // Once, when its row has come: who scrolls on stays there.
+    const index = current === revealed.current ? -1 : rows.findIndex((row) => row.path === current);
+    if (index < 0) return;
+    reveal(index);
+    revealed.current = current;
+  }, [current, rows]);
 
   const move = (to: number) => {
     const index = Math.max(0, Math.min(rows.length - 1, to));

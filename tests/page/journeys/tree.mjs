@@ -1,0 +1,69 @@
+// Folders of more files than a screen has lines.
+import { same } from "../browser.mjs";
+import { newProject, PASSWORD } from "../seed.mjs";
+import { put } from "./editor/steps.mjs";
+
+const nameOf = (at) => `f-${String(at).padStart(3, "0")}.txt`;
+
+/** A project with a folder of 250 files. */
+const wide = (world, name) =>
+  newProject(world.admin, name, Object.fromEntries(Array.from({ length: 250 }, (_, at) => [`wide/${nameOf(at)}`, "."])));
+
+/** True for what asks for all of the folder. */
+const asksForAll = (url) => url.pathname.endsWith("/tree") && url.searchParams.get("path") === "wide" && !url.searchParams.has("limit");
+
+const row = (page, name) => page.getByRole("treeitem", { name });
+
+export default [
+  ["the first files of a large folder are there before the rest, and the open one is shown once it has come", async (world) => {
+    const repo = await wide(world, "tree/first");
+    const person = await world.somebody();
+    const { page } = person;
+    let release;
+    const held = new Promise((resolve) => { release = resolve; });
+    await page.route(asksForAll, async (route) => {
+      await held;
+      await route.continue();
+    });
+    await person.login("olga", PASSWORD, `/site-builder/files/${repo}?branch=main&path=wide/${nameOf(249)}`);
+    await row(page, nameOf(0)).waitFor();
+    await row(page, "wide").locator(".busy").waitFor();
+    same(await row(page, nameOf(0)).getAttribute("aria-setsize"), "201");
+    same(await person.accessibility(), []);
+    release();
+    await row(page, nameOf(249)).waitFor();
+    same(await row(page, nameOf(249)).getAttribute("aria-setsize"), "251");
+    await page.locator(".tree").evaluate((tree) => { tree.scrollTop = 0; });
+    await row(page, "wide").getByText("250").waitFor();
+  }],
+
+  ["a large folder does not move under who looks at it when somebody saves", async (world) => {
+    const repo = await wide(world, "tree/still");
+    const { page } = await world.at(`/site-builder/files/${repo}?branch=main`);
+    await row(page, "wide").click();
+    await row(page, "wide").getByText("250").waitFor();
+    const tree = page.locator(".tree");
+    await tree.evaluate((node) => {
+      node.scrollTop = node.scrollHeight;
+      globalThis.tops = new Set([node.scrollTop]);
+      node.addEventListener("scroll", () => globalThis.tops.add(node.scrollTop));
+    });
+    await put(world, repo, "wide/g.txt", ".");
+    await page.locator('[role=treeitem][aria-setsize="252"]').first().waitFor();
+    same(await page.evaluate(() => globalThis.tops.size), 1, "places scrolled to");
+  }],
+
+  ["a folder whose rest cannot be read says so, and is asked for again when it is opened again", async (world) => {
+    const repo = await wide(world, "tree/half");
+    const person = await world.at(`/site-builder/files/${repo}?branch=main`);
+    const { page } = person;
+    person.expected.push(/503/);
+    await page.route(asksForAll, (route) => route.fulfill({ status: 503, json: { message: "too much at once; try again in a moment" } }));
+    await row(page, "wide").click();
+    await row(page, "wide").getByRole("img", { name: "This folder could not be read." }).waitFor();
+    await page.unrouteAll();
+    await row(page, "wide").click();
+    await row(page, "wide").click();
+    await row(page, "wide").getByText("250").waitFor();
+  }],
+];
