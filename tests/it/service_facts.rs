@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::harness::{ADMIN, Daemon, Project};
+use crate::harness::{ADMIN, Daemon, Project, soon};
 
 #[test]
 fn root_is_told_how_the_service_is() {
@@ -87,4 +87,13 @@ fn a_backup_and_a_full_disk_are_told() {
     daemon.anonymous().get(&target).assert_refused(401);
     let auditor = daemon.user("auditor", &["ROLE_SITEBUILDER_EDITOR__READONLY"]);
     auditor.get(&target).assert_refused(403);
+}
+
+#[test]
+fn to_ask_again_and_again_is_no_use_of_a_session() {
+    let daemon = Daemon::start_with(&["--session-idle-s", "1"]);
+    let admin = daemon.session("admin");
+    let target = format!("{ADMIN}/service");
+    admin.get(&target).expect_status(200);
+    soon(|| admin.get(&target).status == 401);
 }

@@ -105,7 +105,11 @@ fn checks(context: &RequestContext, at: &BranchAt) -> bool {
 
 /// Authenticates, opens, acts.
 fn act(context: &RequestContext, route: &Route, payload: Payload) -> Result<Reply, Error> {
-    let caller = &context.caller()?;
+    let caller = &if route.is_watched() {
+        context.watcher()?
+    } else {
+        context.caller()?
+    };
     match route {
         Route::Project(route) => project::act(context, caller, route, payload),
         Route::Branch(at, route) => branch::act(context, caller, at, route, payload),

@@ -107,6 +107,11 @@ impl Route {
         matches!(self, Self::Account(route) if route.hashes())
     }
 
+    /// True for what a page asks again and again while it lies open.
+    pub(in crate::http) fn is_watched(&self) -> bool {
+        matches!(self, Self::Account(account::Route::Service))
+    }
+
     /// The query parameters it knows; others are refused.
     pub(in crate::http) fn parameters(&self) -> &'static [&'static str] {
         match self {
