@@ -2,6 +2,7 @@
 // screen, and the request is repeated: nothing that was typed is lost.
 import type { components } from "../shared/admin.d.ts";
 import { type Key, t } from "../shared/text.ts";
+import { refusalWords } from "./rules.ts";
 
 export type Schemas = components["schemas"];
 export const API = "/site-builder/api";
@@ -16,19 +17,22 @@ export class Failure extends Error {
     readonly retryAfter = 0,
     /** The present tag of what a condition was about. */
     readonly etag: string | null = null,
+    /** Nothing was to be changed. */
+    readonly reads = false,
   ) {
     super(detail);
   }
 
   /** What to tell whoever asked, in the language of the page. */
   get words(): string {
+    if (this.status === 400) return refusalWords(this.detail) ?? this.detail;
     const key = (
       {
         0: "offline",
         403: "forbidden",
         404: "notThere",
         429: "tooMany",
-        503: "refused",
+        503: this.reads ? "notNow" : "refused",
         507: "full",
       } as const
     )[this.status] satisfies Key | undefined;
@@ -117,6 +121,7 @@ export async function send(path: string, options: Options = {}): Promise<Respons
     message,
     Number(answer.headers.get("Retry-After")) || 0,
     answer.headers.get("ETag"),
+    method === "GET" || method === "HEAD",
   );
 }
 

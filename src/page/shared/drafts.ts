@@ -124,12 +124,6 @@ export async function dropDraft(key: DraftKey): Promise<void> {
 
 const rangeOf = (...start: string[]) => IDBKeyRange.bound(start, [...start, []]);
 
-/** The paths of a branch that an account has unsaved edits of. */
-export async function draftPaths(account: string, repo: string, branch: string): Promise<string[]> {
-  const keys = await run("readonly", (store) => store.getAllKeys(rangeOf(account, repo, branch)));
-  return (keys ?? []).flatMap((key) => (Array.isArray(key) ? [String(key[3])] : []));
-}
-
 /** Forgets all drafts of an account: whoever logs out leaves nothing in a browser that others use too. */
 export async function dropDrafts(account: string): Promise<void> {
   for (const [id, { timer, key }] of waiting) {

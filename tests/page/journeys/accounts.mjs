@@ -268,7 +268,7 @@ export default [
     person.expected.push(/503/, /403/);
     await page.route("**/api/accounts", (route) => route.fulfill({ status: 503, json: { message: "no" } }));
     await person.login("olga", PASSWORD, "/site-builder/accounts");
-    await page.getByText("The service takes no changes at the moment.").waitFor();
+    await page.getByText("The service cannot show this at the moment.").waitFor();
     await page.unrouteAll();
     await page.route("**/api/accounts", (route) => route.fulfill({ status: 403, json: { message: "403 Forbidden" } }));
     await page.getByRole("button", { name: "Try again" }).click();

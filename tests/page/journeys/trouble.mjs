@@ -104,7 +104,7 @@ export default [
       [413, "too large", "The file is too large for this service."],
       [403, "not allowed", "Your role does not let you save here any more."],
       [404, "no branch", "The branch is not there any more."],
-      [400, "a.txt, line 2, column 1: not as it has to be", "The service refused the text: a.txt, line 2"],
+      [400, "not as it has to be", "The service refused the text; it is kept in this browser. not as it has to be"],
       [500, "something went wrong", "Not saved: something went wrong"],
     ]) {
       await answer(page, status, message);
@@ -120,13 +120,18 @@ export default [
     same(await text(world, repo, "a.txt"), "a\nb\n");
   }],
 
-  ["what the service refused is shown at its place", async (world) => {
-    const { person, page } = await edit(world, "acme/place");
-    person.expected.push(/400/);
-    await answer(page, 400, "a.txt, line 1, column 1: not as it has to be");
-    await keys(person, "Control+s");
-    await page.locator(".file .cm-lintRange-error", { hasText: "a" }).waitFor();
-    await page.getByText("Ln 1, Col 1").waitFor();
+  ["what cannot be read now is said so, and comes when it is asked for again", async (world) => {
+    const repo = await newProject(world.admin, "acme/unready", { "a.txt": "a\n" });
+    const person = await world.somebody();
+    const { page } = person;
+    person.expected.push(/503/);
+    await page.route("**/files/a.txt*", (route) => route.fulfill({ status: 503, json: { message: "too much at once; try again in a moment" } }));
+    await person.login("olga", PASSWORD, open(repo, "a.txt"));
+    await page.getByText("The service cannot show this at the moment. Try again soon.").waitFor();
+    same(await person.accessibility(), []);
+    await page.unrouteAll();
+    await page.getByRole("button", { name: "Try again" }).click();
+    await editor(person);
   }],
 
   ["a role is taken away while somebody types: the text stays and can be taken elsewhere", async (world) => {

@@ -138,11 +138,10 @@ function TroubleBar({ path, drawn, file, editor, trouble }: BarsProps & { troubl
       </>
     );
   } else if (trouble.kind === "refused") {
-    const { line, column } = trouble;
-    actions =
-      line === null ? null : (
-        <Button onClick={() => editor?.goTo(editor.offset(line, column ?? 1))}>{t("goThere")}</Button>
-      );
+    const { place } = trouble;
+    actions = place && (
+      <Button onClick={() => editor?.goTo(editor.offset(place.line, place.column))}>{t("goThere")}</Button>
+    );
   }
   return (
     <Bar icon="warn" bad actions={actions}>

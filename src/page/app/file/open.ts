@@ -69,9 +69,10 @@ export class OpenFile extends Reading {
       return;
     }
     this.set({ trouble });
-    if (trouble.kind !== "refused" || trouble.line === null || !this.work.editor) return;
-    const from = this.work.editor.offset(trouble.line, trouble.column ?? 1);
-    const to = this.work.editor.offset(trouble.line, Number.MAX_SAFE_INTEGER);
+    if (trouble.kind !== "refused" || !trouble.place || !this.work.editor) return;
+    const { line, column } = trouble.place;
+    const from = this.work.editor.offset(line, column);
+    const to = this.work.editor.offset(line, Number.MAX_SAFE_INTEGER);
     this.work.editor.show([{ from, to, message: t("check.service", { message: trouble.message }) }]);
     this.work.editor.goTo(from);
   }

@@ -1,6 +1,7 @@
 // Why a text is not saved, and what can be done about it.
 import { type Encoding, MissingLetter } from "../../editor/bytes.ts";
 import { Failure } from "../api.ts";
+import { brokenIn, brokenWords } from "../rules.ts";
 
 /** Each has words of its own on the screen; the text is kept in all of them. */
 export type Trouble =
@@ -12,7 +13,7 @@ export type Trouble =
   | { kind: "large" }
   | { kind: "full" }
   | { kind: "busy" }
-  | { kind: "refused"; message: string; line: number | null; column: number | null }
+  | { kind: "refused"; message: string; place: { line: number; column: number } | null }
   | { kind: "letter"; letter: string; encoding: Encoding; at: number }
   | { kind: "other"; message: string };
 
@@ -26,7 +27,7 @@ export function troubleOf(error: unknown): Trouble {
     case 0:
       return { kind: "offline" };
     case 400:
-      return { kind: "refused", message: error.detail, ...placeIn(error.detail) };
+      return refusal(error.detail);
     case 403:
       return { kind: "forbidden" };
     case 404:
@@ -43,9 +44,12 @@ export function troubleOf(error: unknown): Trouble {
   }
 }
 
-/** The line and the column that a message of the service names. */
-export function placeIn(message: string): { line: number | null; column: number | null } {
-  const line = /\bline (\d+)/.exec(message)?.[1];
-  const column = /\bcolumn (\d+)/.exec(message)?.[1];
-  return { line: line ? Number(line) : null, column: column ? Number(column) : null };
+/** Of the text, which may break a rule of the project. */
+function refusal(message: string): Trouble {
+  const [broken] = brokenIn(message);
+  return {
+    kind: "refused",
+    message: broken ? brokenWords(broken) : message,
+    place: broken?.place ?? null,
+  };
 }

@@ -86,7 +86,7 @@ export function UploadSheet(props: SheetProps) {
     } catch (error) {
       setAt(null);
       const moved = error instanceof Failure && error.status === 412;
-      const words = moved ? t("uploadMoved") : detailOf(error);
+      const words = moved ? t("uploadMoved") : wordsOf(error);
       fail(done > 0 ? `${t("uploadPart", { n: done, of: saves.length })} ${words}` : words);
       if (done > 0) props.onChanged();
       setTurn(turn + 1);
@@ -144,11 +144,6 @@ export function UploadSheet(props: SheetProps) {
       </div>
     </Dialog>
   );
-}
-
-/** A refusal names what is wrong with a file: its own words say more than those of its status. */
-function detailOf(error: unknown): string {
-  return error instanceof Failure && error.status === 400 ? error.detail : wordsOf(error);
 }
 
 function finish(props: SheetProps, count: number, snapshot: string, commit: string | null): void {

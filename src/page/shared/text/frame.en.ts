@@ -54,6 +54,15 @@ export const frame = {
   tooMany: "The service is busy. Try again in a moment.",
   full: "The disk of the service is full: nothing can be saved until there is room.",
   refused: "The service takes no changes at the moment.",
+  notNow: "The service cannot show this at the moment. Try again soon.",
+  broken: {
+    one: "Nothing was changed: a file breaks a rule of the project.",
+    other: "Nothing was changed: {n} files break rules of the project.",
+  },
+  brokenAt: "{path}, line {line}: rule {rule} ({check}): {reason}",
+  brokenFile: "{path}: rule {rule} ({check}): {reason}",
+  brokenMore: { one: "and {n} more", other: "and {n} more" },
+  checkSchema: "schema",
   details: "The service says: {message}",
   tryAgain: "Try again",
 

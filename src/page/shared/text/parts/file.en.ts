@@ -52,7 +52,7 @@ export const file = {
   troubleFull:
     "The disk of the service is full: nothing can be saved until there is room. Your text is kept in this browser.",
   troubleBusy: "The service takes no changes at the moment. Your text is kept in this browser.",
-  troubleRefused: "The service refused the text: {message}",
+  troubleRefused: "The service refused the text; it is kept in this browser. {message}",
   troubleOther: "Not saved: {message}",
   troubleLetter: "“{letter}” in line {line} does not exist in {encoding}.",
   saveUtf8: "Save in UTF-8",

@@ -57,7 +57,7 @@ export const file: Translation<typeof english, Russian> = {
   troubleLarge: "Файл слишком велик для этого сервиса. Текст сохранён в этом браузере.",
   troubleFull: "На диске сервиса нет места: сохранить пока нельзя. Текст сохранён в этом браузере.",
   troubleBusy: "Сервис сейчас не принимает изменений. Текст сохранён в этом браузере.",
-  troubleRefused: "Сервис не принял текст: {message}",
+  troubleRefused: "Сервис не принял текст; он сохранён в этом браузере. {message}",
   troubleOther: "Не сохранено: {message}",
   troubleLetter: "Знака “{letter}” (строка {line}) нет в {encoding}.",
   saveUtf8: "Сохранить в UTF-8",
