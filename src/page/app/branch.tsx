@@ -1,4 +1,5 @@
 // A branch: its files, the open one, and the history beside it.
+import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { Icon } from "../shared/icons.tsx";
 import type { Loaded } from "../shared/load.ts";
@@ -14,9 +15,21 @@ import { NewBranch } from "./branch/new-branch.tsx";
 import { Overview } from "./branch/overview.tsx";
 import { Rollback } from "./branch/rollback.tsx";
 import { Timeline } from "./branch/timeline.tsx";
-import { File } from "./file.tsx";
+import { loadChunk } from "./file/chunk.ts";
+import { lazy } from "./frame/lazy.tsx";
 import { address, go, type Route } from "./route.ts";
 import { useUpload } from "./upload.tsx";
+
+const asFile = (inside: ComponentChildren) => (
+  <section class="file" data-phase="loading">
+    {inside}
+  </section>
+);
+const File = lazy(() => {
+  // It will ask for the editor: that comes at the same time.
+  void loadChunk();
+  return import("./file.tsx").then((part) => part.File);
+}, asFile);
 
 interface ScreenProps {
   session: Schemas["Session"];

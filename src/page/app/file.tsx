@@ -13,6 +13,7 @@ import { OpenFile } from "./file/open.ts";
 import { Other } from "./file/other.tsx";
 import { downloadUrl, type Place } from "./file/remote.ts";
 import { AT_START, Status } from "./file/status.tsx";
+import { say } from "./file/words.ts";
 
 export interface FileProps {
   repo: string;
@@ -172,24 +173,24 @@ function Head({ repo, branch, path, at, may, drawn, file, onSave, onRestore }: H
   const place: Place = { repo, branch, path, at };
   const writes = drawn.phase === "text" && !at && (may.write || changed);
   const why = !may.write
-    ? t("readOnlyRole")
+    ? say("readOnlyRole")
     : !changed
-      ? t("nothingToSave")
+      ? say("nothingToSave")
       : problems.some((one) => !one.warning)
-        ? t("saveWithProblems")
+        ? say("saveWithProblems")
         : "Ctrl S";
   return (
     <header class="filehead">
       <h1 class="grow">
         <Path path={path} />
         {isNew ? (
-          <span class="pill warn">{t("isNew")}</span>
+          <span class="pill warn">{say("isNew")}</span>
         ) : (
-          changed && <span class="pill warn">{t("unsaved")}</span>
+          changed && <span class="pill warn">{say("unsaved")}</span>
         )}
         {(at || !may.write) && (
-          <span class="pill" title={t(at ? "readOnlyAt" : "readOnlyRole")}>
-            {t("readOnly")}
+          <span class="pill" title={say(at ? "readOnlyAt" : "readOnlyRole")}>
+            {say("readOnly")}
           </span>
         )}
       </h1>
@@ -198,8 +199,8 @@ function Head({ repo, branch, path, at, may, drawn, file, onSave, onRestore }: H
           class="quiet"
           href={downloadUrl(place)}
           download=""
-          title={t("download")}
-          aria-label={t("download")}
+          title={say("download")}
+          aria-label={say("download")}
         >
           <Icon of="download" />
         </a>
@@ -207,7 +208,7 @@ function Head({ repo, branch, path, at, may, drawn, file, onSave, onRestore }: H
       {at && may.rollback && drawn.phase !== "loading" && (
         <button type="button" class="button" onClick={onRestore}>
           <Icon of="back" />
-          {t("restoreFile")}
+          {say("restoreFile")}
         </button>
       )}
       {writes && changed && (
@@ -231,7 +232,7 @@ function Head({ repo, branch, path, at, may, drawn, file, onSave, onRestore }: H
           title={why}
           onClick={onSave}
         >
-          {t(saving ? "saving" : "save")}
+          {saving ? t("saving") : say("save")}
         </button>
       )}
     </header>

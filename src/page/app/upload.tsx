@@ -1,10 +1,19 @@
 // Files and folders that are dropped on the page, or chosen in a dialog, become one save.
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
+import { Dialog } from "../shared/dialog.tsx";
 import { complain } from "../shared/notice.tsx";
 import { t } from "../shared/text.ts";
-import { UploadSheet, type UploadTarget } from "./upload/sheet.tsx";
+import { lazy } from "./frame/lazy.tsx";
+import type { SheetProps, UploadTarget } from "./upload/sheet.tsx";
 import { chosen, type Picked, walkDrop } from "./upload/walk.ts";
+
+const asSheet = (inside: ComponentChildren, { onClose }: SheetProps) => (
+  <Dialog title={t("upload")} onClose={onClose}>
+    {inside}
+  </Dialog>
+);
+const UploadSheet = lazy(() => import("./upload/sheet.tsx").then((part) => part.UploadSheet), asSheet);
 
 export interface Upload {
   /** Takes files that were chosen in a dialog. */

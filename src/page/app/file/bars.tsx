@@ -8,6 +8,7 @@ import type { Drawn } from "./drawn.ts";
 import type { OpenFile } from "./open.ts";
 import { encodingName } from "./status.tsx";
 import type { Trouble } from "./trouble.ts";
+import { say } from "./words.ts";
 
 interface BarProps {
   icon: IconName;
@@ -51,8 +52,8 @@ export function Bars(props: BarsProps) {
   if (drawn.news) return <NewsBar {...props} />;
   if (drawn.restored === null || !drawn.changed) return null;
   return (
-    <Bar icon="clock" actions={<Button onClick={() => void props.file.discard()}>{t("discard")}</Button>}>
-      {t("draftRestored", { when: when(new Date(drawn.restored).toISOString()) })}
+    <Bar icon="clock" actions={<Button onClick={() => void props.file.discard()}>{say("discard")}</Button>}>
+      {say("draftRestored", { when: when(new Date(drawn.restored).toISOString()) })}
     </Bar>
   );
 }
@@ -66,18 +67,18 @@ function NewsBar({ drawn, file }: BarsProps) {
         icon="trash"
         actions={
           <>
-            <Button onClick={() => void file.restore()}>{t("restoreWithMine")}</Button>
-            <Button onClick={() => void file.discard()}>{t("letGo")}</Button>
+            <Button onClick={() => void file.restore()}>{say("restoreWithMine")}</Button>
+            <Button onClick={() => void file.discard()}>{say("letGo")}</Button>
           </>
         }
       >
-        {t(author ? "deletedMeanwhile" : "deletedMeanwhileUnknown", values)}
+        {say(author ? "deletedMeanwhile" : "deletedMeanwhileUnknown", values)}
       </Bar>
     );
   }
   return (
-    <Bar icon="user" actions={<Button onClick={() => void file.meet()}>{t("compareMine")}</Button>}>
-      {t(author ? "savedMeanwhile" : "savedMeanwhileUnknown", values)}
+    <Bar icon="user" actions={<Button onClick={() => void file.meet()}>{say("compareMine")}</Button>}>
+      {say(author ? "savedMeanwhile" : "savedMeanwhileUnknown", values)}
     </Bar>
   );
 }
@@ -85,36 +86,36 @@ function NewsBar({ drawn, file }: BarsProps) {
 function words(trouble: Trouble, editor: Editor | null): string {
   switch (trouble.kind) {
     case "offline":
-      return t("troubleOffline");
+      return say("troubleOffline");
     case "forbidden":
-      return t("troubleForbidden");
+      return say("troubleForbidden");
     case "gone":
-      return t("troubleGone");
+      return say("troubleGone");
     case "large":
-      return t("troubleLarge");
+      return say("troubleLarge");
     case "full":
-      return t("troubleFull");
+      return say("troubleFull");
     case "busy":
-      return t("troubleBusy");
+      return say("troubleBusy");
     case "refused":
-      return t("troubleRefused", { message: trouble.message });
+      return say("troubleRefused", { message: trouble.message });
     case "letter":
-      return t("troubleLetter", {
+      return say("troubleLetter", {
         letter: trouble.letter,
         encoding: encodingName(trouble.encoding),
         line: editor?.lineOf(trouble.at) ?? 1,
       });
     default:
-      return t("troubleOther", { message: trouble.message });
+      return say("troubleOther", { message: trouble.message });
   }
 }
 
 function TroubleBar({ path, drawn, file, editor, trouble }: BarsProps & { trouble: Trouble }) {
   const again = <Button onClick={() => void file.save()}>{t("tryAgain")}</Button>;
   const mine = editor && (
-    <Button onClick={() => downloadText(path, editor.text())}>{t("downloadMine")}</Button>
+    <Button onClick={() => downloadText(path, editor.text())}>{say("downloadMine")}</Button>
   );
-  const discard = <Button onClick={() => void file.discard()}>{t("discard")}</Button>;
+  const discard = <Button onClick={() => void file.discard()}>{say("discard")}</Button>;
   let actions: ComponentChildren = again;
   if (trouble.kind === "forbidden" || trouble.kind === "gone" || trouble.kind === "large") {
     actions = (
@@ -126,21 +127,21 @@ function TroubleBar({ path, drawn, file, editor, trouble }: BarsProps & { troubl
   } else if (trouble.kind === "letter") {
     actions = (
       <>
-        <Button onClick={() => editor?.goTo(trouble.at)}>{t("goThere")}</Button>
+        <Button onClick={() => editor?.goTo(trouble.at)}>{say("goThere")}</Button>
         <Button
           onClick={() => {
             file.setForm({ ...drawn.form, encoding: "utf-8", bom: false });
             void file.save();
           }}
         >
-          {t("saveUtf8")}
+          {say("saveUtf8")}
         </Button>
       </>
     );
   } else if (trouble.kind === "refused") {
     const { place } = trouble;
     actions = place && (
-      <Button onClick={() => editor?.goTo(editor.offset(place.line, place.column))}>{t("goThere")}</Button>
+      <Button onClick={() => editor?.goTo(editor.offset(place.line, place.column))}>{say("goThere")}</Button>
     );
   }
   return (

@@ -3,9 +3,9 @@ import { COLOUR_MAX } from "../../editor/bytes.ts";
 import type { Editor, Mark, Place } from "../../editor/host.ts";
 import { checkable, language } from "../../editor/language.ts";
 import { Waiting } from "../../shared/parts.tsx";
-import { type Key, t } from "../../shared/text.ts";
 import { useChunk } from "./chunk.ts";
 import type { Drawn } from "./drawn.ts";
+import { say, type Word } from "./words.ts";
 
 interface CodeProps {
   path: string;
@@ -35,7 +35,7 @@ export function Code(props: CodeProps) {
       text: drawn.text,
       language: language(path),
       label: path,
-      description: t("leaveEditor"),
+      description: say("leaveEditor"),
       plain,
       keepsReturns: drawn.form.end === "mixed",
       editable: now.current.editable,
@@ -65,7 +65,7 @@ async function look({ path, drawn, onProblems }: CodeProps, text: string): Promi
   const marks = (await check(path, text, drawn.form.encoding)).map((problem) => ({
     from: problem.from,
     to: problem.to,
-    message: t(`check.${problem.kind}` as Key, problem.values),
+    message: say(`check.${problem.kind}` as Word, problem.values),
     warning: problem.warning ?? false,
   }));
   onProblems(marks);

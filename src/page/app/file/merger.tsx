@@ -4,9 +4,10 @@ import { language } from "../../editor/language.ts";
 import type { Merger } from "../../editor/pair.ts";
 import { Dialog } from "../../shared/dialog.tsx";
 import { Waiting } from "../../shared/parts.tsx";
-import { t, when } from "../../shared/text.ts";
+import { when } from "../../shared/text.ts";
 import { useChunk } from "./chunk.ts";
 import type { Conflict } from "./conflict.ts";
+import { say } from "./words.ts";
 
 interface ConflictProps {
   path: string;
@@ -23,28 +24,28 @@ export function ConflictSheet(props: ConflictProps) {
   const merger = useRef<Merger | null>(null);
   if (conflict.etag === null) return <DeletedSheet {...props} />;
   const lead = author
-    ? t("conflictLead", { who: author.who, path, when: when(author.at) })
-    : t("conflictLeadUnknown", { path });
+    ? say("conflictLead", { who: author.who, path, when: when(author.at) })
+    : say("conflictLeadUnknown", { path });
   const save = () => merged && onSave(merger.current?.text() ?? merged.text, merged.form);
   return (
     <Dialog
       wide={merged !== null}
-      title={t("conflict")}
+      title={say("conflict")}
       lead={lead}
       onClose={onClose}
       onSubmit={merged ? save : undefined}
       foot={
         <>
           <button type="button" class="button" onClick={onTakeTheirs}>
-            {t("takeTheirs")}
+            {say("takeTheirs")}
           </button>
           <span class="grow" />
           <button type="button" class="button" onClick={() => onSave(mine.text, mine.form)}>
-            {t("keepMine")}
+            {say("keepMine")}
           </button>
           {merged && (
             <button type="button" class="button primary" onClick={save}>
-              {t("saveMerged")}
+              {say("saveMerged")}
             </button>
           )}
         </>
@@ -53,7 +54,7 @@ export function ConflictSheet(props: ConflictProps) {
       {merged && theirs ? (
         <MergerView path={path} theirs={theirs.text} merged={merged} handle={merger} />
       ) : (
-        <p>{t("conflictNoMerge")}</p>
+        <p>{say("conflictNoMerge")}</p>
       )}
     </Dialog>
   );
@@ -80,8 +81,8 @@ function MergerView({ path, theirs, merged, handle }: ViewProps) {
       merged: merged.text,
       clashes: clashes.map((clash) => clash.merged),
       language: language(path),
-      labels: [t("theirs"), t("mine")],
-      takeOver: t("takePiece"),
+      labels: [say("theirs"), say("mine")],
+      takeOver: say("takePiece"),
       unified,
     });
     handle.current = merger;
@@ -98,16 +99,18 @@ function MergerView({ path, theirs, merged, handle }: ViewProps) {
   return (
     <div class="merger">
       <div class={clashes.length > 0 ? "hintline strong" : "hintline"}>
-        <span>{clashes.length > 0 ? t("conflictClashes", { n: clashes.length }) : t("conflictMerged")}</span>
+        <span>
+          {clashes.length > 0 ? say("conflictClashes", { n: clashes.length }) : say("conflictMerged")}
+        </span>
         {clashes.length > 0 && (
           <button type="button" class="link" onClick={goOn}>
-            {t("nextClash")}
+            {say("nextClash")}
           </button>
         )}
       </div>
       <div class={unified ? "merger-labels unified" : "merger-labels"}>
-        <span>{t("theirs")}</span>
-        <span>{t("mine")}</span>
+        <span>{say("theirs")}</span>
+        <span>{say("mine")}</span>
       </div>
       {!chunk && <Waiting />}
       <div class="code" ref={place} />
@@ -121,16 +124,16 @@ function DeletedSheet({ path, conflict, onClose, onTakeTheirs, onSave }: Conflic
   return (
     <Dialog
       title={path}
-      lead={t(author ? "deletedMeanwhile" : "deletedMeanwhileUnknown", values)}
+      lead={say(author ? "deletedMeanwhile" : "deletedMeanwhileUnknown", values)}
       onClose={onClose}
       foot={
         <>
           <span class="grow" />
           <button type="button" class="button" onClick={onTakeTheirs}>
-            {t("letGo")}
+            {say("letGo")}
           </button>
           <button type="button" class="button primary" onClick={() => onSave(mine.text, mine.form)}>
-            {t("restoreWithMine")}
+            {say("restoreWithMine")}
           </button>
         </>
       }

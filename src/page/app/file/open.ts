@@ -8,6 +8,7 @@ import { type Conflict, conflictOf, sameForm } from "./conflict.ts";
 import { type Owner, Reading } from "./reading.ts";
 import { deleteFile, type Found, lastAuthor, type Place, readFile, saveFile } from "./remote.ts";
 import { troubleOf } from "./trouble.ts";
+import { say } from "./words.ts";
 import { type Base, versionOfBase } from "./work.ts";
 
 export class OpenFile extends Reading {
@@ -57,7 +58,7 @@ export class OpenFile extends Reading {
     this.keep();
     const undo = { label: t("undo"), run: () => void this.undo(saved.etag, before) };
     const can = before.etag !== null || this.owner.mayDelete();
-    notify(t("saved", { path: this.place.path }), can ? undo : undefined);
+    notify(say("saved", { path: this.place.path }), can ? undo : undefined);
     this.owner.onChanged();
   }
 
@@ -65,7 +66,7 @@ export class OpenFile extends Reading {
     const trouble = troubleOf(error);
     // The file is no longer on the screen, where its state would be told.
     if (this.abort.signal.aborted) {
-      complain(t("keptUnsaved", { path: this.place.path, message: wordsOf(error) }));
+      complain(say("keptUnsaved", { path: this.place.path, message: wordsOf(error) }));
       return;
     }
     this.set({ trouble });
@@ -73,7 +74,7 @@ export class OpenFile extends Reading {
     const { line, column } = trouble.place;
     const from = this.work.editor.offset(line, column);
     const to = this.work.editor.offset(line, Number.MAX_SAFE_INTEGER);
-    this.work.editor.show([{ from, to, message: t("check.service", { message: trouble.message }) }]);
+    this.work.editor.show([{ from, to, message: say("check.service", { message: trouble.message }) }]);
     this.work.editor.goTo(from);
   }
 
@@ -85,7 +86,7 @@ export class OpenFile extends Reading {
         const { text, form } = versionOfBase(before);
         await saveFile(this.place, encode(text, form), etag, "");
       }
-      notify(t("undone", { path: this.place.path }));
+      notify(say("undone", { path: this.place.path }));
       if (before.etag === null && this.work.base.etag === etag) {
         // The text stays here, as that of a file that is not there yet.
         this.work.base = { ...before, document: this.work.documentOf("") };
@@ -95,7 +96,7 @@ export class OpenFile extends Reading {
       this.owner.onChanged();
     } catch (error) {
       const late = error instanceof Failure && error.status === 412;
-      complain(late ? t("undoLate", { path: this.place.path }) : wordsOf(error));
+      complain(late ? say("undoLate", { path: this.place.path }) : wordsOf(error));
     }
   }
 
@@ -117,7 +118,7 @@ export class OpenFile extends Reading {
     this.adopt(found);
     if (head === null) return;
     const author = await lastAuthor(this.place);
-    if (author) notify(t("followed", { who: author.who }));
+    if (author) notify(say("followed", { who: author.who }));
   }
 
   /** Sets what is here against what lies there now. */

@@ -1,10 +1,11 @@
 import { Icon } from "../../shared/icons.tsx";
 import { complain, notify } from "../../shared/notice.tsx";
 import { Copy, Empty } from "../../shared/parts.tsx";
-import { size, t } from "../../shared/text.ts";
+import { size } from "../../shared/text.ts";
 import { wordsOf } from "../api.ts";
 import type { Drawn } from "./drawn.ts";
 import { type Place, saveFile } from "./remote.ts";
+import { say } from "./words.ts";
 
 interface OtherProps {
   place: Place;
@@ -17,8 +18,8 @@ interface OtherProps {
 export function Other({ place, other, editable, onReplaced }: OtherProps) {
   if (other.kind === "none") {
     return (
-      <Empty icon="file" title={t("fileGone")}>
-        {t("fileGoneHint")}
+      <Empty icon="file" title={say("fileGone")}>
+        {say("fileGoneHint")}
       </Empty>
     );
   }
@@ -26,7 +27,7 @@ export function Other({ place, other, editable, onReplaced }: OtherProps) {
     if (!file) return;
     try {
       await saveFile(place, file, other.etag, "");
-      notify(t("replaced", { path: place.path }));
+      notify(say("replaced", { path: place.path }));
     } catch (error) {
       complain(wordsOf(error));
     }
@@ -36,13 +37,13 @@ export function Other({ place, other, editable, onReplaced }: OtherProps) {
   const digest = other.etag.replaceAll('"', "");
   return (
     <div class="other">
-      <Empty icon="file" title={t(other.kind === "large" ? "tooLarge" : "binary")}>
+      <Empty icon="file" title={say(other.kind === "large" ? "tooLarge" : "binary")}>
         {image && <img src={image} alt={place.path} />}
-        <p>{t(editable ? "binaryHint" : "binaryHintRead", { size: size(other.size) })}</p>
+        <p>{say(editable ? "binaryHint" : "binaryHintRead", { size: size(other.size) })}</p>
         {editable && (
           <label class="button">
             <Icon of="upload" />
-            {t("replaceFile")}
+            {say("replaceFile")}
             <input
               type="file"
               class="said"
@@ -51,7 +52,7 @@ export function Other({ place, other, editable, onReplaced }: OtherProps) {
           </label>
         )}
         <p class="sub digest-line">
-          {t("contentDigest")} <code>{digest.slice(0, 16)}…</code>
+          {say("contentDigest")} <code>{digest.slice(0, 16)}…</code>
           <Copy text={digest} />
         </p>
       </Empty>

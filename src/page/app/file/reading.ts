@@ -4,11 +4,11 @@ import { type Encoding, type Form, NEW } from "../../editor/bytes.ts";
 import type { Editor } from "../../editor/host.ts";
 import { type DraftKey, dropDraft, flushDrafts, readDraft } from "../../shared/drafts.ts";
 import { complain } from "../../shared/notice.tsx";
-import { t } from "../../shared/text.ts";
 import { wordsOf } from "../api.ts";
 import { sameForm, versionOf } from "./conflict.ts";
 import { type Drawn, START } from "./drawn.ts";
 import { type Found, lastAuthor, type Place, readFile } from "./remote.ts";
+import { say } from "./words.ts";
 import { NOTHING, Work } from "./work.ts";
 
 export interface Owner {
@@ -77,7 +77,7 @@ export class Reading {
     try {
       const found = await readFile(this.place, { as: encoding });
       if (found.kind === "text") this.begin(found);
-      else complain(t("notThatEncoding", { name: encoding }));
+      else complain(say("notThatEncoding", { name: encoding }));
     } catch (error) {
       complain(wordsOf(error));
     }

@@ -3,8 +3,9 @@ import type { Editor, Place } from "../../editor/host.ts";
 import { language, languageName } from "../../editor/language.ts";
 import { Icon } from "../../shared/icons.tsx";
 import { Menu } from "../../shared/menu.tsx";
-import { size, t } from "../../shared/text.ts";
+import { size } from "../../shared/text.ts";
 import type { Drawn } from "./drawn.ts";
+import { say } from "./words.ts";
 
 const NAMES: Record<Encoding, string> = {
   "utf-8": "UTF-8",
@@ -22,7 +23,7 @@ export function encodingName(encoding: Encoding, bom = false): string {
 
 /** What people call a kind of line end. */
 export function lineEndName(end: LineEnd): string {
-  return end === "mixed" ? t("mixedEnds") : end === "\r\n" ? "CRLF" : end === "\r" ? "CR" : "LF";
+  return end === "mixed" ? say("mixedEnds") : end === "\r\n" ? "CRLF" : end === "\r" ? "CR" : "LF";
 }
 
 interface StatusProps {
@@ -45,12 +46,12 @@ export function Status(props: StatusProps) {
   const unusual = form.encoding !== "utf-8" || form.bom;
   return (
     <footer class="status">
-      <span>{t("place", { line: place.line, column: place.column })}</span>
-      {place.selected > 0 && <span class="extra">{t("selected", { n: place.selected })}</span>}
+      <span>{say("place", { line: place.line, column: place.column })}</span>
+      {place.selected > 0 && <span class="extra">{say("selected", { n: place.selected })}</span>}
       <Problems {...props} />
       <span class="grow" />
       <button type="button" class="flat extra" aria-pressed={props.wrap} title="Alt Z" onClick={props.onWrap}>
-        {t("wrap")}
+        {say("wrap")}
       </button>
       {named && <span class="extra">{named}</span>}
       {editable ? (
@@ -64,7 +65,7 @@ export function Status(props: StatusProps) {
           <span class={form.end === "mixed" ? "strong" : ""}>{lineEndName(form.end)}</span>
         </>
       )}
-      <span title={t("bytesExact", { n: drawn.size })}>{size(drawn.size)}</span>
+      <span title={say("bytesExact", { n: drawn.size })}>{size(drawn.size)}</span>
     </footer>
   );
 }
@@ -88,7 +89,7 @@ function Problems({ drawn, place, editor }: StatusProps) {
     >
       <Icon of="warn" />
       <span class="name">
-        {t("problemCount", { n: problems.length })}
+        {say("problemCount", { n: problems.length })}
         <span class="extra">: {problems[0]?.message}</span>
       </span>
     </button>
@@ -103,12 +104,12 @@ function Encodings({ drawn, unusual, onForm, onReadAs }: StatusProps & { unusual
   return (
     <Menu
       align="right"
-      title={t("encodingOf", { name })}
+      title={say("encodingOf", { name })}
       label={<span class={unusual ? "strong" : ""}>{name}</span>}
     >
       {!changed && !isNew && (
         <>
-          <span class="label dim">{t("readAs")}</span>
+          <span class="label dim">{say("readAs")}</span>
           {ENCODINGS.filter((one) => one !== form.encoding).map((one) => (
             <button type="button" key={one} onClick={() => onReadAs(one)}>
               {encodingName(one)}
@@ -117,7 +118,7 @@ function Encodings({ drawn, unusual, onForm, onReadAs }: StatusProps & { unusual
           <hr />
         </>
       )}
-      <span class="label dim">{t("saveAs")}</span>
+      <span class="label dim">{say("saveAs")}</span>
       {ENCODINGS.map((one) => (
         <button
           type="button"
@@ -145,10 +146,10 @@ function LineEnds({ drawn, onForm }: StatusProps) {
   return (
     <Menu
       align="right"
-      title={t("lineEndOf", { name })}
+      title={say("lineEndOf", { name })}
       label={<span class={form.end === "mixed" ? "strong" : ""}>{name}</span>}
     >
-      <span class="label dim">{t("makeEnds")}</span>
+      <span class="label dim">{say("makeEnds")}</span>
       {(["\n", "\r\n"] as const).map((end) => (
         <button
           type="button"

@@ -1,4 +1,4 @@
-// Parts of the page that few open: each is fetched when it is first shown.
+// Parts of the page that the first screen does without: each is fetched when it is first shown.
 import type { ComponentChildren, ComponentType } from "preact";
 import { useLoaded } from "../../shared/load.ts";
 import { Trouble, Waiting } from "../../shared/parts.tsx";
@@ -9,9 +9,12 @@ export function lazy<Props extends object>(
   fetch: () => Promise<ComponentType<Props>>,
   around: (inside: ComponentChildren, props: Props) => ComponentChildren,
 ): ComponentType<Props> {
+  let known: ComponentType<Props> | null = null;
   return function Part(props: Props) {
-    const part = useLoaded<ComponentType<Props>>([], fetch);
-    if (part.value) return <part.value {...props} />;
+    const part = useLoaded<ComponentType<Props>>([], () => (known ? null : fetch()));
+    known ??= part.value;
+    const Known = known;
+    if (Known) return <Known {...props} />;
     const inside = part.error ? <Trouble words={t("offline")} onAgain={part.again} /> : <Waiting />;
     return <>{around(inside, props)}</>;
   };

@@ -7,6 +7,7 @@ import { Failure, type Schemas, wordsOf } from "../api.ts";
 import { cut, type Present, type Step, steps, under } from "./plan.ts";
 import { look, send, type Target, takeBack } from "./send.ts";
 import { isLeftOut, type Picked } from "./walk.ts";
+import { say } from "./words.ts";
 
 export interface UploadTarget extends Target {
   /** The folder that is proposed, empty for the branch itself. */
@@ -17,7 +18,7 @@ export interface UploadTarget extends Target {
   onChanged: () => void;
 }
 
-interface SheetProps extends UploadTarget {
+export interface SheetProps extends UploadTarget {
   picked: Picked[];
   onClose: () => void;
 }
@@ -86,16 +87,16 @@ export function UploadSheet(props: SheetProps) {
     } catch (error) {
       setAt(null);
       const moved = error instanceof Failure && error.status === 412;
-      const words = moved ? t("uploadMoved") : wordsOf(error);
-      fail(done > 0 ? `${t("uploadPart", { n: done, of: saves.length })} ${words}` : words);
+      const words = moved ? say("uploadMoved") : wordsOf(error);
+      fail(done > 0 ? `${say("uploadPart", { n: done, of: saves.length })} ${words}` : words);
       if (done > 0) props.onChanged();
       setTurn(turn + 1);
     }
   };
   return (
     <Dialog
-      title={t("uploadTitle", { n: files.length })}
-      lead={saves.length > 1 ? t("uploadSaves", { n: saves.length }) : t("uploadLead")}
+      title={say("uploadTitle", { n: files.length })}
+      lead={saves.length > 1 ? say("uploadSaves", { n: saves.length }) : say("uploadLead")}
       onClose={busy ? () => undefined : onClose}
       onSubmit={() => void start()}
       foot={
@@ -105,7 +106,7 @@ export function UploadSheet(props: SheetProps) {
               {at}
             </progress>
           )}
-          {!busy && <span class="grow sub">{leftOut > 0 && t("uploadLeftOut", { n: leftOut })}</span>}
+          {!busy && <span class="grow sub">{leftOut > 0 && say("uploadLeftOut", { n: leftOut })}</span>}
           <button type="button" class="button" onClick={onClose} disabled={busy}>
             {t("cancel")}
           </button>
@@ -115,17 +116,17 @@ export function UploadSheet(props: SheetProps) {
             disabled={!plan || busy || files.length === 0}
             onClick={() => void start()}
           >
-            {busy ? t("saving") : t("uploadDo", { n: files.length })}
+            {busy ? t("saving") : say("uploadDo", { n: files.length })}
           </button>
         </>
       }
     >
       <div class="form upload">
         <label>
-          {t("uploadFolder")}
+          {say("uploadFolder")}
           <input
             value={folder}
-            placeholder={t("uploadFolderTop")}
+            placeholder={say("uploadFolderTop")}
             disabled={busy}
             onInput={(event) => setFolder(event.currentTarget.value)}
           />
@@ -150,15 +151,15 @@ function finish(props: SheetProps, count: number, snapshot: string, commit: stri
   const undo = async () => {
     try {
       await takeBack(props, snapshot, commit);
-      notify(t("uploadUndone"));
+      notify(say("uploadUndone"));
       props.onChanged();
     } catch (error) {
       const late = error instanceof Failure && error.status === 412;
-      complain(late ? t("uploadUndoLate") : wordsOf(error));
+      complain(late ? say("uploadUndoLate") : wordsOf(error));
     }
   };
   const can = props.may.rollback ? { label: t("undo"), run: () => void undo() } : undefined;
-  notify(t("uploadDone", { n: count }), can);
+  notify(say("uploadDone", { n: count }), can);
   props.onClose();
   props.onChanged();
 }
@@ -171,7 +172,7 @@ function Plan({ plan }: { plan: Step[] }) {
   return (
     <section class="plan" aria-label={t("files")}>
       <p class="sub">
-        {t("uploadNew", { n: plan.length - replaced })} · {t("uploadReplaced", { n: replaced })} ·{" "}
+        {say("uploadNew", { n: plan.length - replaced })} · {say("uploadReplaced", { n: replaced })} ·{" "}
         {size(bytes)}
       </p>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a list that scrolls is scrolled by keys */}
@@ -182,12 +183,12 @@ function Plan({ plan }: { plan: Step[] }) {
             <Path path={step.path} />
             <span class="grow" />
             <span class="sub">
-              {t(step.replaces ? "uploadReplaces" : "uploadIsNew")} · {size(step.file.size)}
+              {say(step.replaces ? "uploadReplaces" : "uploadIsNew")} · {size(step.file.size)}
             </span>
           </li>
         ))}
         {plan.length > rows.length && (
-          <li class="sub">{t("uploadMore", { n: plan.length - rows.length })}</li>
+          <li class="sub">{say("uploadMore", { n: plan.length - rows.length })}</li>
         )}
       </ul>
     </section>

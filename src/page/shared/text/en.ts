@@ -1,7 +1,6 @@
 // The English words: the list of all keys.
-import { file } from "./file.en.ts";
 import { frame } from "./frame.en.ts";
 import { history } from "./history.en.ts";
 import { tokens } from "./tokens.en.ts";
 
-export const en = { ...frame, ...history, ...tokens, ...file };
+export const en = { ...frame, ...history, ...tokens };

@@ -113,4 +113,10 @@ export const frame = {
   keySubmit: "The button of a sheet",
   keyClose: "Close",
   keyHelp: "These keys",
+
+  saving: "Saving…",
+  message: "What changed? (optional)",
+  dropHere: "Drop to add to {path}",
+  dropHint: "one save, one snapshot",
+  uploadUnread: "This cannot be read: {message}",
 };

@@ -126,4 +126,10 @@ export const frame: Translation<typeof english, Russian> = {
   keySubmit: "Кнопка окна",
   keyClose: "Закрыть",
   keyHelp: "Эти клавиши",
+
+  saving: "Сохраняется…",
+  message: "Что изменено? (необязательно)",
+  dropHere: "Отпустите, чтобы добавить в {path}",
+  dropHint: "одно сохранение, один снимок",
+  uploadUnread: "Это не читается: {message}",
 };

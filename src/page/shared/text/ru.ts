@@ -1,7 +1,6 @@
 // The Russian words.
-import { file } from "./file.ru.ts";
 import { frame } from "./frame.ru.ts";
 import { history } from "./history.ru.ts";
 import { tokens } from "./tokens.ru.ts";
 
-export const ru = { ...frame, ...history, ...tokens, ...file };
+export const ru = { ...frame, ...history, ...tokens };

@@ -1,5 +1,5 @@
+import type { Russian, Translation } from "../table.ts";
 import type { check as english } from "./check.en.ts";
-import type { Russian, Translation } from "./table.ts";
 
 export const check: Translation<typeof english, Russian> = {
   "check.json.character":

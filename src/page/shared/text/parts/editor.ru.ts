@@ -1,0 +1,31 @@
+import type { Russian, Translation } from "../table.ts";
+import type { editor as english } from "./editor.en.ts";
+
+export const editor: Translation<typeof english, Russian> = {
+  problems: "Ошибки",
+  problemsNone: "Ошибок нет",
+  linesUnchanged: "$ строк без изменений",
+  controlCharacter: "Управляющий знак",
+  findText: "Найти",
+  replaceWith: "Заменить на",
+  findNext: "дальше",
+  findPrevious: "назад",
+  findAll: "все",
+  findCase: "регистр",
+  findPattern: "шаблон",
+  findWord: "слово целиком",
+  findCurrent: "текущее совпадение",
+  replaceOne: "заменить",
+  replaceAll: "заменить все",
+  replacedMany: "заменено: $",
+  replacedOnLine: "заменено в строке $",
+  onLine: "в строке",
+  goToLine: "К строке",
+  goToLineGo: "перейти",
+  foldLine: "Свернуть",
+  unfoldLine: "Развернуть",
+  foldedLines: "Свёрнутые строки",
+  unfoldedLines: "Развёрнутые строки",
+  linesTo: "до",
+  selectionDeleted: "Выделенное удалено",
+};
