@@ -31,6 +31,7 @@ export function Tree({ rows, found, current, onOpen, onToggle }: TreeProps) {
   const [top, setTop] = useState(0);
   const [height, setHeight] = useState(600);
   const [focus, setFocus] = useState<string | null>(null);
+  const [moves, setMoves] = useState(0);
   const typed = useRef({ text: "", at: 0 });
   useLayoutEffect(() => {
     const node = box.current!;
@@ -66,8 +67,12 @@ export function Tree({ rows, found, current, onOpen, onToggle }: TreeProps) {
     setFocus(rows[index]?.path ?? null);
     reveal(index);
     setTop(box.current!.scrollTop);
-    requestAnimationFrame(() => box.current?.querySelector<HTMLElement>('[tabindex="0"]')?.focus());
+    setMoves((moves) => moves + 1);
   };
+  // Before the next key: a row that goes while it has the focus takes the keys after it along.
+  useLayoutEffect(() => {
+    if (moves > 0) box.current?.querySelector<HTMLElement>('[tabindex="0"]')?.focus();
+  }, [moves]);
   const act = (row: Row) => (row.folder ? onToggle(row.path) : onOpen(row.path));
   const outOf = (row: Row) => {
     if (row.folder && row.open) return onToggle(row.path, false);
