@@ -294,13 +294,13 @@ impl<S: Store> Store for RecordCache<S> {
 
     fn record(&self, key: &str) -> Result<Option<Arc<Record>>> {
         self.observe_foreign()?;
-        let changes = self.changes_of(key);
         let mut attempts = 0;
         loop {
             if let Some(kept) = self.records.get(key) {
                 return Ok(kept);
             }
             attempts += 1;
+            let changes = self.changes_of(key);
             let gate = self.gate_of(attempts);
             let before = changes.load(Ordering::Acquire);
             let record = self.store.record(key)?;

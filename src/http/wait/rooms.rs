@@ -12,7 +12,6 @@ use tokio::time::{Instant, MissedTickBehavior, interval};
 
 use crate::base::branch_name::BranchName;
 use crate::base::limits::WOKEN_AT_ONCE;
-use crate::base::may_block;
 use crate::http::error::Error;
 use crate::repo::{Changed, Project, Watch};
 
@@ -217,8 +216,10 @@ impl Rooms {
                 if !goes_on {
                     return;
                 }
-                // Whoever reads meets the same, and says so.
-                if let Err(error) = may_block(|| project.look_beside()) {
+                // On this worker, as with every read: it is a look at shared memory, and to give the worker's
+                // clients to another thread first costs ten times that. Whoever reads meets the same error,
+                // and says so.
+                if let Err(error) = project.look_beside() {
                     tracing::debug!(%error, "cannot see what other processes write");
                 }
             }
