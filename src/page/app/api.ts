@@ -73,7 +73,8 @@ export function onReach(listener: (reachable: boolean) => void): () => void {
   };
 }
 
-const reached = (reachable: boolean): void => {
+/** Says that the service answered, or did not. */
+export const reached = (reachable: boolean): void => {
   for (const listener of listeners) listener(reachable);
 };
 

@@ -1,9 +1,9 @@
 // A branch: its files, the open one, and the history beside it.
 import type { ComponentChildren } from "preact";
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { Icon } from "../shared/icons.tsx";
 import type { Loaded } from "../shared/load.ts";
-import { Empty, Trouble, Waiting } from "../shared/parts.tsx";
+import { Empty, Path, Trouble, Waiting } from "../shared/parts.tsx";
 import { t, when } from "../shared/text.ts";
 import { type Schemas, wordsOf } from "./api.ts";
 import { ChangeView } from "./branch/change.tsx";
@@ -16,20 +16,27 @@ import { Overview } from "./branch/overview.tsx";
 import { Rollback } from "./branch/rollback.tsx";
 import { Timeline } from "./branch/timeline.tsx";
 import { loadChunk } from "./file/chunk.ts";
+import type { FileProps } from "./file.tsx";
 import { lazy } from "./frame/lazy.tsx";
 import { address, go, type Route } from "./route.ts";
 import { useUpload } from "./upload.tsx";
 
-const asFile = (inside: ComponentChildren) => (
+const asFile = (inside: ComponentChildren, { path }: FileProps) => (
   <section class="file" data-phase="loading">
+    <header class="filehead">
+      <h1 class="grow">
+        <Path path={path} />
+      </h1>
+    </header>
     {inside}
   </section>
 );
-const File = lazy(() => {
+const fetchFile = () => {
   // It will ask for the editor: that comes at the same time.
   void loadChunk();
   return import("./file.tsx").then((part) => part.File);
-}, asFile);
+};
+const File = lazy(fetchFile, asFile);
 
 interface ScreenProps {
   session: Schemas["Session"];
@@ -40,6 +47,11 @@ interface ScreenProps {
 
 export function BranchScreen(props: ScreenProps) {
   const { route, branches } = props;
+  const opens = Boolean(route.path && !route.change);
+  useEffect(() => {
+    // While the branch is asked for, too.
+    if (opens) fetchFile().catch(() => null);
+  }, [opens]);
   const known = branches.value?.find((one) => one.name === route.branch);
   if (known) return <Branch {...props} known={known} />;
   return (

@@ -3,6 +3,17 @@ import type { ComponentChildren, ComponentType } from "preact";
 import { useLoaded } from "../../shared/load.ts";
 import { Trouble, Waiting } from "../../shared/parts.tsx";
 import { t } from "../../shared/text.ts";
+import { reached } from "../api.ts";
+
+/** A part that does not come is one that an updated service does not have, or the service is away: that is looked for. */
+async function noted<T>(part: Promise<T>): Promise<T> {
+  try {
+    return await part;
+  } catch (error) {
+    reached(false);
+    throw error;
+  }
+}
 
 /** A component that is fetched; `around` is drawn around what is shown until it has come. */
 export function lazy<Props extends object>(
@@ -11,11 +22,11 @@ export function lazy<Props extends object>(
 ): ComponentType<Props> {
   let known: ComponentType<Props> | null = null;
   return function Part(props: Props) {
-    const part = useLoaded<ComponentType<Props>>([], () => (known ? null : fetch()));
+    const part = useLoaded<ComponentType<Props>>([], () => (known ? null : noted(fetch())));
     known ??= part.value;
     const Known = known;
     if (Known) return <Known {...props} />;
-    const inside = part.error ? <Trouble words={t("offline")} onAgain={part.again} /> : <Waiting />;
+    const inside = part.error ? <Trouble words={t("noPart")} onAgain={part.again} /> : <Waiting />;
     return <>{around(inside, props)}</>;
   };
 }

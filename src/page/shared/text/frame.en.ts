@@ -46,6 +46,7 @@ export const frame = {
 
   offline: "The service does not answer.",
   offlineBar: "The service does not answer. What you typed is kept; trying again…",
+  noPart: "This part of the page could not be fetched.",
   updated: "The service was updated. Reload to go on; your edits are kept.",
   reload: "Reload",
   failed: "That did not work",
