@@ -1,8 +1,8 @@
 // All requests go through here. When the session has ended, the login is asked for over whatever is on the
 // screen, and the request is repeated: nothing that was typed is lost.
 import type { components } from "../shared/admin.d.ts";
+import { refusalWords } from "../shared/rules.ts";
 import { type Key, t } from "../shared/text.ts";
-import { refusalWords } from "./rules.ts";
 
 export type Schemas = components["schemas"];
 export const API = "/site-builder/api";

@@ -1,7 +1,7 @@
 // Why a text is not saved, and what can be done about it.
 import { type Encoding, MissingLetter } from "../../editor/bytes.ts";
+import { brokenIn, brokenWords } from "../../shared/rules.ts";
 import { Failure } from "../api.ts";
-import { brokenIn, brokenWords } from "../rules.ts";
 
 /** Each has words of its own on the screen; the text is kept in all of them. */
 export type Trouble =

@@ -1,5 +1,5 @@
 // What the service says of files that break the rules of their project, in the words of the page.
-import { t } from "../shared/text.ts";
+import { t } from "./text.ts";
 
 /** A file that breaks a rule. */
 export interface Broken {
