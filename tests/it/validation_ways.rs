@@ -109,9 +109,22 @@ fn every_way_to_change_contents_is_checked() {
     user.request("POST", &rollback(""))
         .send()
         .assert_error(400, &old);
-    user.request("POST", &rollback("&path=old.xml"))
-        .send()
-        .assert_error(400, &old);
+    for rehearsed in ["&path=old.xml", "&dry_run=1", "&dry_run=1&path=old.xml"] {
+        user.request("POST", &rollback(rehearsed))
+            .send()
+            .assert_error(400, &old);
+    }
+    let rehearse = ["rollback", &project.id, "main", "v0002", "--dry-run"];
+    let output = daemon.command(&rehearse, "");
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(
+        String::from_utf8(output.stderr).unwrap(),
+        format!("siteconf: {old}\n")
+    );
+    let rehearsed = [&rehearse[..], &["--no-validate"]].concat();
+    assert!(daemon.command(&rehearsed, "").status.success());
+    let root_rehearses = root.request("POST", &rollback("&dry_run=1&no_validate=1"));
+    root_rehearses.send().expect_status(200);
     user.request("POST", &rollback("&no_validate=1"))
         .send()
         .assert_error(403, "your roles do not allow this");

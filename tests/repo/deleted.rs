@@ -2,6 +2,7 @@
 //! change it at once, none is told what does not hold.
 
 use std::sync::Barrier;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use siteconf::base::actor::Actor;
@@ -352,6 +353,7 @@ fn a_save_beside_a_deletion_is_kept_or_refused(scene: &Scene) {
     for round in 0..30 {
         let start = Barrier::new(3);
         let start = &start;
+        let saved = &AtomicUsize::new(0);
         let saves = |writer: u64| {
             start.wait();
             let mut acknowledged = Vec::new();
@@ -359,7 +361,10 @@ fn a_save_beside_a_deletion_is_kept_or_refused(scene: &Scene) {
             for number in 0..5000 {
                 let text = format!("{round}/{writer}/{number}");
                 match scene.try_save("main", &text, &text) {
-                    Ok(Saved { .. }) => acknowledged.push(format!("{text}={text}")),
+                    Ok(Saved { .. }) => {
+                        acknowledged.push(format!("{text}={text}"));
+                        saved.fetch_add(1, Ordering::SeqCst);
+                    }
                     Err(Error::NotFound { .. }) => return acknowledged,
                     Err(other) => panic!("{other:?}"),
                 }
@@ -369,6 +374,10 @@ fn a_save_beside_a_deletion_is_kept_or_refused(scene: &Scene) {
         let done = thread::scope(|scope| {
             let writers = [0, 1].map(|writer| scope.spawn(move || saves(writer)));
             start.wait();
+            // Now before the first save, now after some.
+            while saved.load(Ordering::SeqCst) < round % 5 {
+                thread::yield_now();
+            }
             if round % 2 == 0 {
                 scene.project.delete_branch(&branch("main")).unwrap();
             } else {
@@ -394,7 +403,7 @@ fn a_save_beside_a_deletion_is_kept_or_refused(scene: &Scene) {
             head.history(None, None).unwrap().len() as u64
         );
     }
-    assert!(told.len() > 10, "{}", told.len());
+    assert!(told.len() >= 30 / 5 * (1 + 2 + 3 + 4), "{}", told.len());
 }
 
 fn rendered_states_are_told_apart_after_a_restore(scene: &Scene) {

@@ -67,6 +67,9 @@ pub(in crate::cli) fn run(
         None => format!("{repo_id}:{name}"),
     };
     if wish.dry_run {
+        if !wish.no_validate {
+            branch.check_rollback(to, paths)?;
+        }
         diff::show_names(&changes, wish.json, streams)?;
         if !wish.json {
             streams.tell(format_args!(

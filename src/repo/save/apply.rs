@@ -413,7 +413,7 @@ impl<'a> Head<'a> {
     }
 
     /// The head with a snapshot restored: whole, or only what is at these paths.
-    fn rolled_back(
+    pub(super) fn rolled_back(
         &mut self,
         to: SnapshotVersion,
         paths: &[FilePath],

@@ -5,10 +5,14 @@ use std::sync::Arc;
 
 use super::apply::Head;
 use super::{Job, Proven, WholeChange};
+use crate::base::file_path::FilePath;
 use crate::base::id::NodeId;
+use crate::base::snapshot_version::SnapshotVersion;
 use crate::manifest::{Draft, Editor};
 use crate::repo::validation::check::{Proofs, Trial};
+use crate::repo::validation::rules::Rules;
 use crate::repo::{Branch, Project, Result};
+use crate::store::Version;
 
 /// What must hold of a change before it waits for its branch: each file that it adds or changes passes the
 /// rules of its project. Without rules nothing is looked at.
@@ -21,9 +25,7 @@ pub(in crate::repo) fn change(branch: &Branch, job: &mut Job) -> Result<()> {
         return Ok(());
     };
     let project = &branch.project;
-    let shared = &project.projects.shared;
-    let kept = project.require_project()?;
-    let Some(rules) = shared.validation.rules(project.number(), &kept)? else {
+    let Some((version, rules)) = rules_of(project)? else {
         return Ok(());
     };
     let proofs = proofs.clone();
@@ -49,12 +51,26 @@ pub(in crate::repo) fn change(branch: &Branch, job: &mut Job) -> Result<()> {
         Some(bytes) => Ok(bytes),
         None => project.bytes_of(blob),
     };
-    let mut trial = Trial::new(&shared.validation, &rules, &proofs, &content);
+    let validation = &project.projects.shared.validation;
+    let mut trial = Trial::new(validation, &rules, &proofs, &content);
     let _flow = rules.demands(&head.draft, old, new, &mut |demand| trial.take(demand))?;
     trial.end()?;
-    let rules = kept.version;
+    let rules = version;
     job.proven = Proven::These(proofs, Some(WholeChange { rules, old, new }));
     Ok(())
+}
+
+impl Branch {
+    /// Says whether what a rollback would bring back keeps to the rules of the project.
+    ///
+    /// # Errors
+    /// [`crate::repo::Error::Invalid`] names the files that break rules; else those of the rollback.
+    pub fn check_rollback(&self, to: SnapshotVersion, paths: &[FilePath]) -> Result<()> {
+        let mut head = Head::of(self)?;
+        let before = head.manifest.root;
+        let (_, after) = head.rolled_back(to, paths)?;
+        step(&self.project, &head.draft, before, after.root)
+    }
 }
 
 /// What must hold of a tree that is to be the first of a branch.
@@ -62,15 +78,31 @@ pub(in crate::repo) fn change(branch: &Branch, job: &mut Job) -> Result<()> {
 /// # Errors
 /// As [`change`].
 pub(in crate::repo) fn first(project: &Project, root: NodeId) -> Result<()> {
-    let shared = &project.projects.shared;
-    let kept = project.require_project()?;
-    let Some(rules) = shared.validation.rules(project.number(), &kept)? else {
-        return Ok(());
-    };
     let mut draft = Draft::new(project.projects.nodes());
     let (_, empty) = Editor::empty().finish(&mut draft)?;
+    step(project, &draft, empty.root, root)
+}
+
+/// What must hold of a step from one tree to another whose files are all kept already; both are in the draft
+/// or below it.
+///
+/// # Errors
+/// As [`change`].
+fn step(project: &Project, draft: &Draft<'_>, old: NodeId, new: NodeId) -> Result<()> {
+    let Some((_, rules)) = rules_of(project)? else {
+        return Ok(());
+    };
+    let validation = &project.projects.shared.validation;
     let (proofs, content) = (Proofs::default(), |blob| project.bytes_of(blob));
-    let mut trial = Trial::new(&shared.validation, &rules, &proofs, &content);
-    let _flow = rules.demands(&draft, empty.root, root, &mut |demand| trial.take(demand))?;
+    let mut trial = Trial::new(validation, &rules, &proofs, &content);
+    let _flow = rules.demands(draft, old, new, &mut |demand| trial.take(demand))?;
     trial.end()
+}
+
+/// The rules of a project, with the version of the record that has them; `None` where it has none.
+fn rules_of(project: &Project) -> Result<Option<(Version, Arc<Rules>)>> {
+    let kept = project.require_project()?;
+    let validation = &project.projects.shared.validation;
+    let rules = validation.rules(project.number(), &kept)?;
+    Ok(rules.map(|rules| (kept.version, rules)))
 }

@@ -50,6 +50,9 @@ pub(super) fn restore(
     if dry_run {
         let (_, branch) = open_branch(context, caller, at)?;
         let differences = branch.preview_rollback(to, &paths, &condition)?;
+        if !passes_over {
+            branch.check_rollback(to, &paths)?;
+        }
         let shown = diff::shown(&differences, 0..differences.len())?;
         return Ok(json::untagged(context.headers(), &shown));
     }
