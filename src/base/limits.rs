@@ -227,9 +227,9 @@ pub const FOLDER_CACHE_BYTES: u64 = 16 << 20;
 pub const BACKGROUND_WRITES_MAX: usize = 16_384;
 /// Folders of records whose state is known, entries of some hundred bytes.
 pub const FOLDER_STATES_KEPT: usize = 16_384;
-/// Most records written by another process that are told one by one to those who watch records; of more all
-/// are told.
-pub const FOREIGN_KEYS_TOLD_MAX: usize = 1000;
+/// Most records written by another process that are dropped from memory one by one, and told to those who
+/// watch them; of more all are.
+pub const FOREIGN_KEYS_MAX: usize = 1000;
 /// Memory for decoded nodes, in bytes.
 pub const NODE_CACHE_BYTES: u64 = 48 << 20;
 /// Decoded manifests kept in memory, entries of some hundred bytes.

@@ -183,20 +183,22 @@ pub trait Store: Send + Sync + fmt::Debug {
     /// there has changed. It changes before a commit of this process is answered, and within the bound
     /// of [`Store::foreign_writes`] of another's; it may change without a cause.
     fn folder_state(&self, _prefix: &str) -> Result<u64> {
-        Ok(self.last_version()?.wrapping_add(self.foreign_writes()?))
+        self.last_version()
     }
 
     /// The version of the last write.
     fn last_version(&self) -> Result<Version>;
 
-    /// How often another process was found to have written records: as long as it stays the same,
-    /// nobody else has, up to a bound of 20 ms. A process beside the daemon ends only after it.
-    fn foreign_writes(&self) -> Result<u64>;
+    /// The last version at which another process was found to have written records, 0 if none was. It
+    /// only rises: as long as it stays the same, nobody else has written, up to a bound of 20 ms. A process
+    /// beside the daemon ends only after it.
+    fn foreign_writes(&self) -> Result<Version>;
 
-    /// The keys of records that another process has written or deleted since this was last asked, as far as
-    /// [`Store::foreign_writes`] has found it; `None` when they are more than `most`, or not known.
-    fn foreign_keys(&self, _most: usize) -> Result<Option<Vec<String>>> {
-        Ok(Some(Vec::new()))
+    /// The keys of all records that other processes have written or deleted after this version, as far as
+    /// [`Store::foreign_writes`] has found it, and sometimes of others; `None` when they are more than
+    /// `most`, or not known.
+    fn foreign_keys(&self, _after: Version, _most: usize) -> Result<Option<Vec<String>>> {
+        Ok(None)
     }
 
     /// Calls `changed` after each change of one of these records, or of anything in one of these folders,

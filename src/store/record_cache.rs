@@ -12,7 +12,7 @@ use super::watchers::{Changed, Watch, Watchers, folders_of};
 use super::{Batch, Pin, Record, Result, Scan, Staging, Store, StoredObject, Version};
 use crate::base::id::{BlobId, ObjectId};
 use crate::base::limits::{
-    FOLDER_CACHE_BYTES, FOLDER_STATES_KEPT, FOREIGN_KEYS_TOLD_MAX, RECORD_CACHE_BYTES,
+    FOLDER_CACHE_BYTES, FOLDER_STATES_KEPT, FOREIGN_KEYS_MAX, RECORD_CACHE_BYTES,
 };
 use crate::base::tally::CacheUse;
 
@@ -38,7 +38,7 @@ pub struct RecordCache<S> {
     changes: [AtomicU64; SHARES],
     /// Held to keep a value and to drop values, so that no old value is kept after its drop.
     gate: Mutex<()>,
-    /// The foreign writes that were observed.
+    /// The version up to which the foreign writes were observed.
     foreign: AtomicU64,
     watchers: Watchers,
 }
@@ -97,33 +97,59 @@ impl<S: Store> RecordCache<S> {
         &self.store
     }
 
-    /// Drops everything if another process has written, and tells who watches what it wrote.
+    /// Drops what another process has written, and tells who watches it.
     fn observe_foreign(&self) -> Result<()> {
         let found = self.store.foreign_writes()?;
-        if self.foreign.load(Ordering::Acquire) != found {
-            let _gate = self.lock();
-            for changes in &self.changes {
-                changes.fetch_add(1, Ordering::AcqRel);
-            }
-            self.records.clear();
-            self.folders.clear();
-            self.states.clear();
-            self.tell_foreign();
-            // Stored only now: who sees it must not find what was kept before.
-            self.foreign.store(found, Ordering::Release);
+        if self.foreign.load(Ordering::Acquire) < found {
+            self.drop_foreign(found);
         }
         Ok(())
     }
 
-    fn tell_foreign(&self) {
-        if self.watchers.is_empty() {
+    /// Drops what other processes have written up to this version.
+    fn drop_foreign(&self, found: Version) {
+        let gate = self.lock();
+        let observed = self.foreign.load(Ordering::Acquire);
+        if observed >= found {
+            // Another was first.
             return;
         }
-        match self.store.foreign_keys(FOREIGN_KEYS_TOLD_MAX) {
-            Ok(Some(keys)) => self.watchers.tell(keys.iter().map(String::as_str)),
-            // Who is told without a cause looks, and finds nothing new.
-            Ok(None) | Err(_) => self.watchers.tell_all(),
+        let keys = self.store.foreign_keys(observed, FOREIGN_KEYS_MAX);
+        // Where they cannot be told, whatever is kept may be older.
+        let keys = keys.ok().flatten();
+        match &keys {
+            Some(keys) => keys.iter().for_each(|key| self.forget(key)),
+            None => self.forget_all(),
         }
+        // Stored only now: who sees it must not find what was kept before.
+        self.foreign.store(found, Ordering::Release);
+        drop(gate);
+        match keys {
+            Some(keys) => self.watchers.tell(keys.iter().map(String::as_str)),
+            // Who is told without a cause looks, and finds nothing new.
+            None => self.watchers.tell_all(),
+        }
+    }
+
+    /// Drops what is kept of this record. The gate is held.
+    fn forget(&self, key: &str) {
+        self.changes_of(key).fetch_add(1, Ordering::AcqRel);
+        self.records.remove(key);
+        for folder in folders_of(key) {
+            self.folders.remove(folder);
+            // Last: who reads the next state finds nothing that was kept before.
+            self.states.remove(folder);
+        }
+    }
+
+    /// Drops everything. The gate is held.
+    fn forget_all(&self) {
+        for changes in &self.changes {
+            changes.fetch_add(1, Ordering::AcqRel);
+        }
+        self.records.clear();
+        self.folders.clear();
+        self.states.clear();
     }
 
     fn lock(&self) -> MutexGuard<'_, ()> {
@@ -154,6 +180,7 @@ impl<S: Store> RecordCache<S> {
         if holds {
             for record in read.iter().filter(|record| self.is_news(record)) {
                 self.renew(record);
+                self.watchers.tell([record.key.as_str()]);
             }
             keep();
         }
@@ -188,7 +215,6 @@ impl<S: Store> RecordCache<S> {
             // Last: who reads the next state finds only what was renewed.
             self.states.remove(folder);
         }
-        self.watchers.tell([record.key.as_str()]);
     }
 
     fn changes_of(&self, key: &str) -> &AtomicU64 {
@@ -232,26 +258,9 @@ impl<S: Store> RecordCache<S> {
             .map(|write| write.changes.load(Ordering::Acquire) == write.before)
             .collect();
         for (write, alone) in writes.iter().zip(alone) {
-            write.changes.fetch_add(1, Ordering::AcqRel);
-            let known = write.record.as_ref().filter(|_| alone);
-            match (known, self.records.get(&write.key)) {
-                // Who read after a later commit keeps what that wrote.
-                (Some(record), Some(Some(kept))) if record.version < kept.version => {}
-                (Some(record), Some(_)) => {
-                    let renewed = Some(Arc::clone(record));
-                    self.records.insert(write.key.clone(), renewed);
-                }
-                _ => drop(self.records.remove(&write.key)),
-            }
-            for folder in folders_of(&write.key) {
-                if let Some((name, mut kept)) = self.folders.remove(folder)
-                    && let Some(record) = known
-                {
-                    put_into(Arc::make_mut(&mut kept), record);
-                    self.folders.insert(name, kept);
-                }
-                // Last: who reads the next state finds only what was renewed.
-                self.states.remove(folder);
+            match write.record.as_ref().filter(|_| alone) {
+                Some(record) => self.renew(record),
+                None => self.forget(&write.key),
             }
         }
         drop(gate);
@@ -375,13 +384,13 @@ impl<S: Store> Store for RecordCache<S> {
         self.store.last_version()
     }
 
-    fn foreign_writes(&self) -> Result<u64> {
+    fn foreign_writes(&self) -> Result<Version> {
         self.observe_foreign()?;
         self.store.foreign_writes()
     }
 
-    fn foreign_keys(&self, most: usize) -> Result<Option<Vec<String>>> {
-        self.store.foreign_keys(most)
+    fn foreign_keys(&self, after: Version, most: usize) -> Result<Option<Vec<String>>> {
+        self.store.foreign_keys(after, most)
     }
 
     fn watch(&self, keys: Vec<String>, changed: &Changed) -> Watch {

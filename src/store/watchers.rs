@@ -55,12 +55,6 @@ impl Watchers {
         }
     }
 
-    /// True if nobody watches anything.
-    pub(super) fn is_empty(&self) -> bool {
-        let watched = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        watched.by_key.is_empty()
-    }
-
     /// Tells who watches these records, or a folder that one of them lies in.
     pub(super) fn tell<'a>(&self, keys: impl IntoIterator<Item = &'a str>) {
         let mut told = Vec::new();

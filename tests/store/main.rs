@@ -43,6 +43,8 @@ mod fixture;
 #[cfg(test)]
 mod folder;
 #[cfg(test)]
+mod foreign_writes;
+#[cfg(test)]
 mod index;
 #[cfg(test)]
 mod objects;

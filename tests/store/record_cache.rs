@@ -1,5 +1,8 @@
 //! What the cache of records promises beyond every store.
 
+use std::sync::Arc;
+
+use siteconf::base::limits::FOREIGN_KEYS_MAX;
 use siteconf::store::record_cache::RecordCache;
 use siteconf::store::sqlite::SqliteStore;
 use siteconf::store::{Batch, Expect, Store};
@@ -44,6 +47,61 @@ fn what_another_process_writes_is_seen_when_it_has_ended() {
     drop(other);
     assert_eq!(store.record("a/b").unwrap().unwrap().value, "7");
     assert_eq!(values(&store, "a/"), ["7"]);
+}
+
+#[test]
+fn what_another_process_writes_is_all_that_is_dropped() {
+    let root = tempfile::tempdir().unwrap();
+    let store = RecordCache::new(SqliteStore::open_locked(root.path()).unwrap());
+    let other = SqliteStore::open_beside(root.path()).unwrap();
+    write(&store, "a/b/c", 1);
+    write(&store, "d/e", 1);
+    write(&store, "d/f", 1);
+    let folders = ["a/b/", "a/", "d/"];
+    let records = || ["a/b/c", "d/e"].map(|key| store.record(key).unwrap().unwrap());
+    let lists = || folders.map(|folder| store.folder(folder).unwrap());
+    let states = || folders.map(|folder| store.folder_state(folder).unwrap());
+    let before = (records(), lists(), states());
+    write(&other, "d/e", 2);
+    let mut batch = Batch::default();
+    batch.delete("d/f".to_owned(), Expect::Anything);
+    other.commit(batch).unwrap();
+    drop(other);
+    assert_eq!(store.record("d/f").unwrap(), None);
+    assert_eq!(records()[1].value, "2");
+    assert_eq!(values(&store, "d/"), ["2"]);
+    assert_ne!(states()[2], before.2[2]);
+    assert!(Arc::ptr_eq(&records()[0], &before.0[0]));
+    for of_another in 0..2 {
+        assert!(Arc::ptr_eq(&lists()[of_another], &before.1[of_another]));
+        assert_eq!(states()[of_another], before.2[of_another]);
+    }
+}
+
+#[test]
+fn of_many_writes_of_another_process_none_is_missed() {
+    let root = tempfile::tempdir().unwrap();
+    let store = RecordCache::new(SqliteStore::open_locked(root.path()).unwrap());
+    let other = SqliteStore::open_beside(root.path()).unwrap();
+    let keys: Vec<_> = (0..=FOREIGN_KEYS_MAX).map(|n| format!("a/{n}")).collect();
+    let write_all = |store: &dyn Store, value: u64| {
+        let mut batch = Batch::default();
+        for key in &keys {
+            batch.write(key.clone(), Expect::Anything, &value);
+        }
+        store.commit(batch).unwrap();
+    };
+    let all_are = |value: &str| {
+        let found = keys.iter().map(|key| store.record(key).unwrap().unwrap());
+        found
+            .map(|record| record.value.clone())
+            .all(|it| it == value)
+    };
+    write_all(&store, 1);
+    assert!(all_are("1"));
+    write_all(&other, 2);
+    drop(other);
+    assert!(all_are("2"));
 }
 
 #[test]
@@ -266,10 +324,7 @@ fn what_is_written_elsewhere_leaves_a_folder_in_its_state() {
     write(&store, "ab/c", 2);
     write(&store, "b/a/c", 2);
     assert_eq!(store.folder_state("a/").unwrap(), state);
-    assert!(std::sync::Arc::ptr_eq(
-        &store.folder("a/").unwrap(),
-        &folder
-    ));
+    assert!(Arc::ptr_eq(&store.folder("a/").unwrap(), &folder));
 }
 
 /// Between the moment at which a commit is in the store and the one at which its caller knows it, some

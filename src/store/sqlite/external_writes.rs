@@ -1,8 +1,9 @@
 //! Noticing that another process has written.
 
+use std::collections::VecDeque;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
@@ -15,19 +16,29 @@ use crate::store::{Result, Version};
 /// would cost each request a tenth of its time.
 pub(super) const UNNOTICED_MAX: Duration = Duration::from_millis(20);
 
-/// Counts the occasions on which another process was found to have written.
+/// Runs of versions that are told apart; of an older one, what was written since is told.
+const RUNS_KEPT: usize = 64;
+
+/// Knows at which versions another process was found to have written.
 #[derive(Debug)]
 pub(super) struct ExternalWrites {
+    /// The last of them.
     found: AtomicU64,
     /// The last version that this process wrote or observed.
     last: AtomicU64,
-    /// The versions among which are all that others wrote and that nobody has asked for, as the one before
-    /// the first and the last.
-    unread: Mutex<Option<(Version, Version)>>,
+    runs: Mutex<VecDeque<Run>>,
     /// When it was last looked, in nanoseconds since `began`: every read asks, and none waits.
     looked: AtomicU64,
     began: Instant,
     watch: Mutex<Watch>,
+}
+
+/// Versions that others were found to have written at once. Some may be our own.
+#[derive(Debug)]
+struct Run {
+    /// The version before the first.
+    before: Version,
+    last: Version,
 }
 
 #[derive(Debug)]
@@ -47,15 +58,16 @@ impl ExternalWrites {
         Ok(Self {
             found: AtomicU64::new(0),
             last,
-            unread: Mutex::default(),
+            runs: Mutex::default(),
             looked: AtomicU64::new(0),
             began: Instant::now(),
             watch,
         })
     }
 
-    /// The count, at most [`UNNOTICED_MAX`] old.
-    pub(super) fn found(&self) -> Result<u64> {
+    /// The last version at which another process was found to have written, 0 if none was. What was
+    /// written for [`UNNOTICED_MAX`] is found.
+    pub(super) fn found(&self) -> Result<Version> {
         let now = self.began.elapsed();
         let looked = Duration::from_nanos(self.looked.load(Ordering::Acquire));
         // Another thread that holds it looks now: what it finds is fresh enough.
@@ -80,21 +92,39 @@ impl ExternalWrites {
 
     /// Observes the version that is the last, as a transaction of ours or a look finds it.
     pub(super) fn observe(&self, version: Version) {
+        if self.last() >= version {
+            return;
+        }
+        let mut runs = self.runs();
         let before = self.last.fetch_max(version, Ordering::AcqRel);
         if before < version {
-            let mut unread = self.unread.lock().unwrap_or_else(PoisonError::into_inner);
-            let (first, last) = unread.unwrap_or((before, version));
-            *unread = Some((first.min(before), last.max(version)));
-            drop(unread);
-            self.found.fetch_add(1, Ordering::AcqRel);
+            if runs.len() == RUNS_KEPT {
+                runs.pop_front();
+            }
+            let last = version;
+            runs.push_back(Run { before, last });
+            // With the lock held, so that the runs found later are the later ones.
+            self.found.store(version, Ordering::Release);
         }
     }
 
-    /// The versions among which are all that others were found to have written since this was last asked,
-    /// as the one before the first and the last; some may be our own.
-    pub(super) fn take_unread(&self) -> Option<(Version, Version)> {
-        let mut unread = self.unread.lock().unwrap_or_else(PoisonError::into_inner);
-        unread.take()
+    /// The version after which others have written all that they were found to have written after this one;
+    /// `None` if that is nothing.
+    pub(super) fn first_after(&self, version: Version) -> Option<Version> {
+        let runs = self.runs();
+        let at = runs.iter().position(|run| run.last > version)?;
+        // Of what was written before the first run that is kept nothing is known.
+        let is_forgotten = at == 0 && runs.len() == RUNS_KEPT;
+        let before = if is_forgotten {
+            version
+        } else {
+            runs[at].before
+        };
+        Some(before.max(version))
+    }
+
+    fn runs(&self) -> MutexGuard<'_, VecDeque<Run>> {
+        self.runs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Records a version that this process wrote, before its commit returns.

@@ -312,21 +312,16 @@ impl Store for SqliteStore {
         self.read(|db| Ok(schema::last_version(db)?))
     }
 
-    fn foreign_writes(&self) -> Result<u64> {
+    fn foreign_writes(&self) -> Result<Version> {
         self.external
             .as_ref()
             .map_or(Ok(0), |external| external.found())
     }
 
-    fn foreign_keys(&self, most: usize) -> Result<Option<Vec<String>>> {
-        let unread = self.external.as_ref().and_then(|it| it.take_unread());
-        let Some((before, last)) = unread else {
-            return Ok(Some(Vec::new()));
-        };
-        if usize::try_from(last - before).is_ok_and(|count| count <= most) {
-            self.read(|db| Ok(Some(schema::keys_written(db, before, last)?)))
-        } else {
-            Ok(None)
+    fn foreign_keys(&self, after: Version, most: usize) -> Result<Option<Vec<String>>> {
+        match self.external.as_ref().and_then(|it| it.first_after(after)) {
+            Some(before) => self.read(|db| Ok(schema::keys_written_after(db, before, most)?)),
+            None => Ok(Some(Vec::new())),
         }
     }
 

@@ -9,7 +9,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 use rustix::fs::{Access, AtFlags, CWD, accessat};
 
-use crate::base::limits::WAL_FRAMES_MAX;
+use crate::base::limits::{TOMBSTONES_KEPT, WAL_FRAMES_MAX};
 use crate::store::{Result, StoreError, Version};
 
 /// The oldest SQLite without the WAL-reset bug, which can corrupt a log that two connections use.
@@ -221,20 +221,26 @@ pub(super) fn last_version(db: &Connection) -> rusqlite::Result<Version> {
     .query_one([], |row| row.get(0))
 }
 
-/// The keys of what was written after a version up to another, and of what was deleted, as far as the
-/// tombstones reach.
-pub(super) fn keys_written(
+/// The keys of all that was written or deleted after a version; `None` when they are more than `most`, or
+/// when tombstones of that time may be gone.
+pub(super) fn keys_written_after(
     db: &Connection,
     after: Version,
-    to: Version,
-) -> rusqlite::Result<Vec<String>> {
+    most: usize,
+) -> rusqlite::Result<Option<Vec<String>>> {
+    // Without an end: what was written again meanwhile has its later version only.
     let mut list = db.prepare_cached(
-        "SELECT CAST(key AS BLOB) FROM record WHERE version > ?1 AND version <= ?2
-         UNION ALL SELECT CAST(key AS BLOB) FROM tombstone WHERE version > ?1 AND version <= ?2",
+        "SELECT CAST(key AS BLOB) FROM record WHERE version > ?1
+         UNION ALL SELECT CAST(key AS BLOB) FROM tombstone WHERE version > ?1",
     )?;
-    let keys = list.query_map([after, to], |row| {
+    let keys = list.query_map([after], |row| {
         let key: Vec<u8> = row.get(0)?;
         Ok(String::from_utf8_lossy(&key).into_owned())
     })?;
-    keys.collect()
+    let keys: Vec<_> = keys
+        .take(most.saturating_add(1))
+        .collect::<rusqlite::Result<_>>()?;
+    // Asked last, so that no tombstone has gone before.
+    let is_whole = last_version(db)?.saturating_sub(after) <= TOMBSTONES_KEPT;
+    Ok((is_whole && keys.len() <= most).then_some(keys))
 }
