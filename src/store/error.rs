@@ -1,9 +1,8 @@
 //! What can go wrong where bytes live, by what the caller can do about it.
 
+use std::error::Error;
 use std::io;
 use std::path::{Path, PathBuf};
-
-use rusqlite::ErrorCode;
 
 use crate::base::id::{Kind, ObjectId};
 
@@ -84,37 +83,30 @@ pub enum StoreError {
         #[source]
         source: io::Error,
     },
-    /// The database refused.
-    #[error("database: {_0}{advice}", advice = advice(_0))]
-    Database(#[from] rusqlite::Error),
-}
-
-/// What to do about an error of the database, where there is something.
-fn advice(error: &rusqlite::Error) -> &'static str {
-    if is_damage(error) {
-        ": store.db is damaged; see what is left with \"siteconf debug check\", and restore the folder \
-         from a backup"
-    } else {
-        ""
-    }
-}
-
-/// True for a page of the database that holds something else than it should.
-pub(super) fn is_damage(error: &rusqlite::Error) -> bool {
-    matches!(
-        error.sqlite_error_code(),
-        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase)
-    )
+    /// The engine's database refused, for a reason of its own.
+    #[error("database: {_0}")]
+    Engine(#[source] Box<dyn Error + Send + Sync>),
+    /// A part of the engine's database is damaged.
+    #[error("database: {source}: {advice}")]
+    DamagedEngine {
+        /// What the database said.
+        #[source]
+        source: Box<dyn Error + Send + Sync>,
+        /// What to do about it.
+        advice: &'static str,
+    },
 }
 
 impl StoreError {
     /// True if a record or an object is damaged or missing, or a page of the database.
     pub fn is_damage(&self) -> bool {
-        match self {
-            Self::DamagedRecord { .. } | Self::Damaged { .. } | Self::Missing { .. } => true,
-            Self::Database(error) => is_damage(error),
-            _ => false,
-        }
+        matches!(
+            self,
+            Self::DamagedRecord { .. }
+                | Self::Damaged { .. }
+                | Self::Missing { .. }
+                | Self::DamagedEngine { .. }
+        )
     }
 
     /// A folder, or a file in it, that cannot be used as it is.

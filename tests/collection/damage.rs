@@ -136,7 +136,10 @@ fn a_damaged_page_that_only_a_collection_needs_stops_no_save() {
     for process in [&daemon, &beside] {
         let done = process.collect();
         let failed = done.failed.unwrap();
-        assert!(matches!(failed, StoreError::Database(_)), "{failed}");
+        assert!(
+            matches!(failed, StoreError::DamagedEngine { .. }),
+            "{failed}"
+        );
         assert!(
             failed.to_string().contains("siteconf debug check"),
             "{failed}"

@@ -109,7 +109,7 @@ fn ids_beginning(opened: &Opened, text: &str) -> Result<Vec<ObjectId>> {
     let prefix = hex::decode(whole_bytes).expect("an even number of hexadecimal digits");
     match opened.store.ids_with_prefix(&prefix, usize::MAX) {
         // Without an index to ask, all rows are looked at.
-        Err(StoreError::Database(_)) => {
+        Err(StoreError::Engine(_) | StoreError::DamagedEngine { .. }) => {
             let mut ids = Vec::new();
             opened.store.survey_objects(&mut |row| {
                 ids.extend(row.ok().map(|row| row.id));

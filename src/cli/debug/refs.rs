@@ -224,12 +224,16 @@ impl Refs {
     /// records meets.
     fn records(&mut self, store: &SqliteStore, prefix: &str) -> Result<Vec<Arc<Record>>> {
         let error = match store.scan(Scan::prefix(prefix)) {
-            Err(error @ (StoreError::Database(_) | StoreError::DamagedRecord { .. })) => error,
+            Err(
+                error @ (StoreError::Engine(_)
+                | StoreError::DamagedEngine { .. }
+                | StoreError::DamagedRecord { .. }),
+            ) => error,
             records => return Ok(records?),
         };
-        if let StoreError::Database(error) = error {
+        if let StoreError::Engine(source) | StoreError::DamagedEngine { source, .. } = error {
             self.findings
-                .push(format!("records \"{prefix}…\": database: {error}"));
+                .push(format!("records \"{prefix}…\": database: {source}"));
         }
         let mut met = Vec::new();
         store.survey_records(&mut |record| match record {

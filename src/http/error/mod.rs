@@ -345,7 +345,8 @@ fn of_store(error: &StoreError) -> StatusCode {
         | StoreError::Folder { .. }
         | StoreError::Locked { .. }
         | StoreError::Io { .. }
-        | StoreError::Database(_) => StatusCode::INTERNAL_SERVER_ERROR,
+        | StoreError::Engine(_)
+        | StoreError::DamagedEngine { .. } => StatusCode::INTERNAL_SERVER_ERROR,
     }
 }
 

@@ -6,12 +6,12 @@ use rusqlite::{Connection, OptionalExtension, Row, Transaction, TransactionBehav
 
 use super::collection::state::State;
 use super::external_writes::ExternalWrites;
+use super::failure::is_damage;
 use super::object_index::ObjectIndex;
 use super::schema;
 use crate::base::digest::{object_id, record_checksum};
 use crate::base::id::ObjectId;
 use crate::base::limits::TOMBSTONES_KEPT;
-use crate::store::error::is_damage;
 use crate::store::{Batch, Expect, NewObject, Result, StoreError, Version};
 
 /// Applies the batches in their order and commits those that can be applied; gives the outcome of

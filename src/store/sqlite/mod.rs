@@ -6,6 +6,7 @@ mod checkpointer;
 mod collection;
 mod data_folder;
 mod external_writes;
+mod failure;
 mod group;
 mod high_water;
 mod object_index;

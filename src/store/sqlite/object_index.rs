@@ -11,10 +11,10 @@ use std::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
 
+use super::failure::is_damage;
 use super::salvage::{PAGE_ROWS, Table, next_readable, read_page};
 use crate::base::id::ObjectId;
 use crate::base::limits::OBJECTS_UNINDEXED;
-use crate::store::error::is_damage;
 
 /// Objects that one step of a merge inserts into the table, at least.
 const MERGED_AT_ONCE: usize = 2048;

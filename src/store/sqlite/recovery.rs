@@ -14,6 +14,7 @@ use rusqlite::wal::CheckpointMode;
 use rusqlite::{Connection, TransactionBehavior};
 
 use super::data_folder::Folder;
+use super::failure::failure_of;
 use super::high_water::HighWater;
 use super::reserve::Reserve;
 use super::schema;
@@ -38,10 +39,9 @@ pub(super) fn open(
     reserve: &Reserve,
     writability: &Writability,
 ) -> Result<(Connection, HighWater)> {
+    let is_full = |failure: &_| writability.refusal_of(failure) == Refusal::Full;
     let opened = match open_checked(folder) {
-        Err(StoreError::Database(failure))
-            if writability.refusal_of(&failure) == Refusal::Full && reserve.give_up() =>
-        {
+        Err(error) if failure_of(&error).is_some_and(is_full) && reserve.give_up() => {
             open_checked(folder)
         }
         opened => opened,
@@ -114,7 +114,7 @@ pub(super) fn settle(
 /// or a power cut comes, the log is as it was.
 ///
 /// # Errors
-/// [`StoreError::Full`] where there is no room for it, [`StoreError::Database`] when another process
+/// [`StoreError::Full`] where there is no room for it, [`StoreError::Engine`] when another process
 /// reads or writes for longer than a connection waits.
 pub(super) fn settle_log(db: &mut Connection, folder: &Folder) -> Result<()> {
     let log = &folder.log();

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rusqlite::{ErrorCode, ffi};
 
 use super::data_folder::{Folder, private_options};
+use super::failure::failure_of;
 use crate::store::{Result, StoreError};
 
 /// Bytes for which there must be room where a failure is not to be one of a full disk.
@@ -126,8 +127,10 @@ impl Writability {
         let refusal = match failure {
             StoreError::Full => Refusal::Full,
             StoreError::Busy => Refusal::Busy,
-            StoreError::Database(failure) => self.refusal_of(failure),
-            _ => Refusal::Stopped,
+            other => match failure_of(other) {
+                Some(failure) => self.refusal_of(failure),
+                None => Refusal::Stopped,
+            },
         };
         if refusal == Refusal::Stopped && !self.stopped.swap(true, Ordering::SeqCst) {
             tracing::error!(
@@ -183,7 +186,7 @@ impl Writability {
 
 /// True for a failure of SQLite that may be one of a sync.
 fn may_be_of_sync(failure: &StoreError) -> bool {
-    let StoreError::Database(failure) = failure else {
+    let Some(failure) = failure_of(failure) else {
         return false;
     };
     let extended = failure.sqlite_error().map(|error| error.extended_code);

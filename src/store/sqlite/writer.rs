@@ -13,6 +13,7 @@ use rusqlite::Connection;
 use super::checkpointer::{self, Checkpointer, Copier, next_copier};
 use super::data_folder::Folder;
 use super::external_writes::ExternalWrites;
+use super::failure::is_damage;
 use super::object_index::{IndexMerge, ObjectIndex};
 use super::reserve::Reserve;
 use super::tallies::Tallies;
@@ -22,7 +23,6 @@ use crate::base::limits::{
     BATCHES_PER_TRANSACTION_MAX, BATCHES_WAITING_MAX, WAL_FRAMES_HELD, WAL_FRAMES_IDLE_MAX,
 };
 use crate::base::may_block;
-use crate::store::error::is_damage;
 use crate::store::{Batch, Result, StoreError, Version};
 
 /// What the writer's thread is asked to do.
@@ -138,7 +138,7 @@ impl Writer {
     /// names it in the log.
     ///
     /// # Errors
-    /// Those of a commit, and [`StoreError::Database`] where a page of the database is damaged: then it
+    /// Those of a commit, and [`StoreError::DamagedEngine`] where a page of the database is damaged: then it
     /// has changed nothing, and others may write on.
     pub(super) fn run<T>(
         &self,

@@ -11,7 +11,8 @@ use super::rows::{Encoded, ObjectEntry, RecordEntry, large_mark};
 use crate::base::digest::{object_id, sha256};
 use crate::base::id::{Kind, ObjectId};
 use crate::store::Version;
-use crate::store::error::{damaged, is_damage};
+use crate::store::error::damaged;
+use crate::store::sqlite::failure::is_damage;
 use crate::store::sqlite::salvage::{Readable, Table, next_readable};
 use crate::store::sqlite::{kind_of, schema, size_of, sound_record};
 

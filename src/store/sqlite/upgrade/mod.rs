@@ -15,7 +15,6 @@ use super::data_folder::{Folder, Format};
 use super::writability::Writability;
 use super::{recovery, schema};
 use crate::base::digest::record_checksum;
-use crate::store::error::is_damage;
 use crate::store::{Result, StoreError, Version};
 
 /// Records that get their checksums in one transaction.
@@ -197,10 +196,10 @@ fn give_page(db: &mut Connection, from: Version) -> rusqlite::Result<Vec<Version
 /// beside it might not be written.
 fn refuse_damage(folder: &Folder, error: StoreError) -> StoreError {
     match error {
-        StoreError::Database(error) if is_damage(&error) => {
+        StoreError::DamagedEngine { source, .. } => {
             let data = folder.root().display();
             let reason = format!(
-                "it is damaged ({error}), and keeps its format; \"siteconf backup TARGET --data {data}\" \
+                "it is damaged ({source}), and keeps its format; \"siteconf backup TARGET --data {data}\" \
                  keeps what is sound, and \"siteconf restore TARGET --data NEW\" makes a folder of it that \
                  can be upgraded"
             );
