@@ -66,7 +66,8 @@ impl Records {
     }
 
     /// Writes what no request should fail for, such as when something was last used.
-    pub(super) fn commit_if_possible(&self, batch: Batch, what: &'static str) {
+    pub(super) fn commit_if_possible(&self, mut batch: Batch, what: &'static str) {
+        batch.is_upkeep = true;
         if let Err(error) = self.store.commit(batch) {
             tracing::debug!(%error, "{what} was not written");
         }

@@ -274,8 +274,12 @@ pub const WRITE_WAIT_S_MAX: u64 = 30;
 /// thread, too.
 pub const BLOCKING_AT_ONCE_MAX: usize = 256;
 /// Room on the file system of the store below which the service is not ready, unless the settings say
+/// otherwise, in bytes: so much above [`DISK_FREE_MIN_DEFAULT`] that somebody can act before saves are
+/// refused.
+pub const DISK_LOW_BYTES_DEFAULT: u64 = 512 << 20;
+/// Room on the file system of the store below which what adds content is refused, unless the settings say
 /// otherwise, in bytes.
-pub const DISK_LOW_BYTES_DEFAULT: u64 = 256 << 20;
+pub const DISK_FREE_MIN_DEFAULT: u64 = 256 << 20;
 /// Most connections at once to the listener of the metrics.
 pub const METRICS_CONNECTIONS_MAX: usize = 32;
 /// Longest wait for a change, in seconds.

@@ -37,7 +37,9 @@ pub(super) struct Opened {
 impl Opened {
     /// Opens the store to change it, beside a daemon that may be running.
     pub(super) fn beside(settings: &Settings) -> Result<Self> {
-        Ok(Self::of(SqliteStore::open_beside(&settings.data)?))
+        let store = SqliteStore::open_beside(&settings.data)?;
+        store.keep_free(settings.disk_free_min);
+        Ok(Self::of(store))
     }
 
     /// Opens the store to look at it.

@@ -70,7 +70,8 @@ impl BackgroundWrites {
     ///
     /// # Limits
     /// At most [`BACKGROUND_WRITES_MAX`] wait; more are not written.
-    pub fn put(&self, name: String, batch: Batch) {
+    pub fn put(&self, name: String, mut batch: Batch) {
+        batch.is_upkeep = true;
         let mut state = self.shared.state();
         let has_room = state.waiting.len() < BACKGROUND_WRITES_MAX;
         if self.thread.is_some() && has_room {
@@ -145,7 +146,10 @@ impl Shared {
 
     /// Commits all together, or each by itself when one of them is refused.
     fn commit(&self, batches: Vec<Batch>) {
-        let mut bundle = Batch::default();
+        let mut bundle = Batch {
+            is_upkeep: true,
+            ..Batch::default()
+        };
         for batch in &batches {
             bundle.append(batch.clone());
         }

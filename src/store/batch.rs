@@ -28,6 +28,9 @@ pub struct Batch {
     /// True for a change that frees or protects, such as a deletion or a login: on a full disk it may
     /// use the room that is kept for such.
     pub uses_reserve: bool,
+    /// True for what the service notes beside requests, such as the last use of a token: it adds next to
+    /// nothing.
+    pub is_upkeep: bool,
 }
 
 /// An object to put. Its id was computed from its bytes by the caller.
@@ -235,6 +238,12 @@ impl Batch {
         self.writes.append(&mut other.writes);
         self.appends.append(&mut other.appends);
         self.uses_reserve &= other.uses_reserve;
+        self.is_upkeep &= other.is_upkeep;
+    }
+
+    /// True for a change that adds content, for which room must be free.
+    pub(super) fn adds(&self) -> bool {
+        !self.uses_reserve && !self.is_upkeep
     }
 }
 

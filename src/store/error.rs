@@ -43,6 +43,12 @@ pub enum StoreError {
     /// The disk is full. Nothing was changed; it heals when there is room.
     #[error("no space left on the disk")]
     Full,
+    /// The disk has less room than is to stay free. Nothing was changed; it heals when there is more.
+    #[error(
+        "the disk has less free room than disk_free_min, so nothing is added: make room, or set \
+         disk_free_min lower"
+    )]
+    LittleRoom,
     /// Too much is waiting to be written: come back in a moment.
     #[error("too many changes are waiting to be written")]
     Busy,

@@ -216,7 +216,7 @@ pub trait Store: Send + Sync + fmt::Debug {
     ///
     /// # Errors
     /// [`StoreError::Conflict`] when a record has not the version expected, [`StoreError::Missing`]
-    /// when a required object is not there, [`StoreError::Full`], [`StoreError::Busy`],
+    /// when a required object is not there, [`StoreError::Full`], [`StoreError::LittleRoom`], [`StoreError::Busy`],
     /// [`StoreError::Stopped`], [`StoreError::ReadOnly`].
     fn commit(&self, batch: Batch) -> Result<Version>;
 
@@ -232,7 +232,7 @@ pub trait Store: Send + Sync + fmt::Debug {
     /// False after a failed write: reads go on, writes are refused until a restart.
     fn is_writable(&self) -> bool;
 
-    /// True if the last commit was refused for want of room.
+    /// True if the last commit was refused for want of room, or what adds content is.
     fn is_full(&self) -> bool {
         false
     }

@@ -22,6 +22,7 @@ mod damaged_records;
 mod deleted;
 mod diff;
 mod digest;
+mod disk_free;
 mod events;
 mod file_names;
 mod files;

@@ -23,6 +23,7 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::time::{MissedTickBehavior, interval};
 
 use super::first_start::FirstPasswordFile;
+use super::output::visible_path;
 use super::settings::{Flags, SERVE, Settings};
 use super::{Error, Result, Streams, first_start, log, opened, settings};
 use crate::access;
@@ -86,6 +87,11 @@ pub(super) fn serve(settings: &Settings, renew_key: bool, streams: &mut Streams<
     let accounts = Accounts::new(&repository).acting(opened::actor());
     let key = first_start::server_key(&folder, &repository, &accounts, renew_key)?;
     first_start::first_account(&folder, &accounts, streams)?;
+    // Behind the first account, which a small disk must not keep anybody from.
+    cache.inner().keep_free(settings.disk_free_min);
+    if cache.is_full() {
+        say_little_room(streams, settings);
+    }
     let runtime = runtime()?;
     // Before anything is begun that a refused start would wait for.
     let bound = runtime.block_on(places.bind())?;
@@ -187,6 +193,19 @@ fn say_places(streams: &mut Streams<'_>, shown: &[String], external_url: Option<
             format_args!("open {url}/site-builder/ in a browser"),
         );
     }
+}
+
+/// Tells what is refused for want of room, and what to do.
+fn say_little_room(streams: &mut Streams<'_>, settings: &Settings) {
+    say(
+        streams,
+        format_args!(
+            "the disk of {} has less free room than disk_free_min, {} bytes: what adds content is \
+             refused with 507 until there is more; on a small disk, set disk_free_min lower",
+            visible_path(&settings.data),
+            settings.disk_free_min
+        ),
+    );
 }
 
 /// What SIGHUP does. The notifier is told when it begins and, with this status, that it is over.

@@ -71,6 +71,8 @@ pub(super) struct Settings {
     pub(super) audit_keep_days: u64,
     /// Room on the disk of the store below which the service is not ready, in bytes.
     pub(super) disk_low_bytes: u64,
+    /// Room that stays free there: with less, what adds content is refused; in bytes, 0 for none.
+    pub(super) disk_free_min: u64,
     /// Address and port of the listener for metrics; empty for none.
     pub(super) metrics_listen: Told<String>,
     /// Which requests are logged.
@@ -141,6 +143,7 @@ impl Settings {
             limits: limits(all),
             audit_keep_days: number("audit_keep_days"),
             disk_low_bytes: number("disk_low_bytes"),
+            disk_free_min: number("disk_free_min"),
             metrics_listen: text("metrics_listen"),
             access_log: all.read("access_log", Given::parsed),
             log_format: all.read("log_format", Given::parsed),

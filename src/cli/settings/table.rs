@@ -109,6 +109,9 @@ pub(in crate::cli) const SETTINGS: &[Setting] = &[
     Setting::of(EVERYWHERE, "log", "FILTER", "",
         "What is logged: error, warn, info, debug, trace, or a filter such as \
          `info,siteconf::store=debug` [default: info for serve, else warn]"),
+    Setting::of(EVERYWHERE, "disk_free_min", "BYTES", "268435456",
+        "Room that stays free on the disk of the store, in bytes: with less, what adds content is \
+         refused; 0 for none"),
     Setting::of_serve("listen", "ADDR", "127.0.0.1:8080",
         "Address and port to listen on for plain HTTP; port 0 takes a free one; none for no such listener"),
     Setting::of_serve("tls_listen", "ADDR", "",
@@ -147,7 +150,7 @@ pub(in crate::cli) const SETTINGS: &[Setting] = &[
         "Longest wait of a stop for what is in flight, in seconds"),
     Setting::of_serve("audit_keep_days", "DAYS", "400",
         "How long the audit log keeps what it tells, in days; 0 keeps all"),
-    Setting::of(SERVE | STATUS, "disk_low_bytes", "BYTES", "268435456",
+    Setting::of(SERVE | STATUS, "disk_low_bytes", "BYTES", "536870912",
         "Room on the disk of the store below which the service is not ready, in bytes"),
     Setting::of_serve("metrics_listen", "ADDR", "",
         "Address and port of a listener for metrics and probes; without one there is none"),

@@ -7,6 +7,7 @@ use clap::Parser;
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 
 use super::*;
+use crate::base::limits::{DISK_FREE_MIN_DEFAULT, DISK_LOW_BYTES_DEFAULT};
 use crate::cli::args::{Cli, Command};
 
 /// What `serve` goes by with these flags.
@@ -72,7 +73,8 @@ fn without_a_word_the_defaults_hold() {
             shutdown_s: 30,
             limits: Limits::default(),
             audit_keep_days: 400,
-            disk_low_bytes: 256 << 20,
+            disk_low_bytes: DISK_LOW_BYTES_DEFAULT,
+            disk_free_min: DISK_FREE_MIN_DEFAULT,
             metrics_listen: told(""),
             access_log: AccessLog::All,
             log_format: LogFormat::Auto,
@@ -91,7 +93,7 @@ fn the_file_gives_way_to_flags() {
          hosts = [\"conf.inner\"]\nroot_mount = true\n\
          trusted_proxies = [\"10.0.0.0/8\", \"::1\"]\narchive_bytes_max = 12\n\
          file_bytes_max = 0x10\nkeep_deleted_days = 7\nkeep_snapshots = 8\nkeep_days = 9\nsession_absolute_s = 20\nsession_idle_s = 30\n\
-         shutdown_s = 40\naudit_keep_days = 9\ndisk_low_bytes = 50\nmetrics_listen = \"::1:9\"\naccess_log = \"off\"\n\
+         shutdown_s = 40\naudit_keep_days = 9\ndisk_low_bytes = 50\ndisk_free_min = 40\nmetrics_listen = \"::1:9\"\naccess_log = \"off\"\n\
          log_format = \"text\"\nlog_file = \"/var/log/x\"\nlog = \"debug\"\nlimits.connections_max = 7\n",
         &[
             "--data",
@@ -133,6 +135,7 @@ fn the_file_gives_way_to_flags() {
             },
             audit_keep_days: 9,
             disk_low_bytes: 50,
+            disk_free_min: 40,
             metrics_listen: told("::1:9"),
             access_log: AccessLog::Off,
             log_format: LogFormat::Text,

@@ -146,11 +146,8 @@ fn gather(weigh: bool, settings: &Settings, opened: &Opened, streams: &mut Strea
             "changes are refused until the service is restarted: {why}"
         ));
     }
-    if let Some(free) = free_bytes.filter(|free| *free < settings.disk_low_bytes) {
-        findings.push(format!(
-            "{free} bytes are free on the disk, less than disk_low_bytes: the service says that it is not \
-             ready, and saves are refused when there is no room left"
-        ));
+    if let Some(free) = free_bytes {
+        findings.extend(finding_of_room(free, settings));
     }
     let records = |prefix| store.count_records(prefix);
     let projects = told(&mut findings, "projects", records(key::PROJECTS));
@@ -203,6 +200,19 @@ fn gather(weigh: bool, settings: &Settings, opened: &Opened, streams: &mut Strea
         writes_refused: stopped,
         findings,
     }
+}
+
+/// What must be told of the room that is free on the disk, in bytes.
+fn finding_of_room(free: u64, settings: &Settings) -> Option<String> {
+    let said = if free < settings.disk_free_min {
+        "less than disk_free_min: saves are refused until there is more, or it is set lower"
+    } else if free < settings.disk_low_bytes {
+        "less than disk_low_bytes: the service says that it is not ready, and refuses saves below \
+         disk_free_min"
+    } else {
+        return None;
+    };
+    Some(format!("{free} bytes are free on the disk, {said}"))
 }
 
 /// What could be told; else a finding.

@@ -222,13 +222,20 @@ impl Error {
 
     /// True where it is of no use to try again before somebody has restarted the service.
     pub(super) fn is_lasting(&self) -> bool {
-        let store: &StoreError = match self {
+        matches!(
+            self.of_store(),
+            Some(StoreError::Stopped | StoreError::ReadOnly)
+        )
+    }
+
+    /// The failure of the store that it is, if it is one.
+    fn of_store(&self) -> Option<&StoreError> {
+        match self {
             Self::Repo(repo::Error::Store(error))
-            | Self::Access(access::Error::Repo(repo::Error::Store(error))) => error,
-            Self::Access(access::Error::Store(error)) => error,
-            _ => return false,
-        };
-        matches!(store, StoreError::Stopped | StoreError::ReadOnly)
+            | Self::Access(access::Error::Repo(repo::Error::Store(error))) => Some(error),
+            Self::Access(access::Error::Store(error)) => Some(error),
+            _ => None,
+        }
     }
 
     /// What the client reads.
@@ -282,6 +289,13 @@ impl Error {
                 StatusCode::SERVICE_UNAVAILABLE => {
                     "the service cannot write at the moment; try again".into()
                 }
+                StatusCode::INSUFFICIENT_STORAGE
+                    if matches!(self.of_store(), Some(StoreError::LittleRoom)) =>
+                {
+                    "too little room is free on the disk of the service (disk_free_min); reading and \
+                     deleting go on, and so does this when there is more"
+                        .into()
+                }
                 StatusCode::INSUFFICIENT_STORAGE => "no space left for this change".into(),
                 _ => other.to_string().into(),
             },
@@ -333,7 +347,7 @@ fn of_repo(error: &repo::Error) -> StatusCode {
 
 fn of_store(error: &StoreError) -> StatusCode {
     match error {
-        StoreError::Full => StatusCode::INSUFFICIENT_STORAGE,
+        StoreError::Full | StoreError::LittleRoom => StatusCode::INSUFFICIENT_STORAGE,
         StoreError::Busy
         | StoreError::Stopped
         | StoreError::ReadOnly

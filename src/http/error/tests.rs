@@ -114,6 +114,8 @@ fn failures_of_the_store_tell_nothing_of_it() {
     let stopped = "the service has stopped writing after a failed write; it goes on reading, and \
                    must be restarted";
     let full = "no space left for this change";
+    let little = "too little room is free on the disk of the service (disk_free_min); reading and \
+                  deleting go on, and so does this when there is more";
     assert_answers(vec![
         (store(folder), 500, read, admin),
         (Error::Crashed, 500, read, admin),
@@ -121,6 +123,7 @@ fn failures_of_the_store_tell_nothing_of_it() {
         (store(StoreError::Stopped), 503, stopped, stopped),
         (store(StoreError::Busy), 503, later, later),
         (store(StoreError::Full), 507, full, full),
+        (store(StoreError::LittleRoom), 507, little, little),
     ]);
 }
 

@@ -87,7 +87,10 @@ impl State {
         }
         match self.writes {
             Writes::Taken => {}
-            Writes::Full => hindrances.push("writes are refused: the disk is full".to_owned()),
+            Writes::Full => hindrances.push(
+                "writes are refused: the disk is full, or less is free than disk_free_min"
+                    .to_owned(),
+            ),
             Writes::Stopped => hindrances.push(
                 "writes are refused after a failed write, until the service is restarted"
                     .to_owned(),

@@ -40,7 +40,11 @@ impl Projects {
         let Some((pack, ids)) = AuditPack::new(oldest) else {
             return Ok(None);
         };
-        let mut batch = Batch::default();
+        // What it removes takes more room.
+        let mut batch = Batch {
+            is_upkeep: true,
+            ..Batch::default()
+        };
         batch.write(key::audit_pack(ids[0]), Expect::Absent, &pack);
         for id in ids {
             batch.delete(key::audit(id), Expect::Version(id));

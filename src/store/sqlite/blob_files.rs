@@ -233,6 +233,7 @@ impl StagedFile {
 
 impl Staging for StagedFile {
     fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        self.writability.require_room()?;
         self.dirty_since_sync = true;
         let appended = self.append(bytes);
         if appended.map_err(|e| self.failed("writing an upload", e))? {

@@ -7,6 +7,7 @@ mod collection;
 mod data_folder;
 mod external_writes;
 mod failure;
+mod free_room;
 mod group;
 mod high_water;
 mod object_index;
@@ -28,7 +29,6 @@ use std::thread::JoinHandle;
 use bytes::Bytes;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OptionalExtension, params};
-use rustix::fs::statvfs;
 use serde::de::Error as _;
 
 pub use collection::{Amount, Collection, Marks, Pace, Space, Swept};
@@ -136,6 +136,14 @@ impl SqliteStore {
             tallies,
             lock: None,
         })
+    }
+
+    /// From now on what adds content is refused while less is free on the disk, in bytes; 0 takes all
+    /// that the disk has room for.
+    pub fn keep_free(&self, bytes: u64) {
+        if let Some(writer) = &self.writer {
+            writer.writability().free_room().keep(bytes);
+        }
     }
 
     /// The folder it lies in.
@@ -331,6 +339,13 @@ impl Store for SqliteStore {
         if writer.is_stopped() {
             return Err(StoreError::Stopped);
         }
+        // Before anything of it is written, which would take of the room.
+        if batch.adds()
+            && let Err(refusal) = writer.writability().require_room()
+        {
+            self.tallies.refused_full.add(1);
+            return Err(refusal);
+        }
         self.wrote.store(true, Ordering::Relaxed);
         may_block(|| {
             batch.objects.iter().try_for_each(NewObject::publish)?;
@@ -356,6 +371,7 @@ impl Store for SqliteStore {
             return Err(StoreError::Stopped);
         }
         let writability = writer.writability();
+        writability.require_room()?;
         let staged = may_block(|| blob_files::StagedFile::create(&self.folder, writability));
         Ok(Box::new(
             staged.map_err(|e| StoreError::io("beginning an upload", e))?,
@@ -369,13 +385,12 @@ impl Store for SqliteStore {
     }
 
     fn is_full(&self) -> bool {
-        let writer = self.writer.as_ref();
-        writer.is_some_and(|writer| writer.writability().is_out_of_room())
+        let writability = self.writer.as_ref().map(Writer::writability);
+        writability.is_some_and(|it| it.is_out_of_room() || it.free_room().is_lacking())
     }
 
     fn free_bytes(&self) -> Option<u64> {
-        let room = statvfs(self.folder.root()).ok()?;
-        Some(room.f_bavail.saturating_mul(room.f_frsize))
+        free_room::free_bytes(self.folder.root())
     }
 
     fn has_writer(&self) -> bool {

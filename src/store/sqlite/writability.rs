@@ -10,6 +10,7 @@ use rusqlite::{ErrorCode, ffi};
 
 use super::data_folder::{Folder, private_options};
 use super::failure::failure_of;
+use super::free_room::FreeRoom;
 use crate::store::{Result, StoreError};
 
 /// Bytes for which there must be room where a failure is not to be one of a full disk.
@@ -26,6 +27,8 @@ pub(super) struct Writability {
     stopped: AtomicBool,
     /// True while the last commit found no room.
     out_of_room: AtomicBool,
+    /// The room that stays free.
+    free_room: FreeRoom,
     /// The log, opened beside SQLite: the system tells each who has a file open of a failed sync, and
     /// SQLite does not pass its error on.
     log: OnceLock<File>,
@@ -59,6 +62,7 @@ impl Writability {
             settled: AtomicBool::new(false),
             stopped: AtomicBool::new(false),
             out_of_room: AtomicBool::new(false),
+            free_room: FreeRoom::new(folder.root()),
             log: OnceLock::new(),
         }
     }
@@ -78,6 +82,23 @@ impl Writability {
     /// Notes whether a commit found room.
     pub(super) fn note_room(&self, is_out: bool) {
         self.out_of_room.store(is_out, Ordering::Relaxed);
+    }
+
+    /// The room that stays free on the disk.
+    pub(super) fn free_room(&self) -> &FreeRoom {
+        &self.free_room
+    }
+
+    /// Says whether anything may be added.
+    ///
+    /// # Errors
+    /// [`StoreError::LittleRoom`] while the disk has less room than is to stay free.
+    pub(super) fn require_room(&self) -> Result<()> {
+        if self.free_room.is_lacking() {
+            Err(StoreError::LittleRoom)
+        } else {
+            Ok(())
+        }
     }
 
     /// True when what an earlier process left in the log is in the database.

@@ -1,0 +1,105 @@
+//! `disk_free_min`: what adds content is refused before the disk is full, and all else goes on.
+
+use std::fs;
+
+use serde_json::json;
+
+use crate::harness::{ADMIN, Daemon, Project, READ};
+
+const TOKENS: &str = "/site-builder/api/tokens";
+
+/// More than any disk has.
+const TOO_MUCH: [&str; 2] = ["--disk-free-min", "1000000000000000000"];
+
+const REFUSED: &str = "too little room is free on the disk of the service (disk_free_min); reading and \
+                       deleting go on, and so does this when there is more";
+
+#[test]
+fn below_the_minimum_nothing_is_added_and_all_else_goes_on() {
+    let mut daemon = Daemon::start();
+    let admin = daemon.session("admin");
+    let project = Project::with_main(&admin, "acme/shop");
+    for (path, body) in [("a.xml", "a one"), ("b.xml", "b one"), ("a.xml", "a two")] {
+        project.save("main", path, body);
+    }
+    project.add_branch("old");
+    let token = admin.issue(&json!({ "name": "ERP", "repos": [&project.id] }));
+    daemon.stop();
+    daemon.restart_with(&TOO_MUCH);
+    let (admin, reader) = (
+        daemon.session("admin"),
+        daemon.token(token["tokenString"].as_str().unwrap()),
+    );
+    let project = project.seen_by(&admin);
+    let before = (project.tree("main"), project.versions("main"));
+
+    let action = json!({ "action": "create", "file_path": "c.xml", "content": "c" });
+    for refused in [
+        admin.put(&project.file("main", "a.xml"), b"a three"),
+        admin.put(&project.file("main", "large"), &vec![7; 5 << 20]),
+        admin.post(
+            &project.on("main", "/batch"),
+            &json!({ "actions": [action] }),
+        ),
+        admin
+            .request("POST", &project.on("main", "/rollback?to=v0001"))
+            .send(),
+        admin.post(&project.admin("/branches"), &json!({ "name": "new" })),
+        admin.post(
+            &format!("{ADMIN}/projects"),
+            &json!({ "name": "other", "type": "erp" }),
+        ),
+        admin.post(TOKENS, &json!({ "name": "new", "repos": [&project.id] })),
+    ] {
+        refused.assert_error(507, REFUSED);
+    }
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("c.xml"), "c").unwrap();
+    let folder = folder.path().to_str().unwrap();
+    let import = [&["import", &project.id, "main", folder], &TOO_MUCH[..]].concat();
+    let import = daemon.command(&import, "");
+    assert_eq!(import.status.code(), Some(1));
+    let said = String::from_utf8(import.stderr).unwrap();
+    assert!(
+        said.contains("less free room than disk_free_min, so nothing is added"),
+        "{said}"
+    );
+    let incoming = fs::read_dir(daemon.data().join("incoming")).unwrap();
+    assert_eq!(incoming.count(), 0, "nothing of an upload was written");
+    assert_eq!((project.tree("main"), project.versions("main")), before);
+
+    reader
+        .get(&project.raw("a.xml"))
+        .assert_bytes(200, b"a two");
+    let told = daemon.anonymous().get(&format!("{READ}/health"));
+    assert_eq!(told.expect_status(200).json()["writes"], "refused");
+    let ready = daemon.anonymous().get("/readyz").assert_refused(503);
+    assert!(ready.contains("less is free than disk_free_min"), "{ready}");
+    assert_eq!(
+        admin.delete(&project.file("main", "b.xml")).status / 100,
+        2,
+        "a deletion makes room"
+    );
+    let token = format!("{TOKENS}/{}", token["tokenId"].as_str().unwrap());
+    for target in [project.on("old", ""), token] {
+        assert_eq!(admin.delete(&target).status / 100, 2, "{target}");
+    }
+    assert_eq!(reader.get(&project.raw("a.xml")).status, 401);
+
+    daemon.stop();
+    daemon.restart_with(&["--disk-free-min", "0"]);
+    let project = project.seen_by(&daemon.session("admin"));
+    project.save("main", "a.xml", "a three");
+    project.save("main", "large", vec![7; 5 << 20]);
+}
+
+#[test]
+fn a_first_start_with_little_room_makes_the_account_and_says_what_is_refused() {
+    let daemon = Daemon::start_with(&TOO_MUCH);
+    let told = daemon.logged("the disk has less free room than disk_free_min");
+    assert_eq!(told["disk_free_min"], 1_000_000_000_000_000_000_u64);
+    let admin = daemon.session("admin");
+    admin
+        .get(&format!("{ADMIN}/projects"))
+        .assert_json(200, &json!([]));
+}
