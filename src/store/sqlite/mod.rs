@@ -7,13 +7,12 @@ mod collection;
 mod data_folder;
 mod external_writes;
 mod failure;
-mod free_room;
 mod group;
 mod high_water;
 mod object_index;
 mod readers;
 mod recovery;
-mod reserve;
+mod room;
 mod salvage;
 mod schema;
 mod tallies;
@@ -390,7 +389,7 @@ impl Store for SqliteStore {
     }
 
     fn free_bytes(&self) -> Option<u64> {
-        free_room::free_bytes(self.folder.root())
+        room::free::free_bytes(self.folder.root())
     }
 
     fn has_writer(&self) -> bool {

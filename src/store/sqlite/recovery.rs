@@ -16,7 +16,7 @@ use rusqlite::{Connection, TransactionBehavior};
 use super::data_folder::Folder;
 use super::failure::failure_of;
 use super::high_water::HighWater;
-use super::reserve::Reserve;
+use super::room::reserve::Reserve;
 use super::schema;
 use super::writability::{Refusal, Writability};
 use crate::base::limits::BLOCK_BYTES;

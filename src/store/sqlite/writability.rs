@@ -10,7 +10,7 @@ use rusqlite::{ErrorCode, ffi};
 
 use super::data_folder::{Folder, private_options};
 use super::failure::failure_of;
-use super::free_room::FreeRoom;
+use super::room::free::FreeRoom;
 use crate::store::{Result, StoreError};
 
 /// Bytes for which there must be room where a failure is not to be one of a full disk.

@@ -15,7 +15,7 @@ use super::data_folder::Folder;
 use super::external_writes::ExternalWrites;
 use super::failure::is_damage;
 use super::object_index::{IndexMerge, ObjectIndex};
-use super::reserve::Reserve;
+use super::room::reserve::Reserve;
 use super::tallies::Tallies;
 use super::writability::{Refusal, Writability};
 use super::{group, recovery, schema, spawn};

@@ -11,7 +11,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(250);
 
 /// The minimum, and whether the disk was last found below it.
 #[derive(Debug)]
-pub(super) struct FreeRoom {
+pub(in crate::store::sqlite) struct FreeRoom {
     root: PathBuf,
     /// In bytes; 0 for none.
     minimum: AtomicU64,
@@ -23,7 +23,7 @@ pub(super) struct FreeRoom {
 
 impl FreeRoom {
     /// Of the file system of a folder, without a minimum.
-    pub(super) fn new(root: &Path) -> Self {
+    pub(in crate::store::sqlite) fn new(root: &Path) -> Self {
         Self {
             root: root.to_owned(),
             minimum: AtomicU64::new(0),
@@ -34,12 +34,12 @@ impl FreeRoom {
     }
 
     /// Sets the minimum, in bytes; 0 for none.
-    pub(super) fn keep(&self, minimum: u64) {
+    pub(in crate::store::sqlite) fn keep(&self, minimum: u64) {
         self.minimum.store(minimum, Ordering::Relaxed);
     }
 
     /// True while less is free than the minimum, as far as the last look told, which is not old.
-    pub(super) fn is_lacking(&self) -> bool {
+    pub(in crate::store::sqlite) fn is_lacking(&self) -> bool {
         self.is_lacking_at(self.began.elapsed(), || free_bytes(&self.root))
     }
 
@@ -85,7 +85,7 @@ impl FreeRoom {
 }
 
 /// What is free on the file system of a path, in bytes; `None` where that cannot be told.
-pub(super) fn free_bytes(path: &Path) -> Option<u64> {
+pub(in crate::store::sqlite) fn free_bytes(path: &Path) -> Option<u64> {
     let room = statvfs(path).ok()?;
     Some(room.f_bavail.saturating_mul(room.f_frsize))
 }

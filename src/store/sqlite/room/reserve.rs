@@ -8,19 +8,19 @@ use std::path::PathBuf;
 use rustix::fs::{FallocateFlags, fallocate};
 use rustix::io::Errno;
 
-use super::data_folder::{Folder, private_options};
+use super::super::data_folder::{Folder, private_options};
 use crate::base::limits::RESERVE_BYTES;
 use crate::store::StoreError;
 
 /// The file that takes the room. It is removed when the disk is full, and made again when there is
 /// room; while it is not there, only changes that may use the room are committed.
 #[derive(Debug)]
-pub(super) struct Reserve {
+pub(in crate::store::sqlite) struct Reserve {
     path: PathBuf,
 }
 
 impl Reserve {
-    pub(super) fn new(folder: &Folder) -> Self {
+    pub(in crate::store::sqlite) fn new(folder: &Folder) -> Self {
         Self {
             path: folder.reserve(),
         }
@@ -28,7 +28,7 @@ impl Reserve {
 
     /// True if the room is kept, or could be taken now. A folder in which it cannot be taken for another
     /// reason than a full disk goes without.
-    pub(super) fn is_ready(&self) -> bool {
+    pub(in crate::store::sqlite) fn is_ready(&self) -> bool {
         if fs::metadata(&self.path).is_ok_and(|file| file.len() >= RESERVE_BYTES) {
             return true;
         }
@@ -47,7 +47,7 @@ impl Reserve {
     }
 
     /// Gives the room up. False if there was none.
-    pub(super) fn give_up(&self) -> bool {
+    pub(in crate::store::sqlite) fn give_up(&self) -> bool {
         fs::remove_file(&self.path).is_ok()
     }
 
