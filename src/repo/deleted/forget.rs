@@ -38,13 +38,13 @@ impl Projects {
     /// # Errors
     /// Those of the store. A record that is damaged is left out and told in the log.
     pub fn forget_deleted(&self, keep_s: u64, go_on: &dyn Fn() -> bool) -> Result<Forgotten> {
-        let before = self.steady_clock().believed().minus_s(keep_s);
+        let last = self.steady_clock().believed().minus_s(keep_s);
         let mut forgotten = Forgotten::default();
         let mut after = None;
         while let Some(projects) = self.over(
             key::DELETED_PROJECTS,
             &mut after,
-            before,
+            last,
             |record, project| Ok(self.project_told(record, project)),
         )? {
             for number in projects.iter().map(|record| record.number()) {
@@ -55,12 +55,11 @@ impl Projects {
             }
         }
         let mut after = None;
-        while let Some(over) = self.over(
-            key::DELETED_BRANCHES,
-            &mut after,
-            before,
-            |record, branch| self.branch_told(record, branch),
-        )? {
+        while let Some(over) =
+            self.over(key::DELETED_BRANCHES, &mut after, last, |record, branch| {
+                self.branch_told(record, branch)
+            })?
+        {
             let mut branches: BTreeMap<u64, BTreeSet<u64>> = BTreeMap::new();
             for record in over {
                 let (project, branch) = numbers_in(&record);
@@ -83,7 +82,7 @@ impl Projects {
         &self,
         prefix: &str,
         after: &mut Option<String>,
-        before: Timestamp,
+        last: Timestamp,
         told: impl Fn(&Record, &T) -> Result<AuditRecord>,
     ) -> Result<Option<Vec<Arc<Record>>>>
     where
@@ -96,13 +95,13 @@ impl Projects {
             leaves_out_damaged: true,
             ..Scan::prefix(prefix)
         })?;
-        let Some(last) = found.last() else {
+        let Some(end) = found.last() else {
             return Ok(None);
         };
-        *after = Some(last.key.clone());
+        *after = Some(end.key.clone());
         found.retain(|record| {
             let kept = record.decode_sound::<DeletedRecord<T>>();
-            kept.is_some_and(|kept| kept.value.is_over(before))
+            kept.is_some_and(|kept| kept.value.is_over(last))
         });
         if found.is_empty() {
             return Ok(Some(found));
@@ -112,7 +111,7 @@ impl Projects {
             let mut marked = Vec::with_capacity(found.len());
             for record in &found {
                 let kept = store.value::<DeletedRecord<T>>(&record.key)?;
-                let Some(kept) = kept.filter(|kept| kept.value.is_over(before)) else {
+                let Some(kept) = kept.filter(|kept| kept.value.is_over(last)) else {
                     continue;
                 };
                 if !kept.value.forgetting {
@@ -213,9 +212,9 @@ impl Projects {
 }
 
 impl<T> DeletedRecord<T> {
-    /// True if it was deleted before this time, or its forgetting has begun.
-    fn is_over(&self, before: Timestamp) -> bool {
-        self.forgetting || self.deleted_at < before
+    /// True if it was deleted at this time or before, or its forgetting has begun.
+    fn is_over(&self, last: Timestamp) -> bool {
+        self.forgetting || self.deleted_at <= last
     }
 }
 
