@@ -46,6 +46,8 @@ export function Rollback({
   const { value: list, ...preview } = useLoaded([head, alone, change.version], () =>
     calls.rehearsal(repo, branch, { to: change.version, path }),
   );
+  // As going back would be: to try again changes nothing.
+  const isRefused = preview.error instanceof Failure && preview.error.status === 400;
   const entry = list?.find((one) => one.path === chosen) ?? list?.[0];
   const run = async () => {
     if (busy || !list?.length) return;
@@ -104,7 +106,9 @@ export function Rollback({
     >
       {failed && <Alert>{failed}</Alert>}
       {!list ? (
-        preview.error ? (
+        isRefused ? (
+          <Alert>{wordsOf(preview.error)}</Alert>
+        ) : preview.error ? (
           <Trouble words={wordsOf(preview.error)} onAgain={preview.again} />
         ) : (
           <Waiting />
