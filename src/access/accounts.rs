@@ -332,7 +332,7 @@ impl Accounts {
             let mut account = Account::clone(&kept.value);
             account.name = new.to_string();
             let number = account.number;
-            let mut batch = Batch::default();
+            let mut batch = Batch::with_reserve();
             batch.write(keys::account(number), kept.expect(), &account);
             batch.delete(keys::account_name(name), Expect::Anything);
             batch.write(keys::account_name(new.as_str()), Expect::Absent, &number);

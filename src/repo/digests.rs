@@ -128,10 +128,7 @@ impl Digests {
         states: &[(u64, ManifestId)],
     ) -> Result<Vec<BranchDigest>> {
         let store = self.computed.store();
-        let mut batch = Batch {
-            is_upkeep: true,
-            ..Batch::default()
-        };
+        let mut batch = Batch::upkeep();
         let mut digests = Vec::with_capacity(states.len());
         for &(branch, manifest) in states {
             let sha256 = self.computed.digest(branch, manifest)?;

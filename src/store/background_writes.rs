@@ -146,10 +146,7 @@ impl Shared {
 
     /// Commits all together, or each by itself when one of them is refused.
     fn commit(&self, batches: Vec<Batch>) {
-        let mut bundle = Batch {
-            is_upkeep: true,
-            ..Batch::default()
-        };
+        let mut bundle = Batch::upkeep();
         for batch in &batches {
             bundle.append(batch.clone());
         }

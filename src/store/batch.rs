@@ -228,6 +228,14 @@ impl Batch {
         }
     }
 
+    /// A batch of what the service notes beside requests.
+    pub fn upkeep() -> Self {
+        Self {
+            is_upkeep: true,
+            ..Self::default()
+        }
+    }
+
     /// Adds everything of another batch. Both must be for changes that free or protect, if the whole is
     /// to be one.
     pub fn append(&mut self, mut other: Self) {

@@ -14,6 +14,7 @@ use crate::base::id::{BlobId, ObjectId};
 use crate::base::limits::{
     FOLDER_CACHE_BYTES, FOLDER_STATES_KEPT, FOREIGN_KEYS_MAX, RECORD_CACHE_BYTES,
 };
+use crate::base::may_block;
 use crate::base::tally::CacheUse;
 
 /// Counts of changes to single records.
@@ -101,7 +102,8 @@ impl<S: Store> RecordCache<S> {
     fn observe_foreign(&self) -> Result<()> {
         let found = self.store.foreign_writes()?;
         if self.foreign.load(Ordering::Acquire) < found {
-            self.drop_foreign(found);
+            // It asks the store for the keys.
+            may_block(|| self.drop_foreign(found));
         }
         Ok(())
     }

@@ -41,10 +41,7 @@ impl Projects {
             return Ok(None);
         };
         // What it removes takes more room.
-        let mut batch = Batch {
-            is_upkeep: true,
-            ..Batch::default()
-        };
+        let mut batch = Batch::upkeep();
         batch.write(key::audit_pack(ids[0]), Expect::Absent, &pack);
         for id in ids {
             batch.delete(key::audit(id), Expect::Version(id));

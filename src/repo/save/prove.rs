@@ -55,8 +55,12 @@ pub(in crate::repo) fn change(branch: &Branch, job: &mut Job) -> Result<()> {
     let mut trial = Trial::new(validation, &rules, &proofs, &content);
     let _flow = rules.demands(&head.draft, old, new, &mut |demand| trial.take(demand))?;
     trial.end()?;
-    let rules = version;
-    job.proven = Proven::These(proofs, Some(WholeChange { rules, old, new }));
+    let whole = WholeChange {
+        rules: version,
+        old,
+        new,
+    };
+    job.proven = Proven::These(proofs, Some(whole));
     Ok(())
 }
 
