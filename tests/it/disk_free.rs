@@ -23,6 +23,7 @@ fn below_the_minimum_nothing_is_added_and_all_else_goes_on() {
         project.save("main", path, body);
     }
     project.add_branch("old");
+    daemon.user("kin", &[]);
     let token = admin.issue(&json!({ "name": "ERP", "repos": [&project.id] }));
     daemon.stop();
     daemon.restart_with(&TOO_MUCH);
@@ -80,6 +81,9 @@ fn below_the_minimum_nothing_is_added_and_all_else_goes_on() {
         2,
         "a deletion makes room"
     );
+    admin
+        .patch(&format!("{ADMIN}/accounts/kin"), &json!({ "name": "kith" }))
+        .expect_status(200);
     let token = format!("{TOKENS}/{}", token["tokenId"].as_str().unwrap());
     for target in [project.on("old", ""), token] {
         assert_eq!(admin.delete(&target).status / 100, 2, "{target}");
