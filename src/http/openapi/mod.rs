@@ -7,14 +7,16 @@
 use std::sync::LazyLock;
 
 use hyper::header::{CACHE_CONTROL, HeaderValue, VARY};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::blocking;
 use super::error::Error;
 use super::reply::rendered::Rendered;
-use super::reply::{Freshness, Reply, gzip, json};
+use super::reply::{Freshness, Reply, gzip, json as json_reply};
 use super::request::body::RequestBody;
 use super::request::context::RequestContext;
+use super::route::policy::Policy;
+use super::route::template::Template;
 
 /// General things, the schemas, and the paths of each API.
 const PARTS: [&str; 13] = [
@@ -35,7 +37,7 @@ const PARTS: [&str; 13] = [
 
 /// The document as it is sent: plain, and compressed.
 static DOCUMENT: LazyLock<[Rendered; 2]> = LazyLock::new(|| {
-    [false, true].map(|gzip| json::rendered(&document(), &[], Freshness::Moving, gzip))
+    [false, true].map(|gzip| json_reply::rendered(&document(), &[], Freshness::Moving, gzip))
 });
 
 /// Answers with the document, or 304 to a client that has it. It says the same to everybody.
@@ -86,6 +88,14 @@ fn document() -> Value {
         item["get"]["operationId"] = id.into();
         paths.insert(format!("{mount}{alias}"), item);
     }
+    for route in Template::all() {
+        let method = route.method().to_lowercase();
+        let item = paths.get_mut(route.path());
+        let operation = item.and_then(|item| item.get_mut(method.as_str()));
+        if let (Some(operation), Some(policy)) = (operation, route.policy()) {
+            operation["security"] = security(policy);
+        }
+    }
     let once_more: Vec<_> = paths
         .iter()
         .filter_map(|(path, item)| {
@@ -98,6 +108,21 @@ fn document() -> Value {
         .collect();
     paths.extend(once_more);
     whole
+}
+
+/// What a route asks of who sends a request: any one of these. What there must be beside the credential
+/// stands where OpenAPI has scopes.
+fn security(policy: Policy) -> Value {
+    let credentials = |needs: &[&str]| -> Vec<Value> {
+        let credentials = policy.credentials().iter();
+        credentials
+            .map(|credential| json!({ *credential: needs }))
+            .collect()
+    };
+    match policy.needs() {
+        [] => credentials(&[]).into(),
+        any => any.iter().flat_map(|need| credentials(&[need])).collect(),
+    }
 }
 
 /// Adds what a part says. Where both have an object, theirs are merged; no part repeats another.

@@ -5,8 +5,10 @@ use std::collections::BTreeSet;
 use hyper::Method;
 use serde_json::Value;
 
-use super::document;
+use super::{document, security};
 use crate::http::route::openapi::Route;
+use crate::http::route::policy::Policy;
+use crate::http::route::template::Template;
 use crate::http::route::{Mount, admin, probe, read, user};
 
 /// Where each table is mounted; the Read API also where a setting puts it, which no document can know.
@@ -71,6 +73,37 @@ fn the_document_and_the_router_are_equal() {
         missing.is_empty() && invented.is_empty(),
         "not documented: {missing:#?}\nno route: {invented:#?}"
     );
+}
+
+/// What the document tells of is tried by every kind of credential; of other routes there are few.
+#[test]
+fn the_document_tells_whom_each_route_is_for_and_others_are_for_anybody() {
+    let document = document();
+    let mut schemes = document["components"]["securitySchemes"].clone();
+    let mut explained = String::new();
+    for scheme in schemes.as_object_mut().unwrap().values_mut() {
+        explained += scheme["description"].as_str().unwrap();
+    }
+    let documented = operations(&document);
+    for route in Template::all() {
+        let name = format!("{} {}", route.method(), route.path());
+        let operation = documented
+            .iter()
+            .find(|(documented, _)| *documented == name);
+        match (operation, route.policy()) {
+            (Some((_, operation)), Some(policy)) => {
+                assert_eq!(operation["security"], security(policy), "{name}");
+                for need in policy.needs() {
+                    assert!(explained.contains(&format!("`{need}`")), "{need}");
+                }
+            }
+            (None, policy) => assert!(matches!(policy, None | Some(Policy::Anybody)), "{name}"),
+            (Some(_), None) => panic!("{name} has no policy"),
+        }
+    }
+    for (name, operation) in documented {
+        assert!(operation["security"].is_array(), "{name}");
+    }
 }
 
 #[test]

@@ -6,6 +6,7 @@
 pub(in crate::http) mod admin;
 pub(in crate::http) mod names;
 pub(in crate::http) mod openapi;
+pub(in crate::http) mod policy;
 pub(in crate::http) mod probe;
 pub(in crate::http) mod read;
 pub(in crate::http) mod template;

@@ -16,5 +16,5 @@ impl Route {
 }
 
 crate::http::route::names::templates! {
-    Self::Document => ["GET "],
+    Self::Document => ["GET "] for Anybody,
 }

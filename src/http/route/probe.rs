@@ -23,6 +23,6 @@ impl Route {
 }
 
 crate::http::route::names::templates! {
-    Self::Live => ["GET /livez"],
-    Self::Ready => ["GET /readyz"],
+    Self::Live => ["GET /livez"] for Anybody,
+    Self::Ready => ["GET /readyz"] for Anybody,
 }

@@ -163,58 +163,58 @@ impl Resource {
 }
 
 crate::http::route::names::templates! {
-    Self::Health => ["GET /health"],
-    Self::User => ["GET /user"],
-    Self::Version => ["GET /version", "GET /metadata"],
-    Self::Token => ["GET /personal_access_tokens/self"],
-    Self::Projects => ["GET /projects"],
-    Self::Project { .. } => ["GET /projects/{repo_id}"],
+    Self::Health => ["GET /health"] for Anybody,
+    Self::User => ["GET /user"] for Token,
+    Self::Version => ["GET /version", "GET /metadata"] for Token,
+    Self::Token => ["GET /personal_access_tokens/self"] for Token,
+    Self::Projects => ["GET /projects"] for Token,
+    Self::Project { .. } => ["GET /projects/{repo_id}"] for Covered,
     Self::Repository { resource: Resource::Branches, .. } => [
         "GET /projects/{repo_id}/repository/branches",
-    ],
+    ] for Covered,
     Self::Repository { resource: Resource::Branch(_), .. } => [
         "GET /projects/{repo_id}/repository/branches/{branch}",
-    ],
+    ] for Covered,
     Self::Repository { resource: Resource::Tree, .. } => [
         "GET /projects/{repo_id}/repository/tree",
-    ],
+    ] for Covered,
     Self::Repository { resource: Resource::File(_), .. } => [
         "GET /projects/{repo_id}/repository/files/{path}",
-    ],
+    ] for Covered,
     Self::Repository { resource: Resource::Raw(_), .. } => [
         "GET /projects/{repo_id}/repository/files/{path}/raw",
-    ],
+    ] for Covered,
     Self::Repository { resource: Resource::Blob(_), .. } => [
         "GET /projects/{repo_id}/repository/blobs/{sha}",
-    ],
+    ] for Covered,
     Self::Repository { resource: Resource::RawBlob(_), .. } => [
         "GET /projects/{repo_id}/repository/blobs/{sha}/raw",
-    ],
+    ] for Covered,
     Self::Repository { resource: Resource::Archive(Format::TarGz), .. } => [
         "GET /projects/{repo_id}/repository/archive",
         "GET /projects/{repo_id}/repository/archive.tar.gz",
-    ],
+    ] for Covered,
     Self::Repository { resource: Resource::Archive(Format::Tar), .. } => [
         "GET /projects/{repo_id}/repository/archive.tar",
-    ],
+    ] for Covered,
     Self::Repository { resource: Resource::Archive(Format::Zip), .. } => [
         "GET /projects/{repo_id}/repository/archive.zip",
-    ],
+    ] for Covered,
     Self::Repository { resource: Resource::Commits, .. } => [
         "GET /projects/{repo_id}/repository/commits",
-    ],
+    ] for Covered,
     Self::Repository { resource: Resource::Commit(_), .. } => [
         "GET /projects/{repo_id}/repository/commits/{sha}",
-    ],
+    ] for Covered,
     Self::Repository { resource: Resource::CommitDiff(_), .. } => [
         "GET /projects/{repo_id}/repository/commits/{sha}/diff",
-    ],
+    ] for Covered,
     Self::Repository { resource: Resource::CommitRefs(_), .. } => [
         "GET /projects/{repo_id}/repository/commits/{sha}/refs",
-    ],
+    ] for Covered,
     Self::Repository { resource: Resource::Compare, .. } => [
         "GET /projects/{repo_id}/repository/compare",
-    ],
+    ] for Covered,
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 
 use std::sync::LazyLock;
 
+use super::policy::Policy;
 use super::{Target, admin, openapi, probe, read, user, web};
 
 /// Where the Admin API is mounted.
@@ -18,6 +19,18 @@ const TABLES: [(&str, &[&str]); 8] = [
     ("/site-builder/api/openapi.json", openapi::Route::TEMPLATES),
     ("", probe::Route::TEMPLATES),
     ("", web::Route::TEMPLATES),
+];
+
+/// The policies of each table's routes.
+const POLICIES: [&[Policy]; TABLES.len()] = [
+    read::Route::POLICIES,
+    admin::project::Route::POLICIES,
+    admin::branch::Route::POLICIES,
+    admin::account::Route::POLICIES,
+    user::Route::POLICIES,
+    openapi::Route::POLICIES,
+    probe::Route::POLICIES,
+    web::Route::POLICIES,
 ];
 
 /// The place of each table's first route among all, and at the end their count.
@@ -69,6 +82,11 @@ impl Template {
     /// Its path, with the names of its parameters for their values; `none` without a route.
     pub(in crate::http) fn path(self) -> &'static str {
         NAMES[self.0].1.as_str()
+    }
+
+    /// Whom it is for; nothing without a route.
+    pub(in crate::http) fn policy(self) -> Option<Policy> {
+        POLICIES.concat().get(self.0).copied()
     }
 
     /// Its method, which has `HEAD` where it has `GET`; `none` without a route.

@@ -36,12 +36,12 @@ impl Route {
 }
 
 crate::http::route::names::templates! {
-    Self::Login => ["POST /login"],
-    Self::Logout => ["POST /logout"],
-    Self::Session => ["GET /session"],
-    Self::ChangePassword => ["PUT /password"],
-    Self::Sessions => ["GET /sessions"],
-    Self::EndSession { .. } => ["DELETE /sessions/{session_id}"],
+    Self::Login => ["POST /login"] for Anybody,
+    Self::Logout => ["POST /logout"] for Anybody,
+    Self::Session => ["GET /session"] for Session,
+    Self::ChangePassword => ["PUT /password"] for Session,
+    Self::Sessions => ["GET /sessions"] for Session,
+    Self::EndSession { .. } => ["DELETE /sessions/{session_id}"] for Own,
 }
 
 #[cfg(test)]

@@ -37,10 +37,10 @@ impl Route {
 }
 
 crate::http::route::names::templates! {
-    Self::Home => ["GET /"],
-    Self::Document => ["GET /site-builder/{state}"],
-    Self::Asset { .. } => ["GET /site-builder/-/{hash}/{name}"],
-    Self::Licences => ["GET /site-builder/licences"],
+    Self::Home => ["GET /"] for Anybody,
+    Self::Document => ["GET /site-builder/{state}"] for Anybody,
+    Self::Asset { .. } => ["GET /site-builder/-/{hash}/{name}"] for Anybody,
+    Self::Licences => ["GET /site-builder/licences"] for Anybody,
 }
 
 #[cfg(test)]

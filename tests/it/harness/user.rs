@@ -40,6 +40,13 @@ impl User {
         &self.credential[0].1
     }
 
+    /// What the user's headers prove it with: all values of tokens and sessions in them.
+    pub(crate) fn secrets(&self) -> impl Iterator<Item = &str> {
+        let values = self.credential.iter().map(|(_, value)| value);
+        let parts = values.flat_map(|value| value.split(|c: char| !c.is_ascii_hexdigit()));
+        parts.filter(|part| part.len() == 64)
+    }
+
     /// Begins a request. The target goes out exactly as given.
     pub(crate) fn request(&self, method: &str, target: &str) -> Request {
         Request {

@@ -128,41 +128,41 @@ impl Route {
 }
 
 crate::http::route::names::templates! {
-    Self::Show => ["GET /projects/{repo_id}/branches/{ref}"],
-    Self::Events => ["GET /projects/{repo_id}/branches/{ref}/events"],
-    Self::Rename => ["PATCH /projects/{repo_id}/branches/{ref}"],
-    Self::Delete => ["DELETE /projects/{repo_id}/branches/{ref}"],
-    Self::Tree { version: None } => ["GET /projects/{repo_id}/branches/{ref}/tree"],
+    Self::Show => ["GET /projects/{repo_id}/branches/{ref}"] for Read,
+    Self::Events => ["GET /projects/{repo_id}/branches/{ref}/events"] for Read,
+    Self::Rename => ["PATCH /projects/{repo_id}/branches/{ref}"] for Rollback,
+    Self::Delete => ["DELETE /projects/{repo_id}/branches/{ref}"] for Delete,
+    Self::Tree { version: None } => ["GET /projects/{repo_id}/branches/{ref}/tree"] for Read,
     Self::Tree { version: Some(_) } => [
         "GET /projects/{repo_id}/branches/{ref}/snapshots/{version}/tree",
-    ],
+    ] for Read,
     Self::Archive { version: None, format: Format::Zip } => [
         "GET /projects/{repo_id}/branches/{ref}/archive.zip",
-    ],
+    ] for Read,
     Self::Archive { version: None, format: Format::TarGz } => [
         "GET /projects/{repo_id}/branches/{ref}/archive.tar.gz",
-    ],
+    ] for Read,
     Self::Archive { version: None, format: Format::Tar } => [
         "GET /projects/{repo_id}/branches/{ref}/archive.tar",
-    ],
+    ] for Read,
     Self::Archive { version: Some(_), format: Format::Zip } => [
         "GET /projects/{repo_id}/branches/{ref}/snapshots/{version}/archive.zip",
-    ],
+    ] for Read,
     Self::Archive { version: Some(_), format: Format::TarGz } => [
         "GET /projects/{repo_id}/branches/{ref}/snapshots/{version}/archive.tar.gz",
-    ],
+    ] for Read,
     Self::Archive { version: Some(_), format: Format::Tar } => [
         "GET /projects/{repo_id}/branches/{ref}/snapshots/{version}/archive.tar",
-    ],
-    Self::File { version: None, .. } => ["GET /projects/{repo_id}/branches/{ref}/files/{path}"],
+    ] for Read,
+    Self::File { version: None, .. } => ["GET /projects/{repo_id}/branches/{ref}/files/{path}"] for Read,
     Self::File { version: Some(_), .. } => [
         "GET /projects/{repo_id}/branches/{ref}/snapshots/{version}/files/{path}",
-    ],
-    Self::SaveFile { .. } => ["PUT /projects/{repo_id}/branches/{ref}/files/{path}"],
-    Self::DeleteFile { .. } => ["DELETE /projects/{repo_id}/branches/{ref}/files/{path}"],
-    Self::Batch => ["POST /projects/{repo_id}/branches/{ref}/batch"],
-    Self::History => ["GET /projects/{repo_id}/branches/{ref}/history"],
-    Self::Diff => ["GET /projects/{repo_id}/branches/{ref}/diff"],
-    Self::Broken => ["GET /projects/{repo_id}/branches/{ref}/validation"],
-    Self::Rollback => ["POST /projects/{repo_id}/branches/{ref}/rollback"],
+    ] for Read,
+    Self::SaveFile { .. } => ["PUT /projects/{repo_id}/branches/{ref}/files/{path}"] for Write,
+    Self::DeleteFile { .. } => ["DELETE /projects/{repo_id}/branches/{ref}/files/{path}"] for Delete,
+    Self::Batch => ["POST /projects/{repo_id}/branches/{ref}/batch"] for Write,
+    Self::History => ["GET /projects/{repo_id}/branches/{ref}/history"] for Read,
+    Self::Diff => ["GET /projects/{repo_id}/branches/{ref}/diff"] for Read,
+    Self::Broken => ["GET /projects/{repo_id}/branches/{ref}/validation"] for Read,
+    Self::Rollback => ["POST /projects/{repo_id}/branches/{ref}/rollback"] for Rollback,
 }
