@@ -16,6 +16,9 @@ mod fingerprints;
 mod forwarded;
 mod overtaken;
 mod owners;
+#[path = "../support/rounds.rs"]
+#[allow(dead_code, reason = "nothing here is left to chance")]
+mod rounds;
 mod scopes;
 mod sessions;
 mod time;

@@ -1,6 +1,5 @@
 //! Projects that come to an account while it is removed: of the two, one is refused.
 
-use std::env;
 use std::sync::{Arc, Barrier};
 use std::thread;
 
@@ -13,12 +12,10 @@ use siteconf::store::record_cache::RecordCache;
 use siteconf::store::sqlite::SqliteStore;
 
 use crate::overtaken::{pair, root};
+use crate::rounds::Rounds;
 use crate::{World, id};
 
 const GONE: &str = "the account that would own the project is not there any more";
-
-/// Rounds of each race, unless `SITECONF_OWNER_ROUNDS` says another number.
-const ROUNDS: usize = 10;
 
 /// An account and an identifier for a project, with its number in the service.
 struct Eve {
@@ -183,10 +180,9 @@ fn race(by: &str, removing: &World, bringing: &World) {
     if removing.accounts.is_empty().unwrap() {
         root(removing);
     }
-    let rounds = env::var_os("SITECONF_OWNER_ROUNDS");
-    let rounds = rounds.map_or(ROUNDS, |text| text.into_string().unwrap().parse().unwrap());
+    let rounds = Rounds::or(10);
     for (what, before, come) in &WAYS {
-        for round in 0..rounds {
+        for round in 0..rounds.count {
             let eve = Eve::new(removing, &format!("eve-{what}-{by}-{round}"));
             before(removing, &eve);
             // Both know what there is.

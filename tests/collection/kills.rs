@@ -7,11 +7,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use rand::RngExt;
 use serde_json::json;
 
 use crate::client::Client;
 use crate::daemon::{Daemon, PROJECT, file, on_branch};
-use crate::scene::{Process, assert_nothing_left, setting};
+use crate::rounds::Rounds;
+use crate::scene::{Process, assert_nothing_left};
 
 const WRITERS: usize = 3;
 /// How long a collection that is not killed works beside the writers.
@@ -99,16 +101,17 @@ fn kills_of_the_service_and_of_collections_lose_nothing() {
         std::fs::write(at, content(number % 30)).unwrap();
     }
     let own: [Mutex<Own>; WRITERS] = Default::default();
-    let rounds = setting("COLLECTION_KILLS", 3);
-    for round in 0..rounds {
+    let rounds = Rounds::or(3);
+    for round in 0..rounds.count {
+        let mut random = rounds.random(round);
         let kills_service = round % 2 == 0;
         let kills_collection = round % 3 != 0;
-        let until = Duration::from_millis(500 + (round * 1_337) % 4_000);
+        let until = Duration::from_millis(random.random_range(500..4_500));
         let stop = AtomicBool::new(false);
         thread::scope(|scope| {
             for (writer, own) in own.iter().enumerate() {
                 let mut client = admin.another();
-                let seed = round * 100 + writer as u64;
+                let seed = random.random();
                 let stop = &stop;
                 scope.spawn(move || write(&mut client, writer, seed, own, stop));
             }

@@ -21,6 +21,9 @@ mod races;
 #[cfg(test)]
 mod room;
 #[cfg(test)]
+#[path = "../support/rounds.rs"]
+mod rounds;
+#[cfg(test)]
 mod scene;
 #[cfg(test)]
 mod sweeps;

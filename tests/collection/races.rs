@@ -7,24 +7,14 @@ use std::sync::{Condvar, Mutex};
 use std::thread;
 use std::time::Duration;
 
+use rand::RngExt;
+use rand::rngs::StdRng;
 use siteconf::base::snapshot_version::SnapshotVersion;
 use siteconf::repo::{Error, ImportFolder, ImportOptions, ProjectWriter};
 use siteconf::store::{Batch, Expect, Scan};
 
-use crate::scene::{Process, assert_nothing_left, assert_sound, branch, setting};
-
-/// Numbers that look random and are the same in every run of a thread.
-struct Numbers(u64);
-
-impl Numbers {
-    fn below(&mut self, most: u64) -> u64 {
-        self.0 = self
-            .0
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % most
-    }
-}
+use crate::rounds::Rounds;
+use crate::scene::{Process, assert_nothing_left, assert_sound, branch};
 
 /// Changes between two collections, so that each has something to remove however slow the machine is.
 const CHANGES_A_ROUND: u64 = 100;
@@ -98,22 +88,27 @@ fn prune(process: &Process, project: &ProjectWriter) {
     process.projects.store().commit(batch).unwrap();
 }
 
-fn save_at_random(process: &Process, project: &ProjectWriter, numbers: &mut Numbers) {
-    let at = format!("{}/{}.xml", numbers.below(4), numbers.below(4));
-    let name = ["main", "next"][usize::try_from(numbers.below(2)).unwrap()];
-    let saved = match numbers.below(12) {
+fn save_at_random(process: &Process, project: &ProjectWriter, numbers: &mut StdRng) {
+    let at = format!(
+        "{}/{}.xml",
+        numbers.random_range(0..4),
+        numbers.random_range(0..4)
+    );
+    let name = ["main", "next"][usize::try_from(numbers.random_range(0..2)).unwrap()];
+    let saved = match numbers.random_range(0..12) {
         0 => {
             let to = project.branch(&branch(name)).unwrap().snapshot_count();
-            let back = numbers.below(3);
+            let back = numbers.random_range(0..3);
             let to = SnapshotVersion::new(to.saturating_sub(back).max(1));
-            let part = (numbers.below(2) == 0).then(|| crate::scene::path(&at));
+            let part = (numbers.random_range(0..2) == 0).then(|| crate::scene::path(&at));
             project
                 .rollback(&branch(name), to, part.as_slice())
                 .map(drop)
         }
         1 => {
-            let name = format!("short-{}", numbers.below(1000));
-            let from = ["main", "next", "main@v0002"][usize::try_from(numbers.below(3)).unwrap()];
+            let name = format!("short-{}", numbers.random_range(0..1000));
+            let from = ["main", "next", "main@v0002"]
+                [usize::try_from(numbers.random_range(0..3)).unwrap()];
             match project.create_branch(&branch(&name), Some(from)) {
                 Ok(_) => project.delete_branch(&branch(&name)),
                 Err(Error::Exists { .. }) => Ok(()),
@@ -128,7 +123,7 @@ fn save_at_random(process: &Process, project: &ProjectWriter, numbers: &mut Numb
             )
             .map(drop),
         _ => process
-            .save(project, name, &at, &content(numbers.below(20)))
+            .save(project, name, &at, &content(numbers.random_range(0..20)))
             .map(drop),
     };
     match saved {
@@ -148,22 +143,23 @@ fn saves_of_what_is_being_removed_lose_nothing() {
     let collecting = Process::beside(root.path());
     let (ended, changes) = (AtomicBool::new(false), Changes::default());
     let mut removed = 0;
+    let rounds = Rounds::or(4);
     thread::scope(|scope| {
         for writer in 0..4_u64 {
             let process = if writer < 3 { &daemon } else { &beside };
             let (ended, changes) = (&ended, &changes);
             scope.spawn(move || {
-                let (project, mut numbers) = (process.project(), Numbers(writer));
+                let (project, mut numbers) = (process.project(), rounds.random(writer));
                 while !ended.load(Ordering::Relaxed) {
                     save_at_random(process, &project, &mut numbers);
                     changes.one_more();
                 }
             });
         }
-        scope.spawn(|| import_all_the_time(&beside, &ended));
+        scope.spawn(|| import_all_the_time(&beside, rounds.random(99), &ended));
         let _end = EndAtDrop(&ended);
         let theirs = collecting.project();
-        for _ in 0..setting("COLLECTION_ROUNDS", 4) {
+        for _ in 0..rounds.count {
             changes.wait_for(CHANGES_A_ROUND);
             prune(&collecting, &theirs);
             removed += collecting.collect().removed.objects;
@@ -195,14 +191,17 @@ fn assert_heads_are_whole(root: &std::path::Path) {
 }
 
 /// Imports folders of the same contents, with a pause before each is laid over the branch.
-fn import_all_the_time(process: &Process, ended: &AtomicBool) {
+fn import_all_the_time(process: &Process, mut numbers: StdRng, ended: &AtomicBool) {
     let project = process.project();
-    let mut numbers = Numbers(99);
     while !ended.load(Ordering::Relaxed) {
         let folder = tempfile::tempdir().unwrap();
         for file in 0..20 {
             let name = format!("{file}.xml");
-            std::fs::write(folder.path().join(name), content(numbers.below(20))).unwrap();
+            std::fs::write(
+                folder.path().join(name),
+                content(numbers.random_range(0..20)),
+            )
+            .unwrap();
         }
         let folder = ImportFolder::open(folder.path(), None).unwrap();
         let read = process
@@ -212,7 +211,7 @@ fn import_all_the_time(process: &Process, ended: &AtomicBool) {
             });
         let read = read.unwrap().unwrap();
         // So that a collection begins, and ends, in between: nothing waits for this.
-        thread::sleep(Duration::from_millis(numbers.below(3000)));
+        thread::sleep(Duration::from_millis(numbers.random_range(0..3000)));
         project.lay(&branch("main"), &read).unwrap();
     }
 }

@@ -6,7 +6,8 @@ use std::path::Path;
 use siteconf::base::actor::Actor;
 use siteconf::repo::Retention;
 
-use crate::scene::{Process, assert_nothing_left, number, setting};
+use crate::rounds::Rounds;
+use crate::scene::{Process, assert_nothing_left, number};
 
 const FILES: u64 = 1000;
 const KEPT: u64 = 100;
@@ -30,7 +31,7 @@ fn bytes_on_disk(root: &Path) -> u64 {
 
 #[test]
 fn a_pruned_store_takes_little_more_than_a_fresh_one_of_the_same() {
-    let saves = setting("COLLECTION_SAVES", 3000).max(KEPT + 1);
+    let saves = Rounds::or(3000).count.max(KEPT + 1);
     let (old, fresh) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let path = |number: u64| format!("{}/{}.xml", number % 40, number % FILES);
     let daemon = Process::daemon(old.path());

@@ -21,16 +21,6 @@ pub(crate) struct Process {
     pub(crate) projects: Projects,
 }
 
-/// A number from the environment.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "a setting of the test, not of the service"
-)]
-pub(crate) fn setting(name: &str, usual: u64) -> u64 {
-    let given = std::env::var(name).ok();
-    given.map_or(usual, |text| text.parse().unwrap())
-}
-
 pub(crate) fn branch(name: &str) -> BranchName {
     BranchName::parse(name).unwrap()
 }

@@ -1,24 +1,15 @@
 //! A move that is killed or interrupted at any moment can be repeated, and comes to the same end.
 
-use std::env;
 use std::process::{Child, Stdio};
 use std::thread;
 use std::time::Instant;
 
+use rand::RngExt;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 use crate::model::{Model, Scene, place};
-
-/// Kills in a test, more where somebody asks for them.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "how long a test runs is no setting of the service"
-)]
-fn rounds(usual: u32) -> u32 {
-    let asked = env::var("SITECONF_TEST_ROUNDS").ok();
-    asked.map_or(usual, |rounds| rounds.parse().unwrap())
-}
+use crate::rounds::Rounds;
 
 fn model() -> Model {
     Model::new(&["ann", "bob"], 4, 8, 40, 20)
@@ -57,11 +48,13 @@ fn a_move_that_is_killed_and_repeated_comes_to_the_same_end() {
     let expected = end(&whole, &model);
 
     let scene = Scene::start(&model);
-    let (moments, mut killed) = (rounds(10), 0);
-    for moment in 1..=moments {
+    let rounds = Rounds::or(10);
+    let mut killed = 0;
+    for round in 0..rounds.count {
+        let moment = duration.mul_f64(rounds.random(round).random());
         let mut process = begin(&scene);
         let began = Instant::now();
-        while began.elapsed() < duration * moment / moments {
+        while began.elapsed() < moment {
             thread::yield_now();
         }
         process.kill().unwrap();

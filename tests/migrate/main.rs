@@ -26,6 +26,9 @@ mod renamed;
 #[cfg(test)]
 mod repeated;
 #[cfg(test)]
+#[path = "../support/rounds.rs"]
+mod rounds;
+#[cfg(test)]
 mod tokens;
 #[cfg(test)]
 mod verified;

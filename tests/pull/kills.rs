@@ -12,17 +12,16 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use rand::RngExt;
 use rand::rngs::StdRng;
-use rand::{RngExt, SeedableRng};
 use sha2::Digest as _;
 use siteconf::base::digest::BodyDigests;
 
 use crate::mounted::Mounted;
 use crate::relay::Relay;
+use crate::rounds::Rounds;
 use crate::scene::{Files, Scene, read};
 
-/// Rounds, unless `SITECONF_PULL_ROUNDS` says another number.
-const ROUNDS: u32 = 12;
 /// Megabytes of the disk that becomes full.
 const DISK_MB: u32 = 6;
 
@@ -146,11 +145,6 @@ fn change(files: &mut Files, random: &mut StdRng) {
     }
 }
 
-fn rounds() -> u32 {
-    let rounds = std::env::var_os("SITECONF_PULL_ROUNDS");
-    rounds.map_or(ROUNDS, |text| text.into_string().unwrap().parse().unwrap())
-}
-
 /// What goes wrong in a round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 enum Harm {
@@ -175,22 +169,20 @@ fn the_folder_is_one_whole_state_whatever_happens() {
     });
     let (reads, read_dir) = (Arc::clone(&reader), dir.clone());
     let reading = thread::spawn(move || reads.run(&read_dir));
-    let seed = rand::random();
-    eprintln!("seed {seed}");
-    let mut random = StdRng::seed_from_u64(seed);
+    let rounds = Rounds::or(12);
+    let mut random = rounds.random(0);
     let mut files = Files::new();
     let mut harms = std::collections::BTreeMap::<(Harm, bool), u32>::new();
-    let rounds = rounds();
-    for round in 0..rounds {
+    for round in 0..rounds.count {
         change(&mut files, &mut random);
         reader.known.lock().unwrap().insert(hash(&files));
         scene.save(&files);
-        let mut harm = [
-            Harm::PullKilled,
-            Harm::ServiceKilled,
-            Harm::ConnectionsCut,
-            Harm::DiskFull,
-        ][round as usize % 4];
+        let mut harm = match round % 4 {
+            0 => Harm::PullKilled,
+            1 => Harm::ServiceKilled,
+            2 => Harm::ConnectionsCut,
+            _ => Harm::DiskFull,
+        };
         if harm == Harm::DiskFull && disk.is_none() {
             harm = Harm::PullKilled;
         }
@@ -214,8 +206,11 @@ fn the_folder_is_one_whole_state_whatever_happens() {
     reader.ended.store(true, Ordering::Relaxed);
     reading.join().unwrap();
     let looks = reader.looks.load(Ordering::Relaxed);
-    assert!(looks > u64::from(rounds), "the reader hardly read: {looks}");
-    eprintln!("{rounds} rounds, {looks} looks; harms, and whether the pull went well: {harms:?}");
+    assert!(looks > rounds.count, "the reader hardly read: {looks}");
+    eprintln!(
+        "{} rounds, {looks} looks; harms, and whether the pull went well: {harms:?}",
+        rounds.count
+    );
 }
 
 fn side(dir: &Path) -> PathBuf {

@@ -26,6 +26,9 @@ mod pulls;
 #[cfg(test)]
 mod relay;
 #[cfg(test)]
+#[path = "../support/rounds.rs"]
+mod rounds;
+#[cfg(test)]
 mod running;
 #[cfg(test)]
 mod scene;

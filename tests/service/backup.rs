@@ -11,24 +11,23 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use rand::RngExt;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 use crate::client::Client;
 use crate::daemon::{Daemon, PROJECT, read, siteconf};
+use crate::rounds::Rounds;
 use crate::writers::{Change, assert_states, save};
 
 const WRITERS: usize = 8;
-/// Rounds, unless `SITECONF_BACKUP_ROUNDS` says otherwise.
-const ROUNDS: usize = 4;
 
 /// What was acknowledged: the changes by the snapshot that each took.
 type Acknowledged = Mutex<BTreeMap<u64, Change>>;
 
 #[test]
 fn what_was_acknowledged_before_a_backup_is_in_it() {
-    let rounds = std::env::var_os("SITECONF_BACKUP_ROUNDS");
-    let rounds = rounds.map_or(ROUNDS, |rounds| rounds.to_str().unwrap().parse().unwrap());
+    let rounds = Rounds::or(4);
     let room = tempfile::tempdir().unwrap();
     let mut daemon = Daemon::start();
     let mut admin = daemon.admin();
@@ -47,7 +46,7 @@ fn what_was_acknowledged_before_a_backup_is_in_it() {
     let mut duration = Duration::from_millis(300);
     // The saves that the last whole backup in the folder must hold.
     let mut promised = 0;
-    for round in 0..rounds {
+    for round in 0..rounds.count {
         let stop = AtomicBool::new(false);
         thread::scope(|scope| {
             for writer in 0..WRITERS {
@@ -58,8 +57,8 @@ fn what_was_acknowledged_before_a_backup_is_in_it() {
             let before = acknowledged.lock().unwrap().len();
             let began = Instant::now();
             let mut backup = back_up(&daemon, &target);
-            // A place in its course that is another one in every round.
-            let moment = duration * u32::try_from(round * 37 % 100).unwrap() / 100;
+            // Any place in its course.
+            let moment = duration.mul_f64(rounds.random(round).random());
             match round % 4 {
                 1 => {
                     thread::sleep(moment);
@@ -102,7 +101,7 @@ pub(crate) fn back_up(daemon: &Daemon, target: &Path) -> Child {
 fn write(
     mut client: Client,
     writer: usize,
-    round: usize,
+    round: u64,
     stop: &AtomicBool,
     acknowledged: &Acknowledged,
 ) {

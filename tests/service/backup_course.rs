@@ -13,11 +13,10 @@ use siteconf::store::sqlite::Folder;
 
 use crate::backup::{back_up, said, small_service};
 use crate::daemon::{Daemon, siteconf};
+use crate::rounds::Rounds;
 use crate::terminal::{Ended, Terminal};
 use crate::writers::save;
 
-/// Rounds beside a collection, unless `SITECONF_BACKUP_GC_ROUNDS` says otherwise.
-const ROUNDS: usize = 3;
 /// Saves of each writer in a round.
 const SAVES: usize = 30;
 /// A user who owns nothing here.
@@ -207,8 +206,7 @@ fn a_backup_on_a_terminal_shows_how_far_it_is() {
 
 #[test]
 fn a_backup_beside_collections_restores_whole() {
-    let rounds = std::env::var_os("SITECONF_BACKUP_GC_ROUNDS");
-    let rounds = rounds.map_or(ROUNDS, |rounds| rounds.to_str().unwrap().parse().unwrap());
+    let rounds = Rounds::or(3);
     let (daemon, room) = small_service();
     let admin = daemon.admin();
     let target = room.path().join("backup");
@@ -218,7 +216,7 @@ fn a_backup_beside_collections_restores_whole() {
         scope.unwrap_or(0_i64) != 0
     };
     let (mut collected, mut removed) = (0, 0);
-    for round in 0..rounds {
+    for round in 0..rounds.count {
         let pruned = daemon.command(&["prune", "--keep-snapshots", "3"]).output();
         assert!(pruned.as_ref().unwrap().status.success(), "{pruned:?}");
         let collect = || {

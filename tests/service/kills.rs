@@ -6,23 +6,25 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Instant;
 
+use rand::RngExt;
 use serde_json::{Value, json};
 
 use crate::client::Client;
 use crate::daemon::{Daemon, PROJECT, on_branch};
 use crate::planted;
+use crate::rounds::Rounds;
 use crate::writers::{Change, WRITERS, assert_history, assert_states, save};
 
-const ROUNDS: usize = 50;
-
 #[test]
-fn what_sixty_four_writers_were_told_survives_fifty_kills() {
+fn what_sixty_four_writers_were_told_survives_kills() {
     let mut daemon = Daemon::start();
     let mut admin = daemon.admin();
     Daemon::make_project(&mut admin);
     let mut all: BTreeMap<u64, Change> = BTreeMap::new();
-    for round in 0..ROUNDS {
-        let done = load_and_kill(&mut daemon, &admin, round);
+    let rounds = Rounds::or(50);
+    for round in 0..rounds.count {
+        let enough = rounds.random(round).random_range(1..=101);
+        let done = load_and_kill(&mut daemon, &admin, round, enough);
         daemon.kill_and_restart();
         admin = daemon.again(&admin.credential);
         // What was under way may have been done without an answer: it is there whole.
@@ -38,15 +40,20 @@ fn what_sixty_four_writers_were_told_survives_fifty_kills() {
         }
         assert_history(&mut admin, &all, count);
     }
-    assert!(all.len() > ROUNDS * 4, "{} saves", all.len());
+    assert!(all.len() as u64 > rounds.count * 4, "{} saves", all.len());
     let count = snapshots(&mut admin);
     assert_states(&mut admin, &all, count);
     let check = daemon.command(&["debug", "check"]).output().unwrap();
     assert!(check.status.success(), "{check:?}");
 }
 
-/// Has all writers save until the daemon is killed after some acknowledgements; gives all there were.
-fn load_and_kill(daemon: &mut Daemon, admin: &Client, round: usize) -> BTreeMap<u64, Change> {
+/// Has all writers save until the daemon is killed after enough acknowledgements; gives all there were.
+fn load_and_kill(
+    daemon: &mut Daemon,
+    admin: &Client,
+    round: u64,
+    enough: usize,
+) -> BTreeMap<u64, Change> {
     let (report, reports) = mpsc::channel();
     thread::scope(|scope| {
         for writer in 0..WRITERS {
@@ -73,7 +80,7 @@ fn load_and_kill(daemon: &mut Daemon, admin: &Client, round: usize) -> BTreeMap<
             });
         }
         drop(report);
-        let mut done: BTreeMap<_, _> = reports.iter().take(1 + (round * 37) % 101).collect();
+        let mut done: BTreeMap<_, _> = reports.iter().take(enough).collect();
         daemon.kill();
         done.extend(reports);
         done
@@ -143,15 +150,12 @@ pub(crate) fn log(daemon: &Daemon) -> Vec<Value> {
 }
 
 #[test]
-#[expect(
-    clippy::disallowed_methods,
-    reason = "how many rounds is said by who runs it"
-)]
 fn a_kill_leaves_projects_branches_and_tokens_with_their_records_or_neither() {
-    let rounds = std::env::var("SITECONF_AUDIT_KILLS").map_or(5, |text| text.parse().unwrap());
+    let rounds = Rounds::or(5);
     let mut daemon = Daemon::start();
     let mut admin = daemon.admin();
-    for round in 0..rounds {
+    for round in 0..rounds.count {
+        let enough = rounds.random(round).random_range(1..=61);
         let (report, reports) = mpsc::channel();
         thread::scope(|scope| {
             for writer in 0..4 {
@@ -166,7 +170,7 @@ fn a_kill_leaves_projects_branches_and_tokens_with_their_records_or_neither() {
                 });
             }
             drop(report);
-            reports.iter().take(1 + (round * 37) % 61).for_each(drop);
+            reports.iter().take(enough).for_each(drop);
             daemon.kill();
         });
         daemon.kill_and_restart();

@@ -32,6 +32,9 @@ mod reading;
 #[cfg(test)]
 mod readme;
 #[cfg(test)]
+#[path = "../support/rounds.rs"]
+mod rounds;
+#[cfg(test)]
 mod rules;
 #[cfg(test)]
 mod server_key;

@@ -1,28 +1,22 @@
 //! Rules for contents while much goes on, and under the knife: what is done after they were set is held
 //! against them, and a kill leaves the old rules or the new ones, the old file or the new one.
 
-use std::env;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Sender};
 use std::thread;
 
+use rand::RngExt;
 use serde_json::{Value, json};
 
 use crate::client::{Answer, Client, segment};
 use crate::daemon::{Daemon, PROJECT, file, on_branch};
 use crate::kills::log;
+use crate::rounds::Rounds;
 use crate::writers::snapshot;
 
-/// Rounds, unless `SITECONF_RULES_ROUNDS` says another number.
-const ROUNDS: usize = 6;
 const OCTETS: &str = "application/octet-stream";
 const BROKEN: &str = "{";
-
-fn rounds() -> usize {
-    let rounds = env::var_os("SITECONF_RULES_ROUNDS");
-    rounds.map_or(ROUNDS, |text| text.into_string().unwrap().parse().unwrap())
-}
 
 fn target() -> String {
     format!("/site-builder/api/projects/{}/validation", segment(PROJECT))
@@ -58,7 +52,7 @@ fn is_made(answer: &Answer) -> bool {
 }
 
 /// Makes a change that breaks the rules, the one with this number.
-type Break = fn(&mut Client, usize, &str) -> Answer;
+type Break = fn(&mut Client, u64, &str) -> Answer;
 
 const WAYS: [(&str, Break); 3] = [
     ("save", |client, number, _| {
@@ -81,7 +75,7 @@ fn what_is_done_after_rules_are_set_keeps_to_them() {
     let daemon = Daemon::start();
     let mut admin = daemon.admin();
     Daemon::make_project(&mut admin);
-    for round in 0..rounds() {
+    for round in 0..Rounds::or(6).count {
         assert_eq!(set(&mut admin, false).unwrap().status, 200);
         assert!(is_made(&put(&mut admin, "restored.json", BROKEN).unwrap()));
         let broken = put(&mut admin, "restored.json", "{}").unwrap();
@@ -156,7 +150,9 @@ fn a_kill_leaves_old_or_new_rules_and_old_or_new_files() {
         assert!(is_made(&put(&mut admin, &path(writer), "{}").unwrap()));
         files.push(Told::new("{}".to_owned()));
     }
-    for round in 0..rounds() {
+    let rounds = Rounds::or(6);
+    for round in 0..rounds.count {
+        let enough = rounds.random(round).random_range(1..=41);
         let (tell, told) = mpsc::channel();
         thread::scope(|scope| {
             for (writer, told) in files.iter_mut().enumerate() {
@@ -165,7 +161,7 @@ fn a_kill_leaves_old_or_new_rules_and_old_or_new_files() {
             }
             let (client, strict) = (admin.another(), &mut strict);
             scope.spawn(move || set_and_unset(client, strict, &tell));
-            for _ in 0..=(round * 17) % 41 {
+            for _ in 0..enough {
                 told.recv().unwrap();
             }
             daemon.kill();
@@ -196,7 +192,7 @@ fn path(writer: usize) -> String {
 }
 
 /// Saves what is JSON and what is not by turns, until the daemon is gone.
-fn write(mut client: Client, path: &str, round: usize, told: &mut Told<String>, tell: &Sender<()>) {
+fn write(mut client: Client, path: &str, round: u64, told: &mut Told<String>, tell: &Sender<()>) {
     for number in 0_u64.. {
         let broken = if number.is_multiple_of(2) { "" } else { BROKEN };
         told.asked = format!("{broken}[{round}, {number}]");

@@ -1,26 +1,17 @@
 //! Deletions and restores cut off by a kill at any moment leave one of both states; forgetting that is
 //! cut off is finished by a later start.
 
-use std::env;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use rand::RngExt;
 use serde_json::{Value, json};
 
 use crate::client::{Client, segment};
 use crate::daemon::{Daemon, PROJECT, file, on_branch};
+use crate::rounds::Rounds;
 
 const ADMIN: &str = "/site-builder/api";
-
-/// Rounds of a test, more where somebody asks for them.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "how long a test runs is no setting of the service"
-)]
-fn rounds(usual: u64) -> u64 {
-    let asked = env::var("SITECONF_TEST_ROUNDS").ok();
-    asked.map_or(usual, |rounds| rounds.parse().unwrap())
-}
 
 /// Sends a request and kills the daemon after so many microseconds; the status, if one came.
 fn kill_during(
@@ -100,7 +91,8 @@ fn a_deletion_or_a_restore_that_is_cut_off_is_done_or_not() {
     let range_us = 2 * whole_us(&mut admin);
     let (mut done, mut not) = (0, 0);
     let mut saved: u64 = 0;
-    for round in 0..rounds(40) {
+    let rounds = Rounds::or(40);
+    for round in 0..rounds.count {
         let there = saved > 0 && !is_there(&mut admin, saved);
         if !there {
             saved += 1;
@@ -122,8 +114,7 @@ fn a_deletion_or_a_restore_that_is_cut_off_is_done_or_not() {
             let id = listed[0]["id"].as_str().unwrap();
             ("POST", format!("{ADMIN}/deleted/{id}/restore"))
         };
-        // Steps that stay evenly spread over the range, however many there are.
-        let after_us = round * 618 % 1000 * range_us / 1000;
+        let after_us = rounds.random(round).random_range(0..range_us);
         let told = kill_during(&mut daemon, &admin, request, after_us);
         daemon.kill_and_restart();
         admin = daemon.again(&admin.credential);
@@ -156,7 +147,8 @@ fn forgetting_that_is_killed_is_finished_by_a_later_start() {
     let mut admin = daemon.admin();
     Daemon::make_project(&mut admin);
     let branches = format!("{ADMIN}/projects/{}/branches", segment(PROJECT));
-    for round in 0..rounds(12) {
+    let rounds = Rounds::or(12);
+    for round in 0..rounds.count {
         for number in 0..60 {
             let name = format!("b{number}");
             let made = admin.post(&branches, &json!({ "name": name, "from": "main" }));
@@ -170,7 +162,7 @@ fn forgetting_that_is_killed_is_finished_by_a_later_start() {
         daemon.kill_and_restart_with(&["--keep-deleted-days", "0"]);
         let (began, moment) = (
             Instant::now(),
-            Duration::from_micros((round * 2311) % 20_000),
+            Duration::from_micros(rounds.random(round).random_range(0..20_000)),
         );
         while began.elapsed() < moment {
             std::hint::spin_loop();

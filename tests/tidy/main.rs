@@ -3,6 +3,7 @@
 //! at the top.
 
 mod circles;
+mod harnesses;
 mod page;
 
 use std::collections::BTreeMap;

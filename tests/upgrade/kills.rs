@@ -1,22 +1,16 @@
 //! An upgrade that is killed anywhere, and begun again.
 
-use std::env;
 use std::process::Stdio;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use rand::RngExt;
+
 use crate::fixture::{FORMATS, Fixture};
+use crate::rounds::Rounds;
 
 /// Records that are added, so that an upgrade takes a while.
 const RECORDS: u32 = 20_000;
-
-/// How often it is killed, of each format.
-fn rounds() -> u32 {
-    env::var_os("SITECONF_UPGRADE_KILLS").map_or(8, |rounds| {
-        let rounds = rounds.to_str().and_then(|rounds| rounds.parse().ok());
-        rounds.expect("SITECONF_UPGRADE_KILLS is a number")
-    })
-}
 
 #[test]
 fn an_upgrade_that_is_killed_anywhere_goes_on_with_the_next() {
@@ -27,15 +21,17 @@ fn an_upgrade_that_is_killed_anywhere_goes_on_with_the_next() {
         whole.siteconf().done(&["upgrade"]);
         let takes = began.elapsed();
         let expected = whole.records();
-        let rounds = rounds();
+        // Of each format so often.
+        let rounds = Rounds::or(8);
         let mut in_the_middle = 0;
-        for round in 0..rounds {
+        for round in 0..rounds.count {
+            let mut random = rounds.random(round);
             let fixture = Fixture::of(format);
             fixture.add_records(RECORDS);
-            kill_after(&fixture, takes * round / rounds);
+            kill_after(&fixture, takes.mul_f64(random.random()));
             // Twice, since the second one finds what the first has left.
             if round % 2 == 1 {
-                kill_after(&fixture, takes * (rounds - round) / rounds);
+                kill_after(&fixture, takes.mul_f64(random.random()));
             }
             if fixture.format() == format!("siteconf {format}\n") {
                 let db = fixture.database();

@@ -14,6 +14,9 @@ mod kills;
 #[cfg(test)]
 mod refused;
 #[cfg(test)]
+#[path = "../support/rounds.rs"]
+mod rounds;
+#[cfg(test)]
 mod scene;
 #[cfg(test)]
 mod seen;
