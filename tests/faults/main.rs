@@ -1,0 +1,20 @@
+//! Faults, and what was promised all the same: kills, flipped bits, calls of the system that fail, and
+//! power cuts. What clients were told before the fault is held against what there is after it.
+
+#[cfg(test)]
+#[path = "../service/client.rs"]
+#[allow(dead_code, reason = "the tests of the service use more of it")]
+mod client;
+#[cfg(test)]
+#[path = "../service/daemon.rs"]
+#[allow(dead_code, reason = "the tests of the service use more of it")]
+mod daemon;
+#[cfg(test)]
+mod kills;
+#[cfg(test)]
+#[path = "../support/rounds.rs"]
+mod rounds;
+#[cfg(test)]
+mod told;
+#[cfg(test)]
+mod work;

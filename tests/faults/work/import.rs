@@ -1,0 +1,106 @@
+//! Imports beside the service, each one save of some files.
+
+use std::fs;
+use std::io;
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::sync::{Arc, Mutex};
+
+use rand::RngExt;
+use rand::rngs::StdRng;
+use rustix::process::{Pid, Signal, kill_process};
+
+use super::{Work, read, text};
+use crate::client::Client;
+use crate::daemon::{PROJECT, file, siteconf};
+use crate::told::{State, Told};
+
+const FILES: u64 = 6;
+
+/// A folder that is imported, and where to.
+#[derive(Debug)]
+pub(crate) struct Imports {
+    folder: tempfile::TempDir,
+    data: PathBuf,
+    running: Arc<Mutex<Option<u32>>>,
+}
+
+/// Ends an import under way.
+#[derive(Clone, Debug)]
+pub(crate) struct Killer(Arc<Mutex<Option<u32>>>);
+
+impl Killer {
+    pub(crate) fn kill(&self) {
+        if let Some(id) = *self.0.lock().unwrap() {
+            let id = Pid::from_raw(i32::try_from(id).unwrap()).unwrap();
+            // It was not waited for, so the id is its own.
+            let _may_have_ended = kill_process(id, Signal::KILL);
+        }
+    }
+}
+
+impl Imports {
+    pub(crate) fn new(data: PathBuf) -> Self {
+        Self {
+            folder: tempfile::tempdir().unwrap(),
+            data,
+            running: Arc::default(),
+        }
+    }
+
+    pub(crate) fn killer(&self) -> Killer {
+        Killer(Arc::clone(&self.running))
+    }
+
+    fn path(number: u64) -> String {
+        format!("imported/{number}.xml")
+    }
+}
+
+impl Work for Imports {
+    fn step(
+        &mut self,
+        _client: &mut Client,
+        told: &mut Told,
+        random: &mut StdRng,
+    ) -> io::Result<()> {
+        let (text, mut after) = (text(random), State::new());
+        fs::create_dir_all(self.folder.path().join("imported")).unwrap();
+        for number in 0..FILES {
+            let path = Self::path(number);
+            fs::write(self.folder.path().join(&path), &text).unwrap();
+            after.insert(path, text.clone());
+        }
+        let mut import = siteconf(&self.data);
+        import
+            .args(["import", PROJECT, "main"])
+            .arg(self.folder.path());
+        told.ask(after);
+        let mut child = import
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        *self.running.lock().unwrap() = Some(child.id());
+        let mut said = String::new();
+        let pipe = child.stderr.as_mut().unwrap();
+        io::Read::read_to_string(pipe, &mut said).unwrap();
+        // Nobody else may have its id before this is empty.
+        let mut running = self.running.lock().unwrap();
+        let status = child.wait().unwrap();
+        *running = None;
+        drop(running);
+        if status.success() {
+            told.answered(&format!("import {}", random.random::<u64>()));
+        }
+        assert!(!said.contains("panic"), "{said}");
+        Ok(())
+    }
+
+    fn found(&self, client: &mut Client) -> State {
+        let paths = (0..FILES).map(Self::path);
+        paths
+            .filter_map(|path| Some((path.clone(), read(client, &file(&path))?)))
+            .collect()
+    }
+}
