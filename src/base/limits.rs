@@ -263,7 +263,8 @@ pub const REQUEST_HEAD_BYTES_MAX: usize = 64 << 10;
 pub const REQUEST_TARGET_BYTES_MAX: usize = 32 << 10;
 /// Most header lines of a request.
 pub const HEADER_LINES_MAX: usize = 64;
-/// Longest wait for a request's head, and for the next request of a connection, in seconds.
+/// Longest wait for a request's head, and for the next request of a connection, where metrics are shown,
+/// in seconds.
 pub const HEAD_WAIT_S_MAX: u64 = 20;
 /// Longest time for the handshake of a TLS connection, in seconds.
 pub const HANDSHAKE_S_MAX: u64 = 10;

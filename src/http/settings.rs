@@ -94,6 +94,8 @@ pub struct Limits {
     /// Most connections of one client, and, where a proxy tells of it, most requests with bodies at once;
     /// 0 is no limit. The connections of trusted proxies are not counted.
     pub connections_address_max: u64,
+    /// Longest wait for the head of a request, and for the next request of a connection, in seconds.
+    pub head_s_max: u64,
     /// Longest time for a body of JSON or of a form, in seconds.
     pub body_s_max: u64,
     /// Time in which another body must bring `upload_bytes_s_min` for each second, in seconds.
@@ -139,6 +141,7 @@ impl Default for Limits {
         Self {
             connections_max: 10_000,
             connections_address_max: 1_024,
+            head_s_max: 20,
             body_s_max: 20,
             upload_grace_s: 30,
             upload_bytes_s_min: 1024,

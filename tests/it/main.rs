@@ -39,6 +39,7 @@ mod gitlab_service;
 mod gitlab_walk;
 mod health;
 mod history;
+mod hostile;
 mod import;
 mod json_bodies;
 mod kept_answers;

@@ -257,6 +257,7 @@ fn limits(all: &All) -> Limits {
     Limits {
         connections_max: from_1("connections_max"),
         connections_address_max: number("connections_address_max"),
+        head_s_max: from_1("head_s_max"),
         body_s_max: from_1("body_s_max"),
         upload_grace_s: from_1("upload_grace_s"),
         upload_bytes_s_min: number("upload_bytes_s_min"),

@@ -164,6 +164,8 @@ pub(in crate::cli) const SETTINGS: &[Setting] = &[
         "Most connections at once; more wait"),
     Setting::of_serve("limits.connections_address_max", "N", "1024",
         "Connections of one address; 0 for no limit"),
+    Setting::of_serve("limits.head_s_max", "SECONDS", "20",
+        "Seconds for the head of a request, and between two requests of a connection"),
     Setting::of_serve("limits.body_s_max", "SECONDS", "20",
         "Seconds for a body of JSON or of a form"),
     Setting::of_serve("limits.upload_grace_s", "SECONDS", "30",

@@ -17,7 +17,7 @@ use super::client_stream::ClientStream;
 use super::connection_state::ConnectionState;
 use super::early_reader::{Ahead, EarlyReader};
 use super::linger::linger;
-use crate::base::limits::{HEAD_WAIT_S_MAX, REQUEST_HEAD_BYTES_MAX};
+use crate::base::limits::REQUEST_HEAD_BYTES_MAX;
 use crate::http::pipeline::handle;
 use crate::http::request::client::Peer;
 use crate::http::service::Service;
@@ -52,6 +52,7 @@ pub(in crate::http) async fn serve<S>(
     S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
 {
     let traffic = Arc::clone(&service.tallies);
+    let head_wait = Duration::from_secs(service.settings.limits.head_s_max);
     let state = Arc::new(ConnectionState::default());
     let of_requests = Arc::clone(&state);
     let stream = EarlyReader::new(stream);
@@ -67,7 +68,7 @@ pub(in crate::http) async fn serve<S>(
     });
     let mut connection = http1::Builder::new()
         .timer(TokioTimer::new())
-        .header_read_timeout(Duration::from_secs(HEAD_WAIT_S_MAX))
+        .header_read_timeout(head_wait)
         // Who says that nothing more will come still gets the answer.
         .half_close(true)
         .max_buf_size(REQUEST_HEAD_BYTES_MAX)

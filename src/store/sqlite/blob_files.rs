@@ -48,12 +48,13 @@ pub(super) fn blob_path(folder: &Folder, id: ObjectId) -> PathBuf {
     folder.blobs().join(fan).join(name)
 }
 
-/// Opens the file of a large blob: a regular file, through no link, of the size its row says.
+/// Opens the file of a large blob: a regular file, through no link, of the size its row says. A pipe in its
+/// place is not waited for.
 pub(super) fn open_blob(folder: &Folder, id: ObjectId, size: u64) -> io::Result<BlobFile> {
-    let nofollow = i32::try_from(OFlags::NOFOLLOW.bits()).unwrap_or(0);
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
     let file = OpenOptions::new()
         .read(true)
-        .custom_flags(nofollow)
+        .custom_flags(i32::try_from(flags.bits()).unwrap_or(0))
         .open(blob_path(folder, id))?;
     let found = file.metadata()?;
     if !found.is_file() || found.len() != size {

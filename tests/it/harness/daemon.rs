@@ -85,6 +85,15 @@ impl Daemon {
         logged.expect("it was found")
     }
 
+    /// The memory that it has, in bytes.
+    pub(crate) fn resident_bytes(&self) -> u64 {
+        let status = format!("/proc/{}/status", self.process.id());
+        let status = fs::read_to_string(status).expect("it runs");
+        let line = status.lines().find(|line| line.starts_with("VmRSS:"));
+        let kib = line.and_then(|line| line.split_whitespace().nth(1));
+        1024 * kib.and_then(|kib| kib.parse::<u64>().ok()).expect("kB")
+    }
+
     /// Sends it a signal.
     pub(crate) fn signal(&self, signal: Signal) {
         let id = i32::try_from(self.process.id()).expect("a process id");
