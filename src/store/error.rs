@@ -52,6 +52,12 @@ pub enum StoreError {
     /// Too much is waiting to be written: come back in a moment.
     #[error("too many changes are waiting to be written")]
     Busy,
+    /// The database does not answer. Nothing was changed; it heals when it does.
+    #[error("the database does not answer")]
+    Unavailable,
+    /// The database was lost while it wrote: the change was made wholly, or not at all.
+    #[error("the database was lost while it wrote; the change may have been made")]
+    InDoubt,
     /// An earlier write failed, so nothing more is written until a restart.
     #[error("the store has stopped writing after a failed write; restart the service")]
     Stopped,

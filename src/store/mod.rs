@@ -217,7 +217,8 @@ pub trait Store: Send + Sync + fmt::Debug {
     /// # Errors
     /// [`StoreError::Conflict`] when a record has not the version expected, [`StoreError::Missing`]
     /// when a required object is not there, [`StoreError::Full`], [`StoreError::LittleRoom`], [`StoreError::Busy`],
-    /// [`StoreError::Stopped`], [`StoreError::ReadOnly`].
+    /// [`StoreError::Unavailable`], [`StoreError::Stopped`], [`StoreError::ReadOnly`]. After
+    /// [`StoreError::InDoubt`] it may have been made.
     fn commit(&self, batch: Batch) -> Result<Version>;
 
     /// Keeps what is put from now on with [`Batch::ahead`]: no collection removes it while the pin is

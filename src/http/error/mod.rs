@@ -286,6 +286,18 @@ impl Error {
                      must be restarted"
                         .into()
                 }
+                StatusCode::SERVICE_UNAVAILABLE
+                    if matches!(self.of_store(), Some(StoreError::Unavailable)) =>
+                {
+                    "the database of the service does not answer; try again".into()
+                }
+                StatusCode::SERVICE_UNAVAILABLE
+                    if matches!(self.of_store(), Some(StoreError::InDoubt)) =>
+                {
+                    "the database of the service was lost during this change, which may have been \
+                     made; look before you repeat it"
+                        .into()
+                }
                 StatusCode::SERVICE_UNAVAILABLE => {
                     "the service cannot write at the moment; try again".into()
                 }
@@ -349,6 +361,8 @@ fn of_store(error: &StoreError) -> StatusCode {
     match error {
         StoreError::Full | StoreError::LittleRoom => StatusCode::INSUFFICIENT_STORAGE,
         StoreError::Busy
+        | StoreError::Unavailable
+        | StoreError::InDoubt
         | StoreError::Stopped
         | StoreError::ReadOnly
         | StoreError::Underway { .. }

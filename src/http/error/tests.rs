@@ -111,6 +111,9 @@ fn failures_of_the_store_tell_nothing_of_it() {
         "internal error; see the log under X-Request-Id",
     );
     let later = "the service cannot write at the moment; try again";
+    let away = "the database of the service does not answer; try again";
+    let in_doubt = "the database of the service was lost during this change, which may have been \
+                    made; look before you repeat it";
     let stopped = "the service has stopped writing after a failed write; it goes on reading, and \
                    must be restarted";
     let full = "no space left for this change";
@@ -122,6 +125,8 @@ fn failures_of_the_store_tell_nothing_of_it() {
         (store(conflict), 503, later, later),
         (store(StoreError::Stopped), 503, stopped, stopped),
         (store(StoreError::Busy), 503, later, later),
+        (store(StoreError::Unavailable), 503, away, away),
+        (store(StoreError::InDoubt), 503, in_doubt, in_doubt),
         (store(StoreError::Full), 507, full, full),
         (store(StoreError::LittleRoom), 507, little, little),
     ]);
