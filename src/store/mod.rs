@@ -221,6 +221,10 @@ pub trait Store: Send + Sync + fmt::Debug {
     /// [`StoreError::InDoubt`] it may have been made.
     fn commit(&self, batch: Batch) -> Result<Version>;
 
+    /// Waits until no other process answers from its memory as before the last commit of this one. Whoever
+    /// takes rights away calls it before the answer.
+    fn settle(&self) {}
+
     /// Keeps what is put from now on with [`Batch::ahead`]: no collection removes it while the pin is
     /// held.
     fn pin(&self) -> Result<Box<dyn Pin>> {

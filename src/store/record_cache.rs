@@ -432,6 +432,10 @@ impl<S: Store> Store for RecordCache<S> {
         outcome
     }
 
+    fn settle(&self) {
+        self.store.settle();
+    }
+
     fn pin(&self) -> Result<Box<dyn Pin>> {
         self.store.pin()
     }

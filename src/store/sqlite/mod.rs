@@ -74,10 +74,8 @@ pub struct SqliteStore {
 
 impl Drop for SqliteStore {
     fn drop(&mut self) {
-        if self.lock.is_none() && self.wrote.load(Ordering::Relaxed) {
-            // When we have ended, a daemon has noticed what we wrote.
-            std::thread::sleep(external_writes::UNNOTICED_MAX);
-        }
+        // When we have ended, a daemon has noticed what we wrote.
+        self.settle();
     }
 }
 
@@ -357,6 +355,13 @@ impl Store for SqliteStore {
             }
             outcome
         })
+    }
+
+    fn settle(&self) {
+        // Beside the daemon nobody answers from memory.
+        if self.lock.is_none() && self.wrote.load(Ordering::Relaxed) {
+            may_block(|| std::thread::sleep(external_writes::UNNOTICED_MAX));
+        }
     }
 
     fn pin(&self) -> Result<Box<dyn Pin>> {
