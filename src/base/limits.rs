@@ -190,6 +190,9 @@ pub const SAVES_PER_COMMIT_MAX: usize = 64;
 pub const BATCHES_PER_TRANSACTION_MAX: usize = 256;
 /// Most batches waiting for the writer; above it the caller is told to come back.
 pub const BATCHES_WAITING_MAX: usize = 1024;
+/// Most bytes of objects and records that share a call of the database over the network, beyond its first
+/// batch.
+pub const GROUP_BYTES_MAX: usize = 16 << 20;
 /// Frames in the WAL above which it must start again, for which saves wait some 30 ms: 192 MiB, so that
 /// this happens to fewer than one save in a hundred, and a start after a kill reads it in 0.2 s.
 pub const WAL_FRAMES_MAX: u64 = 49_152;
@@ -230,6 +233,11 @@ pub const FOLDER_STATES_KEPT: usize = 16_384;
 /// Most records written by another process that are dropped from memory one by one, and told to those who
 /// watch them; of more all are.
 pub const FOREIGN_KEYS_MAX: usize = 1000;
+/// Changes of other daemons whose keys are kept, some hundred bytes each; who asks for older ones is told
+/// that all may have changed.
+pub const FOREIGN_CHANGES_KEPT: usize = 4096;
+/// Most changes that are read from the database at once.
+pub const CHANGES_READ_MAX: usize = 10_000;
 /// Memory for decoded nodes, in bytes.
 pub const NODE_CACHE_BYTES: u64 = 48 << 20;
 /// Decoded manifests kept in memory, entries of some hundred bytes.

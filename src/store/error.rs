@@ -58,6 +58,18 @@ pub enum StoreError {
     /// The database was lost while it wrote: the change was made wholly, or not at all.
     #[error("the database was lost while it wrote; the change may have been made")]
     InDoubt,
+    /// The database cannot be used as it is.
+    #[error("the database cannot be used: {reason}")]
+    Unfit {
+        /// Why, and what to do.
+        reason: String,
+    },
+    /// The store has no place for a blob of this size.
+    #[error("this store has no place for blobs of more than {bytes_max} bytes")]
+    TooLarge {
+        /// The largest that it has a place for.
+        bytes_max: usize,
+    },
     /// An earlier write failed, so nothing more is written until a restart.
     #[error("the store has stopped writing after a failed write; restart the service")]
     Stopped,

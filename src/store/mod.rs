@@ -9,6 +9,8 @@ pub mod buffer;
 pub mod error;
 pub mod memory;
 pub mod objects;
+#[cfg(feature = "fleet")]
+pub mod postgres;
 pub mod record_cache;
 pub mod records;
 pub mod retry;

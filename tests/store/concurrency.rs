@@ -17,7 +17,7 @@ on_every_engine!(
 
 const WRITERS: u64 = 64;
 
-fn committers_on_one_record_lose_nothing(store: &dyn Store) {
+pub(crate) fn committers_on_one_record_lose_nothing(store: &dyn Store) {
     const ROUNDS: u64 = 5;
     let versions = Mutex::new(BTreeSet::new());
     thread::scope(|scope| {
@@ -103,7 +103,7 @@ fn a_refused_batch_does_not_touch_the_others_of_its_group(store: &dyn Store) {
     assert_eq!(value(store, "there").as_deref(), Some("x"));
 }
 
-fn what_was_acknowledged_is_seen_by_every_later_read(store: &dyn Store) {
+pub(crate) fn what_was_acknowledged_is_seen_by_every_later_read(store: &dyn Store) {
     let acknowledged = AtomicU64::new(0);
     let last = 300;
     thread::scope(|scope| {

@@ -5,6 +5,19 @@
 /// `&dyn Store`: an empty store.
 macro_rules! on_every_engine {
     ($($check:ident),+ $(,)?) => {
+        on_engines_with_large_blobs!($($check),+);
+        #[cfg(feature = "fleet")]
+        mod on_postgres {
+            $(#[test] fn $check() {
+                super::$check(&crate::server::Database::new().open());
+            })+
+        }
+    };
+}
+
+/// The same on those that have a place for large blobs.
+macro_rules! on_engines_with_large_blobs {
+    ($($check:ident),+ $(,)?) => {
         mod on_memory {
             $(#[test] fn $check() { super::$check(&siteconf::store::memory::MemoryStore::default()); })+
         }
@@ -49,11 +62,18 @@ mod index;
 #[cfg(test)]
 mod objects;
 #[cfg(test)]
+#[cfg(feature = "fleet")]
+mod postgres;
+#[cfg(test)]
 mod record_cache;
 #[cfg(test)]
 mod records;
 #[cfg(test)]
 mod recovery;
+#[cfg(test)]
+#[cfg(feature = "fleet")]
+#[path = "../support/postgres.rs"]
+mod server;
 #[cfg(test)]
 mod staging;
 #[cfg(test)]

@@ -9,7 +9,7 @@ use crate::fixture::{
     blob_id, bytes_of, contains, contents, noise, of_objects, published, put_large,
 };
 
-on_every_engine!(
+on_engines_with_large_blobs!(
     a_body_written_in_pieces_is_published_whole,
     a_body_reads_back_at_any_time_and_goes_on,
     a_dropped_body_leaves_nothing,

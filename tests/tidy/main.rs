@@ -29,7 +29,7 @@ const MAY_IMPORT: [(&str, &[&str]); 8] = [
 
 /// Names that only some layers may utter: packages that stay in their layer, and the authority to
 /// change a project, which nobody but these may make out of nothing.
-const ONLY_IN: [(&str, &[&str]); 10] = [
+const ONLY_IN: [(&str, &[&str]); 11] = [
     ("hyper::", &["http"]),
     ("hyper_util::", &["http"]),
     ("http_body_util::", &["http"]),
@@ -38,6 +38,7 @@ const ONLY_IN: [(&str, &[&str]); 10] = [
     ("tracing_subscriber::", &["cli"]),
     ("rustix::termios::", &["cli"]),
     ("rusqlite::", &["store"]),
+    ("tokio_postgres::", &["store"]),
     ("argon2::", &["access"]),
     ("ProjectWriter::new", &["access", "cli", "repo"]),
 ];

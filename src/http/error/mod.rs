@@ -367,12 +367,14 @@ fn of_store(error: &StoreError) -> StatusCode {
         | StoreError::ReadOnly
         | StoreError::Underway { .. }
         | StoreError::Conflict { .. } => StatusCode::SERVICE_UNAVAILABLE,
+        StoreError::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
         StoreError::Missing { .. }
         | StoreError::Damaged { .. }
         | StoreError::DamagedRecord { .. }
         | StoreError::Folder { .. }
         | StoreError::Locked { .. }
         | StoreError::Io { .. }
+        | StoreError::Unfit { .. }
         | StoreError::Engine(_)
         | StoreError::DamagedEngine { .. } => StatusCode::INTERNAL_SERVER_ERROR,
     }

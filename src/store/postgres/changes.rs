@@ -1,0 +1,297 @@
+//! What other daemons have written, read from the database in the order of the versions.
+//!
+//! What memory keeps may be used only while the last answered look began at most [`LEASE`] ago. A daemon
+//! that is cut off from the database so uses nothing of what it keeps.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use rustix::time::{ClockId, clock_gettime};
+use tokio::sync::Notify;
+
+use super::failure::went_back;
+use super::group::{signed, unsigned};
+use super::link::{CONNECTION_WAIT_MAX, Link};
+use super::server::Server;
+use crate::base::limits::{CHANGES_READ_MAX, FOREIGN_CHANGES_KEPT};
+use crate::base::may_block;
+use crate::store::{Result, StoreError, Version};
+
+/// How long a write of another daemon may go unnoticed.
+const LEASE: Duration = Duration::from_millis(20);
+/// After so long everybody has noticed it: a look that still counts began after it.
+pub(super) const SETTLED_AFTER: Duration = Duration::from_millis(25);
+/// From the last version that is known: its row proves that the database has all that it had.
+const LOOK: &str =
+    "SELECT version, key FROM siteconf.change WHERE version >= $1 ORDER BY version LIMIT $2";
+const LAST: &str = "SELECT max(version) FROM siteconf.change";
+/// What the connection is told that looks.
+const SETTINGS: &str = "SET statement_timeout = '10s'; SET enable_seqscan = off;";
+/// Between two looks that failed.
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// Follows the changes.
+#[derive(Debug)]
+pub(super) struct Changes {
+    link: Link,
+    /// When the last answered look began, in nanoseconds since the boot, which count a suspension.
+    looked: AtomicU64,
+    /// The last change of another daemon that was found, 0 for none.
+    found: AtomicU64,
+    /// Wakes the task that looks.
+    wanted: Notify,
+    known: Mutex<Known>,
+    /// Told after each look.
+    has_looked: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Known {
+    /// All changes up to this version were read.
+    upto: Version,
+    /// The last version that was read or written here.
+    last: Version,
+    /// Versions beyond `upto` that this process has written: the one before the first, and the last.
+    own: VecDeque<(Version, Version)>,
+    /// Changes of others.
+    foreign: VecDeque<(Version, String)>,
+    /// After this version all changes of others are kept, 0 for all since the beginning.
+    floor: Version,
+    /// True once the database no longer had what it had.
+    went_back: bool,
+}
+
+impl Changes {
+    /// Begins after the last change that there is.
+    pub(super) async fn new(server: &Arc<Server>) -> Result<Self> {
+        let link = Link::new(server, SETTINGS);
+        let began = now();
+        let last = last_version(&link).await?;
+        let known = Known {
+            upto: last,
+            last,
+            ..Known::default()
+        };
+        Ok(Self {
+            link,
+            looked: AtomicU64::new(began),
+            found: AtomicU64::new(0),
+            wanted: Notify::new(),
+            known: Mutex::new(known),
+            has_looked: Condvar::new(),
+        })
+    }
+
+    /// Looks whenever somebody wants it, without end.
+    pub(super) async fn follow(self: Arc<Self>) {
+        loop {
+            self.wanted.notified().await;
+            if let Err(error) = self.look().await {
+                tracing::warn!(%error, "the changes of other daemons cannot be read");
+                tokio::time::sleep(PAUSE).await;
+            }
+        }
+    }
+
+    /// As [`crate::store::Store::foreign_writes`].
+    ///
+    /// # Errors
+    /// [`StoreError::Unavailable`] where the lease has ended and no look succeeds, [`StoreError::Unfit`].
+    pub(super) fn found(&self) -> Result<Version> {
+        let lease = nanos(LEASE);
+        let asked = now();
+        let age = asked.saturating_sub(self.looked.load(Ordering::Acquire));
+        if age > lease / 2 {
+            self.wanted.notify_one();
+        }
+        if age > lease {
+            may_block(|| self.wait_for(asked - lease))?;
+        }
+        Ok(self.found.load(Ordering::Acquire))
+    }
+
+    /// Waits for a look that began at this moment or later.
+    fn wait_for(&self, moment: u64) -> Result<()> {
+        let deadline = Instant::now() + CONNECTION_WAIT_MAX;
+        let mut known = self.known();
+        while self.looked.load(Ordering::Acquire) < moment {
+            if known.went_back {
+                return Err(went_back());
+            }
+            let Some(left) = deadline.checked_duration_since(Instant::now()) else {
+                return Err(StoreError::Unavailable);
+            };
+            self.wanted.notify_one();
+            let waited = self.has_looked.wait_timeout(known, left);
+            known = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        Ok(())
+    }
+
+    /// As [`crate::store::Store::foreign_keys`].
+    pub(super) fn keys(&self, after: Version, most: usize) -> Option<Vec<String>> {
+        let known = self.known();
+        if after < known.floor {
+            return None;
+        }
+        let first = known
+            .foreign
+            .partition_point(|(version, _)| *version <= after);
+        let keys = known.foreign.range(first..);
+        (keys.len() <= most).then(|| keys.map(|(_, key)| key.clone()).collect())
+    }
+
+    /// The last version that this process knows of.
+    pub(super) fn last(&self) -> Version {
+        self.known().last
+    }
+
+    /// Says that this process has written what follows a version, up to another.
+    pub(super) fn record_own(&self, before: Version, last: Version) {
+        let mut known = self.known();
+        known.last = known.last.max(last);
+        if before < last && known.upto < last {
+            known.own.push_back((before, last));
+        }
+    }
+
+    /// Reads what has come, until nothing is left.
+    async fn look(&self) -> Result<()> {
+        loop {
+            let began = now();
+            let upto = self.known().upto;
+            let most = signed(CHANGES_READ_MAX as u64);
+            let rows = self.link.read(LOOK, &[&signed(upto), &most]).await?;
+            let is_all = rows.len() < CHANGES_READ_MAX;
+            let mut changes = Vec::with_capacity(rows.len());
+            for row in &rows {
+                let key = String::from_utf8_lossy(row.try_get(1)?).into_owned();
+                changes.push((unsigned(row.try_get(0)?), key));
+            }
+            let mut known = self.known();
+            known.take(upto, changes)?;
+            if let Some((version, _)) = known.foreign.back() {
+                self.found.fetch_max(*version, Ordering::AcqRel);
+            }
+            if is_all {
+                self.looked.store(began, Ordering::Release);
+                drop(known);
+                self.has_looked.notify_all();
+                return Ok(());
+            }
+        }
+    }
+
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Known {
+    /// Takes the changes from a version on.
+    ///
+    /// # Errors
+    /// [`StoreError::Unfit`] where that version is gone and none follows.
+    fn take(&mut self, from: Version, changes: Vec<(Version, String)>) -> Result<()> {
+        let (Some((first, _)), Some((last, last_key))) = (changes.first(), changes.last()) else {
+            self.went_back = true;
+            return Err(went_back());
+        };
+        let (first, last) = (*first, *last);
+        let is_whole = first == from && last - first + 1 == changes.len() as u64;
+        if is_whole {
+            // The first is known.
+            for (version, key) in changes.into_iter().skip(1) {
+                let is_own =
+                    |(before, last): &(Version, Version)| *before < version && version <= *last;
+                if !self.own.iter().any(is_own) {
+                    self.foreign.push_back((version, key));
+                }
+            }
+        } else {
+            // What follows was removed before it was read.
+            self.foreign.clear();
+            self.foreign.push_back((last, last_key.clone()));
+            self.floor = last;
+        }
+        while self.foreign.len() > FOREIGN_CHANGES_KEPT
+            && let Some((version, _)) = self.foreign.pop_front()
+        {
+            self.floor = self.floor.max(version);
+        }
+        self.own.retain(|(_, of_own)| *of_own > last);
+        self.upto = last;
+        self.last = self.last.max(last);
+        Ok(())
+    }
+}
+
+/// The version of the last write.
+pub(super) async fn last_version(link: &Link) -> Result<Version> {
+    let rows = link.read(LAST, &[]).await?;
+    let last: Option<i64> = rows
+        .first()
+        .map(|row| row.try_get(0))
+        .transpose()?
+        .flatten();
+    last.map(unsigned).ok_or_else(went_back)
+}
+
+/// The time since the boot, in nanoseconds.
+fn now() -> u64 {
+    let now = clock_gettime(ClockId::Boottime);
+    let seconds = u64::try_from(now.tv_sec).unwrap_or(0);
+    seconds * 1_000_000_000 + u64::try_from(now.tv_nsec).unwrap_or(0)
+}
+
+fn nanos(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn changes(versions: &[Version]) -> Vec<(Version, String)> {
+        versions
+            .iter()
+            .map(|version| (*version, format!("k{version}")))
+            .collect()
+    }
+
+    fn kept(known: &Known) -> Vec<Version> {
+        known.foreign.iter().map(|(version, _)| *version).collect()
+    }
+
+    #[test]
+    fn own_changes_are_left_out_and_what_was_removed_is_noticed() {
+        let mut known = Known {
+            upto: 4,
+            ..Known::default()
+        };
+        known.own.push_back((5, 7));
+        known.take(4, changes(&[4, 5, 6, 7, 8])).unwrap();
+        assert_eq!((kept(&known), known.upto, known.floor), (vec![5, 8], 8, 0));
+        assert!(known.own.is_empty());
+        for hole in [&[9, 10][..], &[8, 10]] {
+            known.upto = 8;
+            known.take(8, changes(hole)).unwrap();
+            assert_eq!((kept(&known), known.upto, known.floor), (vec![10], 10, 10));
+        }
+        assert!(known.take(10, Vec::new()).is_err());
+        assert!(known.went_back);
+    }
+
+    #[test]
+    fn the_changes_that_are_kept_are_bounded() {
+        let mut known = Known::default();
+        let all: Vec<_> = (0..=FOREIGN_CHANGES_KEPT as u64 + 5).collect();
+        known.take(0, changes(&all)).unwrap();
+        assert_eq!(
+            (known.foreign.len(), known.floor),
+            (FOREIGN_CHANGES_KEPT, 5)
+        );
+    }
+}

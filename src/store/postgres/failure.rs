@@ -1,0 +1,106 @@
+//! What PostgreSQL says, as the store's error.
+
+use std::error::Error as _;
+use std::io;
+
+use tokio_postgres::error::SqlState;
+
+use crate::store::StoreError;
+
+/// What the commit says when the last version is before one that was seen.
+const WENT_BACK: &str = "SC001";
+const ADVICE: &str = "the server of the database says that a part of it is damaged; look with pg_amcheck, \
+     and restore it from a backup";
+
+/// What an error of the database means for whoever asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Meaning {
+    /// The connection is gone: what was asked may have been done, or not.
+    Lost,
+    /// Nothing was done, and the same may be done if it is asked again.
+    Again,
+    /// Nothing was done.
+    Refused,
+}
+
+/// What this error means.
+pub(super) fn meaning_of(error: &tokio_postgres::Error) -> Meaning {
+    let Some(state) = error.code() else {
+        let of_io = error
+            .source()
+            .is_some_and(<dyn std::error::Error>::is::<io::Error>);
+        return if error.is_closed() || of_io {
+            Meaning::Lost
+        } else {
+            Meaning::Refused
+        };
+    };
+    let is_shutdown = [
+        &SqlState::ADMIN_SHUTDOWN,
+        &SqlState::CRASH_SHUTDOWN,
+        &SqlState::CANNOT_CONNECT_NOW,
+        &SqlState::IDLE_IN_TRANSACTION_SESSION_TIMEOUT,
+    ]
+    .contains(&state);
+    // Class 08 is about connections.
+    if is_shutdown || state.code().starts_with("08") {
+        Meaning::Lost
+    } else if [
+        &SqlState::T_R_SERIALIZATION_FAILURE,
+        &SqlState::T_R_DEADLOCK_DETECTED,
+    ]
+    .contains(&state)
+    {
+        Meaning::Again
+    } else {
+        Meaning::Refused
+    }
+}
+
+/// The store's error for a statement that has done nothing.
+pub(super) fn failure(error: &tokio_postgres::Error) -> StoreError {
+    // What the server says, without the statement's parameters; other errors are about the connection.
+    let said = || match error.as_db_error() {
+        Some(said) => format!("{} ({})", said.message(), said.code().code()),
+        None => error.to_string(),
+    };
+    let Some(state) = error.code() else {
+        return StoreError::Engine(said().into());
+    };
+    match state {
+        state if *state == SqlState::DISK_FULL => StoreError::Full,
+        state if *state == SqlState::LOCK_NOT_AVAILABLE => StoreError::Busy,
+        state if *state == SqlState::READ_ONLY_SQL_TRANSACTION => StoreError::ReadOnly,
+        state
+            if *state == SqlState::QUERY_CANCELED
+                || *state == SqlState::TOO_MANY_CONNECTIONS
+                || *state == SqlState::OUT_OF_MEMORY =>
+        {
+            StoreError::Unavailable
+        }
+        state if [&SqlState::DATA_CORRUPTED, &SqlState::INDEX_CORRUPTED].contains(&state) => {
+            StoreError::DamagedEngine {
+                source: said().into(),
+                advice: ADVICE,
+            }
+        }
+        state if state.code() == WENT_BACK => went_back(),
+        _ => StoreError::Engine(said().into()),
+    }
+}
+
+/// The error for a database that no longer has what it had.
+pub(super) fn went_back() -> StoreError {
+    StoreError::Unfit {
+        reason:
+            "it no longer has changes that it had: it was restored, or a standby without the last \
+                 changes took its place; see that it is the right one, and restart the service"
+                .to_owned(),
+    }
+}
+
+impl From<tokio_postgres::Error> for StoreError {
+    fn from(error: tokio_postgres::Error) -> Self {
+        failure(&error)
+    }
+}

@@ -1,0 +1,179 @@
+//! A connection to the database that is made again when it is lost.
+
+use std::collections::HashMap;
+use std::future::poll_fn;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep, timeout_at};
+use tokio_postgres::error::Severity;
+use tokio_postgres::types::ToSql;
+use tokio_postgres::{AsyncMessage, Client, Row, Statement};
+
+use super::failure::{Meaning, failure, meaning_of};
+use super::server::{Connection, SETTINGS, Server};
+use crate::store::{Result, StoreError};
+
+/// How long is waited for a connection.
+pub(super) const CONNECTION_WAIT_MAX: Duration = Duration::from_secs(5);
+/// How long an answer may take; the server gives up a statement that reads a little earlier.
+const ANSWER_WAIT_MAX: Duration = Duration::from_secs(11);
+/// Between two attempts to connect, at first and at most.
+const PAUSE_MIN: Duration = Duration::from_millis(50);
+const PAUSE_MAX: Duration = Duration::from_secs(2);
+
+/// The parameters of a statement.
+pub(super) type Params<'a> = &'a [&'a (dyn ToSql + Sync)];
+
+/// The way to the database: one connection at a time, shared by all who ask over it.
+#[derive(Debug)]
+pub(super) struct Link {
+    server: Arc<Server>,
+    /// What a new connection is told, beside what every one is.
+    settings: &'static str,
+    session: tokio::sync::Mutex<Option<Arc<Session>>>,
+}
+
+/// A connection, with the statements that it knows.
+#[derive(Debug)]
+pub(super) struct Session {
+    client: Client,
+    statements: Mutex<HashMap<&'static str, Statement>>,
+    is_doubtful: Arc<AtomicBool>,
+}
+
+impl Link {
+    /// A way that connects when it is first used.
+    pub(super) fn new(server: &Arc<Server>, settings: &'static str) -> Self {
+        Self {
+            server: Arc::clone(server),
+            settings,
+            session: tokio::sync::Mutex::default(),
+        }
+    }
+
+    /// The rows that a statement reads. It is asked again over a new connection where one is lost.
+    ///
+    /// # Errors
+    /// [`StoreError::Unavailable`] without an answer, and what the database says.
+    pub(super) async fn read(&self, sql: &'static str, params: Params<'_>) -> Result<Vec<Row>> {
+        let began = Instant::now();
+        loop {
+            let session = self.session(began + CONNECTION_WAIT_MAX).await?;
+            match timeout_at(began + ANSWER_WAIT_MAX, session.query(sql, params)).await {
+                Ok(Ok(rows)) => return Ok(rows),
+                Ok(Err(error)) if meaning_of(&error) == Meaning::Lost => {
+                    self.discard(&session).await;
+                }
+                Ok(Err(error)) => return Err(failure(&error)),
+                Err(_) => {
+                    self.discard(&session).await;
+                    return Err(StoreError::Unavailable);
+                }
+            }
+        }
+    }
+
+    /// The connection, made if there is none.
+    ///
+    /// # Errors
+    /// [`StoreError::Unavailable`] if there is none at the deadline, [`StoreError::Unfit`].
+    pub(super) async fn session(&self, deadline: Instant) -> Result<Arc<Session>> {
+        let unavailable = |_| StoreError::Unavailable;
+        let mut kept = timeout_at(deadline, self.session.lock())
+            .await
+            .map_err(unavailable)?;
+        if let Some(session) = kept.as_ref().filter(|session| !session.client.is_closed()) {
+            return Ok(Arc::clone(session));
+        }
+        *kept = None;
+        let mut pause = PAUSE_MIN;
+        loop {
+            let connecting = timeout_at(deadline, self.connect())
+                .await
+                .map_err(unavailable)?;
+            match connecting {
+                Ok(session) => return Ok(Arc::clone(kept.insert(Arc::new(session)))),
+                Err(refused @ StoreError::Unfit { .. }) => return Err(refused),
+                Err(error) => tracing::warn!(%error, "the database cannot be reached"),
+            }
+            if Instant::now() + pause > deadline {
+                return Err(StoreError::Unavailable);
+            }
+            // Not all daemons at once.
+            sleep(pause.mul_f64(rand::random_range(0.5..1.0))).await;
+            pause = PAUSE_MAX.min(pause * 2);
+        }
+    }
+
+    /// Uses this connection no more.
+    pub(super) async fn discard(&self, session: &Arc<Session>) {
+        let mut kept = self.session.lock().await;
+        if kept.as_ref().is_some_and(|kept| Arc::ptr_eq(kept, session)) {
+            *kept = None;
+        }
+    }
+
+    async fn connect(&self) -> Result<Session> {
+        let (client, connection) = self.server.connect().await?;
+        let is_doubtful = Arc::default();
+        tokio::spawn(drive(connection, Arc::clone(&is_doubtful)));
+        client.batch_execute(SETTINGS).await?;
+        client.batch_execute(self.settings).await?;
+        self.server.require(&client).await?;
+        Ok(Session {
+            client,
+            statements: Mutex::default(),
+            is_doubtful,
+        })
+    }
+}
+
+impl Session {
+    /// The rows of a statement, which is prepared when it first comes.
+    pub(super) async fn query(
+        &self,
+        sql: &'static str,
+        params: Params<'_>,
+    ) -> std::result::Result<Vec<Row>, tokio_postgres::Error> {
+        let known = {
+            let statements = self.statements.lock();
+            statements
+                .unwrap_or_else(PoisonError::into_inner)
+                .get(sql)
+                .cloned()
+        };
+        let statement = if let Some(known) = known {
+            known
+        } else {
+            let new = self.client.prepare(sql).await?;
+            let mut statements = self
+                .statements
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
+            statements.insert(sql, new.clone());
+            new
+        };
+        self.client.query(&statement, params).await
+    }
+
+    /// True if the server has warned: somebody ended its wait for a standby, so that what was committed
+    /// may not be there after a failure.
+    pub(super) fn is_doubtful(&self) -> bool {
+        self.is_doubtful.load(Ordering::Acquire)
+    }
+}
+
+/// Moves what goes over a connection until it ends.
+async fn drive(mut connection: Connection, is_doubtful: Arc<AtomicBool>) {
+    while let Some(Ok(message)) = poll_fn(|context| connection.poll_message(context)).await {
+        if let AsyncMessage::Notice(notice) = message
+            && notice.parsed_severity() == Some(Severity::Warning)
+        {
+            tracing::warn!(warning = notice.message(), "the database warns");
+            // Before the answer that it belongs to.
+            is_doubtful.store(true, Ordering::Release);
+        }
+    }
+}

@@ -1,0 +1,284 @@
+//! The engine over PostgreSQL, for any number of daemons over one database.
+//!
+//! Unlike the embedded engine it does not know large blobs, and removes no object.
+
+mod changes;
+mod failure;
+mod group;
+mod link;
+mod server;
+mod writer;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::sync_channel;
+
+use bytes::Bytes;
+use tokio::runtime::{Builder, Runtime};
+use tokio_postgres::Row;
+use tokio_postgres::types::ToSql;
+
+use super::error::damaged;
+use super::{Batch, Body, Record, Result, Scan, Staging, Store, StoreError, StoredObject, Version};
+use crate::base::id::{Kind, ObjectId, Sha256};
+use crate::base::limits::INLINE_BYTES_MAX;
+use crate::base::may_block;
+use changes::Changes;
+use group::{Job, id_of, require_inline, signed, unsigned};
+use link::Link;
+use server::Server;
+use writer::Writer;
+
+/// Threads that carry what goes to the database and comes from it.
+const THREADS: usize = 2;
+/// Connections that read. What many callers ask goes over each without waiting for earlier answers.
+const READERS: usize = 4;
+/// What a connection is told that reads. A plan that was made for small tables must do for large ones.
+const SETTINGS: &str = "
+SET statement_timeout = '10s';
+SET plan_cache_mode = force_generic_plan;
+SET enable_seqscan = off;
+";
+const OBJECT: &str = "SELECT kind, size, sha256, bytes FROM siteconf.object WHERE id = $1";
+const IDS: &str = "SELECT id FROM siteconf.object WHERE id >= $1 AND id < $2 ORDER BY id LIMIT $3";
+const RECORD: &str = "SELECT key, version, value FROM siteconf.record WHERE key = $1";
+
+/// An open store. Other processes may have the same one open.
+#[derive(Debug)]
+pub struct PostgresStore {
+    writer: Writer,
+    changes: Arc<Changes>,
+    readers: Arc<[Link; READERS]>,
+    next_reader: AtomicUsize,
+    /// `None` only while it is dropped.
+    runtime: Option<Runtime>,
+}
+
+impl PostgresStore {
+    /// Makes a store in a database that has none, which a URL or a list of settings names, as `libpq`
+    /// reads them.
+    ///
+    /// # Errors
+    /// [`StoreError::Unfit`] where the database cannot be used, or has one.
+    pub fn init(url: &str) -> Result<()> {
+        let server = Server::new(url)?;
+        let runtime = start_runtime()?;
+        let made = wait(&runtime, async move { server.init().await });
+        runtime.shutdown_background();
+        made
+    }
+
+    /// Opens the store in the database that a URL or a list of settings names, as `libpq` reads them.
+    ///
+    /// # Errors
+    /// [`StoreError::Unfit`] where the database cannot be used or has no store,
+    /// [`StoreError::Unavailable`] where it does not answer.
+    pub fn open(url: &str) -> Result<Self> {
+        let server = Arc::new(Server::new(url)?);
+        let runtime = start_runtime()?;
+        let begin = {
+            let server = Arc::clone(&server);
+            async move { Changes::new(&server).await }
+        };
+        let changes = match wait(&runtime, begin) {
+            Ok(changes) => Arc::new(changes),
+            Err(refused) => {
+                runtime.shutdown_background();
+                return Err(refused);
+            }
+        };
+        drop(runtime.spawn(Arc::clone(&changes).follow()));
+        let writer = Writer::start(&runtime, &server, &changes);
+        let readers = std::array::from_fn(|_| Link::new(&server, SETTINGS));
+        Ok(Self {
+            writer,
+            changes,
+            readers: Arc::new(readers),
+            next_reader: AtomicUsize::new(0),
+            runtime: Some(runtime),
+        })
+    }
+
+    /// The rows of a statement.
+    fn read<const N: usize>(
+        &self,
+        sql: &'static str,
+        params: [Box<dyn ToSql + Sync + Send>; N],
+    ) -> Result<Vec<Row>> {
+        let runtime = self.runtime.as_ref().ok_or(StoreError::Stopped)?;
+        let readers = Arc::clone(&self.readers);
+        let reader = self.next_reader.fetch_add(1, Ordering::Relaxed) % READERS;
+        wait(runtime, async move {
+            let params = params
+                .each_ref()
+                .map(|param| &**param as &(dyn ToSql + Sync));
+            readers[reader].read(sql, &params).await
+        })
+    }
+}
+
+impl Drop for PostgresStore {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            // Nobody waits for anything any more.
+            runtime.shutdown_background();
+        }
+    }
+}
+
+fn start_runtime() -> Result<Runtime> {
+    let runtime = Builder::new_multi_thread()
+        .worker_threads(THREADS)
+        .thread_name("store-postgres")
+        .enable_all()
+        .build();
+    runtime.map_err(|e| StoreError::io("starting a thread", e))
+}
+
+/// Has a task of the runtime do this, and waits for it; on any thread, for it is not one of the runtime's.
+fn wait<T: Send + 'static>(
+    runtime: &Runtime,
+    work: impl Future<Output = Result<T>> + Send + 'static,
+) -> Result<T> {
+    let (sender, receiver) = sync_channel(1);
+    drop(runtime.spawn(async move {
+        // Who waits is there.
+        drop(sender.send(work.await));
+    }));
+    may_block(|| receiver.recv()).unwrap_or(Err(StoreError::Stopped))
+}
+
+impl Store for PostgresStore {
+    fn object(&self, id: ObjectId) -> Result<Option<StoredObject>> {
+        let rows = self.read(OBJECT, [Box::new(id.as_bytes().to_vec())])?;
+        rows.first().map(|row| stored(row, id)).transpose()
+    }
+
+    fn ids_with_prefix(&self, prefix: &[u8], limit: usize) -> Result<Vec<ObjectId>> {
+        // No id is longer.
+        let to = [prefix, &[0xff; 33]].concat();
+        let rows = self.read(
+            IDS,
+            [
+                Box::new(prefix.to_vec()),
+                Box::new(to),
+                Box::new(signed(limit as u64)),
+            ],
+        )?;
+        rows.iter().map(|row| id_of(row.try_get(0)?)).collect()
+    }
+
+    fn record(&self, key: &str) -> Result<Option<Arc<Record>>> {
+        let rows = self.read(RECORD, [Box::new(key.as_bytes().to_vec())])?;
+        rows.first().map(|row| record(row, false)).transpose()
+    }
+
+    fn scan(&self, scan: Scan<'_>) -> Result<Vec<Arc<Record>>> {
+        // No text holds the byte 0xff: it ends what the prefix covers.
+        let mut from = scan.prefix.as_bytes().to_vec();
+        let mut to = [scan.prefix.as_bytes(), &[0xff]].concat();
+        match scan.after.map(str::as_bytes) {
+            Some(after) if scan.descending => to = to.min(after.to_vec()),
+            // The first text beyond `after` ends in a zero.
+            Some(after) => from = from.max([after, &[0]].concat()),
+            None => {}
+        }
+        let sql = match (scan.keys_only, scan.descending) {
+            (false, false) => {
+                "SELECT key, version, value FROM siteconf.record
+                 WHERE key >= $1 AND key < $2 ORDER BY key LIMIT $3"
+            }
+            (false, true) => {
+                "SELECT key, version, value FROM siteconf.record
+                 WHERE key >= $1 AND key < $2 ORDER BY key DESC LIMIT $3"
+            }
+            (true, false) => {
+                "SELECT key, version FROM siteconf.record
+                 WHERE key >= $1 AND key < $2 ORDER BY key LIMIT $3"
+            }
+            (true, true) => {
+                "SELECT key, version FROM siteconf.record
+                 WHERE key >= $1 AND key < $2 ORDER BY key DESC LIMIT $3"
+            }
+        };
+        let limit = signed(scan.limit as u64);
+        let rows = self.read(sql, [Box::new(from), Box::new(to), Box::new(limit)])?;
+        rows.iter().map(|row| record(row, scan.keys_only)).collect()
+    }
+
+    fn last_version(&self) -> Result<Version> {
+        let runtime = self.runtime.as_ref().ok_or(StoreError::Stopped)?;
+        let readers = Arc::clone(&self.readers);
+        wait(
+            runtime,
+            async move { changes::last_version(&readers[0]).await },
+        )
+    }
+
+    fn foreign_writes(&self) -> Result<Version> {
+        self.changes.found()
+    }
+
+    fn foreign_keys(&self, after: Version, most: usize) -> Result<Option<Vec<String>>> {
+        Ok(self.changes.keys(after, most))
+    }
+
+    fn commit(&self, batch: Batch) -> Result<Version> {
+        require_inline(&batch)?;
+        let (outcome, receiver) = sync_channel(1);
+        self.writer.send(Job { batch, outcome })?;
+        may_block(|| receiver.recv()).unwrap_or(Err(StoreError::Stopped))
+    }
+
+    fn settle(&self) {
+        may_block(|| std::thread::sleep(changes::SETTLED_AFTER));
+    }
+
+    fn stage(&self) -> Result<Box<dyn Staging>> {
+        Err(StoreError::TooLarge {
+            bytes_max: INLINE_BYTES_MAX,
+        })
+    }
+
+    fn is_writable(&self) -> bool {
+        // What is lost is found again.
+        true
+    }
+
+    fn has_writer(&self) -> bool {
+        self.writer.is_alive()
+    }
+}
+
+/// The object of a row.
+fn stored(row: &Row, id: ObjectId) -> Result<StoredObject> {
+    let kind: i16 = row.try_get(0)?;
+    let kind = u8::try_from(kind)
+        .ok()
+        .and_then(Kind::from_code)
+        .ok_or_else(|| {
+            let reason = format!("its row names kind {kind}, which does not exist");
+            damaged(Kind::Blob, id, &reason)
+        })?;
+    let sha256: Option<&[u8]> = row.try_get(2)?;
+    let sha256 = sha256
+        .map(|bytes| bytes.try_into().map(Sha256::from_bytes))
+        .transpose();
+    Ok(StoredObject {
+        kind,
+        size: unsigned(row.try_get(1)?),
+        sha256: sha256.map_err(|_| damaged(kind, id, "its row's SHA-256 has another length"))?,
+        body: Body::Inline(Bytes::copy_from_slice(row.try_get(3)?)),
+    })
+}
+
+/// The record of a row.
+fn record(row: &Row, keys_only: bool) -> Result<Arc<Record>> {
+    let key = String::from_utf8_lossy(row.try_get(0)?).into_owned();
+    let value = if keys_only {
+        Bytes::new()
+    } else {
+        Bytes::copy_from_slice(row.try_get(2)?)
+    };
+    Ok(Arc::new(Record::new(key, unsigned(row.try_get(1)?), value)))
+}

@@ -1,0 +1,216 @@
+//! The server of the database: how it is reached, and what is asked of it.
+
+use std::net::IpAddr;
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use tokio_postgres::config::{Config, Host, TargetSessionAttrs};
+use tokio_postgres::error::SqlState;
+use tokio_postgres::tls::NoTlsStream;
+use tokio_postgres::{Client, NoTls, Socket};
+
+use crate::store::{Result, StoreError};
+
+/// The format that this program reads and writes.
+const FORMAT: i32 = 1;
+/// PostgreSQL 14.
+const VERSION_MIN: i32 = 140_000;
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
+/// After so long without an answer of the network a connection is lost.
+const SILENCE_MAX: Duration = Duration::from_secs(5);
+const SCHEMA: &str = include_str!("schema.sql");
+
+/// What every connection is told.
+pub(super) const SETTINGS: &str = "
+SET search_path = pg_catalog;
+SET default_transaction_isolation = 'read committed';
+SET idle_in_transaction_session_timeout = '10s';
+SET synchronous_commit = 'on';
+";
+
+/// What carries the requests of a client.
+pub(super) type Connection = tokio_postgres::Connection<Socket, NoTlsStream>;
+
+/// A server of the database, and the store that was found there first.
+#[derive(Debug)]
+pub(super) struct Server {
+    config: Config,
+    store_id: OnceLock<String>,
+}
+
+impl Server {
+    /// The server that a URL or a list of settings names, as `libpq` reads them.
+    ///
+    /// # Errors
+    /// [`StoreError::Unfit`] for one that is none, or is on another machine.
+    pub(super) fn new(url: &str) -> Result<Self> {
+        // What is wrong with it is not repeated: it may hold a password.
+        let mut config: Config = url
+            .parse()
+            .map_err(|_| unfit("its address is not of the form postgres://user@host/database"))?;
+        if !is_on_this_machine(&config) {
+            return Err(unfit(
+                "it is on another machine, and connections are not encrypted yet; give a socket or \
+                 an address of this machine",
+            ));
+        }
+        config
+            .application_name("siteconf")
+            .connect_timeout(CONNECT_TIMEOUT)
+            .tcp_user_timeout(SILENCE_MAX)
+            .keepalives_idle(SILENCE_MAX)
+            .target_session_attrs(TargetSessionAttrs::ReadWrite);
+        Ok(Self {
+            config,
+            store_id: OnceLock::new(),
+        })
+    }
+
+    /// Makes the tables and functions.
+    ///
+    /// # Errors
+    /// [`StoreError::Unfit`] where there are some.
+    pub(super) async fn init(&self) -> Result<()> {
+        let (client, connection) = self.config.connect(NoTls).await.map_err(unreachable)?;
+        let driver = tokio::spawn(connection);
+        // All of it is one transaction.
+        let made = client
+            .batch_execute(&format!(
+                "{SCHEMA}INSERT INTO siteconf.format (format) VALUES ({FORMAT});"
+            ))
+            .await;
+        drop(client);
+        // It has nothing to say but that the connection has ended.
+        drop(driver.await);
+        match made {
+            Err(error) if error.code() == Some(&SqlState::DUPLICATE_SCHEMA) => {
+                Err(unfit("it has a schema \"siteconf\" already"))
+            }
+            made => Ok(made?),
+        }
+    }
+
+    /// A connection that nothing was asked of yet.
+    pub(super) async fn connect(&self) -> Result<(Client, Connection)> {
+        self.config.connect(NoTls).await.map_err(unreachable)
+    }
+
+    /// Looks whether what is connected to keeps what is written, and is the store that it was.
+    ///
+    /// # Errors
+    /// [`StoreError::Unfit`].
+    pub(super) async fn require(&self, client: &Client) -> Result<()> {
+        let told = "SELECT current_setting('server_version_num')::int, pg_is_in_recovery(),
+                           current_setting('fsync')::bool, current_setting('full_page_writes')::bool";
+        let told = client.query_one(told, &[]).await?;
+        let version: i32 = told.try_get(0)?;
+        if version < VERSION_MIN {
+            let major = version / 10_000;
+            return Err(unfit(format!(
+                "it is PostgreSQL {major}; 14 is the oldest that will do"
+            )));
+        }
+        if told.try_get(1)? {
+            return Err(unfit("it is a standby; give the address of the primary"));
+        }
+        for (place, setting) in [(2, "fsync"), (3, "full_page_writes")] {
+            if !told.try_get::<_, bool>(place)? {
+                return Err(unfit(format!(
+                    "its setting {setting} is off, so it loses what it has acknowledged when the power \
+                     fails; turn it on"
+                )));
+            }
+        }
+        let store = "SELECT format, store_id::text FROM siteconf.format";
+        let store = match client.query_one(store, &[]).await {
+            Err(error) if error.code() == Some(&SqlState::UNDEFINED_TABLE) => {
+                return Err(unfit("it has no store; make one"));
+            }
+            store => store?,
+        };
+        let format: i32 = store.try_get(0)?;
+        if format != FORMAT {
+            return Err(unfit(format!(
+                "it has format {format}, and this program reads format {FORMAT}"
+            )));
+        }
+        let store_id: String = store.try_get(1)?;
+        if *self.store_id.get_or_init(|| store_id.clone()) != store_id {
+            return Err(unfit(
+                "it holds another store than before; see that its address is right, and restart the \
+                 service",
+            ));
+        }
+        Ok(())
+    }
+}
+
+fn is_on_this_machine(config: &Config) -> bool {
+    let is_near = |host: &Host| match host {
+        Host::Unix(_) => true,
+        Host::Tcp(name) => {
+            name == "localhost"
+                || name
+                    .parse()
+                    .is_ok_and(|address: IpAddr| address.is_loopback())
+        }
+    };
+    let hosts = config.get_hosts();
+    let addresses = config.get_hostaddrs();
+    addresses.iter().all(IpAddr::is_loopback)
+        && (hosts.iter().all(is_near) || !addresses.is_empty())
+        && !(hosts.is_empty() && addresses.is_empty())
+}
+
+/// The error for a connection that was not made: what another attempt does not change is told.
+fn unreachable(error: tokio_postgres::Error) -> StoreError {
+    match error.as_db_error() {
+        // Class 28 is a login that is refused.
+        Some(said)
+            if said.code().code().starts_with("28")
+                || *said.code() == SqlState::INVALID_CATALOG_NAME =>
+        {
+            unfit(said.message())
+        }
+        _ => error.into(),
+    }
+}
+
+fn unfit(reason: impl Into<String>) -> StoreError {
+    StoreError::Unfit {
+        reason: reason.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_is_on_this_machine_is_reached_and_no_secret_is_told() {
+        for near in [
+            "postgres://a:b@localhost/c",
+            "postgres://a@127.0.0.1:5433,[::1]/c",
+            "host=/run/postgresql user=a dbname=c",
+        ] {
+            Server::new(near).unwrap();
+        }
+        for (far, told) in [
+            ("postgres://a:secret@db.example/c", "another machine"),
+            (
+                "postgres://a:secret@localhost,10.0.0.1/c",
+                "another machine",
+            ),
+            (
+                "host=localhost hostaddr=10.0.0.1 user=a password=secret",
+                "another machine",
+            ),
+            ("user=a password=secret", "another machine"),
+            ("postgres://a:secret@localhost:x/c", "is not of the form"),
+        ] {
+            let refused = Server::new(far).unwrap_err();
+            let shown = format!("{refused} {refused:?}");
+            assert!(shown.contains(told) && !shown.contains("secret"), "{shown}");
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! The one connection that writes. What comes while a group of batches is under way waits, and is the next
+//! group: one call of the database, one transaction, one sync.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::mpsc::error::TrySendError;
+use tokio::sync::mpsc::{Receiver, Sender, channel};
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, timeout};
+
+use super::changes::Changes;
+use super::failure::{Meaning, failure, meaning_of};
+use super::group::{self, Arrays, Job, Outcomes, signed};
+use super::link::{CONNECTION_WAIT_MAX, Link, Params};
+use super::server::Server;
+use crate::base::limits::{BATCHES_PER_TRANSACTION_MAX, BATCHES_WAITING_MAX};
+use crate::store::{Result, StoreError, Version};
+
+const COMMIT: &str = "SELECT before, kinds, versions, details FROM siteconf.commit_v1(\
+    $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)";
+const PRUNE: &str = "SELECT siteconf.prune_v1($1)";
+/// Rows of a kind that are removed at once, so that nobody waits long.
+const PRUNED_MAX: i32 = 10_000;
+const PRUNE_PAUSE: Duration = Duration::from_mins(1);
+/// How long is tried to find out whether a group was committed.
+const IN_DOUBT_MAX: Duration = Duration::from_secs(15);
+/// How long a call may take before its connection counts as lost. It is never cancelled: a commit that is
+/// cancelled while it waits for a standby is seen, and may be lost later.
+const CALL_MAX: Duration = Duration::from_secs(30);
+/// What the connection that writes is told. Each look is by an index: the plans are made while the tables
+/// are empty, and stay.
+const SETTINGS: &str = "
+SET lock_timeout = '5s';
+SET statement_timeout = 0;
+SET plan_cache_mode = force_generic_plan;
+SET enable_seqscan = off;
+SET enable_hashjoin = off;
+SET enable_mergejoin = off;
+";
+
+/// The way to the task that writes.
+#[derive(Debug)]
+pub(super) struct Writer {
+    jobs: Sender<Job>,
+    task: JoinHandle<()>,
+}
+
+impl Writer {
+    /// Starts the task on this runtime.
+    pub(super) fn start(
+        runtime: &tokio::runtime::Runtime,
+        server: &Arc<Server>,
+        changes: &Arc<Changes>,
+    ) -> Self {
+        let (jobs, received) = channel(BATCHES_WAITING_MAX);
+        let calls = Calls {
+            link: Link::new(server, SETTINGS),
+            changes: Arc::clone(changes),
+            writer: rand::random(),
+            serial: 0,
+        };
+        let task = runtime.spawn(calls.run(received));
+        Self { jobs, task }
+    }
+
+    /// Has a batch committed; the outcome is sent.
+    pub(super) fn send(&self, job: Job) -> Result<()> {
+        self.jobs.try_send(job).map_err(|refused| match refused {
+            TrySendError::Full(_) => StoreError::Busy,
+            TrySendError::Closed(_) => StoreError::Stopped,
+        })
+    }
+
+    /// False when the task has panicked.
+    pub(super) fn is_alive(&self) -> bool {
+        !self.task.is_finished()
+    }
+}
+
+/// What the task holds.
+struct Calls {
+    link: Link,
+    changes: Arc<Changes>,
+    /// With the serial of a group, the name under which its outcome is kept.
+    writer: [u8; 16],
+    serial: i64,
+}
+
+impl Calls {
+    /// Commits groups until nobody can send any more.
+    async fn run(mut self, mut jobs: Receiver<Job>) {
+        let mut waiting = VecDeque::new();
+        let mut pruned = Instant::now();
+        loop {
+            if waiting.is_empty() {
+                let Some(first) = jobs.recv().await else {
+                    return;
+                };
+                waiting.push_back(first);
+            }
+            while waiting.len() < BATCHES_PER_TRANSACTION_MAX
+                && let Ok(job) = jobs.try_recv()
+            {
+                waiting.push_back(job);
+            }
+            let group = group::take(&mut waiting);
+            let outcomes = self.commit(&group).await;
+            for (job, outcome) in group.into_iter().zip(outcomes) {
+                // A caller that is gone needs no outcome.
+                drop(job.outcome.send(outcome));
+            }
+            if pruned.elapsed() >= PRUNE_PAUSE {
+                pruned = Instant::now();
+                if let Err(error) = self.link.read(PRUNE, &[&PRUNED_MAX]).await {
+                    tracing::warn!(%error, "old changes were not removed from the database");
+                }
+            }
+        }
+    }
+
+    /// The outcome of each batch.
+    async fn commit(&mut self, group: &[Job]) -> Vec<Result<Version>> {
+        self.serial += 1;
+        match self.outcomes(group).await {
+            Ok(outcomes) => {
+                let versions = outcomes.of_batches.iter().flatten();
+                if let (Some(before), Some(last)) = (outcomes.before, versions.max()) {
+                    self.changes.record_own(before, *last);
+                }
+                outcomes.of_batches
+            }
+            Err(refusal) => group.iter().map(|_| Err(refusal())).collect(),
+        }
+    }
+
+    /// Sends the group until it is known what became of it. An error is made for each batch.
+    async fn outcomes(
+        &self,
+        group: &[Job],
+    ) -> std::result::Result<Outcomes, Box<dyn Fn() -> StoreError + Send>> {
+        let arrays = Arrays::new(group);
+        let began = Instant::now();
+        let mut was_sent = false;
+        let mut repeats = 0;
+        loop {
+            let patience = if was_sent {
+                IN_DOUBT_MAX
+            } else {
+                CONNECTION_WAIT_MAX
+            };
+            let session = match self.link.session(began + patience).await {
+                Ok(session) => session,
+                Err(_) if was_sent => return Err(Box::new(|| StoreError::InDoubt)),
+                Err(StoreError::Unfit { reason }) => {
+                    return Err(Box::new(move || StoreError::Unfit {
+                        reason: reason.clone(),
+                    }));
+                }
+                Err(_) => return Err(Box::new(|| StoreError::Unavailable)),
+            };
+            let seen = signed(self.changes.last());
+            let named: [&(dyn tokio_postgres::types::ToSql + Sync); 4] =
+                [&self.writer.as_slice(), &self.serial, &was_sent, &seen];
+            let params: Vec<_> = named.into_iter().chain(arrays.params()).collect();
+            let params: Params<'_> = &params;
+            match timeout(CALL_MAX, session.query(COMMIT, params)).await {
+                Ok(Ok(rows)) if session.is_doubtful() => {
+                    drop(rows);
+                    self.link.discard(&session).await;
+                    return Err(Box::new(|| StoreError::InDoubt));
+                }
+                Ok(Ok(rows)) => {
+                    let outcomes = rows.first().map(Outcomes::of);
+                    return match outcomes {
+                        Some(Ok(outcomes)) if outcomes.of_batches.len() == group.len() => {
+                            Ok(outcomes)
+                        }
+                        // It is committed, and cannot be understood.
+                        _ => Err(Box::new(|| StoreError::InDoubt)),
+                    };
+                }
+                Ok(Err(error)) => match meaning_of(&error) {
+                    Meaning::Lost => {
+                        tracing::warn!("the database was lost during a commit; it is asked again");
+                        self.link.discard(&session).await;
+                        was_sent = true;
+                    }
+                    Meaning::Again if repeats == 0 => {
+                        tracing::warn!(%error, "a commit is repeated");
+                        repeats += 1;
+                    }
+                    Meaning::Again | Meaning::Refused => {
+                        return Err(Box::new(move || failure(&error)));
+                    }
+                },
+                Err(_) => {
+                    self.link.discard(&session).await;
+                    was_sent = true;
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! Lost connections: nothing is lost with them, and nothing done twice.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use siteconf::store::postgres::PostgresStore;
+use siteconf::store::record_cache::RecordCache;
+use siteconf::store::{Expect, Store, StoreError};
+
+use super::proxy::{Cut, Proxy};
+use super::{assert_counted, count};
+use crate::fixture::{of_write, value};
+use crate::server::Database;
+
+const WRITERS: usize = 8;
+const COUNTED: u64 = 30;
+
+/// Lets some count over a store at once, each in a record of its own.
+fn count_in_all(store: &dyn Store) {
+    thread::scope(|scope| {
+        for writer in 0..WRITERS {
+            scope.spawn(move || count(store, &format!("count/{writer}"), COUNTED));
+        }
+    });
+}
+
+#[test]
+fn a_commit_whose_answer_is_lost_is_made_once() {
+    let database = Database::new();
+    let proxy = Proxy::new(database.socket.clone());
+    let store = PostgresStore::open(&database.url_at(proxy.port)).unwrap();
+    proxy.cut(Cut::EveryThird);
+    count_in_all(&store);
+    assert!(proxy.lost() >= 9, "{} were lost", proxy.lost());
+    assert_counted(&database, WRITERS, COUNTED);
+}
+
+#[test]
+fn a_refusal_whose_answer_is_lost_stays_one() {
+    let database = Database::new();
+    let proxy = Proxy::new(database.socket.clone());
+    let store = PostgresStore::open(&database.url_at(proxy.port)).unwrap();
+    store
+        .commit(of_write("k", Expect::Absent, Some("1")))
+        .unwrap();
+    proxy.cut(Cut::EveryThird);
+    for _ in 0..10 {
+        let refused = store.commit(of_write("k", Expect::Absent, Some("2")));
+        assert!(matches!(refused, Err(StoreError::Conflict { key }) if key == "k"));
+    }
+    assert!(proxy.lost() >= 3);
+    assert_eq!(store.last_version().unwrap(), 1);
+}
+
+#[test]
+fn connections_that_the_server_ends_are_made_again() {
+    let database = Database::new();
+    let store = database.open();
+    let has_ended = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let killer = scope.spawn(|| {
+            let mut killed = 0;
+            let mut next = 8;
+            while !has_ended.load(Ordering::Acquire) {
+                // As soon as they have got on: a connection takes longer to make than a commit.
+                let all = format!(
+                    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+                     WHERE application_name = 'siteconf' AND datname = current_database()
+                         AND (SELECT max(version) FROM siteconf.change) >= {next}"
+                );
+                if !database.ask(&all).is_empty() {
+                    killed += 1;
+                    next += 8;
+                }
+            }
+            killed
+        });
+        let counted = catch_unwind(AssertUnwindSafe(|| count_in_all(&store)));
+        has_ended.store(true, Ordering::Release);
+        counted.unwrap();
+        assert!(killer.join().unwrap() >= 10);
+    });
+    assert_counted(&database, WRITERS, COUNTED);
+}
+
+#[test]
+fn nothing_is_answered_from_memory_without_the_database_and_all_is_well_with_it_again() {
+    let database = Database::new();
+    let proxy = Proxy::new(database.socket.clone());
+    let store = RecordCache::new(PostgresStore::open(&database.url_at(proxy.port)).unwrap());
+    store
+        .commit(of_write("k", Expect::Absent, Some("1")))
+        .unwrap();
+    assert_eq!(value(&store, "k").as_deref(), Some("1"));
+    proxy.cut(Cut::All);
+    let began = Instant::now();
+    // Until the last look is too old.
+    while began.elapsed() < Duration::from_millis(25) && store.record("k").is_ok() {}
+    thread::scope(|scope| {
+        scope.spawn(|| assert!(matches!(store.record("k"), Err(StoreError::Unavailable))));
+        scope.spawn(|| {
+            let refused = store.commit(of_write("k", Expect::Anything, Some("2")));
+            assert!(matches!(
+                refused,
+                Err(StoreError::Unavailable | StoreError::InDoubt)
+            ));
+        });
+        scope.spawn(|| {
+            let refused = store.inner().record("k");
+            assert!(matches!(refused, Err(StoreError::Unavailable)));
+        });
+    });
+    proxy.cut(Cut::Never);
+    store
+        .commit(of_write("k", Expect::Anything, Some("3")))
+        .unwrap();
+    assert_eq!(value(&store, "k").as_deref(), Some("3"));
+}
+
+#[test]
+fn a_database_that_no_longer_has_what_it_had_is_not_used() {
+    let database = Database::new();
+    let store = RecordCache::new(database.open());
+    store
+        .commit(of_write("k", Expect::Absent, Some("1")))
+        .unwrap();
+    store
+        .commit(of_write("k", Expect::Anything, Some("2")))
+        .unwrap();
+    store.settle();
+    assert_eq!(value(&store, "k").as_deref(), Some("2"));
+    database.ask("DELETE FROM siteconf.change WHERE version > 1");
+    let told = |refused: StoreError| {
+        let refused = refused.to_string();
+        assert!(
+            refused.starts_with("the database cannot be used: it no longer has changes"),
+            "{refused}"
+        );
+    };
+    told(
+        store
+            .commit(of_write("k", Expect::Anything, Some("3")))
+            .unwrap_err(),
+    );
+    store.settle();
+    told(store.record("k").unwrap_err());
+}

@@ -1,0 +1,140 @@
+//! What the engine over PostgreSQL promises beyond every store.
+
+mod failures;
+mod order;
+mod proxy;
+
+use siteconf::store::postgres::PostgresStore;
+use siteconf::store::record_cache::RecordCache;
+use siteconf::store::{Batch, Expect, Store, StoreError};
+
+use crate::concurrency::{
+    committers_on_one_record_lose_nothing, what_was_acknowledged_is_seen_by_every_later_read,
+};
+use crate::fixture::{noise, of_objects, of_write, published, value};
+use crate::server::Database;
+
+/// Writes a record once more after each number up to `last`, each time on what it was before.
+fn count(store: &dyn Store, key: &str, last: u64) {
+    let mut expect = Expect::Absent;
+    for number in 1..=last {
+        let mut batch = Batch::default();
+        batch.write(key.to_owned(), expect, &number);
+        let version = store.commit(batch).unwrap();
+        expect = Expect::Version(version);
+        assert_eq!(store.record(key).unwrap().unwrap().version, version);
+    }
+}
+
+/// Says that some have counted, nobody twice and nobody in vain.
+fn assert_counted(database: &Database, keys: usize, last: u64) {
+    let store = database.open();
+    let folder = store.folder("count/").unwrap();
+    assert_eq!(folder.len(), keys);
+    assert!(folder.iter().all(|record| record.value == last.to_string()));
+    let writes = keys as u64 * last;
+    assert_eq!(store.last_version().unwrap(), writes);
+    let changes = "SELECT count(*) || ' ' || max(version) FROM siteconf.change";
+    assert_eq!(database.ask(changes), [format!("{} {writes}", writes + 1)]);
+}
+
+fn refusal(url: &str) -> String {
+    PostgresStore::open(url).unwrap_err().to_string()
+}
+
+#[test]
+fn what_cannot_be_used_is_refused_by_name() {
+    let database = Database::without_store();
+    let none = "the database cannot be used: it has no store; make one";
+    assert_eq!(refusal(&database.url), none);
+    PostgresStore::init(&database.url).unwrap();
+    let again = PostgresStore::init(&database.url).unwrap_err().to_string();
+    assert_eq!(
+        again,
+        "the database cannot be used: it has a schema \"siteconf\" already"
+    );
+    drop(database.open());
+    database.ask("UPDATE siteconf.format SET format = 7");
+    let other = "the database cannot be used: it has format 7, and this program reads format 1";
+    assert_eq!(refusal(&database.url), other);
+    let absent = database.url.replace("dbname=", "dbname=absent");
+    assert!(refusal(&absent).starts_with("the database cannot be used: database \"absent"));
+}
+
+#[test]
+fn a_large_blob_has_no_place() {
+    let store = Database::new().open();
+    let refused = store.stage().unwrap_err().to_string();
+    assert_eq!(
+        refused,
+        "this store has no place for blobs of more than 65536 bytes"
+    );
+    let batch = of_objects(vec![published(&noise(1, 100_000))]);
+    assert!(matches!(
+        store.commit(batch),
+        Err(StoreError::TooLarge { .. })
+    ));
+}
+
+#[test]
+fn what_one_daemon_writes_another_has_seen_when_it_is_settled() {
+    let database = Database::new();
+    let (one, other) = (database.open(), RecordCache::new(database.open()));
+    assert_eq!(value(&other, "a/b"), None);
+    for number in 0..30 {
+        let text = number.to_string();
+        one.commit(of_write("a/b", Expect::Anything, Some(&text)))
+            .unwrap();
+        one.settle();
+        assert_eq!(value(&other, "a/b"), Some(text.clone()));
+        assert_eq!(other.folder("a/").unwrap()[0].value, text);
+    }
+}
+
+#[test]
+fn many_callers_of_the_cache_over_it_lose_nothing() {
+    let caches = [Database::new(), Database::new()].map(|it| RecordCache::new(it.open()));
+    committers_on_one_record_lose_nothing(&caches[0]);
+    what_was_acknowledged_is_seen_by_every_later_read(&caches[1]);
+}
+
+#[test]
+fn what_another_daemon_writes_is_all_that_is_dropped() {
+    let database = Database::new();
+    let (one, other) = (database.open(), RecordCache::new(database.open()));
+    for key in ["a/b", "c/d"] {
+        other
+            .commit(of_write(key, Expect::Absent, Some("1")))
+            .unwrap();
+    }
+    let before = ["a/", "c/"].map(|folder| other.folder(folder).unwrap());
+    one.commit(of_write("a/b", Expect::Anything, Some("2")))
+        .unwrap();
+    one.settle();
+    let after = ["a/", "c/"].map(|folder| other.folder(folder).unwrap());
+    assert_eq!(after[0][0].value, "2");
+    assert!(std::sync::Arc::ptr_eq(&before[1], &after[1]));
+}
+
+#[test]
+fn old_changes_and_outcomes_are_removed_and_who_is_behind_them_is_told_of_all() {
+    let database = Database::new();
+    let (one, other) = (database.open(), database.open());
+    for number in 0..10 {
+        one.commit(of_write(&format!("k{number}"), Expect::Absent, Some("1")))
+            .unwrap();
+    }
+    database.ask("UPDATE siteconf.done SET at = now() - interval '2 hours' WHERE serial < 10");
+    database.ask("UPDATE siteconf.change SET version = version + 2000000 WHERE version > 8");
+    database.ask("SELECT siteconf.prune_v1(5)");
+    let left = "SELECT count(*) FROM siteconf.";
+    assert_eq!(database.ask(&format!("{left}change")), ["6"]);
+    assert_eq!(database.ask(&format!("{left}done")), ["5"]);
+    database.ask("SELECT siteconf.prune_v1(5)");
+    assert_eq!(database.ask(&format!("{left}change")), ["2"]);
+    assert_eq!(database.ask(&format!("{left}done")), ["1"]);
+    one.settle();
+    assert_eq!(other.foreign_writes().unwrap(), 2_000_010);
+    assert_eq!(other.foreign_keys(0, usize::MAX).unwrap(), None);
+    assert_eq!(other.foreign_keys(2_000_010, 1).unwrap(), Some(Vec::new()));
+}

@@ -1,0 +1,190 @@
+//! A PostgreSQL for the tests of one process: in a temporary folder, on a socket in it, ended with the
+//! process. Where none is installed, its tests fail and say what to install.
+
+use std::io::{BufRead, BufReader};
+use std::os::unix::fs::{MetadataExt, chown};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use siteconf::store::postgres::PostgresStore;
+use tokio_postgres::{NoTls, SimpleQueryMessage};
+
+/// Makes and starts the server, waits until somebody closes its input, ends the server and removes the
+/// folder. However the tests end, their side of the pipe is closed then.
+const RUN: &str = r#"
+trap '' INT TERM
+PATH="$2:$PATH"
+cd "$1"
+{
+    initdb -D data -U siteconf -A trust -E UTF8 --locale=C --no-sync &&
+    pg_ctl -D data -w -o "-k $1 -c listen_addresses= -c max_connections=400 -c shared_buffers=32MB \
+        -c wal_level=minimal -c max_wal_senders=0" -l log start
+} >made 2>&1 && echo ready || cat made log 2>/dev/null
+read -r _
+pg_ctl -D data -m immediate stop >/dev/null 2>&1
+rm -rf "$1"
+"#;
+
+/// The server of this process.
+struct Server {
+    folder: PathBuf,
+    /// Its input stays open as long as the process lives.
+    _shell: Child,
+    databases: AtomicU32,
+}
+
+static SERVER: OnceLock<Server> = OnceLock::new();
+
+/// A database of its own with an empty store.
+pub(crate) struct Database {
+    /// Its address.
+    pub(crate) url: String,
+    /// The socket that the server listens on.
+    pub(crate) socket: PathBuf,
+    name: String,
+}
+
+impl Database {
+    /// A database with an empty store.
+    pub(crate) fn new() -> Self {
+        let server = SERVER.get_or_init(Server::start);
+        server.copy_of("empty")
+    }
+
+    /// A database without a store.
+    pub(crate) fn without_store() -> Self {
+        let server = SERVER.get_or_init(Server::start);
+        server.copy_of("template0")
+    }
+
+    /// The store.
+    pub(crate) fn open(&self) -> PostgresStore {
+        PostgresStore::open(&self.url).unwrap()
+    }
+
+    /// Its address for who reaches the server on this port of the machine.
+    pub(crate) fn url_at(&self, port: u16) -> String {
+        format!("postgres://siteconf@127.0.0.1:{port}/{}", self.name)
+    }
+
+    /// The first column of what this statement gives, as text.
+    pub(crate) fn ask(&self, sql: &str) -> Vec<String> {
+        ask(&self.url, sql)
+    }
+}
+
+impl Server {
+    fn start() -> Self {
+        let programs = programs();
+        let folder = tempfile::Builder::new()
+            .prefix("siteconf-pg")
+            .tempdir_in(place())
+            .unwrap()
+            .keep();
+        let mut run = Command::new("sh");
+        run.args(["-c", RUN, "sh"]).arg(&folder).arg(&programs);
+        // It refuses to run as root.
+        if std::fs::metadata(&folder).unwrap().uid() == 0 {
+            let (user, group) = postgres_user();
+            chown(&folder, Some(user), Some(group)).unwrap();
+            run.uid(user).gid(group);
+        }
+        let mut shell = run
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut said = BufReader::new(shell.stdout.take().unwrap()).lines();
+        let first = said.next().unwrap().unwrap();
+        assert!(
+            first == "ready",
+            "{first}\n{:?}",
+            said.map_while(Result::ok).collect::<Vec<_>>()
+        );
+        let server = Self {
+            folder,
+            _shell: shell,
+            databases: AtomicU32::new(0),
+        };
+        ask(&server.url("postgres"), "CREATE DATABASE empty");
+        PostgresStore::init(&server.url("empty")).unwrap();
+        server
+    }
+
+    fn url(&self, database: &str) -> String {
+        format!(
+            "host={} user=siteconf dbname={database}",
+            self.folder.display()
+        )
+    }
+
+    fn copy_of(&self, template: &str) -> Database {
+        let name = format!("test{}", self.databases.fetch_add(1, Ordering::Relaxed));
+        ask(
+            &self.url("postgres"),
+            &format!("CREATE DATABASE {name} TEMPLATE {template}"),
+        );
+        Database {
+            url: self.url(&name),
+            socket: self.folder.join(".s.PGSQL.5432"),
+            name,
+        }
+    }
+}
+
+/// Where its folder lies: in memory where there is room, so that hundreds of commits wait for no disk.
+fn place() -> PathBuf {
+    let memory = Path::new("/dev/shm");
+    let room = rustix::fs::statvfs(memory).map_or(0, |of| of.f_bavail * of.f_frsize);
+    if room > 4 << 30 {
+        memory.to_owned()
+    } else {
+        std::env::temp_dir()
+    }
+}
+
+/// The folder of the newest PostgreSQL that is installed as Debian does.
+fn programs() -> PathBuf {
+    let versions = std::fs::read_dir("/usr/lib/postgresql")
+        .into_iter()
+        .flatten();
+    let numbers = versions.filter_map(|version| version.ok()?.file_name().to_str()?.parse().ok());
+    let newest: Option<u32> = numbers.max();
+    let newest = newest.expect("PostgreSQL is not installed; apt-get install postgresql");
+    Path::new("/usr/lib/postgresql")
+        .join(newest.to_string())
+        .join("bin")
+}
+
+/// The user and group that the package has made.
+fn postgres_user() -> (u32, u32) {
+    let users = std::fs::read_to_string("/etc/passwd").unwrap();
+    let line = users
+        .lines()
+        .find(|line| line.starts_with("postgres:"))
+        .unwrap();
+    let mut fields = line.split(':').skip(2).map(|field| field.parse().unwrap());
+    (fields.next().unwrap(), fields.next().unwrap())
+}
+
+fn ask(url: &str, sql: &str) -> Vec<String> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    runtime.block_on(async {
+        let (client, connection) = tokio_postgres::connect(url, NoTls).await.unwrap();
+        let driver = tokio::spawn(connection);
+        let said = client.simple_query(sql).await.unwrap();
+        drop(client);
+        driver.await.unwrap().unwrap();
+        let rows = said.iter().filter_map(|message| match message {
+            SimpleQueryMessage::Row(row) => Some(row.get(0).unwrap_or_default().to_owned()),
+            _ => None,
+        });
+        rows.collect()
+    })
+}
