@@ -197,33 +197,3 @@ fn a_login_is_a_name_and_a_password_and_nothing_else() {
     answer.assert_refused(405);
     assert_eq!(answer.header("Allow"), Some("POST, OPTIONS"));
 }
-
-#[test]
-fn no_secret_reaches_the_log() {
-    let mut daemon = Daemon::start();
-    let alice = daemon.user("alice", &[]);
-    daemon
-        .login("alice", "wrong secret word")
-        .assert_refused(401);
-    let token = alice.issue(&json!({ "name": "erp", "repos": ["*"] }));
-    let token = token["tokenString"].as_str().unwrap();
-    daemon
-        .token(token)
-        .with("X-Instance-Id", "instance-of-erp")
-        .get("/site-builder/api/erp-config/projects/none.erp/repository/tree")
-        .assert_refused(404);
-    // Its end writes the rest of the log.
-    assert!(daemon.stop().success());
-    let log = daemon.log();
-    assert!(log.contains("/projects/none.erp/repository/tree"), "{log}");
-    let cookie = alice.credential().split_once('=').unwrap().1;
-    for secret in [
-        token,
-        cookie,
-        "wrong secret word",
-        "instance-of-erp",
-        &password_of("alice"),
-    ] {
-        assert!(!log.contains(secret), "the log holds {secret}");
-    }
-}

@@ -14,6 +14,7 @@ mod audit_people;
 mod batch;
 mod batch_bodies;
 mod branches;
+mod canaries;
 mod compressed_lists;
 mod conditions;
 mod cross_site;

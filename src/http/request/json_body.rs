@@ -18,7 +18,23 @@ use crate::http::error::Error;
 pub(in crate::http) fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, Error> {
     serde_json::from_slice(body)
         .map(|Object(value)| value)
-        .map_err(|error| Error::Malformed(format!("malformed JSON body: {error}")))
+        .map_err(|error| {
+            let wrong = without_value(error.to_string());
+            Error::Malformed(format!("malformed JSON body: {wrong}"))
+        })
+}
+
+/// What is wrong, without the value that is of another type: it may be a password.
+fn without_value(said: String) -> String {
+    const WRONG_TYPE: &str = "invalid type: ";
+    let cut = || {
+        let kind = said.find(WRONG_TYPE)? + WRONG_TYPE.len();
+        let value = kind + said[kind..].find(['`', '"'])?;
+        let expected = said.rfind(", expected ")?;
+        let known = said.get(value..expected).map(|_| said[..value].trim_end());
+        Some(format!("{}{}", known?, &said[expected..]))
+    };
+    cut().unwrap_or(said)
 }
 
 /// A value that is written as an object. serde alone would also take an array of the fields.
@@ -130,6 +146,40 @@ mod tests {
         assert_eq!(expires_at(",\"expires_at\":\"2027-01-01\""), day);
         assert_eq!(expires_at(",\"expires_at\":1798761600"), day);
         assert_eq!(expires_at(",\"expires_at\":1798761600000"), day);
+    }
+
+    #[test]
+    fn a_refusal_does_not_repeat_what_is_of_another_type() {
+        for (json, wrong) in [
+            (
+                "{\"name\":918273}",
+                "integer, expected a string at line 1 column 14",
+            ),
+            (
+                "{\"name\":-1.5}",
+                "floating point, expected a string at line 1 column 12",
+            ),
+            (
+                "{\"name\":true}",
+                "boolean, expected a string at line 1 column 12",
+            ),
+            (
+                "{\"name\":[\"a\"]}",
+                "sequence, expected a string at line 1 column 8",
+            ),
+            (
+                "{\"name\":null}",
+                "null, expected a string at line 1 column 12",
+            ),
+            (
+                "\"a \\\"secret`, expected \"",
+                "string, expected an object at line 1 column 24",
+            ),
+        ] {
+            let refused = read::<Sample>(json.as_bytes()).unwrap_err().to_string();
+            let expected = format!("malformed JSON body: invalid type: {wrong}");
+            assert_eq!(refused, expected, "{json}");
+        }
     }
 
     #[test]

@@ -95,7 +95,7 @@ const ROWS: &[(&str, &str, &str)] = &[
     ("T11 auditors", "it/matrix/mod.rs", "every_route_opens_for_whom_its_policy_says_and_for_nobody_else"),
     ("T12 public editors", "it/roles.rs", "every_role_opens_what_the_table_says_and_nothing_else"),
     ("T13 further fields", "it/json_bodies.rs", "fields_that_nobody_knows_are_refused_by_name"),
-    ("T14 tokens that are shown", "it/tokens.rs", "a_new_token_is_shown_whole_once"),
+    ("T14 tokens that are shown", "it/canaries.rs", "no_secret_is_anywhere_but_with_whom_it_belongs"),
     ("T15 first uses", "it/hostile/access.rs", "t15_of_a_hundred_first_uses_one_binds_for_good"),
     ("T16 time", "it/hostile/access.rs", "t16_a_guess_takes_its_time_whatever_is_wrong_with_it"),
     ("T17 who has an account", "it/login.rs", "a_wrong_password_and_an_unknown_user_get_the_same_answer"),
