@@ -342,7 +342,7 @@ impl Accounts {
                 ..self.records.noted(&self.actor, Action::AccountRenamed)
             };
             audit::add(&mut batch, &renamed);
-            self.records.commit(batch)
+            self.records.commit_and_settle(batch)
         })
     }
 
@@ -379,7 +379,7 @@ impl Accounts {
                 ..self.records.noted(&self.actor, Action::AccountRemoved)
             };
             audit::add(&mut batch, &removed);
-            self.records.commit(batch)?;
+            self.records.commit_and_settle(batch)?;
             Ok(count)
         })
     }
@@ -454,7 +454,7 @@ impl Accounts {
             };
             audit::add(&mut batch, &changed);
             let more = more(&account, &mut batch)?;
-            self.records.commit(batch)?;
+            self.records.commit_and_settle(batch)?;
             Ok(Some(more))
         })
     }

@@ -65,6 +65,13 @@ impl Records {
         Ok(())
     }
 
+    /// The same for what takes rights away: when it returns, no process goes by what was there before.
+    pub(super) fn commit_and_settle(&self, batch: Batch) -> Result<()> {
+        self.commit(batch)?;
+        self.store.settle();
+        Ok(())
+    }
+
     /// Writes what no request should fail for, such as when something was last used.
     pub(super) fn commit_if_possible(&self, mut batch: Batch, what: &'static str) {
         batch.is_upkeep = true;

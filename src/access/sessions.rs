@@ -120,7 +120,7 @@ impl Sessions {
             ..self.records.noted(&actor, Action::Login)
         };
         audit::add(&mut batch, &login);
-        self.records.commit(batch)?;
+        self.records.commit_and_settle(batch)?;
         Ok(secret)
     }
 
@@ -199,7 +199,7 @@ impl Sessions {
                 Expect::Anything,
             );
             audit::add(&mut batch, &ended);
-            self.records.commit(batch)
+            self.records.commit_and_settle(batch)
         })
     }
 
@@ -283,7 +283,7 @@ impl Sessions {
             batch.delete(keys::session(digest), kept.expect());
             batch.delete(keys::account_session(account, digest), Expect::Anything);
             audit::add(&mut batch, &logout);
-            self.records.commit(batch)
+            self.records.commit_and_settle(batch)
         })
     }
 

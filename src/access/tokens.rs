@@ -227,7 +227,7 @@ impl Tokens {
                 ..self.noted(account, &token, actor, Action::TokenChanged)
             };
             audit::add(&mut batch, &changed);
-            self.records.commit(batch)?;
+            self.records.commit_and_settle(batch)?;
             Ok(self.view(account, &token))
         })
     }
@@ -285,7 +285,7 @@ impl Tokens {
                 ..self.noted(account, &token, actor, Action::TokenRotated)
             };
             audit::add(&mut batch, &rotated);
-            self.records.commit(batch)?;
+            self.records.commit_and_settle(batch)?;
             Ok(token)
         })?;
         Ok((secret, self.view(account, &token)))
@@ -322,7 +322,7 @@ impl Tokens {
         }
         let revoked = self.noted(account, &kept.value, actor, Action::TokenRevoked);
         audit::add(&mut batch, &revoked);
-        self.records.commit(batch)
+        self.records.commit_and_settle(batch)
     }
 
     /// The audit record of what is done to a token of this account.

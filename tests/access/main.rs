@@ -21,6 +21,7 @@ mod owners;
 mod rounds;
 mod scopes;
 mod sessions;
+mod settled;
 mod time;
 mod tokens;
 

@@ -163,8 +163,10 @@ impl ProjectWriter {
             );
             let record = self.told(Action::BranchDeleted, Some((branch.number, name)));
             audit::add(batch, &record);
-            Ok(())
-        })
+            Ok::<_, Error>(())
+        })?;
+        store.settle();
+        Ok(())
     }
 
     /// Deletes the project with its branches; for a time it can be restored, see
@@ -191,8 +193,10 @@ impl ProjectWriter {
             let deleted_key = key::deleted_project(self.number());
             batch.write(deleted_key, Expect::Absent, &record);
             audit::add(batch, &self.told(Action::ProjectDeleted, None));
-            Ok(())
-        })
+            Ok::<_, Error>(())
+        })?;
+        store.settle();
+        Ok(())
     }
 
     /// The audit record of what is done to the project, or to this branch of it.

@@ -66,6 +66,7 @@ impl ProjectWriter {
             audit::add(batch, &given);
             Ok::<_, Error>(())
         })?;
+        store.settle();
         self.projects.project_by_number(number)
     }
 
