@@ -240,6 +240,8 @@ pub const FOREIGN_CHANGES_KEPT: usize = 4096;
 pub const CHANGES_READ_MAX: usize = 10_000;
 /// Memory for decoded nodes, in bytes.
 pub const NODE_CACHE_BYTES: u64 = 48 << 20;
+/// Most nodes that are read at once: a few MiB.
+pub const NODES_READ_AHEAD_MAX: usize = 256;
 /// Decoded manifests kept in memory, entries of some hundred bytes.
 pub const MANIFEST_CACHE_ENTRIES: usize = 4096;
 /// Memory for small blobs, in bytes.

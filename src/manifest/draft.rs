@@ -153,4 +153,10 @@ impl NodeSource for Draft<'_> {
             None => self.nodes.node(id),
         }
     }
+
+    fn read_ahead(&self, ids: &[NodeId]) {
+        let stored = ids.iter().filter(|id| !self.new.contains_key(id));
+        let stored: Vec<_> = stored.copied().collect();
+        self.nodes.read_ahead(&stored);
+    }
 }

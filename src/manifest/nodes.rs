@@ -5,7 +5,7 @@ use std::sync::Arc;
 use quick_cache::sync::Cache;
 
 use crate::base::id::{Kind, ManifestId, NodeId, ObjectId};
-use crate::base::limits::{MANIFEST_CACHE_ENTRIES, NODE_CACHE_BYTES};
+use crate::base::limits::{MANIFEST_CACHE_ENTRIES, NODE_CACHE_BYTES, NODES_READ_AHEAD_MAX};
 use crate::base::tally::CacheUse;
 use crate::object::DecodeError;
 use crate::object::manifest::Manifest;
@@ -20,6 +20,10 @@ pub trait NodeSource {
     /// # Errors
     /// [`StoreError::Missing`] and [`StoreError::Damaged`].
     fn node(&self, id: NodeId) -> Result<Arc<Node>>;
+
+    /// Says that each of these nodes is about to be asked for, so that they can be read at once. What of
+    /// them cannot be read is told to who asks.
+    fn read_ahead(&self, _ids: &[NodeId]) {}
 }
 
 /// The nodes of a store. What was decoded once is kept within a bound of bytes; nothing kept ever
@@ -104,6 +108,22 @@ impl NodeSource for Nodes {
         let node = Arc::new(node);
         self.cache.insert(id, Arc::clone(&node));
         Ok(node)
+    }
+
+    fn read_ahead(&self, ids: &[NodeId]) {
+        let unknown = ids.iter().filter(|id| self.cache.peek(*id).is_none());
+        let unknown: Vec<ObjectId> = unknown.map(|id| (*id).into()).collect();
+        for some in unknown.chunks(NODES_READ_AHEAD_MAX) {
+            let Ok(found) = self.objects.sound_structures(Kind::Node, some) else {
+                return;
+            };
+            for (id, bytes) in found {
+                if let Ok(node) = Node::decode(&bytes) {
+                    let id = NodeId::from_bytes(*id.as_bytes());
+                    self.cache.insert(id, Arc::new(node));
+                }
+            }
+        }
     }
 }
 

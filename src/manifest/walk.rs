@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use super::nodes::NodeSource;
 use crate::base::id::NodeId;
-use crate::object::node::{Key, Value};
+use crate::object::node::{Item, Key, Value};
 use crate::store::Result;
 
 /// Visits the entries of one directory in the order of their keys, those below it not.
@@ -36,6 +36,7 @@ pub fn recursive(
 ) -> Result<ControlFlow<()>> {
     let start = prefix.len();
     let node = source.node(root)?;
+    read_ahead(source, &node.items);
     for item in &node.items {
         if let Value::Subtree(below) = &item.value {
             if recursive(source, below.node, prefix, visit)?.is_break() {
@@ -55,6 +56,19 @@ pub fn recursive(
         }
     }
     Ok(ControlFlow::Continue(()))
+}
+
+/// Has the nodes below these items read at once.
+fn read_ahead(source: &impl NodeSource, items: &[Item]) {
+    let below = items.iter().filter_map(|item| match &item.value {
+        Value::Subtree(below) => Some(below.node),
+        Value::Directory(directory) => Some(directory.root),
+        Value::File(_) => None,
+    });
+    let below: Vec<_> = below.collect();
+    if !below.is_empty() {
+        source.read_ahead(&below);
+    }
 }
 
 /// Visits what [`recursive`] would, but only what is not before the path `from`, and the directories
@@ -84,6 +98,7 @@ fn below_from(
     let first = node
         .items
         .partition_point(|item| is_before(&item.key, from));
+    read_ahead(source, &node.items[first..]);
     for (at, item) in node.items.iter().enumerate().skip(first) {
         // Only the first can hold what is before the path.
         let from = if at == first { from } else { "" };

@@ -161,6 +161,11 @@ pub trait Store: Send + Sync + fmt::Debug {
     /// holds them against the id (see [`objects::Objects`]).
     fn object(&self, id: ObjectId) -> Result<Option<StoredObject>>;
 
+    /// Each of these objects, as [`Store::object`] gives it. Over a network it is one request.
+    fn objects(&self, ids: &[ObjectId]) -> Result<Vec<Option<StoredObject>>> {
+        ids.iter().map(|id| self.object(*id)).collect()
+    }
+
     /// The hashes of a large blob's pieces as they were put with it ([`NewBody::Published`]), `None`
     /// where there are none. The caller holds them against the id.
     fn outboard(&self, _id: BlobId) -> Result<Option<Bytes>> {

@@ -143,6 +143,21 @@ impl Objects {
         }
     }
 
+    /// The bytes of those of these nodes or manifests that are there and sound, with their ids, read at
+    /// once.
+    pub fn sound_structures(&self, kind: Kind, ids: &[ObjectId]) -> Result<Vec<(ObjectId, Bytes)>> {
+        let mut sound = Vec::with_capacity(ids.len());
+        for (id, stored) in ids.iter().zip(self.store.objects(ids)?) {
+            let of_kind = stored.filter(|stored| stored.kind == kind);
+            if let Some((size, Body::Inline(bytes))) = of_kind.map(|it| (it.size, it.body))
+                && check(kind, *id, size, &bytes).is_ok()
+            {
+                sound.push((*id, bytes));
+            }
+        }
+        Ok(sound)
+    }
+
     /// Keeps a small blob that was just committed in memory.
     pub fn remember_blob(&self, id: BlobId, sha256: Sha256, bytes: &Bytes) {
         if bytes.len() <= INLINE_BYTES_MAX {

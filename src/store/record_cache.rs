@@ -295,6 +295,10 @@ impl<S: Store> Store for RecordCache<S> {
         self.store.object(id)
     }
 
+    fn objects(&self, ids: &[ObjectId]) -> Result<Vec<Option<StoredObject>>> {
+        self.store.objects(ids)
+    }
+
     fn outboard(&self, id: BlobId) -> Result<Option<Bytes>> {
         self.store.outboard(id)
     }

@@ -4,7 +4,12 @@
 #[cfg(test)]
 mod agreement;
 #[cfg(test)]
+mod ahead;
+#[cfg(test)]
 mod check;
+#[cfg(test)]
+#[path = "../support/forwarded.rs"]
+mod forwarded;
 #[cfg(test)]
 mod histories;
 #[cfg(test)]

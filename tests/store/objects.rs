@@ -9,6 +9,7 @@ on_every_engine!(
     an_object_reads_back_as_it_was_put,
     an_object_put_again_stays_as_it_is,
     an_absent_object_is_none,
+    several_objects_are_read_in_the_order_asked,
     ids_are_found_by_the_bytes_they_start_with,
 );
 
@@ -46,6 +47,18 @@ fn an_absent_object_is_none(store: &dyn Store) {
     let absent = blob("not there").id;
     assert!(store.object(absent).unwrap().is_none());
     assert!(!contains(store, absent));
+}
+
+fn several_objects_are_read_in_the_order_asked(store: &dyn Store) {
+    store
+        .commit(of_objects(vec![blob("one"), blob("two")]))
+        .unwrap();
+    let ids = ["two", "not there", "one", "two"].map(|text| blob(text).id);
+    let found = store.objects(&ids).unwrap();
+    let texts: Vec<_> = found.iter().map(|it| it.as_ref().map(bytes_of)).collect();
+    let [one, two] = [b"one", b"two"].map(|text| Some(text.to_vec()));
+    assert_eq!(texts, [two.clone(), None, one, two]);
+    assert!(store.objects(&[]).unwrap().is_empty());
 }
 
 /// Puts 600 blobs, some two for every first byte, and gives their ids in order.

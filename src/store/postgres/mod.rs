@@ -9,6 +9,7 @@ mod link;
 mod server;
 mod writer;
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::sync_channel;
@@ -39,7 +40,9 @@ SET statement_timeout = '10s';
 SET plan_cache_mode = force_generic_plan;
 SET enable_seqscan = off;
 ";
-const OBJECT: &str = "SELECT kind, size, sha256, bytes FROM siteconf.object WHERE id = $1";
+const OBJECT: &str = "SELECT id, kind, size, sha256, bytes FROM siteconf.object WHERE id = $1";
+const OBJECTS: &str =
+    "SELECT id, kind, size, sha256, bytes FROM siteconf.object WHERE id = ANY ($1)";
 const IDS: &str = "SELECT id FROM siteconf.object WHERE id >= $1 AND id < $2 ORDER BY id LIMIT $3";
 const RECORD: &str = "SELECT key, version, value FROM siteconf.record WHERE key = $1";
 
@@ -151,7 +154,15 @@ fn wait<T: Send + 'static>(
 impl Store for PostgresStore {
     fn object(&self, id: ObjectId) -> Result<Option<StoredObject>> {
         let rows = self.read(OBJECT, [Box::new(id.as_bytes().to_vec())])?;
-        rows.first().map(|row| stored(row, id)).transpose()
+        let found = rows.first().map(stored).transpose()?;
+        Ok(found.map(|(_, object)| object))
+    }
+
+    fn objects(&self, ids: &[ObjectId]) -> Result<Vec<Option<StoredObject>>> {
+        let wanted: Vec<_> = ids.iter().map(|id| id.as_bytes().to_vec()).collect();
+        let rows = self.read(OBJECTS, [Box::new(wanted)])?;
+        let found: HashMap<_, _> = rows.iter().map(stored).collect::<Result<_>>()?;
+        Ok(ids.iter().map(|id| found.get(id).cloned()).collect())
     }
 
     fn ids_with_prefix(&self, prefix: &[u8], limit: usize) -> Result<Vec<ObjectId>> {
@@ -250,9 +261,10 @@ impl Store for PostgresStore {
     }
 }
 
-/// The object of a row.
-fn stored(row: &Row, id: ObjectId) -> Result<StoredObject> {
-    let kind: i16 = row.try_get(0)?;
+/// The object of a row, with its id.
+fn stored(row: &Row) -> Result<(ObjectId, StoredObject)> {
+    let id = id_of(row.try_get(0)?)?;
+    let kind: i16 = row.try_get(1)?;
     let kind = u8::try_from(kind)
         .ok()
         .and_then(Kind::from_code)
@@ -260,16 +272,17 @@ fn stored(row: &Row, id: ObjectId) -> Result<StoredObject> {
             let reason = format!("its row names kind {kind}, which does not exist");
             damaged(Kind::Blob, id, &reason)
         })?;
-    let sha256: Option<&[u8]> = row.try_get(2)?;
+    let sha256: Option<&[u8]> = row.try_get(3)?;
     let sha256 = sha256
         .map(|bytes| bytes.try_into().map(Sha256::from_bytes))
         .transpose();
-    Ok(StoredObject {
+    let object = StoredObject {
         kind,
-        size: unsigned(row.try_get(1)?),
+        size: unsigned(row.try_get(2)?),
         sha256: sha256.map_err(|_| damaged(kind, id, "its row's SHA-256 has another length"))?,
-        body: Body::Inline(Bytes::copy_from_slice(row.try_get(3)?)),
-    })
+        body: Body::Inline(Bytes::copy_from_slice(row.try_get(4)?)),
+    };
+    Ok((id, object))
 }
 
 /// The record of a row.
