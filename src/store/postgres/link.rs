@@ -158,7 +158,12 @@ impl Session {
         self.client.query(&statement, params).await
     }
 
-    /// True if the server has warned: somebody ended its wait for a standby, so that what was committed
+    /// Takes what the server has warned of until now for what it is: not about the next statement.
+    pub(super) fn forget_warnings(&self) {
+        self.is_doubtful.store(false, Ordering::Release);
+    }
+
+    /// True if the server has warned since: somebody ended its wait for a standby, so that what was committed
     /// may not be there after a failure.
     pub(super) fn is_doubtful(&self) -> bool {
         self.is_doubtful.load(Ordering::Acquire)

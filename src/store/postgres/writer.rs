@@ -165,6 +165,7 @@ impl Calls {
                 [&self.writer.as_slice(), &self.serial, &was_sent, &seen];
             let params: Vec<_> = named.into_iter().chain(arrays.params()).collect();
             let params: Params<'_> = &params;
+            session.forget_warnings();
             match timeout(CALL_MAX, session.query(COMMIT, params)).await {
                 Ok(Ok(rows)) if session.is_doubtful() => {
                     drop(rows);

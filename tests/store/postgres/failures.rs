@@ -9,6 +9,7 @@ use siteconf::store::postgres::PostgresStore;
 use siteconf::store::record_cache::RecordCache;
 use siteconf::store::{Expect, Store, StoreError};
 
+use super::order::edit;
 use super::proxy::{Cut, Proxy};
 use super::{assert_counted, count};
 use crate::fixture::{of_write, value};
@@ -146,4 +147,19 @@ fn a_database_that_no_longer_has_what_it_had_is_not_used() {
     );
     store.settle();
     told(store.record("k").unwrap_err());
+}
+
+/// So the server tells that somebody has ended its wait for a standby.
+#[test]
+fn a_commit_that_the_server_warns_of_is_in_doubt() {
+    let database = Database::new();
+    let store = database.open();
+    let commit = || store.commit(of_write("k", Expect::Anything, Some("1")));
+    commit().unwrap();
+    let warns = "RAISE WARNING 'canceling wait'; IF 0 <> ANY (kinds) THEN";
+    edit(&database, &[("IF 0 <> ANY (kinds) THEN", warns)]);
+    assert!(matches!(commit(), Err(StoreError::InDoubt)));
+    edit(&database, &[("RAISE WARNING 'canceling wait'; ", "")]);
+    commit().unwrap();
+    assert_eq!(store.last_version().unwrap(), 3);
 }

@@ -63,7 +63,7 @@ fn follow(database: &Database) -> Seen {
 }
 
 /// Changes the function that commits.
-fn edit(database: &Database, edits: &[(&str, &str)]) {
+pub(super) fn edit(database: &Database, edits: &[(&str, &str)]) {
     let text = "SELECT pg_get_functiondef('siteconf.commit_v1'::regproc)";
     let mut text = database.ask(text).remove(0);
     for (old, new) in edits {
