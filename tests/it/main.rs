@@ -62,6 +62,9 @@ mod renames;
 mod revisions;
 mod roles;
 mod rollback;
+#[path = "../support/rounds.rs"]
+#[allow(dead_code, reason = "the others use the rest")]
+mod rounds;
 mod scene;
 mod service_facts;
 mod sessions;

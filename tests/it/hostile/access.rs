@@ -11,10 +11,11 @@ use crate::harness::{
     ADMIN, Answer, Connection, Daemon, Project, READ, READ_V4, Request, User, git_blob_id,
     password_of, segment,
 };
+use crate::rounds::Rounds;
 
 const MISMATCH: &str = "FINGERPRINT_MISMATCH";
-/// Makes the measurements of time long enough to tell what a network would hide.
-const LONG: &str = "SITECONF_TIMING";
+/// Tries from which on the mean of them tells what a network would hide.
+const TRIES_LONG: u64 = 1000;
 
 fn shop(daemon: &Daemon) -> Project {
     Project::with_main(&daemon.user("alice", &[]), "acme/shop")
@@ -155,7 +156,7 @@ fn t15_of_a_hundred_first_uses_one_binds_for_good() {
 }
 
 /// How much longer one of two requests takes, as Welch's t of interleaved tries: far from 0 is a difference.
-fn welch_t(tries: usize, requests: [&Request; 2]) -> f64 {
+fn welch_t(tries: u64, requests: [&Request; 2]) -> f64 {
     let mut seconds = [Vec::new(), Vec::new()];
     for _ in 0..tries {
         for (request, seconds) in requests.iter().zip(&mut seconds) {
@@ -178,8 +179,9 @@ fn welch_t(tries: usize, requests: [&Request; 2]) -> f64 {
     (one - other) / (of_one + of_other).sqrt()
 }
 
-/// A daemon with no limit for guesses, and its login and token requests that are to take the same time.
-fn guesses(daemon: &Daemon) -> [[Request; 2]; 2] {
+/// Guesses that are to take the same time: with a wrong password, of a known account and of none; with a token
+/// that is nearly one and with any; from an instance that is nearly the one and from any.
+fn guesses(daemon: &Daemon) -> [[Request; 2]; 3] {
     let project = shop(daemon);
     let login = |name: &str| {
         let body = json!({ "username": name, "password": "a wrong password" });
@@ -192,15 +194,17 @@ fn guesses(daemon: &Daemon) -> [[Request; 2]; 2] {
         &json!({ "fingerprint_required": true }),
     );
     let tree = project.read("/tree");
-    bound
-        .with("X-Instance-Id", "erp")
-        .get(&tree)
-        .expect_status(200);
-    let wrong_instance = bound.with("X-Instance-Id", "other").request("GET", &tree);
-    let wrong_token = daemon.token(&"0".repeat(64)).with("X-Instance-Id", "other");
+    let instance = |id: &str| bound.with("X-Instance-Id", id);
+    instance("erp-berlin").get(&tree).expect_status(200);
+    let known = bound.credential();
+    let last = if known.ends_with('0') { '1' } else { '0' };
+    let near = format!("{}{last}", &known[..63]);
+    let of_token = |token: &str| daemon.token(token).request("GET", &tree);
+    let of_instance = |id: &str| instance(id).request("GET", &tree);
     [
         [login("alice"), login("nobody")],
-        [wrong_instance, wrong_token.request("GET", &tree)],
+        [of_token(&near), of_token(&"5a".repeat(32))],
+        [of_instance("erp-berlim"), of_instance("xyz-paris1")],
     ]
 }
 
@@ -215,7 +219,8 @@ const NO_LIMITS: [&str; 8] = [
     "0",
 ];
 
-/// The short form tells a password that is not looked at, which takes a hundredth of the time.
+/// The short form tells a password that is not looked at, which takes a hundredth of the time; the long one
+/// what is left of that, by Welch's t.
 #[test]
 #[expect(
     clippy::print_stderr,
@@ -223,18 +228,23 @@ const NO_LIMITS: [&str; 8] = [
 )]
 fn t16_a_guess_takes_its_time_whatever_is_wrong_with_it() {
     let daemon = Daemon::start_with(&NO_LIMITS);
-    let [logins, tokens] = guesses(&daemon);
-    let is_long = std::env::var_os(LONG).is_some();
-    if is_long {
-        for (what, tries, [one, other]) in [("logins", 300, &logins), ("tokens", 10_000, &tokens)] {
-            let t = welch_t(tries, [one, other]);
+    let [logins, tokens, instances] = guesses(&daemon);
+    let tries = Rounds::or(8).count;
+    if tries >= TRIES_LONG {
+        // A login takes some thirty times as long.
+        for (what, tries, requests) in [
+            ("logins", tries / 30, &logins),
+            ("tokens", tries, &tokens),
+            ("instances", tries, &instances),
+        ] {
+            let t = welch_t(tries, requests.each_ref());
             eprintln!("{what}: t = {t:.2} of {tries} tries each");
             assert!(t.abs() < 4.5, "{what}: {t}");
         }
         return;
     }
     let quickest = |request: &Request| {
-        let took = (0..8).map(|_| {
+        let took = (0..tries).map(|_| {
             let since = Instant::now();
             request.clone().send().assert_refused(401);
             since.elapsed()

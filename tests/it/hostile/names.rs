@@ -7,10 +7,11 @@ use std::process::Command;
 
 use proptest::collection::vec;
 use proptest::prelude::{Just, Strategy, any, prop_oneof};
-use proptest::test_runner::{Config, TestCaseError, TestRunner};
+use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner};
 use serde_json::Value;
 
 use crate::harness::{ADMIN, Answer, Daemon, Project, READ, User, segment};
+use crate::rounds::Rounds;
 
 /// Long enough to be a file of its own in the store.
 const LARGE: usize = 100_000;
@@ -278,11 +279,16 @@ fn p23_a_name_is_kept_to_the_byte_or_refused() {
     let reader = daemon.reader(&project);
     let target = |bytes: &[u8]| project.on("main", &format!("/files/{}", encoded(bytes)));
     let save = |user: &User, bytes: &[u8]| -> Answer { user.put(&target(bytes), bytes) };
-    let mut runner = TestRunner::new(Config {
-        cases: 300,
+    let rounds = Rounds::or(300);
+    let config = Config {
+        cases: u32::try_from(rounds.count).unwrap(),
         failure_persistence: None,
         ..Config::default()
-    });
+    };
+    let mut seed = [0; 32];
+    seed[..8].copy_from_slice(&rounds.seed.to_le_bytes());
+    let random = TestRng::from_seed(RngAlgorithm::ChaCha, &seed);
+    let mut runner = TestRunner::new_with_rng(config, random);
     let outcome = runner.run(&hostile_bytes(), |bytes| {
         let saved = save(&project.user, &bytes);
         let fail = |what: &str| Err(TestCaseError::fail(format!("{what}: {saved:?}")));
