@@ -155,7 +155,8 @@ pub struct ObjectRow {
 ///
 /// # Invariants
 /// Objects never change. What [`Store::commit`] acknowledged is durable and visible to every later
-/// read; what it refused changed nothing. A read never returns what is not durable.
+/// read; what it refused changed nothing. A read never returns what is not durable. Nobody reads a record, by
+/// itself or in a folder, and later as it was before; nor a scan, which may be ahead of what memory keeps.
 pub trait Store: Send + Sync + fmt::Debug {
     /// The object with this id, `None` if there is none. The bytes are as they lie there: the caller
     /// holds them against the id (see [`objects::Objects`]).

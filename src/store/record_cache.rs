@@ -203,17 +203,21 @@ impl<S: Store> RecordCache<S> {
     fn renew(&self, record: &Arc<Record>) {
         // Who read the older one and has not kept it yet does not keep it.
         self.changes_of(&record.key).fetch_add(1, Ordering::AcqRel);
+        // Out first, back last: who finds the new record meanwhile must not find a folder without it.
+        let folders: Vec<_> = folders_of(&record.key)
+            .filter_map(|folder| self.folders.remove(folder))
+            .collect();
         if let Some(kept) = self.records.peek(&record.key)
             && is_older(kept.as_ref(), record)
         {
             let renewed = Some(Arc::clone(record));
             self.records.insert(record.key.clone(), renewed);
         }
+        for (name, mut kept) in folders {
+            put_into(Arc::make_mut(&mut kept), record);
+            self.folders.insert(name, kept);
+        }
         for folder in folders_of(&record.key) {
-            if let Some((name, mut kept)) = self.folders.remove(folder) {
-                put_into(Arc::make_mut(&mut kept), record);
-                self.folders.insert(name, kept);
-            }
             // Last: who reads the next state finds only what was renewed.
             self.states.remove(folder);
         }

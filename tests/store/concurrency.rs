@@ -13,6 +13,7 @@ on_every_engine!(
     committers_on_one_record_lose_nothing,
     a_refused_batch_does_not_touch_the_others_of_its_group,
     what_was_acknowledged_is_seen_by_every_later_read,
+    the_reads_of_one_thread_never_go_back,
 );
 
 const WRITERS: u64 = 64;
@@ -127,6 +128,40 @@ pub(crate) fn what_was_acknowledged_is_seen_by_every_later_read(store: &dyn Stor
             let mut batch = of_write("k", Expect::Anything, Some("x"));
             batch.objects.push(blob(&number.to_string()));
             acknowledged.store(store.commit(batch).unwrap(), Ordering::SeqCst);
+        }
+    });
+}
+
+fn the_reads_of_one_thread_never_go_back(store: &dyn Store) {
+    let last = 200;
+    store
+        .commit(of_write("k/l", Expect::Absent, Some("x")))
+        .unwrap();
+    thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                let (mut seen, mut scanned) = (1, 1);
+                while seen < last {
+                    let read = [
+                        store.record("k/l").unwrap().unwrap().version,
+                        store.folder("k/").unwrap()[0].version,
+                        store.record("k/l").unwrap().unwrap().version,
+                    ];
+                    assert!(seen <= read[0] && read.is_sorted(), "{read:?} after {seen}");
+                    seen = read[2];
+                    let again = store.scan(Scan::prefix("k/")).unwrap()[0].version;
+                    assert!(
+                        again >= scanned.max(seen),
+                        "{again} after {scanned}, {seen}"
+                    );
+                    scanned = again;
+                }
+            });
+        }
+        for _ in 1..last {
+            store
+                .commit(of_write("k/l", Expect::Anything, Some("x")))
+                .unwrap();
         }
     });
 }
