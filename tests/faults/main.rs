@@ -10,6 +10,8 @@ mod client;
 #[allow(dead_code, reason = "the tests of the service use more of it")]
 mod daemon;
 #[cfg(test)]
+mod flips;
+#[cfg(test)]
 mod kills;
 #[cfg(test)]
 #[path = "../support/rounds.rs"]

@@ -104,9 +104,9 @@ pub(super) fn let_pages_go(db: &Connection) -> rusqlite::Result<()> {
     db.pragma_update(None, "auto_vacuum", "INCREMENTAL")
 }
 
-/// True in a database that is not empty.
+/// True in a database that has all its tables: the last of them is there.
 pub(super) fn has_tables(db: &Connection) -> rusqlite::Result<bool> {
-    db.table_exists(Some("main"), "record")
+    db.table_exists(Some("main"), "tombstone")
 }
 
 /// Makes the tables where they are missing.
