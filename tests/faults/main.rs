@@ -2,6 +2,8 @@
 //! power cuts. What clients were told before the fault is held against what there is after it.
 
 #[cfg(test)]
+mod calls;
+#[cfg(test)]
 #[path = "../service/client.rs"]
 #[allow(dead_code, reason = "the tests of the service use more of it")]
 mod client;

@@ -24,6 +24,8 @@ pub(crate) struct Told {
     pub(crate) snapshots: Vec<(u64, &'static str)>,
     /// Statuses of refusals.
     pub(crate) refusals: Vec<u16>,
+    /// True while syncs fail: no refusal tells then whether the change is there after a restart.
+    pub(crate) syncs_fail: bool,
 }
 
 impl Told {
@@ -46,9 +48,12 @@ impl Told {
         asked.answer = Some(id.to_owned());
     }
 
-    /// Notes that the last change was refused with this status, so that nothing of it may be there.
-    pub(crate) fn refused(&mut self, status: u16) {
-        self.asked.pop();
+    /// Notes that the last change was refused with this status, so that nothing of it may be there; or that
+    /// it failed, as with a sync that failed, so that it may be there or not, as without an answer.
+    pub(crate) fn refused(&mut self, status: u16, has_failed: bool) {
+        if !has_failed && !self.syncs_fail {
+            self.asked.pop();
+        }
         self.refusals.push(status);
     }
 
@@ -155,7 +160,7 @@ mod tests {
     #[test]
     fn what_was_refused_may_not_be_there() {
         let mut told = told();
-        told.refused(507);
+        told.refused(507, false);
         let after = state(&[("a", "2"), ("b", "2")]);
         assert!(told.check(&after, |_| true).is_err());
     }

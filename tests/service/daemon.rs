@@ -70,10 +70,15 @@ impl Daemon {
 
     /// The most memory that was resident at any time, in KiB.
     pub(crate) fn peak_resident_kib(&self) -> u64 {
-        let status = fs::read_to_string(format!("/proc/{}/status", self.process.id())).unwrap();
+        let status = fs::read_to_string(format!("/proc/{}/status", self.id())).unwrap();
         let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
         let digits = line.unwrap().trim().trim_end_matches(" kB");
         digits.parse().unwrap()
+    }
+
+    /// The id of the process.
+    pub(crate) fn id(&self) -> u32 {
+        self.process.id()
     }
 
     /// Where it is reached.

@@ -3,10 +3,9 @@
 use std::fs;
 use std::io;
 use std::path::PathBuf;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
 
-use rand::RngExt;
 use rand::rngs::StdRng;
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -23,6 +22,8 @@ pub(crate) struct Imports {
     folder: tempfile::TempDir,
     data: PathBuf,
     running: Arc<Mutex<Option<u32>>>,
+    /// A tracer to run the next one behind.
+    pub(crate) behind: Option<Command>,
 }
 
 /// Ends an import under way.
@@ -45,6 +46,7 @@ impl Imports {
             folder: tempfile::tempdir().unwrap(),
             data,
             running: Arc::default(),
+            behind: None,
         }
     }
 
@@ -75,6 +77,10 @@ impl Work for Imports {
         import
             .args(["import", PROJECT, "main"])
             .arg(self.folder.path());
+        if let Some(mut tracer) = self.behind.take() {
+            tracer.arg(import.get_program()).args(import.get_args());
+            import = tracer;
+        }
         told.ask(after);
         let mut child = import
             .stdout(Stdio::null())
@@ -91,7 +97,9 @@ impl Work for Imports {
         *running = None;
         drop(running);
         if status.success() {
-            told.answered(&format!("import {}", random.random::<u64>()));
+            told.answered("the import's");
+        } else if status.code().is_some() {
+            told.refused(0, said.contains("has stopped writing"));
         }
         assert!(!said.contains("panic"), "{said}");
         Ok(())

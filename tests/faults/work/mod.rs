@@ -49,7 +49,7 @@ fn change(
         told.answered(answer.header("x-request-id").unwrap());
         return Ok(Some(answer));
     }
-    told.refused(answer.status);
+    told.refused(answer.status, matches!(answer.status, 500 | 503));
     Ok(None)
 }
 
