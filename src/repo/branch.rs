@@ -9,7 +9,7 @@ use crate::base::snapshot_version::SnapshotVersion;
 use crate::object::key;
 use crate::object::node::Totals;
 use crate::object::record::{BranchRecord, SnapshotRecord};
-use crate::store::{Changed, Folder, Record, Scan, Version, Versioned, Watch};
+use crate::store::{Changed, Folder, ForeignSigns, Record, Scan, Version, Versioned, Watch};
 
 /// Of these the first that a project has is its default branch, else its first by name (specification
 /// section 2).
@@ -198,10 +198,16 @@ impl Project {
     }
 
     /// Looks whether another process has written, and tells who watches. Who reads does so anyway; where
-    /// somebody waits and nobody reads it must be done now and then.
+    /// somebody waits and nobody reads it must be done now and then, or after each of
+    /// [`Project::foreign_signs`].
     pub fn look_beside(&self) -> Result<()> {
         self.projects.store().foreign_writes()?;
         Ok(())
+    }
+
+    /// Signs that somebody writes, of this project or another; see [`crate::store::Store::foreign_signs`].
+    pub fn foreign_signs(&self) -> Option<ForeignSigns> {
+        self.projects.store().foreign_signs()
     }
 
     pub(super) fn branch_by_number(&self, number: u64) -> Result<Option<Branch>> {

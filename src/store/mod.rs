@@ -23,6 +23,7 @@ use std::io;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use futures_util::Stream;
 
 use crate::base::id::{BlobId, Kind, ObjectId, Sha256};
 use crate::base::tally::CacheUse;
@@ -34,6 +35,9 @@ pub use watchers::{Changed, Watch};
 
 /// A record's version: the number of the write that made it, rising through the whole store.
 pub type Version = u64;
+
+/// See [`Store::foreign_signs`].
+pub type ForeignSigns = std::pin::Pin<Box<dyn Stream<Item = ()> + Send>>;
 
 /// Which records a scan wants.
 #[derive(Clone, Debug)]
@@ -207,6 +211,13 @@ pub trait Store: Send + Sync + fmt::Debug {
     /// `most`, or not known.
     fn foreign_keys(&self, _after: Version, _most: usize) -> Result<Option<Vec<String>>> {
         Ok(None)
+    }
+
+    /// Signs that somebody writes, this process or another, from now on. A sign comes up to some seconds
+    /// before what is written can be seen, and one may stand for many. `None` if there are none to be had.
+    /// It is to be called, and the signs are to be read, on a runtime.
+    fn foreign_signs(&self) -> Option<ForeignSigns> {
+        None
     }
 
     /// Calls `changed` after each change of one of these records, or of anything in one of these folders,

@@ -9,7 +9,9 @@ use quick_cache::sync::Cache;
 
 use super::records::Folder;
 use super::watchers::{Changed, Watch, Watchers, folders_of};
-use super::{Batch, Pin, Record, Result, Scan, Staging, Store, StoredObject, Version};
+use super::{
+    Batch, ForeignSigns, Pin, Record, Result, Scan, Staging, Store, StoredObject, Version,
+};
 use crate::base::id::{BlobId, ObjectId};
 use crate::base::limits::{
     FOLDER_CACHE_BYTES, FOLDER_STATES_KEPT, FOREIGN_KEYS_MAX, RECORD_CACHE_BYTES,
@@ -401,6 +403,10 @@ impl<S: Store> Store for RecordCache<S> {
 
     fn foreign_keys(&self, after: Version, most: usize) -> Result<Option<Vec<String>>> {
         self.store.foreign_keys(after, most)
+    }
+
+    fn foreign_signs(&self) -> Option<ForeignSigns> {
+        self.store.foreign_signs()
     }
 
     fn watch(&self, keys: Vec<String>, changed: &Changed) -> Watch {

@@ -1,7 +1,13 @@
 //! What a store tells of the writes of other processes.
 
+use std::time::Duration;
+
+use futures_util::{FutureExt, StreamExt};
+use siteconf::store::record_cache::RecordCache;
 use siteconf::store::sqlite::SqliteStore;
 use siteconf::store::{Expect, Store, Version};
+
+use tokio::time::timeout;
 
 use crate::fixture::{of_write, push};
 
@@ -42,6 +48,25 @@ fn they_are_told_from_its_own() {
     assert_eq!(keys_after(&store, first), ["second"]);
     assert!(keys_after(&store, second).is_empty());
     assert_eq!(store.foreign_keys(first, 0).unwrap(), None);
+}
+
+#[tokio::test]
+async fn who_waits_for_signs_gets_one_when_another_process_writes() {
+    let root = tempfile::tempdir().unwrap();
+    let store = RecordCache::new(SqliteStore::open_locked(root.path()).unwrap());
+    let other = SqliteStore::open_beside(root.path()).unwrap();
+    write(&other, "before");
+    let mut signs = store.foreign_signs().unwrap();
+    assert_eq!(signs.next().now_or_never(), None);
+    for key in ["first", "second"] {
+        write(&other, key);
+        let sign = timeout(Duration::from_mins(1), signs.next()).await;
+        assert_eq!(sign.unwrap(), Some(()), "{key}");
+        // A sign of what was synced may come as one more.
+        while signs.next().now_or_never().is_some() {}
+    }
+    store.record("first").unwrap();
+    assert_eq!(signs.next().now_or_never(), None, "what is read gives none");
 }
 
 #[test]

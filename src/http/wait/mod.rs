@@ -7,6 +7,7 @@
 //! again.
 
 pub(in crate::http) mod asked;
+mod beside;
 pub(in crate::http) mod events;
 pub(in crate::http) mod hold;
 pub(in crate::http) mod rooms;

@@ -8,16 +8,13 @@ use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 use tokio::task::yield_now;
-use tokio::time::{Instant, MissedTickBehavior, interval};
+use tokio::time::Instant;
 
+use super::beside;
 use crate::base::branch_name::BranchName;
 use crate::base::limits::WOKEN_AT_ONCE;
 use crate::http::error::Error;
 use crate::repo::{Changed, Project, Watch};
-
-/// How often it is looked whether another process has written, where somebody waits: as often as a
-/// reader would find it.
-const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// How often waits end whose time is over.
 const ENDS_EVERY: Duration = Duration::from_millis(250);
@@ -197,33 +194,20 @@ impl Rooms {
         }
     }
 
-    /// Looks for writes of other processes for as long as somebody waits: nobody else may.
+    /// Looks for writes of other processes for as long as somebody waits.
     fn look_beside(self: &Arc<Self>, project: &Project) {
         if std::mem::replace(&mut self.state().looking, true) {
             return;
         }
-        let (rooms, project) = (Arc::downgrade(self), project.clone());
-        tokio::spawn(async move {
-            let mut ticks = interval(LOOK_EVERY);
-            ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-            loop {
-                ticks.tick().await;
-                let Some(rooms) = rooms.upgrade() else { return };
+        let rooms = Arc::downgrade(self);
+        let somebody_waits = move || {
+            rooms.upgrade().is_some_and(|rooms| {
                 let mut state = rooms.state();
                 state.looking = !state.rooms.is_empty();
-                let goes_on = state.looking;
-                drop(state);
-                if !goes_on {
-                    return;
-                }
-                // On this worker, as with every read: it is a look at shared memory, and to give the worker's
-                // clients to another thread first costs ten times that. Whoever reads meets the same error,
-                // and says so.
-                if let Err(error) = project.look_beside() {
-                    tracing::debug!(%error, "cannot see what other processes write");
-                }
-            }
-        });
+                state.looking
+            })
+        };
+        tokio::spawn(beside::look(project.clone(), somebody_waits));
     }
 
     /// A place in a room that [`Rooms::tell_tickets`] tells.

@@ -1,11 +1,15 @@
 //! Noticing that another process has written.
 
 use std::collections::VecDeque;
+use std::future::ready;
+use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use futures_util::{Stream, StreamExt};
+use inotify::{Inotify, WatchMask};
 use rusqlite::Connection;
 
 use super::schema;
@@ -15,6 +19,9 @@ use crate::store::{Result, Version};
 /// before it ends, so that the daemon has noticed its writes by then. Asking at every read instead
 /// would cost each request a tenth of its time.
 pub(super) const UNNOTICED_MAX: Duration = Duration::from_millis(20);
+
+/// Room for some signs of a file: each takes 16 bytes.
+const SIGNS_BYTES: usize = 1024;
 
 /// Runs of versions that are told apart; of an older one, what was written since is told.
 const RUNS_KEPT: usize = 64;
@@ -131,6 +138,14 @@ impl ExternalWrites {
     pub(super) fn record_own(&self, version: Version) {
         self.last.fetch_max(version, Ordering::AcqRel);
     }
+}
+
+/// Signs that something is written to this log. One stands for all that comes until it is read.
+pub(super) fn signs(log: &Path) -> io::Result<impl Stream<Item = ()> + use<>> {
+    let inotify = Inotify::init()?;
+    inotify.watches().add(log, WatchMask::MODIFY)?;
+    let events = inotify.into_event_stream([0; SIGNS_BYTES])?;
+    Ok(events.take_while(|event| ready(event.is_ok())).map(drop))
 }
 
 fn data_version(db: &Connection) -> Result<i64> {

@@ -37,8 +37,8 @@ pub use tallies::{ObjectCensus, ObjectCount, Tallies};
 
 use super::error::damaged;
 use super::{
-    Batch, Body, NewObject, Pin, Record, Result, Scan, Staging, Store, StoreError, StoredObject,
-    Version,
+    Batch, Body, ForeignSigns, NewObject, Pin, Record, Result, Scan, Staging, Store, StoreError,
+    StoredObject, Version,
 };
 use crate::base::digest::record_checksum;
 use crate::base::id::{BlobId, Kind, ObjectId, Sha256};
@@ -329,6 +329,14 @@ impl Store for SqliteStore {
             Some(before) => self.read(|db| Ok(schema::keys_written_after(db, before, most)?)),
             None => Ok(Some(Vec::new())),
         }
+    }
+
+    fn foreign_signs(&self) -> Option<ForeignSigns> {
+        let signs = external_writes::signs(&self.folder.log());
+        let signs = signs.inspect_err(|error| {
+            tracing::debug!(%error, "the system does not tell what is written to the log");
+        });
+        Some(Box::pin(signs.ok()?))
     }
 
     fn commit(&self, batch: Batch) -> Result<Version> {
