@@ -25,12 +25,12 @@ pub(crate) enum Habit {
 }
 
 impl Habit {
-    /// After this time it begins anew; a stream says something every 30 s.
+    /// After this time it begins anew; a stream says something every 50 s.
     pub(crate) fn round(self) -> Duration {
         match self {
             Self::Wait { seconds } => Duration::from_secs(seconds),
             Self::Poll { every } => every,
-            Self::Listen => Duration::from_secs(30),
+            Self::Listen => Duration::from_secs(50),
         }
     }
 }

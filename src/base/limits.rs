@@ -298,8 +298,8 @@ pub const WAIT_S_MAX: u64 = 60;
 /// Longest life of a stream of events, in seconds: then the client comes again.
 pub const EVENTS_S_MAX: u64 = 600;
 /// Longest time in which a stream of events says nothing, and in which whoever lost the right to it keeps it,
-/// in seconds.
-pub const EVENTS_QUIET_S_MAX: u64 = 30;
+/// in seconds. Many proxies close what says nothing for a minute.
+pub const EVENTS_QUIET_S_MAX: u64 = 50;
 /// Shortest time between two events of a stream, in milliseconds: what happens faster is told together.
 pub const EVENTS_PAUSE_MS: u64 = 100;
 /// Requests that wait for the same and are told of a change at once, before others have their turn.
