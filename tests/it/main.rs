@@ -49,6 +49,7 @@ mod long_lists;
 mod matrix;
 mod messages;
 mod metrics;
+mod model;
 mod names;
 mod openapi;
 mod own_account;
