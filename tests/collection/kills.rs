@@ -1,6 +1,7 @@
 //! The service and collections beside it, killed at any moment: nothing that is needed is ever missing,
 //! and no client sees an error from a collection.
 
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,6 +19,8 @@ use crate::scene::{Process, assert_nothing_left};
 const WRITERS: usize = 3;
 /// How long a collection that is not killed works beside the writers.
 const BESIDE_WRITERS: Duration = Duration::from_secs(10);
+/// What is deleted is kept for the time that is usual, so a store grows with each round.
+const ROUNDS_A_STORE: usize = 5;
 const OCTETS: &str = "application/octet-stream";
 
 /// Few contents, so that most saves bring back one that was removed; one of seven is large.
@@ -92,17 +95,25 @@ fn ended_within(process: &mut Child, most: Duration) -> bool {
 
 #[test]
 fn kills_of_the_service_and_of_collections_lose_nothing() {
-    let mut daemon = Daemon::start();
-    let mut admin = daemon.admin();
-    Daemon::make_project(&mut admin);
+    let rounds = Rounds::or(3);
     let folder = tempfile::tempdir().unwrap();
     for number in 0..200 {
         let at = folder.path().join(format!("{number}.xml"));
         std::fs::write(at, content(number % 30)).unwrap();
     }
+    for first in (0..rounds.count).step_by(ROUNDS_A_STORE) {
+        let of_store = (first..rounds.count).take(ROUNDS_A_STORE);
+        on_one_store(&rounds, of_store, folder.path());
+    }
+}
+
+/// Rounds one after another on a store of their own.
+fn on_one_store(rounds: &Rounds, of_store: impl Iterator<Item = u64>, folder: &Path) {
+    let mut daemon = Daemon::start();
+    let mut admin = daemon.admin();
+    Daemon::make_project(&mut admin);
     let own: [Mutex<Own>; WRITERS] = Default::default();
-    let rounds = Rounds::or(3);
-    for round in 0..rounds.count {
+    for round in of_store {
         let mut random = rounds.random(round);
         let kills_service = round % 2 == 0;
         let kills_collection = round % 3 != 0;
@@ -116,7 +127,7 @@ fn kills_of_the_service_and_of_collections_lose_nothing() {
                 scope.spawn(move || write(&mut client, writer, seed, own, stop));
             }
             let mut import = daemon.command(&["import", PROJECT, "main"]);
-            import.arg(folder.path());
+            import.arg(folder);
             let import = start(import);
             let prune = daemon.command(&["prune", "--keep-snapshots", "5"]).output();
             assert!(prune.unwrap().status.success());
