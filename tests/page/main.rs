@@ -23,15 +23,15 @@ const CHROMIUM: &str = "/usr/bin/chromium";
 
 #[test]
 fn people_do_their_work() {
-    let Some(packages) = packages() else {
-        return;
-    };
     let daemon = Daemon::start();
     let document = daemon.anonymous().get("/site-builder/");
     if document.text().contains("built without its page") {
         leave_out("the page, which this build does not have");
         return;
     }
+    let Some(packages) = packages() else {
+        return;
+    };
     let status = Command::new("timeout")
         .args([PATIENCE_S, "node"])
         .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/page/journeys.mjs"))
