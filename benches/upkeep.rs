@@ -146,7 +146,7 @@ impl People {
     /// Makes the project, with a branch that is worked on and one that is filled and emptied.
     fn arrive(daemon: &Daemon) -> Self {
         let mut admin = daemon.admin();
-        let project = json!({ "name": PROJECT, "type": "erp" });
+        let project = json!({ "name": "bench/shop", "type": "erp" });
         let made = admin.post("/site-builder/api/projects", &project);
         assert_eq!(made.status, 201, "{made:?}");
         for name in ["main", "archive"] {
