@@ -365,8 +365,8 @@ fn where_nothing_happens_a_comment_comes_and_the_session_is_looked_at() {
     let logout = carol.user.request("POST", "/user/logout").send();
     logout.assert_empty(204);
     // The test's connection has less patience than the stream.
-    std::thread::sleep(Duration::from_secs(15));
+    std::thread::sleep(Duration::from_secs(35));
     assert_eq!(ended.next(), None);
     assert_eq!(opened.next().as_deref(), Some(":"));
-    assert!(since.elapsed() < Duration::from_secs(50));
+    assert!(since.elapsed() < Duration::from_secs(70));
 }
