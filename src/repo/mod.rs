@@ -63,4 +63,4 @@ pub use crate::object::node::Totals;
 pub use crate::object::record::{Operation, Retention};
 pub use crate::store::buffer::Block;
 pub use crate::store::sqlite::{Amount, Space};
-pub use crate::store::{Body, Changed, LargeBody, StoreError, Watch};
+pub use crate::store::{Body, Changed, ForeignSigns, LargeBody, StoreError, Watch};

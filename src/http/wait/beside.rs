@@ -5,8 +5,7 @@ use std::time::Duration;
 use futures_util::{FutureExt, StreamExt};
 use tokio::time::{Instant, sleep, timeout};
 
-use crate::repo::Project;
-use crate::store::ForeignSigns;
+use crate::repo::{ForeignSigns, Project};
 
 /// How often it is looked after a sign: as often as a reader would find it.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
