@@ -149,6 +149,8 @@ pub const MOVED_NODES_BYTES_MAX: usize = 16 << 20;
 pub const TOLD_COMMIT_FILES_MAX: u64 = 10_000;
 /// Most snapshots on a page of the history.
 pub const HISTORY_PAGE_MAX: usize = 100;
+/// Snapshots of a branch above which its whole history is made while it is sent, and not held in memory.
+pub const HISTORY_WHOLE_MAX: u64 = 200;
 
 /// Snapshots that are looked at for one page of the history of a path.
 pub const HISTORY_SEARCHED_MAX: u64 = 100_000;
@@ -212,6 +214,9 @@ pub const SNAPSHOT_MOVED_NUMBER_MAX: u64 = 999_999_999;
 pub const SNAPSHOTS_MOVED_PER_COMMIT: usize = 1000;
 /// Objects whose mark a collection remembers by their ids, for 8 MiB.
 pub const MARKS_REMEMBERED: usize = 1 << 18;
+/// Most connections to the database that read at once; a read of what the system has in memory takes
+/// microseconds.
+pub const READERS_AT_ONCE_MAX: usize = 32;
 /// Connections to the database that stay open for the next reader; each has a page cache of 2 MiB.
 pub const READERS_IDLE_MAX: usize = 16;
 /// Room on the disk that is kept for changes that free or protect, in bytes: several hundred of them,
@@ -250,6 +255,10 @@ pub const BLOB_CACHE_BYTES: u64 = 32 << 20;
 pub const OUTBOARD_CACHE_BYTES: u64 = 8 << 20;
 /// Memory for pieces of large blobs, in bytes: a file that was just saved is what all clients fetch next.
 pub const PIECE_CACHE_BYTES: u64 = 32 << 20;
+/// Most pieces of large blobs that are read and verified at once.
+pub const PIECES_READ_AT_ONCE_MAX: usize = 16;
+/// Buffers of pieces that are kept for the next one: 8 MiB.
+pub const PIECE_BUFFERS_KEPT: usize = 32;
 /// Memory for rendered answers, in bytes.
 pub const RENDERED_BYTES: u64 = 32 << 20;
 /// What a rendered answer usually takes, in bytes: the table is laid out by it.
@@ -314,6 +323,12 @@ pub const REFUSED_BODY_BYTES_MAX: usize = 256 << 10;
 pub const FAILED_CLIENTS_KEPT: usize = 16_384;
 /// Bytes of a large blob read at once.
 pub const READ_CHUNK_BYTES: usize = 256 << 10;
+/// Most bytes of large files that are read and not taken by their clients yet.
+pub const PIECES_BYTES_MAX: u64 = 64 << 20;
+/// Of these, most for one token, or for one account that is logged in.
+pub const PIECES_BYTES_CREDENTIAL_MAX: u64 = 16 << 20;
+/// Bytes of a large file that are read at once for who has no share of these.
+pub const UNSHARED_PIECE_BYTES: usize = 16 << 10;
 /// Bytes of a body on its way in that are hashed and written at once.
 pub const BLOCK_BYTES: usize = 1 << 20;
 /// Most blocks of one body in memory at once: 8 MiB. Only a body that is hashed on threads comes to

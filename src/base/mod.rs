@@ -11,12 +11,12 @@ pub mod file_path;
 pub mod hex_number;
 pub mod id;
 pub mod limits;
-mod may_block;
 pub mod name_error;
 pub mod outboard;
 pub mod repo_id;
 pub mod secret;
 pub mod snapshot_version;
 pub mod tally;
+pub mod threads;
 
-pub use may_block::may_block;
+pub use threads::may_block;

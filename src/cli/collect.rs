@@ -14,6 +14,7 @@ use crate::repo::audit::{Action, AuditRecord};
 use crate::repo::{
     Amount, Collected, CollectionStep, Damage, Deleted, Forgotten, Patience, Weights,
 };
+use crate::store::sqlite::SqliteStore;
 
 #[derive(Debug, Args)]
 pub(super) struct Collect {
@@ -87,9 +88,10 @@ pub(super) fn collect(
     }
     if wish.compact {
         // The lock comes before the work, so that a service is not found only after it.
-        let alone = opened.store.lock_out_service()?;
+        let store = embedded(opened)?;
+        let alone = store.lock_out_service()?;
         let report = run(keep_deleted_days, opened, streams)?;
-        let space = opened.store.compact(&alone)?;
+        let space = store.compact(&alone)?;
         let report = Report {
             given_back_bytes: space,
             free_bytes: 0,
@@ -102,7 +104,16 @@ pub(super) fn collect(
     show(wish.json, report, streams)
 }
 
+fn embedded(opened: &Opened) -> Result<&SqliteStore> {
+    let store = opened.embedded(
+        "\"siteconf gc\"",
+        "nothing removes what its states no longer need, so its tables only grow",
+    )?;
+    Ok(store)
+}
+
 fn run(keep_deleted_days: u64, opened: &Opened, streams: &mut Streams<'_>) -> Result<Report> {
+    let store = embedded(opened)?;
     // First, so that what only it needed goes with this collection.
     let keep_s = keep_deleted_days.saturating_mul(DAY_S);
     let forgotten = opened.repository.forget_deleted(keep_s, &|| true);
@@ -114,7 +125,7 @@ fn run(keep_deleted_days: u64, opened: &Opened, streams: &mut Streams<'_>) -> Re
     let mut progress = Progress::new(streams);
     let done = opened
         .repository
-        .collect(&opened.store, Patience::default(), |step| {
+        .collect(store, Patience::default(), |step| {
             progress.say(|| said(step));
         })?;
     let Collected {
@@ -205,6 +216,7 @@ fn preview(
     opened: &Opened,
     streams: &mut Streams<'_>,
 ) -> Result<Outcome> {
+    let store = embedded(opened)?;
     let now = opened.repository.steady_clock().believed();
     let is_over = |deleted: &Deleted| deleted.kept_until(keep_deleted_days) < now;
     let forgotten = opened.repository.deleted(is_over)?.len();
@@ -215,7 +227,7 @@ fn preview(
         unreachable,
     } = opened
         .repository
-        .weigh(&opened.store, |step| progress.say(|| said(step)))?;
+        .weigh(store, |step| progress.say(|| said(step)))?;
     drop(progress);
     let preview = Preview {
         forgotten,

@@ -67,6 +67,13 @@ impl Error {
         }
     }
 
+    /// Only a store in a folder offers this.
+    pub(super) fn not_offered(what: &str, instead: &str) -> Self {
+        Self::Failed(format!(
+            "{what} is not offered for a store in PostgreSQL yet: {instead}"
+        ))
+    }
+
     /// 2 for what the user wrote wrongly, 128 and its number after a signal, 1 for everything else.
     pub(super) fn exit_code(&self) -> ExitCode {
         match self {

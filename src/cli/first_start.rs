@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::opened::Opened;
 use super::password::NewPassword;
+use super::settings::Settings;
 use super::{Error, Result, Streams, opened};
 use crate::access;
 use crate::access::{Accounts, Role};
@@ -53,8 +54,7 @@ impl KeyState {
     ///
     /// # Errors
     /// [`Error::Failed`] for a file that holds no key.
-    pub(super) fn read(folder: &Folder, store: &dyn Store, accounts: &Accounts) -> Result<Self> {
-        let path = folder.secrets().join("server-key");
+    pub(super) fn read(path: PathBuf, store: &dyn Store, accounts: &Accounts) -> Result<Self> {
         let key = match fs::read_to_string(&path) {
             Ok(text) => Some(ServerKey::parse(&text).ok_or_else(|| {
                 let shown = path.display();
@@ -107,13 +107,13 @@ impl KeyState {
 /// [`Error::Failed`] without `renew` when the key is not the store's, or lost: with another one no
 /// token that is bound to an instance would be accepted.
 pub(super) fn server_key(
-    folder: &Folder,
+    path: PathBuf,
     repository: &Projects,
     accounts: &Accounts,
     renew: bool,
 ) -> Result<ServerKey> {
     let store = repository.store().as_ref();
-    let state = KeyState::read(folder, store, accounts)?;
+    let state = KeyState::read(path, store, accounts)?;
     match state.fault() {
         Some(fault) if !renew => {
             return Err(Error::Failed(format!(
@@ -136,9 +136,12 @@ pub(super) fn server_key(
         key
     };
     let record = KeyRecord::of(&key);
-    if state.known.is_none_or(|known| *known.value != record) {
+    let known = state.known.as_ref();
+    if known.is_none_or(|known| *known.value != record) {
         let mut batch = Batch::default();
-        batch.write(KEY_RECORD.to_owned(), Expect::Anything, &record);
+        // Of two that begin over one database at once, one is refused: else its key would be none.
+        let expect = known.map_or(Expect::Absent, Versioned::expect);
+        batch.write(KEY_RECORD.to_owned(), expect, &record);
         let now = repository.clock().now();
         let noted = AuditRecord::new(now, &opened::actor(), Action::ServerKeySet);
         audit::add(&mut batch, &noted);
@@ -182,6 +185,30 @@ pub(super) fn first_account(
     Ok(())
 }
 
+/// Makes the account `admin` of a store in a database, where several daemons would each have a file of its
+/// password, and prints the password, once.
+pub(super) fn first_account_of_fleet(accounts: &Accounts, streams: &mut Streams<'_>) -> Result<()> {
+    let NewPassword { text, .. } = NewPassword::random();
+    accounts.create(FIRST_ACCOUNT, &text, &[Role::Root])?;
+    writeln!(streams.out, "user {FIRST_ACCOUNT}, password {text}")?;
+    Ok(())
+}
+
+/// Refuses a store in a database that was made by halves: of several daemons that made its first account, all
+/// but one would print a password that is none.
+///
+/// # Errors
+/// [`Error::Failed`] where it has no account.
+pub(super) fn require_account(accounts: &Accounts, settings: &Settings) -> Result<()> {
+    if !accounts.is_empty()? {
+        return Ok(());
+    }
+    Err(Error::Failed(format!(
+        "{}: the store has no account yet: \"siteconf init\" makes the first",
+        settings.store
+    )))
+}
+
 /// The file of the first password, for the service.
 #[derive(Debug)]
 pub(super) struct FirstPasswordFile(PathBuf);
@@ -214,7 +241,10 @@ pub(super) struct FirstPassword(Option<FirstPasswordFile>);
 impl FirstPassword {
     /// Looks whether the file holds this account's password.
     pub(super) fn of(name: &str, opened: &Opened) -> Result<Self> {
-        let file = FirstPasswordFile::of(opened.store.data_folder());
+        let Some(folder) = opened.data_folder() else {
+            return Ok(Self(None));
+        };
+        let file = FirstPasswordFile::of(folder);
         let holds = match access::FirstPassword::read(&file) {
             Some(text) => opened.accounts.has_password(name, &text)?,
             None => false,

@@ -12,6 +12,7 @@ mod collect;
 mod config;
 mod debug;
 mod deleted;
+mod engine;
 mod error;
 mod example;
 mod export;

@@ -1,12 +1,13 @@
 //! The store of a command, opened, with what the commands need of it.
 
 use std::fs;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use rustix::process::getuid;
 
 use super::settings::Settings;
-use super::{Error, Result};
+use super::{Error, Result, engine};
 use crate::access;
 use crate::access::Accounts;
 use crate::base::actor::Actor;
@@ -17,7 +18,8 @@ use crate::base::snapshot_version::SnapshotVersion;
 use crate::repo;
 use crate::repo::{Branch, Project, ProjectWriter, Projects, Revision};
 use crate::store::Store;
-use crate::store::sqlite::SqliteStore;
+use crate::store::engine::{Engine, Purpose};
+use crate::store::sqlite::{Folder, SqliteStore};
 
 /// How many names a refusal tells at most.
 const NAMES_TOLD: usize = 10;
@@ -25,7 +27,8 @@ const NAMES_TOLD: usize = 10;
 /// An opened store.
 pub(super) struct Opened {
     /// The store itself.
-    pub(super) store: Arc<SqliteStore>,
+    pub(super) store: Arc<dyn Store>,
+    engine: Engine,
     /// Its projects.
     pub(super) repository: Projects,
     /// Its accounts.
@@ -37,14 +40,16 @@ pub(super) struct Opened {
 impl Opened {
     /// Opens the store to change it, beside a daemon that may be running.
     pub(super) fn beside(settings: &Settings) -> Result<Self> {
-        let store = SqliteStore::open_beside(&settings.data)?;
-        store.keep_free(settings.disk_free_min);
-        Ok(Self::of(store))
+        let engine = engine::open(settings, Purpose::Change)?;
+        if let Some(store) = engine.embedded() {
+            store.keep_free(settings.disk_free_min);
+        }
+        Ok(Self::of(engine))
     }
 
     /// Opens the store to look at it.
     pub(super) fn for_reading(settings: &Settings) -> Result<Self> {
-        Ok(Self::of(SqliteStore::open_read_only(&settings.data)?))
+        Ok(Self::of(engine::open(settings, Purpose::Read)?))
     }
 
     /// Opens it as the one or the other.
@@ -136,15 +141,37 @@ impl Opened {
         }
     }
 
+    /// The embedded engine's store.
+    ///
+    /// # Errors
+    /// [`Error::not_offered`] where the store has another engine.
+    pub(super) fn embedded(&self, what: &str, instead: &str) -> Result<&Arc<SqliteStore>> {
+        let embedded = self.engine.embedded();
+        embedded.ok_or_else(|| Error::not_offered(what, instead))
+    }
+
+    /// The folder that the store lies in, where it lies in one.
+    pub(super) fn data_folder(&self) -> Option<&Folder> {
+        self.engine.embedded().map(|store| store.data_folder())
+    }
+
+    /// The file of the server's key.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] where none is known.
+    pub(super) fn key_file(&self, settings: &Settings) -> Result<PathBuf> {
+        engine::key_file(self.data_folder(), settings)
+    }
+
     /// Takes a store that is open.
-    pub(super) fn of(store: SqliteStore) -> Self {
-        let store = Arc::new(store);
-        let shared = Arc::clone(&store) as Arc<dyn Store>;
-        let repository = access::projects(shared, Arc::new(SystemClock));
+    pub(super) fn of(engine: Engine) -> Self {
+        let store = engine.store();
+        let repository = access::projects(Arc::clone(&store), Arc::new(SystemClock));
         let actor = actor();
         let accounts = Accounts::new(&repository).acting(actor.clone());
         Self {
             store,
+            engine,
             repository,
             accounts,
             actor,

@@ -55,11 +55,15 @@ pub(super) fn prune(
     opened: &Opened,
     streams: &mut Streams<'_>,
 ) -> Result<()> {
+    let store = opened.embedded(
+        "\"siteconf prune\"",
+        "all its snapshots stay, and nothing removes what only they need",
+    )?;
     let mut progress = Progress::new(streams);
     let Pruning { branches, failed } =
         opened
             .repository
-            .prune(&opened.store, usual, wish.dry_run, &opened.actor, |step| {
+            .prune(store, usual, wish.dry_run, &opened.actor, |step| {
                 progress.say(|| said(step));
             })?;
     drop(progress);

@@ -15,10 +15,11 @@ use std::process::ExitCode;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use super::engine::key_file_in;
 use super::first_start::server_key;
 use super::opened::Opened;
 use super::{Streams, run_on};
-use crate::store::sqlite::SqliteStore;
+use crate::store::engine::{Engine, Purpose, StoreAddress};
 
 /// A folder with a store that has no account yet, and room beside it.
 pub(super) struct Desk {
@@ -36,14 +37,10 @@ pub(super) struct Ran {
 impl Desk {
     pub(super) fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let store = SqliteStore::open_locked(&folder.path().join("data")).unwrap();
-        let Opened {
-            store,
-            repository,
-            accounts,
-            ..
-        } = Opened::of(store);
-        server_key(store.data_folder(), &repository, &accounts, false).unwrap();
+        let data = StoreAddress::Folder(folder.path().join("data"));
+        let opened = Opened::of(Engine::open(&data, Purpose::Serve).unwrap());
+        let key_file = key_file_in(opened.data_folder().unwrap());
+        server_key(key_file, &opened.repository, &opened.accounts, false).unwrap();
         Self { folder }
     }
 

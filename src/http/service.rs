@@ -9,6 +9,7 @@ use super::admission::hosts::Hosts;
 use super::admission::logins::Logins;
 use super::admission::long::LongRequests;
 use super::admission::network::ClientNetwork;
+use super::admission::pieces::PieceMemory;
 use super::admission::quota::Quota;
 use super::admission::waiting::WaitingRequests;
 use super::facts::Facts;
@@ -32,6 +33,8 @@ pub(in crate::http) struct Service {
     pub(in crate::http) clients: Arc<Quota<ClientNetwork>>,
     /// By account: bytes of bodies in memory.
     pub(in crate::http) bodies: Arc<Quota<u64>>,
+    /// By who asks: bytes of large files that are read and not written yet.
+    pub(in crate::http) pieces: PieceMemory,
     pub(in crate::http) hosts: Hosts,
     pub(in crate::http) long: LongRequests,
     pub(in crate::http) logins: Logins,
@@ -72,6 +75,7 @@ impl Service {
                 settings.limits.bodies_bytes_max,
                 settings.limits.bodies_bytes_account_max,
             ),
+            pieces: PieceMemory::new(),
             hosts: Hosts::new(&settings),
             long: LongRequests::new(&settings.limits),
             logins: Logins::new(&settings.limits),

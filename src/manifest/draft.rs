@@ -154,9 +154,8 @@ impl NodeSource for Draft<'_> {
         }
     }
 
-    fn read_ahead(&self, ids: &[NodeId]) {
-        let stored = ids.iter().filter(|id| !self.new.contains_key(id));
-        let stored: Vec<_> = stored.copied().collect();
-        self.nodes.read_ahead(&stored);
+    fn read_ahead(&self, ids: &mut dyn Iterator<Item = NodeId>) {
+        self.nodes
+            .read_ahead(&mut ids.filter(|id| !self.new.contains_key(id)));
     }
 }

@@ -23,7 +23,7 @@ pub trait NodeSource {
 
     /// Says that each of these nodes is about to be asked for, so that they can be read at once. What of
     /// them cannot be read is told to who asks.
-    fn read_ahead(&self, _ids: &[NodeId]) {}
+    fn read_ahead(&self, _ids: &mut dyn Iterator<Item = NodeId>) {}
 }
 
 /// The nodes of a store. What was decoded once is kept within a bound of bytes; nothing kept ever
@@ -110,9 +110,13 @@ impl NodeSource for Nodes {
         Ok(node)
     }
 
-    fn read_ahead(&self, ids: &[NodeId]) {
-        let unknown = ids.iter().filter(|id| self.cache.peek(*id).is_none());
-        let unknown: Vec<ObjectId> = unknown.map(|id| (*id).into()).collect();
+    fn read_ahead(&self, ids: &mut dyn Iterator<Item = NodeId>) {
+        // Elsewhere a walk that ends early would read all that is below each node it has visited.
+        if !self.objects.store().is_remote() {
+            return;
+        }
+        let unknown = ids.filter(|id| self.cache.peek(id).is_none());
+        let unknown: Vec<ObjectId> = unknown.map(ObjectId::from).collect();
         for some in unknown.chunks(NODES_READ_AHEAD_MAX) {
             let Ok(found) = self.objects.sound_structures(Kind::Node, some) else {
                 return;

@@ -60,15 +60,11 @@ pub fn recursive(
 
 /// Has the nodes below these items read at once.
 fn read_ahead(source: &impl NodeSource, items: &[Item]) {
-    let below = items.iter().filter_map(|item| match &item.value {
+    source.read_ahead(&mut items.iter().filter_map(|item| match &item.value {
         Value::Subtree(below) => Some(below.node),
         Value::Directory(directory) => Some(directory.root),
         Value::File(_) => None,
-    });
-    let below: Vec<_> = below.collect();
-    if !below.is_empty() {
-        source.read_ahead(&below);
-    }
+    }));
 }
 
 /// Visits what [`recursive`] would, but only what is not before the path `from`, and the directories

@@ -55,8 +55,9 @@ pub enum StoreError {
     /// The database does not answer. Nothing was changed; it heals when it does.
     #[error("the database does not answer")]
     Unavailable,
-    /// The database was lost while it wrote: the change was made wholly, or not at all.
-    #[error("the database was lost while it wrote; the change may have been made")]
+    /// The database was lost, or found no room, at the end of a change, which was made wholly or not at
+    /// all. A restart may bring what nobody has read before it.
+    #[error("the database failed at the end of this change, which may have been made")]
     InDoubt,
     /// The database cannot be used as it is.
     #[error("the database cannot be used: {reason}")]
@@ -64,8 +65,8 @@ pub enum StoreError {
         /// Why, and what to do.
         reason: String,
     },
-    /// The store has no place for a blob of this size.
-    #[error("this store has no place for blobs of more than {bytes_max} bytes")]
+    /// The store has no place for a file of this size.
+    #[error("this store has no place for files of more than {bytes_max} bytes")]
     TooLarge {
         /// The largest that it has a place for.
         bytes_max: usize,

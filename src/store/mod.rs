@@ -6,6 +6,8 @@
 pub mod background_writes;
 pub mod batch;
 pub mod buffer;
+pub mod database_url;
+pub mod engine;
 pub mod error;
 pub mod memory;
 pub mod objects;
@@ -171,6 +173,12 @@ pub trait Store: Send + Sync + fmt::Debug {
         ids.iter().map(|id| self.object(*id)).collect()
     }
 
+    /// True where each request takes a way over a network, however much it asks for: then it is worth
+    /// asking for what may not be needed.
+    fn is_remote(&self) -> bool {
+        false
+    }
+
     /// The hashes of a large blob's pieces as they were put with it ([`NewBody::Published`]), `None`
     /// where there are none. The caller holds them against the id.
     fn outboard(&self, _id: BlobId) -> Result<Option<Bytes>> {
@@ -269,6 +277,11 @@ pub trait Store: Send + Sync + fmt::Debug {
 
     /// False once what writes has died, which only a restart mends. A store that refuses to write lives.
     fn has_writer(&self) -> bool {
+        true
+    }
+
+    /// False while it lies elsewhere and does not answer; it heals.
+    fn is_available(&self) -> bool {
         true
     }
 

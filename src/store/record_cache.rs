@@ -30,8 +30,8 @@ const READS_MAX: u32 = 16;
 /// newer than what is kept renews that first: nobody reads a record, or a folder, and then the same one
 /// as it was before.
 #[derive(Debug)]
-pub struct RecordCache<S> {
-    store: S,
+pub struct RecordCache<S: ?Sized> {
+    store: Arc<S>,
     records: Cache<String, Option<Arc<Record>>, ByBytes>,
     folders: Cache<String, Folder, ByBytes>,
     /// See [`Store::folder_state`]. An entry goes when anything in its folder changes.
@@ -81,6 +81,13 @@ struct Write<'a> {
 impl<S: Store> RecordCache<S> {
     /// Keeps records of this store.
     pub fn new(store: S) -> Self {
+        Self::over(Arc::new(store))
+    }
+}
+
+impl<S: Store + ?Sized> RecordCache<S> {
+    /// Keeps records of a store that others have, too.
+    pub fn over(store: Arc<S>) -> Self {
         let items = usize::try_from(RECORD_CACHE_BYTES / 512).unwrap_or(1024);
         Self {
             store,
@@ -296,13 +303,17 @@ fn put_into(folder: &mut Vec<Arc<Record>>, record: &Arc<Record>) {
     }
 }
 
-impl<S: Store> Store for RecordCache<S> {
+impl<S: Store + ?Sized> Store for RecordCache<S> {
     fn object(&self, id: ObjectId) -> Result<Option<StoredObject>> {
         self.store.object(id)
     }
 
     fn objects(&self, ids: &[ObjectId]) -> Result<Vec<Option<StoredObject>>> {
         self.store.objects(ids)
+    }
+
+    fn is_remote(&self) -> bool {
+        self.store.is_remote()
     }
 
     fn outboard(&self, id: BlobId) -> Result<Option<Bytes>> {
@@ -472,6 +483,10 @@ impl<S: Store> Store for RecordCache<S> {
 
     fn has_writer(&self) -> bool {
         self.store.has_writer()
+    }
+
+    fn is_available(&self) -> bool {
+        self.store.is_available()
     }
 
     fn cache_uses(&self) -> Vec<CacheUse> {

@@ -10,15 +10,17 @@ use quick_cache::sync::Cache;
 use super::LargeBody;
 use crate::base::digest::byte_count;
 use crate::base::id::BlobId;
-use crate::base::limits::PIECE_CACHE_BYTES;
+use crate::base::limits::{PIECE_BUFFERS_KEPT, PIECE_CACHE_BYTES, PIECES_READ_AT_ONCE_MAX};
 use crate::base::outboard::{Outboard, PIECE_BYTES};
 use crate::base::tally::CacheUse;
+use crate::base::threads::buffers::Buffers;
 
 /// Pieces that were held against their blobs' ids, in memory: those that were asked for last and more
 /// than once.
 #[derive(Debug)]
 pub(super) struct VerifiedPieces {
     by_place: Cache<(BlobId, u64), Bytes, ByBytes>,
+    buffers: Arc<Buffers>,
 }
 
 #[derive(Clone, Debug)]
@@ -42,6 +44,7 @@ impl Default for VerifiedPieces {
         let items = usize::try_from(PIECE_CACHE_BYTES).unwrap_or(usize::MAX) / PIECE_BYTES;
         Self {
             by_place: Cache::with_weighter(items, PIECE_CACHE_BYTES, ByBytes),
+            buffers: Buffers::new(PIECE_BYTES, PIECES_READ_AT_ONCE_MAX, PIECE_BUFFERS_KEPT),
         }
     }
 }
@@ -96,19 +99,25 @@ impl VerifiedBody {
     }
 
     fn read_piece(&self, place: u64, begin: u64, length: usize) -> io::Result<Bytes> {
-        let piece = self.body.read_at(begin, length)?;
-        if !self.outboard.has_piece(self.id, place, &piece) {
-            let end = begin + byte_count(&piece);
+        let read = |buffer: &mut [u8]| self.read_sound(place, begin, buffer);
+        let piece = self.pieces.buffers.fill(length, read)?;
+        self.pieces
+            .by_place
+            .insert((self.id, place), Bytes::clone(&piece));
+        Ok(piece)
+    }
+
+    fn read_sound(&self, place: u64, begin: u64, buffer: &mut [u8]) -> io::Result<()> {
+        self.body.read_exact_at(buffer, begin)?;
+        if !self.outboard.has_piece(self.id, place, buffer) {
+            let end = begin + byte_count(buffer);
             let reason = format!(
                 "blob {} is damaged: its file holds other bytes from {begin} to {end}",
                 self.id
             );
             return Err(io::Error::new(io::ErrorKind::InvalidData, reason));
         }
-        self.pieces
-            .by_place
-            .insert((self.id, place), Bytes::clone(&piece));
-        Ok(piece)
+        Ok(())
     }
 }
 

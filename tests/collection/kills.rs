@@ -20,7 +20,7 @@ const WRITERS: usize = 3;
 /// How long a collection that is not killed works beside the writers.
 const BESIDE_WRITERS: Duration = Duration::from_secs(10);
 /// What is deleted is kept for the time that is usual, so a store grows with each round.
-const ROUNDS_A_STORE: usize = 5;
+const ROUNDS_A_STORE: usize = 2;
 const OCTETS: &str = "application/octet-stream";
 
 /// Few contents, so that most saves bring back one that was removed; one of seven is large.

@@ -331,8 +331,8 @@ struct Follower {
 impl Follower {
     fn start(daemon: &Daemon) -> Self {
         let mut process = Command::new(env!("CARGO_BIN_EXE_siteconf"))
-            .args(["audit", "--follow", "--json", "--data"])
-            .arg(daemon.data())
+            .args(["audit", "--follow", "--json"])
+            .args(daemon.store_flags())
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();

@@ -28,6 +28,8 @@ mod events;
 mod file_names;
 mod files;
 mod fingerprint;
+#[cfg(feature = "fleet")]
+mod fleet;
 mod gitlab_archive;
 mod gitlab_branches;
 mod gitlab_coding;
@@ -55,6 +57,10 @@ mod openapi;
 mod own_account;
 mod page;
 mod projects;
+#[cfg(feature = "fleet")]
+#[path = "../support/postgres_proxy.rs"]
+#[allow(dead_code, reason = "the others use the rest")]
+mod proxy;
 mod ranges;
 mod read_branches;
 mod read_files;

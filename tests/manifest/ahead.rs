@@ -28,6 +28,9 @@ impl Store for Far {
         self.objects.fetch_add(ids.len(), Ordering::Relaxed);
         self.store.objects(ids)
     }
+    fn is_remote(&self) -> bool {
+        true
+    }
     fn commit(&self, batch: Batch) -> Result<Version> {
         self.store.commit(batch)
     }

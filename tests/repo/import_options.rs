@@ -15,8 +15,13 @@ on_every_engine!(
     what_is_excluded_is_left_out_and_kept_by_a_mirror,
     an_import_has_a_message_and_a_date_of_its_own,
     a_preview_tells_what_an_import_does,
-    an_import_that_a_step_ends_leaves_the_branch_alone,
 );
+
+mod with_large_blobs {
+    use super::*;
+
+    crate::on_engines_with_large_blobs!(an_import_that_a_step_ends_leaves_the_branch_alone);
+}
 
 fn excluding(patterns: &[&str], mirror: bool) -> ImportOptions {
     let patterns: Vec<_> = patterns.iter().map(ToString::to_string).collect();

@@ -13,7 +13,6 @@ use crate::fixture::{Scene, branch, path, version};
 use crate::on_every_engine;
 
 on_every_engine!(
-    an_import_is_the_same_content_saved_one_by_one,
     what_the_folder_lacks_stays_but_in_a_mirror,
     a_mirror_keeps_what_is_in_the_place_of_what_was_skipped,
     a_file_in_a_folders_place_changes_nothing,
@@ -22,6 +21,12 @@ on_every_engine!(
     a_folder_that_cannot_be_read_changes_nothing,
     the_same_folder_again_takes_no_snapshot,
 );
+
+mod with_large_blobs {
+    use super::*;
+
+    crate::on_engines_with_large_blobs!(an_import_is_the_same_content_saved_one_by_one);
+}
 
 /// A folder of these files; a path that ends in `@` is a link, which no branch takes.
 pub(crate) fn folder(files: &[(&str, &str)]) -> TempDir {

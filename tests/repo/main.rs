@@ -49,6 +49,11 @@ mod revisions;
 #[cfg(test)]
 mod saves;
 #[cfg(test)]
+#[cfg(feature = "fleet")]
+#[path = "../support/postgres.rs"]
+#[allow(dead_code, reason = "the tests of the engine use the rest")]
+mod server;
+#[cfg(test)]
 mod snapshots;
 #[cfg(test)]
 mod uploads;
@@ -56,6 +61,23 @@ mod uploads;
 /// Makes a test of each named check on each engine. A check takes a `&Scene`: an empty project.
 #[cfg(test)]
 macro_rules! on_every_engine {
+    ($($check:ident),+ $(,)?) => {
+        crate::on_engines_with_large_blobs!($($check),+);
+        #[cfg(feature = "fleet")]
+        mod on_postgres {
+            $(#[test] fn $check() {
+                let database = crate::server::Database::new();
+                super::$check(&crate::fixture::Scene::on(siteconf::store::record_cache::RecordCache::new(database.open())));
+            })+
+        }
+    };
+}
+#[cfg(test)]
+pub(crate) use on_every_engine;
+
+/// The same on those that have a place for large blobs.
+#[cfg(test)]
+macro_rules! on_engines_with_large_blobs {
     ($($check:ident),+ $(,)?) => {
         mod on_memory {
             $(#[test] fn $check() {
@@ -72,4 +94,4 @@ macro_rules! on_every_engine {
     };
 }
 #[cfg(test)]
-pub(crate) use on_every_engine;
+pub(crate) use on_engines_with_large_blobs;

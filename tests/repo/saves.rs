@@ -12,10 +12,15 @@ on_every_engine!(
     a_file_and_a_folder_cannot_share_a_path,
     conditions_hold_or_nothing_changes,
     a_batch_is_all_or_nothing_and_names_the_first_action_that_fails,
-    a_large_body_is_read_back_whole,
     deleting_the_last_file_of_a_folder_removes_the_folder,
     files_saved_and_deleted_in_the_order_of_their_names_are_all_there,
 );
+
+mod with_large_blobs {
+    use super::*;
+
+    crate::on_engines_with_large_blobs!(a_large_body_is_read_back_whole);
+}
 
 #[test]
 fn a_change_that_always_conflicts_is_answered_as_busy() {

@@ -98,9 +98,14 @@ impl Daemon {
 
     /// The same, with more flags.
     pub(crate) fn kill_and_restart_with(&mut self, flags: &[&str]) {
-        self.kill();
         let mut command = serve(&self.data());
         command.args(flags);
+        self.kill_and_restart_as(command);
+    }
+
+    /// The same, with this command, made by [`serve`] on the folder.
+    pub(crate) fn kill_and_restart_as(&mut self, command: Command) {
+        self.kill();
         (self.process, self.output, self.address) = launch(command);
     }
 

@@ -73,6 +73,7 @@ mod recovery;
 #[cfg(test)]
 #[cfg(feature = "fleet")]
 #[path = "../support/postgres.rs"]
+#[allow(dead_code, reason = "the tests of the service use the rest")]
 mod server;
 #[cfg(test)]
 mod staging;

@@ -1,5 +1,6 @@
 //! A PostgreSQL for the tests of one process: in a temporary folder, on a socket in it, ended with the
-//! process. Where none is installed, its tests fail and say what to install.
+//! process. Where none is installed, its tests fail and say what to install. A role that a test calls
+//! `locked` has to give its password.
 
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::{MetadataExt, chown};
@@ -20,6 +21,7 @@ PATH="$2:$PATH"
 cd "$1"
 {
     initdb -D data -U siteconf -A trust -E UTF8 --locale=C --no-sync &&
+    sed -i '1i local all locked scram-sha-256' data/pg_hba.conf &&
     pg_ctl -D data -w -o "-k $1 -c listen_addresses= -c max_connections=400 -c shared_buffers=32MB \
         -c wal_level=minimal -c max_wal_senders=0" -l log start
 } >made 2>&1 && echo ready || cat made log 2>/dev/null
@@ -38,13 +40,15 @@ struct Server {
 
 static SERVER: OnceLock<Server> = OnceLock::new();
 
-/// A database of its own with an empty store.
+/// A database of its own. Dropped, it is removed, with whoever is connected to it.
+#[derive(Debug)]
 pub(crate) struct Database {
     /// Its address.
     pub(crate) url: String,
     /// The socket that the server listens on.
     pub(crate) socket: PathBuf,
-    name: String,
+    /// Its name.
+    pub(crate) name: String,
 }
 
 impl Database {
@@ -60,6 +64,18 @@ impl Database {
         server.copy_of("template0")
     }
 
+    /// A database that holds what this one does. Nobody may be connected to this one.
+    pub(crate) fn copy(&self) -> Self {
+        let server = SERVER.get_or_init(Server::start);
+        server.copy_of(&self.name)
+    }
+
+    /// A database of another encoding than the server's.
+    pub(crate) fn of_encoding(encoding: &str) -> Self {
+        let server = SERVER.get_or_init(Server::start);
+        server.copy_of(&format!("template0 ENCODING '{encoding}'"))
+    }
+
     /// The store.
     pub(crate) fn open(&self) -> PostgresStore {
         PostgresStore::open(&self.url).unwrap()
@@ -73,6 +89,14 @@ impl Database {
     /// The first column of what this statement gives, as text.
     pub(crate) fn ask(&self, sql: &str) -> Vec<String> {
         ask(&self.url, sql)
+    }
+}
+
+impl Drop for Database {
+    fn drop(&mut self) {
+        let server = SERVER.get_or_init(Server::start);
+        let removal = format!("DROP DATABASE {} WITH (FORCE)", self.name);
+        ask(&server.url("postgres"), &removal);
     }
 }
 
@@ -115,9 +139,10 @@ impl Server {
     }
 
     fn url(&self, database: &str) -> String {
+        let folder = self.folder.to_str().expect("it is UTF-8");
         format!(
-            "host={} user=siteconf dbname={database}",
-            self.folder.display()
+            "postgres://siteconf@{}/{database}",
+            folder.replace('/', "%2F")
         )
     }
 

@@ -109,6 +109,8 @@ pub enum Writes {
     Taken,
     /// The last change found no room; it heals.
     Full,
+    /// The database does not answer; it heals.
+    Away,
     /// A write has failed; nothing more is written until a restart.
     Stopped,
 }
@@ -232,10 +234,10 @@ impl Gate {
     /// # Errors
     /// [`StoreError::Stopped`] after a failed write, until a restart.
     pub fn require_writable(&self) -> Result<()> {
-        if self.projects.store().is_writable() {
-            Ok(())
-        } else {
-            Err(StoreError::Stopped.into())
+        match self.writes() {
+            Writes::Stopped => Err(StoreError::Stopped.into()),
+            Writes::Away => Err(StoreError::Unavailable.into()),
+            Writes::Taken | Writes::Full => Ok(()),
         }
     }
 
@@ -244,6 +246,8 @@ impl Gate {
         let store = self.projects.store();
         if !store.is_writable() {
             Writes::Stopped
+        } else if !store.is_available() {
+            Writes::Away
         } else if store.is_full() {
             Writes::Full
         } else {

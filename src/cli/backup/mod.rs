@@ -50,12 +50,16 @@ fn create(target: &Path, settings: &Settings, streams: &mut Streams<'_>) -> Resu
                 .to_owned(),
         ));
     }
+    let data = settings.folder(
+        "\"siteconf backup\"",
+        "take a base backup of its server, or pg_dump, and keep the file of server_key_file with it",
+    )?;
     let stop = Stop::watch(is_stream)?;
-    let folder = Folder::open(&settings.data)?;
+    let folder = Folder::open(data)?;
     folder.require_owner()?;
     let _lock = hold_off_collection(&folder, &stop)?;
     // Now: an upgrade may have ended meanwhile.
-    let store = SqliteStore::open_read_only(&settings.data)?;
+    let store = SqliteStore::open_read_only(data)?;
     let folder = store.data_folder();
     let target_name = target;
     let mut target = if is_stream {
@@ -168,9 +172,12 @@ pub(super) fn restore(
         err_is_terminal,
         ..
     } = streams;
+    let data = settings.folder(
+        "\"siteconf restore\"",
+        "bring back a base backup, or what pg_dump has written, and the file of server_key_file",
+    )?;
     let stop = Stop::watch(false)?;
     let source = open(&wish.source, *input, *input_is_terminal, &stop)?;
-    let data = &settings.data;
     let mut progress = Progress::on(*err, *err_is_terminal);
     let restored = backup::restore(source, data, &mut |step| {
         told(step, "read", &mut progress, &stop)

@@ -6,9 +6,10 @@ use serde::Serialize;
 
 use super::refs::Refs;
 use super::shown::{digests_of, fault_of};
-use super::{outcome, records};
+use super::{embedded, outcome, records};
 use crate::base::digest::object_id;
 use crate::base::id::{BlobId, Kind, ObjectId};
+use crate::cli::engine::key_file_in;
 use crate::cli::first_start::KeyState;
 use crate::cli::opened::Opened;
 use crate::cli::output;
@@ -16,7 +17,7 @@ use crate::cli::progress::Progress;
 use crate::cli::{Outcome, Result, Streams};
 use crate::manifest::check::{Checker, unreadable};
 use crate::object::node::FileEntry;
-use crate::store::sqlite::Readable;
+use crate::store::sqlite::{Readable, SqliteStore};
 use crate::store::{Body, ObjectRow, Store, StoreError, StoredObject};
 
 /// What was looked at, and what is wrong with it.
@@ -85,7 +86,7 @@ impl Check<'_> {
     /// The order matters beside a daemon: what a state names was there before the state, and a file
     /// before its row.
     fn run(&mut self, progress: &mut Progress<'_>) -> Result<()> {
-        let store = &self.opened.store;
+        let store = embedded(self.opened)?;
         // As a backup does: what a collection removes meanwhile would look lost. Beside one that runs
         // already, states that are pruned during the check may.
         let _no_collection = store.data_folder().lock_for_backup();
@@ -93,13 +94,13 @@ impl Check<'_> {
         let deep = self.report.deep;
         let of_records = records::findings(self.opened, deep, progress)?;
         self.report.findings.extend(of_records);
-        let (folder, accounts) = (store.data_folder(), &self.opened.accounts);
-        let key = KeyState::read(folder, &**store, accounts);
+        let key_file = key_file_in(store.data_folder());
+        let key = KeyState::read(key_file, store, &self.opened.accounts);
         let fault = key.map_or_else(|e| Some(e.to_string()), |key| key.fault());
         self.report.findings.extend(fault);
-        let files = self.files();
+        let files = self.files(store);
         let mut checker = Checker::new(self.opened.repository.nodes());
-        self.states(&mut checker, progress)?;
+        self.states(store, &mut checker, progress)?;
         let Checker {
             blobs, findings, ..
         } = checker;
@@ -137,9 +138,9 @@ impl Check<'_> {
     }
 
     /// The blobs that have a file.
-    fn files(&mut self) -> HashSet<ObjectId> {
+    fn files(&mut self, store: &SqliteStore) -> HashSet<ObjectId> {
         let mut files = HashSet::new();
-        self.opened.store.survey_files(&mut |file| match file {
+        store.survey_files(&mut |file| match file {
             Ok(id) => drop(files.insert(id)),
             Err(fault) => drop(self.report.findings.insert(fault)),
         });
@@ -148,9 +149,14 @@ impl Check<'_> {
     }
 
     /// Walks every state that a head or a snapshot keeps.
-    fn states(&mut self, checker: &mut Checker<'_>, progress: &mut Progress<'_>) -> Result<()> {
-        let mut refs = Refs::read(&self.opened.store)?;
-        let states = refs.states(&self.opened.store)?;
+    fn states(
+        &mut self,
+        store: &SqliteStore,
+        checker: &mut Checker<'_>,
+        progress: &mut Progress<'_>,
+    ) -> Result<()> {
+        let mut refs = Refs::read(store)?;
+        let states = refs.states(store)?;
         self.report.findings.extend(refs.findings);
         self.report.states = states.len();
         for (index, state) in states.iter().enumerate() {

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::refs::Refs;
-use super::{parts, report};
+use super::{embedded, parts, report};
 use crate::base::id::ManifestId;
 use crate::base::snapshot_version::SnapshotVersion;
 use crate::cli::opened::Opened;
@@ -83,12 +83,13 @@ pub(super) fn run(
 ) -> Result<Outcome> {
     let (repo_id, branch) = parts(target, "BRANCH")?;
     let branch = names::branch(branch)?;
-    let mut refs = Refs::read(&opened.store)?;
+    let store = embedded(opened)?;
+    let mut refs = Refs::read(store)?;
     let number = refs
         .branch(&repo_id, &branch)
         .ok_or_else(|| Error::Failed(format!("there is no branch {branch} in {repo_id}")))?;
     let mut rows = Vec::new();
-    for (number, record) in refs.snapshots(&opened.store, number)? {
+    for (number, record) in refs.snapshots(store, number)? {
         rows.push(Row::new(number, record));
     }
     rows.reverse();

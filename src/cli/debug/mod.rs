@@ -23,6 +23,7 @@ use super::opened::Opened;
 use super::{Error, Outcome, Result, Streams, names};
 use crate::base::repo_id::RepoId;
 use crate::repo::Revision;
+use crate::store::sqlite::SqliteStore;
 use args::DebugCommand;
 
 /// Runs one of the commands.
@@ -49,6 +50,19 @@ pub(super) fn run(
         DebugCommand::Stats { json } => stats::run(opened, json, streams),
         DebugCommand::Check { deep, json } => check::run(opened, deep, json, streams),
     }
+}
+
+/// The store, for what only the embedded engine can tell.
+///
+/// # Errors
+/// [`Error::Failed`] where it has another engine.
+fn embedded(opened: &Opened) -> Result<&SqliteStore> {
+    let store = opened.embedded(
+        "this part of \"siteconf debug\"",
+        "its object, manifest, digest and diff are; psql shows the tables of the schema siteconf, and \
+         pg_amcheck checks them",
+    )?;
+    Ok(store)
 }
 
 /// The parts of `REPO_ID:REVISION`. Neither can hold a colon.

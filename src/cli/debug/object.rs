@@ -4,14 +4,14 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
-use super::report;
 use super::shown::{Says, each_piece, read};
+use super::{embedded, report};
 use crate::base::id::{ObjectId, is_lower_hex};
 use crate::cli::opened::Opened;
 use crate::cli::output;
 use crate::cli::output::visible;
 use crate::cli::{Error, Outcome, Result, Streams};
-use crate::store::{Store, StoreError, StoredObject};
+use crate::store::{StoreError, StoredObject};
 
 /// The shortest start of an id that is taken for one, in digits.
 const PREFIX_DIGITS_MIN: usize = 4;
@@ -111,7 +111,7 @@ fn ids_beginning(opened: &Opened, text: &str) -> Result<Vec<ObjectId>> {
         // Without an index to ask, all rows are looked at.
         Err(StoreError::Engine(_) | StoreError::DamagedEngine { .. }) => {
             let mut ids = Vec::new();
-            opened.store.survey_objects(&mut |row| {
+            embedded(opened)?.survey_objects(&mut |row| {
                 ids.extend(row.ok().map(|row| row.id));
             })?;
             Ok(ids)

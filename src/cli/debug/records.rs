@@ -2,6 +2,7 @@
 
 use serde::de::{DeserializeOwned, Error as _};
 
+use super::embedded;
 use crate::access;
 use crate::base::id::{ManifestId, Sha256};
 use crate::cli::Result;
@@ -24,7 +25,7 @@ pub(super) fn findings(
     progress: &mut Progress<'_>,
 ) -> Result<Vec<String>> {
     let (mut findings, mut told) = (Vec::new(), Vec::new());
-    opened.store.survey_records(&mut |record| {
+    embedded(opened)?.survey_records(&mut |record| {
         let decoded = match &record {
             Ok(record) => decode(record).map_err(|e| e.to_string()),
             Err(fault) => Err(fault.clone()),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::report;
+use super::{embedded, report};
 use crate::base::branch_name::BranchName;
 use crate::base::id::ManifestId;
 use crate::base::repo_id::RepoId;
@@ -86,7 +86,7 @@ impl Listed for Reference {
 
 /// `debug refs`.
 pub(super) fn run(opened: &Opened, json: bool, streams: &mut Streams<'_>) -> Result<Outcome> {
-    let refs = Refs::read(&opened.store)?;
+    let refs = Refs::read(embedded(opened)?)?;
     output::list(streams.out, json, &refs.references)?;
     report(&refs.findings, streams)
 }

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::measure::{Measure, Shape, Sizes};
 use super::refs::Refs;
-use super::report;
+use super::{embedded, report};
 use crate::base::id::Kind;
 use crate::base::limits::{
     BLOB_CACHE_BYTES, DIGEST_STATES_BYTES, FOLDER_CACHE_BYTES, LAST_CHANGES_BYTES,
@@ -87,7 +87,7 @@ pub(super) fn run(opened: &Opened, json: bool, streams: &mut Streams<'_>) -> Res
 }
 
 fn count(opened: &Opened, streams: &mut Streams<'_>) -> Result<(Stats, Vec<String>)> {
-    let store = &opened.store;
+    let store = embedded(opened)?;
     let mut refs = Refs::read(store)?;
     let states = refs.states(store)?;
     let mut stats = Stats {

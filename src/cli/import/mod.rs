@@ -22,6 +22,7 @@ use crate::repo::{
     Branch, Exclude, ImportChanges, ImportFolder, ImportOptions, ImportPreview, ImportStep,
     Project, ProjectWriter, ReadFolder,
 };
+use crate::store::sqlite::Folder;
 use args::Import;
 use report::Report;
 use skips::Skips;
@@ -41,8 +42,8 @@ pub(super) fn import(
     let branch = names::branch(&wish.branch)?;
     let options = options(wish, file_bytes_max, opened)?;
     let actor = author(wish, opened)?;
-    let data = opened.store.data_folder().root();
-    let mut folder = ImportFolder::open(&wish.dir, Some(data))?;
+    let data = opened.data_folder().map(Folder::root);
+    let mut folder = ImportFolder::open(&wish.dir, data)?;
     if wish.follow_links {
         folder = folder.following_links()?;
     }

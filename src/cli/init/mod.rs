@@ -1,30 +1,66 @@
 //! A store, made without being served.
 
-use crate::cli::first_start::{first_account, server_key};
+use std::path::Path;
+
+use crate::cli::first_start::{first_account, first_account_of_fleet, server_key};
 use crate::cli::opened::Opened;
 use crate::cli::output::visible_path;
 use crate::cli::settings::Settings;
-use crate::cli::{Error, Result, Streams};
-use crate::store::sqlite::{Folder, SqliteStore};
+use crate::cli::{Error, Result, Streams, engine};
+use crate::store::database_url::DatabaseUrl;
+use crate::store::engine::{Engine, Purpose, StoreAddress};
+use crate::store::sqlite::Folder;
 
 /// `init`. It makes what a first start of the service makes; one that was interrupted is finished.
 pub(super) fn init(settings: &Settings, streams: &mut Streams<'_>) -> Result<()> {
-    let data = &settings.data;
+    match &settings.store {
+        StoreAddress::Folder(data) => in_folder(data, settings, streams),
+        StoreAddress::Postgres(url) => in_database(url, settings, streams),
+    }
+}
+
+fn in_folder(data: &Path, settings: &Settings, streams: &mut Streams<'_>) -> Result<()> {
     let shown = visible_path(data);
     if Folder::was_made(data) && !Opened::for_reading(settings)?.accounts.is_empty()? {
         return Err(Error::Failed(format!(
             "{shown}: there is a store here already; \"siteconf status --data {shown}\" shows it"
         )));
     }
+    let engine = engine::open(settings, Purpose::Serve)?;
+    let opened = Opened::of(engine);
+    server_key(
+        opened.key_file(settings)?,
+        &opened.repository,
+        &opened.accounts,
+        false,
+    )?;
+    if let Some(folder) = opened.data_folder() {
+        first_account(folder, &opened.accounts, streams)?;
+    }
+    streams.tell(format_args!(
+        "{shown} holds a store now; \"siteconf serve --data {shown}\" serves it"
+    ))
+}
+
+/// The tables, the key and the first account, whose password is printed: there is no folder to keep it in.
+fn in_database(url: &DatabaseUrl, settings: &Settings, streams: &mut Streams<'_>) -> Result<()> {
+    // What is missing is told before anything is made.
+    let key_file = engine::key_file(None, settings)?;
+    let address = engine::with_password(url, settings)?;
+    Engine::init(&address).map_err(|error| engine::of_store(error, settings))?;
     let Opened {
-        store,
         repository,
         accounts,
         ..
-    } = Opened::of(SqliteStore::open_locked(data)?);
-    server_key(store.data_folder(), &repository, &accounts, false)?;
-    first_account(store.data_folder(), &accounts, streams)?;
+    } = Opened::beside(settings)?;
+    if !accounts.is_empty()? {
+        return Err(Error::Failed(format!(
+            "{url}: there is a store here already"
+        )));
+    }
+    server_key(key_file, &repository, &accounts, false)?;
+    first_account_of_fleet(&accounts, streams)?;
     streams.tell(format_args!(
-        "{shown} holds a store now; \"siteconf serve --data {shown}\" serves it"
+        "{url} holds a store now; \"siteconf serve\" with the same settings serves it"
     ))
 }

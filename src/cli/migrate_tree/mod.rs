@@ -32,6 +32,7 @@ use crate::base::secret::ServerKey;
 use crate::manifest::digest::digest;
 use crate::repo;
 use crate::repo::{DigestStep, ImportFolder, ImportStep, Revision};
+use crate::store::sqlite::Folder;
 use args::MigrateTree;
 use owners::Owners;
 use report::Report;
@@ -54,6 +55,7 @@ struct Migration<'a> {
     token_counts: HashMap<u64, usize>,
     /// In a comparison, the ids of the tokens that the file has.
     met_tokens: HashSet<String>,
+    key_file: PathBuf,
     /// The server's key, once it was needed.
     key: Option<std::result::Result<ServerKey, String>>,
     dry_run: bool,
@@ -87,7 +89,8 @@ pub(super) fn run(
     } = streams;
     let progress = Progress::on(*err, *err_is_terminal);
     let mut report = Report::new(progress, wish.dry_run);
-    let tree = Tree::read(&wish.root, opened.store.data_folder().root(), &mut report)?;
+    let data = opened.data_folder().map(Folder::root);
+    let tree = Tree::read(&wish.root, data, &mut report)?;
     report.tell();
     let planned = tree.projects.iter().map(|old| (old.repo_id.clone(), None));
     let planned: HashMap<_, _> = planned.collect();
@@ -107,6 +110,7 @@ pub(super) fn run(
         token_file: wish.tokens.clone(),
         accounts: BTreeMap::new(),
         met_tokens: HashSet::new(),
+        key_file: opened.key_file(settings)?,
         key: None,
         dry_run: wish.dry_run,
         renew: wish.renew,
@@ -252,8 +256,7 @@ impl Migration<'_> {
     fn key(&mut self) -> std::result::Result<ServerKey, String> {
         let opened = self.opened;
         let read = || {
-            let folder = opened.store.data_folder();
-            let state = KeyState::read(folder, &*opened.store, &opened.accounts);
+            let state = KeyState::read(self.key_file.clone(), &*opened.store, &opened.accounts);
             state.map_err(|e| e.to_string())?.into_key()
         };
         self.key.get_or_insert_with(read).clone()

@@ -55,8 +55,8 @@ impl Tree {
     ///
     /// # Errors
     /// [`Error::Failed`] when the root is no such tree, or is not apart from the data folder.
-    pub(super) fn read(root: &Path, data: &Path, report: &mut Report<'_>) -> Result<Self> {
-        let folder = base(ImportFolder::open(root, Some(data))?)?;
+    pub(super) fn read(root: &Path, data: Option<&Path>, report: &mut Report<'_>) -> Result<Self> {
+        let folder = base(ImportFolder::open(root, data)?)?;
         let mut reading = Reading {
             folder: &folder,
             report,

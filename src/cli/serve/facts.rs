@@ -2,29 +2,45 @@
 
 use std::sync::Arc;
 
-use super::samples::Samples;
+use super::samples::{Counted, Samples};
 use crate::access::Census;
 use crate::base::clock::Timestamp;
 use crate::http::{Bytes, Collection, Facts, Objects, StoreFacts};
-use crate::store::record_cache::RecordCache;
 use crate::store::sqlite::{Format, ObjectCensus, SqliteStore};
 
 /// The store, and what was last counted in it.
 #[derive(Debug)]
 pub(super) struct FactsOfStore {
-    pub(super) store: Arc<RecordCache<SqliteStore>>,
+    /// `None` where it lies in a database of PostgreSQL.
+    pub(super) store: Option<Arc<SqliteStore>>,
     pub(super) samples: Arc<Samples>,
 }
 
 impl Facts for FactsOfStore {
     fn census(&self) -> Option<Census> {
-        self.samples.last().0
+        self.samples.last().census
     }
 
     fn store(&self) -> StoreFacts {
-        let store = self.store.inner();
+        let Counted {
+            objects: counted,
+            database_bytes,
+            ..
+        } = self.samples.last();
+        let Some(store) = &self.store else {
+            return StoreFacts {
+                format: "PostgreSQL".to_owned(),
+                bytes: Bytes {
+                    database: database_bytes,
+                    log: 0,
+                    files: Some(0),
+                },
+                objects: Vec::new(),
+                last_backup: None,
+                last_collection: None,
+            };
+        };
         let folder = store.data_folder();
-        let (_, counted) = self.samples.last();
         let mut files = counted.is_some().then_some(0);
         let mut objects = Vec::new();
         for (kind, [row, file]) in counted.iter().flat_map(ObjectCensus::counts) {
@@ -41,7 +57,7 @@ impl Facts for FactsOfStore {
         StoreFacts {
             format: Format::CURRENT.to_string(),
             bytes: Bytes {
-                database: store.database_bytes(),
+                database: Some(store.database_bytes()),
                 log: store.log_bytes(),
                 files,
             },

@@ -9,12 +9,11 @@ use prometheus_client::collector::Collector;
 use prometheus_client::encoding::DescriptorEncoder;
 
 use super::certificate::Certificate;
-use super::samples::Samples;
+use super::samples::{Counted, Samples};
 use crate::base::clock::{Clock, SystemClock, Timestamp};
 use crate::cli::log::LostLines;
 use crate::http::{Labels, Metrics, as_float};
 use crate::repo::Projects;
-use crate::store::record_cache::RecordCache;
 use crate::store::sqlite::{Format, SqliteStore};
 
 const HEADS: Labels<'static> = &[("by", "heads")];
@@ -24,7 +23,8 @@ const SNAPSHOTS: Labels<'static> = &[("by", "snapshots")];
 /// are counted once a minute ([`Samples`]).
 #[derive(Debug)]
 pub(super) struct OfStore {
-    pub(super) store: Arc<RecordCache<SqliteStore>>,
+    /// `None` where it lies in a database of PostgreSQL.
+    pub(super) store: Option<Arc<SqliteStore>>,
     pub(super) projects: Projects,
     pub(super) lost_lines: LostLines,
     pub(super) samples: Arc<Samples>,
@@ -35,8 +35,11 @@ impl Collector for OfStore {
     fn encode(&self, encoder: DescriptorEncoder<'_>) -> fmt::Result {
         let mut metrics = Metrics::new(encoder);
         self.of_build(&mut metrics)?;
-        self.of_writes(&mut metrics)?;
-        self.of_files(&mut metrics)?;
+        self.of_saves(&mut metrics)?;
+        if let Some(store) = &self.store {
+            of_commits(store, &mut metrics)?;
+            of_files(store, &mut metrics)?;
+        }
         self.of_certificate(&mut metrics)?;
         self.of_samples(&mut metrics)
     }
@@ -61,7 +64,7 @@ impl OfStore {
         )
     }
 
-    fn of_writes(&self, metrics: &mut Metrics<'_>) -> fmt::Result {
+    fn of_saves(&self, metrics: &mut Metrics<'_>) -> fmt::Result {
         let saves = self.projects.save_counts();
         metrics.counter(
             "siteconf_saves",
@@ -73,74 +76,6 @@ impl OfStore {
                 (&[("kind", "rollback")], saves.rollbacks.get()),
                 (&[("kind", "import")], saves.imports.get()),
             ],
-        )?;
-        let tallies = self.store.inner().tallies();
-        metrics.histogram(
-            "siteconf_commit_batches",
-            "How many changes shared a commit and its sync",
-            1.0,
-            iter::once((&[][..], &tallies.batches)),
-        )?;
-        metrics.histogram(
-            "siteconf_commit_duration_seconds",
-            "How long commits took, with their sync",
-            1e9,
-            iter::once((&[][..], &tallies.commits)),
-        )?;
-        metrics.histogram(
-            "siteconf_checkpoint_duration_seconds",
-            "How long copies of the log into the database took",
-            1e9,
-            iter::once((&[][..], &tallies.checkpoints)),
-        )?;
-        metrics.counter(
-            "siteconf_commits_refused",
-            "Changes that were not committed",
-            [
-                (&[("reason", "full")][..], tallies.refused_full.get()),
-                (&[("reason", "busy")], tallies.refused_busy.get()),
-                (&[("reason", "stopped")], tallies.refused_stopped.get()),
-            ],
-        )?;
-        metrics.counter(
-            "siteconf_store_reads",
-            "Reads of the database: what no cache had",
-            one(tallies.reads.get()),
-        )
-    }
-
-    fn of_files(&self, metrics: &mut Metrics<'_>) -> fmt::Result {
-        let store = self.store.inner();
-        metrics.gauge(
-            "siteconf_wal_bytes",
-            "Length of the log's file, whose room is used again once its content is in the database",
-            iter::once((&[][..], as_float(store.log_bytes()))),
-        )?;
-        metrics.gauge(
-            "siteconf_database_bytes",
-            "Length of the database",
-            iter::once((&[][..], as_float(store.database_bytes()))),
-        )?;
-        let last_backup = store.data_folder().last_backup().ok().flatten();
-        let age = last_backup.map(|at| (&[][..], age_s(at)));
-        metrics.gauge(
-            "siteconf_last_backup_age_seconds",
-            "Age of the state that the last successful backup holds",
-            age,
-        )?;
-        let kept = store.data_folder().last_collection().ok().flatten();
-        metrics.gauge(
-            "siteconf_kept_bytes",
-            "Bytes of objects that the last collection kept, by the states that need them",
-            kept.into_iter().flat_map(|kept| {
-                let values = [(HEADS, kept.live_bytes), (SNAPSHOTS, kept.old_bytes)];
-                values.map(|(labels, bytes)| (labels, as_float(bytes)))
-            }),
-        )?;
-        metrics.gauge(
-            "siteconf_last_collection_age_seconds",
-            "Time since the last collection ended",
-            kept.map(|kept| (&[][..], age_s(kept.at))),
         )
     }
 
@@ -155,7 +90,9 @@ impl OfStore {
     }
 
     fn of_samples(&self, metrics: &mut Metrics<'_>) -> fmt::Result {
-        let (census, objects) = self.samples.last();
+        let Counted {
+            census, objects, ..
+        } = self.samples.last();
         let of_census = |value: Option<u64>| value.map(|value| (&[][..], as_float(value)));
         metrics.gauge(
             "siteconf_sessions",
@@ -198,6 +135,78 @@ impl OfStore {
                 .map(|(labels, count)| (&labels[..], as_float(count.bytes))),
         )
     }
+}
+
+/// Of the commits of the embedded engine.
+fn of_commits(store: &SqliteStore, metrics: &mut Metrics<'_>) -> fmt::Result {
+    let tallies = store.tallies();
+    metrics.histogram(
+        "siteconf_commit_batches",
+        "How many changes shared a commit and its sync",
+        1.0,
+        iter::once((&[][..], &tallies.batches)),
+    )?;
+    metrics.histogram(
+        "siteconf_commit_duration_seconds",
+        "How long commits took, with their sync",
+        1e9,
+        iter::once((&[][..], &tallies.commits)),
+    )?;
+    metrics.histogram(
+        "siteconf_checkpoint_duration_seconds",
+        "How long copies of the log into the database took",
+        1e9,
+        iter::once((&[][..], &tallies.checkpoints)),
+    )?;
+    metrics.counter(
+        "siteconf_commits_refused",
+        "Changes that were not committed",
+        [
+            (&[("reason", "full")][..], tallies.refused_full.get()),
+            (&[("reason", "busy")], tallies.refused_busy.get()),
+            (&[("reason", "stopped")], tallies.refused_stopped.get()),
+        ],
+    )?;
+    metrics.counter(
+        "siteconf_store_reads",
+        "Reads of the database: what no cache had",
+        one(tallies.reads.get()),
+    )
+}
+
+/// Of what the embedded engine takes on the disk.
+fn of_files(store: &SqliteStore, metrics: &mut Metrics<'_>) -> fmt::Result {
+    metrics.gauge(
+        "siteconf_wal_bytes",
+        "Length of the log's file, whose room is used again once its content is in the database",
+        iter::once((&[][..], as_float(store.log_bytes()))),
+    )?;
+    metrics.gauge(
+        "siteconf_database_bytes",
+        "Length of the database",
+        iter::once((&[][..], as_float(store.database_bytes()))),
+    )?;
+    let last_backup = store.data_folder().last_backup().ok().flatten();
+    let age = last_backup.map(|at| (&[][..], age_s(at)));
+    metrics.gauge(
+        "siteconf_last_backup_age_seconds",
+        "Age of the state that the last successful backup holds",
+        age,
+    )?;
+    let kept = store.data_folder().last_collection().ok().flatten();
+    metrics.gauge(
+        "siteconf_kept_bytes",
+        "Bytes of objects that the last collection kept, by the states that need them",
+        kept.into_iter().flat_map(|kept| {
+            let values = [(HEADS, kept.live_bytes), (SNAPSHOTS, kept.old_bytes)];
+            values.map(|(labels, bytes)| (labels, as_float(bytes)))
+        }),
+    )?;
+    metrics.gauge(
+        "siteconf_last_collection_age_seconds",
+        "Time since the last collection ended",
+        kept.map(|kept| (&[][..], age_s(kept.at))),
+    )
 }
 
 /// Seconds since a time.

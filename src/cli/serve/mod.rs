@@ -23,9 +23,9 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::time::{MissedTickBehavior, interval};
 
 use super::first_start::FirstPasswordFile;
-use super::output::visible_path;
+use super::output::visible;
 use super::settings::{Flags, SERVE, Settings};
-use super::{Error, Result, Streams, first_start, log, opened, settings};
+use super::{Error, Result, Streams, engine, first_start, log, opened, settings};
 use crate::access;
 use crate::access::{Accounts, Gate};
 use crate::base::clock::{Clock, SystemClock};
@@ -33,6 +33,7 @@ use crate::base::may_block;
 use crate::http::{HttpSettings, Server};
 use crate::repo::{SteadyClock, TICK_S};
 use crate::store::Store;
+use crate::store::engine::{Purpose, StoreAddress};
 use crate::store::record_cache::RecordCache;
 use crate::store::sqlite::SqliteStore;
 use certificate::Certificate;
@@ -61,6 +62,10 @@ pub(in crate::cli) struct ServeFlags {
 pub(super) fn check(settings: &Settings) -> Result<()> {
     let mut wrong: Vec<_> = log::check(&settings.log).err().into_iter().collect();
     wrong.extend(listen::wrong_places(settings));
+    if let StoreAddress::Postgres(url) = &settings.store {
+        wrong.extend(engine::with_password(url, settings).err());
+        wrong.extend(engine::key_file(None, settings).err());
+    }
     settings::refuse(wrong)
 }
 
@@ -79,18 +84,20 @@ pub(super) fn serve(settings: &Settings, renew_key: bool, streams: &mut Streams<
     umask(Mode::RWXG | Mode::RWXO);
     raise_open_files();
 
-    let store = SqliteStore::open_locked(&settings.data)?;
-    let folder = store.data_folder().clone();
-    let cache = Arc::new(RecordCache::new(store));
+    let engine = engine::open(settings, Purpose::Serve)?;
+    let cache = Arc::new(RecordCache::over(engine.store()));
     let store: Arc<dyn Store> = Arc::clone(&cache) as Arc<dyn Store>;
     let repository = access::projects(Arc::clone(&store), Arc::clone(&clock));
     let accounts = Accounts::new(&repository).acting(opened::actor());
-    let key = first_start::server_key(&folder, &repository, &accounts, renew_key)?;
-    first_start::first_account(&folder, &accounts, streams)?;
-    // Behind the first account, which a small disk must not keep anybody from.
-    cache.inner().keep_free(settings.disk_free_min);
-    if cache.is_full() {
-        say_little_room(streams, settings);
+    let embedded = engine.embedded().cloned();
+    let folder = embedded.as_ref().map(|store| store.data_folder());
+    let key_file = engine::key_file(folder, settings)?;
+    if folder.is_none() {
+        first_start::require_account(&accounts, settings)?;
+    }
+    let key = first_start::server_key(key_file, &repository, &accounts, renew_key)?;
+    if let Some(store) = &embedded {
+        begin_in_folder(store, &accounts, settings, streams)?;
     }
     let runtime = runtime()?;
     // Before anything is begun that a refused start would wait for.
@@ -99,20 +106,21 @@ pub(super) fn serve(settings: &Settings, renew_key: bool, streams: &mut Streams<
     let steady_clock = Arc::clone(repository.steady_clock());
     let forget = Forget::new(repository.clone(), settings.keep_deleted_days);
     let audited = repository.clone();
-    let first_password = Arc::new(FirstPasswordFile::of(&folder));
-    let gate =
-        Gate::new(repository.clone(), key, settings.sessions).with_first_password(first_password);
+    let mut gate = Gate::new(repository.clone(), key, settings.sessions);
+    if let Some(folder) = folder {
+        gate = gate.with_first_password(Arc::new(FirstPasswordFile::of(folder)));
+    }
     let server = Server::new(gate.clone(), clock, http_settings(settings));
     let samples = Arc::default();
-    let sampler = Sampler::start(Arc::clone(&samples), Arc::clone(&cache), gate)?;
+    let sampler = Sampler::start(Arc::clone(&samples), engine.clone(), gate)?;
     server.tell(Arc::new(FactsOfStore {
-        store: Arc::clone(&cache),
+        store: embedded.clone(),
         samples: Arc::clone(&samples),
     }));
     let mut metrics = None;
     if let Some((listener, address)) = bound.metrics {
         let of_store = OfStore {
-            store: cache,
+            store: embedded,
             projects: repository,
             lost_lines: rest_of_log.lost_lines(),
             samples,
@@ -151,7 +159,7 @@ pub(super) fn serve(settings: &Settings, renew_key: bool, streams: &mut Streams<
             tokio::spawn(metrics.run(listener));
         }
         say_places(streams, &bound.shown, settings.external_url.as_deref());
-        tracing::info!(address = shown, data = %settings.data.display(), "serving");
+        tracing::info!(address = shown, data = %settings.store, "serving");
         notifier.ready(&status);
 
         let stop = async {
@@ -195,6 +203,22 @@ fn say_places(streams: &mut Streams<'_>, shown: &[String], external_url: Option<
     }
 }
 
+/// What a store in a folder needs beyond its key before it is served.
+fn begin_in_folder(
+    store: &SqliteStore,
+    accounts: &Accounts,
+    settings: &Settings,
+    streams: &mut Streams<'_>,
+) -> Result<()> {
+    first_start::first_account(store.data_folder(), accounts, streams)?;
+    // Behind the first account, which a small disk must not keep anybody from.
+    store.keep_free(settings.disk_free_min);
+    if store.is_full() {
+        say_little_room(streams, settings);
+    }
+    Ok(())
+}
+
 /// Tells what is refused for want of room, and what to do.
 fn say_little_room(streams: &mut Streams<'_>, settings: &Settings) {
     say(
@@ -202,7 +226,7 @@ fn say_little_room(streams: &mut Streams<'_>, settings: &Settings) {
         format_args!(
             "the disk of {} has less free room than disk_free_min, {} bytes: what adds content is \
              refused with 507 until there is more; on a small disk, set disk_free_min lower",
-            visible_path(&settings.data),
+            visible(&settings.store.to_string()),
             settings.disk_free_min
         ),
     );

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use crate::access::{Census, Gate};
 use crate::cli::{Error, Result};
-use crate::store::record_cache::RecordCache;
-use crate::store::sqlite::{ObjectCensus, SqliteStore};
+use crate::store::engine::Engine;
+use crate::store::sqlite::ObjectCensus;
 
 /// Time between two counts.
 const EVERY: Duration = Duration::from_mins(1);
@@ -19,18 +19,28 @@ const PAUSE: Duration = Duration::from_millis(20);
 
 /// The last counts; none before the first is done.
 #[derive(Debug, Default)]
-pub(super) struct Samples(Mutex<(Option<Census>, Option<ObjectCensus>)>);
+pub(super) struct Samples(Mutex<Counted>);
+
+/// What was counted.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Counted {
+    pub(super) census: Option<Census>,
+    /// Of the embedded engine.
+    pub(super) objects: Option<ObjectCensus>,
+    /// Room that the database takes, of an engine that must ask for it.
+    pub(super) database_bytes: Option<u64>,
+}
 
 impl Samples {
     /// The last counts.
-    pub(super) fn last(&self) -> (Option<Census>, Option<ObjectCensus>) {
+    pub(super) fn last(&self) -> Counted {
         self.0
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .clone()
     }
 
-    fn keep(&self, keep: impl FnOnce(&mut (Option<Census>, Option<ObjectCensus>))) {
+    fn keep(&self, keep: impl FnOnce(&mut Counted)) {
         keep(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner));
     }
 }
@@ -45,25 +55,32 @@ pub(super) struct Sampler {
 
 impl Sampler {
     /// Starts to count.
-    pub(super) fn start(
-        samples: Arc<Samples>,
-        store: Arc<RecordCache<SqliteStore>>,
-        gate: Gate,
-    ) -> Result<Self> {
+    pub(super) fn start(samples: Arc<Samples>, engine: Engine, gate: Gate) -> Result<Self> {
         let (stop, stopped) = sync_channel(0);
         let count = move || {
             let mut objects = ObjectCensus::default();
             loop {
                 match gate.census() {
-                    Ok(census) => samples.keep(|kept| kept.0 = Some(census)),
+                    Ok(census) => samples.keep(|kept| kept.census = Some(census)),
                     Err(error) => tracing::warn!(%error, "sessions and tokens are not counted"),
                 }
-                let more = || store.inner().count_objects(&mut objects, ROWS_AT_ONCE);
-                match count_all(more, || is_over(&stopped, PAUSE)) {
-                    Ok(true) => samples.keep(|kept| kept.1 = Some(objects.clone())),
-                    Ok(false) => return,
-                    // The next count goes on from there.
-                    Err(error) => tracing::warn!(%error, "objects are not counted"),
+                match &engine {
+                    Engine::Embedded(store) => {
+                        let more = || store.count_objects(&mut objects, ROWS_AT_ONCE);
+                        match count_all(more, || is_over(&stopped, PAUSE)) {
+                            Ok(true) => samples.keep(|kept| kept.objects = Some(objects.clone())),
+                            Ok(false) => return,
+                            // The next count goes on from there.
+                            Err(error) => tracing::warn!(%error, "objects are not counted"),
+                        }
+                    }
+                    #[cfg(feature = "fleet")]
+                    Engine::Postgres(store) => match store.database_bytes() {
+                        Ok(bytes) => samples.keep(|kept| kept.database_bytes = Some(bytes)),
+                        Err(error) => {
+                            tracing::warn!(%error, "the room of the database is not known");
+                        }
+                    },
                 }
                 if is_over(&stopped, EVERY) {
                     return;

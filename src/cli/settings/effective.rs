@@ -10,6 +10,7 @@ use super::unit::Unit;
 use super::{All, EVERYWHERE, Flags, Settings};
 use crate::cli::Result;
 use crate::cli::output::visible;
+use crate::store::database_url::DatabaseUrl;
 
 /// All settings that hold as TOML, each with where it came from. What is not set is a comment.
 ///
@@ -51,5 +52,10 @@ fn value(given: &Given) -> Result<Value> {
         // TOML has no larger ones; nothing that is counted comes near.
         return Ok(Value::Integer(i64::try_from(number).unwrap_or(i64::MAX)));
     }
-    given.text().map(Value::String)
+    let text = given.text()?;
+    if setting.may_hold_secret() {
+        let shown = DatabaseUrl::parse(&text).map(|url| url.to_string());
+        return Ok(Value::String(shown.unwrap_or_default()));
+    }
+    Ok(Value::String(text))
 }

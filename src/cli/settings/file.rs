@@ -30,10 +30,12 @@ pub(super) struct Contents {
 /// # Errors
 /// [`Error::Usage`] for a file that cannot be read or is no TOML.
 pub(super) fn read(path: &Told<PathBuf>) -> Result<Contents> {
-    let text = text(path)?;
+    let text = text_of(path, "a file of settings")?;
     let table = DeTable::parse(&text).map_err(|e| {
-        let reason = format!("{}: {}", path.display(), e.to_string().trim_end());
-        Error::Usage(reason)
+        // The line itself is not repeated: it may hold a password.
+        let line = line_of(&text, e.span().map_or(0, |span| span.start));
+        let (path, message) = (path.display(), e.message());
+        Error::Usage(format!("{path}, line {line}: {message}"))
     })?;
     let file = File { path, text: &text };
     let mut read = Contents {
@@ -65,7 +67,7 @@ struct File<'a> {
 
 impl File<'_> {
     fn given(&self, name: &str, at: &Range<usize>, value: &Spanned<DeValue<'_>>) -> Result<Given> {
-        let line = 1 + self.text[..at.start].matches('\n').count();
+        let line = line_of(self.text, at.start);
         let path = self.path.to_owned();
         let Some(setting) = Setting::in_file(name) else {
             let path = path.display();
@@ -80,6 +82,11 @@ impl File<'_> {
             source: Source::File { path, line },
         })
     }
+}
+
+/// The number of the line, from 1, that this byte is in.
+fn line_of(text: &str, at: usize) -> usize {
+    1 + text.bytes().take(at).filter(|byte| *byte == b'\n').count()
 }
 
 fn written(value: &DeValue<'_>) -> Written {
@@ -100,7 +107,11 @@ fn written(value: &DeValue<'_>) -> Written {
     }
 }
 
-fn text(path: &Told<PathBuf>) -> Result<String> {
+/// The text of a file that is a setting's value; `what` it is, for a refusal.
+///
+/// # Errors
+/// [`Error::Usage`] for a file that cannot be read, is not a regular one or is too long.
+pub(in crate::cli) fn text_of(path: &Told<PathBuf>, what: &str) -> Result<String> {
     // Without waiting: a pipe would, for somebody who writes into it.
     let nonblock = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or(0);
     let opened = OpenOptions::new()
@@ -110,14 +121,14 @@ fn text(path: &Told<PathBuf>) -> Result<String> {
     let unreadable = |e: io::Error| path.refuse(format_args!("it cannot be read: {e}"));
     let file = opened.map_err(unreadable)?;
     if !file.metadata().map_err(unreadable)?.is_file() {
-        return Err(path.refuse("a file of settings must be a regular file"));
+        return Err(path.refuse(format_args!("{what} must be a regular file")));
     }
     let mut text = String::new();
     let mut bounded = file.take(FILE_BYTES_MAX + 1);
     bounded.read_to_string(&mut text).map_err(unreadable)?;
     if text.len() as u64 > FILE_BYTES_MAX {
         return Err(path.refuse(format_args!(
-            "it is longer than {FILE_BYTES_MAX} bytes, too long for a file of settings"
+            "it is longer than {FILE_BYTES_MAX} bytes, too long for {what}"
         )));
     }
     Ok(text)

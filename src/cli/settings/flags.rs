@@ -59,6 +59,7 @@ fn argument(setting: &'static Setting) -> Arg {
         .env(setting.variable())
         .value_name(setting.value)
         .value_parser(value_parser!(OsString))
+        .hide_env_values(setting.may_hold_secret())
         .help(help);
     match setting.value {
         BOOL => argument

@@ -72,12 +72,15 @@ impl Given {
 
     /// Says what is wrong with it.
     pub(super) fn refuse(&self, reason: impl fmt::Display) -> Error {
+        let (name, place) = (self.setting.name, self.place());
+        if self.setting.may_hold_secret() {
+            return Error::Usage(format!("{name} ({place}): {reason}"));
+        }
         let mut shown = self.shown.clone();
         if let Some((end, _)) = shown.char_indices().nth(SHOWN_CHARS_MAX) {
             shown.truncate(end);
             shown.push('…');
         }
-        let (name, place) = (self.setting.name, self.place());
         Error::Usage(format!("{name} = {shown} ({place}): {reason}"))
     }
 

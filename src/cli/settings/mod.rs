@@ -15,13 +15,16 @@ mod tests;
 use std::cell::RefCell;
 use std::ffi::OsString;
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::{Error, Result};
 use crate::access::SessionLifetimes;
 use crate::http::{AccessLog, Limits, Network};
 use crate::repo::Retention;
+use crate::store::database_url::DatabaseUrl;
+use crate::store::engine::StoreAddress;
 pub(super) use effective::effective;
+pub(super) use file::text_of;
 pub(super) use flags::Flags;
 pub(super) use given::Told;
 use given::{Given, Source};
@@ -33,8 +36,12 @@ pub(super) use unit::{bytes_from_1, days_from_1, seconds_to_a_day};
 /// What the service and the commands go by.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Settings {
-    /// The folder of the store.
-    pub(super) data: PathBuf,
+    /// Where the store lies.
+    pub(super) store: StoreAddress,
+    /// File of the password for the database that it lies in; empty for none.
+    pub(super) postgres_password_file: Told<PathBuf>,
+    /// File of the server's key, of a store in a database; empty for none.
+    pub(super) server_key_file: Told<PathBuf>,
     /// Address and port to listen on for plain HTTP, or `none`.
     pub(super) listen: Told<String>,
     /// Address and port to listen on for TLS; empty for none.
@@ -86,6 +93,17 @@ pub(super) struct Settings {
 }
 
 impl Settings {
+    /// The folder of the store.
+    ///
+    /// # Errors
+    /// [`Error::not_offered`] where the store lies in a database.
+    pub(super) fn folder(&self, what: &str, instead: &str) -> Result<&Path> {
+        match &self.store {
+            StoreAddress::Folder(root) => Ok(root),
+            StoreAddress::Postgres(_) => Err(Error::not_offered(what, instead)),
+        }
+    }
+
     /// Puts together what was said where: by the flags that every command has and by the command's own,
     /// each with its variable, and in the file.
     ///
@@ -109,7 +127,9 @@ impl Settings {
         let text = |name| all.read(name, |given| given.told(Given::text));
         let path = |name| all.read(name, |given| given.told(Given::path));
         Self {
-            data: all.read("data", Given::path),
+            store: store(all),
+            postgres_password_file: path("postgres_password_file"),
+            server_key_file: path("server_key_file"),
             listen: text("listen"),
             tls_listen: text("tls_listen"),
             tls_cert: path("tls_cert"),
@@ -249,6 +269,35 @@ fn default_of(name: &str) -> Given {
         vec![setting.default.into()]
     };
     Given::plain(setting, Source::Default, values)
+}
+
+/// Where the store lies.
+fn store(all: &All) -> StoreAddress {
+    let folder = all.read("data", Given::path);
+    let url = all.read("store", |url| match url.text()?.as_str() {
+        "" => Ok(None),
+        text => DatabaseUrl::parse(text)
+            .map(Some)
+            .map_err(|reason| url.refuse(reason)),
+    });
+    let mut wrong = all.wrong.borrow_mut();
+    let Some(url) = url else {
+        for name in ["postgres_password_file", "server_key_file"] {
+            let given = all.get(name);
+            if given.source != Source::Default && all.get("store").source == Source::Default {
+                wrong.push(given.refuse("it is for a store in PostgreSQL, and store names none"));
+            }
+        }
+        return StoreAddress::Folder(folder);
+    };
+    let data = all.get("data");
+    if data.source == Source::Flag {
+        let place = all.get("store").place();
+        wrong.push(data.refuse(format_args!(
+            "the store lies in PostgreSQL, says store ({place}); give one of the two"
+        )));
+    }
+    StoreAddress::Postgres(url)
 }
 
 fn limits(all: &All) -> Limits {

@@ -38,6 +38,8 @@ pub(in crate::cli) const OF_COMMANDS: u8 = SERVE | IMPORT | LIST | PRUNE | GC | 
 
 /// The placeholder of settings whose flag may stand without a value.
 pub(super) const BOOL: &str = "BOOL";
+/// The name of the one setting that may hold a password.
+const STORE: &str = "store";
 /// The name of the one setting that no file may have.
 pub(super) const CONFIG: &str = "config";
 
@@ -79,6 +81,11 @@ impl Setting {
         matches!(self.value, "HOSTS" | "ADDRS")
     }
 
+    /// True if its value is not shown as it stands: it may hold a password.
+    pub(super) fn may_hold_secret(&self) -> bool {
+        self.name == STORE
+    }
+
     fn last_name(&self) -> &'static str {
         self.name.rsplit('.').next().unwrap_or(self.name)
     }
@@ -104,6 +111,13 @@ impl Setting {
 pub(in crate::cli) const SETTINGS: &[Setting] = &[
     Setting::of(EVERYWHERE, "data", "DIR", "./siteconf-data",
         "Folder of the store"),
+    Setting::of(EVERYWHERE, STORE, "URL", "",
+        "Database of PostgreSQL in which the store lies instead of a folder (experimental), as in \
+         `postgres://siteconf@localhost/siteconf`"),
+    Setting::of(EVERYWHERE, "postgres_password_file", "FILE", "",
+        "File whose first line is the password for that database"),
+    Setting::of(EVERYWHERE, "server_key_file", "FILE", "",
+        "File of the server key of a store in PostgreSQL, the same for each daemon; `init` makes it"),
     Setting::of(EVERYWHERE, CONFIG, "FILE", "",
         "File of settings, TOML"),
     Setting::of(EVERYWHERE, "log", "FILTER", "",

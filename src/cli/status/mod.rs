@@ -8,6 +8,7 @@ use clap::Args;
 use crate::access::Tokens;
 use crate::base::clock::Timestamp;
 use crate::cli::collect::{Counted, said};
+use crate::cli::engine::key_file_in;
 use crate::cli::first_start::KeyState;
 use crate::cli::opened::Opened;
 use crate::cli::output;
@@ -16,7 +17,7 @@ use crate::cli::progress::Progress;
 use crate::cli::settings::{Flags, STATUS, Settings};
 use crate::cli::{Outcome, Result, Streams};
 use crate::object::key;
-use crate::store::sqlite::ObjectCensus;
+use crate::store::sqlite::{ObjectCensus, SqliteStore};
 use crate::store::{Scan, Store};
 
 /// Rows of objects that are counted at a time: between two, a service copies its log.
@@ -98,7 +99,11 @@ pub(super) fn show(
     opened: &Opened,
     streams: &mut Streams<'_>,
 ) -> Result<Outcome> {
-    let status = gather(wish.weigh, settings, opened, streams);
+    let store = opened.embedded(
+        "\"siteconf status\"",
+        "ask a daemon's /readyz whether it is well, and the database's server for its room",
+    )?;
+    let status = gather(wish.weigh, settings, opened, store, streams);
     if wish.json {
         output::write_json(streams.out, &status)?;
     } else {
@@ -113,15 +118,21 @@ pub(super) fn show(
     })
 }
 
-fn gather(weigh: bool, settings: &Settings, opened: &Opened, streams: &mut Streams<'_>) -> Status {
+fn gather(
+    weigh: bool,
+    settings: &Settings,
+    opened: &Opened,
+    store: &SqliteStore,
+    streams: &mut Streams<'_>,
+) -> Status {
     let mut findings = Vec::new();
-    let (store, folder) = (&opened.store, opened.store.data_folder());
+    let folder = store.data_folder();
     if folder.format().is_older() {
         findings.push(folder.format().advice(folder.root()));
     }
     let holder = told(&mut findings, "whether the service runs", folder.holder());
     let mut files = None;
-    if let Some(census) = told(&mut findings, "sizes of files", count_objects(opened)) {
+    if let Some(census) = told(&mut findings, "sizes of files", count_objects(store)) {
         let in_files = census.counts().map(|(_, [_, file])| file.bytes);
         files = Some(in_files.sum());
     }
@@ -139,7 +150,7 @@ fn gather(weigh: bool, settings: &Settings, opened: &Opened, streams: &mut Strea
     } else {
         None
     };
-    let key = KeyState::read(folder, &**store, &opened.accounts);
+    let key = KeyState::read(key_file_in(folder), store, &opened.accounts);
     findings.extend(key.map_or_else(|error| Some(error.to_string()), |key| key.fault()));
     if let Some(why) = &stopped {
         findings.push(format!(
@@ -151,7 +162,7 @@ fn gather(weigh: bool, settings: &Settings, opened: &Opened, streams: &mut Strea
     }
     let records = |prefix| store.count_records(prefix);
     let projects = told(&mut findings, "projects", records(key::PROJECTS));
-    let branches = told(&mut findings, "branches", count_branches(opened));
+    let branches = told(&mut findings, "branches", count_branches(store));
     let accounts = opened.accounts.list();
     let accounts = told(&mut findings, "accounts", accounts);
     let tokens = accounts.as_ref().map(|accounts| {
@@ -227,8 +238,7 @@ fn told<T, E: std::fmt::Display>(
 }
 
 /// The branches of all projects, without those of deleted ones, which lie beside them.
-fn count_branches(opened: &Opened) -> Result<u64> {
-    let store = &opened.store;
+fn count_branches(store: &SqliteStore) -> Result<u64> {
     let mut count = store.count_records(key::BRANCHES)?;
     for project in store.scan(Scan::prefix(key::DELETED_PROJECTS))? {
         count -= store.count_records(&key::branches(project.number()))?;
@@ -236,9 +246,9 @@ fn count_branches(opened: &Opened) -> Result<u64> {
     Ok(count)
 }
 
-fn count_objects(opened: &Opened) -> Result<ObjectCensus> {
+fn count_objects(store: &SqliteStore) -> Result<ObjectCensus> {
     let mut census = ObjectCensus::default();
-    while opened.store.count_objects(&mut census, ROWS_AT_ONCE)? {}
+    while store.count_objects(&mut census, ROWS_AT_ONCE)? {}
     Ok(census)
 }
 

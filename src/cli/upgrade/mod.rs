@@ -48,7 +48,10 @@ struct Report {
 
 /// `upgrade`.
 pub(super) fn run(wish: &Upgrade, settings: &Settings, streams: &mut Streams<'_>) -> Result<()> {
-    let data = &settings.data;
+    let data = settings.folder(
+        "\"siteconf upgrade\"",
+        "there is only one format of its tables",
+    )?;
     let outlook = Outlook::of(data)?;
     let mut report = Report::of(data, &outlook);
     if !wish.json {

@@ -12,6 +12,7 @@ pub(in crate::http) mod logins;
 pub(in crate::http) mod long;
 pub(in crate::http) mod network;
 pub(in crate::http) mod patience;
+pub(in crate::http) mod pieces;
 pub(in crate::http) mod quota;
 pub(in crate::http) mod waiting;
 

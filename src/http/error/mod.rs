@@ -294,8 +294,8 @@ impl Error {
                 StatusCode::SERVICE_UNAVAILABLE
                     if matches!(self.of_store(), Some(StoreError::InDoubt)) =>
                 {
-                    "the database of the service was lost during this change, which may have been \
-                     made; look before you repeat it"
+                    "the database of the service failed at the end of this change, which may have \
+                     been made; look before you repeat it"
                         .into()
                 }
                 StatusCode::SERVICE_UNAVAILABLE => {

@@ -112,8 +112,8 @@ fn failures_of_the_store_tell_nothing_of_it() {
     );
     let later = "the service cannot write at the moment; try again";
     let away = "the database of the service does not answer; try again";
-    let in_doubt = "the database of the service was lost during this change, which may have been \
-                    made; look before you repeat it";
+    let in_doubt = "the database of the service failed at the end of this change, which may have \
+                    been made; look before you repeat it";
     let stopped = "the service has stopped writing after a failed write; it goes on reading, and \
                    must be restarted";
     let full = "no space left for this change";

@@ -18,7 +18,7 @@ pub trait Facts: fmt::Debug + Send + Sync {
 /// How the store is, as clients are told it.
 #[derive(Clone, Debug, Serialize)]
 pub struct StoreFacts {
-    /// The format of its folder.
+    /// The format of its folder, or what it lies in.
     pub format: String,
     /// Its parts, in bytes.
     pub bytes: Bytes,
@@ -33,8 +33,8 @@ pub struct StoreFacts {
 /// What the store takes on the disk, in bytes.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Bytes {
-    /// The database.
-    pub database: u64,
+    /// The database; `None` before the first count of one that is asked for it.
+    pub database: Option<u64>,
     /// The log of the database.
     pub log: u64,
     /// Large files; `None` before the first count.

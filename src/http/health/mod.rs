@@ -91,6 +91,9 @@ impl State {
                 "writes are refused: the disk is full, or less is free than disk_free_min"
                     .to_owned(),
             ),
+            Writes::Away => hindrances.push(
+                "the database does not answer, or cannot be used; the log says why".to_owned(),
+            ),
             Writes::Stopped => hindrances.push(
                 "writes are refused after a failed write, until the service is restarted"
                     .to_owned(),

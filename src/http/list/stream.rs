@@ -1,5 +1,5 @@
-//! A listing that is too long for memory: made, and compressed, while it is sent. Memory stays at two
-//! pieces whatever the length.
+//! A list that is too long for memory: made, and compressed, while it is sent. Memory stays at two pieces
+//! whatever the length.
 
 use std::io::{self, Write as _};
 
@@ -64,7 +64,30 @@ pub(in crate::http) fn respond(
     if tag.is_known_to(context.headers()) {
         return kept(Reply::empty(StatusCode::NOT_MODIFIED));
     }
-    let body = ChunkStream::new(LongList::new(listing, form, packed), None);
+    let entries = Entries {
+        listing,
+        form,
+        made: 0,
+    };
+    kept(reply(packed, entries, lines))
+}
+
+/// A long list, part by part.
+pub(in crate::http) trait Parts: Send + Sync {
+    /// The JSON of the next entries with commas between them, `None` at the end. May block.
+    ///
+    /// # Errors
+    /// The rest cannot be made. The client sees the answer cut short.
+    fn next_part(&mut self) -> io::Result<Option<Vec<u8>>>;
+}
+
+/// Answers with a list that is made part by part, compressed if it is to be packed, and these header lines.
+pub(in crate::http) fn reply(
+    packed: bool,
+    parts: impl Parts + 'static,
+    lines: &[(HeaderName, HeaderValue)],
+) -> Reply {
+    let body = ChunkStream::new(LongList::new(parts, packed), None);
     let mut reply = Reply::pieces(StatusCode::OK, "application/json", body);
     for (name, value) in lines {
         reply = reply.with(name.clone(), value.clone());
@@ -72,60 +95,42 @@ pub(in crate::http) fn respond(
     if packed {
         reply = reply.with(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
     }
-    kept(reply)
+    reply
 }
 
-/// A listing on its way: a JSON array.
-struct LongList {
-    listing: Listing,
-    form: Form,
+/// A list on its way: a JSON array.
+struct LongList<P> {
+    parts: P,
     packer: Option<GzEncoder<Vec<u8>>>,
-    /// Entries that are made.
-    made: u64,
+    begun: bool,
     ended: bool,
 }
 
-impl LongList {
-    fn new(listing: Listing, form: Form, packed: bool) -> Self {
+impl<P: Parts> LongList<P> {
+    fn new(parts: P, packed: bool) -> Self {
         Self {
-            listing,
-            form,
+            parts,
             packer: packed.then(|| gzip::encoder(Vec::new())),
-            made: 0,
+            begun: false,
             ended: false,
         }
     }
 
-    /// The next entries, with what stands before and behind them.
+    /// The next part, with what stands before it, or the end.
     fn text(&mut self) -> io::Result<Vec<u8>> {
-        // Each part with folders reads all of them, so they come as one.
-        let folders = self.listing.folders().saturating_sub(self.made);
-        let entries = self.listing.part(self.made, folders.max(ENTRIES_AT_ONCE));
-        let entries = entries.map_err(io::Error::other)?;
-        if entries.is_empty() {
-            return Err(io::Error::other(
-                "a listing has fewer entries than its folder says",
-            ));
+        let before = if self.begun { b',' } else { b'[' };
+        if let Some(mut text) = self.parts.next_part()? {
+            text.insert(0, before);
+            self.begun = true;
+            return Ok(text);
         }
-        let mut text = Vec::new();
-        for entry in &entries {
-            text.push(if self.made == 0 { b'[' } else { b',' });
-            let shown = match self.form {
-                Form::Read => EntryJson::new(entry),
-                Form::Admin => EntryJson::with_content(entry),
-            };
-            serde_json::to_writer(&mut text, &shown)?;
-            self.made += 1;
-        }
-        if self.made >= self.listing.total() {
-            text.push(b']');
-            self.ended = true;
-        }
-        Ok(text)
+        self.ended = true;
+        let end: &[u8] = if self.begun { b"]" } else { b"[]" };
+        Ok(end.to_vec())
     }
 }
 
-impl Pieces for LongList {
+impl<P: Parts> Pieces for LongList<P> {
     fn next_piece(&mut self) -> io::Result<Option<Bytes>> {
         while !self.ended {
             let text = self.text()?;
@@ -142,5 +147,43 @@ impl Pieces for LongList {
             }
         }
         Ok(None)
+    }
+}
+
+/// The entries of a listing.
+struct Entries {
+    listing: Listing,
+    form: Form,
+    /// Entries that are made.
+    made: u64,
+}
+
+impl Parts for Entries {
+    fn next_part(&mut self) -> io::Result<Option<Vec<u8>>> {
+        if self.made >= self.listing.total() {
+            return Ok(None);
+        }
+        // Each part with folders reads all of them, so they come as one.
+        let folders = self.listing.folders().saturating_sub(self.made);
+        let entries = self.listing.part(self.made, folders.max(ENTRIES_AT_ONCE));
+        let entries = entries.map_err(io::Error::other)?;
+        if entries.is_empty() {
+            return Err(io::Error::other(
+                "a listing has fewer entries than its folder says",
+            ));
+        }
+        let mut text = Vec::new();
+        for (place, entry) in entries.iter().enumerate() {
+            if place > 0 {
+                text.push(b',');
+            }
+            let shown = match self.form {
+                Form::Read => EntryJson::new(entry),
+                Form::Admin => EntryJson::with_content(entry),
+            };
+            serde_json::to_writer(&mut text, &shown)?;
+            self.made += 1;
+        }
+        Ok(Some(text))
     }
 }

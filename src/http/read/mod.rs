@@ -115,7 +115,7 @@ fn health(context: &RequestContext) -> Result<Reply, Error> {
         time: context.service.clock.now().to_string(),
         writes: match context.gate().writes() {
             Writes::Taken => "ok",
-            Writes::Full | Writes::Stopped => "refused",
+            Writes::Full | Writes::Away | Writes::Stopped => "refused",
         },
     };
     Ok(Reply::json(StatusCode::OK, &health))

@@ -97,7 +97,9 @@ pub(in crate::http) fn respond(
             Reply::bytes(status, content_type, slice_of(&bytes, from, length))
         }
         Body::Large(large) => {
-            let chunks = FileChunks::begin(Arc::clone(&large), from, length).map_err(unreadable)?;
+            let chunks =
+                FileChunks::begin(Arc::clone(&large), context.piece_shares(), from, length)
+                    .map_err(unreadable)?;
             let head_bytes = INLINE_BYTES_MAX as u64;
             let content_type = if from == 0 && chunks.first().len() as u64 >= size.min(head_bytes) {
                 content_type(size, chunks.first())

@@ -1,31 +1,70 @@
 //! A large file on its way out: read in pieces on the blocking pool, one ahead of the client.
 
 use std::io;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
+use futures_util::task::AtomicWaker;
 use tokio::task::JoinHandle;
 
+use crate::base::limits::UNSHARED_PIECE_BYTES;
 use crate::base::may_block;
 use crate::base::outboard::PIECE_BYTES;
+use crate::http::admission::long::Credential;
+use crate::http::admission::pieces::PieceShares;
+use crate::http::admission::quota::Share;
 use crate::http::blocking;
 use crate::repo::LargeBody;
 
-/// Reads a part of a large body. No thread waits for the client: the next piece is read when the one
-/// before it is taken, and memory stays at two pieces.
+/// Reads a part of a large body. No thread waits for the client.
+///
+/// # Limits
+/// While who asks has a share of the memory for pieces, whole ones are read, one ahead of the client: two are
+/// in memory. Without a share it is [`UNSHARED_PIECE_BYTES`], read when all before them have been written.
 #[derive(Debug)]
 pub(in crate::http) struct FileChunks {
     body: Arc<dyn LargeBody>,
+    shares: PieceShares,
     /// Where the next read begins.
     offset: u64,
     /// Where the last one ends.
     end: u64,
     /// What was read of it to begin with.
-    first: Option<Bytes>,
-    reading: Option<JoinHandle<io::Result<Bytes>>>,
+    first: Option<Piece>,
+    reading: Option<JoinHandle<io::Result<Piece>>>,
     /// Bytes not yet handed over.
     left: u64,
+    unwritten: Arc<Unwritten>,
+}
+
+/// What was read at once, and the memory that it takes.
+#[derive(Debug)]
+struct Piece {
+    bytes: Bytes,
+    share: Option<Share<Credential>>,
+}
+
+/// A piece that was handed over, until it is written.
+struct Handed {
+    piece: Piece,
+    unwritten: Arc<Unwritten>,
+}
+
+/// How many pieces are handed over and not written, and who wants to know of the last.
+#[derive(Debug, Default)]
+struct Unwritten {
+    pieces: AtomicUsize,
+    reader: AtomicWaker,
+}
+
+/// A read that is to be made.
+struct Read {
+    offset: u64,
+    length: usize,
+    share: Option<Share<Credential>>,
 }
 
 impl FileChunks {
@@ -36,26 +75,30 @@ impl FileChunks {
     /// As [`LargeBody::read_at`].
     pub(in crate::http) fn begin(
         body: Arc<dyn LargeBody>,
+        shares: PieceShares,
         from: u64,
         length: u64,
     ) -> io::Result<Self> {
         let mut chunks = Self {
             body,
+            shares,
             offset: from,
             end: from + length,
             first: None,
             reading: None,
             left: length,
+            unwritten: Arc::default(),
         };
-        if let Some((offset, length)) = chunks.next_read() {
-            chunks.first = Some(may_block(|| chunks.body.read_at(offset, length))?);
+        if length > 0 {
+            let read = chunks.next_read();
+            chunks.first = Some(may_block(|| read.run(chunks.body.as_ref()))?);
         }
         Ok(chunks)
     }
 
     /// The first piece.
     pub(in crate::http) fn first(&self) -> &[u8] {
-        self.first.as_deref().unwrap_or_default()
+        self.first.as_ref().map_or(&[], |piece| &piece.bytes)
     }
 
     /// How many bytes are still to come.
@@ -69,43 +112,122 @@ impl FileChunks {
         cx: &mut Context<'_>,
     ) -> Poll<Option<io::Result<Bytes>>> {
         if let Some(first) = self.first.take() {
-            self.left = self.left.saturating_sub(first.len() as u64);
-            self.read_ahead();
-            return Poll::Ready(Some(Ok(first)));
+            return Poll::Ready(Some(Ok(self.hand_over(first))));
+        }
+        if self.reading.is_none() {
+            if self.is_read() {
+                return Poll::Ready(None);
+            }
+            self.unwritten.reader.register(cx.waker());
+            if self.unwritten.pieces.load(Ordering::Acquire) > 0 {
+                return Poll::Pending;
+            }
+            let read = self.next_read();
+            self.start(read);
         }
         let Some(reading) = &mut self.reading else {
             return Poll::Ready(None);
         };
-        let piece = ready!(std::pin::Pin::new(reading).poll(cx))
-            .unwrap_or_else(|_| Err(io::Error::other("the reader panicked")));
+        let piece = ready!(Pin::new(reading).poll(cx)).unwrap_or_else(|error| Err(error.into()));
         self.reading = None;
-        match &piece {
-            Ok(bytes) => {
-                self.left = self.left.saturating_sub(bytes.len() as u64);
-                self.read_ahead();
+        Poll::Ready(Some(match piece {
+            Ok(piece) => Ok(self.hand_over(piece)),
+            Err(error) => {
+                // The client sees the answer cut short, which its length tells.
+                tracing::error!(%error, "a large file cannot be read");
+                self.offset = self.end;
+                Err(error)
             }
-            // The client sees the answer cut short, which its length tells.
-            Err(error) => tracing::error!(%error, "a large file cannot be read"),
-        }
-        Poll::Ready(Some(piece))
+        }))
     }
 
-    /// Where the next read begins and how long it is; `None` at the end.
-    fn next_read(&mut self) -> Option<(u64, usize)> {
+    fn is_read(&self) -> bool {
+        self.offset == self.end
+    }
+
+    /// Gives a piece to the connection, and reads the next one ahead if there is memory for it.
+    fn hand_over(&mut self, piece: Piece) -> Bytes {
+        self.left = self.left.saturating_sub(piece.bytes.len() as u64);
+        let length = self.rest_of_piece();
+        if length > 0
+            && let Some(share) = self.shares.take(length)
+        {
+            let read = self.read(length, Some(share));
+            self.start(read);
+        }
+        Handed::of(piece, &self.unwritten)
+    }
+
+    /// The read after the last one.
+    fn next_read(&mut self) -> Read {
+        let whole = self.rest_of_piece();
+        match self.shares.take(whole) {
+            Some(share) => self.read(whole, Some(share)),
+            None => self.read(whole.min(UNSHARED_PIECE_BYTES), None),
+        }
+    }
+
+    /// Bytes to the end of a piece, because a piece is hashed whole whatever is read of it.
+    fn rest_of_piece(&self) -> usize {
         let left = usize::try_from(self.end - self.offset).unwrap_or(usize::MAX);
-        // To the end of a piece, because a piece is hashed whole whatever is read of it.
         let into = usize::try_from(self.offset % PIECE_BYTES as u64).unwrap_or(0);
-        let length = left.min(PIECE_BYTES - into);
+        left.min(PIECE_BYTES - into)
+    }
+
+    fn read(&mut self, length: usize, share: Option<Share<Credential>>) -> Read {
         let offset = self.offset;
         self.offset += length as u64;
-        (length > 0).then_some((offset, length))
+        Read {
+            offset,
+            length,
+            share,
+        }
     }
 
-    fn read_ahead(&mut self) {
-        let Some((offset, length)) = self.next_read() else {
-            return;
-        };
+    fn start(&mut self, read: Read) {
         let body = Arc::clone(&self.body);
-        self.reading = Some(blocking::start(move || body.read_at(offset, length)));
+        let turn = self.shares.turn();
+        self.reading = Some(tokio::spawn(async move {
+            let _turn = turn.await;
+            let piece = blocking::start(move || read.run(body.as_ref())).await;
+            piece.unwrap_or_else(|error| Err(error.into()))
+        }));
+    }
+}
+
+impl Read {
+    fn run(self, body: &dyn LargeBody) -> io::Result<Piece> {
+        let bytes = body.read_at(self.offset, self.length)?;
+        let bytes = if self.length < PIECE_BYTES {
+            // It may be a part of a whole piece, which it would keep in memory.
+            Bytes::copy_from_slice(&bytes)
+        } else {
+            bytes
+        };
+        let share = self.share;
+        Ok(Piece { bytes, share })
+    }
+}
+
+impl Handed {
+    fn of(piece: Piece, unwritten: &Arc<Unwritten>) -> Bytes {
+        unwritten.pieces.fetch_add(1, Ordering::AcqRel);
+        let unwritten = Arc::clone(unwritten);
+        Bytes::from_owner(Self { piece, unwritten })
+    }
+}
+
+impl AsRef<[u8]> for Handed {
+    fn as_ref(&self) -> &[u8] {
+        &self.piece.bytes
+    }
+}
+
+impl Drop for Handed {
+    fn drop(&mut self) {
+        // First, so that it is free for the read that this lets begin.
+        self.piece.share = None;
+        self.unwritten.pieces.fetch_sub(1, Ordering::AcqRel);
+        self.unwritten.reader.wake();
     }
 }

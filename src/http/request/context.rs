@@ -13,6 +13,8 @@ use super::cookie::SessionCookie;
 use super::query::Query;
 use crate::access::{self, Account, Caller, Gate, Refusal, Refused, TokenHolder};
 use crate::base::secret::Secret;
+use crate::http::admission::long::Credential;
+use crate::http::admission::pieces::PieceShares;
 use crate::http::admission::waiting::WaitingPlace;
 use crate::http::error::Error;
 use crate::http::service::Service;
@@ -102,6 +104,12 @@ impl RequestContext {
         let who = self.who.get().ok_or_else(Error::no_credential)?;
         let waiting = &self.service.waiting;
         waiting.enter(who.account(), who.token(), self.client)
+    }
+
+    /// The memory that this request may take for pieces of a large file.
+    pub(in crate::http) fn piece_shares(&self) -> PieceShares {
+        let credential = |who: &Who| Credential::new(who.account(), who.token());
+        self.service.pieces.shares(self.who.get().map(credential))
     }
 
     /// Has it told in the audit log that this request is refused.

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use rustix::time::{ClockId, clock_gettime};
 use tokio::sync::Notify;
+use tokio::time::timeout;
 
 use super::failure::went_back;
 use super::group::{signed, unsigned};
@@ -29,6 +30,10 @@ const LOOK: &str =
 const LAST: &str = "SELECT max(version) FROM siteconf.change";
 /// What the connection is told that looks.
 const SETTINGS: &str = "SET statement_timeout = '10s'; SET enable_seqscan = off;";
+/// Without anybody who wants it, there is a look as often as this.
+const QUIET_MAX: Duration = Duration::from_secs(1);
+/// After so long without an answered look the database does not answer.
+const AWAY_AFTER: Duration = Duration::from_secs(3);
 /// Between two looks that failed.
 const PAUSE: Duration = Duration::from_millis(50);
 
@@ -84,15 +89,21 @@ impl Changes {
         })
     }
 
-    /// Looks whenever somebody wants it, without end.
+    /// Looks whenever somebody wants it, and now and then, without end.
     pub(super) async fn follow(self: Arc<Self>) {
         loop {
-            self.wanted.notified().await;
+            // Wanted or not.
+            drop(timeout(QUIET_MAX, self.wanted.notified()).await);
             if let Err(error) = self.look().await {
                 tracing::warn!(%error, "the changes of other daemons cannot be read");
                 tokio::time::sleep(PAUSE).await;
             }
         }
+    }
+
+    /// As [`crate::store::Store::is_available`].
+    pub(super) fn are_read(&self) -> bool {
+        now().saturating_sub(self.looked.load(Ordering::Acquire)) < nanos(AWAY_AFTER)
     }
 
     /// As [`crate::store::Store::foreign_writes`].
@@ -152,8 +163,13 @@ impl Changes {
     pub(super) fn record_own(&self, before: Version, last: Version) {
         let mut known = self.known();
         known.last = known.last.max(last);
-        if before < last && known.upto < last {
-            known.own.push_back((before, last));
+        if before >= last || last <= known.upto {
+            return;
+        }
+        // One after another they are one: nobody may look for long.
+        match known.own.back_mut() {
+            Some((_, end)) if *end == before => *end = last,
+            _ => known.own.push_back((before, last)),
         }
     }
 

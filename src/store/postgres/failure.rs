@@ -84,6 +84,7 @@ pub(super) fn failure(error: &tokio_postgres::Error) -> StoreError {
                 advice: ADVICE,
             }
         }
+        state if *state == SqlState::INSUFFICIENT_PRIVILEGE => StoreError::Unfit { reason: said() },
         state if state.code() == WENT_BACK => went_back(),
         _ => StoreError::Engine(said().into()),
     }

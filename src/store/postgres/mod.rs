@@ -11,7 +11,7 @@ mod writer;
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::sync_channel;
 
 use bytes::Bytes;
@@ -49,7 +49,10 @@ const RECORD: &str = "SELECT key, version, value FROM siteconf.record WHERE key 
 /// An open store. Other processes may have the same one open.
 #[derive(Debug)]
 pub struct PostgresStore {
-    writer: Writer,
+    /// `None` when opened for reading only.
+    writer: Option<Writer>,
+    /// True once it has written.
+    wrote: AtomicBool,
     changes: Arc<Changes>,
     readers: Arc<[Link; READERS]>,
     next_reader: AtomicUsize,
@@ -58,11 +61,11 @@ pub struct PostgresStore {
 }
 
 impl PostgresStore {
-    /// Makes a store in a database that has none, which a URL or a list of settings names, as `libpq`
-    /// reads them.
+    /// Makes a store in a database that a URL or a list of settings names, as `libpq` reads them. One that
+    /// has a store keeps it.
     ///
     /// # Errors
-    /// [`StoreError::Unfit`] where the database cannot be used, or has one.
+    /// [`StoreError::Unfit`] where the database cannot be used.
     pub fn init(url: &str) -> Result<()> {
         let server = Server::new(url)?;
         let runtime = start_runtime()?;
@@ -77,6 +80,18 @@ impl PostgresStore {
     /// [`StoreError::Unfit`] where the database cannot be used or has no store,
     /// [`StoreError::Unavailable`] where it does not answer.
     pub fn open(url: &str) -> Result<Self> {
+        Self::open_to(url, true)
+    }
+
+    /// Opens it for reading only.
+    ///
+    /// # Errors
+    /// As [`PostgresStore::open`].
+    pub fn open_read_only(url: &str) -> Result<Self> {
+        Self::open_to(url, false)
+    }
+
+    fn open_to(url: &str, writes: bool) -> Result<Self> {
         let server = Arc::new(Server::new(url)?);
         let runtime = start_runtime()?;
         let begin = {
@@ -91,15 +106,23 @@ impl PostgresStore {
             }
         };
         drop(runtime.spawn(Arc::clone(&changes).follow()));
-        let writer = Writer::start(&runtime, &server, &changes);
+        let writer = writes.then(|| Writer::start(&runtime, &server, &changes));
         let readers = std::array::from_fn(|_| Link::new(&server, SETTINGS));
         Ok(Self {
             writer,
+            wrote: AtomicBool::new(false),
             changes,
             readers: Arc::new(readers),
             next_reader: AtomicUsize::new(0),
             runtime: Some(runtime),
         })
+    }
+
+    /// How much room the database takes, in bytes.
+    pub fn database_bytes(&self) -> Result<u64> {
+        let rows = self.read("SELECT pg_database_size(current_database())", [])?;
+        let bytes = rows.first().map(|row| row.try_get(0)).transpose()?;
+        Ok(bytes.map_or(0, unsigned))
     }
 
     /// The rows of a statement.
@@ -122,6 +145,10 @@ impl PostgresStore {
 
 impl Drop for PostgresStore {
     fn drop(&mut self) {
+        // When we have ended, every daemon has noticed what we wrote.
+        if *self.wrote.get_mut() {
+            self.settle();
+        }
         if let Some(runtime) = self.runtime.take() {
             // Nobody waits for anything any more.
             runtime.shutdown_background();
@@ -163,6 +190,10 @@ impl Store for PostgresStore {
         let rows = self.read(OBJECTS, [Box::new(wanted)])?;
         let found: HashMap<_, _> = rows.iter().map(stored).collect::<Result<_>>()?;
         Ok(ids.iter().map(|id| found.get(id).cloned()).collect())
+    }
+
+    fn is_remote(&self) -> bool {
+        true
     }
 
     fn ids_with_prefix(&self, prefix: &[u8], limit: usize) -> Result<Vec<ObjectId>> {
@@ -235,9 +266,11 @@ impl Store for PostgresStore {
     }
 
     fn commit(&self, batch: Batch) -> Result<Version> {
+        let writer = self.writer.as_ref().ok_or(StoreError::ReadOnly)?;
         require_inline(&batch)?;
         let (outcome, receiver) = sync_channel(1);
-        self.writer.send(Job { batch, outcome })?;
+        self.wrote.store(true, Ordering::Relaxed);
+        writer.send(Job { batch, outcome })?;
         may_block(|| receiver.recv()).unwrap_or(Err(StoreError::Stopped))
     }
 
@@ -253,11 +286,15 @@ impl Store for PostgresStore {
 
     fn is_writable(&self) -> bool {
         // What is lost is found again.
-        true
+        self.writer.is_some()
     }
 
     fn has_writer(&self) -> bool {
-        self.writer.is_alive()
+        self.writer.as_ref().is_some_and(Writer::is_alive)
+    }
+
+    fn is_available(&self) -> bool {
+        self.changes.are_read()
     }
 }
 

@@ -9,6 +9,7 @@ use tokio_postgres::error::SqlState;
 use tokio_postgres::tls::NoTlsStream;
 use tokio_postgres::{Client, NoTls, Socket};
 
+use super::failure::{Meaning, meaning_of};
 use crate::store::{Result, StoreError};
 
 /// The format that this program reads and writes.
@@ -20,12 +21,14 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 const SILENCE_MAX: Duration = Duration::from_secs(5);
 const SCHEMA: &str = include_str!("schema.sql");
 
-/// What every connection is told.
+/// What every connection is told. Without `jit`: ways that are turned off count as dear, so that each short
+/// statement would be compiled first, 50 ms and more on every new connection.
 pub(super) const SETTINGS: &str = "
 SET search_path = pg_catalog;
 SET default_transaction_isolation = 'read committed';
 SET idle_in_transaction_session_timeout = '10s';
 SET synchronous_commit = 'on';
+SET jit = off;
 ";
 
 /// What carries the requests of a client.
@@ -66,28 +69,18 @@ impl Server {
         })
     }
 
-    /// Makes the tables and functions.
+    /// Makes the tables and functions where there are none.
     ///
     /// # Errors
-    /// [`StoreError::Unfit`] where there are some.
+    /// [`StoreError::Unfit`].
     pub(super) async fn init(&self) -> Result<()> {
-        let (client, connection) = self.config.connect(NoTls).await.map_err(unreachable)?;
+        let (client, connection) = self.connect().await?;
         let driver = tokio::spawn(connection);
-        // All of it is one transaction.
-        let made = client
-            .batch_execute(&format!(
-                "{SCHEMA}INSERT INTO siteconf.format (format) VALUES ({FORMAT});"
-            ))
-            .await;
+        let made = make_store(&client).await;
         drop(client);
         // It has nothing to say but that the connection has ended.
         drop(driver.await);
-        match made {
-            Err(error) if error.code() == Some(&SqlState::DUPLICATE_SCHEMA) => {
-                Err(unfit("it has a schema \"siteconf\" already"))
-            }
-            made => Ok(made?),
-        }
+        made
     }
 
     /// A connection that nothing was asked of yet.
@@ -100,31 +93,15 @@ impl Server {
     /// # Errors
     /// [`StoreError::Unfit`].
     pub(super) async fn require(&self, client: &Client) -> Result<()> {
-        let told = "SELECT current_setting('server_version_num')::int, pg_is_in_recovery(),
-                           current_setting('fsync')::bool, current_setting('full_page_writes')::bool";
-        let told = client.query_one(told, &[]).await?;
-        let version: i32 = told.try_get(0)?;
-        if version < VERSION_MIN {
-            let major = version / 10_000;
-            return Err(unfit(format!(
-                "it is PostgreSQL {major}; 14 is the oldest that will do"
-            )));
-        }
-        if told.try_get(1)? {
-            return Err(unfit("it is a standby; give the address of the primary"));
-        }
-        for (place, setting) in [(2, "fsync"), (3, "full_page_writes")] {
-            if !told.try_get::<_, bool>(place)? {
-                return Err(unfit(format!(
-                    "its setting {setting} is off, so it loses what it has acknowledged when the power \
-                     fails; turn it on"
-                )));
-            }
-        }
+        require_server(client).await?;
+        self.require_store(client).await
+    }
+
+    async fn require_store(&self, client: &Client) -> Result<()> {
         let store = "SELECT format, store_id::text FROM siteconf.format";
         let store = match client.query_one(store, &[]).await {
             Err(error) if error.code() == Some(&SqlState::UNDEFINED_TABLE) => {
-                return Err(unfit("it has no store; make one"));
+                return Err(unfit("it has no store; \"siteconf init\" makes one"));
             }
             store => store?,
         };
@@ -143,6 +120,57 @@ impl Server {
         }
         Ok(())
     }
+}
+
+/// Makes the tables and functions, all in one transaction.
+async fn make_store(client: &Client) -> Result<()> {
+    require_server(client).await?;
+    let has_store = client
+        .query_one("SELECT to_regclass('siteconf.format') IS NOT NULL", &[])
+        .await?;
+    if has_store.try_get(0)? {
+        return Ok(());
+    }
+    let statements = format!("{SCHEMA}INSERT INTO siteconf.format (format) VALUES ({FORMAT});");
+    match client.batch_execute(&statements).await {
+        Err(error) if error.code() == Some(&SqlState::DUPLICATE_SCHEMA) => {
+            Err(unfit("it has a schema \"siteconf\" without a store"))
+        }
+        made => Ok(made?),
+    }
+}
+
+/// Looks whether this server keeps what is written.
+async fn require_server(client: &Client) -> Result<()> {
+    let told = "SELECT current_setting('server_version_num')::int, pg_is_in_recovery(),
+                       current_setting('fsync')::bool, current_setting('full_page_writes')::bool,
+                       current_setting('server_encoding')";
+    let told = client.query_one(told, &[]).await?;
+    let version: i32 = told.try_get(0)?;
+    if version < VERSION_MIN {
+        let major = version / 10_000;
+        return Err(unfit(format!(
+            "it is PostgreSQL {major}; 14 is the oldest that will do"
+        )));
+    }
+    if told.try_get(1)? {
+        return Err(unfit("it is a standby; give the address of the primary"));
+    }
+    let encoding: &str = told.try_get(4)?;
+    if encoding != "UTF8" {
+        return Err(unfit(format!(
+            "its encoding is {encoding}; make a database with ENCODING 'UTF8'"
+        )));
+    }
+    for (place, setting) in [(2, "fsync"), (3, "full_page_writes")] {
+        if !told.try_get::<_, bool>(place)? {
+            return Err(unfit(format!(
+                "its setting {setting} is off, so it loses what it has acknowledged when the power \
+                 fails; turn it on"
+            )));
+        }
+    }
+    Ok(())
 }
 
 fn is_on_this_machine(config: &Config) -> bool {
@@ -172,6 +200,8 @@ fn unreachable(error: tokio_postgres::Error) -> StoreError {
         {
             unfit(said.message())
         }
+        // It was not even tried: a password is missing, or asked for in a way that is unknown here.
+        None if meaning_of(&error) == Meaning::Refused => unfit(error.to_string()),
         _ => error.into(),
     }
 }

@@ -10,21 +10,24 @@ use rusqlite::Connection;
 use super::data_folder::{Folder, Format};
 use super::schema;
 use super::upgrade::earlier::show_as_current;
-use crate::base::limits::READERS_IDLE_MAX;
+use crate::base::limits::{READERS_AT_ONCE_MAX, READERS_IDLE_MAX};
+use crate::base::threads::turns::Turns;
 use crate::store::Result;
 
 /// How long a connection is kept that nobody uses.
 const IDLE_MAX: Duration = Duration::from_mins(1);
 
-/// Connections that read, opened when all others are in use. At most [`READERS_IDLE_MAX`] are kept
-/// for the next reader; the one used last is used first, because its page cache is warm, and the others
-/// are closed when they were not needed for a minute.
+/// Connections that read, opened when all others are in use, up to [`READERS_AT_ONCE_MAX`]; who finds all of
+/// them in use waits for one. At most [`READERS_IDLE_MAX`] are kept for the next reader; the one used last is
+/// used first, because its page cache is warm, and the others are closed when they were not needed for a
+/// minute.
 #[derive(Debug)]
 pub(super) struct Readers {
     database: PathBuf,
     format: Format,
     /// With the time of their last use, which rises.
     idle: Mutex<VecDeque<(Connection, Instant)>>,
+    lent: Turns,
 }
 
 impl Readers {
@@ -33,11 +36,14 @@ impl Readers {
             database: folder.database(),
             format: folder.format(),
             idle: Mutex::default(),
+            lent: Turns::new(READERS_AT_ONCE_MAX),
         }
     }
 
-    /// Lends a connection to `work`. A connection that met an error is closed.
+    /// Lends a connection to `work`, which may borrow another one only where few do. A connection that met
+    /// an error is closed.
     pub(super) fn lend<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
+        let _turn = self.lent.wait();
         let idle = self.idle.lock().expect("no panic while held").pop_back();
         let db = match idle {
             Some((db, _)) => db,

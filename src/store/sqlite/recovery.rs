@@ -107,6 +107,23 @@ pub(super) fn settle(
     }
 }
 
+/// The refusal of a transaction, once it is known what a restart makes of it. One whose sync found no room
+/// may be whole in the log, where the next start would read it: the log that is emptied by [`settle`] shows
+/// that it will not.
+pub(super) fn proven(
+    refusal: Refusal,
+    settle: impl FnOnce() -> std::result::Result<(), Refusal>,
+) -> Refusal {
+    if refusal != Refusal::Full {
+        return refusal;
+    }
+    match settle() {
+        Ok(()) => Refusal::Full,
+        Err(Refusal::Stopped) => Refusal::Stopped,
+        Err(_) => Refusal::InDoubt,
+    }
+}
+
 /// Copies the log into the database and empties it.
 ///
 /// # Durability

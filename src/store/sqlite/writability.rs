@@ -37,8 +37,10 @@ pub(super) struct Writability {
 /// Why something was not written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Refusal {
-    /// There is no room; it heals when there is.
+    /// There is no room, and nothing was changed; it heals when there is.
     Full,
+    /// There is no room, and it may have been written all the same; it heals when there is.
+    InDoubt,
     /// Another process writes; it heals.
     Busy,
     /// Nothing more is written until a restart.
@@ -49,6 +51,7 @@ impl Refusal {
     pub(super) fn to_error(self) -> StoreError {
         match self {
             Self::Full => StoreError::Full,
+            Self::InDoubt => StoreError::InDoubt,
             Self::Busy => StoreError::Busy,
             Self::Stopped => StoreError::Stopped,
         }

@@ -307,7 +307,7 @@ impl State {
         let tallies = Arc::clone(&self.tallies);
         let refuse = |refusal: Refusal| {
             let refused = match refusal {
-                Refusal::Full => &tallies.refused_full,
+                Refusal::Full | Refusal::InDoubt => &tallies.refused_full,
                 Refusal::Busy => &tallies.refused_busy,
                 Refusal::Stopped => &tallies.refused_stopped,
             };
@@ -317,9 +317,7 @@ impl State {
         if self.writability.is_stopped() {
             return refuse(Refusal::Stopped);
         }
-        if let Err(refusal) =
-            recovery::settle(&mut self.db, &self.folder, &self.reserve, &self.writability)
-        {
+        if let Err(refusal) = self.settle() {
             return refuse(refusal);
         }
         if self.reserve.is_ready() {
@@ -328,7 +326,7 @@ impl State {
                     self.reserve.give_up();
                 }
                 outcome => {
-                    let full = matches!(outcome, Err(Refusal::Full));
+                    let full = matches!(outcome, Err(Refusal::Full | Refusal::InDoubt));
                     self.writability.note_room(full);
                     return outcome.unwrap_or_else(refuse);
                 }
@@ -346,15 +344,13 @@ impl State {
         if self.writability.is_stopped() {
             return Err(StoreError::Stopped);
         }
-        let settled =
-            recovery::settle(&mut self.db, &self.folder, &self.reserve, &self.writability);
-        settled.map_err(Refusal::to_error)?;
+        self.settle().map_err(Refusal::to_error)?;
         let mut attempt = |state: &mut Self| match work(&mut state.db, &state.index) {
             Ok(done) => Ok(Ok(done)),
             // It reads pages that no batch needs. One that was damaged before has nothing to do with
             // whether what is written now is durable.
             Err(failure) if is_damage(&failure) && state.db.is_autocommit() => Ok(Err(failure)),
-            Err(failure) => Err(state.writability.judge(what, &failure.into())),
+            Err(failure) => Err(state.refusal_of(what, failure)),
         };
         let outcome = match attempt(self) {
             Err(Refusal::Full) if self.reserve.give_up() => {
@@ -377,7 +373,17 @@ impl State {
             self.tallies.commits.add_duration(since.elapsed());
             self.tallies.batches.add(batches.len() as u64);
         }
-        committed.map_err(|failure| self.writability.judge("a commit", &failure.into()))
+        committed.map_err(|failure| self.refusal_of("a commit", failure))
+    }
+
+    fn settle(&mut self) -> std::result::Result<(), Refusal> {
+        recovery::settle(&mut self.db, &self.folder, &self.reserve, &self.writability)
+    }
+
+    /// The refusal that the failure of a transaction leads to.
+    fn refusal_of(&mut self, what: &str, failure: rusqlite::Error) -> Refusal {
+        let refusal = self.writability.judge(what, &failure.into());
+        recovery::proven(refusal, || self.settle())
     }
 
     /// Commits those batches that may use the room that was kept. There is none for the others.

@@ -1,5 +1,6 @@
 //! The real binary on a folder of its own.
 
+use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read as _, Write};
 use std::net::SocketAddr;
@@ -11,14 +12,15 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::{Answer, Connection, Project, User};
+use super::{Answer, Connection, Place, Project, User};
 
-const BINARY: &str = env!("CARGO_BIN_EXE_siteconf");
+pub(super) const BINARY: &str = env!("CARGO_BIN_EXE_siteconf");
 
 /// A running daemon. Dropping it kills the process and removes the folder.
 #[derive(Debug)]
 pub(crate) struct Daemon {
     folder: TempDir,
+    place: Place,
     process: Child,
     /// Kept open: a daemon must be able to print.
     output: BufReader<ChildStdout>,
@@ -28,20 +30,24 @@ pub(crate) struct Daemon {
 }
 
 impl Daemon {
-    /// Starts on an empty folder.
+    /// Starts on an empty store.
     pub(crate) fn start() -> Self {
         Self::start_with(&[])
     }
 
-    /// Starts on an empty folder with more flags.
+    /// Starts on an empty store with more flags.
     pub(crate) fn start_with(flags: &[&str]) -> Self {
-        let folder = tempfile::Builder::new()
-            .prefix("siteconf-it-")
-            .tempdir()
-            .expect("a folder of our own");
-        let (process, output, address, metrics) = launch(&folder, flags);
+        let folder = own_folder();
+        let place = Place::chosen(folder.path());
+        Self::start_at(place, folder, flags)
+    }
+
+    /// Starts on the store at this place, with a folder for its log.
+    pub(crate) fn start_at(place: Place, folder: TempDir, flags: &[&str]) -> Self {
+        let (process, output, address, metrics) = launch(&folder, &place, flags);
         Self {
             folder,
+            place,
             process,
             output,
             address,
@@ -59,9 +65,26 @@ impl Daemon {
         User::new(self.metrics.expect("it shows metrics"), None)
     }
 
+    /// The flags that name its store to a command.
+    pub(crate) fn store_flags(&self) -> Vec<OsString> {
+        self.place.flags()
+    }
+
     /// The data folder.
     pub(crate) fn data(&self) -> PathBuf {
         self.folder.path().join("data")
+    }
+
+    /// How many large files are on their way into its store.
+    pub(crate) fn uploads_under_way(&self) -> usize {
+        match &self.place {
+            Place::Folder(data) => fs::read_dir(data.join("incoming"))
+                .expect("a folder of uploads")
+                .count(),
+            // It has no place for any.
+            #[cfg(feature = "fleet")]
+            Place::Database { .. } => 0,
+        }
     }
 
     /// Everything it logged so far.
@@ -119,15 +142,15 @@ impl Daemon {
 
     /// The same with more flags.
     pub(crate) fn restart_with(&mut self, flags: &[&str]) {
-        (self.process, self.output, self.address, self.metrics) = launch(&self.folder, flags);
+        (self.process, self.output, self.address, self.metrics) =
+            launch(&self.folder, &self.place, flags);
     }
 
     /// Runs another command beside it.
     pub(crate) fn command(&self, arguments: &[&str], input: &str) -> Output {
         let mut process = Command::new(BINARY)
             .args(arguments)
-            .arg("--data")
-            .arg(self.data())
+            .args(self.store_flags())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -185,9 +208,7 @@ impl Daemon {
 
     /// The password that the first start chose for `admin`.
     pub(crate) fn initial_password(&self) -> String {
-        let file = self.data().join("secrets/initial-password");
-        let text = fs::read_to_string(file).expect("the first start leaves a password");
-        text.trim_end().to_owned()
+        self.place.first_password()
     }
 
     /// Somebody without a credential.
@@ -243,9 +264,18 @@ pub(crate) fn cookie_of(answer: &Answer) -> String {
     cookie.split(';').next().expect("a name").to_owned()
 }
 
+/// A temporary folder.
+pub(crate) fn own_folder() -> TempDir {
+    tempfile::Builder::new()
+        .prefix("siteconf-it-")
+        .tempdir()
+        .expect("a folder of our own")
+}
+
 /// Starts the binary and waits until it says where it listens.
 fn launch(
     folder: &TempDir,
+    place: &Place,
     flags: &[&str],
 ) -> (
     Child,
@@ -259,8 +289,8 @@ fn launch(
         .open(folder.path().join("log"))
         .expect("a file for the log");
     let mut process = Command::new(BINARY)
-        .args(["serve", "--listen", "127.0.0.1:0", "--data"])
-        .arg(folder.path().join("data"))
+        .args(["serve", "--listen", "127.0.0.1:0"])
+        .args(place.flags())
         .args(flags)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())

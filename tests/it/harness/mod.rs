@@ -7,14 +7,22 @@ mod daemon;
 mod encode;
 mod expected;
 pub(crate) mod git;
+mod place;
 mod project;
+#[cfg(feature = "fleet")]
+#[path = "../../support/postgres.rs"]
+#[allow(dead_code, reason = "the tests of the engine use the rest")]
+pub(crate) mod server;
 mod user;
 
 pub(crate) use answer::Answer;
 pub(crate) use connection::Connection;
+#[cfg(feature = "fleet")]
+pub(crate) use daemon::own_folder;
 pub(crate) use daemon::{Daemon, cookie_of, password_of, soon};
 pub(crate) use encode::segment;
 pub(crate) use expected::{branch_digest, git_blob_id, masked, md5_hex, paths};
+pub(crate) use place::Place;
 pub(crate) use project::Project;
 pub(crate) use user::{Request, User};
 

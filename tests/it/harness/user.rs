@@ -30,6 +30,15 @@ impl User {
         user
     }
 
+    /// The same user at another daemon.
+    #[cfg(feature = "fleet")]
+    pub(crate) fn at(&self, address: SocketAddr) -> Self {
+        Self {
+            address,
+            ..self.clone()
+        }
+    }
+
     /// Where the user's requests go.
     pub(crate) fn address(&self) -> SocketAddr {
         self.address

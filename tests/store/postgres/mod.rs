@@ -2,6 +2,7 @@
 
 mod failures;
 mod order;
+#[path = "../../support/postgres_proxy.rs"]
 mod proxy;
 
 use siteconf::store::postgres::PostgresStore;
@@ -45,29 +46,56 @@ fn refusal(url: &str) -> String {
 #[test]
 fn what_cannot_be_used_is_refused_by_name() {
     let database = Database::without_store();
-    let none = "the database cannot be used: it has no store; make one";
+    let none = "the database cannot be used: it has no store; \"siteconf init\" makes one";
     assert_eq!(refusal(&database.url), none);
     PostgresStore::init(&database.url).unwrap();
-    let again = PostgresStore::init(&database.url).unwrap_err().to_string();
-    assert_eq!(
-        again,
-        "the database cannot be used: it has a schema \"siteconf\" already"
-    );
-    drop(database.open());
+    let store = database.open();
+    store
+        .commit(of_write("k", Expect::Absent, Some("1")))
+        .unwrap();
+    // It keeps what it has.
+    PostgresStore::init(&database.url).unwrap();
+    assert_eq!(value(&store, "k").as_deref(), Some("1"));
+    drop(store);
     database.ask("UPDATE siteconf.format SET format = 7");
     let other = "the database cannot be used: it has format 7, and this program reads format 1";
     assert_eq!(refusal(&database.url), other);
-    let absent = database.url.replace("dbname=", "dbname=absent");
-    assert!(refusal(&absent).starts_with("the database cannot be used: database \"absent"));
+    database.ask("DROP TABLE siteconf.format");
+    let half = PostgresStore::init(&database.url).unwrap_err().to_string();
+    assert_eq!(
+        half,
+        "the database cannot be used: it has a schema \"siteconf\" without a store"
+    );
+    let absent = format!("{}absent", database.url);
+    assert!(refusal(&absent).starts_with("the database cannot be used: database \"test"));
+    let latin = Database::of_encoding("LATIN1");
+    let other =
+        "the database cannot be used: its encoding is LATIN1; make a database with ENCODING 'UTF8'";
+    assert_eq!(refusal(&latin.url), other);
+    let refused = PostgresStore::init(&latin.url).unwrap_err().to_string();
+    assert_eq!(refused, other);
+}
+
+#[test]
+fn what_is_opened_for_reading_changes_nothing() {
+    let database = Database::new();
+    count(&database.open(), "k", 2);
+    let store = PostgresStore::open_read_only(&database.url).unwrap();
+    assert_eq!(value(&store, "k").as_deref(), Some("2"));
+    let refused = store.commit(of_write("k", Expect::Anything, Some("3")));
+    assert!(matches!(refused, Err(StoreError::ReadOnly)));
+    assert!(!store.is_writable());
+    assert_eq!(value(&store, "k").as_deref(), Some("2"));
 }
 
 #[test]
 fn a_large_blob_has_no_place() {
-    let store = Database::new().open();
+    let database = Database::new();
+    let store = database.open();
     let refused = store.stage().unwrap_err().to_string();
     assert_eq!(
         refused,
-        "this store has no place for blobs of more than 65536 bytes"
+        "this store has no place for files of more than 65536 bytes"
     );
     let batch = of_objects(vec![published(&noise(1, 100_000))]);
     assert!(matches!(
@@ -93,7 +121,8 @@ fn what_one_daemon_writes_another_has_seen_when_it_is_settled() {
 
 #[test]
 fn many_callers_of_the_cache_over_it_lose_nothing() {
-    let caches = [Database::new(), Database::new()].map(|it| RecordCache::new(it.open()));
+    let databases = [Database::new(), Database::new()];
+    let caches = databases.each_ref().map(|it| RecordCache::new(it.open()));
     committers_on_one_record_lose_nothing(&caches[0]);
     what_was_acknowledged_is_seen_by_every_later_read(&caches[1]);
 }

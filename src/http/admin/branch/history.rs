@@ -1,17 +1,19 @@
 //! `GET …/history`
 
+use std::io;
 use std::time::{Duration, Instant};
 
-use hyper::header::{HeaderValue, LINK};
+use hyper::header::{HeaderValue, LINK, VARY};
 use serde::Serialize;
 
 use crate::access::Caller;
-use crate::base::limits::{CHANGES_COUNTED_MS_MAX, HISTORY_PAGE_MAX};
+use crate::base::limits::{CHANGES_COUNTED_MS_MAX, HISTORY_PAGE_MAX, HISTORY_WHOLE_MAX};
 use crate::base::snapshot_version::SnapshotVersion;
 use crate::http::admin::open::open_branch;
 use crate::http::error::Error;
 use crate::http::list::links;
-use crate::http::reply::{Reply, json};
+use crate::http::list::stream::{self, Parts};
+use crate::http::reply::{Reply, VARY_COMPRESSED, gzip, json};
 use crate::http::request::context::RequestContext;
 use crate::http::request::params;
 use crate::http::route::admin::BranchAt;
@@ -49,6 +51,13 @@ struct Computing {
     digests: bool,
     /// Until when changed files are counted; `None` for never.
     counts: Option<Instant>,
+}
+
+impl Computing {
+    const NOTHING: Self = Self {
+        digests: false,
+        counts: None,
+    };
 }
 
 impl SnapshotJson {
@@ -94,7 +103,8 @@ impl From<ChangeCounts> for ChangedJson {
 /// whose change touched what lies there. What follows a page is named by its `Link`.
 ///
 /// # Limits
-/// Of a page changed files are counted for 200 ms. With `path` as [`Branch::changes_of`].
+/// More than [`HISTORY_WHOLE_MAX`] without a page are made while they are sent. Of a page changed files are
+/// counted for 200 ms. With `path` as [`Branch::changes_of`].
 pub(super) fn list(
     context: &RequestContext,
     caller: &Caller,
@@ -113,6 +123,11 @@ pub(super) fn list(
     let path = params::folder(context.query.text("path")?)?;
     let paged = before.is_some() || limit.is_some() || path.is_some();
     let (_, branch) = open_branch(context, caller, at)?;
+    if !paged && branch.snapshot_count() > HISTORY_WHOLE_MAX {
+        let packed = gzip::is_accepted(context.headers());
+        let vary = (VARY, HeaderValue::from_static(VARY_COMPRESSED));
+        return Ok(stream::reply(packed, WholeHistory::of(branch), &[vary]));
+    }
     let most = limit.unwrap_or(HISTORY_PAGE_MAX);
     let found = match &path {
         Some(path) => branch.changes_of(path, before, most)?,
@@ -138,6 +153,47 @@ pub(super) fn list(
     });
     let lines: Vec<(_, HeaderValue)> = next.into_iter().collect();
     Ok(json::list(context, &shown, &lines))
+}
+
+/// A long history from its newest snapshot to its first.
+struct WholeHistory {
+    branch: Branch,
+    before: Option<SnapshotVersion>,
+    ended: bool,
+}
+
+impl WholeHistory {
+    fn of(branch: Branch) -> Self {
+        Self {
+            branch,
+            before: None,
+            ended: false,
+        }
+    }
+}
+
+impl Parts for WholeHistory {
+    fn next_part(&mut self) -> io::Result<Option<Vec<u8>>> {
+        if self.ended {
+            return Ok(None);
+        }
+        let page = page_of(&self.branch, self.before, HISTORY_PAGE_MAX).map_err(|e| told(&e))?;
+        self.before = page.next;
+        self.ended = page.next.is_none();
+        let mut text = Vec::new();
+        for (place, change) in page.changes.into_iter().enumerate() {
+            if place > 0 {
+                text.push(b',');
+            }
+            let shown = SnapshotJson::new(change, Computing::NOTHING).map_err(|e| told(&e))?;
+            serde_json::to_writer(&mut text, &shown)?;
+        }
+        Ok(Some(text).filter(|text| !text.is_empty()))
+    }
+}
+
+fn told(error: &Error) -> io::Error {
+    io::Error::other(format!("{error:?}"))
 }
 
 /// So many changes, and where the next page begins.

@@ -84,8 +84,8 @@ export function Facts({ service }: { service: Service }) {
         title="room"
         rows={[
           ["free", <Free key="free" service={service} />],
-          ["total", size(bytes.database + bytes.log + (bytes.files ?? 0))],
-          ["database", size(bytes.database)],
+          ["total", size((bytes.database ?? 0) + bytes.log + (bytes.files ?? 0))],
+          ["database", bytes.database === null ? dim("uncounted") : size(bytes.database)],
           ["log", size(bytes.log)],
           ["largeFiles", bytes.files === null ? dim("uncounted") : size(bytes.files)],
         ]}

@@ -8,11 +8,11 @@ use crate::store::sqlite::SqliteStore;
 use crate::store::{Batch, Result, Store, Version};
 
 /// How long a transaction should take: others that save meanwhile wait for it.
-const STEP: Duration = Duration::from_millis(3);
+const STEP: Duration = Duration::from_millis(1);
 /// Longest pause.
 const PAUSE_MAX: Duration = Duration::from_millis(400);
-/// Rows or pages of a transaction.
-const SIZE_MIN: usize = 8;
+/// Rows or pages of a transaction. Of fewer than the least, most is the sync, however slow the disk is.
+const SIZE_MIN: usize = 32;
 const SIZE_MAX: usize = 2048;
 
 /// The size of transactions, and the pauses between them.

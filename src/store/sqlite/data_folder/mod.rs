@@ -258,7 +258,7 @@ impl Folder {
         Err(StoreError::folder(&self.blobs(), reason))
     }
 
-    /// Makes the folders that are missing; true if there were any.
+    /// Makes the folders that are missing, and all names in the folder durable; true if any were missing.
     fn make_folders(&self) -> io::Result<bool> {
         let mut made = false;
         for dir in [self.blobs(), self.incoming(), self.secrets()] {
@@ -267,10 +267,9 @@ impl Folder {
         for fan in 0..=u8::MAX {
             made |= make_dir(&self.blobs().join(hex::encode([fan])))?;
         }
-        if made {
-            sync_dir(&self.blobs())?;
-            sync_dir(&self.root)?;
-        }
+        // Also where none was: a process that was killed may have made them and not synced.
+        sync_dir(&self.blobs())?;
+        sync_dir(&self.root)?;
         Ok(made)
     }
 
@@ -287,10 +286,11 @@ impl Folder {
         Ok(())
     }
 
-    /// Makes everything but the tables; `FORMAT` comes last, so that it stands for the whole.
+    /// Makes everything but the tables. `FORMAT` comes when all else is durable, so that it stands for the
+    /// whole.
     fn lay_out(&self) -> io::Result<()> {
-        self.make_folders()?;
         private_file(&self.database(), false)?;
+        self.make_folders()?;
         self.write_format(self.format)
     }
 }
@@ -346,13 +346,22 @@ pub fn write_durably(path: &Path, bytes: &[u8]) -> io::Result<()> {
 /// Makes a folder that is its owner's alone, and those it lies in, where they are missing, and their
 /// names durable: nothing that comes later syncs the folders above it.
 pub(super) fn make_root(root: &Path) -> io::Result<()> {
-    if fs::exists(root)? {
-        return Ok(());
-    }
     let parent = parent_of(root);
-    make_root(parent)?;
-    make_dir(root)?;
-    sync_dir(parent)
+    if !fs::exists(root)? {
+        make_root(parent)?;
+        make_dir(root)?;
+        return sync_dir(parent);
+    }
+    // A process that was killed may have made it and not synced: but not where names cannot be made.
+    let refusals = [
+        io::ErrorKind::PermissionDenied,
+        io::ErrorKind::ReadOnlyFilesystem,
+        io::ErrorKind::InvalidInput,
+    ];
+    match sync_dir(parent) {
+        Err(e) if !refusals.contains(&e.kind()) => Err(e),
+        _ => Ok(()),
+    }
 }
 
 fn parent_of(path: &Path) -> &Path {

@@ -1,0 +1,70 @@
+//! The engine that the settings choose, opened, and what is not offered over each.
+
+use std::path::PathBuf;
+
+use super::settings::{Settings, text_of};
+use super::{Error, Result};
+use crate::store::StoreError;
+use crate::store::database_url::DatabaseUrl;
+use crate::store::engine::{Engine, Purpose, StoreAddress};
+use crate::store::sqlite::Folder;
+
+/// The name of the key's file in a folder.
+const SERVER_KEY: &str = "server-key";
+
+/// Opens the store that the settings name.
+///
+/// # Errors
+/// [`Error::Usage`] for a password that cannot be read, and those of [`Engine::open`].
+pub(super) fn open(settings: &Settings, purpose: Purpose) -> Result<Engine> {
+    let address = match &settings.store {
+        StoreAddress::Folder(root) => StoreAddress::Folder(root.clone()),
+        StoreAddress::Postgres(url) => StoreAddress::Postgres(with_password(url, settings)?),
+    };
+    Engine::open(&address, purpose).map_err(|error| of_store(error, settings))
+}
+
+/// The URL with the password that is kept in a file, where one is.
+pub(super) fn with_password(url: &DatabaseUrl, settings: &Settings) -> Result<DatabaseUrl> {
+    let file = &settings.postgres_password_file;
+    if file.as_os_str().is_empty() {
+        return Ok(url.clone());
+    }
+    if url.has_password() {
+        return Err(file.refuse("the URL in store has a password, too; give one of the two"));
+    }
+    let text = text_of(file, "the file of a password")?;
+    match text.lines().next().unwrap_or_default() {
+        "" => Err(file.refuse("its first line must be the password")),
+        password => Ok(url.clone().with_password(password)),
+    }
+}
+
+/// An error of a store that is opened, with where it lies if the error does not say.
+pub(super) fn of_store(error: StoreError, settings: &Settings) -> Error {
+    match &settings.store {
+        StoreAddress::Folder(_) => error.into(),
+        StoreAddress::Postgres(url) => Error::Failed(format!("{url}: {error}")),
+    }
+}
+
+/// The file of the server's key: a folder has its own.
+///
+/// # Errors
+/// [`Error::Usage`] where the store lies in a database and no file is named.
+pub(super) fn key_file(folder: Option<&Folder>, settings: &Settings) -> Result<PathBuf> {
+    match folder {
+        Some(folder) => Ok(key_file_in(folder)),
+        None if settings.server_key_file.as_os_str().is_empty() => Err(Error::Usage(
+            "server_key_file is not set: a store in PostgreSQL needs a file of its server key, which \
+             \"siteconf init\" makes, and each daemon the same one"
+                .to_owned(),
+        )),
+        None => Ok(settings.server_key_file.to_path_buf()),
+    }
+}
+
+/// The file of the server's key in a folder.
+pub(super) fn key_file_in(folder: &Folder) -> PathBuf {
+    folder.secrets().join(SERVER_KEY)
+}

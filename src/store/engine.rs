@@ -1,0 +1,117 @@
+//! The engines that there are, and the one place that opens one.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::database_url::DatabaseUrl;
+#[cfg(feature = "fleet")]
+use super::postgres::PostgresStore;
+use super::sqlite::SqliteStore;
+use super::{Result, Store};
+
+/// Where a store lies, which says what engine it has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StoreAddress {
+    /// In a folder: the embedded engine's.
+    Folder(PathBuf),
+    /// In a database of PostgreSQL.
+    Postgres(DatabaseUrl),
+}
+
+/// What a store is opened for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// To be served. A folder is made where there is none, and locked.
+    Serve,
+    /// To be changed, beside daemons that may be running.
+    Change,
+    /// To be looked at.
+    Read,
+}
+
+/// An open store.
+#[derive(Clone, Debug)]
+pub enum Engine {
+    /// The embedded one.
+    Embedded(Arc<SqliteStore>),
+    /// The one over PostgreSQL.
+    #[cfg(feature = "fleet")]
+    Postgres(Arc<PostgresStore>),
+}
+
+impl Engine {
+    /// Opens the store at an address.
+    ///
+    /// # Errors
+    /// Those of [`SqliteStore::open_locked`] and of its sisters; [`super::StoreError::Unfit`] where a database
+    /// cannot be used or has no store, [`super::StoreError::Unavailable`] where it does not answer.
+    pub fn open(address: &StoreAddress, purpose: Purpose) -> Result<Self> {
+        match address {
+            StoreAddress::Folder(root) => {
+                let store = match purpose {
+                    Purpose::Serve => SqliteStore::open_locked(root),
+                    Purpose::Change => SqliteStore::open_beside(root),
+                    Purpose::Read => SqliteStore::open_read_only(root),
+                };
+                Ok(Self::Embedded(Arc::new(store?)))
+            }
+            #[cfg(feature = "fleet")]
+            StoreAddress::Postgres(url) => {
+                let store = match purpose {
+                    Purpose::Serve | Purpose::Change => PostgresStore::open(url.reveal()),
+                    Purpose::Read => PostgresStore::open_read_only(url.reveal()),
+                };
+                Ok(Self::Postgres(Arc::new(store?)))
+            }
+            #[cfg(not(feature = "fleet"))]
+            StoreAddress::Postgres(url) => Err(without_fleet(url)),
+        }
+    }
+
+    /// Makes a store in a database; one that has a store keeps it.
+    ///
+    /// # Errors
+    /// [`super::StoreError::Unfit`] where the database cannot be used.
+    pub fn init(url: &DatabaseUrl) -> Result<()> {
+        #[cfg(feature = "fleet")]
+        return PostgresStore::init(url.reveal());
+        #[cfg(not(feature = "fleet"))]
+        return Err(without_fleet(url));
+    }
+
+    /// The store.
+    pub fn store(&self) -> Arc<dyn Store> {
+        match self {
+            Self::Embedded(store) => Arc::clone(store) as Arc<dyn Store>,
+            #[cfg(feature = "fleet")]
+            Self::Postgres(store) => Arc::clone(store) as Arc<dyn Store>,
+        }
+    }
+
+    /// The embedded engine's, for what no other one offers.
+    pub fn embedded(&self) -> Option<&Arc<SqliteStore>> {
+        match self {
+            Self::Embedded(store) => Some(store),
+            #[cfg(feature = "fleet")]
+            Self::Postgres(_) => None,
+        }
+    }
+}
+
+/// The refusal of an address that no setting gives: it was refused when it was read.
+#[cfg(not(feature = "fleet"))]
+fn without_fleet(url: &DatabaseUrl) -> super::StoreError {
+    super::StoreError::Unfit {
+        reason: format!("{url} needs the feature \"fleet\", which this program was built without"),
+    }
+}
+
+impl fmt::Display for StoreAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Folder(root) => root.display().fmt(f),
+            Self::Postgres(url) => url.fmt(f),
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! The password for the database is nowhere but in the file or the variable that holds it.
+
+use std::fs;
+use std::process::Command;
+
+use super::Fleet;
+use crate::harness::server::Database;
+use crate::harness::{Place, own_folder};
+
+const PASSWORD: &str = "a-Very/Secret@Word";
+/// As it stands in a URL.
+const ENCODED: &str = "a-Very%2FSecret%40Word";
+
+fn siteconf() -> Command {
+    Command::new(env!("CARGO_BIN_EXE_siteconf"))
+}
+
+#[track_caller]
+fn assert_hidden(output: &std::process::Output) {
+    let all = [&output.stdout[..], &output.stderr].concat();
+    let all = String::from_utf8_lossy(&all);
+    for secret in [PASSWORD, ENCODED, "Secret"] {
+        assert!(!all.contains(secret), "{all}");
+    }
+}
+
+#[test]
+fn a_url_is_printed_and_refused_without_its_password() {
+    let url = format!("postgres://siteconf:{ENCODED}@127.0.0.1:1/none");
+    let run = |arguments: &[&str]| {
+        let output = siteconf()
+            .args(arguments)
+            .env("SITECONF_STORE", &url)
+            .output()
+            .unwrap();
+        assert_hidden(&output);
+        output
+    };
+    let printed = run(&["config", "print"]);
+    let printed = String::from_utf8(printed.stdout).unwrap();
+    let line =
+        "store = \"postgres://siteconf@127.0.0.1:1/none\" # SITECONF_STORE in the environment\n";
+    assert!(printed.contains(line), "{printed}");
+    assert!(run(&["serve", "--help"]).status.success());
+    let away = run(&["user", "list", "--log", "trace"]);
+    assert_eq!(away.status.code(), Some(1));
+    let both = run(&["user", "list", "--data", "/nowhere"]);
+    assert_eq!(
+        String::from_utf8_lossy(&both.stderr),
+        "siteconf: data = \"/nowhere\" (--data): the store lies in PostgreSQL, says store (SITECONF_STORE \
+         in the environment); give one of the two\n"
+    );
+    for (wrong, why) in [
+        (
+            format!("mysql://siteconf:{ENCODED}@127.0.0.1/none"),
+            "it must be of the form postgres://user@host/database",
+        ),
+        (
+            format!("postgres://siteconf:{PASSWORD}@127.0.0.1/none"),
+            "a slash, a question mark and an @ in a name or a password must be written %2F, %3F and %40",
+        ),
+    ] {
+        let refused = siteconf()
+            .args(["user", "list", "--store", &wrong])
+            .output()
+            .unwrap();
+        assert_hidden(&refused);
+        assert_eq!(
+            String::from_utf8_lossy(&refused.stderr),
+            format!("siteconf: store (--store): {why}\n")
+        );
+        assert_eq!(refused.status.code(), Some(2));
+    }
+}
+
+#[test]
+fn a_broken_file_of_settings_does_not_show_the_password_in_it() {
+    let folder = own_folder();
+    let file = folder.path().join("siteconf.toml");
+    fs::write(
+        &file,
+        format!("store = \"postgres://siteconf:{ENCODED}@127.0.0.1/none\n"),
+    )
+    .unwrap();
+    let refused = siteconf()
+        .args(["config", "check", "--config"])
+        .arg(&file)
+        .output()
+        .unwrap();
+    assert_hidden(&refused);
+    assert_eq!(refused.status.code(), Some(2));
+}
+
+#[test]
+fn a_password_from_a_file_reaches_the_database_and_no_log() {
+    let database = Database::without_store();
+    database.ask(&format!(
+        "CREATE ROLE locked LOGIN PASSWORD '{PASSWORD}';
+         GRANT CREATE ON DATABASE {} TO locked",
+        database.name
+    ));
+    let folder = own_folder();
+    let password_file = folder.path().join("password");
+    fs::write(&password_file, format!("{PASSWORD}\n")).unwrap();
+    let url = database.url.replace("siteconf@", "locked@");
+    let init = |file: &std::path::Path| {
+        let output = siteconf()
+            .args(["init", "--store", &url, "--log", "trace"])
+            .arg("--server-key-file")
+            .arg(folder.path().join("key"))
+            .arg("--postgres-password-file")
+            .arg(file)
+            .output()
+            .unwrap();
+        assert_hidden(&output);
+        output
+    };
+    let wrong = folder.path().join("wrong");
+    fs::write(&wrong, "another Secret\n").unwrap();
+    let refused = init(&wrong);
+    let said = String::from_utf8_lossy(&refused.stderr);
+    let why = "the database cannot be used: password authentication failed for user \"locked\"";
+    assert!(said.contains(why), "{said}");
+    assert!(init(&password_file).status.success());
+    fs::write(&wrong, "\n").unwrap();
+    let refused = init(&wrong);
+    let said = String::from_utf8_lossy(&refused.stderr);
+    assert!(
+        said.contains("its first line must be the password"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_check_of_the_settings_looks_for_the_files_that_they_name() {
+    let check = |arguments: &[&str]| {
+        let output = siteconf()
+            .args([
+                "config",
+                "check",
+                "--store",
+                "postgres://siteconf@localhost/none",
+            ])
+            .args(arguments)
+            .output()
+            .unwrap();
+        String::from_utf8([output.stdout, output.stderr].concat()).unwrap()
+    };
+    let no_key = "server_key_file is not set: ";
+    let said = check(&[]);
+    assert!(said.contains(no_key), "{said}");
+    let said = check(&["--postgres-password-file", "/nowhere"]);
+    assert!(
+        said.starts_with("siteconf: 2 settings are wrong:\n"),
+        "{said}"
+    );
+    assert!(
+        said.contains("postgres_password_file = \"/nowhere\""),
+        "{said}"
+    );
+    let said = check(&["--server-key-file", "/nowhere"]);
+    assert_eq!(said, "the settings are right\n");
+}
+
+#[test]
+fn files_of_a_database_are_refused_for_a_folder() {
+    let refused = siteconf()
+        .args(["user", "list", "--server-key-file", "/nowhere"])
+        .output()
+        .unwrap();
+    assert_eq!(
+        String::from_utf8_lossy(&refused.stderr),
+        "siteconf: server_key_file = \"/nowhere\" (--server-key-file): it is for a store in PostgreSQL, \
+         and store names none\n"
+    );
+}
+
+#[test]
+fn the_first_password_is_printed_once_and_kept_nowhere() {
+    let fleet = Fleet::new();
+    let Place::Database { first_password, .. } = &fleet.place else {
+        unreachable!("it lies in a database");
+    };
+    let daemon = fleet.daemon(&["--log", "trace"]);
+    daemon.session("admin");
+    assert!(!daemon.log().contains(first_password));
+    for entry in walkdir::WalkDir::new(fleet.folder.path()) {
+        let entry = entry.unwrap();
+        if entry.file_type().is_file() {
+            let text = fs::read(entry.path()).unwrap();
+            let holds = text
+                .windows(first_password.len())
+                .any(|part| part == first_password.as_bytes());
+            assert!(!holds, "{}", entry.path().display());
+        }
+    }
+}

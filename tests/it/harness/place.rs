@@ -1,0 +1,133 @@
+//! Where the store of a daemon lies: in its folder, or with `SITECONF_TEST_STORE=postgres` in a database of
+//! its own.
+
+#[cfg(feature = "fleet")]
+use std::env;
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+#[cfg(feature = "fleet")]
+use std::process::Command;
+#[cfg(feature = "fleet")]
+use std::sync::{Arc, OnceLock};
+
+#[cfg(feature = "fleet")]
+use super::daemon::BINARY;
+#[cfg(feature = "fleet")]
+use super::server::Database;
+
+/// A place for a store.
+#[derive(Clone, Debug)]
+pub(crate) enum Place {
+    /// This folder.
+    Folder(PathBuf),
+    /// A database, with the file of the server's key.
+    #[cfg(feature = "fleet")]
+    Database {
+        /// The URL.
+        url: String,
+        key_file: PathBuf,
+        /// The password of the first account.
+        first_password: String,
+        /// Kept for as long as anybody has its place.
+        database: Arc<Database>,
+    },
+}
+
+impl Place {
+    /// The place of a new store that is chosen for all daemons, for one that has this folder.
+    pub(crate) fn chosen(folder: &Path) -> Self {
+        #[cfg(feature = "fleet")]
+        if is_in_postgres() {
+            return Self::in_copy(folder);
+        }
+        Self::Folder(folder.join("data"))
+    }
+
+    /// A store that was made before, and is copied.
+    #[cfg(feature = "fleet")]
+    fn in_copy(folder: &Path) -> Self {
+        static MADE: OnceLock<(Place, Vec<u8>)> = OnceLock::new();
+        let (made, key) = MADE.get_or_init(|| {
+            let key_file = folder.join("made-server-key");
+            let made = Self::in_database(Database::without_store(), key_file.clone());
+            (made, fs::read(key_file).expect("it was made"))
+        });
+        let mut copy = made.clone();
+        if let Self::Database {
+            url,
+            key_file,
+            database,
+            ..
+        } = &mut copy
+        {
+            *database = Arc::new(database.copy());
+            *url = database.url.clone();
+            *key_file = folder.join("server-key");
+            fs::write(key_file, key).expect("the folder is ours");
+        }
+        copy
+    }
+
+    /// Makes a store in a database that has none, and the file of its key.
+    #[cfg(feature = "fleet")]
+    pub(crate) fn in_database(database: Database, key_file: PathBuf) -> Self {
+        let url = database.url.clone();
+        let made = Command::new(BINARY)
+            .args(["init", "--store", &url, "--server-key-file"])
+            .arg(&key_file)
+            .output()
+            .expect("the binary runs");
+        assert!(made.status.success(), "{made:?}");
+        let said = String::from_utf8(made.stdout).expect("it is text");
+        let first_password = said
+            .lines()
+            .find_map(|line| line.strip_prefix("user admin, password "));
+        let first_password = first_password.expect("it is said").to_owned();
+        Self::Database {
+            url,
+            key_file,
+            first_password,
+            database: Arc::new(database),
+        }
+    }
+
+    /// The flags that name it to a command.
+    pub(crate) fn flags(&self) -> Vec<OsString> {
+        match self {
+            Self::Folder(data) => vec!["--data".into(), data.into()],
+            #[cfg(feature = "fleet")]
+            Self::Database { url, key_file, .. } => vec![
+                "--store".into(),
+                url.into(),
+                "--server-key-file".into(),
+                key_file.into(),
+            ],
+        }
+    }
+
+    /// The password that was chosen for `admin`.
+    pub(crate) fn first_password(&self) -> String {
+        match self {
+            Self::Folder(data) => {
+                let file = data.join("secrets/initial-password");
+                let text = fs::read_to_string(file).expect("the first start leaves a password");
+                text.trim_end().to_owned()
+            }
+            #[cfg(feature = "fleet")]
+            Self::Database { first_password, .. } => first_password.clone(),
+        }
+    }
+}
+
+#[cfg(feature = "fleet")]
+fn is_in_postgres() -> bool {
+    match env::var_os("SITECONF_TEST_STORE") {
+        None => false,
+        Some(name) if name == "postgres" => true,
+        Some(other) => panic!(
+            "SITECONF_TEST_STORE is {}; it can be postgres",
+            other.display()
+        ),
+    }
+}
