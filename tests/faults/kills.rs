@@ -4,7 +4,7 @@
 use std::ops::AddAssign;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::mpsc::{self, Sender};
+use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -14,8 +14,7 @@ use rand::rngs::StdRng;
 use crate::client::Client;
 use crate::daemon::{Daemon, on_branch, serve};
 use crate::rounds::Rounds;
-use crate::told::Told;
-use crate::work::{Batches, Bindings, Files, Imports, Killer, Rollbacks, Tokens, Work};
+use crate::work::{Hand, Imports, Killer, check_history};
 
 /// Daemons at once, each on a folder of its own.
 const LANES: u64 = 4;
@@ -49,14 +48,6 @@ impl AddAssign for Figures {
     }
 }
 
-/// One client, with what it was told.
-struct Hand {
-    work: Box<dyn Work>,
-    /// True for what takes a process of its own, and so many times as long.
-    is_import: bool,
-    told: Told,
-}
-
 /// A folder with its daemon, and all who work on it.
 struct Lane {
     daemon: Daemon,
@@ -82,24 +73,8 @@ impl Lane {
         Daemon::make_project(&mut admin);
         let imports = Imports::new(daemon.data());
         let killer = imports.killer();
-        let works: [Box<dyn Work>; 7] = [
-            Box::new(Files("one")),
-            Box::new(Files("two")),
-            Box::new(Batches),
-            Box::new(Rollbacks::default()),
-            Box::new(Tokens::default()),
-            Box::new(Bindings::default()),
-            // The last one.
-            Box::new(imports),
-        ];
-        let works_count = works.len();
-        let hands = works.into_iter().enumerate().map(|(at, work)| Hand {
-            work,
-            is_import: at + 1 == works_count,
-            told: Told::default(),
-        });
         Self {
-            hands: hands.collect(),
+            hands: Hand::all(imports),
             daemon,
             admin,
             imports: killer,
@@ -155,53 +130,20 @@ impl Lane {
             snapshots.append(&mut hand.told.snapshots);
             hand.told.go_on_from(found);
         }
-        self.check_history(&snapshots);
-    }
-
-    /// Every snapshot that was named is there, and none is missing or twice.
-    fn check_history(&mut self, named: &[(u64, &str)]) {
-        let history = self.admin.get(&on_branch("/history")).json();
-        let operations: Vec<_> = history.as_array().unwrap().iter().rev().collect();
-        for (at, entry) in operations.iter().enumerate() {
-            assert_eq!(entry["version"], format!("v{:04}", at + 1));
-        }
-        let count = operations.len() as u64;
+        let listed = self.admin.get(&on_branch("/history")).json();
+        let count = check_history(&listed, &snapshots);
         assert!(
             count >= self.count,
             "{} snapshots became {count}",
             self.count
         );
         self.count = count;
-        for (version, operation) in named {
-            let at = usize::try_from(*version).unwrap() - 1;
-            let found = operations.get(at).map(|entry| &entry["operation"]);
-            assert_eq!(found.unwrap(), operation, "v{version:04}");
-        }
     }
 
     fn check_deeply(&self) {
         let check = self.daemon.command(&["debug", "check", "--deep"]).output();
         let check = check.unwrap();
         assert!(check.status.success(), "{check:?}");
-    }
-}
-
-impl Hand {
-    fn work_on(
-        &mut self,
-        mut client: Client,
-        mut random: StdRng,
-        report: &Sender<()>,
-        is_over: &AtomicBool,
-    ) {
-        while !is_over.load(Ordering::Relaxed) {
-            let answered = self.work.step(&mut client, &mut self.told, &mut random);
-            if answered.is_err() {
-                return;
-            }
-            // Who counts may have enough.
-            let _counted = report.send(());
-        }
     }
 }
 

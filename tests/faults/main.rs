@@ -16,9 +16,15 @@ mod flips;
 #[cfg(test)]
 mod kills;
 #[cfg(test)]
+mod power;
+#[cfg(test)]
+mod room;
+#[cfg(test)]
 #[path = "../support/rounds.rs"]
 mod rounds;
 #[cfg(test)]
 mod told;
+#[cfg(test)]
+mod tracer;
 #[cfg(test)]
 mod work;

@@ -15,17 +15,24 @@ struct Asked {
     answer: Option<String>,
 }
 
+/// A snapshot that an answer named.
+#[derive(Clone, Debug)]
+pub(crate) struct Named {
+    /// The id of the answer.
+    pub(crate) answer: String,
+    pub(crate) version: u64,
+    pub(crate) operation: &'static str,
+}
+
 /// The changes of one client, who waits for each answer before the next change.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Told {
     first: State,
     asked: Vec<Asked>,
-    /// Snapshots that answers named, with the operation of each.
-    pub(crate) snapshots: Vec<(u64, &'static str)>,
+    /// Snapshots that answers named.
+    pub(crate) snapshots: Vec<Named>,
     /// Statuses of refusals.
     pub(crate) refusals: Vec<u16>,
-    /// True while syncs fail: no refusal tells then whether the change is there after a restart.
-    pub(crate) syncs_fail: bool,
 }
 
 impl Told {
@@ -51,7 +58,7 @@ impl Told {
     /// Notes that the last change was refused with this status, so that nothing of it may be there; or that
     /// it failed, as with a sync that failed, so that it may be there or not, as without an answer.
     pub(crate) fn refused(&mut self, status: u16, has_failed: bool) {
-        if !has_failed && !self.syncs_fail {
+        if !has_failed {
             self.asked.pop();
         }
         self.refusals.push(status);
@@ -101,6 +108,19 @@ impl Told {
             "acknowledged: {stands:?}; sent after it: {next:?}; found: {:?}",
             short(found)
         ))
+    }
+
+    /// Goes on from what was found when the daemon was there again, and keeps the history: what was read
+    /// then is there from then on, as if the answer of this id had said so.
+    pub(crate) fn was_read(&mut self, found: &State, id: &str) {
+        if !self.is_waiting() {
+            return;
+        }
+        if self.last() == found {
+            self.answered(id);
+        } else {
+            self.asked.pop();
+        }
     }
 
     /// Goes on from what was found.

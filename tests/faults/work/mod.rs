@@ -6,19 +6,22 @@ mod rollbacks;
 mod tokens;
 
 use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::Sender;
 
 use rand::rngs::StdRng;
+use serde_json::Value;
 
 use crate::client::{Answer, Client};
-use crate::told::{State, Told};
+use crate::told::{Named, State, Told};
 
 pub(crate) use files::{Batches, Files};
-pub(crate) use import::{Imports, Killer};
+pub(crate) use import::{Imports, Killer, success_of};
 pub(crate) use rollbacks::Rollbacks;
 pub(crate) use tokens::{Bindings, Tokens};
 
 /// What one client does.
-pub(crate) trait Work: Send {
+pub(crate) trait Work: Send + Sync {
     /// Makes one change, and notes what will be there before it asks, and that it was told so after it.
     ///
     /// # Errors
@@ -28,6 +31,74 @@ pub(crate) trait Work: Send {
 
     /// What there is of it. Panics where it cannot be read, or holds what nobody wrote.
     fn found(&self, client: &mut Client) -> State;
+}
+
+/// One client, with what it was told.
+pub(crate) struct Hand {
+    pub(crate) work: Box<dyn Work>,
+    /// True for what takes a process of its own, and so many times as long.
+    pub(crate) is_import: bool,
+    pub(crate) told: Told,
+}
+
+impl Hand {
+    /// One of each kind, and two that save files.
+    pub(crate) fn all(imports: Imports) -> Vec<Self> {
+        let works: [Box<dyn Work>; 7] = [
+            Box::new(Files("one")),
+            Box::new(Files("two")),
+            Box::new(Batches),
+            Box::new(Rollbacks::default()),
+            Box::new(Tokens::default()),
+            Box::new(Bindings::default()),
+            // The last one.
+            Box::new(imports),
+        ];
+        let works_count = works.len();
+        let hands = works.into_iter().enumerate().map(|(at, work)| Self {
+            work,
+            is_import: at + 1 == works_count,
+            told: Told::default(),
+        });
+        hands.collect()
+    }
+
+    /// Makes changes until no answer comes any more, or all is over; reports each.
+    pub(crate) fn work_on(
+        &mut self,
+        mut client: Client,
+        mut random: StdRng,
+        report: &Sender<()>,
+        is_over: &AtomicBool,
+    ) {
+        while !is_over.load(Ordering::Relaxed) {
+            let answered = self.work.step(&mut client, &mut self.told, &mut random);
+            if answered.is_err() {
+                return;
+            }
+            // Who counts may have enough.
+            let _counted = report.send(());
+        }
+    }
+}
+
+/// Holds the history of a branch, as it is listed, against snapshots that were named: each of them is
+/// there, and none is missing or twice. Gives how many there are.
+pub(crate) fn check_history<'a>(listed: &Value, named: impl IntoIterator<Item = &'a Named>) -> u64 {
+    let operations: Vec<_> = listed.as_array().unwrap().iter().rev().collect();
+    for (at, entry) in operations.iter().enumerate() {
+        assert_eq!(entry["version"], format!("v{:04}", at + 1));
+    }
+    for Named {
+        version, operation, ..
+    } in named
+    {
+        let at = usize::try_from(*version).unwrap() - 1;
+        let found = operations.get(at).map(|entry| &entry["operation"]);
+        let found = found.unwrap_or_else(|| panic!("v{version:04} is not there"));
+        assert_eq!(found, operation, "v{version:04}");
+    }
+    operations.len() as u64
 }
 
 /// How many a kind of work has of something.
@@ -54,12 +125,15 @@ fn change(
 }
 
 /// Notes the snapshot that an answer names.
-fn note_snapshot(told: &mut Told, answer: Option<&Answer>, operation: &'static str) -> Option<u64> {
-    let answer = answer?.json();
-    let version = answer["snapshot"].as_str()?;
-    let number = version.strip_prefix('v').unwrap().parse().unwrap();
-    told.snapshots.push((number, operation));
-    Some(number)
+fn note_snapshot(told: &mut Told, answer: Option<&Answer>, operation: &'static str) {
+    let Some(answer) = answer else { return };
+    if let Some(version) = answer.json()["snapshot"].as_str() {
+        told.snapshots.push(Named {
+            answer: answer.header("x-request-id").unwrap().to_owned(),
+            version: version.strip_prefix('v').unwrap().parse().unwrap(),
+            operation,
+        });
+    }
 }
 
 /// Texts that no other change wrote; one of four is too large for the database.

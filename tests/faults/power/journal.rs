@@ -1,0 +1,288 @@
+//! What was done to a folder, in its order: which changes, and which syncs.
+
+use std::collections::HashMap;
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use rand::RngExt;
+use rand::rngs::StdRng;
+
+use super::trace::{Event, Recorder, Step, is_durable};
+use super::tree::{Change, Content, Node, Tree};
+
+/// A change, from the moment on from which it may reach the disk.
+#[derive(Debug)]
+pub(super) struct Op {
+    /// From when on it was there for every process.
+    pub(super) ended: usize,
+    pub(super) change: Change,
+    /// Another without which it does not reach the disk: what is moved out of a folder has come to the
+    /// other one.
+    pub(super) after: Option<usize>,
+}
+
+/// What happens to the disk.
+#[derive(Debug)]
+pub(super) enum Moment {
+    /// A change, by its number, may reach the disk.
+    Began(usize),
+    /// What was over before this sync began has reached the disk.
+    Synced { node: Node, began: usize },
+}
+
+/// All that was done, and all answers.
+#[derive(Debug)]
+pub(super) struct Journal {
+    /// What was on the disk before.
+    pub(super) first: Tree,
+    pub(super) ops: Vec<Op>,
+    /// In the order of their places.
+    pub(super) moments: Vec<(usize, Moment)>,
+    /// When answers were given.
+    given: HashMap<String, usize>,
+    /// Places at which one was.
+    answered: Vec<usize>,
+    /// Places at which a sync was over.
+    synced: Vec<usize>,
+    /// Behind the last place.
+    pub(super) end: usize,
+    /// What every process sees.
+    view: Tree,
+    /// The first names of all that was made since.
+    names: HashMap<Node, PathBuf>,
+    /// Where the last write ended that named no place.
+    written_to: HashMap<Node, usize>,
+}
+
+impl Journal {
+    pub(super) fn new(first: Tree) -> Self {
+        Self {
+            view: first.clone(),
+            first,
+            ops: Vec::new(),
+            moments: Vec::new(),
+            given: HashMap::new(),
+            answered: Vec::new(),
+            synced: Vec::new(),
+            end: 0,
+            names: HashMap::new(),
+            written_to: HashMap::new(),
+        }
+    }
+
+    /// Takes in what processes did that have all ended, and holds what comes of it against the folder.
+    pub(super) fn take(&mut self, recorder: &mut Recorder, root: &Path) {
+        let (steps, end) = recorder.read(root, self.end);
+        self.end = end;
+        let (over, cut_off): (Vec<_>, Vec<_>) =
+            steps.into_iter().partition(|step| step.ended.is_some());
+        for step in over {
+            let ended = step.ended.unwrap_or(step.began);
+            self.note(step.began, ended, step.event);
+        }
+        for Step { began, event, .. } in cut_off {
+            if let Some(event) = self.done_of(event, root) {
+                self.note(began, end, event);
+            }
+        }
+        self.moments.sort_by_key(|(place, _)| *place);
+        if let Some(difference) = self.view.difference(root, is_durable) {
+            panic!("the model has lost its way: {difference}");
+        }
+    }
+
+    /// True if an answer was given by then.
+    pub(super) fn was_given(&self, id: &str, by: usize) -> bool {
+        self.given.get(id).is_some_and(|place| *place <= by)
+    }
+
+    /// A place for a power cut: anywhere, where most waits for a sync, or where something was just
+    /// acknowledged.
+    pub(super) fn place(&self, random: &mut StdRng) -> usize {
+        match random.random_range(0..4) {
+            0 => random.random_range(0..self.end),
+            1 => self.answered[random.random_range(0..self.answered.len())],
+            _ => self.synced[random.random_range(0..self.synced.len())] - 1,
+        }
+    }
+
+    /// The place of an answer.
+    pub(super) fn place_of(&self, id: &str) -> usize {
+        self.given[id]
+    }
+
+    /// What a call did that its process did not outlive, as the folder shows.
+    fn done_of(&self, event: Event, root: &Path) -> Option<Event> {
+        let is_there = |path: &Path| fs::symlink_metadata(root.join(path)).is_ok();
+        let was_there = |path: &Path| self.view.at(path).is_some();
+        let is_done = match &event {
+            Event::Write { path, at, bytes } => {
+                let found = fs::read(root.join(path)).unwrap_or_default();
+                let at = self.place_in(path, *at);
+                let found = found.get(at..).unwrap_or_default();
+                let same = found
+                    .iter()
+                    .zip(bytes)
+                    .take_while(|(one, other)| one == other);
+                let bytes = bytes[..same.count()].to_vec();
+                let (path, at) = (path.clone(), Some(at));
+                return (!bytes.is_empty()).then_some(Event::Write { path, at, bytes });
+            }
+            Event::Open { path, creates, .. } => *creates && is_there(path) && !was_there(path),
+            Event::Resize { path, length, .. } => {
+                fs::metadata(root.join(path)).is_ok_and(|found| found.len() == *length as u64)
+            }
+            Event::Link { to, .. } => is_there(to) && !was_there(to),
+            Event::Rename { from, .. } | Event::Remove(from) => was_there(from) && !is_there(from),
+            Event::MakeFolder(path) => is_there(path) && !was_there(path),
+            Event::Seek { .. } | Event::Sync(_) | Event::Given(_) => false,
+        };
+        is_done.then_some(event)
+    }
+
+    fn place_in(&self, path: &Path, at: Option<usize>) -> usize {
+        let node = self.view.at(path);
+        let end = node.and_then(|node| self.written_to.get(&node));
+        at.unwrap_or_else(|| end.copied().unwrap_or(0))
+    }
+
+    fn note(&mut self, began: usize, ended: usize, event: Event) {
+        let note = |journal: &mut Self, change| journal.op(began, ended, change, None);
+        match event {
+            Event::Open {
+                path,
+                creates,
+                truncates,
+            } => {
+                let Some(file) = self.view.at(&path) else {
+                    assert!(creates, "{}", path.display());
+                    let file = self.add(Content::empty_file(), &path);
+                    let made = self.names(&path, Some(file));
+                    note(self, made);
+                    return;
+                };
+                // Who opens a file without that seeks before it writes, or names the place.
+                if truncates {
+                    self.written_to.insert(file, 0);
+                    let (length, cuts) = (0, true);
+                    note(self, Change::Resize { file, length, cuts });
+                }
+            }
+            Event::Write { path, at, bytes } => {
+                let (file, place) = (self.node(&path), self.place_in(&path, at));
+                if at.is_none() {
+                    self.written_to.insert(file, place + bytes.len());
+                }
+                let at = place;
+                note(self, Change::Write { file, at, bytes });
+            }
+            Event::Seek { path, to } => {
+                if let Some(file) = self.view.at(&path) {
+                    self.written_to.insert(file, to);
+                }
+            }
+            Event::Resize { path, length, cuts } => {
+                let file = self.node(&path);
+                note(self, Change::Resize { file, length, cuts });
+            }
+            Event::Link { from, to } => {
+                let linked = self.names(&to, Some(self.node(&from)));
+                note(self, linked);
+            }
+            Event::Rename { from, to } => self.rename(began, ended, &from, &to),
+            Event::Remove(path) => {
+                let removed = self.names(&path, None);
+                note(self, removed);
+            }
+            Event::MakeFolder(path) => {
+                let folder = self.add(Content::empty_folder(), &path);
+                let made = self.names(&path, Some(folder));
+                note(self, made);
+            }
+            Event::Sync(path) => {
+                let node = self.node(&path);
+                self.moments.push((ended, Moment::Synced { node, began }));
+                self.synced.push(ended);
+            }
+            Event::Given(id) => {
+                self.given.entry(id).or_insert(began);
+                self.answered.push(began);
+            }
+        }
+    }
+
+    /// Within a folder both names change at once. In two folders the new name may be there before the
+    /// old one is gone, and not the other way round.
+    fn rename(&mut self, began: usize, ended: usize, from: &Path, to: &Path) {
+        let node = self.node(from);
+        let (mut came, gone) = (self.names(to, Some(node)), self.names(from, None));
+        if came.node() == gone.node() {
+            if let (Change::Names { names, .. }, Change::Names { names: gone, .. }) =
+                (&mut came, gone)
+            {
+                names.extend(gone);
+            }
+            self.op(began, ended, came, None);
+        } else {
+            let first = self.ops.len();
+            self.op(began, ended, came, None);
+            self.op(began, ended, gone, Some(first));
+        }
+    }
+
+    fn op(&mut self, began: usize, ended: usize, change: Change, after: Option<usize>) {
+        self.view.apply(&change);
+        self.moments.push((began, Moment::Began(self.ops.len())));
+        self.ops.push(Op {
+            ended,
+            change,
+            after,
+        });
+    }
+
+    fn add(&mut self, content: Content, path: &Path) -> Node {
+        let node = self.first.add(content.clone());
+        assert_eq!(self.view.add(content), node);
+        self.names.insert(node, path.to_owned());
+        node
+    }
+
+    fn node(&self, path: &Path) -> Node {
+        let node = self.view.at(path);
+        node.unwrap_or_else(|| panic!("{} is not known", path.display()))
+    }
+
+    /// The change of one name.
+    fn names(&self, path: &Path, node: Option<Node>) -> Change {
+        let name = path.file_name().map(OsStr::to_owned);
+        Change::Names {
+            folder: self.node(path.parent().unwrap_or(Path::new(""))),
+            names: vec![(name.unwrap_or_default(), node)],
+        }
+    }
+
+    /// A change in words.
+    pub(super) fn shown(&self, op: usize) -> String {
+        let name = |node: &Node| match self.names.get(node) {
+            Some(path) => path.display().to_string(),
+            None => format!("file {node}"),
+        };
+        match &self.ops[op].change {
+            Change::Write { file, at, bytes } => {
+                format!("{} bytes at {at} of {}", bytes.len(), name(file))
+            }
+            Change::Resize { file, length, .. } => format!("{} has {length} bytes", name(file)),
+            Change::Names { folder, names } => {
+                let names: Vec<_> = names
+                    .iter()
+                    .map(|(entry, node)| match node {
+                        Some(node) => format!("{} is {}", entry.display(), name(node)),
+                        None => format!("{} is gone", entry.display()),
+                    })
+                    .collect();
+                format!("in {}: {}", name(folder), names.join(", "))
+            }
+        }
+    }
+}
