@@ -1,0 +1,17 @@
+//! Many clients at once, most of whom mean no good: what they leave of the service for others, and how much
+//! memory they have it take.
+
+#[cfg(test)]
+#[path = "../service/client.rs"]
+#[allow(dead_code, reason = "the tests of the service use more of it")]
+mod client;
+#[cfg(test)]
+#[path = "../service/daemon.rs"]
+#[allow(dead_code, reason = "the tests of the service use more of it")]
+mod daemon;
+#[cfg(test)]
+mod held;
+#[cfg(test)]
+mod limited;
+#[cfg(test)]
+mod memory;

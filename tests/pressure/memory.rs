@@ -1,0 +1,295 @@
+//! What one account, one token or nobody at all can have the service hold in memory.
+
+use std::fmt::Write as _;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::thread;
+
+use serde_json::json;
+
+use crate::client::{Answer, Client};
+use crate::daemon::{file, on_branch, read};
+use crate::limited::{
+    Crowd, alone, assert_within, assert_within_of_thousands, open_files, put, start, with_project,
+};
+
+const MIB: usize = 1 << 20;
+
+/// Sends a head that announces a body of so many bytes.
+fn announce(stream: &mut TcpStream, method: &str, target: &str, credential: &str, length: usize) {
+    let head = format!(
+        "{method} {target} HTTP/1.1\r\nHost: a\r\n{credential}Content-Type: application/json\r\n\
+         Content-Length: {length}\r\n\r\n"
+    );
+    stream.write_all(head.as_bytes()).unwrap();
+}
+
+/// A line of an answer's head.
+#[track_caller]
+fn line(stream: &mut impl BufRead) -> String {
+    let mut line = String::new();
+    stream.read_line(&mut line).unwrap();
+    line.trim_end().to_owned()
+}
+
+/// The status of an answer, of which no more is read.
+#[track_caller]
+fn status(mut stream: TcpStream) -> u16 {
+    let mut line = [0; 12];
+    stream.read_exact(&mut line).unwrap();
+    let line = std::str::from_utf8(&line).unwrap();
+    line.strip_prefix("HTTP/1.1 ").unwrap().parse().unwrap()
+}
+
+/// The answers to one request that so many clients send at once, again and again.
+fn at_once(clients: usize, each: usize, client: &Client, target: &str) -> Vec<Answer> {
+    thread::scope(|scope| {
+        let clients = (0..clients).map(|_| {
+            let mut client = client.another();
+            scope.spawn(move || (0..each).map(|_| client.get(target)).collect::<Vec<_>>())
+        });
+        let clients: Vec<_> = clients.collect();
+        let each = clients.into_iter().map(|client| client.join().unwrap());
+        each.flatten().collect()
+    })
+}
+
+#[test]
+fn bodies_of_logins() {
+    let _alone = alone();
+    open_files(2_000);
+    let daemon = start(&[]);
+    let crowd = Crowd::of(&daemon);
+    let held: Vec<_> = (0..800)
+        .map(|number| {
+            let mut stream = crowd.connect(number);
+            announce(&mut stream, "POST", "/user/login", "", MIB);
+            // It may have been refused already.
+            drop(stream.write_all(&vec![b' '; MIB - 500]));
+            stream
+        })
+        .collect();
+    for stream in held {
+        assert_eq!(status(stream), 413);
+    }
+    assert_within(&daemon);
+}
+
+#[test]
+fn bodies_of_batches_of_several_accounts() {
+    let _alone = alone();
+    let (daemon, admin) = with_project(&[]);
+    let crowd = Crowd::of(&daemon);
+    let length = 63 * MIB;
+    let content = vec![b' '; length - 2];
+    thread::scope(|scope| {
+        for number in 0..20 {
+            let (crowd, content, credential) = (&crowd, &content, &admin.credential);
+            let mut stream = crowd.connect(number);
+            scope.spawn(move || {
+                announce(
+                    &mut stream,
+                    "POST",
+                    &on_branch("/batch"),
+                    credential,
+                    length,
+                );
+                // It may have been refused already.
+                if stream.write_all(content).is_ok() {
+                    drop(stream.write_all(b"{}"));
+                }
+                let status = status(stream);
+                assert!(matches!(status, 400 | 429), "{status}");
+            });
+        }
+    });
+    assert_within(&daemon);
+}
+
+#[test]
+fn a_batch_of_millions_of_actions() {
+    let _alone = alone();
+    let (daemon, mut admin) = with_project(&[]);
+    let action = r#"{"action":"delete","file_path":"a"},"#;
+    let mut body = "{\"actions\":[".to_owned();
+    while body.len() < 63 * MIB {
+        body.push_str(action);
+    }
+    body.truncate(body.len() - 1);
+    body.push_str("]}");
+    let refused = admin.attempt(
+        "POST",
+        &on_branch("/batch"),
+        "application/json",
+        body.as_bytes(),
+    );
+    // What is left of the body may be refused before it was sent.
+    if let Ok(refused) = refused {
+        assert_eq!(refused.status, 400, "{refused:?}");
+    }
+    assert_within(&daemon);
+}
+
+#[test]
+fn slow_uploads() {
+    let _alone = alone();
+    open_files(2_000);
+    let (daemon, admin) = with_project(&[]);
+    let crowd = Crowd::of(&daemon);
+    let held: Vec<_> = (0..800)
+        .map(|number| {
+            let mut stream = crowd.connect(number);
+            let target = file(&format!("large/{number}.bin"));
+            announce(&mut stream, "PUT", &target, &admin.credential, 100 * MIB);
+            drop(stream.write_all(&vec![0; 3 * MIB / 2]));
+            stream
+        })
+        .collect();
+    assert_within(&daemon);
+    drop(held);
+}
+
+#[test]
+fn readers_that_take_nothing_of_large_files() {
+    let _alone = alone();
+    open_files(4_000);
+    let (daemon, mut admin) = with_project(&[]);
+    for number in 0..20_u8 {
+        put(
+            &mut admin,
+            &format!("large/{number}.bin"),
+            &vec![number; 20 * MIB],
+        );
+    }
+    let reader = daemon.reader(&mut admin);
+    let crowd = Crowd::of(&daemon);
+    // From all over the files, so that what one reads is not what another does.
+    let mut held: Vec<_> = (0..2_000)
+        .map(|number| {
+            let mut stream = crowd.connect(number);
+            let target = read(&format!("/files/large%2F{}.bin/raw?ref=main", number % 20));
+            let head = format!(
+                "GET {target} HTTP/1.1\r\nHost: a\r\n{}Range: bytes={}-\r\n\r\n",
+                reader.credential,
+                number / 20 * (MIB / 8)
+            );
+            stream.write_all(head.as_bytes()).unwrap();
+            stream
+        })
+        .collect();
+    for stream in &mut held {
+        let mut line = [0; 12];
+        stream.read_exact(&mut line).unwrap();
+        assert_eq!(&line, b"HTTP/1.1 206");
+    }
+    // Who takes it after all gets it.
+    let mut last = BufReader::new(held.pop().unwrap());
+    while !line(&mut last).is_empty() {}
+    let mut bytes = vec![0; MIB];
+    last.read_exact(&mut bytes).unwrap();
+    assert!(bytes.iter().all(|byte| *byte == 19));
+    assert_within_of_thousands(&daemon);
+}
+
+#[test]
+fn comparisons_of_large_files() {
+    let _alone = alone();
+    let (daemon, mut admin) = with_project(&[]);
+    for state in 0..2 {
+        for number in 0..12 {
+            let mut text = String::new();
+            for line in 0..40_000 {
+                writeln!(text, "line {} of {number}", line * (state + 1)).unwrap();
+            }
+            text.truncate(MIB - 10);
+            put(&mut admin, &format!("{number}.txt"), text.as_bytes());
+        }
+        if state == 0 {
+            let body = json!({ "name": "old", "from": "main" });
+            let branches = on_branch("").replace("/main", "");
+            assert_eq!(admin.post(&branches, &body).status, 201);
+        }
+    }
+    let reader = daemon.reader(&mut admin);
+    let target = read("/compare?from=old&to=main");
+    for answer in at_once(50, 4, &reader, &target) {
+        assert!(matches!(answer.status, 200 | 429), "{answer:?}");
+    }
+    assert_within(&daemon);
+}
+
+#[test]
+fn whole_histories() {
+    let _alone = alone();
+    let (daemon, mut admin) = with_project(&[]);
+    for number in 0..1_000 {
+        put(&mut admin, "a.xml", number.to_string().as_bytes());
+    }
+    for answer in at_once(60, 4, &admin, &on_branch("/history")) {
+        assert!(matches!(answer.status, 200 | 429), "{answer:?}");
+    }
+    let whole = admin.get(&on_branch("/history")).json();
+    let versions = whole.as_array().unwrap().iter().map(|one| &one["version"]);
+    assert!(
+        versions.eq((1..=1_000)
+            .rev()
+            .map(|number| format!("v{number:04}"))
+            .collect::<Vec<_>>()
+            .iter())
+    );
+    let reader = daemon.reader(&mut admin);
+    for answer in at_once(60, 4, &reader, &read("/commits?ref_name=main&per_page=100")) {
+        assert_eq!(answer.status, 200);
+    }
+    assert_within(&daemon);
+}
+
+#[test]
+fn whole_trees_and_archives() {
+    let _alone = alone();
+    let (daemon, mut admin) = with_project(&[]);
+    let folder = tempfile::tempdir().unwrap();
+    for number in 0..20_000 {
+        let below = folder.path().join((number % 50).to_string());
+        std::fs::create_dir_all(&below).unwrap();
+        std::fs::write(below.join(format!("{number}.xml")), number.to_string()).unwrap();
+    }
+    daemon.import(folder.path());
+    let reader = daemon.reader(&mut admin);
+    for target in [
+        read("/tree?recursive=true&pagination=none&ref=main"),
+        read("/archive.zip?sha=main"),
+    ] {
+        for answer in at_once(60, 2, &reader, &target) {
+            assert!(matches!(answer.status, 200 | 429), "{}", answer.status);
+        }
+    }
+    assert_within(&daemon);
+}
+
+#[test]
+fn saves_and_reads_of_many_contents() {
+    let _alone = alone();
+    let (daemon, mut admin) = with_project(&[]);
+    let reader = daemon.reader(&mut admin);
+    thread::scope(|scope| {
+        for writer in 0..8 {
+            let (mut admin, mut reader) = (admin.another(), reader.another());
+            scope.spawn(move || {
+                for turn in 0..300_usize {
+                    let path = format!("{writer}/{}.bin", turn % 40);
+                    let size = 1 << (turn % 18);
+                    put(
+                        &mut admin,
+                        &path,
+                        &vec![u8::try_from(turn % 251).unwrap(); size],
+                    );
+                    let path = path.replace('/', "%2F");
+                    let answer = reader.get(&read(&format!("/files/{path}/raw?ref=main")));
+                    assert_eq!((answer.status, answer.body.len()), (200, size));
+                }
+            });
+        }
+    });
+    assert_within(&daemon);
+}
