@@ -352,3 +352,33 @@ fn a_flipped_bit_is_found_or_harmless_and_never_read() {
     // A check that finds little would look at little.
     assert!(found * 10 > rounds.count * 3, "{found} of {}", rounds.count);
 }
+
+/// A name in a table's definition of which a bit flipped is a name like any other: SQLite examines the
+/// database and finds nothing.
+#[test]
+fn a_flipped_bit_in_the_definition_of_a_table_is_found() {
+    let written = Whole::new(&Rounds::or(1));
+    // The definitions are in the log no more.
+    drop(SqliteStore::open_locked(written.folder.path()).unwrap());
+    let whole = Whole::copied_from(written.folder.path());
+    let (path, bytes) = whole.file("store.db").unwrap();
+    for (table, definition) in [
+        ("outboard", "pieces BLOB"),
+        ("collection", "scope INTEGER"),
+        ("tombstone", "key     TEXT"),
+        ("object", "sha256 BLOB"),
+    ] {
+        let mut places = bytes.windows(definition.len());
+        let at = places
+            .rposition(|place| place == definition.as_bytes())
+            .unwrap();
+        let mut damaged = bytes.clone();
+        damaged[at] ^= 1;
+        fs::write(whole.folder.path().join(path), damaged).unwrap();
+        let finding = whole.finding().unwrap_or_default();
+        let expected = format!("database: the definition of the table {table} is damaged\n");
+        assert!(finding.contains(&expected), "{table}: {finding:?}");
+        whole.restore(path);
+    }
+    assert_eq!(whole.finding(), None);
+}

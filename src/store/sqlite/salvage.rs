@@ -6,7 +6,7 @@ use std::path::Path;
 use rusqlite::{Connection, Row, params};
 use walkdir::WalkDir;
 
-use super::{SqliteStore, high_water, kind_of, size_of, sound_record};
+use super::{SqliteStore, high_water, kind_of, schema, size_of, sound_record};
 use crate::base::id::{Kind, ObjectId};
 use crate::store::error::damaged;
 use crate::store::{ObjectRow, Record, Result};
@@ -79,7 +79,8 @@ impl SqliteStore {
     }
 
     /// What is wrong with the database itself, a sentence each: what SQLite finds when it examines all
-    /// of it, and where the index of the objects does not agree with them.
+    /// of it, tables that are not as they were made, and where the index of the objects does not agree
+    /// with them.
     pub fn examine(&self) -> Result<Vec<String>> {
         self.read(|db| {
             let found = |sql: &str| {
@@ -90,10 +91,23 @@ impl SqliteStore {
             let whole = format!("PRAGMA integrity_check({FAULTS_MAX})");
             let faults = [&whole, UNINDEXED, MISLED]
                 .into_iter()
-                .flat_map(|sql| found(sql).unwrap_or_else(|e| vec![e.to_string()]))
+                .map(found)
+                .chain([self.altered(db)])
+                .flat_map(|found| found.unwrap_or_else(|e| vec![e.to_string()]))
                 .filter(|fault| fault != "ok");
             Ok(faults.map(|fault| format!("database: {fault}")).collect())
         })
+    }
+
+    /// The tables whose definition is damaged. Those of an earlier format are others.
+    fn altered(&self, db: &Connection) -> rusqlite::Result<Vec<String>> {
+        if self.folder.format().is_older() {
+            return Ok(Vec::new());
+        }
+        let tables = schema::altered_tables(db)?.into_iter();
+        Ok(tables
+            .map(|table| format!("the definition of the table {table} is damaged"))
+            .collect())
     }
 
     /// What the high-water mark tells of commits that are lost, or what is wrong with the mark.

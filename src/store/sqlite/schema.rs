@@ -1,5 +1,6 @@
 //! The database's tables and the settings of its connections (`objects-layout.md`, "Database").
 
+use std::collections::BTreeSet;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::time::Duration;
@@ -65,6 +66,15 @@ CREATE TABLE IF NOT EXISTS tombstone (
 ) STRICT;
 ";
 
+/// What each table is made of, a line for each column.
+const COLUMNS: &str = "
+    SELECT made.name, format('%s, %s %d %d, strict %d, without rowid %d, indexes %s', own.name, own.type,
+        own.\"notnull\", own.pk, made.strict, made.wr, (
+            SELECT group_concat(origin || \"unique\" || partial) FROM pragma_index_list(made.name)
+        ))
+    FROM pragma_table_list AS made JOIN pragma_table_info(made.name) AS own
+    WHERE made.schema = 'main' AND made.type = 'table' AND made.name NOT LIKE 'sqlite%'";
+
 /// Opens the connection that writes. It makes no file: where a store has lost its database, an empty one
 /// must not take its place. Closed, it keeps the log unless told otherwise.
 pub(super) fn open_writer(path: &Path) -> Result<Connection> {
@@ -112,6 +122,22 @@ pub(super) fn has_tables(db: &Connection) -> rusqlite::Result<bool> {
 /// Makes the tables where they are missing.
 pub(super) fn make_tables(db: &Connection) -> rusqlite::Result<()> {
     db.execute_batch(TABLES)
+}
+
+/// The tables that are not as [`make_tables`] makes them, in the order of their names: in a damaged database
+/// one may be known by a definition that is whole, but another.
+pub(super) fn altered_tables(db: &Connection) -> rusqlite::Result<BTreeSet<String>> {
+    let made = Connection::open_in_memory()?;
+    make_tables(&made)?;
+    let (made, found) = (columns(&made)?, columns(db)?);
+    let differing = made.symmetric_difference(&found);
+    Ok(differing.map(|(table, _)| table.clone()).collect())
+}
+
+fn columns(db: &Connection) -> rusqlite::Result<BTreeSet<(String, String)>> {
+    let mut list = db.prepare(COLUMNS)?;
+    let columns = list.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    columns.collect()
 }
 
 /// Opens a connection that copies the log into the database beside the writer.
