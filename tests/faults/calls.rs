@@ -231,7 +231,7 @@ fn a_call_that_fails_makes_nobody_lie() {
         |_| Operation::Change(Box::new(Rollbacks::default())),
         |_| Operation::Change(Box::new(Tokens::default())),
         |_| Operation::Change(Box::new(Bindings::default())),
-        |data| Operation::Import(Box::new(Imports::new(data))),
+        |data| Operation::Import(Box::new(Imports::new(vec!["--data".into(), data.into()]))),
         |_| Operation::Start(Files("files")),
     ];
     thread::scope(|scope| {

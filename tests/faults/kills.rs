@@ -71,7 +71,7 @@ impl Lane {
         let daemon = Daemon::start_on(folder.unwrap());
         let mut admin = daemon.admin();
         Daemon::make_project(&mut admin);
-        let imports = Imports::new(daemon.data());
+        let imports = Imports::new(daemon.store_flags());
         let killer = imports.killer();
         Self {
             hands: Hand::all(imports),
@@ -116,12 +116,14 @@ impl Lane {
     /// Holds all that is there against what was told.
     fn check(&mut self, figures: &mut Figures) {
         let mut snapshots = Vec::new();
+        let mut made = 0;
         for hand in &mut self.hands {
             let found = hand.work.found(&mut self.admin);
             if let Err(fault) = hand.told.check(&found, |_| true) {
                 panic!("{fault}");
             }
             assert_eq!(hand.told.refusals, [0; 0], "nothing was in the way");
+            made += hand.snapshots_made(&found);
             if hand.told.is_waiting() {
                 let is_whole = found == *hand.told.last();
                 figures.whole += u64::from(is_whole);
@@ -132,11 +134,7 @@ impl Lane {
         }
         let listed = self.admin.get(&on_branch("/history")).json();
         let count = check_history(&listed, &snapshots);
-        assert!(
-            count >= self.count,
-            "{} snapshots became {count}",
-            self.count
-        );
+        assert_eq!(count, self.count + made, "each change has one snapshot");
         self.count = count;
     }
 

@@ -110,6 +110,14 @@ impl Told {
         ))
     }
 
+    /// How many changes were acknowledged.
+    pub(crate) fn answers(&self) -> u64 {
+        self.asked
+            .iter()
+            .filter(|asked| asked.answer.is_some())
+            .count() as u64
+    }
+
     /// Goes on from what was found when the daemon was there again, and keeps the history: what was read
     /// then is there from then on, as if the answer of this id had said so.
     pub(crate) fn was_read(&mut self, found: &State, id: &str) {

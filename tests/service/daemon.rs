@@ -1,5 +1,6 @@
 //! The real binary on a folder of its own.
 
+use std::ffi::OsString;
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::net::SocketAddr;
@@ -91,6 +92,11 @@ impl Daemon {
         self.folder.path().join("data")
     }
 
+    /// The flags that name its store.
+    pub(crate) fn store_flags(&self) -> Vec<OsString> {
+        vec!["--data".into(), self.data().into()]
+    }
+
     /// Kills it where it stands, and starts it again.
     pub(crate) fn kill_and_restart(&mut self) {
         self.kill_and_restart_with(&[]);
@@ -123,7 +129,7 @@ impl Daemon {
 
     /// Prepares a command beside it.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = siteconf(&self.data());
+        let mut command = siteconf_at(&self.store_flags());
         command.args(arguments);
         command
     }
@@ -142,7 +148,12 @@ impl Daemon {
     /// Logs in the account of the first start.
     pub(crate) fn admin(&self) -> Client {
         let password = fs::read_to_string(self.data().join("secrets/initial-password")).unwrap();
-        let body = json!({ "username": "admin", "password": password.trim_end() });
+        self.admin_with(password.trim_end())
+    }
+
+    /// Logs in the first account, which has this password.
+    pub(crate) fn admin_with(&self, password: &str) -> Client {
+        let body = json!({ "username": "admin", "password": password });
         let answer = Client::new(self.address, "").post("/user/login", &body);
         assert_eq!(answer.status, 200, "{answer:?}");
         let cookie = answer.header("set-cookie").unwrap();
@@ -188,14 +199,24 @@ impl Drop for Daemon {
 
 /// The binary on a data folder.
 pub(crate) fn siteconf(data: &Path) -> Command {
+    siteconf_at(&["--data".into(), data.into()])
+}
+
+/// The binary on a store that these flags name.
+pub(crate) fn siteconf_at(store: &[OsString]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_siteconf"));
-    command.arg("--data").arg(data);
+    command.args(store);
     command
 }
 
 /// The service on a data folder, as it will be started; it listens where there is room.
 pub(crate) fn serve(data: &Path) -> Command {
-    let mut command = siteconf(data);
+    serve_at(&["--data".into(), data.into()])
+}
+
+/// The same on a store that these flags name.
+pub(crate) fn serve_at(store: &[OsString]) -> Command {
+    let mut command = siteconf_at(store);
     command
         .args(["--log", "error", "serve", "--listen", "127.0.0.1:0"])
         .stdin(Stdio::null())

@@ -103,19 +103,10 @@ impl Drop for Database {
 impl Server {
     fn start() -> Self {
         let programs = programs();
-        let folder = tempfile::Builder::new()
-            .prefix("siteconf-pg")
-            .tempdir_in(place())
-            .unwrap()
-            .keep();
+        let folder = own_folder();
         let mut run = Command::new("sh");
         run.args(["-c", RUN, "sh"]).arg(&folder).arg(&programs);
-        // It refuses to run as root.
-        if std::fs::metadata(&folder).unwrap().uid() == 0 {
-            let (user, group) = postgres_user();
-            chown(&folder, Some(user), Some(group)).unwrap();
-            run.uid(user).gid(group);
-        }
+        run_as_owner(&mut run, &folder);
         let mut shell = run
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -160,6 +151,29 @@ impl Server {
     }
 }
 
+/// A folder that belongs to a user as whom a server runs: it refuses to run as root.
+pub(crate) fn own_folder() -> PathBuf {
+    let folder = tempfile::Builder::new()
+        .prefix("siteconf-pg")
+        .tempdir_in(place())
+        .unwrap()
+        .keep();
+    if std::fs::metadata(&folder).unwrap().uid() == 0 {
+        let (user, group) = postgres_user();
+        chown(&folder, Some(user), Some(group)).unwrap();
+    }
+    folder
+}
+
+/// Has a command run as the user to whom this folder belongs.
+pub(crate) fn run_as_owner(command: &mut Command, folder: &Path) {
+    let owner = std::fs::metadata(folder).unwrap();
+    let own = std::fs::metadata("/proc/self").unwrap();
+    if owner.uid() != own.uid() {
+        command.uid(owner.uid()).gid(owner.gid());
+    }
+}
+
 /// Where its folder lies: in memory where there is room, so that hundreds of commits wait for no disk.
 fn place() -> PathBuf {
     let memory = Path::new("/dev/shm");
@@ -172,7 +186,7 @@ fn place() -> PathBuf {
 }
 
 /// The folder of the newest PostgreSQL that is installed as Debian does.
-fn programs() -> PathBuf {
+pub(crate) fn programs() -> PathBuf {
     let versions = std::fs::read_dir("/usr/lib/postgresql")
         .into_iter()
         .flatten();
@@ -195,21 +209,27 @@ fn postgres_user() -> (u32, u32) {
     (fields.next().unwrap(), fields.next().unwrap())
 }
 
-fn ask(url: &str, sql: &str) -> Vec<String> {
+/// The first column of what a statement gives, as text.
+pub(crate) fn ask(url: &str, sql: &str) -> Vec<String> {
+    try_ask(url, sql).unwrap()
+}
+
+/// The same of a server that may be gone.
+pub(crate) fn try_ask(url: &str, sql: &str) -> Result<Vec<String>, tokio_postgres::Error> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .unwrap();
     runtime.block_on(async {
-        let (client, connection) = tokio_postgres::connect(url, NoTls).await.unwrap();
+        let (client, connection) = tokio_postgres::connect(url, NoTls).await?;
         let driver = tokio::spawn(connection);
-        let said = client.simple_query(sql).await.unwrap();
+        let said = client.simple_query(sql).await?;
         drop(client);
-        driver.await.unwrap().unwrap();
+        driver.await.unwrap()?;
         let rows = said.iter().filter_map(|message| match message {
             SimpleQueryMessage::Row(row) => Some(row.get(0).unwrap_or_default().to_owned()),
             _ => None,
         });
-        rows.collect()
+        Ok(rows.collect())
     })
 }

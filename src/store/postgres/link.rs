@@ -177,8 +177,11 @@ async fn drive(mut connection: Connection, is_doubtful: Arc<AtomicBool>) {
             && notice.parsed_severity() == Some(Severity::Warning)
         {
             tracing::warn!(warning = notice.message(), "the database warns");
-            // Before the answer that it belongs to.
-            is_doubtful.store(true, Ordering::Release);
+            // Class 57: the server stops, and an answer that comes before is as good as any.
+            if !notice.code().code().starts_with("57") {
+                // Before the answer that it belongs to.
+                is_doubtful.store(true, Ordering::Release);
+            }
         }
     }
 }

@@ -100,7 +100,7 @@ impl Recording {
         let command = recorder.trace(&serve(&data));
         let daemon = Daemon::start_as(folder, command);
         let admin = daemon.admin();
-        let mut imports = Imports::new(daemon.data());
+        let mut imports = Imports::new(daemon.store_flags());
         let behind = recorder.clone();
         imports.behind = Box::new(iter::repeat_with(move || behind.behind()));
         Self {

@@ -59,6 +59,10 @@ impl Work for Files {
     fn found(&self, client: &mut Client) -> State {
         all(client, (0..FEW).map(|number| self.path(number)))
     }
+
+    fn saves_to_main(&self) -> bool {
+        true
+    }
 }
 
 /// Files that are always changed all at once.
@@ -103,5 +107,9 @@ impl Work for Batches {
 
     fn found(&self, client: &mut Client) -> State {
         all(client, (0..FEW).map(Self::path))
+    }
+
+    fn saves_to_main(&self) -> bool {
+        true
     }
 }

@@ -1,9 +1,9 @@
 //! Imports beside the service, each one save of some files.
 
+use std::ffi::OsString;
 use std::fs;
 use std::io;
 use std::iter;
-use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
 
@@ -12,7 +12,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use super::{Work, read, text};
 use crate::client::Client;
-use crate::daemon::{PROJECT, file, siteconf};
+use crate::daemon::{PROJECT, file, siteconf_at};
 use crate::told::{State, Told};
 
 const FILES: u64 = 6;
@@ -25,7 +25,8 @@ pub(crate) fn success_of(process: u32) -> String {
 /// A folder that is imported, and where to.
 pub(crate) struct Imports {
     folder: tempfile::TempDir,
-    data: PathBuf,
+    /// The flags that name the store.
+    store: Vec<OsString>,
     running: Arc<Mutex<Option<u32>>>,
     /// Tracers to run the next ones behind.
     pub(crate) behind: Box<dyn Iterator<Item = Command> + Send + Sync>,
@@ -46,10 +47,11 @@ impl Killer {
 }
 
 impl Imports {
-    pub(crate) fn new(data: PathBuf) -> Self {
+    /// Imports into a store that these flags name.
+    pub(crate) fn new(store: Vec<OsString>) -> Self {
         Self {
             folder: tempfile::tempdir().unwrap(),
-            data,
+            store,
             running: Arc::default(),
             behind: Box::new(iter::empty()),
         }
@@ -78,7 +80,7 @@ impl Work for Imports {
             fs::write(self.folder.path().join(&path), &text).unwrap();
             after.insert(path, text.clone());
         }
-        let mut import = siteconf(&self.data);
+        let mut import = siteconf_at(&self.store);
         import
             .args(["import", PROJECT, "main"])
             .arg(self.folder.path());
@@ -117,5 +119,9 @@ impl Work for Imports {
         paths
             .filter_map(|path| Some((path.clone(), read(client, &file(&path))?)))
             .collect()
+    }
+
+    fn saves_to_main(&self) -> bool {
+        true
     }
 }

@@ -31,6 +31,11 @@ pub(crate) trait Work: Send + Sync {
 
     /// What there is of it. Panics where it cannot be read, or holds what nobody wrote.
     fn found(&self, client: &mut Client) -> State;
+
+    /// True if each of its changes makes one snapshot of the branch `main`.
+    fn saves_to_main(&self) -> bool {
+        false
+    }
 }
 
 /// One client, with what it was told.
@@ -63,6 +68,13 @@ impl Hand {
         hands.collect()
     }
 
+    /// How many snapshots of the branch `main` it has made since it was last looked at, when this is found.
+    pub(crate) fn snapshots_made(&self, found: &State) -> u64 {
+        let is_whole = self.told.is_waiting() && found == self.told.last();
+        let made = self.told.answers() + u64::from(is_whole);
+        if self.work.saves_to_main() { made } else { 0 }
+    }
+
     /// Makes changes until no answer comes any more, or all is over; reports each.
     pub(crate) fn work_on(
         &mut self,
@@ -78,6 +90,10 @@ impl Hand {
             }
             // Who counts may have enough.
             let _counted = report.send(());
+            if self.told.is_waiting() {
+                // What became of the last change is to be looked at before the next.
+                return;
+            }
         }
     }
 }

@@ -99,13 +99,16 @@ impl Work for Tokens {
     }
 
     fn found(&self, client: &mut Client) -> State {
-        let found: State = tokens(client, "token-")
+        let tokens = tokens(client, "token-");
+        let count = tokens.len();
+        let found: State = tokens
             .into_iter()
             .map(|token| {
                 let expires_at = token["expires_at"].to_string().replace('"', "");
                 (token["name"].as_str().unwrap().to_owned(), expires_at)
             })
             .collect();
+        assert_eq!(found.len(), count, "none was made twice");
         let known = self.known.iter().rev().take(2);
         let revoked = self.revoked.iter().rev().take(2);
         for (name, known) in known.chain(revoked.map(|(name, known)| (name, known))) {
@@ -159,13 +162,16 @@ impl Work for Bindings {
     }
 
     fn found(&self, client: &mut Client) -> State {
-        let bound = tokens(client, "bound-").into_iter();
+        let bound = tokens(client, "bound-");
+        let count = bound.len();
         let found: State = bound
+            .into_iter()
             .map(|token| {
                 let is_bound = token["fingerprint_bound"].to_string();
                 (token["name"].as_str().unwrap().to_owned(), is_bound)
             })
             .collect();
+        assert_eq!(found.len(), count, "none was made twice");
         let is_bound = |name: &str| found.get(name).is_some_and(|is_bound| is_bound == "true");
         if let Some((name, known)) = self.bound.iter().rev().find(|(name, _)| is_bound(name)) {
             // Who was first stays it.

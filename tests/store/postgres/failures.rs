@@ -159,7 +159,11 @@ fn a_commit_that_the_server_warns_of_is_in_doubt() {
     let warns = "RAISE WARNING 'canceling wait'; IF 0 <> ANY (kinds) THEN";
     edit(&database, &[("IF 0 <> ANY (kinds) THEN", warns)]);
     assert!(matches!(commit(), Err(StoreError::InDoubt)));
-    edit(&database, &[("RAISE WARNING 'canceling wait'; ", "")]);
+    // That it stops is no doubt.
+    let stops = "RAISE WARNING 'a crash' USING ERRCODE = '57P02'; ";
+    edit(&database, &[("RAISE WARNING 'canceling wait'; ", stops)]);
     commit().unwrap();
-    assert_eq!(store.last_version().unwrap(), 3);
+    edit(&database, &[(stops, "")]);
+    commit().unwrap();
+    assert_eq!(store.last_version().unwrap(), 4);
 }

@@ -1,0 +1,38 @@
+//! Daemons over one PostgreSQL, and what was promised all the same: kills of the daemons and of the server,
+//! connections that end, and a standby that takes the place of its primary.
+#![cfg(feature = "fleet")]
+
+#[cfg(test)]
+#[path = "../service/client.rs"]
+#[allow(dead_code, reason = "the tests of the service use more of it")]
+mod client;
+#[cfg(test)]
+#[path = "../support/postgres_cluster.rs"]
+mod cluster;
+#[cfg(test)]
+#[path = "../service/daemon.rs"]
+#[allow(dead_code, reason = "the tests of the service use more of it")]
+mod daemon;
+#[cfg(test)]
+mod kills;
+#[cfg(test)]
+#[path = "../support/rounds.rs"]
+mod rounds;
+#[cfg(test)]
+#[path = "../support/postgres.rs"]
+#[allow(dead_code, reason = "the tests of the engine use the rest")]
+mod server;
+#[cfg(test)]
+mod store;
+#[cfg(test)]
+#[path = "../faults/told.rs"]
+#[allow(dead_code, reason = "the harnesses of power cuts use the rest")]
+mod told;
+#[cfg(test)]
+#[path = "../faults/work/mod.rs"]
+#[allow(
+    dead_code,
+    unused_imports,
+    reason = "the harnesses of power cuts use the rest"
+)]
+mod work;

@@ -1,0 +1,80 @@
+//! A store in a database of a cluster, and daemons that serve it.
+
+use std::ffi::OsString;
+use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use rand::rngs::StdRng;
+use rand::seq::IndexedRandom;
+
+use crate::client::Client;
+use crate::cluster::Cluster;
+use crate::daemon::{Daemon, serve_at, siteconf_at};
+
+/// A store with its daemons.
+#[derive(Debug)]
+pub(crate) struct Store {
+    /// The name of its database.
+    database: String,
+    /// The flags that name it.
+    pub(crate) flags: Vec<OsString>,
+    pub(crate) daemons: Vec<Daemon>,
+    /// What the first account is logged in with.
+    session: String,
+    _key: tempfile::TempDir,
+}
+
+impl Store {
+    /// Makes one with the project of the tests, served by so many daemons.
+    pub(crate) fn make(cluster: &Cluster, daemons: usize) -> Self {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let database = format!("store{}", NUMBER.fetch_add(1, Ordering::Relaxed));
+        cluster.ask("postgres", &format!("CREATE DATABASE {database}"));
+        let key = tempfile::tempdir().unwrap();
+        let flags = vec![
+            "--store".into(),
+            cluster.url(&database).into(),
+            "--server-key-file".into(),
+            key.path().join("server-key").into(),
+        ];
+        let made = siteconf_at(&flags).arg("init").output().unwrap();
+        assert!(made.status.success(), "{made:?}");
+        let said = String::from_utf8(made.stdout).unwrap();
+        let password = said
+            .lines()
+            .find_map(|line| line.strip_prefix("user admin, password "));
+        let daemons: Vec<_> = (0..daemons)
+            .map(|_| Daemon::start_as(tempfile::tempdir().unwrap(), serve_at(&flags)))
+            .collect();
+        let mut admin = daemons[0].admin_with(password.unwrap());
+        Daemon::make_project(&mut admin);
+        Self {
+            database,
+            flags,
+            daemons,
+            session: admin.credential,
+            _key: key,
+        }
+    }
+
+    /// The daemon, as it will be started again.
+    pub(crate) fn serve(&self) -> Command {
+        serve_at(&self.flags)
+    }
+
+    /// The first account at this daemon.
+    pub(crate) fn admin_at(&self, daemon: usize) -> Client {
+        self.daemons[daemon].again(&self.session)
+    }
+
+    /// The same at any of them.
+    pub(crate) fn admin(&self, random: &mut StdRng) -> Client {
+        let daemon = self.daemons.choose(random).expect("there is one");
+        daemon.again(&self.session)
+    }
+
+    /// The first column of what the database answers to this statement, as text.
+    pub(crate) fn ask(&self, cluster: &Cluster, sql: &str) -> Vec<String> {
+        cluster.ask(&self.database, sql)
+    }
+}

@@ -1,0 +1,307 @@
+//! A PostgreSQL of a test's own that syncs what it writes, is killed, started again, and has a standby that
+//! takes its place. It ends with the test, however that ends.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::server::{own_folder, programs, run_as_owner, try_ask};
+
+/// Waits until somebody closes its input, ends the servers and removes the folder.
+const GUARD: &str = r#"
+trap '' INT TERM
+read -r _
+for file in "$1"/*/data/postmaster.pid; do
+    [ -e "$file" ] && kill -9 "$(head -n 1 "$file")" 2>/dev/null
+done
+rm -rf "$1"
+"#;
+const SETTINGS: &str = "
+listen_addresses = ''
+max_connections = 100
+shared_buffers = 32MB
+wal_retrieve_retry_interval = 100ms
+";
+/// Longer than any start takes.
+const PATIENCE: Duration = Duration::from_mins(1);
+
+/// A server, or two.
+#[derive(Debug)]
+pub(crate) struct Cluster {
+    folder: PathBuf,
+    guard: Child,
+    primary: Server,
+    standby: Option<Server>,
+}
+
+/// A server of a folder, which its socket lies in.
+#[derive(Debug)]
+struct Server {
+    folder: PathBuf,
+    /// The postmaster; `None` once it was killed.
+    process: Option<Child>,
+}
+
+impl Cluster {
+    /// Starts in a folder of its own.
+    pub(crate) fn start() -> Self {
+        let folder = own_folder();
+        let guard = Command::new("sh")
+            .args(["-c", GUARD, "sh"])
+            .arg(&folder)
+            .stdin(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut primary = Server::of(&folder, "one");
+        primary.run(
+            "initdb",
+            &[
+                "-U",
+                "siteconf",
+                "-A",
+                "trust",
+                "-E",
+                "UTF8",
+                "--locale=C",
+                "--no-sync",
+                "-D",
+            ],
+        );
+        let settings = primary.folder.join("data/postgresql.conf");
+        fs::write(settings, SETTINGS).unwrap();
+        primary.start();
+        Self {
+            folder,
+            guard,
+            primary,
+            standby: None,
+        }
+    }
+
+    /// The address of a database, for who finds the primary himself.
+    pub(crate) fn url(&self, database: &str) -> String {
+        let hosts = ["one", "two"].map(|name| self.folder.join(name));
+        url(&hosts, database)
+    }
+
+    /// The first column of what the primary answers to this statement, as text.
+    pub(crate) fn ask(&self, database: &str, sql: &str) -> Vec<String> {
+        let url = self.primary.url(database);
+        let mut told = None;
+        until(|| match try_ask(&url, sql) {
+            Ok(rows) => told.replace(rows).is_none(),
+            // It starts, or ends this connection, too.
+            Err(error) => {
+                let is_passing = error
+                    .code()
+                    .is_none_or(|code| code.code().starts_with("57"));
+                assert!(is_passing, "{sql}: {error:?}");
+                false
+            }
+        });
+        told.expect("it has answered")
+    }
+
+    /// Kills it where it stands, all of its processes at once.
+    pub(crate) fn kill(&mut self) {
+        self.primary.kill();
+    }
+
+    /// Starts it again.
+    pub(crate) fn restart(&mut self) {
+        self.primary.start();
+    }
+
+    /// Kills one of the processes that serve connections of siteconf, so that the server starts anew by itself.
+    pub(crate) fn kill_backend(&mut self) {
+        let backends = "SELECT pid FROM pg_stat_activity WHERE application_name = 'siteconf' ORDER BY random()";
+        if let Some(backend) = self.ask("postgres", backends).first() {
+            send(backend.parse().unwrap(), Signal::KILL);
+        }
+    }
+
+    /// Ends all connections of siteconf, at the server.
+    pub(crate) fn end_connections(&self) {
+        let end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'siteconf'";
+        self.ask("postgres", end);
+    }
+
+    /// Adds a standby; from then on no commit is acknowledged that it does not have.
+    pub(crate) fn add_standby(&mut self) {
+        let name = if self.primary.folder.ends_with("one") {
+            "two"
+        } else {
+            "one"
+        };
+        let mut standby = Server::of(&self.folder, name);
+        let primary = self.primary.folder.to_str().unwrap();
+        standby.run(
+            "pg_basebackup",
+            &[
+                "-h",
+                primary,
+                "-U",
+                "siteconf",
+                "-R",
+                "-c",
+                "fast",
+                "--no-sync",
+                "-D",
+            ],
+        );
+        standby.start();
+        self.standby = Some(standby);
+        let streams = "SELECT 1 FROM pg_stat_replication WHERE state = 'streaming'";
+        until(|| !self.ask("postgres", streams).is_empty());
+        self.ask(
+            "postgres",
+            "ALTER SYSTEM SET synchronous_standby_names = '*'",
+        );
+        self.ask("postgres", "SELECT pg_reload_conf()");
+        let waits = "SELECT 1 FROM pg_stat_replication WHERE sync_state = 'sync'";
+        until(|| !self.ask("postgres", waits).is_empty());
+    }
+
+    /// Kills the primary and has the standby take its place. What the primary had is removed.
+    pub(crate) fn fail_over(&mut self) {
+        self.primary.kill();
+        self.primary = self.standby.take().expect("it was added");
+        self.ask("postgres", "SELECT pg_promote()");
+    }
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        drop(self.guard.stdin.take());
+        drop(self.guard.wait());
+        let servers = [Some(&mut self.primary), self.standby.as_mut()];
+        for process in servers
+            .into_iter()
+            .flatten()
+            .filter_map(|it| it.process.as_mut())
+        {
+            drop(process.wait());
+        }
+    }
+}
+
+impl Server {
+    /// One that is yet to be made. What was in its place is removed.
+    fn of(folder: &Path, name: &str) -> Self {
+        let own = folder.join(name);
+        if own.exists() {
+            fs::remove_dir_all(&own).unwrap();
+        }
+        let mut make = Command::new("mkdir");
+        make.arg(&own);
+        run_as_owner(&mut make, folder);
+        assert!(make.status().unwrap().success());
+        Self {
+            folder: own,
+            process: None,
+        }
+    }
+
+    fn url(&self, database: &str) -> String {
+        url(std::slice::from_ref(&self.folder), database)
+    }
+
+    /// Runs a program, whose last argument is the folder of the data.
+    fn run(&self, program: &str, arguments: &[&str]) {
+        let mut run = Command::new(programs().join(program));
+        run.args(arguments)
+            .arg(self.folder.join("data"))
+            .current_dir(&self.folder);
+        run_as_owner(&mut run, &self.folder);
+        let output = run.output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+    }
+
+    /// Starts it, and waits until it answers.
+    fn start(&mut self) {
+        let mut run = Command::new(programs().join("postgres"));
+        run.arg("-D")
+            .arg(self.folder.join("data"))
+            .arg("-k")
+            .arg(&self.folder)
+            .current_dir(&self.folder);
+        run_as_owner(&mut run, &self.folder);
+        let log = fs::File::create(self.folder.join("log")).unwrap();
+        self.process = Some(run.stdin(Stdio::null()).stderr(log).spawn().unwrap());
+        let url = self.url("postgres");
+        until(|| {
+            let ended = self.process.as_mut().and_then(|it| it.try_wait().unwrap());
+            assert!(ended.is_none(), "{}", self.log());
+            try_ask(&url, "SELECT 1").is_ok()
+        });
+    }
+
+    /// What it has said since it was started.
+    fn log(&self) -> String {
+        fs::read_to_string(self.folder.join("log")).unwrap()
+    }
+
+    /// Kills all of its processes. The first one is stopped before, so that it makes no others meanwhile.
+    fn kill(&mut self) {
+        let mut process = self.process.take().expect("it runs");
+        let first = i32::try_from(process.id()).unwrap();
+        send(first, Signal::STOP);
+        let children = children_of(first);
+        for child in &children {
+            send(*child, Signal::KILL);
+        }
+        send(first, Signal::KILL);
+        process.wait().unwrap();
+        // Who lives on has its memory, beside which it does not start.
+        until(|| children.iter().all(|child| !is_running(*child)));
+    }
+}
+
+/// The address of a database on servers whose sockets lie in these folders.
+fn url(folders: &[PathBuf], database: &str) -> String {
+    let hosts: Vec<_> = folders
+        .iter()
+        .map(|folder| folder.to_str().expect("it is UTF-8").replace('/', "%2F"))
+        .collect();
+    format!("postgres://siteconf@{}/{database}", hosts.join(","))
+}
+
+/// Sends a signal to a process, which may have ended.
+fn send(id: i32, signal: Signal) {
+    let _may_have_ended = kill_process(Pid::from_raw(id).unwrap(), signal);
+}
+
+/// The processes that this one has started.
+fn children_of(parent: i32) -> Vec<i32> {
+    let all = fs::read_dir("/proc").unwrap();
+    let ids = all.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
+    let is_child = |id: &i32| state_of(*id).is_some_and(|(_, of)| of == parent);
+    ids.filter(is_child).collect()
+}
+
+/// False once a process has ended, waited for or not.
+fn is_running(id: i32) -> bool {
+    state_of(id).is_some_and(|(state, _)| state != "Z")
+}
+
+/// The state of a process, and who has started it.
+fn state_of(id: i32) -> Option<(String, i32)> {
+    let stat = fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
+    // The name, which may hold anything, ends with the last parenthesis.
+    let mut rest = stat.rsplit_once(')')?.1.split_whitespace();
+    Some((rest.next()?.to_owned(), rest.next()?.parse().ok()?))
+}
+
+/// Waits until something is so.
+#[track_caller]
+fn until(mut is_so: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !is_so() {
+        assert!(began.elapsed() < PATIENCE, "it never came to be so");
+        thread::sleep(Duration::from_millis(5));
+    }
+}
