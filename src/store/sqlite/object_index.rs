@@ -40,6 +40,8 @@ struct UnindexedTail {
     rows: HashMap<ObjectId, i64>,
     /// Rows up to this one are in the table and not here.
     indexed: i64,
+    /// The first row that could not be read and was skipped.
+    unread: Option<i64>,
 }
 
 impl ObjectIndex {
@@ -98,8 +100,8 @@ impl ObjectIndex {
 
     /// Reads the ids of rows that were not seen before and are not in the table: of what another process
     /// puts and merges, nothing is kept, nor of what a collection may have removed since, because it
-    /// merges first. Rows that cannot be read are skipped: their objects are missing
-    /// then, and the next save of the same bytes puts them again.
+    /// merges first. Rows that cannot be read, and not at a second try, are skipped: their objects are missing
+    /// then, and the next save of the same bytes puts them again. The next merge tries them once more.
     pub(super) fn catch_up(&self, db: &Connection) -> rusqlite::Result<()> {
         let last = last_row(db)?.min(i64::MAX - 1);
         let indexed = last_indexed(db)?;
@@ -116,6 +118,7 @@ impl ObjectIndex {
             tail.indexed = indexed;
         }
         let mut from = tail.last.map_or(indexed, |seen| seen.max(indexed)) + 1;
+        let mut failed_at = None;
         while from <= last {
             let began = from;
             let mut rows = Vec::new();
@@ -137,8 +140,13 @@ impl ObjectIndex {
                 Ok(()) if i64::try_from(count).is_ok_and(|count| count < PAGE_ROWS) => break,
                 Ok(()) if from == began => break,
                 Ok(()) => {}
+                // SQLite says so too of a disk that fails to give what it may give the next time.
+                Err(error) if is_damage(&error) && failed_at != Some(from) => {
+                    failed_at = Some(from);
+                }
                 Err(error) if is_damage(&error) => {
                     tracing::error!(%error, from, "objects cannot be read");
+                    tail.unread = Some(tail.unread.map_or(from, |first| first.min(from)));
                     let Some(next) = next_readable(db, &UNSEEN, from) else {
                         break;
                     };
@@ -164,26 +172,43 @@ impl ObjectIndex {
         self.tail().rows.len() >= OBJECTS_UNINDEXED
     }
 
-    /// The merge of the tail into the table, `None` while it is not due.
-    pub(super) fn begin_merge(&self) -> Option<IndexMerge> {
+    /// The merge of the tail into the table, `None` while it is not due, or cannot be begun yet.
+    pub(super) fn begin_merge(&self, db: &Connection) -> Option<IndexMerge> {
         if !self.is_merge_due() {
             return None;
         }
-        self.merge_of_all()
+        let begun = self.merge_of_all(db).inspect_err(|error| {
+            tracing::debug!(%error, "the index is not merged yet");
+        });
+        begun.ok().flatten()
     }
 
     /// The merge of the tail into the table, due or not.
-    pub(super) fn merge_of_all(&self) -> Option<IndexMerge> {
+    pub(super) fn merge_of_all(&self, db: &Connection) -> rusqlite::Result<Option<IndexMerge>> {
+        self.read_again(db)?;
         let tail = self.tail();
-        let last = tail.last?;
+        let Some(last) = tail.last else {
+            return Ok(None);
+        };
         let mut rows: Vec<_> = tail.rows.iter().map(|(id, row)| (*id, *row)).collect();
         drop(tail);
         rows.sort_unstable();
-        Some(IndexMerge {
+        Ok(Some(IndexMerge {
             rows,
             merged: 0,
             last,
-        })
+        }))
+    }
+
+    /// Tries what was skipped once more: what a merge leaves out of the table is not looked for again.
+    fn read_again(&self, db: &Connection) -> rusqlite::Result<()> {
+        let mut tail = self.tail_mut();
+        let Some(unread) = tail.unread.take() else {
+            return Ok(());
+        };
+        tail.last = Some(unread - 1);
+        drop(tail);
+        self.catch_up(db)
     }
 
     /// Drops rows up to this one from the tail: they are in the table.
@@ -353,5 +378,39 @@ mod tests {
             assert_eq!(found, Some(i64::from(row)));
         }
         assert_eq!(ours.with_prefix(&reading, &[], 100).unwrap().len(), 52);
+    }
+
+    #[test]
+    fn what_a_disk_gives_only_later_is_merged() {
+        let root = tempfile::tempdir().unwrap();
+        let (folder, _lock) = Folder::open_or_create(root.path()).unwrap();
+        let path = folder.database();
+        let db = schema::open_writer(&path).unwrap();
+        schema::make_tables(&db).unwrap();
+        let id = |row: u8| ObjectId::from_bytes([row; ObjectId::BYTES]);
+        for row in 1..=99 {
+            let sql = "INSERT INTO object (seq, id, kind, size, bytes) VALUES (?1, ?2, 1, 0, ?3)";
+            db.execute(sql, params![row, id(row).as_bytes(), [row; 200]])
+                .unwrap();
+        }
+        schema::keep_log(&db, false).unwrap();
+        drop(db);
+        let whole = std::fs::read(&path).unwrap();
+        let at = whole.windows(200).position(|bytes| bytes == [50; 200]);
+        let page = at.unwrap() / 4096 * 4096;
+        let mut damaged = whole.clone();
+        damaged[page..page + 4096].fill(0xff);
+        std::fs::write(&path, damaged).unwrap();
+        let index = ObjectIndex::default();
+        let found = index.find(&schema::open_reader(&path).unwrap(), id(50));
+        assert_eq!(found.unwrap(), None);
+        std::fs::write(&path, whole).unwrap();
+        let mut db = schema::open_writer(&path).unwrap();
+        let mut merge = index.merge_of_all(&db).unwrap().unwrap();
+        assert!(merge.step(&index, &mut db).unwrap());
+        for row in 1..=99 {
+            let found = ObjectIndex::default().find(&db, id(row)).unwrap();
+            assert_eq!(found, Some(i64::from(row)));
+        }
     }
 }

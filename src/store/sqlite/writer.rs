@@ -417,7 +417,8 @@ impl State {
 
     /// Takes a step of the merge under way, or begins one if it is due.
     fn merge_index(&mut self) {
-        let Some(mut merge) = self.merge.take().or_else(|| self.index.begin_merge()) else {
+        let begin = || self.index.begin_merge(&self.db);
+        let Some(mut merge) = self.merge.take().or_else(begin) else {
             return;
         };
         if !self.writability.is_sound() {

@@ -241,8 +241,12 @@ impl Collection<'_> {
     /// Enters every object in the index before any is removed: of what is entered, no process keeps the
     /// row in memory.
     fn merge_index(&self) -> Result<()> {
-        self.store.read(|db| Ok(self.store.index.catch_up(db)?))?;
-        let Some(mut merge) = self.store.index.merge_of_all() else {
+        let index = &self.store.index;
+        let merge = self.store.read(|db| {
+            index.catch_up(db)?;
+            Ok(index.merge_of_all(db)?)
+        })?;
+        let Some(mut merge) = merge else {
             return Ok(());
         };
         while !self.pace.step(self.store, || {
