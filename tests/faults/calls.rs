@@ -20,7 +20,7 @@ use crate::tracer::{self, Tracer};
 use crate::work::{Batches, Bindings, Files, Imports, Rollbacks, Tokens, Work};
 
 /// Calls that fail, and how. `write` is that of sockets and the log, too: it can only be the last one.
-const FAULTS: [(&str, &str); 15] = [
+pub(crate) const FAULTS: [(&str, &str); 15] = [
     (WRITES, "error=EIO"),
     (WRITES, "error=ENOSPC"),
     (WRITES, "error=EDQUOT"),

@@ -16,6 +16,10 @@ mod flips;
 #[cfg(test)]
 mod kills;
 #[cfg(test)]
+#[path = "../migrate/model.rs"]
+#[allow(dead_code, reason = "the tests of moves use more of it")]
+mod model;
+#[cfg(test)]
 mod power;
 #[cfg(test)]
 mod room;
@@ -26,5 +30,7 @@ mod rounds;
 mod told;
 #[cfg(test)]
 mod tracer;
+#[cfg(test)]
+mod upkeep;
 #[cfg(test)]
 mod work;
