@@ -13,6 +13,7 @@ pub mod id;
 pub mod limits;
 pub mod name_error;
 pub mod outboard;
+pub mod reads;
 pub mod repo_id;
 pub mod secret;
 pub mod snapshot_version;

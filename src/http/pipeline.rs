@@ -29,6 +29,7 @@ use super::wire::connection_state::ConnectionState;
 use super::{admin, log, login, openapi, read, web};
 use crate::access::{Refusal, Refused};
 use crate::base::may_block;
+use crate::base::reads::Reads;
 
 /// A browser that has reached the service by https comes by https for the next year.
 const HTTPS_ONLY: HeaderValue = HeaderValue::from_static("max-age=31536000");
@@ -148,6 +149,7 @@ async fn dispatch(
         service.hosts.check(context.headers(), context.peer)?;
     }
     let _share = share_of(&context, body)?;
+    catch_up(&context, &target).await?;
     match target {
         Target::Read(route) => read::respond(context, route, body).await,
         // What is rarer is large, and every request would have room for it.
@@ -166,6 +168,25 @@ async fn dispatch(
             web::respond(&route, context.headers())
         }
         Target::Options(methods) => Ok(options(&methods)),
+    }
+}
+
+/// Waits until what the request reads is new enough. It holds no thread, so that without the database of the
+/// service all goes on that needs none.
+async fn catch_up(context: &RequestContext, target: &Target) -> Result<(), Error> {
+    let reads = match target {
+        Target::Read(route::read::Route::Health)
+        | Target::OpenApi(_)
+        | Target::Probe(_)
+        | Target::Web(_)
+        | Target::Options(_) => return Ok(()),
+        Target::Read(_) => context.settings().reads,
+        // People see what they have done, whichever daemon they have done it through.
+        Target::Admin(_) | Target::User(_) => Reads::Strict,
+    };
+    match context.gate().catch_up(reads) {
+        None => Ok(()),
+        Some(caught_up) => Ok(caught_up.await?),
     }
 }
 

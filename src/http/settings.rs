@@ -10,6 +10,7 @@ use crate::base::limits::{
     ARCHIVE_BYTES_MAX_DEFAULT, DISK_LOW_BYTES_DEFAULT, FILE_BYTES_MAX_DEFAULT,
     KEEP_DELETED_DAYS_DEFAULT,
 };
+use crate::base::reads::Reads;
 
 /// What the operator decides about this layer.
 #[derive(Clone, Debug)]
@@ -33,6 +34,8 @@ pub struct HttpSettings {
     pub limits: Limits,
     /// Which requests have a line in the log.
     pub access_log: AccessLog,
+    /// How new it must be what the holder of a token reads.
+    pub reads: Reads,
     /// The service is not ready while the file system of the store has less room, in bytes.
     pub disk_low_bytes: u64,
 }
@@ -177,6 +180,7 @@ impl Default for HttpSettings {
             keep_deleted_days: KEEP_DELETED_DAYS_DEFAULT,
             limits: Limits::default(),
             access_log: AccessLog::All,
+            reads: Reads::default(),
             disk_low_bytes: DISK_LOW_BYTES_DEFAULT,
         }
     }

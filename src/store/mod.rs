@@ -28,6 +28,7 @@ use bytes::Bytes;
 use futures_util::Stream;
 
 use crate::base::id::{BlobId, Kind, ObjectId, Sha256};
+use crate::base::reads::Reads;
 use crate::base::tally::CacheUse;
 
 pub use batch::{Batch, Expect, NewBody, NewObject, RecordAppend, RecordWrite, StagedBody};
@@ -37,6 +38,9 @@ pub use watchers::{Changed, Watch};
 
 /// A record's version: the number of the write that made it, rising through the whole store.
 pub type Version = u64;
+
+/// See [`Store::catch_up`].
+pub type CatchUp = std::pin::Pin<Box<dyn Future<Output = Result<()>> + Send>>;
 
 /// See [`Store::foreign_signs`].
 pub type ForeignSigns = std::pin::Pin<Box<dyn Stream<Item = ()> + Send>>;
@@ -213,6 +217,15 @@ pub trait Store: Send + Sync + fmt::Debug {
     /// only rises: as long as it stays the same, nobody else has written, up to a bound of 20 ms. A process
     /// beside the daemon ends only after it.
     fn foreign_writes(&self) -> Result<Version>;
+
+    /// Waits, and holds no thread meanwhile, until what is read then is as new as this. `None` if it is now, as
+    /// always where all daemons are one process.
+    ///
+    /// # Errors
+    /// [`StoreError::Unavailable`] as soon as it is known that the store does not answer, [`StoreError::Unfit`].
+    fn catch_up(&self, _reads: Reads) -> Option<CatchUp> {
+        None
+    }
 
     /// The keys of all records that other processes have written or deleted after this version, as far as
     /// [`Store::foreign_writes`] has found it, and sometimes of others; `None` when they are more than

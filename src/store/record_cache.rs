@@ -7,16 +7,17 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use bytes::Bytes;
 use quick_cache::sync::Cache;
 
-use super::records::Folder;
+use super::records::{Folder, find_in, put_into};
 use super::watchers::{Changed, Watch, Watchers, folders_of};
 use super::{
-    Batch, ForeignSigns, Pin, Record, Result, Scan, Staging, Store, StoredObject, Version,
+    Batch, CatchUp, ForeignSigns, Pin, Record, Result, Scan, Staging, Store, StoredObject, Version,
 };
 use crate::base::id::{BlobId, ObjectId};
 use crate::base::limits::{
     FOLDER_CACHE_BYTES, FOLDER_STATES_KEPT, FOREIGN_KEYS_MAX, RECORD_CACHE_BYTES,
 };
 use crate::base::may_block;
+use crate::base::reads::Reads;
 use crate::base::tally::CacheUse;
 
 /// Counts of changes to single records.
@@ -284,23 +285,9 @@ impl<S: Store + ?Sized> RecordCache<S> {
     }
 }
 
-fn find_in<'a>(folder: &'a Folder, key: &str) -> Option<&'a Arc<Record>> {
-    let found = folder.binary_search_by(|kept| kept.key.as_str().cmp(key));
-    found.ok().map(|at| &folder[at])
-}
-
 /// True if what is kept, `None` for no record, is from before this record was written.
 fn is_older(kept: Option<&Arc<Record>>, record: &Record) -> bool {
     kept.is_none_or(|kept| kept.version < record.version)
-}
-
-/// Puts a record into a folder in place of its older version.
-fn put_into(folder: &mut Vec<Arc<Record>>, record: &Arc<Record>) {
-    match folder.binary_search_by(|kept| kept.key.cmp(&record.key)) {
-        Ok(at) if folder[at].version > record.version => {}
-        Ok(at) => folder[at] = Arc::clone(record),
-        Err(at) => folder.insert(at, Arc::clone(record)),
-    }
 }
 
 impl<S: Store + ?Sized> Store for RecordCache<S> {
@@ -410,6 +397,10 @@ impl<S: Store + ?Sized> Store for RecordCache<S> {
     fn foreign_writes(&self) -> Result<Version> {
         self.observe_foreign()?;
         self.store.foreign_writes()
+    }
+
+    fn catch_up(&self, reads: Reads) -> Option<CatchUp> {
+        self.store.catch_up(reads)
     }
 
     fn foreign_keys(&self, after: Version, most: usize) -> Result<Option<Vec<String>>> {

@@ -25,6 +25,21 @@ pub struct Record {
 /// Records in the order of their keys, shared by all who read them.
 pub type Folder = Arc<Vec<Arc<Record>>>;
 
+/// The record of this key in a folder, `None` without one.
+pub(super) fn find_in<'a>(folder: &'a Folder, key: &str) -> Option<&'a Arc<Record>> {
+    let found = folder.binary_search_by(|kept| kept.key.as_str().cmp(key));
+    found.ok().map(|at| &folder[at])
+}
+
+/// Puts a record into a folder in place of its older version.
+pub(super) fn put_into(folder: &mut Vec<Arc<Record>>, record: &Arc<Record>) {
+    match folder.binary_search_by(|kept| kept.key.cmp(&record.key)) {
+        Ok(at) if folder[at].version > record.version => {}
+        Ok(at) => folder[at] = Arc::clone(record),
+        Err(at) => folder.insert(at, Arc::clone(record)),
+    }
+}
+
 /// A decoded value and the write that made it.
 #[derive(Debug)]
 pub struct Versioned<T> {

@@ -26,8 +26,6 @@ const ROUNDS_A_STORE: u64 = 25;
 const ROUNDS_A_FAILOVER: u64 = 10;
 /// Longest wait between the last counted answer and a fault, in microseconds.
 const PAUSE_US_MAX: u64 = 3_000;
-/// How long what one daemon has saved may go unnoticed by another.
-const BOUND: Duration = Duration::from_millis(20);
 /// How long changes may be refused when the primary was killed.
 const FAILOVER_MAX: Duration = Duration::from_secs(5);
 /// Answers that are waited for after a fault, and for how long: none comes where all clients wait for the end.
@@ -176,8 +174,6 @@ impl Lane {
 
     /// Holds all that is there against what was told.
     fn check(&mut self, cluster: &Cluster, random: &mut StdRng, figures: &mut Figures) {
-        // One daemon may answer for so long as before another's change.
-        thread::sleep(BOUND);
         let mut snapshots = Vec::new();
         let mut made = 0;
         for hand in &mut self.hands {

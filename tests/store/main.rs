@@ -72,6 +72,10 @@ mod records;
 mod recovery;
 #[cfg(test)]
 #[cfg(feature = "fleet")]
+#[path = "../support/rounds.rs"]
+mod rounds;
+#[cfg(test)]
+#[cfg(feature = "fleet")]
 #[path = "../support/postgres.rs"]
 #[allow(dead_code, reason = "the tests of the service use the rest")]
 mod server;

@@ -1,12 +1,15 @@
-//! A way to the server that loses connections where a test wants it.
+//! A way to the server that loses connections where a test wants it, and delays looks for changes.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
+use std::time::{Duration, Instant};
+
+use rand::RngExt;
 
 /// When a connection is lost that carries a commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,6 +21,9 @@ pub(crate) enum Cut {
     /// As soon as anything comes, on all connections.
     All,
 }
+
+/// What the statement of a look has, and no other.
+const LOOK: &str = "siteconf.change WHERE version >=";
 
 /// A proxy on a port of this machine. It ends with the process.
 pub(crate) struct Proxy {
@@ -32,6 +38,10 @@ struct Shared {
     commits: AtomicU32,
     lost: AtomicU32,
     open: Mutex<Vec<TcpStream>>,
+    /// Longest delay of a look for changes, in milliseconds.
+    delay_ms: AtomicU64,
+    /// When looks for changes were passed on, as long as somebody wants to know.
+    looks: Mutex<Option<Vec<Instant>>>,
 }
 
 impl Proxy {
@@ -45,6 +55,8 @@ impl Proxy {
             commits: AtomicU32::new(0),
             lost: AtomicU32::new(0),
             open: Mutex::default(),
+            delay_ms: AtomicU64::new(0),
+            looks: Mutex::default(),
         });
         let of_thread = Arc::clone(&shared);
         thread::spawn(move || {
@@ -75,6 +87,18 @@ impl Proxy {
         }
     }
 
+    /// Has each look for changes take up to so long from now on, on its way there or back.
+    pub(crate) fn delay_looks(&self, most: Duration) {
+        let most = u64::try_from(most.as_millis()).unwrap();
+        self.shared.delay_ms.store(most, Ordering::Release);
+    }
+
+    /// When looks for changes were passed on since this was last asked, or since it was first.
+    pub(crate) fn looks(&self) -> Vec<Instant> {
+        let looks = self.shared.looks.lock().unwrap().replace(Vec::new());
+        looks.unwrap_or_default()
+    }
+
     /// How many commits were lost.
     pub(crate) fn lost(&self) -> u32 {
         self.shared.lost.load(Ordering::Acquire)
@@ -82,6 +106,18 @@ impl Proxy {
 }
 
 impl Shared {
+    /// How long a look takes there and back, in milliseconds. Every second one is not delayed.
+    fn delays(&self) -> (u64, u64) {
+        let most = self.delay_ms.load(Ordering::Acquire);
+        let mut random = rand::rng();
+        let all = if random.random() {
+            random.random_range(0..=most)
+        } else {
+            0
+        };
+        if random.random() { (all, 0) } else { (0, all) }
+    }
+
     fn carry(&self, mut client: TcpStream) {
         let mut server = UnixStream::connect(&self.server).unwrap();
         let (mut from_server, mut to_client) =
@@ -89,10 +125,13 @@ impl Shared {
         // Held while an answer is passed on, and for ever when one is to be lost.
         let answers = Arc::new(Mutex::new(true));
         let pass = Arc::clone(&answers);
+        let answer_delay_ms = Arc::new(AtomicU64::new(0));
+        let delay_ms = Arc::clone(&answer_delay_ms);
         let (answered, has_answered) = std::sync::mpsc::channel();
         thread::spawn(move || {
             let mut bytes = vec![0; 1 << 16];
             while let Ok(length @ 1..) = from_server.read(&mut bytes) {
+                thread::sleep(Duration::from_millis(delay_ms.swap(0, Ordering::AcqRel)));
                 let is_passed = *pass.lock().unwrap();
                 // Nobody may listen any more.
                 answered.send(()).ok();
@@ -102,13 +141,22 @@ impl Shared {
             }
             drop(to_client.shutdown(Shutdown::Both));
         });
-        let mut writes = false;
+        let (mut writes, mut looks) = (false, false);
         let mut bytes = vec![0; 1 << 16];
         while let Ok(length @ 1..) = client.read(&mut bytes) {
             let sent = &bytes[..length];
             writes |= sent.windows(9).any(|text| text == b"commit_v1");
+            looks |= sent.windows(LOOK.len()).any(|text| text == LOOK.as_bytes());
             // Once its statement is known, a call begins with its parameters.
             let is_commit = writes && sent[0] == b'B';
+            if looks && sent[0] == b'B' {
+                let (there, back) = self.delays();
+                thread::sleep(Duration::from_millis(there));
+                answer_delay_ms.store(back, Ordering::Release);
+                if let Some(looks) = &mut *self.looks.lock().unwrap() {
+                    looks.push(Instant::now());
+                }
+            }
             let number = if is_commit {
                 self.commits.fetch_add(1, Ordering::AcqRel)
             } else {

@@ -30,6 +30,7 @@ use crate::access::tokens::Tokens;
 use crate::base::actor::Actor;
 use crate::base::clock::Timestamp;
 use crate::base::id::Sha256;
+use crate::base::reads::Reads;
 use crate::base::repo_id::RepoId;
 use crate::base::secret::{Seal, Secret, ServerKey};
 use crate::base::tally::CacheUse;
@@ -239,6 +240,18 @@ impl Gate {
             Writes::Away => Err(StoreError::Unavailable.into()),
             Writes::Taken | Writes::Full => Ok(()),
         }
+    }
+
+    /// Waits, and holds no thread meanwhile, until what is read then is as new as this; `None` if it is now.
+    ///
+    /// # Errors
+    /// [`StoreError::Unavailable`] as soon as it is known that the store does not answer.
+    pub fn catch_up(
+        &self,
+        reads: Reads,
+    ) -> Option<impl Future<Output = Result<()>> + Send + use<>> {
+        let caught_up = self.projects.store().catch_up(reads)?;
+        Some(async { Ok(caught_up.await?) })
     }
 
     /// Whether changes are taken, in all that is told of it.

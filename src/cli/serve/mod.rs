@@ -283,6 +283,7 @@ fn http_settings(settings: &Settings) -> HttpSettings {
         keep_deleted_days: settings.keep_deleted_days,
         limits: settings.limits,
         access_log: settings.access_log,
+        reads: settings.reads,
         disk_low_bytes: settings.disk_low_bytes,
     }
 }

@@ -19,6 +19,8 @@ use std::path::{Path, PathBuf};
 
 use super::{Error, Result};
 use crate::access::SessionLifetimes;
+use crate::base::reads::Reads;
+
 use crate::http::{AccessLog, Limits, Network};
 use crate::repo::Retention;
 use crate::store::database_url::DatabaseUrl;
@@ -84,6 +86,8 @@ pub(super) struct Settings {
     pub(super) metrics_listen: Told<String>,
     /// Which requests are logged.
     pub(super) access_log: AccessLog,
+    /// How new it must be what holders of tokens read.
+    pub(super) reads: Reads,
     /// How the service writes its log.
     pub(super) log_format: LogFormat,
     /// Where the service writes its log; an empty path is standard error.
@@ -166,6 +170,7 @@ impl Settings {
             disk_free_min: number("disk_free_min"),
             metrics_listen: text("metrics_listen"),
             access_log: all.read("access_log", Given::parsed),
+            reads: all.read("reads", Given::parsed),
             log_format: all.read("log_format", Given::parsed),
             log_file: path("log_file"),
             log: text("log"),

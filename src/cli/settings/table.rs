@@ -170,6 +170,8 @@ pub(in crate::cli) const SETTINGS: &[Setting] = &[
         "Address and port of a listener for metrics and probes; without one there is none"),
     Setting::of_serve("access_log", "WHICH", "all",
         "Requests that are logged: all, writes (and what was refused or failed), errors, off"),
+    Setting::of_serve("reads", "HOW", "bounded",
+        "What tokens read of a store in PostgreSQL: bounded, as of 20 ms ago at most, or strict, all of it"),
     Setting::of_serve("log_format", "FORMAT", "auto",
         "How the log is written: text, json, or auto, text on a terminal and else json"),
     Setting::of_serve("log_file", "FILE", "",

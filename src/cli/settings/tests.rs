@@ -78,6 +78,7 @@ fn without_a_word_the_defaults_hold() {
             disk_free_min: DISK_FREE_MIN_DEFAULT,
             metrics_listen: told(""),
             access_log: AccessLog::All,
+            reads: Reads::Bounded,
             log_format: LogFormat::Auto,
             log_file: told_path(""),
             log: told(""),
@@ -94,7 +95,7 @@ fn the_file_gives_way_to_flags() {
          hosts = [\"conf.inner\"]\nroot_mount = true\n\
          trusted_proxies = [\"10.0.0.0/8\", \"::1\"]\narchive_bytes_max = 12\n\
          file_bytes_max = 0x10\nkeep_deleted_days = 7\nkeep_snapshots = 8\nkeep_days = 9\nsession_absolute_s = 20\nsession_idle_s = 30\n\
-         shutdown_s = 40\naudit_keep_days = 9\ndisk_low_bytes = 50\ndisk_free_min = 40\nmetrics_listen = \"::1:9\"\naccess_log = \"off\"\n\
+         shutdown_s = 40\naudit_keep_days = 9\ndisk_low_bytes = 50\ndisk_free_min = 40\nmetrics_listen = \"::1:9\"\naccess_log = \"off\"\nreads = \"strict\"\n\
          log_format = \"text\"\nlog_file = \"/var/log/x\"\nlog = \"debug\"\nlimits.connections_max = 7\n",
         &[
             "--data",
@@ -141,6 +142,7 @@ fn the_file_gives_way_to_flags() {
             disk_free_min: 40,
             metrics_listen: told("::1:9"),
             access_log: AccessLog::Off,
+            reads: Reads::Strict,
             log_format: LogFormat::Text,
             log_file: told_path("/var/log/x"),
             log: told("debug"),

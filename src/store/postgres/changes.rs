@@ -1,23 +1,25 @@
 //! What other daemons have written, read from the database in the order of the versions.
 //!
 //! What memory keeps may be used only while the last answered look began at most [`LEASE`] ago. A daemon
-//! that is cut off from the database so uses nothing of what it keeps.
+//! that is cut off from the database so uses nothing of what it keeps. Who waits for a look waits for one that
+//! others wait for, too, and only until it is known that the database is away.
 
 use std::collections::VecDeque;
+use std::pin::pin;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
-use tokio::sync::Notify;
-use tokio::time::timeout;
+use tokio::sync::{Notify, watch};
+use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use super::failure::went_back;
 use super::group::{signed, unsigned};
-use super::link::{CONNECTION_WAIT_MAX, Link};
+use super::link::Link;
 use super::server::Server;
 use crate::base::limits::{CHANGES_READ_MAX, FOREIGN_CHANGES_KEPT};
-use crate::base::may_block;
+use crate::base::reads::Reads;
 use crate::store::{Result, StoreError, Version};
 
 /// How long a write of another daemon may go unnoticed.
@@ -32,24 +34,56 @@ const LAST: &str = "SELECT max(version) FROM siteconf.change";
 const SETTINGS: &str = "SET statement_timeout = '10s'; SET enable_seqscan = off;";
 /// Without anybody who wants it, there is a look as often as this.
 const QUIET_MAX: Duration = Duration::from_secs(1);
-/// After so long without an answered look the database does not answer.
+/// Between the beginnings of two looks.
+const LOOKS_APART: Duration = Duration::from_millis(2);
+/// After so long without an answer to a look the database is away.
 const AWAY_AFTER: Duration = Duration::from_secs(3);
-/// Between two looks that failed.
-const PAUSE: Duration = Duration::from_millis(50);
+/// Between two looks that failed, at first and at most.
+const PAUSE_MIN: Duration = Duration::from_millis(50);
+const PAUSE_MAX: Duration = Duration::from_secs(1);
 
 /// Follows the changes.
 #[derive(Debug)]
 pub(super) struct Changes {
     link: Link,
-    /// When the last answered look began, in nanoseconds since the boot, which count a suspension.
-    looked: AtomicU64,
+    looked: watch::Sender<Looked>,
     /// The last change of another daemon that was found, 0 for none.
     found: AtomicU64,
     /// Wakes the task that looks.
     wanted: Notify,
     known: Mutex<Known>,
-    /// Told after each look.
-    has_looked: Condvar,
+}
+
+/// What became of the looks.
+#[derive(Clone, Copy, Debug)]
+struct Looked {
+    /// When the last answered one began, in nanoseconds since the boot, which count a suspension.
+    began: u64,
+    database: Database,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Database {
+    /// It answers, as far as is known.
+    There,
+    /// It has not answered for [`AWAY_AFTER`].
+    Away,
+    /// It no longer has what it had.
+    WentBack,
+}
+
+impl Looked {
+    /// Whether the database may be asked.
+    ///
+    /// # Errors
+    /// [`StoreError::Unavailable`], [`StoreError::Unfit`].
+    fn require(self) -> Result<()> {
+        match self.database {
+            Database::There => Ok(()),
+            Database::Away => Err(StoreError::Unavailable),
+            Database::WentBack => Err(went_back()),
+        }
+    }
 }
 
 #[derive(Debug, Default)]
@@ -64,8 +98,6 @@ struct Known {
     foreign: VecDeque<(Version, String)>,
     /// After this version all changes of others are kept, 0 for all since the beginning.
     floor: Version,
-    /// True once the database no longer had what it had.
-    went_back: bool,
 }
 
 impl Changes {
@@ -81,11 +113,13 @@ impl Changes {
         };
         Ok(Self {
             link,
-            looked: AtomicU64::new(began),
+            looked: watch::Sender::new(Looked {
+                began,
+                database: Database::There,
+            }),
             found: AtomicU64::new(0),
             wanted: Notify::new(),
             known: Mutex::new(known),
-            has_looked: Condvar::new(),
         })
     }
 
@@ -94,51 +128,88 @@ impl Changes {
         loop {
             // Wanted or not.
             drop(timeout(QUIET_MAX, self.wanted.notified()).await);
-            if let Err(error) = self.look().await {
-                tracing::warn!(%error, "the changes of other daemons cannot be read");
-                tokio::time::sleep(PAUSE).await;
+            let began = Instant::now();
+            let mut look = pin!(self.look_until_answered());
+            if timeout(AWAY_AFTER, look.as_mut()).await.is_err() {
+                tracing::error!("the database does not answer; requests are refused until it does");
+                self.note(Database::Away);
+                look.await;
+                tracing::warn!("the database answers again");
             }
+            sleep_until(began + LOOKS_APART).await;
         }
     }
 
     /// As [`crate::store::Store::is_available`].
     pub(super) fn are_read(&self) -> bool {
-        now().saturating_sub(self.looked.load(Ordering::Acquire)) < nanos(AWAY_AFTER)
+        self.require().is_ok()
     }
 
-    /// As [`crate::store::Store::foreign_writes`].
+    /// Whether the database may be asked.
     ///
     /// # Errors
-    /// [`StoreError::Unavailable`] where the lease has ended and no look succeeds, [`StoreError::Unfit`].
-    pub(super) fn found(&self) -> Result<Version> {
-        let lease = nanos(LEASE);
+    /// [`StoreError::Unavailable`] while it is known not to answer, [`StoreError::Unfit`].
+    pub(super) fn require(&self) -> Result<()> {
+        self.looked.borrow().require()
+    }
+
+    /// Ends when the database may not be asked any more.
+    pub(super) async fn refused(&self) -> StoreError {
+        let mut looked = self.looked.subscribe();
+        let is_refused = |looked: &Looked| looked.database != Database::There;
+        match looked
+            .wait_for(is_refused)
+            .await
+            .map(|looked| looked.require())
+        {
+            Ok(Err(refused)) => refused,
+            Ok(Ok(())) | Err(_) => StoreError::Unavailable,
+        }
+    }
+
+    /// As [`crate::store::Store::catch_up`].
+    pub(super) fn catch_up(
+        self: &Arc<Self>,
+        reads: Reads,
+    ) -> Option<impl Future<Output = Result<()>> + Send + use<>> {
         let asked = now();
-        let age = asked.saturating_sub(self.looked.load(Ordering::Acquire));
-        if age > lease / 2 {
+        let last = self.looked.borrow().began;
+        let since = match reads {
+            Reads::Bounded => asked.saturating_sub(nanos(LEASE)),
+            Reads::Strict => asked,
+        };
+        // For who comes next.
+        if asked.saturating_sub(last) > nanos(LEASE) / 2 {
             self.wanted.notify_one();
         }
-        if age > lease {
-            may_block(|| self.wait_for(asked - lease))?;
+        if last >= since {
+            return None;
         }
-        Ok(self.found.load(Ordering::Acquire))
+        let changes = Arc::clone(self);
+        Some(async move { changes.wait_for(since).await })
     }
 
     /// Waits for a look that began at this moment or later.
-    fn wait_for(&self, moment: u64) -> Result<()> {
-        let deadline = Instant::now() + CONNECTION_WAIT_MAX;
-        let mut known = self.known();
-        while self.looked.load(Ordering::Acquire) < moment {
-            if known.went_back {
-                return Err(went_back());
+    ///
+    /// # Errors
+    /// Those of [`Changes::require`].
+    async fn wait_for(&self, moment: u64) -> Result<()> {
+        let mut looked = self.looked.subscribe();
+        loop {
+            let last = *looked.borrow_and_update();
+            last.require()?;
+            if last.began >= moment {
+                return Ok(());
             }
-            let Some(left) = deadline.checked_duration_since(Instant::now()) else {
-                return Err(StoreError::Unavailable);
-            };
+            // The look under way may have begun before.
             self.wanted.notify_one();
-            let waited = self.has_looked.wait_timeout(known, left);
-            known = waited.unwrap_or_else(PoisonError::into_inner).0;
+            looked.changed().await.map_err(|_| StoreError::Stopped)?;
         }
-        Ok(())
+    }
+
+    /// As [`crate::store::Store::foreign_writes`], after [`Changes::catch_up`].
+    pub(super) fn found(&self) -> Version {
+        self.found.load(Ordering::Acquire)
     }
 
     /// As [`crate::store::Store::foreign_keys`].
@@ -173,8 +244,32 @@ impl Changes {
         }
     }
 
+    async fn look_until_answered(&self) {
+        let mut pause = PAUSE_MIN;
+        while let Err(error) = self.look().await {
+            tracing::warn!(%error, "the changes of other daemons cannot be read");
+            sleep(pause).await;
+            pause = PAUSE_MAX.min(pause * 2);
+        }
+    }
+
+    /// Refuses from now on what asks the database.
+    fn note(&self, database: Database) {
+        self.looked.send_if_modified(|looked| {
+            // For that there is no help but a restart.
+            let is_news = looked.database != Database::WentBack;
+            if is_news {
+                looked.database = database;
+            }
+            is_news
+        });
+    }
+
     /// Reads what has come, until nothing is left.
     async fn look(&self) -> Result<()> {
+        if self.looked.borrow().database == Database::WentBack {
+            return Err(went_back());
+        }
         loop {
             let began = now();
             let upto = self.known().upto;
@@ -187,14 +282,17 @@ impl Changes {
                 changes.push((unsigned(row.try_get(0)?), key));
             }
             let mut known = self.known();
-            known.take(upto, changes)?;
+            if let Err(refused) = known.take(upto, changes) {
+                self.note(Database::WentBack);
+                return Err(refused);
+            }
             if let Some((version, _)) = known.foreign.back() {
                 self.found.fetch_max(*version, Ordering::AcqRel);
             }
+            drop(known);
             if is_all {
-                self.looked.store(began, Ordering::Release);
-                drop(known);
-                self.has_looked.notify_all();
+                let database = Database::There;
+                self.looked.send_replace(Looked { began, database });
                 return Ok(());
             }
         }
@@ -212,7 +310,6 @@ impl Known {
     /// [`StoreError::Unfit`] where that version is gone and none follows.
     fn take(&mut self, from: Version, changes: Vec<(Version, String)>) -> Result<()> {
         let (Some((first, _)), Some((last, last_key))) = (changes.first(), changes.last()) else {
-            self.went_back = true;
             return Err(went_back());
         };
         let (first, last) = (*first, *last);
@@ -297,7 +394,6 @@ mod tests {
             assert_eq!((kept(&known), known.upto, known.floor), (vec![10], 10, 10));
         }
         assert!(known.take(10, Vec::new()).is_err());
-        assert!(known.went_back);
     }
 
     #[test]

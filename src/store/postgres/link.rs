@@ -16,12 +16,12 @@ use super::server::{Connection, SETTINGS, Server};
 use crate::store::{Result, StoreError};
 
 /// How long is waited for a connection.
-pub(super) const CONNECTION_WAIT_MAX: Duration = Duration::from_secs(5);
+pub(super) const CONNECTION_WAIT_MAX: Duration = Duration::from_secs(3);
 /// How long an answer may take; the server gives up a statement that reads a little earlier.
 const ANSWER_WAIT_MAX: Duration = Duration::from_secs(11);
 /// Between two attempts to connect, at first and at most.
 const PAUSE_MIN: Duration = Duration::from_millis(50);
-const PAUSE_MAX: Duration = Duration::from_secs(2);
+const PAUSE_MAX: Duration = Duration::from_millis(500);
 
 /// The parameters of a statement.
 pub(super) type Params<'a> = &'a [&'a (dyn ToSql + Sync)];

@@ -20,10 +20,13 @@ use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
 use super::error::damaged;
-use super::{Batch, Body, Record, Result, Scan, Staging, Store, StoreError, StoredObject, Version};
+use super::{
+    Batch, Body, CatchUp, Record, Result, Scan, Staging, Store, StoreError, StoredObject, Version,
+};
 use crate::base::id::{Kind, ObjectId, Sha256};
 use crate::base::limits::INLINE_BYTES_MAX;
 use crate::base::may_block;
+use crate::base::reads::Reads;
 use changes::Changes;
 use group::{Job, id_of, require_inline, signed, unsigned};
 use link::Link;
@@ -134,11 +137,17 @@ impl PostgresStore {
         let runtime = self.runtime.as_ref().ok_or(StoreError::Stopped)?;
         let readers = Arc::clone(&self.readers);
         let reader = self.next_reader.fetch_add(1, Ordering::Relaxed) % READERS;
+        self.changes.require()?;
+        let changes = Arc::clone(&self.changes);
         wait(runtime, async move {
             let params = params
                 .each_ref()
                 .map(|param| &**param as &(dyn ToSql + Sync));
-            readers[reader].read(sql, &params).await
+            // Nobody waits longer than it is known that there will be no answer.
+            tokio::select! {
+                rows = readers[reader].read(sql, &params) => rows,
+                refused = changes.refused() => Err(refused),
+            }
         })
     }
 }
@@ -258,7 +267,16 @@ impl Store for PostgresStore {
     }
 
     fn foreign_writes(&self) -> Result<Version> {
-        self.changes.found()
+        if let Some(caught_up) = self.changes.catch_up(Reads::Bounded) {
+            let runtime = self.runtime.as_ref().ok_or(StoreError::Stopped)?;
+            wait(runtime, caught_up)?;
+        }
+        Ok(self.changes.found())
+    }
+
+    fn catch_up(&self, reads: Reads) -> Option<CatchUp> {
+        let caught_up = self.changes.catch_up(reads)?;
+        Some(Box::pin(caught_up))
     }
 
     fn foreign_keys(&self, after: Version, most: usize) -> Result<Option<Vec<String>>> {
@@ -268,6 +286,7 @@ impl Store for PostgresStore {
     fn commit(&self, batch: Batch) -> Result<Version> {
         let writer = self.writer.as_ref().ok_or(StoreError::ReadOnly)?;
         require_inline(&batch)?;
+        self.changes.require()?;
         let (outcome, receiver) = sync_channel(1);
         self.wrote.store(true, Ordering::Relaxed);
         writer.send(Job { batch, outcome })?;

@@ -2,6 +2,8 @@
 //! group: one call of the database, one transaction, one sync.
 
 use std::collections::VecDeque;
+use std::iter;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -106,7 +108,8 @@ impl Calls {
                 waiting.push_back(job);
             }
             let group = group::take(&mut waiting);
-            let outcomes = self.commit(&group).await;
+            let waiters = (&mut waiting, &mut jobs);
+            let outcomes = self.commit_while_others_wait(&group, waiters).await;
             for (job, outcome) in group.into_iter().zip(outcomes) {
                 // A caller that is gone needs no outcome.
                 drop(job.outcome.send(outcome));
@@ -118,6 +121,27 @@ impl Calls {
                 }
             }
         }
+    }
+
+    /// The outcome of each batch. Those that wait for their turn are refused meanwhile, as soon as it is known
+    /// that the database is away: it may take long to find out what became of these.
+    async fn commit_while_others_wait(
+        &mut self,
+        group: &[Job],
+        (waiting, jobs): (&mut VecDeque<Job>, &mut Receiver<Job>),
+    ) -> Vec<Result<Version>> {
+        let changes = Arc::clone(&self.changes);
+        let mut commit = pin!(self.commit(group));
+        tokio::select! {
+            outcomes = commit.as_mut() => return outcomes,
+            _ = changes.refused() => {}
+        }
+        waiting.extend(iter::from_fn(|| jobs.try_recv().ok()));
+        for job in waiting.drain(..) {
+            // A caller that is gone needs no outcome.
+            drop(job.outcome.send(Err(StoreError::Unavailable)));
+        }
+        commit.await
     }
 
     /// The outcome of each batch.

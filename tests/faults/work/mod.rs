@@ -136,7 +136,11 @@ fn change(
         told.answered(answer.header("x-request-id").unwrap());
         return Ok(Some(answer));
     }
-    told.refused(answer.status, matches!(answer.status, 500 | 503));
+    // Who could not ask has changed nothing; but a read that binds a token may fail after that.
+    let is_away = String::from_utf8_lossy(&answer.body).contains("does not answer; try again");
+    let was_not_asked = is_away && method != "GET";
+    let has_failed = matches!(answer.status, 500 | 503) && !was_not_asked;
+    told.refused(answer.status, has_failed);
     Ok(None)
 }
 

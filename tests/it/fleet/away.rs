@@ -3,18 +3,18 @@
 use std::time::{Duration, Instant};
 
 use super::Fleet;
-use crate::harness::{Daemon, Place, Project, own_folder};
-use crate::proxy::{Cut, Proxy};
+use crate::harness::{Daemon, Project, READ, own_folder};
+use crate::proxy::Cut;
+
+const AWAY: &str = "the database of the service does not answer; try again";
+/// Longer than an answer takes for which nobody waits: where hundreds connect at once, a connection may be tried
+/// again after a second.
+const PROMPT: Duration = Duration::from_secs(2);
 
 #[test]
 fn a_service_without_its_database_says_so_and_is_well_when_it_is_back() {
     let fleet = Fleet::new();
-    let mut place = fleet.place.clone();
-    let Place::Database { url, database, .. } = &mut place else {
-        unreachable!("it lies in a database");
-    };
-    let proxy = Proxy::new(database.socket.clone());
-    *url = database.url_at(proxy.port);
+    let (place, proxy) = fleet.place_by_proxy();
     let mut daemon = Daemon::start_at(place, own_folder(), &[]);
     let project = Project::with_main(&daemon.user("alice", &[]), "acme/shop");
     project.save("main", "a.xml", "<a/>");
@@ -28,10 +28,7 @@ fn a_service_without_its_database_says_so_and_is_well_when_it_is_back() {
         let read = scope.spawn(|| until(|| reader.get(&project.raw("a.xml")), 503));
         let save = || project.user.put(&project.file("main", "a.xml"), b"<b/>");
         for refused in [read.join().unwrap(), save()] {
-            refused.assert_error(
-                503,
-                "the database of the service does not answer; try again",
-            );
+            refused.assert_error(503, AWAY);
             assert_eq!(refused.header("Retry-After"), Some("1"));
         }
     });
@@ -54,6 +51,58 @@ fn a_service_without_its_database_says_so_and_is_well_when_it_is_back() {
     let stopped = daemon.stop();
     assert!(stopped.success(), "{stopped:?} {}", daemon.log());
     assert!(began.elapsed() < Duration::from_secs(30));
+}
+
+#[test]
+fn without_the_database_nobody_waits_for_a_thread_and_then_all_are_refused_at_once() {
+    /// More than there are threads that wait.
+    const READERS: usize = 700;
+    let fleet = Fleet::new();
+    let (place, proxy) = fleet.place_by_proxy();
+    let daemon = Daemon::start_at(place, own_folder(), &["--metrics-listen", "127.0.0.1:0"]);
+    let project = Project::with_main(&daemon.user("alice", &[]), "acme/shop");
+    project.save("main", "a.xml", "<a/>");
+    let reader = daemon.reader(&project);
+    reader.get(&project.raw("a.xml")).expect_status(200);
+    let askers = [
+        (&project.user, project.file("main", "a.xml")),
+        (&reader, project.raw("a.xml")),
+    ];
+
+    proxy.cut(Cut::All);
+    std::thread::scope(|scope| {
+        let waiting: Vec<_> = (0..READERS)
+            .map(|number| {
+                let (user, target) = &askers[number % 2];
+                // The first of them may have met what a look before the cut has proven.
+                scope.spawn(|| until(|| user.get(target), 503))
+            })
+            .collect();
+        // All that needs no database goes on meanwhile.
+        while !waiting
+            .iter()
+            .all(std::thread::ScopedJoinHandle::is_finished)
+        {
+            let began = Instant::now();
+            daemon.anonymous().get("/livez").expect_status(200);
+            daemon.watcher().get("/metrics").expect_status(200);
+            let health = daemon.anonymous().get(&format!("{READ}/health"));
+            assert!([200, 503].contains(&health.status), "{health:?}");
+            assert!(began.elapsed() < PROMPT, "{:?}", began.elapsed());
+        }
+    });
+    for (user, target) in &askers {
+        for _ in 0..20 {
+            let began = Instant::now();
+            user.get(target).assert_error(503, AWAY);
+            user.put(&project.file("main", "b.xml"), b"<b/>")
+                .expect_status(503);
+            assert!(began.elapsed() < PROMPT, "{:?}", began.elapsed());
+        }
+    }
+    proxy.cut(Cut::Never);
+    until(|| reader.get(&project.raw("a.xml")), 200);
+    project.save("main", "b.xml", "<b/>");
 }
 
 /// The first answer of this status.

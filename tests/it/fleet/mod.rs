@@ -2,6 +2,8 @@
 
 mod away;
 mod commands;
+mod own_writes;
+mod revocation;
 mod secrets;
 mod several;
 
@@ -9,6 +11,7 @@ use tempfile::TempDir;
 
 use crate::harness::server::Database;
 use crate::harness::{Daemon, Place, Project, own_folder};
+use crate::proxy::Proxy;
 
 /// A store in a database, and a folder for the rest.
 struct Fleet {
@@ -22,6 +25,17 @@ impl Fleet {
         let key_file = folder.path().join("server-key");
         let place = Place::in_database(Database::without_store(), key_file);
         Self { place, folder }
+    }
+
+    /// The same place by a way of its own to the server.
+    fn place_by_proxy(&self) -> (Place, Proxy) {
+        let mut place = self.place.clone();
+        let Place::Database { url, database, .. } = &mut place else {
+            unreachable!("it lies in a database");
+        };
+        let proxy = Proxy::new(database.socket.clone());
+        *url = database.url_at(proxy.port);
+        (place, proxy)
     }
 
     /// One more daemon.

@@ -114,6 +114,11 @@ fn nothing_is_answered_from_memory_without_the_database_and_all_is_well_with_it_
         });
     });
     proxy.cut(Cut::Never);
+    // Refused at once, until it is found to be there again.
+    let patience = Instant::now() + Duration::from_secs(5);
+    while !store.is_available() {
+        assert!(Instant::now() < patience);
+    }
     store
         .commit(of_write("k", Expect::Anything, Some("3")))
         .unwrap();

@@ -3,7 +3,9 @@
 mod failures;
 mod order;
 #[path = "../../support/postgres_proxy.rs"]
+#[allow(dead_code, reason = "the tests of the service use the rest")]
 mod proxy;
+mod staleness;
 
 use siteconf::store::postgres::PostgresStore;
 use siteconf::store::record_cache::RecordCache;
