@@ -334,6 +334,17 @@ pub const BLOCK_BYTES: usize = 1 << 20;
 /// Most blocks of one body in memory at once: 8 MiB. Only a body that is hashed on threads comes to
 /// more than two.
 pub const BLOCKS_PER_UPLOAD_MAX: usize = 8;
+/// Bytes of a part in which a large body goes into a bucket, in memory until it has gone. A smaller body goes
+/// whole.
+pub const UPLOAD_PART_BYTES: usize = 8 << 20;
+/// Most parts of one body in memory at once: 16 MiB.
+pub const UPLOAD_PARTS_OF_ONE_MAX: usize = 2;
+/// Most parts of all bodies in memory at once: 128 MiB. Whoever begins a part waits for one.
+pub const UPLOAD_PARTS_MAX: usize = 16;
+/// How often bytes in a bucket are asked for that are not what they should be, or not there.
+pub const BUCKET_READS_MAX: usize = 4;
+/// Places in a bucket that are looked up at once when it is swept.
+pub const PLACES_SWEPT_AT_ONCE: usize = 1000;
 /// Most bodies that are hashed on threads of their own at once; the callers hash any others themselves.
 pub const HASH_SLOTS: usize = 8;
 /// From so many bytes on, threads of its own cost a body less than the hashing that they take over.

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::settings::{Settings, text_of};
-use super::{Error, Result};
+use super::{Error, Result, bucket};
 use crate::store::StoreError;
 use crate::store::database_url::DatabaseUrl;
 use crate::store::engine::{Engine, Purpose, StoreAddress};
@@ -15,13 +15,14 @@ const SERVER_KEY: &str = "server-key";
 /// Opens the store that the settings name.
 ///
 /// # Errors
-/// [`Error::Usage`] for a password that cannot be read, and those of [`Engine::open`].
+/// [`Error::Usage`] for a password or keys that cannot be read, and those of [`Engine::open`].
 pub(super) fn open(settings: &Settings, purpose: Purpose) -> Result<Engine> {
     let address = match &settings.store {
         StoreAddress::Folder(root) => StoreAddress::Folder(root.clone()),
         StoreAddress::Postgres(url) => StoreAddress::Postgres(with_password(url, settings)?),
     };
-    Engine::open(&address, purpose).map_err(|error| of_store(error, settings))
+    let bucket = bucket::access(settings)?;
+    Engine::open(&address, bucket.as_ref(), purpose).map_err(|error| of_store(error, settings))
 }
 
 /// The URL with the password that is kept in a file, where one is.
@@ -42,6 +43,9 @@ pub(super) fn with_password(url: &DatabaseUrl, settings: &Settings) -> Result<Da
 
 /// An error of a store that is opened, with where it lies if the error does not say.
 pub(super) fn of_store(error: StoreError, settings: &Settings) -> Error {
+    if let (StoreError::UnfitBucket { .. }, Some(url)) = (&error, &settings.blobs) {
+        return Error::Failed(format!("{url}: {error}"));
+    }
     match &settings.store {
         StoreAddress::Folder(_) => error.into(),
         StoreAddress::Postgres(url) => Error::Failed(format!("{url}: {error}")),

@@ -8,6 +8,7 @@ mod args;
 mod audit;
 mod backup;
 mod branch;
+mod bucket;
 mod collect;
 mod config;
 mod debug;

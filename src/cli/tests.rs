@@ -38,7 +38,7 @@ impl Desk {
     pub(super) fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let data = StoreAddress::Folder(folder.path().join("data"));
-        let opened = Opened::of(Engine::open(&data, Purpose::Serve).unwrap());
+        let opened = Opened::of(Engine::open(&data, None, Purpose::Serve).unwrap());
         let key_file = key_file_in(opened.data_folder().unwrap());
         server_key(key_file, &opened.repository, &opened.accounts, false).unwrap();
         Self { folder }

@@ -66,12 +66,19 @@ pub enum NewBody {
 pub struct StagedBody {
     staging: Mutex<Box<dyn Staging>>,
     outboard: Bytes,
+    /// As [`Staging::place`].
+    #[cfg_attr(
+        not(feature = "fleet"),
+        expect(dead_code, reason = "no engine without the feature chooses places")
+    )]
+    place: Option<String>,
 }
 
 impl StagedBody {
     /// A body that was written to its end, with the hashes of its pieces as for [`NewBody::Published`].
     pub fn new(staging: Box<dyn Staging>, outboard: Bytes) -> Self {
         Self {
+            place: staging.place().map(str::to_owned),
             staging: Mutex::new(staging),
             outboard,
         }
@@ -111,6 +118,15 @@ impl NewObject {
         match &self.body {
             NewBody::Inline(bytes) => Some(bytes),
             NewBody::Staged(_) | NewBody::Published(_) => None,
+        }
+    }
+
+    /// The place of a body that has one of its own.
+    #[cfg(feature = "fleet")]
+    pub(super) fn place(&self) -> Option<&str> {
+        match &self.body {
+            NewBody::Staged(body) => body.place.as_deref(),
+            NewBody::Inline(_) | NewBody::Published(_) => None,
         }
     }
 

@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use super::bucket_url::BucketAccess;
 use super::database_url::DatabaseUrl;
 #[cfg(feature = "fleet")]
 use super::postgres::PostgresStore;
@@ -41,12 +42,18 @@ pub enum Engine {
 }
 
 impl Engine {
-    /// Opens the store at an address.
+    /// Opens the store at an address. Of one in a database the large files lie in a bucket, where there is one,
+    /// which is looked at before it is served; that it does not answer is no error.
     ///
     /// # Errors
     /// Those of [`SqliteStore::open_locked`] and of its sisters; [`super::StoreError::Unfit`] where a database
-    /// cannot be used or has no store, [`super::StoreError::Unavailable`] where it does not answer.
-    pub fn open(address: &StoreAddress, purpose: Purpose) -> Result<Self> {
+    /// cannot be used or has no store, [`super::StoreError::Unavailable`] where it does not answer,
+    /// [`super::StoreError::UnfitBucket`].
+    pub fn open(
+        address: &StoreAddress,
+        bucket: Option<&BucketAccess>,
+        purpose: Purpose,
+    ) -> Result<Self> {
         match address {
             StoreAddress::Folder(root) => {
                 let store = match purpose {
@@ -58,14 +65,24 @@ impl Engine {
             }
             #[cfg(feature = "fleet")]
             StoreAddress::Postgres(url) => {
-                let store = match purpose {
+                let mut store = match purpose {
                     Purpose::Serve | Purpose::Change => PostgresStore::open(url.reveal()),
                     Purpose::Read => PostgresStore::open_read_only(url.reveal()),
-                };
-                Ok(Self::Postgres(Arc::new(store?)))
+                }?;
+                if let Some(bucket) = bucket {
+                    store = store.with_bucket(bucket)?;
+                }
+                if purpose == Purpose::Serve {
+                    store.require_large()?;
+                    store.keep_bucket();
+                }
+                Ok(Self::Postgres(Arc::new(store)))
             }
             #[cfg(not(feature = "fleet"))]
-            StoreAddress::Postgres(url) => Err(without_fleet(url)),
+            StoreAddress::Postgres(url) => {
+                debug_assert!(bucket.is_none(), "no setting gives one");
+                Err(without_fleet(url))
+            }
         }
     }
 

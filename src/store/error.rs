@@ -65,6 +65,18 @@ pub enum StoreError {
         /// Why, and what to do.
         reason: String,
     },
+    /// The bucket of large files does not answer, or refuses. Nothing was changed; it heals when it does.
+    #[error("the bucket of large files does not answer")]
+    BucketAway,
+    /// The bucket of large files cannot be used as it is.
+    #[error("the bucket of large files cannot be used: {reason}")]
+    UnfitBucket {
+        /// Why, and what to do.
+        reason: String,
+    },
+    /// Between the beginning of an upload and its commit went more than a day.
+    #[error("the upload took longer than a day, and what it brought is gone; send it again")]
+    Expired,
     /// The store has no place for a file of this size.
     #[error("this store has no place for files of more than {bytes_max} bytes")]
     TooLarge {
@@ -142,8 +154,13 @@ impl StoreError {
         }
     }
 
-    /// Turns an error of input or output into the store's, a full disk apart.
+    /// Turns an error of input or output into the store's, a full disk apart. One that the store has given
+    /// to a reader is itself again.
     pub fn io(action: &'static str, source: io::Error) -> Self {
+        let source = match source.downcast::<Self>() {
+            Ok(own) => return own,
+            Err(source) => source,
+        };
         match source.kind() {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::Full,
             _ => Self::Io { action, source },

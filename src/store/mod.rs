@@ -5,6 +5,9 @@
 
 pub mod background_writes;
 pub mod batch;
+#[cfg(feature = "fleet")]
+pub mod bucket;
+pub mod bucket_url;
 pub mod buffer;
 pub mod database_url;
 pub mod engine;
@@ -15,6 +18,8 @@ pub mod objects;
 pub mod postgres;
 pub mod record_cache;
 pub mod records;
+#[cfg(feature = "fleet")]
+mod remote;
 pub mod retry;
 pub mod sqlite;
 mod verified_body;
@@ -117,6 +122,12 @@ pub trait LargeBody: Send + Sync + fmt::Debug {
         self.read_exact_at(&mut bytes, offset)?;
         Ok(bytes.into())
     }
+
+    /// How often bytes are worth being read that are found to be others than they should: more than once
+    /// where they come over a network.
+    fn reads_max(&self) -> usize {
+        1
+    }
 }
 
 /// A large body on its way in. Dropped without [`Staging::publish`], it leaves nothing.
@@ -124,7 +135,8 @@ pub trait Staging: Send + fmt::Debug {
     /// Takes the next bytes.
     fn write(&mut self, bytes: &[u8]) -> Result<()>;
 
-    /// Reads back what was written, from its start.
+    /// Reads back what was written, from its start. Where the body goes over a network that ends it: nothing may
+    /// be written any more.
     fn reread(&mut self) -> Result<Box<dyn io::Read + '_>>;
 
     /// Brings the bytes to the disk, so that [`Staging::publish`] has little left to do.
@@ -139,6 +151,12 @@ pub trait Staging: Send + fmt::Debug {
     /// Says that a commit names the body. Of one of which that was never said, the next start removes
     /// what no commit names.
     fn committed(&mut self);
+
+    /// The place that was chosen for the body, which the commit has to name, where it does not follow from
+    /// the id.
+    fn place(&self) -> Option<&str> {
+        None
+    }
 }
 
 /// Keeps objects that are put ahead of the commit that names them, until it is dropped or its process
@@ -257,7 +275,7 @@ pub trait Store: Send + Sync + fmt::Debug {
     /// # Errors
     /// [`StoreError::Conflict`] when a record has not the version expected, [`StoreError::Missing`]
     /// when a required object is not there, [`StoreError::Full`], [`StoreError::LittleRoom`], [`StoreError::Busy`],
-    /// [`StoreError::Unavailable`], [`StoreError::Stopped`], [`StoreError::ReadOnly`]. After
+    /// [`StoreError::Unavailable`], [`StoreError::Expired`], [`StoreError::Stopped`], [`StoreError::ReadOnly`]. After
     /// [`StoreError::InDoubt`] it may have been made.
     fn commit(&self, batch: Batch) -> Result<Version>;
 
@@ -295,6 +313,11 @@ pub trait Store: Send + Sync + fmt::Debug {
 
     /// False while it lies elsewhere and does not answer; it heals.
     fn is_available(&self) -> bool {
+        true
+    }
+
+    /// False while large bodies lie elsewhere and cannot be had; it heals, and the rest goes on meanwhile.
+    fn has_large_bodies(&self) -> bool {
         true
     }
 

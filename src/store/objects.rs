@@ -201,8 +201,11 @@ impl Objects {
         let outboard = if let Some(own) = own {
             own
         } else {
-            let (found, outboard) = may_block(|| large_body_id(stored))
-                .map_err(|_| damaged(Kind::Blob, id.into(), "its file cannot be read whole"))?;
+            let unreadable = |error: io::Error| match error.downcast() {
+                Ok(own) => own,
+                Err(_) => damaged(Kind::Blob, id.into(), "its file cannot be read whole"),
+            };
+            let (found, outboard) = may_block(|| large_body_id(stored)).map_err(unreadable)?;
             if found != id {
                 return Err(damaged(Kind::Blob, id.into(), "its file holds other bytes"));
             }

@@ -433,14 +433,9 @@ impl<S: Store + ?Sized> Store for RecordCache<S> {
             }
         }
         if let Ok(last) = outcome {
-            let versions = (0..=last).rev();
-            let keys = appends
-                .iter()
-                .rev()
-                .zip(versions)
-                .map(|(new, at)| new.key(at));
+            let appended = appends.iter().rev().zip((0..=last).rev());
             // Nobody reads a record of a log by itself, so none is kept: what was absent is dropped.
-            writes.extend(keys.map(|key| self.write_of(key)));
+            writes.extend(appended.map(|(new, at)| self.write_of(new.key(at))));
         }
         if !writes.is_empty() {
             self.observe_own(&writes);
@@ -478,6 +473,10 @@ impl<S: Store + ?Sized> Store for RecordCache<S> {
 
     fn is_available(&self) -> bool {
         self.store.is_available()
+    }
+
+    fn has_large_bodies(&self) -> bool {
+        self.store.has_large_bodies()
     }
 
     fn cache_uses(&self) -> Vec<CacheUse> {

@@ -15,7 +15,7 @@ macro_rules! on_every_engine {
     };
 }
 
-/// The same on those that have a place for large blobs.
+/// The same on those whose large bodies can be read while they come, and lie under their ids.
 macro_rules! on_engines_with_large_blobs {
     ($($check:ident),+ $(,)?) => {
         mod on_memory {
@@ -39,6 +39,11 @@ macro_rules! on_engines_with_large_blobs {
 
 #[cfg(test)]
 mod backup;
+#[cfg(test)]
+#[cfg(feature = "fleet")]
+#[path = "../support/bucket.rs"]
+#[allow(dead_code, reason = "the tests of the service use the rest")]
+mod bucket;
 #[cfg(test)]
 mod checksums;
 #[cfg(test)]

@@ -29,10 +29,12 @@ const MAY_IMPORT: [(&str, &[&str]); 8] = [
 
 /// Names that only some layers may utter: packages that stay in their layer, and the authority to
 /// change a project, which nobody but these may make out of nothing.
-const ONLY_IN: [(&str, &[&str]); 11] = [
+const ONLY_IN: [(&str, &[&str]); 13] = [
     ("hyper::", &["http"]),
-    ("hyper_util::", &["http"]),
-    ("http_body_util::", &["http"]),
+    ("hyper_util::", &["http", "store"]),
+    ("hyper_rustls::", &["store"]),
+    ("object_store::", &["store"]),
+    ("http_body_util::", &["http", "store"]),
     ("clap::", &["cli"]),
     ("toml::", &["cli"]),
     ("tracing_subscriber::", &["cli"]),

@@ -268,6 +268,11 @@ impl Gate {
         }
     }
 
+    /// False while large files cannot be had where they lie.
+    pub fn has_large_files(&self) -> bool {
+        self.projects.store().has_large_bodies()
+    }
+
     /// What memory keeps of objects and of what is computed of them.
     pub fn cache_uses(&self) -> Vec<CacheUse> {
         self.projects.cache_uses()

@@ -6,7 +6,7 @@ use crate::cli::first_start::{first_account, first_account_of_fleet, server_key}
 use crate::cli::opened::Opened;
 use crate::cli::output::visible_path;
 use crate::cli::settings::Settings;
-use crate::cli::{Error, Result, Streams, engine};
+use crate::cli::{Error, Result, Streams, bucket, engine};
 use crate::store::database_url::DatabaseUrl;
 use crate::store::engine::{Engine, Purpose, StoreAddress};
 use crate::store::sqlite::Folder;
@@ -46,8 +46,13 @@ fn in_folder(data: &Path, settings: &Settings, streams: &mut Streams<'_>) -> Res
 fn in_database(url: &DatabaseUrl, settings: &Settings, streams: &mut Streams<'_>) -> Result<()> {
     // What is missing is told before anything is made.
     let key_file = engine::key_file(None, settings)?;
+    let bucket = bucket::access(settings)?;
     let address = engine::with_password(url, settings)?;
     Engine::init(&address).map_err(|error| engine::of_store(error, settings))?;
+    // As the service will, which is sooner told now than then.
+    let refused = |error| engine::of_store(error, settings);
+    let store = StoreAddress::Postgres(address);
+    drop(Engine::open(&store, bucket.as_ref(), Purpose::Serve).map_err(refused)?);
     let Opened {
         repository,
         accounts,

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::samples::{Counted, Samples};
 use crate::access::Census;
 use crate::base::clock::Timestamp;
+use crate::cli::settings::Settings;
 use crate::http::{Bytes, Collection, Facts, Objects, StoreFacts};
 use crate::store::sqlite::{Format, ObjectCensus, SqliteStore};
 
@@ -12,8 +13,25 @@ use crate::store::sqlite::{Format, ObjectCensus, SqliteStore};
 #[derive(Debug)]
 pub(super) struct FactsOfStore {
     /// `None` where it lies in a database of PostgreSQL.
-    pub(super) store: Option<Arc<SqliteStore>>,
-    pub(super) samples: Arc<Samples>,
+    store: Option<Arc<SqliteStore>>,
+    /// True where large files lie in a bucket.
+    has_bucket: bool,
+    samples: Arc<Samples>,
+}
+
+impl FactsOfStore {
+    /// Of the store in a folder, if it lies in one.
+    pub(super) fn new(
+        store: Option<&Arc<SqliteStore>>,
+        settings: &Settings,
+        samples: &Arc<Samples>,
+    ) -> Self {
+        Self {
+            store: store.cloned(),
+            has_bucket: settings.blobs.is_some(),
+            samples: Arc::clone(samples),
+        }
+    }
 }
 
 impl Facts for FactsOfStore {
@@ -33,7 +51,8 @@ impl Facts for FactsOfStore {
                 bytes: Bytes {
                     database: database_bytes,
                     log: 0,
-                    files: Some(0),
+                    // A bucket does not tell.
+                    files: (!self.has_bucket).then_some(0),
                 },
                 objects: Vec::new(),
                 last_backup: None,

@@ -25,7 +25,7 @@ use tokio::time::{MissedTickBehavior, interval};
 use super::first_start::FirstPasswordFile;
 use super::output::visible;
 use super::settings::{Flags, SERVE, Settings};
-use super::{Error, Result, Streams, engine, first_start, log, opened, settings};
+use super::{Error, Result, Streams, bucket, engine, first_start, log, opened, settings};
 use crate::access;
 use crate::access::{Accounts, Gate};
 use crate::base::clock::{Clock, SystemClock};
@@ -65,6 +65,7 @@ pub(super) fn check(settings: &Settings) -> Result<()> {
     if let StoreAddress::Postgres(url) = &settings.store {
         wrong.extend(engine::with_password(url, settings).err());
         wrong.extend(engine::key_file(None, settings).err());
+        wrong.extend(bucket::access(settings).err());
     }
     settings::refuse(wrong)
 }
@@ -113,10 +114,8 @@ pub(super) fn serve(settings: &Settings, renew_key: bool, streams: &mut Streams<
     let server = Server::new(gate.clone(), clock, http_settings(settings));
     let samples = Arc::default();
     let sampler = Sampler::start(Arc::clone(&samples), engine.clone(), gate)?;
-    server.tell(Arc::new(FactsOfStore {
-        store: embedded.clone(),
-        samples: Arc::clone(&samples),
-    }));
+    let facts = FactsOfStore::new(embedded.as_ref(), settings, &samples);
+    server.tell(Arc::new(facts));
     let mut metrics = None;
     if let Some((listener, address)) = bound.metrics {
         let of_store = OfStore {

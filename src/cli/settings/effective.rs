@@ -5,11 +5,12 @@ use std::fmt::Write as _;
 use toml::Value;
 
 use super::given::{Given, Source};
-use super::table::{BOOL, CONFIG, SETTINGS};
+use super::table::{BLOBS, BOOL, CONFIG, SETTINGS};
 use super::unit::Unit;
 use super::{All, EVERYWHERE, Flags, Settings};
 use crate::cli::Result;
 use crate::cli::output::visible;
+use crate::store::bucket_url::BucketUrl;
 use crate::store::database_url::DatabaseUrl;
 
 /// All settings that hold as TOML, each with where it came from. What is not set is a comment.
@@ -54,7 +55,11 @@ fn value(given: &Given) -> Result<Value> {
     }
     let text = given.text()?;
     if setting.may_hold_secret() {
-        let shown = DatabaseUrl::parse(&text).map(|url| url.to_string());
+        let shown = if setting.name == BLOBS {
+            BucketUrl::parse(&text).map(|url| url.to_string())
+        } else {
+            DatabaseUrl::parse(&text).map(|url| url.to_string())
+        };
         return Ok(Value::String(shown.unwrap_or_default()));
     }
     Ok(Value::String(text))

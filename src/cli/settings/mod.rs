@@ -23,6 +23,7 @@ use crate::base::reads::Reads;
 
 use crate::http::{AccessLog, Limits, Network};
 use crate::repo::Retention;
+use crate::store::bucket_url::BucketUrl;
 use crate::store::database_url::DatabaseUrl;
 use crate::store::engine::StoreAddress;
 pub(super) use effective::effective;
@@ -44,6 +45,12 @@ pub(super) struct Settings {
     pub(super) postgres_password_file: Told<PathBuf>,
     /// File of the server's key, of a store in a database; empty for none.
     pub(super) server_key_file: Told<PathBuf>,
+    /// Bucket for the large files of a store in a database.
+    pub(super) blobs: Option<BucketUrl>,
+    /// File of the keys for it; empty for the environment's.
+    pub(super) s3_credentials_file: Told<PathBuf>,
+    /// File of the certificates that are trusted for it; empty for the system's.
+    pub(super) s3_ca: Told<PathBuf>,
     /// Address and port to listen on for plain HTTP, or `none`.
     pub(super) listen: Told<String>,
     /// Address and port to listen on for TLS; empty for none.
@@ -134,6 +141,14 @@ impl Settings {
             store: store(all),
             postgres_password_file: path("postgres_password_file"),
             server_key_file: path("server_key_file"),
+            blobs: all.read("blobs", |url| match url.text()?.as_str() {
+                "" => Ok(None),
+                text => BucketUrl::parse(text)
+                    .map(Some)
+                    .map_err(|reason| url.refuse(reason)),
+            }),
+            s3_credentials_file: path("s3_credentials_file"),
+            s3_ca: path("s3_ca"),
             listen: text("listen"),
             tls_listen: text("tls_listen"),
             tls_cert: path("tls_cert"),
@@ -287,7 +302,13 @@ fn store(all: &All) -> StoreAddress {
     });
     let mut wrong = all.wrong.borrow_mut();
     let Some(url) = url else {
-        for name in ["postgres_password_file", "server_key_file"] {
+        for name in [
+            "postgres_password_file",
+            "server_key_file",
+            "blobs",
+            "s3_credentials_file",
+            "s3_ca",
+        ] {
             let given = all.get(name);
             if given.source != Source::Default && all.get("store").source == Source::Default {
                 wrong.push(given.refuse("it is for a store in PostgreSQL, and store names none"));

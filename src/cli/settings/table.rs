@@ -38,8 +38,9 @@ pub(in crate::cli) const OF_COMMANDS: u8 = SERVE | IMPORT | LIST | PRUNE | GC | 
 
 /// The placeholder of settings whose flag may stand without a value.
 pub(super) const BOOL: &str = "BOOL";
-/// The name of the one setting that may hold a password.
-const STORE: &str = "store";
+/// The names of the settings in which somebody may have written a password or a key.
+pub(super) const STORE: &str = "store";
+pub(super) const BLOBS: &str = "blobs";
 /// The name of the one setting that no file may have.
 pub(super) const CONFIG: &str = "config";
 
@@ -83,7 +84,7 @@ impl Setting {
 
     /// True if its value is not shown as it stands: it may hold a password.
     pub(super) fn may_hold_secret(&self) -> bool {
-        self.name == STORE
+        [STORE, BLOBS].contains(&self.name)
     }
 
     fn last_name(&self) -> &'static str {
@@ -118,6 +119,14 @@ pub(in crate::cli) const SETTINGS: &[Setting] = &[
         "File whose first line is the password for that database"),
     Setting::of(EVERYWHERE, "server_key_file", "FILE", "",
         "File of the server key of a store in PostgreSQL, the same for each daemon; `init` makes it"),
+    Setting::of(EVERYWHERE, BLOBS, "URL", "",
+        "Bucket of S3 for the large files of a store in PostgreSQL, as in \
+         `s3://bucket/prefix?region=eu-central-1`"),
+    Setting::of(EVERYWHERE, "s3_credentials_file", "FILE", "",
+        "File of the keys for that bucket, as `~/.aws/credentials`; without one they are AWS_ACCESS_KEY_ID \
+         and AWS_SECRET_ACCESS_KEY in the environment"),
+    Setting::of(EVERYWHERE, "s3_ca", "FILE", "",
+        "Certificates that are trusted for that bucket instead of the system's, PEM"),
     Setting::of(EVERYWHERE, CONFIG, "FILE", "",
         "File of settings, TOML"),
     Setting::of(EVERYWHERE, "log", "FILTER", "",

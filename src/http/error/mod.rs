@@ -292,6 +292,11 @@ impl Error {
                     "the database of the service does not answer; try again".into()
                 }
                 StatusCode::SERVICE_UNAVAILABLE
+                    if matches!(self.of_store(), Some(StoreError::BucketAway)) =>
+                {
+                    "the bucket of the service's large files does not answer; try again".into()
+                }
+                StatusCode::SERVICE_UNAVAILABLE
                     if matches!(self.of_store(), Some(StoreError::InDoubt)) =>
                 {
                     "the database of the service failed at the end of this change, which may have \
@@ -362,6 +367,8 @@ fn of_store(error: &StoreError) -> StatusCode {
         StoreError::Full | StoreError::LittleRoom => StatusCode::INSUFFICIENT_STORAGE,
         StoreError::Busy
         | StoreError::Unavailable
+        | StoreError::BucketAway
+        | StoreError::Expired
         | StoreError::InDoubt
         | StoreError::Stopped
         | StoreError::ReadOnly
@@ -375,6 +382,7 @@ fn of_store(error: &StoreError) -> StatusCode {
         | StoreError::Locked { .. }
         | StoreError::Io { .. }
         | StoreError::Unfit { .. }
+        | StoreError::UnfitBucket { .. }
         | StoreError::Engine(_)
         | StoreError::DamagedEngine { .. } => StatusCode::INTERNAL_SERVER_ERROR,
     }

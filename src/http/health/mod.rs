@@ -19,6 +19,8 @@ pub(in crate::http) struct Health {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::http) struct State {
     pub(in crate::http) writes: Writes,
+    /// Large files cannot be had where they lie.
+    pub(in crate::http) bucket_away: bool,
     /// Room for the store on its file system, in bytes, where it has one and tells.
     pub(in crate::http) free_bytes: Option<u64>,
     /// That is less than the settings want.
@@ -47,6 +49,7 @@ impl Health {
         let free_bytes = gate.free_bytes();
         State {
             writes: gate.writes(),
+            bucket_away: !gate.has_large_files(),
             free_bytes,
             disk_low: self.is_low(free_bytes),
             stopping: self.stopping.load(Ordering::Relaxed),
@@ -99,6 +102,12 @@ impl State {
                     .to_owned(),
             ),
         }
+        if self.bucket_away {
+            hindrances.push(
+                "the bucket of large files does not answer, or cannot be used; the log says why"
+                    .to_owned(),
+            );
+        }
         if let (true, Some(free)) = (self.disk_low, self.free_bytes) {
             let mebibytes = free >> 20;
             hindrances.push(format!(
@@ -117,6 +126,7 @@ mod tests {
     fn every_hindrance_is_told() {
         let well = State {
             writes: Writes::Taken,
+            bucket_away: false,
             free_bytes: Some(5 << 30),
             disk_low: false,
             stopping: false,
@@ -124,6 +134,7 @@ mod tests {
         assert!(well.hindrances().is_empty());
         let ill = State {
             writes: Writes::Stopped,
+            bucket_away: true,
             free_bytes: Some(12 << 20),
             disk_low: true,
             stopping: true,
@@ -131,7 +142,8 @@ mod tests {
         assert_eq!(
             ill.hindrances().join("; "),
             "the service is stopping; writes are refused after a failed write, until the service is \
-             restarted; the disk of the store has 12 MiB left, less than disk_low_bytes"
+             restarted; the bucket of large files does not answer, or cannot be used; the log says why; \
+             the disk of the store has 12 MiB left, less than disk_low_bytes"
         );
     }
 

@@ -7,7 +7,9 @@ use std::thread::JoinHandle;
 use std::{fmt, io, thread};
 
 use crate::base::digest::{BodyDigests, ContentHasher, GitHasher, Md5Hasher, StreamHasher};
+use crate::base::id::BlobId;
 use crate::base::limits::{HASH_THREADS_BYTES_MIN, READ_CHUNK_BYTES};
+use crate::base::outboard::PieceHasher;
 use crate::repo::Result;
 use crate::store::buffer::Block;
 use crate::store::{StagedBody, Staging, StoreError};
@@ -78,11 +80,11 @@ impl LargeUpload {
 
     /// Ends a body of this size. It is on the disk when this returns, and a commit gives it its name.
     pub(in crate::repo) fn finish(mut self, size: u64) -> Result<(BodyDigests, StagedBody)> {
+        let (blob, outboard, sha256) = self.content.finish()?.finish();
         let git = match self.git {
             Some(git) => git.finish()?,
-            None => read_again(self.staging.as_mut(), GitHasher::new(size))?,
+            None => read_again(self.staging.as_mut(), size, blob)?,
         };
-        let (blob, outboard, sha256) = self.content.finish()?.finish();
         let digests = BodyDigests {
             blob,
             size,
@@ -96,17 +98,28 @@ impl LargeUpload {
     }
 }
 
-fn read_again(staging: &mut dyn Staging, mut hasher: GitHasher) -> Result<GitHasher> {
+/// Reads a body back for git's hash. It may have gone over a network: others than its bytes have another id.
+fn read_again(staging: &mut dyn Staging, size: u64, blob: BlobId) -> Result<GitHasher> {
+    let mut hasher = GitHasher::new(size);
+    let mut content = PieceHasher::default();
+    let failed = |error| StoreError::io("reading an upload back", error);
     let mut chunk = vec![0; READ_CHUNK_BYTES];
     let mut written = staging.reread()?;
     loop {
         match written.read(&mut chunk) {
-            Ok(0) => return Ok(hasher),
-            Ok(count) => hasher.update(&chunk[..count]),
+            Ok(0) => break,
+            Ok(count) => {
+                hasher.update(&chunk[..count]);
+                content.update(&chunk[..count]);
+            }
             Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-            Err(e) => return Err(StoreError::io("reading an upload back", e).into()),
+            Err(e) => return Err(failed(e).into()),
         }
     }
+    if content.finish().0 != blob {
+        return Err(failed(io::ErrorKind::InvalidData.into()).into());
+    }
+    Ok(hasher)
 }
 
 /// A hash of a body under way: computed here, or on a thread of its own that ends when no more blocks

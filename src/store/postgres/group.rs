@@ -9,7 +9,7 @@ use tokio_postgres::types::ToSql;
 
 use crate::base::id::ObjectId;
 use crate::base::limits::{BATCHES_PER_TRANSACTION_MAX, GROUP_BYTES_MAX, INLINE_BYTES_MAX};
-use crate::store::{Batch, Expect, NewBody, Result, StoreError, Version};
+use crate::store::{Batch, Expect, NewObject, Result, StoreError, Version};
 
 /// A batch that waits, and who waits for its outcome.
 #[derive(Debug)]
@@ -53,10 +53,12 @@ pub(super) fn take(waiting: &mut VecDeque<Job>) -> Vec<Job> {
 
 /// About how much of a batch goes over the network, in bytes.
 fn size_of_batch(batch: &Batch) -> usize {
-    let objects = batch.objects.iter().filter_map(|new| new.inline());
+    let bodies = batch.objects.iter().filter_map(|new| new.inline());
+    let outboards = batch.objects.iter().filter_map(|new| new.outboard());
     let writes = batch.writes.iter().filter_map(|write| write.value.as_ref());
     let appends = batch.appends.iter().map(|append| &append.value);
-    objects.chain(writes).chain(appends).map(Bytes::len).sum()
+    let all = bodies.chain(outboards).chain(writes).chain(appends);
+    all.map(Bytes::len).sum()
 }
 
 /// The parameters of the call, by column; of each row the number of its batch, from 1.
@@ -76,7 +78,9 @@ struct Objects<'a> {
     kinds: Vec<i16>,
     sizes: Vec<i64>,
     sums: Vec<Option<&'a [u8]>>,
-    bodies: Vec<&'a [u8]>,
+    bodies: Vec<Option<&'a [u8]>>,
+    places: Vec<Option<&'a str>>,
+    outboards: Vec<Option<&'a [u8]>>,
 }
 
 #[derive(Debug, Default)]
@@ -114,7 +118,6 @@ impl<'a> Arrays<'a> {
     fn add(&mut self, batch: &'a Batch) {
         let number = self.batches;
         for new in &batch.objects {
-            let Some(bytes) = new.inline() else { continue };
             let objects = &mut self.objects;
             objects.batches.push(number);
             objects.ids.push(new.id.as_bytes());
@@ -122,7 +125,9 @@ impl<'a> Arrays<'a> {
             objects.sizes.push(signed(new.size));
             let sum = new.sha256.as_ref().map(|sum| sum.as_bytes().as_slice());
             objects.sums.push(sum);
-            objects.bodies.push(bytes);
+            objects.bodies.push(new.inline().map(AsRef::as_ref));
+            objects.places.push(new.place());
+            objects.outboards.push(new.outboard().map(AsRef::as_ref));
         }
         let own: HashSet<_> = batch.objects.iter().map(|new| new.id).collect();
         for id in batch.required.iter().filter(|id| !own.contains(id)) {
@@ -156,7 +161,7 @@ impl<'a> Arrays<'a> {
     }
 
     /// The parameters beyond those that name the call.
-    pub(super) fn params(&self) -> [&(dyn ToSql + Sync); 16] {
+    pub(super) fn params(&self) -> [&(dyn ToSql + Sync); 18] {
         let (objects, required) = (&self.objects, &self.required);
         let (expected, writes) = (&self.expected, &self.writes);
         [
@@ -167,6 +172,8 @@ impl<'a> Arrays<'a> {
             &objects.sizes,
             &objects.sums,
             &objects.bodies,
+            &objects.places,
+            &objects.outboards,
             &required.batches,
             &required.ids,
             &expected.batches,
@@ -184,9 +191,9 @@ impl<'a> Arrays<'a> {
 ///
 /// # Errors
 /// [`StoreError::TooLarge`].
-pub(super) fn require_inline(batch: &Batch) -> Result<()> {
-    let is_inline = |body: &NewBody| matches!(body, NewBody::Inline(_));
-    if batch.objects.iter().all(|new| is_inline(&new.body)) {
+pub(super) fn require_places(batch: &Batch) -> Result<()> {
+    let has_place = |new: &NewObject| new.inline().is_some() || new.place().is_some();
+    if batch.objects.iter().all(has_place) {
         return Ok(());
     }
     Err(StoreError::TooLarge {
@@ -226,7 +233,8 @@ fn outcome(kind: i16, version: i64, detail: &[u8]) -> Result<Version> {
         1 => Err(StoreError::Conflict {
             key: String::from_utf8_lossy(detail).into_owned(),
         }),
-        _ => Err(StoreError::Missing { id: id_of(detail)? }),
+        2 => Err(StoreError::Missing { id: id_of(detail)? }),
+        _ => Err(StoreError::Expired),
     }
 }
 

@@ -1,12 +1,15 @@
 //! The engine over PostgreSQL, for any number of daemons over one database.
 //!
-//! Unlike the embedded engine it does not know large blobs, and removes no object.
+//! Large blobs lie in a bucket where one is given; without one there is no place for them. Unlike the
+//! embedded engine it removes no object.
 
 mod changes;
 mod failure;
 mod group;
+mod large;
 mod link;
 mod server;
+mod sweep;
 mod writer;
 
 use std::collections::HashMap;
@@ -15,20 +18,23 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::sync_channel;
 
 use bytes::Bytes;
-use tokio::runtime::{Builder, Runtime};
+use tokio::runtime::Runtime;
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
+use super::bucket::{Bucket, BucketBody};
 use super::error::damaged;
+use super::remote::{start_runtime, wait};
 use super::{
-    Batch, Body, CatchUp, Record, Result, Scan, Staging, Store, StoreError, StoredObject, Version,
+    Batch, Body, CatchUp, NewObject, Record, Result, Scan, Staging, Store, StoreError,
+    StoredObject, Version,
 };
-use crate::base::id::{Kind, ObjectId, Sha256};
+use crate::base::id::{BlobId, Kind, ObjectId, Sha256};
 use crate::base::limits::INLINE_BYTES_MAX;
 use crate::base::may_block;
 use crate::base::reads::Reads;
 use changes::Changes;
-use group::{Job, id_of, require_inline, signed, unsigned};
+use group::{Job, id_of, require_places, signed, unsigned};
 use link::Link;
 use server::Server;
 use writer::Writer;
@@ -43,9 +49,11 @@ SET statement_timeout = '10s';
 SET plan_cache_mode = force_generic_plan;
 SET enable_seqscan = off;
 ";
-const OBJECT: &str = "SELECT id, kind, size, sha256, bytes FROM siteconf.object WHERE id = $1";
+const OBJECT: &str =
+    "SELECT id, kind, size, sha256, bytes, place FROM siteconf.object WHERE id = $1";
 const OBJECTS: &str =
-    "SELECT id, kind, size, sha256, bytes FROM siteconf.object WHERE id = ANY ($1)";
+    "SELECT id, kind, size, sha256, bytes, place FROM siteconf.object WHERE id = ANY ($1)";
+const OUTBOARD: &str = "SELECT outboard FROM siteconf.object WHERE id = $1";
 const IDS: &str = "SELECT id FROM siteconf.object WHERE id >= $1 AND id < $2 ORDER BY id LIMIT $3";
 const RECORD: &str = "SELECT key, version, value FROM siteconf.record WHERE key = $1";
 
@@ -59,6 +67,9 @@ pub struct PostgresStore {
     changes: Arc<Changes>,
     readers: Arc<[Link; READERS]>,
     next_reader: AtomicUsize,
+    server: Arc<Server>,
+    /// Where large blobs lie.
+    bucket: Option<Arc<Bucket>>,
     /// `None` only while it is dropped.
     runtime: Option<Runtime>,
 }
@@ -71,7 +82,7 @@ impl PostgresStore {
     /// [`StoreError::Unfit`] where the database cannot be used.
     pub fn init(url: &str) -> Result<()> {
         let server = Server::new(url)?;
-        let runtime = start_runtime()?;
+        let runtime = start_runtime(THREADS, "store-postgres")?;
         let made = wait(&runtime, async move { server.init().await });
         runtime.shutdown_background();
         made
@@ -96,7 +107,7 @@ impl PostgresStore {
 
     fn open_to(url: &str, writes: bool) -> Result<Self> {
         let server = Arc::new(Server::new(url)?);
-        let runtime = start_runtime()?;
+        let runtime = start_runtime(THREADS, "store-postgres")?;
         let begin = {
             let server = Arc::clone(&server);
             async move { Changes::new(&server).await }
@@ -117,6 +128,8 @@ impl PostgresStore {
             changes,
             readers: Arc::new(readers),
             next_reader: AtomicUsize::new(0),
+            server,
+            bucket: None,
             runtime: Some(runtime),
         })
     }
@@ -165,44 +178,34 @@ impl Drop for PostgresStore {
     }
 }
 
-fn start_runtime() -> Result<Runtime> {
-    let runtime = Builder::new_multi_thread()
-        .worker_threads(THREADS)
-        .thread_name("store-postgres")
-        .enable_all()
-        .build();
-    runtime.map_err(|e| StoreError::io("starting a thread", e))
-}
-
-/// Has a task of the runtime do this, and waits for it; on any thread, for it is not one of the runtime's.
-fn wait<T: Send + 'static>(
-    runtime: &Runtime,
-    work: impl Future<Output = Result<T>> + Send + 'static,
-) -> Result<T> {
-    let (sender, receiver) = sync_channel(1);
-    drop(runtime.spawn(async move {
-        // Who waits is there.
-        drop(sender.send(work.await));
-    }));
-    may_block(|| receiver.recv()).unwrap_or(Err(StoreError::Stopped))
-}
-
 impl Store for PostgresStore {
     fn object(&self, id: ObjectId) -> Result<Option<StoredObject>> {
         let rows = self.read(OBJECT, [Box::new(id.as_bytes().to_vec())])?;
-        let found = rows.first().map(stored).transpose()?;
+        let found = rows.first().map(|row| self.stored(row)).transpose()?;
         Ok(found.map(|(_, object)| object))
     }
 
     fn objects(&self, ids: &[ObjectId]) -> Result<Vec<Option<StoredObject>>> {
         let wanted: Vec<_> = ids.iter().map(|id| id.as_bytes().to_vec()).collect();
         let rows = self.read(OBJECTS, [Box::new(wanted)])?;
-        let found: HashMap<_, _> = rows.iter().map(stored).collect::<Result<_>>()?;
+        let found: HashMap<_, _> = rows
+            .iter()
+            .map(|row| self.stored(row))
+            .collect::<Result<_>>()?;
         Ok(ids.iter().map(|id| found.get(id).cloned()).collect())
     }
 
     fn is_remote(&self) -> bool {
         true
+    }
+
+    fn outboard(&self, id: BlobId) -> Result<Option<Bytes>> {
+        let rows = self.read(OUTBOARD, [Box::new(id.as_bytes().to_vec())])?;
+        let Some(row) = rows.first() else {
+            return Ok(None);
+        };
+        let kept: Option<&[u8]> = row.try_get(0)?;
+        Ok(kept.map(Bytes::copy_from_slice))
     }
 
     fn ids_with_prefix(&self, prefix: &[u8], limit: usize) -> Result<Vec<ObjectId>> {
@@ -285,8 +288,9 @@ impl Store for PostgresStore {
 
     fn commit(&self, batch: Batch) -> Result<Version> {
         let writer = self.writer.as_ref().ok_or(StoreError::ReadOnly)?;
-        require_inline(&batch)?;
+        require_places(&batch)?;
         self.changes.require()?;
+        batch.objects.iter().try_for_each(NewObject::publish)?;
         let (outcome, receiver) = sync_channel(1);
         self.wrote.store(true, Ordering::Relaxed);
         writer.send(Job { batch, outcome })?;
@@ -298,9 +302,12 @@ impl Store for PostgresStore {
     }
 
     fn stage(&self) -> Result<Box<dyn Staging>> {
-        Err(StoreError::TooLarge {
-            bytes_max: INLINE_BYTES_MAX,
-        })
+        match &self.bucket {
+            Some(bucket) => Ok(Box::new(self.begin_upload(bucket)?)),
+            None => Err(StoreError::TooLarge {
+                bytes_max: INLINE_BYTES_MAX,
+            }),
+        }
     }
 
     fn is_writable(&self) -> bool {
@@ -315,30 +322,50 @@ impl Store for PostgresStore {
     fn is_available(&self) -> bool {
         self.changes.are_read()
     }
+
+    fn has_large_bodies(&self) -> bool {
+        self.bucket.as_ref().is_none_or(|bucket| !bucket.is_away())
+    }
 }
 
-/// The object of a row, with its id.
-fn stored(row: &Row) -> Result<(ObjectId, StoredObject)> {
-    let id = id_of(row.try_get(0)?)?;
-    let kind: i16 = row.try_get(1)?;
-    let kind = u8::try_from(kind)
-        .ok()
-        .and_then(Kind::from_code)
-        .ok_or_else(|| {
-            let reason = format!("its row names kind {kind}, which does not exist");
-            damaged(Kind::Blob, id, &reason)
-        })?;
-    let sha256: Option<&[u8]> = row.try_get(3)?;
-    let sha256 = sha256
-        .map(|bytes| bytes.try_into().map(Sha256::from_bytes))
-        .transpose();
-    let object = StoredObject {
-        kind,
-        size: unsigned(row.try_get(2)?),
-        sha256: sha256.map_err(|_| damaged(kind, id, "its row's SHA-256 has another length"))?,
-        body: Body::Inline(Bytes::copy_from_slice(row.try_get(4)?)),
-    };
-    Ok((id, object))
+impl PostgresStore {
+    /// The object of a row, with its id.
+    fn stored(&self, row: &Row) -> Result<(ObjectId, StoredObject)> {
+        let id = id_of(row.try_get(0)?)?;
+        let kind: i16 = row.try_get(1)?;
+        let kind = u8::try_from(kind)
+            .ok()
+            .and_then(Kind::from_code)
+            .ok_or_else(|| {
+                let reason = format!("its row names kind {kind}, which does not exist");
+                damaged(Kind::Blob, id, &reason)
+            })?;
+        let sha256: Option<&[u8]> = row.try_get(3)?;
+        let sha256 = sha256
+            .map(|bytes| bytes.try_into().map(Sha256::from_bytes))
+            .transpose();
+        let object = StoredObject {
+            kind,
+            size: unsigned(row.try_get(2)?),
+            sha256: sha256
+                .map_err(|_| damaged(kind, id, "its row's SHA-256 has another length"))?,
+            body: self.body(row, kind, id)?,
+        };
+        Ok((id, object))
+    }
+
+    /// The bytes that a row has, or names the place of.
+    fn body(&self, row: &Row, kind: Kind, id: ObjectId) -> Result<Body> {
+        let bytes: Option<&[u8]> = row.try_get(4)?;
+        if let Some(bytes) = bytes {
+            return Ok(Body::Inline(Bytes::copy_from_slice(bytes)));
+        }
+        let place: Option<String> = row.try_get(5)?;
+        let place =
+            place.ok_or_else(|| damaged(kind, id, "its row has neither bytes nor a place"))?;
+        let bucket = self.bucket.as_ref().ok_or_else(large::without_bucket)?;
+        Ok(Body::Large(Arc::new(BucketBody::new(bucket, place, id))))
+    }
 }
 
 /// The record of a row.

@@ -16,9 +16,23 @@ CREATE TABLE siteconf.object (
     kind   smallint NOT NULL,
     size   bigint   NOT NULL,
     sha256 bytea,
-    bytes  bytea    NOT NULL
+    bytes  bytea,
+    -- Of a large blob, in place of its bytes: where they lie in the bucket, as in 2026-11-23/<uuid>, and the
+    -- hashes of its pieces.
+    place    text COLLATE "C",
+    outboard bytea,
+    CHECK ((bytes IS NULL) <> (place IS NULL))
 ) WITH (toast_tuple_target = 8160); -- objects of 2 to 8 KB stay in one row
-ALTER TABLE siteconf.object ALTER bytes SET STORAGE EXTERNAL; -- nothing compresses twice
+-- Nothing compresses twice, and hashes not at all.
+ALTER TABLE siteconf.object ALTER bytes SET STORAGE EXTERNAL, ALTER outboard SET STORAGE EXTERNAL;
+CREATE UNIQUE INDEX ON siteconf.object (place) WHERE place IS NOT NULL;
+
+-- When the bucket was last rid of what no row names.
+CREATE TABLE siteconf.sweep (
+    one bool PRIMARY KEY DEFAULT true CHECK (one),
+    at  timestamptz NOT NULL
+);
+INSERT INTO siteconf.sweep (at) VALUES (now());
 
 CREATE TABLE siteconf.record (
     key     bytea  PRIMARY KEY,
@@ -35,7 +49,8 @@ CREATE TABLE siteconf.change (
 INSERT INTO siteconf.change (version, key) VALUES (0, '');
 
 -- Append-only: the outcomes of groups, for those whose answer was lost. Of each batch 0 and the version,
--- 1 and the key of the record that was another, or 2 and the id of the object that was missing.
+-- 1 and the key of the record that was another, 2 and the id of the object that was missing, or 3 and the
+-- id of the large blob whose place is too old.
 CREATE TABLE siteconf.done (
     writer   bytea,
     serial   bigint,
@@ -65,9 +80,13 @@ $$;
 --
 -- "again" says that this serial may have been sent before; "seen" is the last version that the caller
 -- knows. "before" is the last version before the group, none if it is the outcome of an earlier call.
+--
+-- A place older than from yesterday is refused. What no row names is removed once it is older than from the
+-- day before yesterday, so a whole day lies between the last commit that may name a place and its removal.
 CREATE FUNCTION siteconf.commit_v1(
     p_writer bytea, p_serial bigint, p_again bool, p_seen bigint, p_batches int,
     o_batch int[], o_id bytea[], o_kind smallint[], o_size bigint[], o_sha256 bytea[], o_bytes bytea[],
+    o_place text[], o_outboard bytea[],
     r_batch int[], r_id bytea[],
     e_batch int[], e_key bytea[], e_version bigint[],
     w_batch int[], w_key bytea[], w_value bytea[], w_appends bool[],
@@ -75,6 +94,7 @@ CREATE FUNCTION siteconf.commit_v1(
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     put     bytea[];
+    oldest  text := to_char((now() - interval '1 day') AT TIME ZONE 'UTC', 'YYYY-MM-DD');
     failed  record;
     earlier record;
     writes  bool := cardinality(w_batch) > 0;
@@ -103,9 +123,11 @@ BEGIN
     -- never wait for each other.
     IF cardinality(o_id) > 0 THEN
         WITH new AS (
-            INSERT INTO siteconf.object AS there (id, kind, size, sha256, bytes)
-            SELECT o.id, o.kind, o.size, o.sha256, o.bytes
-            FROM unnest(o_id, o_kind, o_size, o_sha256, o_bytes) o (id, kind, size, sha256, bytes)
+            INSERT INTO siteconf.object AS there (id, kind, size, sha256, bytes, place, outboard)
+            SELECT o.id, o.kind, o.size, o.sha256, o.bytes, o.place, o.outboard
+            FROM unnest(o_id, o_kind, o_size, o_sha256, o_bytes, o_place, o_outboard)
+                o (id, kind, size, sha256, bytes, place, outboard)
+            WHERE o.place IS NULL OR o.place COLLATE "C" >= oldest
             ORDER BY o.id
             ON CONFLICT (id) DO NOTHING
             RETURNING there.id
@@ -150,6 +172,14 @@ BEGIN
     FOR failed IN SELECT * FROM siteconf.conflicts_v1(e_batch, e_key, e_version) LOOP
         kinds[failed.batch] := 1;
         details[failed.batch] := failed.key;
+    END LOOP;
+
+    FOR failed IN
+        SELECT o.batch, o.id FROM unnest(o_batch, o_id, o_place) o (batch, id, place)
+        WHERE o.place COLLATE "C" < oldest
+    LOOP
+        kinds[failed.batch] := 3;
+        details[failed.batch] := failed.id;
     END LOOP;
 
     WITH chosen AS (

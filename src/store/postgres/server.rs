@@ -13,7 +13,7 @@ use super::failure::{Meaning, meaning_of};
 use crate::store::{Result, StoreError};
 
 /// The format that this program reads and writes.
-const FORMAT: i32 = 1;
+const FORMAT: i32 = 2;
 /// PostgreSQL 14.
 const VERSION_MIN: i32 = 140_000;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
@@ -67,6 +67,15 @@ impl Server {
             config,
             store_id: OnceLock::new(),
         })
+    }
+
+    /// The id of the store, once a connection was made to it.
+    ///
+    /// # Errors
+    /// [`StoreError::Unavailable`] before.
+    pub(super) fn store_id(&self) -> Result<&str> {
+        let known = self.store_id.get().map(String::as_str);
+        known.ok_or(StoreError::Unavailable)
     }
 
     /// Makes the tables and functions where there are none.

@@ -21,7 +21,7 @@ use crate::base::limits::{BATCHES_PER_TRANSACTION_MAX, BATCHES_WAITING_MAX};
 use crate::store::{Result, StoreError, Version};
 
 const COMMIT: &str = "SELECT before, kinds, versions, details FROM siteconf.commit_v1(\
-    $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)";
+    $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22)";
 const PRUNE: &str = "SELECT siteconf.prune_v1($1)";
 /// Rows of a kind that are removed at once, so that nobody waits long.
 const PRUNED_MAX: i32 = 10_000;

@@ -70,7 +70,7 @@ fn a_store_is_made_once_and_served_only_once_it_is_made() {
 
     database.ask("UPDATE siteconf.format SET format = 7");
     let format = format!(
-        "{url}: the database cannot be used: it has format 7, and this program reads format 1"
+        "{url}: the database cannot be used: it has format 7, and this program reads format 2"
     );
     assert_refused(&run(&[&serve[..], &with_key].concat()), 1, &format);
     assert_refused(&run(&[&init[..], &with_key].concat()), 1, &format);

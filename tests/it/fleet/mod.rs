@@ -2,6 +2,7 @@
 
 mod away;
 mod commands;
+mod large;
 mod own_writes;
 mod revocation;
 mod secrets;
@@ -9,6 +10,7 @@ mod several;
 
 use tempfile::TempDir;
 
+use crate::harness::bucket::TestBucket;
 use crate::harness::server::Database;
 use crate::harness::{Daemon, Place, Project, own_folder};
 use crate::proxy::Proxy;
@@ -21,9 +23,18 @@ struct Fleet {
 
 impl Fleet {
     fn new() -> Self {
+        Self::with(None)
+    }
+
+    /// The same with a bucket for large files.
+    fn with_bucket() -> Self {
+        Self::with(Some(TestBucket::new()))
+    }
+
+    fn with(bucket: Option<TestBucket>) -> Self {
         let folder = own_folder();
         let key_file = folder.path().join("server-key");
-        let place = Place::in_database(Database::without_store(), key_file);
+        let place = Place::in_database(Database::without_store(), key_file, bucket);
         Self { place, folder }
     }
 
@@ -36,6 +47,16 @@ impl Fleet {
         let proxy = Proxy::new(database.socket.clone());
         *url = database.url_at(proxy.port);
         (place, proxy)
+    }
+
+    fn bucket(&self) -> &TestBucket {
+        match &self.place {
+            Place::Database {
+                bucket: Some(bucket),
+                ..
+            } => bucket,
+            _ => unreachable!("it was made with one"),
+        }
     }
 
     /// One more daemon.

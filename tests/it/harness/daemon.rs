@@ -81,7 +81,7 @@ impl Daemon {
             Place::Folder(data) => fs::read_dir(data.join("incoming"))
                 .expect("a folder of uploads")
                 .count(),
-            // It has no place for any.
+            // The bucket knows of the parts of those that are larger than one.
             #[cfg(feature = "fleet")]
             Place::Database { .. } => 0,
         }

@@ -2,6 +2,10 @@
 //! computed a second time.
 
 mod answer;
+#[cfg(feature = "fleet")]
+#[path = "../../support/bucket.rs"]
+#[allow(dead_code, reason = "the tests of the engine use the rest")]
+pub(crate) mod bucket;
 mod connection;
 mod daemon;
 mod encode;

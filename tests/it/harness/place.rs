@@ -12,6 +12,8 @@ use std::process::Command;
 use std::sync::{Arc, OnceLock};
 
 #[cfg(feature = "fleet")]
+use super::bucket::TestBucket;
+#[cfg(feature = "fleet")]
 use super::daemon::BINARY;
 #[cfg(feature = "fleet")]
 use super::server::Database;
@@ -29,6 +31,8 @@ pub(crate) enum Place {
         key_file: PathBuf,
         /// The password of the first account.
         first_password: String,
+        /// Where its large files lie, if it takes any.
+        bucket: Option<TestBucket>,
         /// Kept for as long as anybody has its place.
         database: Arc<Database>,
     },
@@ -50,13 +54,15 @@ impl Place {
         static MADE: OnceLock<(Place, Vec<u8>)> = OnceLock::new();
         let (made, key) = MADE.get_or_init(|| {
             let key_file = folder.join("made-server-key");
-            let made = Self::in_database(Database::without_store(), key_file.clone());
+            let bucket = Some(TestBucket::new());
+            let made = Self::in_database(Database::without_store(), key_file.clone(), bucket);
             (made, fs::read(key_file).expect("it was made"))
         });
         let mut copy = made.clone();
         if let Self::Database {
             url,
             key_file,
+            bucket,
             database,
             ..
         } = &mut copy
@@ -64,6 +70,8 @@ impl Place {
             *database = Arc::new(database.copy());
             *url = database.url.clone();
             *key_file = folder.join("server-key");
+            *bucket = Some(TestBucket::new());
+            TestBucket::write_keys(&keys_beside(key_file));
             fs::write(key_file, key).expect("the folder is ours");
         }
         copy
@@ -71,11 +79,18 @@ impl Place {
 
     /// Makes a store in a database that has none, and the file of its key.
     #[cfg(feature = "fleet")]
-    pub(crate) fn in_database(database: Database, key_file: PathBuf) -> Self {
+    pub(crate) fn in_database(
+        database: Database,
+        key_file: PathBuf,
+        bucket: Option<TestBucket>,
+    ) -> Self {
         let url = database.url.clone();
+        if bucket.is_some() {
+            TestBucket::write_keys(&keys_beside(&key_file));
+        }
         let made = Command::new(BINARY)
-            .args(["init", "--store", &url, "--server-key-file"])
-            .arg(&key_file)
+            .arg("init")
+            .args(flags_of(&url, &key_file, bucket.as_ref()))
             .output()
             .expect("the binary runs");
         assert!(made.status.success(), "{made:?}");
@@ -88,6 +103,7 @@ impl Place {
             url,
             key_file,
             first_password,
+            bucket,
             database: Arc::new(database),
         }
     }
@@ -97,12 +113,12 @@ impl Place {
         match self {
             Self::Folder(data) => vec!["--data".into(), data.into()],
             #[cfg(feature = "fleet")]
-            Self::Database { url, key_file, .. } => vec![
-                "--store".into(),
-                url.into(),
-                "--server-key-file".into(),
-                key_file.into(),
-            ],
+            Self::Database {
+                url,
+                key_file,
+                bucket,
+                ..
+            } => flags_of(url, key_file, bucket.as_ref()),
         }
     }
 
@@ -118,6 +134,31 @@ impl Place {
             Self::Database { first_password, .. } => first_password.clone(),
         }
     }
+}
+
+#[cfg(feature = "fleet")]
+fn flags_of(url: &str, key_file: &Path, bucket: Option<&TestBucket>) -> Vec<OsString> {
+    let mut flags: Vec<OsString> = vec![
+        "--store".into(),
+        url.into(),
+        "--server-key-file".into(),
+        key_file.into(),
+    ];
+    if let Some(bucket) = bucket {
+        flags.extend([
+            "--blobs".into(),
+            bucket.url().into(),
+            "--s3-credentials-file".into(),
+            keys_beside(key_file).into(),
+        ]);
+    }
+    flags
+}
+
+/// The file of the keys for the bucket.
+#[cfg(feature = "fleet")]
+fn keys_beside(key_file: &Path) -> PathBuf {
+    key_file.with_file_name("s3-keys")
 }
 
 #[cfg(feature = "fleet")]

@@ -1,6 +1,7 @@
 //! What the engine over PostgreSQL promises beyond every store.
 
 mod failures;
+mod large;
 mod order;
 #[path = "../../support/postgres_proxy.rs"]
 #[allow(dead_code, reason = "the tests of the service use the rest")]
@@ -60,7 +61,7 @@ fn what_cannot_be_used_is_refused_by_name() {
     assert_eq!(value(&store, "k").as_deref(), Some("1"));
     drop(store);
     database.ask("UPDATE siteconf.format SET format = 7");
-    let other = "the database cannot be used: it has format 7, and this program reads format 1";
+    let other = "the database cannot be used: it has format 7, and this program reads format 2";
     assert_eq!(refusal(&database.url), other);
     database.ask("DROP TABLE siteconf.format");
     let half = PostgresStore::init(&database.url).unwrap_err().to_string();

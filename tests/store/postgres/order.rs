@@ -31,7 +31,7 @@ fn follow(database: &Database) -> Seen {
                     format!(
                         "BEGIN; SELECT siteconf.commit_v1('\\x{writer:02x}', {serial}, false, 0, 1, \
                          '{{}}', '{{}}', '{{}}', '{{}}', '{{}}', '{{}}', '{{}}', '{{}}', '{{}}', '{{}}', \
-                         '{{}}', '{{1}}', ARRAY['\\x61{writer:02x}'::bytea], ARRAY['\\x31'::bytea], '{{f}}'); \
+                         '{{}}', '{{}}', '{{}}', '{{1}}', ARRAY['\\x61{writer:02x}'::bytea], ARRAY['\\x31'::bytea], '{{f}}'); \
                          COMMIT;"
                     )
                 });

@@ -1,0 +1,127 @@
+//! The bucket for large files that the settings name, with its keys and what it is trusted by.
+
+use std::env;
+
+use tokio_rustls::rustls::pki_types::CertificateDer;
+use tokio_rustls::rustls::pki_types::pem::PemObject;
+
+use super::settings::{Settings, text_of};
+use super::{Error, Result};
+use crate::store::bucket_url::{BucketAccess, BucketKeys, BucketUrl};
+
+/// The one part of a file of keys that is read; what stands before any part belongs to it.
+const PROFILE: &str = "[default]";
+
+/// How the bucket is reached that the settings name, if they name one.
+///
+/// # Errors
+/// [`Error::Usage`] for keys or certificates that are missing or cannot be read.
+pub(super) fn access(settings: &Settings) -> Result<Option<BucketAccess>> {
+    let Some(url) = &settings.blobs else {
+        return Ok(None);
+    };
+    Ok(Some(BucketAccess {
+        url: url.clone(),
+        keys: keys(url, settings)?,
+        roots: roots(settings)?,
+    }))
+}
+
+fn keys(url: &BucketUrl, settings: &Settings) -> Result<BucketKeys> {
+    let file = &settings.s3_credentials_file;
+    if file.as_os_str().is_empty() {
+        return of_environment().ok_or_else(|| {
+            Error::Usage(format!(
+                "there are no keys for {url}: give s3_credentials_file, or AWS_ACCESS_KEY_ID and \
+                 AWS_SECRET_ACCESS_KEY in the environment"
+            ))
+        });
+    }
+    let text = text_of(file, "a file of keys")?;
+    in_file(&text).ok_or_else(|| {
+        file.refuse(
+            "it must have the lines \"aws_access_key_id = …\" and \"aws_secret_access_key = …\", under \
+             [default] or under nothing",
+        )
+    })
+}
+
+/// The keys in the variables that are usual for them.
+fn of_environment() -> Option<BucketKeys> {
+    let text = |name| {
+        let given = env::var_os(name)?.into_string().ok()?;
+        (!given.is_empty()).then_some(given)
+    };
+    Some(BucketKeys {
+        id: text("AWS_ACCESS_KEY_ID")?,
+        secret: text("AWS_SECRET_ACCESS_KEY")?,
+        token: text("AWS_SESSION_TOKEN"),
+    })
+}
+
+/// The keys in the text of a file.
+fn in_file(text: &str) -> Option<BucketKeys> {
+    let (mut id, mut secret, mut token) = (None, None, None);
+    let mut is_ours = true;
+    for line in text.lines().map(str::trim) {
+        if line.starts_with('[') {
+            is_ours = line == PROFILE;
+        }
+        let Some((name, value)) = line.split_once('=').filter(|_| is_ours) else {
+            continue;
+        };
+        let value = Some(value.trim().to_owned()).filter(|value| !value.is_empty());
+        match name.trim() {
+            "aws_access_key_id" => id = value,
+            "aws_secret_access_key" => secret = value,
+            "aws_session_token" => token = value,
+            _ => {}
+        }
+    }
+    Some(BucketKeys {
+        id: id?,
+        secret: secret?,
+        token,
+    })
+}
+
+/// The certificates that are trusted; none for the system's.
+fn roots(settings: &Settings) -> Result<Vec<Vec<u8>>> {
+    let file = &settings.s3_ca;
+    if file.as_os_str().is_empty() {
+        return Ok(Vec::new());
+    }
+    let text = text_of(file, "a file of certificates")?;
+    let found: std::result::Result<Vec<_>, _> =
+        CertificateDer::pem_slice_iter(text.as_bytes()).collect();
+    match found {
+        Ok(found) if !found.is_empty() => Ok(found.iter().map(|root| root.to_vec()).collect()),
+        _ => Err(file.refuse("it must be certificates, PEM")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_keys_of_the_default_part_are_read() {
+        let read = |text: &str| in_file(text).map(|keys| (keys.id, keys.secret, keys.token));
+        let keys =
+            |token: Option<&str>| Some(("a".to_owned(), "b=".to_owned(), token.map(str::to_owned)));
+        let lines = "aws_access_key_id = a\n aws_secret_access_key=b=\n";
+        assert_eq!(read(lines), keys(None));
+        let file = format!(
+            "[other]\naws_access_key_id = x\n# aws_session_token = y\n[default]\n{lines}region = r\n\
+             aws_session_token = t\n[last]\naws_secret_access_key = z\n"
+        );
+        assert_eq!(read(&file), keys(Some("t")));
+        for none in [
+            "",
+            "aws_access_key_id = a\naws_secret_access_key =\n",
+            "[other]\naws_access_key_id = a\naws_secret_access_key = b\n",
+        ] {
+            assert_eq!(read(none), None);
+        }
+    }
+}

@@ -1,0 +1,289 @@
+//! The address of a bucket for large files, which holds no secret: what may be one is refused. And with its
+//! keys, which are not shown.
+
+use std::fmt;
+use std::net::IpAddr;
+
+/// The region of a server that has none.
+const REGION_OF_ENDPOINTS: &str = "us-east-1";
+
+/// A part of a bucket, as in `s3://bucket/prefix?region=eu-central-1`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BucketUrl {
+    bucket: String,
+    /// Without slashes at its ends; empty for the whole bucket.
+    prefix: String,
+    region: String,
+    endpoint: Option<String>,
+    allows_http: bool,
+}
+
+/// How a bucket is reached. Its `Debug` leaves out the keys.
+#[derive(Clone)]
+pub struct BucketAccess {
+    /// Where it is.
+    pub url: BucketUrl,
+    /// What requests are signed with.
+    pub keys: BucketKeys,
+    /// The certificates that are trusted, DER; none for the system's.
+    pub roots: Vec<Vec<u8>>,
+}
+
+/// What requests to a bucket are signed with.
+#[derive(Clone, PartialEq, Eq)]
+pub struct BucketKeys {
+    /// The id of the key.
+    pub id: String,
+    /// The key.
+    pub secret: String,
+    /// The token of a key that counts for a time.
+    pub token: Option<String>,
+}
+
+impl BucketUrl {
+    /// Takes a URL.
+    ///
+    /// # Errors
+    /// What is wrong with it, a sentence that repeats nothing of it.
+    pub fn parse(text: &str) -> Result<Self, &'static str> {
+        if !cfg!(feature = "fleet") {
+            return Err(
+                "this program was built without the feature \"fleet\", which a bucket needs",
+            );
+        }
+        let rest = text
+            .strip_prefix("s3://")
+            .ok_or("it must be of the form s3://bucket/prefix?region=eu-central-1")?;
+        if rest.contains('@') {
+            return Err(
+                "it takes no keys: give s3_credentials_file, or AWS_ACCESS_KEY_ID and \
+                 AWS_SECRET_ACCESS_KEY in the environment",
+            );
+        }
+        let (path, query) = rest.split_once('?').unwrap_or((rest, ""));
+        let (bucket, prefix) = path.split_once('/').unwrap_or((path, ""));
+        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+        if bucket.is_empty() || !bucket.bytes().all(is_plain) {
+            return Err("the name of a bucket has letters, digits, dots and hyphens alone");
+        }
+        let prefix = prefix.strip_suffix('/').unwrap_or(prefix);
+        let is_part = |part: &str| {
+            !part.is_empty() && part != "." && part != ".." && part.bytes().all(is_plain)
+        };
+        if !prefix.is_empty() && !prefix.split('/').all(is_part) {
+            return Err(
+                "the prefix in the bucket has letters, digits, dots, hyphens, underscores and single \
+                 slashes alone",
+            );
+        }
+        let mut url = Self {
+            bucket: bucket.to_owned(),
+            prefix: prefix.to_owned(),
+            region: String::new(),
+            endpoint: None,
+            allows_http: false,
+        };
+        for param in query.split('&').filter(|param| !param.is_empty()) {
+            url.take(param)?;
+        }
+        url.require_safe()?;
+        if url.region.is_empty() {
+            url.region = match url.endpoint {
+                Some(_) => REGION_OF_ENDPOINTS.to_owned(),
+                None => return Err("it must name the region, as in ?region=eu-central-1"),
+            };
+        }
+        Ok(url)
+    }
+
+    fn take(&mut self, param: &str) -> Result<(), &'static str> {
+        let (name, value) = param.split_once('=').unwrap_or((param, ""));
+        let value = percent_encoding::percent_decode_str(value)
+            .decode_utf8()
+            .map_err(|_| "what follows the question mark must be UTF-8")?;
+        match name {
+            "region" => {
+                let is_region = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
+                if value.is_empty() || !value.bytes().all(is_region) {
+                    return Err("the region has letters, digits and hyphens alone");
+                }
+                self.region = value.into_owned();
+            }
+            "endpoint" => {
+                let endpoint = value.strip_suffix('/').unwrap_or(&value);
+                if host_of(endpoint).is_none() {
+                    return Err(
+                        "the endpoint must be http:// or https:// and a host, and a port if need be, \
+                         nothing more",
+                    );
+                }
+                self.endpoint = Some(endpoint.to_owned());
+            }
+            "allow_http" if value == "true" => self.allows_http = true,
+            _ => {
+                return Err("behind the question mark it takes region, endpoint and \
+                     allow_http=true alone");
+            }
+        }
+        Ok(())
+    }
+
+    /// Over a network nothing goes in the clear unless that was said.
+    fn require_safe(&self) -> Result<(), &'static str> {
+        let Some(endpoint) = &self.endpoint else {
+            return Ok(());
+        };
+        if endpoint.starts_with("https://") || self.allows_http || is_on_this_machine(endpoint) {
+            return Ok(());
+        }
+        Err(
+            "what goes to this endpoint would not be encrypted: give https://, or say allow_http=true \
+             where the network is trusted",
+        )
+    }
+
+    /// The name of the bucket.
+    pub fn bucket(&self) -> &str {
+        &self.bucket
+    }
+
+    /// What names in it begin with, without a slash at its end.
+    pub fn prefix(&self) -> &str {
+        &self.prefix
+    }
+
+    /// The region that requests are signed for.
+    pub fn region(&self) -> &str {
+        &self.region
+    }
+
+    /// The server, where it is not Amazon's.
+    pub fn endpoint(&self) -> Option<&str> {
+        self.endpoint.as_deref()
+    }
+
+    /// True if requests go over TLS.
+    pub fn is_encrypted(&self) -> bool {
+        self.endpoint
+            .as_ref()
+            .is_none_or(|endpoint| endpoint.starts_with("https://"))
+    }
+}
+
+/// The host of an endpoint, `None` for a text that is none.
+fn host_of(endpoint: &str) -> Option<&str> {
+    let authority = endpoint
+        .strip_prefix("http://")
+        .or_else(|| endpoint.strip_prefix("https://"))?;
+    let (host, port) = match authority.strip_prefix('[') {
+        Some(rest) => {
+            let (host, port) = rest.split_once(']')?;
+            host.parse::<std::net::Ipv6Addr>().ok()?;
+            (host, port.strip_prefix(':'))
+        }
+        None => match authority.split_once(':') {
+            Some((host, port)) => (host, Some(port)),
+            None => (authority, None),
+        },
+    };
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.:".contains(&byte);
+    let is_host = !host.is_empty() && host.bytes().all(is_plain);
+    let is_port = port.is_none_or(|port| port.parse::<u16>().is_ok());
+    (is_host && is_port).then_some(host)
+}
+
+fn is_on_this_machine(endpoint: &str) -> bool {
+    host_of(endpoint).is_some_and(|host| {
+        let address = host.parse::<IpAddr>();
+        host == "localhost" || address.is_ok_and(|address| address.is_loopback())
+    })
+}
+
+impl fmt::Display for BucketUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "s3://{}", self.bucket)?;
+        if !self.prefix.is_empty() {
+            write!(f, "/{}", self.prefix)?;
+        }
+        write!(f, "?region={}", self.region)?;
+        if let Some(endpoint) = &self.endpoint {
+            write!(f, "&endpoint={endpoint}")?;
+        }
+        if self.allows_http {
+            f.write_str("&allow_http=true")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for BucketAccess {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "BucketAccess({})", self.url)
+    }
+}
+
+impl fmt::Debug for BucketKeys {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("BucketKeys")
+    }
+}
+
+#[cfg(all(test, feature = "fleet"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bucket_is_read_and_shown() {
+        for (text, shown) in [
+            ("s3://b?region=eu-central-1", "s3://b?region=eu-central-1"),
+            ("s3://b/?region=eu-1", "s3://b?region=eu-1"),
+            (
+                "s3://my.b-1/a/b_c/?region=eu-1",
+                "s3://my.b-1/a/b_c?region=eu-1",
+            ),
+            (
+                "s3://b/a?endpoint=http%3A%2F%2F127.0.0.1%3A9000",
+                "s3://b/a?region=us-east-1&endpoint=http://127.0.0.1:9000",
+            ),
+            (
+                "s3://b?endpoint=http://[::1]:9000/&region=x",
+                "s3://b?region=x&endpoint=http://[::1]:9000",
+            ),
+            (
+                "s3://b?endpoint=https://s3.example",
+                "s3://b?region=us-east-1&endpoint=https://s3.example",
+            ),
+            (
+                "s3://b?endpoint=http://s3.example&allow_http=true",
+                "s3://b?region=us-east-1&endpoint=http://s3.example&allow_http=true",
+            ),
+        ] {
+            let url = BucketUrl::parse(text).unwrap();
+            assert_eq!(url.to_string(), shown);
+            assert_eq!(BucketUrl::parse(shown), Ok(url));
+        }
+    }
+
+    #[test]
+    fn what_is_none_is_refused_and_no_secret_is_repeated() {
+        for (text, told) in [
+            ("http://b", "s3://bucket"),
+            ("s3://key:Hidden@b/x?region=r", "it takes no keys"),
+            ("s3://b?region=r&secret=Hidden", "allow_http=true alone"),
+            ("s3://?region=r", "name of a bucket"),
+            ("s3://b/../Hidden?region=r", "the prefix"),
+            ("s3://b/a//b?region=r", "the prefix"),
+            ("s3://b", "must name the region"),
+            ("s3://b?region=a%2Fb", "the region has"),
+            ("s3://b?endpoint=https://h/path", "the endpoint must"),
+            ("s3://b?endpoint=ftp://h", "the endpoint must"),
+            ("s3://b?endpoint=https://h:x", "the endpoint must"),
+            ("s3://b?endpoint=http://s3.example", "not be encrypted"),
+            ("s3://b?endpoint=http://10.0.0.1:9000", "not be encrypted"),
+        ] {
+            let refusal = BucketUrl::parse(text).unwrap_err();
+            assert!(refusal.contains(told), "{text}: {refusal}");
+            assert!(!refusal.contains("Hidden"));
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! Large blobs of a store in PostgreSQL: in a bucket, at the places that the rows name.
+
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use tokio::time::{MissedTickBehavior, interval};
+
+use super::link::Link;
+use super::server::Server;
+use super::sweep::{sweep, sweep_daily};
+use super::{PostgresStore, SETTINGS};
+use crate::store::bucket::{Bucket, BucketUpload};
+use crate::store::bucket_url::BucketAccess;
+use crate::store::{Result, StoreError};
+
+/// By the database's clock, the only one that all daemons have in common.
+const NEW_PLACE: &str =
+    "SELECT to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD') || '/' || gen_random_uuid()";
+const HAS_PLACES: &str = "SELECT EXISTS (SELECT FROM siteconf.object WHERE place IS NOT NULL)";
+/// How often the service looks whether the bucket answers.
+const LOOK_EVERY: Duration = Duration::from_secs(5);
+/// How often it asks whether it is time to sweep, in looks.
+const SWEEP_EVERY: u32 = 720;
+
+impl PostgresStore {
+    /// The same with a bucket for large blobs, of which nothing is asked before it is needed.
+    ///
+    /// # Errors
+    /// [`StoreError::UnfitBucket`].
+    pub fn with_bucket(mut self, access: &BucketAccess) -> Result<Self> {
+        self.bucket = Some(Arc::new(Bucket::new(access)?));
+        Ok(self)
+    }
+
+    /// Looks whether large blobs can be had, and marks a bucket that is nobody's as this store's. That the
+    /// bucket does not answer is no error: it may do so later.
+    ///
+    /// # Errors
+    /// [`StoreError::UnfitBucket`].
+    pub fn require_large(&self) -> Result<()> {
+        let has_places = self.has_places()?;
+        let Some(bucket) = &self.bucket else {
+            return if has_places {
+                Err(without_bucket())
+            } else {
+                Ok(())
+            };
+        };
+        match bucket.require(self.server.store_id()?, has_places) {
+            // It has told the log.
+            Err(StoreError::BucketAway) => Ok(()),
+            checked => checked,
+        }
+    }
+
+    /// Looks now and then whether the bucket answers, and rids it once a day of what no row names, as long as
+    /// the store is open.
+    pub fn keep_bucket(&self) {
+        if let Some(bucket) = &self.bucket {
+            bucket.start(keep(Arc::downgrade(bucket), Arc::clone(&self.server)));
+        }
+    }
+
+    /// Rids the bucket of what no row names and is older than from the day before yesterday. Gives how many
+    /// places these were.
+    pub fn sweep_bucket(&self) -> Result<u64> {
+        let Some(bucket) = &self.bucket else {
+            return Ok(0);
+        };
+        bucket.require(self.server.store_id()?, self.has_places()?)?;
+        let link = Link::new(&self.server, SETTINGS);
+        let swept = Arc::clone(bucket);
+        bucket.wait(async move { sweep(&link, &swept).await })
+    }
+
+    /// A large body on its way into the bucket.
+    pub(super) fn begin_upload(&self, bucket: &Arc<Bucket>) -> Result<BucketUpload> {
+        if self.writer.is_none() {
+            return Err(StoreError::ReadOnly);
+        }
+        bucket.require_answers()?;
+        if !bucket.is_checked() {
+            bucket.require(self.server.store_id()?, self.has_places()?)?;
+        }
+        let rows = self.read(NEW_PLACE, [])?;
+        let place = rows.first().ok_or(StoreError::Unavailable)?.try_get(0)?;
+        Ok(BucketUpload::new(bucket, place))
+    }
+
+    fn has_places(&self) -> Result<bool> {
+        let rows = self.read(HAS_PLACES, [])?;
+        Ok(rows.first().ok_or(StoreError::Unavailable)?.try_get(0)?)
+    }
+}
+
+/// The refusal of a store whose large blobs lie nobody knows where.
+pub(super) fn without_bucket() -> StoreError {
+    StoreError::UnfitBucket {
+        reason: "large files of the store lie in one, and blobs names none; set it as before"
+            .to_owned(),
+    }
+}
+
+/// Over a connection of its own: what carries requests to the bucket carries it, too.
+async fn keep(bucket: Weak<Bucket>, server: Arc<Server>) {
+    let link = Link::new(&server, SETTINGS);
+    let mut ticks = interval(LOOK_EVERY);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut looks: u32 = 0;
+    loop {
+        ticks.tick().await;
+        let Some(bucket) = bucket.upgrade() else {
+            return;
+        };
+        let look = async {
+            let rows = link.read(HAS_PLACES, &[]).await?;
+            let has_places = rows.first().ok_or(StoreError::Unavailable)?.try_get(0)?;
+            bucket.check(server.store_id()?, has_places).await?;
+            if looks.is_multiple_of(SWEEP_EVERY) {
+                sweep_daily(&link, &bucket).await?;
+            }
+            Ok::<_, StoreError>(())
+        };
+        match look.await {
+            Ok(()) => looks = looks.wrapping_add(1),
+            // Each has told the log itself.
+            Err(StoreError::BucketAway | StoreError::Unavailable) => {}
+            Err(error) => tracing::error!(%error, "large files cannot be kept in the bucket"),
+        }
+    }
+}

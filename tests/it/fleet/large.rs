@@ -1,0 +1,282 @@
+//! Files above the size of a row, in a bucket.
+
+use std::time::{Duration, Instant};
+
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+
+use super::Fleet;
+use crate::harness::bucket::Fault;
+use crate::harness::{Answer, Daemon, Project, User, git_blob_id};
+
+const AWAY: &str = "the bucket of the service's large files does not answer; try again";
+
+/// Bytes without a pattern that a piece could share with another.
+fn noise(seed: u64, length: usize) -> Vec<u8> {
+    let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+    let mut bytes = Vec::with_capacity(length + 8);
+    while bytes.len() < length {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        bytes.extend_from_slice(&state.to_le_bytes());
+    }
+    bytes.truncate(length);
+    bytes
+}
+
+struct Two {
+    fleet: Fleet,
+    one: Daemon,
+    /// Seen through the first.
+    project: Project,
+    other: Daemon,
+    /// A token, at the other.
+    reader: User,
+}
+
+impl Two {
+    fn set() -> Self {
+        let fleet = Fleet::with_bucket();
+        let (one, other) = (fleet.daemon(&[]), fleet.daemon(&[]));
+        let project = Project::with_main(&one.user("alice", &[]), "acme/shop");
+        let reader = one.reader(&project).at(other.address());
+        Self {
+            fleet,
+            one,
+            project,
+            other,
+            reader,
+        }
+    }
+
+    /// Saves through the one, and waits until the other knows.
+    fn save(&self, path: &str, bytes: &[u8]) {
+        self.project.save("main", path, bytes);
+        let there = self
+            .project
+            .seen_by(&self.project.user.at(self.other.address()));
+        let newest = self.project.short_id("main");
+        crate::harness::soon(|| there.short_id("main") == newest);
+    }
+
+    fn raw(&self, path: &str) -> Answer {
+        self.reader.get(&self.project.raw(path))
+    }
+}
+
+#[test]
+fn what_is_uploaded_through_one_is_read_through_the_other_in_every_form() {
+    let mut two = Two::set();
+    let sizes = [65_537, 262_144, 262_145, 8 << 20, (8 << 20) + 1, 20 << 20];
+    for (number, size) in (1..).zip(sizes) {
+        let path = format!("{size}.bin");
+        let bytes = noise(number, size);
+        two.save(&path, &bytes);
+        two.raw(&path).assert_bytes(200, &bytes);
+        for (from, to) in [(0, 0), (1, 65_535), (65_000, 65_536), (size - 9, size - 1)] {
+            let range = format!("bytes={from}-{to}");
+            let asked = two.reader.request("GET", &two.project.raw(&path));
+            let answer = asked.header("Range", &range).send();
+            answer.assert_bytes(206, &bytes[from..=to]);
+        }
+        let head = two.reader.head(&two.project.raw(&path)).expect_status(200);
+        assert_eq!(head.header("Content-Length"), Some(&*size.to_string()));
+        if size < 1 << 20 {
+            let object = two.project.read(&format!("/files/{path}?ref=main"));
+            let told = two.reader.get(&object).expect_status(200).json();
+            assert_eq!(told["size"], size);
+            let content = told["content"].as_str().unwrap();
+            assert!(BASE64_STANDARD.decode(content).unwrap() == bytes);
+        }
+    }
+    assert_eq!(two.fleet.bucket().files().len(), sizes.len());
+    // The same bytes again are another place that no row names.
+    let bytes = noise(1, sizes[0]);
+    two.save("again.bin", &bytes);
+    two.raw("again.bin").assert_bytes(200, &bytes);
+    assert_eq!(two.fleet.bucket().files().len(), sizes.len() + 1);
+
+    two.one.kill();
+    two.other.kill();
+    two.one.restart();
+    let reader = two.reader.at(two.one.address());
+    let last = sizes[sizes.len() - 1];
+    let path = two.project.raw(&format!("{last}.bin"));
+    reader.get(&path).assert_bytes(200, &noise(6, last));
+}
+
+#[test]
+fn a_body_of_unknown_length_has_gits_id() {
+    let two = Two::set();
+    let bytes = noise(7, 9 << 20);
+    let request = two
+        .project
+        .user
+        .request("PUT", &two.project.file("main", "a.bin"));
+    let head = request.header("Transfer-Encoding", "chunked");
+    let mut connection = two.one.connect();
+    connection.send(&head.to_bytes());
+    for part in bytes.chunks(1_000_000) {
+        connection.send(format!("{:x}\r\n", part.len()).as_bytes());
+        connection.send(part);
+        connection.send(b"\r\n");
+    }
+    connection.send(b"0\r\n\r\n");
+    assert!([200, 201].contains(&connection.answer().status));
+    two.save("b.txt", b"b");
+    two.raw("a.bin").assert_bytes(200, &bytes);
+    let blob = format!("/blobs/{}/raw", git_blob_id(&bytes));
+    two.reader
+        .get(&two.project.read(&blob))
+        .assert_bytes(200, &bytes);
+}
+
+#[test]
+fn what_a_bucket_does_wrong_for_a_moment_nobody_sees() {
+    let two = Two::set();
+    let bucket = two.fleet.bucket();
+    for (number, fault) in (1..).zip([Fault::Flips, Fault::Loses, Fault::Cuts, Fault::Fails]) {
+        let path = format!("{number}.bin");
+        let bytes = noise(number, 700_000);
+        two.save(&path, &bytes);
+        let before = bucket.faults_done();
+        bucket.fault(fault, Some(3));
+        two.raw(&path).assert_bytes(200, &bytes);
+        assert!(bucket.faults_done() >= before + 3, "{fault:?}");
+        bucket.fault(Fault::Nothing, None);
+    }
+    bucket.fault(Fault::Fails, Some(3));
+    let bytes = noise(9, 9 << 20);
+    two.save("upload.bin", &bytes);
+    bucket.fault(Fault::Nothing, None);
+    two.raw("upload.bin").assert_bytes(200, &bytes);
+}
+
+#[test]
+fn what_a_bucket_has_damaged_or_lost_is_never_sent() {
+    let two = Two::set();
+    let bytes = noise(1, 700_000);
+    let damages: [fn(&std::path::Path); 3] = [
+        |file| {
+            let mut bytes = std::fs::read(file).unwrap();
+            bytes[5] ^= 1;
+            std::fs::write(file, bytes).unwrap();
+        },
+        |file| {
+            let file = std::fs::OpenOptions::new().write(true).open(file);
+            file.unwrap().set_len(5).unwrap();
+        },
+        |file| std::fs::remove_file(file).unwrap(),
+    ];
+    for (number, damage) in (0_usize..).zip(damages) {
+        let path = format!("{number}.bin");
+        let bytes: Vec<_> = bytes
+            .iter()
+            .map(|byte| byte ^ u8::try_from(number).unwrap())
+            .collect();
+        let before = two.fleet.bucket().files();
+        two.save(&path, &bytes);
+        let mut new = two.fleet.bucket().files();
+        new.retain(|file| !before.contains(file));
+        assert_eq!(new.len(), 1);
+        damage(&new[0]);
+        two.raw(&path)
+            .assert_error(500, "500 Internal Server Error");
+    }
+    // Of a flip behind the first piece the answer is cut off before it.
+    let bytes = noise(2, 700_000);
+    two.save("late.bin", &bytes);
+    let damaged = |file: &std::path::PathBuf| std::fs::read(file).unwrap() == bytes;
+    let file = two
+        .fleet
+        .bucket()
+        .files()
+        .into_iter()
+        .find(damaged)
+        .unwrap();
+    let mut wrong = bytes.clone();
+    wrong[300_000] ^= 1;
+    std::fs::write(file, wrong).unwrap();
+    let mut connection = two.other.connect();
+    let request = two.reader.request("GET", &two.project.raw("late.bin"));
+    connection.send(&request.to_bytes());
+    connection.finish_sending();
+    let sent = connection.rest();
+    let head = sent.windows(4).position(|four| four == b"\r\n\r\n");
+    let sent = head.map_or(&[][..], |end| &sent[end + 4..]);
+    assert!(
+        sent.len() <= 262_144 && bytes.starts_with(sent),
+        "{}",
+        sent.len()
+    );
+}
+
+#[test]
+fn without_the_bucket_large_files_wait_and_all_else_goes_on() {
+    let two = Two::set();
+    let bytes = noise(1, 700_000);
+    two.save("large.bin", &bytes);
+    two.save("small.txt", b"small");
+    two.fleet.bucket().fault(Fault::Away, None);
+    until(|| two.raw("large.bin"), 503).assert_error(503, AWAY);
+    let asked = Instant::now();
+    assert_eq!(two.raw("large.bin").header("Retry-After"), Some("1"));
+    assert!(asked.elapsed() < Duration::from_secs(15));
+    let put = |bytes: &[u8]| {
+        two.project
+            .user
+            .put(&two.project.file("main", "new.bin"), bytes)
+    };
+    put(&noise(2, 100_000)).assert_error(503, AWAY);
+    assert!([200, 201].contains(&put(b"small").status));
+    two.raw("small.txt").assert_bytes(200, b"small");
+    let ready = until(|| two.other.anonymous().get("/readyz"), 503);
+    ready.assert_error(
+        503,
+        "not ready: the bucket of large files does not answer, or cannot be used; the log says why",
+    );
+    two.fleet.bucket().fault(Fault::Nothing, None);
+    until(|| two.other.anonymous().get("/readyz"), 200);
+    until(|| two.raw("large.bin"), 200).assert_bytes(200, &bytes);
+    until(|| put(&noise(2, 100_000)), 200);
+}
+
+#[test]
+fn an_upload_that_is_given_up_leaves_nothing() {
+    let two = Two::set();
+    let bucket = two.fleet.bucket();
+    bucket.fault(Fault::RefusesParts, None);
+    let put = |bytes: &[u8]| {
+        two.project
+            .user
+            .put(&two.project.file("main", "a.bin"), bytes)
+    };
+    put(&noise(1, 20 << 20)).assert_error(503, AWAY);
+    bucket.fault(Fault::Nothing, None);
+    crate::harness::soon(|| bucket.parts_under_way() == 0);
+    // One that is there as a whole, and whose save is refused.
+    let request = two
+        .project
+        .user
+        .request("PUT", &two.project.file("main", "a.bin"));
+    let nobody_has = format!("\"{}\"", "0".repeat(64));
+    let request = request
+        .header("If-Match", &nobody_has)
+        .body(&noise(1, 100_000));
+    request.send().expect_status(412);
+    crate::harness::soon(|| bucket.files().is_empty());
+}
+
+/// The first answer of this status.
+#[track_caller]
+fn until(mut ask: impl FnMut() -> Answer, status: u16) -> Answer {
+    let patience = Instant::now() + Duration::from_secs(30);
+    loop {
+        let answer = ask();
+        if answer.status == status {
+            return answer;
+        }
+        assert!(Instant::now() < patience, "{answer:?}");
+    }
+}

@@ -1,0 +1,268 @@
+//! Large blobs in a bucket: where they lie, and what does not stay there.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use siteconf::base::outboard::PieceHasher;
+use siteconf::store::objects::Objects;
+use siteconf::store::postgres::PostgresStore;
+use siteconf::store::{
+    Batch, Body, Expect, NewBody, NewObject, StagedBody, Staging, Store, StoreError,
+};
+
+use super::order::edit;
+use crate::bucket::{Fault, TestBucket};
+use crate::fixture::{blob_id, noise, of_objects, push};
+use crate::server::Database;
+
+fn open(database: &Database, bucket: &TestBucket) -> PostgresStore {
+    database.open().with_bucket(&bucket.access()).unwrap()
+}
+
+fn staged(store: &PostgresStore, bytes: &[u8]) -> Box<dyn Staging> {
+    let mut staging = store.stage().unwrap();
+    for piece in bytes.chunks(1 << 20) {
+        staging.write(piece).unwrap();
+    }
+    staging
+}
+
+/// An object whose bytes are on their way.
+fn large(store: &PostgresStore, bytes: &[u8]) -> NewObject {
+    let mut hasher = PieceHasher::default();
+    hasher.update(bytes);
+    let outboard = hasher.finish().1.encode().into();
+    let body = StagedBody::new(staged(store, bytes), outboard);
+    NewObject {
+        body: NewBody::Staged(Arc::new(body)),
+        ..crate::fixture::published(bytes)
+    }
+}
+
+fn read(store: PostgresStore, bytes: &[u8]) -> Result<Vec<u8>, StoreError> {
+    let blob = Objects::new(Arc::new(store)).blob(blob_id(bytes))?;
+    let Body::Large(body) = blob.body else {
+        panic!("it is large");
+    };
+    let mut found = vec![0; bytes.len()];
+    let read = body.read_exact_at(&mut found, 0);
+    read.map_err(|e| StoreError::io("reading", e))?;
+    Ok(found)
+}
+
+fn soon(mut is_so: impl FnMut() -> bool) {
+    let patience = Instant::now() + Duration::from_secs(5);
+    while !is_so() {
+        assert!(Instant::now() < patience, "it never came to be so");
+    }
+}
+
+const PLACES: &str = "SELECT place FROM siteconf.object WHERE place IS NOT NULL";
+
+#[test]
+fn a_large_blob_lies_where_its_row_says_with_the_hashes_of_its_pieces() {
+    let (database, bucket) = (Database::new(), TestBucket::new());
+    let store = open(&database, &bucket);
+    let bytes = noise(1, (17 << 20) + 5);
+    store
+        .commit(of_objects(vec![large(&store, &bytes)]))
+        .unwrap();
+    let [place] = &database.ask(PLACES)[..] else {
+        panic!("there is one");
+    };
+    let today = "SELECT to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD')";
+    assert!(
+        place.starts_with(&format!("{}/", database.ask(today)[0])),
+        "{place}"
+    );
+    let files = bucket.files();
+    assert!(files.len() == 1 && files[0].ends_with(place), "{files:?}");
+    assert!(std::fs::read(&files[0]).unwrap() == bytes);
+    let outboard = "SELECT length(outboard) FROM siteconf.object WHERE place IS NOT NULL";
+    assert_eq!(database.ask(outboard), [(32 * 69).to_string()]);
+    drop(store);
+    assert!(read(open(&database, &bucket), &bytes).unwrap() == bytes);
+    let read_only = PostgresStore::open_read_only(&database.url).unwrap();
+    let read_only = read_only.with_bucket(&bucket.access()).unwrap();
+    assert!(matches!(read_only.stage(), Err(StoreError::ReadOnly)));
+    assert!(read(read_only, &bytes).unwrap() == bytes);
+    assert!(matches!(
+        read(database.open(), &bytes),
+        Err(StoreError::UnfitBucket { .. })
+    ));
+}
+
+#[test]
+fn what_is_dropped_leaves_nothing_and_what_a_commit_may_have_named_stays() {
+    let (database, bucket) = (Database::new(), TestBucket::new());
+    let store = open(&database, &bucket);
+    for size in [100_000, 9 << 20] {
+        let bytes = noise(2, size);
+        drop(staged(&store, &bytes));
+        let mut synced = staged(&store, &bytes);
+        synced.sync().unwrap();
+        assert_eq!(bucket.files().len(), 1);
+        drop(synced);
+        soon(|| bucket.files().is_empty());
+        let mut batch = of_objects(vec![large(&store, &bytes)]);
+        push(&mut batch, "absent", Expect::Version(1), None);
+        let again = batch.clone();
+        for batch in [batch, again] {
+            assert!(matches!(
+                store.commit(batch),
+                Err(StoreError::Conflict { .. })
+            ));
+        }
+        assert_eq!(bucket.files().len(), 1);
+        assert!(database.ask(PLACES).is_empty());
+        std::fs::remove_file(&bucket.files()[0]).unwrap();
+    }
+    soon(|| bucket.parts_under_way() == 0);
+}
+
+#[test]
+fn the_sweep_removes_what_is_old_and_no_row_names() {
+    let (database, bucket) = (Database::new(), TestBucket::new());
+    let store = open(&database, &bucket);
+    let bytes = noise(3, 300_000);
+    store
+        .commit(of_objects(vec![large(&store, &bytes)]))
+        .unwrap();
+    let day = |ago: u32| {
+        let sql = format!(
+            "SELECT to_char((now() - interval '{ago} days') AT TIME ZONE 'UTC', 'YYYY-MM-DD')"
+        );
+        database.ask(&sql).remove(0)
+    };
+    // The row's blob is as old as can be.
+    let old = "2020-01-01/named";
+    let file = bucket.plant(old);
+    std::fs::rename(bucket.files().pop().unwrap(), &file).unwrap();
+    database.ask(&format!(
+        "UPDATE siteconf.object SET place = '{old}' WHERE place IS NOT NULL"
+    ));
+    let gone = [
+        bucket.plant("2020-01-01/orphan"),
+        bucket.plant(&format!("{}/x", day(3))),
+    ];
+    let kept = [
+        file,
+        bucket.plant(&format!("{}/x", day(2))),
+        bucket.plant(&format!("{}/x", day(1))),
+        bucket.plant(&format!("{}/x", day(0))),
+        bucket.plant("other/x"),
+    ];
+    assert_eq!(store.sweep_bucket().unwrap(), 2);
+    assert!(gone.iter().all(|file| !file.exists()));
+    assert!(kept.iter().all(|file| file.exists()));
+    assert_eq!(store.sweep_bucket().unwrap(), 0);
+    assert!(read(store, &bytes).unwrap() == bytes);
+}
+
+#[test]
+fn a_daemon_sweeps_once_a_day() {
+    let (database, bucket) = (Database::new(), TestBucket::new());
+    database.ask("UPDATE siteconf.sweep SET at = now() - interval '25 hours'");
+    let orphan = bucket.plant("2020-01-01/orphan");
+    let store = open(&database, &bucket);
+    store.require_large().unwrap();
+    store.keep_bucket();
+    soon(|| !orphan.exists());
+    let swept = "SELECT at > now() - interval '1 hour' FROM siteconf.sweep";
+    assert_eq!(database.ask(swept), ["t"]);
+    let another = bucket.plant("2020-01-01/another");
+    let second = open(&database, &bucket);
+    second.keep_bucket();
+    second.sweep_bucket().unwrap();
+    assert!(!another.exists());
+}
+
+#[test]
+fn a_place_that_may_be_swept_is_refused() {
+    let (database, bucket) = (Database::new(), TestBucket::new());
+    let store = open(&database, &bucket);
+    let bytes = noise(4, 300_000);
+    let new = large(&store, &bytes);
+    // So is a place of yesterday the day after tomorrow.
+    let later = [("interval '1 day'", "interval '-2 days'")];
+    edit(&database, &later);
+    let mut batch = of_objects(vec![new.clone()]);
+    push(&mut batch, "k", Expect::Absent, Some("1"));
+    assert!(matches!(store.commit(batch), Err(StoreError::Expired)));
+    assert!(database.ask(PLACES).is_empty());
+    assert!(store.record("k").unwrap().is_none());
+    edit(&database, &later.map(|(old, new)| (new, old)));
+    store.commit(of_objects(vec![new])).unwrap();
+    assert!(read(store, &bytes).unwrap() == bytes);
+}
+
+#[test]
+fn a_bucket_that_cannot_be_used_is_refused_by_name() {
+    let (database, bucket) = (Database::new(), TestBucket::new());
+    let refusal = |store: &PostgresStore| store.require_large().unwrap_err().to_string();
+    let cannot = "the bucket of large files cannot be used: ";
+    let mut wrong = bucket.access();
+    wrong.keys.secret.push('x');
+    let denied = database.open().with_bucket(&wrong).unwrap();
+    let told = refusal(&denied);
+    assert!(
+        told.starts_with(&format!("{cannot}access is denied; ")),
+        "{told}"
+    );
+    let mut absent = bucket.access();
+    let url = bucket.url().replace("//blobs/", "//absent/");
+    absent.url = siteconf::store::bucket_url::BucketUrl::parse(&url).unwrap();
+    let told = refusal(&database.open().with_bucket(&absent).unwrap());
+    assert!(
+        told.starts_with(&format!("{cannot}there is no such bucket; ")),
+        "{told}"
+    );
+
+    let store = open(&database, &bucket);
+    store.require_large().unwrap();
+    store
+        .commit(of_objects(vec![large(&store, &noise(5, 100_000))]))
+        .unwrap();
+    // The others are copies of one.
+    let other = Database::without_store();
+    PostgresStore::init(&other.url).unwrap();
+    let told = refusal(&open(&other, &bucket));
+    assert!(
+        told.starts_with(&format!("{cannot}the large files of another store ")),
+        "{told}"
+    );
+    let told = refusal(&open(&database, &TestBucket::new()));
+    assert!(
+        told.starts_with(&format!("{cannot}the large files of the store do not ")),
+        "{told}"
+    );
+    let told = refusal(&database.open());
+    assert!(told.contains("blobs names none"), "{told}");
+    let refused = open(&other, &bucket).stage();
+    assert!(matches!(refused, Err(StoreError::UnfitBucket { .. })));
+}
+
+#[test]
+fn a_bucket_that_is_away_hinders_large_blobs_alone() {
+    let (database, bucket) = (Database::new(), TestBucket::new());
+    bucket.fault(Fault::Away, None);
+    let store = open(&database, &bucket);
+    store.require_large().unwrap();
+    store.keep_bucket();
+    assert!(!store.has_large_bodies());
+    assert!(matches!(store.stage(), Err(StoreError::BucketAway)));
+    let mut batch = Batch::default();
+    push(&mut batch, "k", Expect::Absent, Some("1"));
+    store.commit(batch).unwrap();
+    assert!(store.is_available());
+    bucket.fault(Fault::Nothing, None);
+    let patience = Instant::now() + Duration::from_secs(30);
+    while !store.has_large_bodies() {
+        assert!(Instant::now() < patience);
+    }
+    let bytes = noise(6, 100_000);
+    store
+        .commit(of_objects(vec![large(&store, &bytes)]))
+        .unwrap();
+    assert!(read(store, &bytes).unwrap() == bytes);
+}

@@ -1,0 +1,286 @@
+//! A bucket for the tests of one process: a server that speaks S3, with signatures and multipart, over a
+//! temporary folder. It does wrong what a test asks it to.
+
+use std::convert::Infallible;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
+
+use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::{BodyExt, Full, StreamBody};
+use hyper::body::{Bytes, Frame, Incoming};
+use hyper::{Method, Request, Response, StatusCode};
+use s3s::auth::SimpleAuth;
+use s3s::service::{S3Service, S3ServiceBuilder};
+use s3s_fs::FileSystem;
+use siteconf::store::bucket_url::{BucketAccess, BucketKeys, BucketUrl};
+use tempfile::TempDir;
+
+/// The keys that the server takes.
+pub(crate) const KEY_ID: &str = "siteconf-tests";
+pub(crate) const SECRET_KEY: &str = "aVerySecretKeyOfTests";
+const BUCKET: &str = "blobs";
+
+/// What the server does wrong.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Fault {
+    /// Nothing.
+    #[default]
+    Nothing,
+    /// It closes connections without an answer.
+    Away,
+    /// It says that it failed.
+    Fails,
+    /// It says that who asks may not.
+    Denies,
+    /// A byte of what is read is another.
+    Flips,
+    /// What is read ends too early.
+    Cuts,
+    /// What is read is not there.
+    Loses,
+    /// It takes no second part.
+    RefusesParts,
+}
+
+/// The server, and the part of its bucket that one store has. The server ends with the process.
+#[derive(Clone, Debug)]
+pub(crate) struct TestBucket {
+    server: &'static Server,
+    prefix: String,
+}
+
+#[derive(Debug)]
+struct Server {
+    port: u16,
+    folder: TempDir,
+    faults: Arc<Faults>,
+    prefixes: AtomicU32,
+}
+
+/// What is done wrong to requests for names of a prefix: the next so many that it is meant for.
+#[derive(Debug, Default)]
+struct Faults {
+    by_prefix: Mutex<Vec<(String, Fault, u64)>>,
+    /// Requests that ended in a fault.
+    done: AtomicU64,
+}
+
+type Body = UnsyncBoxBody<Bytes, io::Error>;
+
+impl TestBucket {
+    /// A part of the bucket that nobody has.
+    pub(crate) fn new() -> Self {
+        static SERVER: OnceLock<Server> = OnceLock::new();
+        let server = SERVER.get_or_init(Server::start);
+        let number = server.prefixes.fetch_add(1, Ordering::Relaxed);
+        Self {
+            server,
+            prefix: format!("store{number}"),
+        }
+    }
+
+    /// Its address.
+    pub(crate) fn url(&self) -> String {
+        let (prefix, port) = (&self.prefix, self.server.port);
+        format!("s3://{BUCKET}/{prefix}?endpoint=http://127.0.0.1:{port}")
+    }
+
+    /// How it is reached.
+    pub(crate) fn access(&self) -> BucketAccess {
+        BucketAccess {
+            url: BucketUrl::parse(&self.url()).unwrap(),
+            keys: BucketKeys {
+                id: KEY_ID.to_owned(),
+                secret: SECRET_KEY.to_owned(),
+                token: None,
+            },
+            roots: Vec::new(),
+        }
+    }
+
+    /// Writes the file of the keys.
+    pub(crate) fn write_keys(path: &Path) {
+        let text = format!(
+            "[default]\naws_access_key_id = {KEY_ID}\naws_secret_access_key = {SECRET_KEY}\n"
+        );
+        std::fs::write(path, text).unwrap();
+    }
+
+    /// Has the next requests of this part end so, for ever without a number.
+    pub(crate) fn fault(&self, fault: Fault, times: Option<u64>) {
+        let mut all = self.server.faults.by_prefix.lock().unwrap();
+        all.retain(|(prefix, ..)| *prefix != self.prefix);
+        if fault != Fault::Nothing {
+            all.push((self.prefix.clone(), fault, times.unwrap_or(u64::MAX)));
+        }
+    }
+
+    /// How many requests ended in a fault, of all parts.
+    pub(crate) fn faults_done(&self) -> u64 {
+        self.server.faults.done.load(Ordering::Acquire)
+    }
+
+    /// The files of its blobs.
+    pub(crate) fn files(&self) -> Vec<PathBuf> {
+        let folder = self.server.folder.path().join(BUCKET).join(&self.prefix);
+        let mut files: Vec<_> = walkdir::WalkDir::new(folder)
+            .min_depth(2)
+            .into_iter()
+            .filter_map(Result::ok)
+            .filter(|entry| entry.file_type().is_file())
+            .map(walkdir::DirEntry::into_path)
+            .collect();
+        files.sort();
+        files
+    }
+
+    /// Puts a file where a blob could lie.
+    pub(crate) fn plant(&self, place: &str) -> PathBuf {
+        let folder = self.server.folder.path().join(BUCKET).join(&self.prefix);
+        let path = folder.join(place);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, "planted").unwrap();
+        path
+    }
+
+    /// Parts of uploads that are not ended, of all parts of the bucket.
+    pub(crate) fn parts_under_way(&self) -> usize {
+        let files = std::fs::read_dir(self.server.folder.path()).unwrap();
+        let names = files.map(|file| file.unwrap().file_name().into_string().unwrap());
+        names.filter(|name| name.starts_with(".upload_id-")).count()
+    }
+}
+
+impl Server {
+    fn start() -> Self {
+        let folder = tempfile::Builder::new()
+            .prefix("siteconf-s3")
+            .tempdir()
+            .unwrap();
+        std::fs::create_dir(folder.path().join(BUCKET)).unwrap();
+        let mut builder = S3ServiceBuilder::new(FileSystem::new(folder.path()).unwrap());
+        builder.set_auth(SimpleAuth::from_single(KEY_ID, SECRET_KEY));
+        let service = builder.build();
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        listener.set_nonblocking(true).unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let faults = Arc::new(Faults::default());
+        let of_thread = Arc::clone(&faults);
+        std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build()
+                .unwrap();
+            runtime.block_on(serve(listener, &service, &of_thread));
+        });
+        Self {
+            port,
+            folder,
+            faults,
+            prefixes: AtomicU32::new(0),
+        }
+    }
+}
+
+async fn serve(listener: std::net::TcpListener, service: &S3Service, faults: &Arc<Faults>) {
+    let listener = tokio::net::TcpListener::from_std(listener).unwrap();
+    loop {
+        let (socket, _) = listener.accept().await.unwrap();
+        let (service, faults) = (service.clone(), Arc::clone(faults));
+        let answer = hyper::service::service_fn(move |request| {
+            let (service, faults) = (service.clone(), Arc::clone(&faults));
+            async move { answer(&service, &faults, request).await }
+        });
+        tokio::spawn(async move {
+            let socket = hyper_util::rt::TokioIo::new(socket);
+            let served =
+                hyper::server::conn::http1::Builder::new().serve_connection(socket, answer);
+            // A client may leave, and a fault ends it.
+            drop(served.await);
+        });
+    }
+}
+
+/// The answer; an error closes the connection.
+async fn answer(
+    service: &S3Service,
+    faults: &Faults,
+    request: Request<Incoming>,
+) -> io::Result<Response<Body>> {
+    if !request.uri().path().starts_with("/blobs") {
+        return Ok(refusal(StatusCode::NOT_FOUND, "NoSuchBucket"));
+    }
+    let fault = faults.meant_for(&request);
+    match fault {
+        Fault::Away => return Err(io::Error::other("away")),
+        Fault::Fails => return Ok(refusal(StatusCode::INTERNAL_SERVER_ERROR, "InternalError")),
+        Fault::Denies => return Ok(refusal(StatusCode::FORBIDDEN, "AccessDenied")),
+        Fault::Loses => return Ok(refusal(StatusCode::NOT_FOUND, "NoSuchKey")),
+        Fault::RefusesParts => return Ok(refusal(StatusCode::BAD_REQUEST, "InvalidPart")),
+        Fault::Nothing | Fault::Flips | Fault::Cuts => {}
+    }
+    let answered = hyper::service::Service::call(service, request).await;
+    let answered = answered.map_err(|e| io::Error::other(format!("{e:?}")))?;
+    let (head, body) = answered.into_parts();
+    let body = match fault {
+        Fault::Flips => {
+            let mut bytes = collected(body).await?.to_vec();
+            let middle = bytes.len() / 2;
+            bytes[middle] ^= 1;
+            Full::from(bytes).map_err(never).boxed_unsync()
+        }
+        Fault::Cuts => {
+            let bytes = collected(body).await?;
+            let half = bytes.slice(..bytes.len() / 2);
+            let frames = [Ok(Frame::data(half)), Err(io::Error::other("cut"))];
+            StreamBody::new(futures_util::stream::iter(frames)).boxed_unsync()
+        }
+        _ => body
+            .map_err(|e| io::Error::other(e.to_string()))
+            .boxed_unsync(),
+    };
+    Ok(Response::from_parts(head, body))
+}
+
+async fn collected(body: s3s::Body) -> io::Result<Bytes> {
+    let all = body.collect().await;
+    Ok(all.map_err(|e| io::Error::other(e.to_string()))?.to_bytes())
+}
+
+fn never(never: Infallible) -> io::Error {
+    match never {}
+}
+
+fn refusal(status: StatusCode, code: &str) -> Response<Body> {
+    let text = format!("<?xml version=\"1.0\"?><Error><Code>{code}</Code></Error>");
+    let mut answer = Response::new(Full::from(text).map_err(never).boxed_unsync());
+    *answer.status_mut() = status;
+    answer
+}
+
+impl Faults {
+    /// What is to be done wrong to a request.
+    fn meant_for(&self, request: &Request<Incoming>) -> Fault {
+        let path = request.uri().path();
+        let name = path.strip_prefix("/blobs/").unwrap_or_default();
+        let is_blob = request.method() == Method::GET && !name.ends_with("siteconf-store");
+        let query = request.uri().query().unwrap_or_default();
+        let mut all = self.by_prefix.lock().unwrap();
+        let found = all.iter_mut().find(|(prefix, fault, left)| {
+            let is_meant = match fault {
+                Fault::Flips | Fault::Cuts | Fault::Loses => is_blob,
+                Fault::RefusesParts => query.contains("partNumber=2"),
+                _ => true,
+            };
+            is_meant && *left > 0 && name.split('/').next() == Some(prefix)
+        });
+        let Some((_, fault, left)) = found else {
+            return Fault::Nothing;
+        };
+        *left -= 1;
+        self.done.fetch_add(1, Ordering::AcqRel);
+        *fault
+    }
+}
