@@ -8,6 +8,7 @@
 //! Every right comes from [`decide`], a pure function over [`Grant`]s.
 
 mod account;
+mod account_limits;
 mod accounts;
 mod audit;
 mod census;
@@ -28,6 +29,7 @@ mod token_scope;
 mod tokens;
 
 pub use account::Account;
+pub use account_limits::AccountLimits;
 pub use accounts::Accounts;
 pub use audit::Refused;
 pub use census::Census;

@@ -78,6 +78,8 @@ pub(super) struct Sessions {
     accounts: Accounts,
     clock: Arc<SteadyClock>,
     lifetimes: SessionLifetimes,
+    /// Most of one account.
+    pub(super) most: u64,
 }
 
 impl Sessions {
@@ -87,11 +89,12 @@ impl Sessions {
             accounts: Accounts::new(projects),
             clock: Arc::clone(projects.steady_clock()),
             lifetimes,
+            most: SESSIONS_PER_ACCOUNT_MAX,
         }
     }
 
     /// Opens a session with a new secret, in place of the one that a browser had before. The account's
-    /// oldest sessions give way to it when there are [`SESSIONS_PER_ACCOUNT_MAX`].
+    /// oldest sessions give way to it when there are as many as it may have.
     ///
     /// # Durability
     /// When it returns, the session outlives a crash.
@@ -108,7 +111,8 @@ impl Sessions {
                 .is_none_or(|old| old.value.digest != other.digest)
         });
         others.sort_by_key(|other| (other.created_at, other.digest));
-        let too_many = (others.len() + 1).saturating_sub(SESSIONS_PER_ACCOUNT_MAX);
+        let most = usize::try_from(self.most).unwrap_or(usize::MAX);
+        let too_many = (others.len() + 1).saturating_sub(most);
         for oldest in &others[..too_many] {
             forget(account.number, oldest.digest, &mut batch);
         }

@@ -5,7 +5,6 @@ use serde::{Deserialize, Serialize};
 use super::account::Account;
 use super::error::{Error, Result};
 use super::rights::permission::Permissions;
-use crate::base::limits::TOKEN_REPOS_MAX;
 use crate::base::repo_id::RepoId;
 use crate::repo;
 use crate::repo::{Project, Projects};
@@ -66,10 +65,15 @@ impl Scope {
     /// Reads the `repos` that an account wants to give to a token.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for `"*"` beside others, for more than [`TOKEN_REPOS_MAX`] entries and for
+    /// [`Error::Invalid`] for `"*"` beside others, for more than `most` entries and for
     /// a project that does not exist; [`Error::Forbidden`] for one that the account may not read.
-    pub(super) fn parse(repos: &[String], account: &Account, projects: &Projects) -> Result<Self> {
-        Self::parse_by(repos, account, |id| {
+    pub(super) fn parse(
+        repos: &[String],
+        account: &Account,
+        projects: &Projects,
+        most: u64,
+    ) -> Result<Self> {
+        Self::parse_by(repos, account, most, |id| {
             let project = find(projects, &ProjectSelector::Id(id.clone()))?;
             Ok(project.map(|project| Found::from(&project)))
         })
@@ -79,6 +83,7 @@ impl Scope {
     pub(super) fn parse_by(
         repos: &[String],
         account: &Account,
+        most: u64,
         find: impl Fn(&RepoId) -> Result<Option<Found>>,
     ) -> Result<Self> {
         if repos.iter().any(|repo| repo == WILDCARD) {
@@ -87,7 +92,7 @@ impl Scope {
             }
             return Err(Error::invalid(ALONE));
         }
-        check_length(repos.len())?;
+        check_length(repos.len(), most)?;
         let mut listed = Vec::with_capacity(repos.len());
         for text in repos {
             let id = RepoId::parse(text).map_err(|refused| {
@@ -115,8 +120,8 @@ impl Scope {
     /// Adds the projects of another allowlist.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for a wildcard on either side, and for more than [`TOKEN_REPOS_MAX`] entries then.
-    pub(super) fn extend(&mut self, added: &Self) -> Result<()> {
+    /// [`Error::Invalid`] for a wildcard on either side, and for more than `most` entries then.
+    pub(super) fn extend(&mut self, added: &Self, most: u64) -> Result<()> {
         let (Self::Allowlist(listed), Self::Allowlist(added)) = (self, added) else {
             return Err(Error::invalid(ALONE));
         };
@@ -125,7 +130,7 @@ impl Scope {
                 listed.push(entry.clone());
             }
         }
-        check_length(listed.len())
+        check_length(listed.len(), most)
     }
 
     /// True if the scope of this owner's token covers the project.
@@ -174,10 +179,10 @@ impl Scope {
     }
 }
 
-fn check_length(entries: usize) -> Result<()> {
-    if entries > TOKEN_REPOS_MAX {
+fn check_length(entries: usize, most: u64) -> Result<()> {
+    if entries as u64 > most {
         return Err(Error::invalid(format!(
-            "malformed repos: it must have at most {TOKEN_REPOS_MAX} entries"
+            "malformed repos: it must have at most {most} entries"
         )));
     }
     Ok(())

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::account::Account;
+use super::account_limits::AccountLimits;
 use super::accounts::Accounts;
 use super::error::{Error, Result};
 use super::keys;
@@ -12,7 +13,6 @@ use super::token::{
 };
 use super::token_scope::Scope;
 use crate::base::actor::Actor;
-use crate::base::limits::TOKENS_PER_ACCOUNT_MAX;
 use crate::base::secret::Secret;
 use crate::repo::audit;
 use crate::repo::audit::{Action, AuditRecord};
@@ -30,10 +30,11 @@ pub struct Tokens {
     pub(super) clock: Arc<SteadyClock>,
     pub(super) background: Arc<BackgroundWrites>,
     pub(super) projects: Projects,
+    pub(super) limits: AccountLimits,
 }
 
 impl Tokens {
-    /// The tokens for these projects.
+    /// The tokens for these projects, within the limits that hold where nobody says otherwise.
     pub fn new(projects: &Projects) -> Self {
         Self {
             records: Records::new(projects),
@@ -41,6 +42,7 @@ impl Tokens {
             clock: Arc::clone(projects.steady_clock()),
             background: Arc::clone(projects.background()),
             projects: projects.clone(),
+            limits: AccountLimits::default(),
         }
     }
 
@@ -48,7 +50,7 @@ impl Tokens {
     ///
     /// # Errors
     /// [`Error::Invalid`] and [`Error::Forbidden`] as contract section 6 says of `POST /tokens`;
-    /// [`Error::Invalid`] when the account has [`TOKENS_PER_ACCOUNT_MAX`] tokens.
+    /// [`Error::Invalid`] when the account has [`AccountLimits::tokens_max`] tokens.
     pub fn create(
         &self,
         account: &Account,
@@ -79,7 +81,7 @@ impl Tokens {
             name: new.name,
             digest: secret.digest(),
             suffix: secret.suffix().to_owned(),
-            scope: Scope::parse(&new.repos, account, &self.projects)?,
+            scope: self.scope(&new.repos, account)?,
             expires_at: new.expires_at,
             found_expired: false,
             fingerprint_required: new.fingerprint_required,
@@ -116,7 +118,7 @@ impl Tokens {
             // is refused.
             token.number = self.records.next_number(keys::TOKEN_COUNTER, &mut batch)?;
             complete(token);
-            check_count(self.kept_of(account)?.len())?;
+            check_count(self.kept_of(account)?.len(), self.limits)?;
             let key = keys::token(account.number, token.number);
             batch.write(key, Expect::Absent, token);
             let of_digest = TokenOfDigest {
@@ -209,15 +211,15 @@ impl Tokens {
             check_token_name(name)?;
         }
         let repos = change.repos.as_deref();
-        let scope = repos.map(|repos| Scope::parse(repos, account, &self.projects));
+        let scope = repos.map(|repos| self.scope(repos, account));
         let scope = scope.transpose()?;
-        let added = Scope::parse(&change.added_repos, account, &self.projects)?;
+        let added = self.scope(&change.added_repos, account)?;
         self.records.retry_on_conflict(|| {
             let kept = self.kept(account, id)?.ok_or(Error::NoSuchToken)?;
             let mut token = Token::clone(&kept.value);
             token.apply(change, scope.as_ref());
             if !change.added_repos.is_empty() {
-                token.scope.extend(&added)?;
+                token.scope.extend(&added, self.limits.token_repos_max)?;
             }
             let mut batch = Batch::with_reserve();
             let key = keys::token(account.number, token.number);
@@ -340,6 +342,10 @@ impl Tokens {
         }
     }
 
+    fn scope(&self, repos: &[String], account: &Account) -> Result<Scope> {
+        Scope::parse(repos, account, &self.projects, self.limits.token_repos_max)
+    }
+
     pub(super) fn view(&self, account: &Account, token: &Token) -> TokenView {
         token.view(&account.name, &self.projects, self.clock.now())
     }
@@ -359,10 +365,10 @@ impl Tokens {
 }
 
 /// Refuses one token more than an account may have.
-pub(super) fn check_count(tokens: usize) -> Result<()> {
-    if tokens >= TOKENS_PER_ACCOUNT_MAX {
+pub(super) fn check_count(tokens: usize, limits: AccountLimits) -> Result<()> {
+    if tokens as u64 >= limits.tokens_max {
         return Err(Error::invalid(format!(
-            "you have {TOKENS_PER_ACCOUNT_MAX} tokens, the most allowed: revoke one first"
+            "you have {tokens} tokens, the most allowed: revoke one first"
         )));
     }
     Ok(())

@@ -18,12 +18,12 @@ pub const ACCOUNT_NAME_BYTES_MAX: usize = 64;
 pub const MESSAGE_BYTES_MAX: usize = 4096;
 /// Longest name of a token, in bytes.
 pub const TOKEN_NAME_BYTES_MAX: usize = 255;
-/// Most projects in a token's allowlist.
-pub const TOKEN_REPOS_MAX: usize = 100;
-/// Most tokens one account may hold.
-pub const TOKENS_PER_ACCOUNT_MAX: usize = 1000;
-/// Most sessions one account may hold; the oldest gives way.
-pub const SESSIONS_PER_ACCOUNT_MAX: usize = 20;
+/// Most projects in a token's allowlist, unless the settings say otherwise.
+pub const TOKEN_REPOS_MAX: u64 = 100;
+/// Most tokens one account may hold, unless the settings say otherwise.
+pub const TOKENS_PER_ACCOUNT_MAX: u64 = 1000;
+/// Most sessions one account may hold, unless the settings say otherwise; the oldest gives way.
+pub const SESSIONS_PER_ACCOUNT_MAX: u64 = 20;
 /// Longest `X-Instance-Id`, in bytes.
 pub const INSTANCE_ID_BYTES_MAX: usize = 255;
 /// Shortest new password, in bytes.
@@ -38,11 +38,12 @@ pub const FILE_BYTES_MAX_DEFAULT: u64 = 5 << 30;
 /// Blobs above this many bytes are files of their own; below, rows of the database. Inline bytes are
 /// written twice (log and checkpoint), a file costs two more syncs; the two cross near here.
 pub const INLINE_BYTES_MAX: usize = 64 << 10;
-/// Longest JSON body, in bytes, other than a batch's.
-pub const JSON_BYTES_MAX: usize = 1 << 20;
-/// Longest body of a batch, in bytes: it is held in memory until it is all there.
-pub const BATCH_BYTES_MAX: usize = 64 << 20;
-/// Most actions of a batch.
+/// Longest JSON body, other than a batch's, unless the settings say otherwise, in bytes.
+pub const JSON_BYTES_MAX: u64 = 1 << 20;
+/// Longest body of a batch, which is held in memory until it is all there, unless the settings say
+/// otherwise, in bytes.
+pub const BATCH_BYTES_MAX: u64 = 64 << 20;
+/// Most actions of a batch; the settings may say fewer.
 pub const BATCH_ACTIONS_MAX: usize = 10_000;
 /// Largest file, on either side, of which a text diff is made, in bytes.
 pub const TEXT_DIFF_BYTES_MAX: u64 = 1 << 20;
@@ -285,14 +286,23 @@ pub const HEADER_LINES_MAX: usize = 64;
 /// Longest wait for a request's head, and for the next request of a connection, where metrics are shown,
 /// in seconds.
 pub const HEAD_WAIT_S_MAX: u64 = 20;
-/// Longest time for the handshake of a TLS connection, in seconds.
+/// Longest time for the handshake of a TLS connection, unless the settings say otherwise, in seconds.
 pub const HANDSHAKE_S_MAX: u64 = 10;
-/// Longest wait for a client to take the next bytes of an answer, in seconds.
+/// Longest wait for a client to take the next bytes of an answer, unless the settings say otherwise, in
+/// seconds.
 pub const WRITE_WAIT_S_MAX: u64 = 30;
 /// Most requests that may hold a thread at once, for a change or for an answer that is not in memory;
-/// more wait without one. Half of what the runtime has: a short answer that reads the disk takes a
-/// thread, too.
-pub const BLOCKING_AT_ONCE_MAX: usize = 256;
+/// more wait without one, unless the settings say otherwise. Half of what the runtime has: a short answer
+/// that reads the disk takes a thread, too.
+pub const BLOCKING_AT_ONCE_MAX: u64 = 256;
+/// Threads that the runtime has for work that blocks.
+pub const BLOCKING_THREADS: usize = 512;
+/// Longest wait of a request for one of these, unless the settings say otherwise, in seconds.
+pub const THREAD_WAIT_S_MAX: u64 = 30;
+/// Longest time for a body that comes without end, unless the settings say otherwise, in seconds.
+pub const UPLOAD_S_MAX: u64 = 3600;
+/// Most requests of a connection before it is closed, unless the settings say otherwise.
+pub const REQUESTS_PER_CONNECTION_MAX: u64 = 10_000;
 /// Room on the file system of the store below which the service is not ready, unless the settings say
 /// otherwise, in bytes: so much above [`DISK_FREE_MIN_DEFAULT`] that somebody can act before saves are
 /// refused.

@@ -106,7 +106,8 @@ pub(in crate::http) async fn handle(
             held,
         });
     }
-    let close = close || method == Method::CONNECT;
+    let is_last = connection.is_last(service.settings.limits.requests_connection_max);
+    let close = close || is_last || method == Method::CONNECT;
     Ok(reply.into_response(id, method == Method::HEAD, close))
 }
 

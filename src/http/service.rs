@@ -2,8 +2,6 @@
 
 use std::sync::{Arc, OnceLock};
 
-use tokio::sync::Semaphore;
-
 use super::admission::failures::Failures;
 use super::admission::hosts::Hosts;
 use super::admission::logins::Logins;
@@ -12,6 +10,7 @@ use super::admission::network::ClientNetwork;
 use super::admission::pieces::PieceMemory;
 use super::admission::quota::Quota;
 use super::admission::waiting::WaitingRequests;
+use super::blocking::Threads;
 use super::facts::Facts;
 use super::health::Health;
 use super::metrics::tallies::Tallies;
@@ -21,7 +20,6 @@ use super::settings::HttpSettings;
 use super::wait::rooms::Rooms;
 use crate::access::Gate;
 use crate::base::clock::{Clock, Timestamp};
-use crate::base::limits::BLOCKING_AT_ONCE_MAX;
 
 /// What all requests share.
 #[derive(Debug)]
@@ -45,7 +43,7 @@ pub(in crate::http) struct Service {
     /// By client: requests with a token that does not count.
     pub(in crate::http) wrong_tokens: Failures,
     /// Room for requests that hold a thread.
-    pub(in crate::http) threads: Semaphore,
+    pub(in crate::http) threads: Threads,
     pub(in crate::http) ids: RequestIds,
     pub(in crate::http) rendered: RenderedCache,
     pub(in crate::http) health: Health,
@@ -63,7 +61,7 @@ impl Service {
     pub(in crate::http) fn new(gate: Gate, clock: Arc<dyn Clock>, settings: HttpSettings) -> Self {
         let tallies = Arc::default();
         Self {
-            threads: Semaphore::new(BLOCKING_AT_ONCE_MAX),
+            threads: Threads::new(&settings.limits),
             clients: Quota::new(
                 u64::MAX,
                 match settings.limits.connections_address_max {

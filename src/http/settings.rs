@@ -6,9 +6,12 @@ use std::str::FromStr;
 use hyper::{Method, StatusCode};
 use ipnet::IpNet;
 
+use crate::access::AccountLimits;
 use crate::base::limits::{
-    ARCHIVE_BYTES_MAX_DEFAULT, DISK_LOW_BYTES_DEFAULT, FILE_BYTES_MAX_DEFAULT,
-    KEEP_DELETED_DAYS_DEFAULT,
+    ARCHIVE_BYTES_MAX_DEFAULT, BATCH_ACTIONS_MAX, BATCH_BYTES_MAX, BLOCKING_AT_ONCE_MAX,
+    DISK_LOW_BYTES_DEFAULT, FILE_BYTES_MAX_DEFAULT, HANDSHAKE_S_MAX, JSON_BYTES_MAX,
+    KEEP_DELETED_DAYS_DEFAULT, REQUESTS_PER_CONNECTION_MAX, THREAD_WAIT_S_MAX, UPLOAD_S_MAX,
+    WRITE_WAIT_S_MAX,
 };
 use crate::base::reads::Reads;
 
@@ -99,18 +102,36 @@ pub struct Limits {
     pub connections_address_max: u64,
     /// Longest wait for the head of a request, and for the next request of a connection, in seconds.
     pub head_s_max: u64,
+    /// Requests of a connection, after which it is closed; 0 is no limit.
+    pub requests_connection_max: u64,
+    /// Longest handshake of a TLS connection, in seconds.
+    pub handshake_s_max: u64,
+    /// Longest wait for a client to take the next bytes of an answer, in seconds.
+    pub write_s_max: u64,
     /// Longest time for a body of JSON or of a form, in seconds.
     pub body_s_max: u64,
     /// Time in which another body must bring `upload_bytes_s_min` for each second, in seconds.
     pub upload_grace_s: u64,
     /// Least bytes a second of such a body; 0 is any.
     pub upload_bytes_s_min: u64,
+    /// Longest time for such a body, in seconds.
+    pub upload_s_max: u64,
     /// Longest body of a login, in bytes: a name and a password, each byte escaped.
     pub login_bytes_max: u64,
+    /// Longest body of JSON of the Admin API but for a batch, in bytes.
+    pub json_bytes_max: u64,
+    /// Longest body of a batch, also unpacked, in bytes.
+    pub batch_bytes_max: u64,
+    /// Most actions of a batch, 1 to [`BATCH_ACTIONS_MAX`].
+    pub batch_actions_max: u64,
     /// Bytes of bodies of the Admin API in memory at once.
     pub bodies_bytes_max: u64,
     /// Of these, most for one account.
     pub bodies_bytes_account_max: u64,
+    /// Requests at once that change something or whose answer is not in memory; each has a thread.
+    pub threads_max: u64,
+    /// Longest wait of a request for such a thread, in seconds.
+    pub thread_wait_s_max: u64,
     /// Requests that compute, search or read for long, at once.
     pub long_at_once_max: u64,
     /// Such requests that wait.
@@ -137,6 +158,8 @@ pub struct Limits {
     pub wrong_logins_minute_account_max: u64,
     /// Requests a minute of one client with tokens that do not count.
     pub wrong_tokens_minute_address_max: u64,
+    /// What one account may have.
+    pub accounts: AccountLimits,
 }
 
 impl Default for Limits {
@@ -145,12 +168,21 @@ impl Default for Limits {
             connections_max: 10_000,
             connections_address_max: 1_024,
             head_s_max: 20,
+            requests_connection_max: REQUESTS_PER_CONNECTION_MAX,
+            handshake_s_max: HANDSHAKE_S_MAX,
+            write_s_max: WRITE_WAIT_S_MAX,
             body_s_max: 20,
             upload_grace_s: 30,
             upload_bytes_s_min: 1024,
+            upload_s_max: UPLOAD_S_MAX,
             login_bytes_max: 8 << 10,
+            json_bytes_max: JSON_BYTES_MAX,
+            batch_bytes_max: BATCH_BYTES_MAX,
+            batch_actions_max: BATCH_ACTIONS_MAX as u64,
             bodies_bytes_max: 128 << 20,
             bodies_bytes_account_max: 64 << 20,
+            threads_max: BLOCKING_AT_ONCE_MAX,
+            thread_wait_s_max: THREAD_WAIT_S_MAX,
             long_at_once_max: 2,
             long_waiting_max: 256,
             long_credential_max: 8,
@@ -164,6 +196,7 @@ impl Default for Limits {
             wrong_logins_minute_address_max: 10,
             wrong_logins_minute_account_max: 60,
             wrong_tokens_minute_address_max: 300,
+            accounts: AccountLimits::default(),
         }
     }
 }

@@ -197,5 +197,5 @@ fn the_oldest_session_gives_way() {
     let alive: Vec<bool> = cookies.iter().map(|cookie| world.is_in(cookie)).collect();
     assert!(!alive[0]);
     assert!(alive[1..].iter().all(|alive| *alive), "{alive:?}");
-    assert_eq!(world.session_records(), SESSIONS_PER_ACCOUNT_MAX);
+    assert_eq!(world.session_records() as u64, SESSIONS_PER_ACCOUNT_MAX);
 }

@@ -81,7 +81,7 @@ fn what_breaks_a_rule_is_refused_and_makes_nothing() {
         let made = world.gate.create_token(&eve, named(name, &["*"]));
         assert!(is_invalid(&made), "{name:?}: {made:?}");
     }
-    let many = vec!["acme.erp"; TOKEN_REPOS_MAX + 1];
+    let many = vec!["acme.erp"; usize::try_from(TOKEN_REPOS_MAX + 1).unwrap()];
     for repos in [
         &["*", "acme.erp"][..],
         &["acme.erp", "*"],

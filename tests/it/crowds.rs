@@ -86,6 +86,20 @@ fn an_upload_must_keep_on_coming() {
 }
 
 #[test]
+fn an_upload_has_one_time_for_all_of_it_however_steadily_it_comes() {
+    let daemon = Daemon::start_with(&["--upload-s-max", "1"]);
+    let project = Project::with_main(&daemon.session("admin"), "acme/shop");
+    for announced in [50_000, 5_000_000] {
+        let save = project.user.request("PUT", &project.file("main", "a.xml"));
+        let mut connection = daemon.connect();
+        begin(&mut connection, &save, announced);
+        let took = drip(connection, 1500, 408);
+        assert!(took >= Duration::from_secs(1), "{took:?}");
+        assert!(took < Duration::from_secs(5), "{took:?}");
+    }
+}
+
+#[test]
 fn a_login_is_short_and_a_form_of_nobody_is_not_read() {
     let daemon = Daemon::start();
     let body = json!({ "username": "admin", "password": "x".repeat(8 << 10) });

@@ -46,6 +46,7 @@ mod hostile;
 mod import;
 mod json_bodies;
 mod kept_answers;
+mod limits;
 mod login;
 mod long_lists;
 mod matrix;

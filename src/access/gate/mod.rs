@@ -17,6 +17,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use crate::access::account::Account;
+use crate::access::account_limits::AccountLimits;
 use crate::access::accounts::Accounts;
 use crate::access::audit::{Refusals, Refused};
 use crate::access::error::{Error, Refusal, Result};
@@ -128,6 +129,14 @@ impl Gate {
             key: Arc::new(key),
             projects,
         }
+    }
+
+    /// The same, with other limits for each account.
+    #[must_use]
+    pub fn with_limits(mut self, limits: AccountLimits) -> Self {
+        self.tokens.limits = limits;
+        self.sessions.most = limits.sessions_max;
+        self
     }
 
     /// Checks a name and a password, and opens a session: the secret for the cookie, a new one each

@@ -118,7 +118,7 @@ impl Tokens {
         planned: Option<Planned<'_>>,
     ) -> Result<Brought> {
         check_token_name(&old.name)?;
-        let scope = Scope::parse_by(&old.repos, account, |id| {
+        let scope = Scope::parse_by(&old.repos, account, self.limits.token_repos_max, |id| {
             if let Some(project) = self.projects.project_from(id)? {
                 return Ok(Some(Found::from(&project)));
             }
@@ -162,7 +162,7 @@ impl Tokens {
                     earlier: None,
                 };
                 match planned {
-                    Some(planned) => check_count(planned.tokens)?,
+                    Some(planned) => check_count(planned.tokens, self.limits)?,
                     None => self.add(account, &mut token, actor, terms)?,
                 }
                 return Ok(Brought::Made);

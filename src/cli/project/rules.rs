@@ -86,14 +86,14 @@ pub(super) fn read(file: &Path, streams: &mut Streams<'_>) -> Result<Vec<Rule>> 
         output::visible_path(file)
     };
     let mut bytes = Vec::new();
-    let most = JSON_BYTES_MAX as u64 + 1;
+    let most = JSON_BYTES_MAX + 1;
     let read = if is_stdin {
         (&mut *streams.input).take(most).read_to_end(&mut bytes)
     } else {
         File::open(file).and_then(|from| from.take(most).read_to_end(&mut bytes))
     };
     read.map_err(Error::file("reading", &name))?;
-    if bytes.len() > JSON_BYTES_MAX {
+    if bytes.len() as u64 > JSON_BYTES_MAX {
         return Err(Error::Failed(format!(
             "{name} is larger than {JSON_BYTES_MAX} bytes"
         )));

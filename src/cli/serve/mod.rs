@@ -29,13 +29,15 @@ use super::{Error, Result, Streams, bucket, engine, first_start, log, opened, se
 use crate::access;
 use crate::access::{Accounts, Gate};
 use crate::base::clock::{Clock, SystemClock};
+use crate::base::limits::BLOCKING_THREADS;
 use crate::base::may_block;
+use crate::base::secret::ServerKey;
 use crate::http::{HttpSettings, Server};
-use crate::repo::{SteadyClock, TICK_S};
+use crate::repo::{Projects, SteadyClock, TICK_S};
 use crate::store::Store;
 use crate::store::engine::{Purpose, StoreAddress};
 use crate::store::record_cache::RecordCache;
-use crate::store::sqlite::SqliteStore;
+use crate::store::sqlite::{Folder, SqliteStore};
 use certificate::Certificate;
 use facts::FactsOfStore;
 use forget::Forget;
@@ -107,10 +109,7 @@ pub(super) fn serve(settings: &Settings, renew_key: bool, streams: &mut Streams<
     let steady_clock = Arc::clone(repository.steady_clock());
     let forget = Forget::new(repository.clone(), settings.keep_deleted_days);
     let audited = repository.clone();
-    let mut gate = Gate::new(repository.clone(), key, settings.sessions);
-    if let Some(folder) = folder {
-        gate = gate.with_first_password(Arc::new(FirstPasswordFile::of(folder)));
-    }
+    let gate = gate(settings, &repository, key, folder);
     let server = Server::new(gate.clone(), clock, http_settings(settings));
     let samples = Arc::default();
     let sampler = Sampler::start(Arc::clone(&samples), engine.clone(), gate)?;
@@ -287,9 +286,24 @@ fn http_settings(settings: &Settings) -> HttpSettings {
     }
 }
 
+fn gate(
+    settings: &Settings,
+    repository: &Projects,
+    key: ServerKey,
+    folder: Option<&Folder>,
+) -> Gate {
+    let gate = Gate::new(repository.clone(), key, settings.sessions);
+    let gate = gate.with_limits(settings.limits.accounts);
+    match folder {
+        Some(folder) => gate.with_first_password(Arc::new(FirstPasswordFile::of(folder))),
+        None => gate,
+    }
+}
+
 fn runtime() -> Result<Runtime> {
     Builder::new_multi_thread()
         .enable_all()
+        .max_blocking_threads(BLOCKING_THREADS)
         .build()
         .map_err(|e| Error::Failed(format!("starting the threads: {e}")))
 }

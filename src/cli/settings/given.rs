@@ -140,6 +140,14 @@ impl Given {
         }
     }
 
+    /// A whole number from 1 to this one.
+    pub(super) fn number_up_to(&self, most: u64) -> Result<u64, Error> {
+        match self.number()? {
+            number if (1..=most).contains(&number) => Ok(number),
+            _ => Err(self.refuse(format_args!("it must be 1 to {most}"))),
+        }
+    }
+
     /// True or false.
     pub(super) fn bool(&self) -> Result<bool, Error> {
         let read = match &self.written {

@@ -18,9 +18,9 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use super::{Error, Result};
-use crate::access::SessionLifetimes;
+use crate::access::{AccountLimits, SessionLifetimes};
+use crate::base::limits::{BATCH_ACTIONS_MAX, BLOCKING_THREADS};
 use crate::base::reads::Reads;
-
 use crate::http::{AccessLog, Limits, Network};
 use crate::repo::Retention;
 use crate::store::bucket_url::BucketUrl;
@@ -329,16 +329,27 @@ fn store(all: &All) -> StoreAddress {
 fn limits(all: &All) -> Limits {
     let number = |name: &str| all.read(&format!("limits.{name}"), Given::number);
     let from_1 = |name: &str| all.read(&format!("limits.{name}"), Given::number_from_1);
+    let up_to =
+        |name: &str, most| all.read(&format!("limits.{name}"), |given| given.number_up_to(most));
     Limits {
         connections_max: from_1("connections_max"),
         connections_address_max: number("connections_address_max"),
         head_s_max: from_1("head_s_max"),
+        requests_connection_max: number("requests_connection_max"),
+        handshake_s_max: from_1("handshake_s_max"),
+        write_s_max: from_1("write_s_max"),
         body_s_max: from_1("body_s_max"),
         upload_grace_s: from_1("upload_grace_s"),
         upload_bytes_s_min: number("upload_bytes_s_min"),
+        upload_s_max: from_1("upload_s_max"),
         login_bytes_max: from_1("login_bytes_max"),
+        json_bytes_max: from_1("json_bytes_max"),
+        batch_bytes_max: from_1("batch_bytes_max"),
+        batch_actions_max: up_to("batch_actions_max", BATCH_ACTIONS_MAX as u64),
         bodies_bytes_max: from_1("bodies_bytes_max"),
         bodies_bytes_account_max: from_1("bodies_bytes_account_max"),
+        threads_max: up_to("threads_max", BLOCKING_THREADS as u64),
+        thread_wait_s_max: from_1("thread_wait_s_max"),
         long_at_once_max: from_1("long_at_once_max"),
         long_waiting_max: number("long_waiting_max"),
         long_credential_max: from_1("long_credential_max"),
@@ -352,6 +363,11 @@ fn limits(all: &All) -> Limits {
         wrong_logins_minute_address_max: number("wrong_logins_minute_address_max"),
         wrong_logins_minute_account_max: number("wrong_logins_minute_account_max"),
         wrong_tokens_minute_address_max: number("wrong_tokens_minute_address_max"),
+        accounts: AccountLimits {
+            tokens_max: from_1("tokens_account_max"),
+            token_repos_max: from_1("token_repos_max"),
+            sessions_max: from_1("sessions_account_max"),
+        },
     }
 }
 

@@ -263,6 +263,14 @@ fn a_wrong_setting_names_itself_its_value_and_its_place() {
             "# two\n[limits]\n\nlogins_at_once_max = 0",
             "limits.logins_at_once_max = 0 (FILE, line 4): it must be at least 1",
         ),
+        (
+            "limits.batch_actions_max = 10001",
+            "limits.batch_actions_max = 10001 (FILE, line 1): it must be 1 to 10000",
+        ),
+        (
+            "limits.threads_max = 0",
+            "limits.threads_max = 0 (FILE, line 1): it must be 1 to 512",
+        ),
     ] {
         assert_eq!(refusal(served_with(text, &[])), said, "{text}");
     }

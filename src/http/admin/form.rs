@@ -8,8 +8,8 @@ use hyper::header::CONTENT_TYPE;
 use hyper::http::request::Parts;
 use multer::Multipart;
 
-use crate::base::limits::BATCH_ACTIONS_MAX;
 use crate::http::error::Error;
+use crate::http::settings::Limits;
 
 /// What is looked at before others have their turn.
 const PIECE_BYTES: usize = 64 << 10;
@@ -26,8 +26,12 @@ pub(super) fn boundary(head: &Parts) -> Option<String> {
 /// A form that is malformed or cut, and a field that is no file.
 ///
 /// # Limits
-/// One file more than [`BATCH_ACTIONS_MAX`] is read, so that it is refused.
-pub(super) async fn files(body: Bytes, boundary: String) -> Result<Vec<(String, Bytes)>, Error> {
+/// One file more than [`Limits::batch_actions_max`] is read, so that it is refused.
+pub(super) async fn files(
+    body: Bytes,
+    boundary: String,
+    limits: &Limits,
+) -> Result<Vec<(String, Bytes)>, Error> {
     let damaged = |error: multer::Error| Error::Malformed(format!("malformed form: {error}"));
     // Of a stream that is always ready it would copy the whole body first.
     let pieces = stream::unfold(body, |mut rest| async move {
@@ -48,7 +52,7 @@ pub(super) async fn files(body: Bytes, boundary: String) -> Result<Vec<(String, 
         let name = name.replace("%22", "\"");
         let bytes = field.bytes().await.map_err(damaged)?;
         files.push((name, bytes));
-        if files.len() > BATCH_ACTIONS_MAX {
+        if files.len() as u64 > limits.batch_actions_max {
             break;
         }
     }

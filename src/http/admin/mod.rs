@@ -16,7 +16,6 @@ mod unzip;
 
 use payload::Payload;
 
-use super::blocking;
 use super::error::Error;
 use super::login;
 use super::reply::Reply;
@@ -61,7 +60,7 @@ pub(in crate::http) async fn respond(
         let place = long.enter(context.caller()?.account(), None)?;
         return Ok(place.run(act).await?.in_turns(place));
     }
-    let reply = blocking::in_place(&context.service.threads, act).await?;
+    let reply = context.service.threads.run(act).await?;
     if reply.is_made_while_sent() {
         let place = long.enter(context.caller()?.account(), None)?;
         return Ok(reply.in_turns(place));

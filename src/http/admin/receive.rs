@@ -2,7 +2,6 @@
 
 use super::payload::{Packed, Payload};
 use super::{account, branch, form, project, unzip};
-use crate::base::limits::{BATCH_BYTES_MAX, JSON_BYTES_MAX};
 use crate::http::error::Error;
 use crate::http::request::body::{RequestBody, check_encoding, check_json, has_type};
 use crate::http::request::context::RequestContext;
@@ -26,7 +25,8 @@ pub(super) async fn receive(
             admit(context, route, body)?;
             check_json(&context.head)?;
             check_encoding(&context.head)?;
-            Ok(Payload::Json(body.collect_soon(JSON_BYTES_MAX).await?))
+            let most = context.settings().limits.json_bytes_max;
+            Ok(Payload::Json(body.collect_soon(most).await?))
         }
         Takes::File => {
             admit(context, route, body)?;
@@ -43,21 +43,22 @@ pub(super) async fn receive(
 
 /// Reads a batch: JSON, an archive, or a form.
 async fn batch(context: &RequestContext, body: &mut RequestBody) -> Result<Payload, Error> {
-    let head = &context.head;
+    let (head, limits) = (&context.head, &context.settings().limits);
+    let most = limits.batch_bytes_max;
     if has_type(head, "application/x-tar") {
-        let bytes = body.collect(BATCH_BYTES_MAX).await?;
+        let bytes = body.collect(most).await?;
         return Ok(Payload::Packed(Packed::Tar(bytes)));
     }
     if has_type(head, "application/zip") {
-        let bytes = body.collect(BATCH_BYTES_MAX).await?;
-        let (zip, unpacked) = unzip::open(bytes)?;
+        let bytes = body.collect(most).await?;
+        let (zip, unpacked) = unzip::open(bytes, limits)?;
         body.hold(unpacked)?;
         return Ok(Payload::Packed(Packed::Zip(Box::new(zip))));
     }
     if let Some(boundary) = form::boundary(head) {
-        let bytes = body.collect(BATCH_BYTES_MAX).await?;
+        let bytes = body.collect(most).await?;
         return Ok(Payload::Packed(Packed::Form(
-            form::files(bytes, boundary).await?,
+            form::files(bytes, boundary, limits).await?,
         )));
     }
     check_json(head).map_err(|_| {
@@ -66,7 +67,7 @@ async fn batch(context: &RequestContext, body: &mut RequestBody) -> Result<Paylo
              multipart/form-data",
         )
     })?;
-    let bytes = body.collect(BATCH_BYTES_MAX).await?;
+    let bytes = body.collect(most).await?;
     Ok(Payload::Json(bytes))
 }
 

@@ -6,8 +6,8 @@ use bytes::Bytes;
 use zip::ZipArchive;
 use zip::unstable::read::ZipIterable;
 
-use crate::base::limits::{BATCH_ACTIONS_MAX, BATCH_BYTES_MAX};
 use crate::http::error::Error;
+use crate::http::settings::Limits;
 
 /// An opened zip.
 pub(super) type Zip = ZipArchive<Cursor<Bytes>>;
@@ -16,12 +16,13 @@ pub(super) type Zip = ZipArchive<Cursor<Bytes>>;
 ///
 /// # Errors
 /// [`Error::Malformed`] for what is no zip or has too many entries, [`Error::TooLarge`] above
-/// [`BATCH_BYTES_MAX`].
-pub(super) fn open(body: Bytes) -> Result<(Zip, u64), Error> {
+/// [`Limits::batch_bytes_max`].
+pub(super) fn open(body: Bytes, limits: &Limits) -> Result<(Zip, u64), Error> {
     // The count comes first: to open a zip takes memory for each of its entries, folders among them.
     let entries = ZipIterable::try_new(Cursor::new(&body), zip::read::Config::default());
-    if entries.map_err(|error| damaged(&error))?.len() > 2 * BATCH_ACTIONS_MAX {
-        return Err(Error::many_actions());
+    let entries = entries.map_err(|error| damaged(&error))?.len();
+    if entries as u64 > 2 * limits.batch_actions_max {
+        return Err(Error::many_actions(limits.batch_actions_max));
     }
     let zip = ZipArchive::new(Cursor::new(body)).map_err(|error| damaged(&error))?;
     let mut bytes = 0_u64;
@@ -29,7 +30,7 @@ pub(super) fn open(body: Bytes) -> Result<(Zip, u64), Error> {
         let entry = zip.by_index_data(index).map_err(|error| damaged(&error))?;
         bytes = bytes.saturating_add(entry.size());
     }
-    let limit_bytes = BATCH_BYTES_MAX as u64;
+    let limit_bytes = limits.batch_bytes_max;
     if bytes > limit_bytes {
         return Err(Error::TooLarge { limit_bytes });
     }

@@ -123,9 +123,9 @@ impl Error {
         Self::Malformed(reason.to_owned())
     }
 
-    /// A batch of more than [`crate::base::limits::BATCH_ACTIONS_MAX`] actions or files.
-    pub(in crate::http) fn many_actions() -> Self {
-        Self::malformed("there are more than 10000 actions")
+    /// A batch of more actions or files than it may have.
+    pub(in crate::http) fn many_actions(most: u64) -> Self {
+        Self::Malformed(format!("there are more than {most} actions"))
     }
 
     /// A condition cannot hold of what has no entity tag, or is about to be made.

@@ -91,9 +91,7 @@ async fn credentials(
         check_json(&context.head)?;
     }
     let most = context.service.settings.limits.login_bytes_max;
-    let bytes = body
-        .collect_soon(usize::try_from(most).unwrap_or(usize::MAX))
-        .await?;
+    let bytes = body.collect_soon(most).await?;
     if !is_form {
         return json_body::read(&bytes);
     }

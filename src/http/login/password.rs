@@ -35,9 +35,7 @@ pub(super) async fn change(
     check_json(&context.head)?;
     check_encoding(&context.head)?;
     let most = context.service.settings.limits.login_bytes_max;
-    let bytes = body
-        .collect_soon(usize::try_from(most).unwrap_or(usize::MAX))
-        .await?;
+    let bytes = body.collect_soon(most).await?;
     let passwords: Passwords = json_body::read(&bytes)?;
     check_failures(&context, &account)?;
     let place = enter(&context, &account).await?;

@@ -6,9 +6,8 @@ use serde::Serialize;
 
 use crate::access::{Caller, ServiceRights, SessionView};
 use crate::base::limits::{
-    BATCH_ACTIONS_MAX, BATCH_BYTES_MAX, HISTORY_PAGE_MAX, MESSAGE_BYTES_MAX, PAGE_ENTRIES_MAX,
-    PASSWORD_BYTES_MAX, PASSWORD_BYTES_MIN, PATH_BYTES_MAX, TOKEN_REPOS_MAX,
-    TOKENS_PER_ACCOUNT_MAX,
+    HISTORY_PAGE_MAX, MESSAGE_BYTES_MAX, PAGE_ENTRIES_MAX, PASSWORD_BYTES_MAX, PASSWORD_BYTES_MIN,
+    PATH_BYTES_MAX,
 };
 use crate::http::error::Error;
 use crate::http::reply::Reply;
@@ -34,14 +33,14 @@ struct SessionJson<'a> {
 struct LimitsJson {
     file_bytes_max: u64,
     archive_bytes_max: u64,
-    batch_bytes_max: usize,
-    batch_actions_max: usize,
+    batch_bytes_max: u64,
+    batch_actions_max: u64,
     path_bytes_max: usize,
     message_bytes_max: usize,
     per_page_max: u64,
     history_page_max: usize,
-    tokens_max: usize,
-    token_repos_max: usize,
+    tokens_max: u64,
+    token_repos_max: u64,
     password_bytes_min: usize,
     password_bytes_max: usize,
     keep_deleted_days: u64,
@@ -93,14 +92,14 @@ pub(super) fn shown(context: &RequestContext, caller: &Caller) -> Reply {
         limits: LimitsJson {
             file_bytes_max: settings.file_bytes_max,
             archive_bytes_max: settings.archive_bytes_max,
-            batch_bytes_max: BATCH_BYTES_MAX,
-            batch_actions_max: BATCH_ACTIONS_MAX,
+            batch_bytes_max: settings.limits.batch_bytes_max,
+            batch_actions_max: settings.limits.batch_actions_max,
             path_bytes_max: PATH_BYTES_MAX,
             message_bytes_max: MESSAGE_BYTES_MAX,
             per_page_max: PAGE_ENTRIES_MAX,
             history_page_max: HISTORY_PAGE_MAX,
-            tokens_max: TOKENS_PER_ACCOUNT_MAX,
-            token_repos_max: TOKEN_REPOS_MAX,
+            tokens_max: settings.limits.accounts.tokens_max,
+            token_repos_max: settings.limits.accounts.token_repos_max,
             password_bytes_min: PASSWORD_BYTES_MIN,
             password_bytes_max: PASSWORD_BYTES_MAX,
             keep_deleted_days: settings.keep_deleted_days,

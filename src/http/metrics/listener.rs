@@ -18,7 +18,9 @@ use tokio::task::JoinSet;
 use tokio::time::sleep;
 
 use super::exposition::{self, OfService};
-use crate::base::limits::{HEAD_WAIT_S_MAX, METRICS_CONNECTIONS_MAX, REQUEST_HEAD_BYTES_MAX};
+use crate::base::limits::{
+    HEAD_WAIT_S_MAX, METRICS_CONNECTIONS_MAX, REQUEST_HEAD_BYTES_MAX, WRITE_WAIT_S_MAX,
+};
 use crate::base::may_block;
 use crate::http::error::{ApiFlavor, Error};
 use crate::http::health::probe;
@@ -74,7 +76,8 @@ impl MetricsServer {
                     let server = Arc::clone(&server);
                     async move { Ok::<_, Infallible>(server.respond(&request)) }
                 });
-                let stream = ClientStream::new(stream, traffic);
+                let stream =
+                    ClientStream::new(stream, Duration::from_secs(WRITE_WAIT_S_MAX), traffic);
                 let served = http1::Builder::new()
                     .timer(TokioTimer::new())
                     .header_read_timeout(Duration::from_secs(HEAD_WAIT_S_MAX))

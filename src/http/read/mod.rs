@@ -20,7 +20,6 @@ mod tree;
 use hyper::StatusCode;
 use serde::Serialize;
 
-use super::blocking;
 use super::error::Error;
 use super::reply::Reply;
 use super::request::body::{RequestBody, has_type};
@@ -159,7 +158,7 @@ impl Opened {
             return Ok(reply.in_turns(place));
         }
         let threads = &context.service.threads;
-        let reply = blocking::in_place(threads, || self.show(context, route)).await?;
+        let reply = threads.run(|| self.show(context, route)).await?;
         if reply.is_made_while_sent() {
             return Ok(reply.in_turns(place()?));
         }
@@ -239,7 +238,7 @@ fn has_form(context: &RequestContext, body: &RequestBody) -> bool {
 
 /// Takes the parameters in the body.
 async fn merge_form(context: &mut RequestContext, body: &mut RequestBody) -> Result<(), Error> {
-    let form = body.collect_soon(REQUEST_TARGET_BYTES_MAX).await?;
+    let form = body.collect_soon(REQUEST_TARGET_BYTES_MAX as u64).await?;
     let form = std::str::from_utf8(&form).map_err(|_| Error::malformed("the form is not UTF-8"))?;
     context.query.merge_form(form)
 }

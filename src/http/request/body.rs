@@ -30,6 +30,9 @@ pub(in crate::http) struct RequestBody {
     patience: Patience,
     /// For a body that is taken as a whole, in seconds.
     whole_s: u64,
+    /// For any other, since when it comes, and how long it may.
+    since: Instant,
+    longest: Duration,
     /// What it holds of the memory for bodies, until the request is answered.
     memory: Option<Memory>,
 }
@@ -55,6 +58,8 @@ impl RequestBody {
         Self {
             patience: Patience::for_steady(limits.upload_grace_s, limits.upload_bytes_s_min),
             whole_s: limits.body_s_max,
+            since: Instant::now(),
+            longest: Duration::from_secs(limits.upload_s_max),
             memory: None,
             incoming,
             client_waits: head.headers.contains_key(EXPECT),
@@ -132,7 +137,9 @@ impl RequestBody {
     async fn next_frame(&mut self) -> Result<Option<Bytes>, Error> {
         loop {
             let since = Instant::now();
-            let frame = timeout(self.patience.left(), self.incoming.frame())
+            let longest = self.longest.saturating_sub(since - self.since);
+            let left = self.patience.left().min(longest);
+            let frame = timeout(left, self.incoming.frame())
                 .await
                 .map_err(|_| Error::SlowBody)?;
             let Some(frame) = frame else {
@@ -151,10 +158,7 @@ impl RequestBody {
     ///
     /// # Errors
     /// As [`RequestBody::next`], and [`Error::TooLarge`] above this many bytes.
-    pub(in crate::http) async fn collect_soon(
-        &mut self,
-        limit_bytes: usize,
-    ) -> Result<Bytes, Error> {
+    pub(in crate::http) async fn collect_soon(&mut self, limit_bytes: u64) -> Result<Bytes, Error> {
         self.patience = Patience::for_whole(self.whole_s);
         self.collect(limit_bytes).await
     }
@@ -163,9 +167,8 @@ impl RequestBody {
     ///
     /// # Errors
     /// As [`RequestBody::next`], and [`Error::TooLarge`] above this many bytes.
-    pub(in crate::http) async fn collect(&mut self, limit_bytes: usize) -> Result<Bytes, Error> {
-        let limit = limit_bytes as u64;
-        self.refuse_above(limit)?;
+    pub(in crate::http) async fn collect(&mut self, limit_bytes: u64) -> Result<Bytes, Error> {
+        self.refuse_above(limit_bytes)?;
         // What is announced is taken at once, so that it is refused before it comes.
         let announced = self.announced().unwrap_or_default();
         self.hold(announced)?;
@@ -175,13 +178,17 @@ impl RequestBody {
         let mut whole = BytesMut::new();
         let mut piece = Some(first);
         while let Some(bytes) = piece {
-            if whole.is_empty() && self.incoming.is_end_stream() && bytes.len() <= limit_bytes {
+            if whole.is_empty()
+                && self.incoming.is_end_stream()
+                && bytes.len() as u64 <= limit_bytes
+            {
                 return Ok(bytes);
             }
-            if whole.len() + bytes.len() > limit_bytes {
-                return Err(Error::TooLarge { limit_bytes: limit });
+            let length = (whole.len() + bytes.len()) as u64;
+            if length > limit_bytes {
+                return Err(Error::TooLarge { limit_bytes });
             }
-            self.hold((whole.len() + bytes.len()) as u64)?;
+            self.hold(length)?;
             if whole.is_empty() {
                 whole.reserve(usize::try_from(announced).unwrap_or(0));
             }

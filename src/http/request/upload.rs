@@ -28,7 +28,7 @@ pub(in crate::http) async fn receive(
     let uploads = context.gate().uploads();
     let announced = body.announced();
     if announced.is_some_and(|bytes| bytes <= INLINE_BYTES_MAX as u64) {
-        let bytes = body.collect(INLINE_BYTES_MAX).await?;
+        let bytes = body.collect(INLINE_BYTES_MAX as u64).await?;
         // Digesting so few takes less than the way to the pool and back.
         return Ok(uploads.new_file(bytes)?);
     }

@@ -7,16 +7,16 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::time::{Instant, Sleep, sleep_until};
+use tokio::time::{Sleep, sleep};
 
-use crate::base::limits::WRITE_WAIT_S_MAX;
 use crate::http::metrics::tallies::Tallies;
 
 /// A stream whose writes end with [`io::ErrorKind::TimedOut`] when the client takes nothing for
-/// [`WRITE_WAIT_S_MAX`] seconds. hyper has a clock for heads and none for answers.
+/// so long. hyper has a clock for heads and none for answers.
 #[derive(Debug)]
 pub(in crate::http) struct ClientStream<S> {
     stream: S,
+    longest_wait: Duration,
     /// When the client is given up. Set while a write waits.
     deadline: Option<Pin<Box<Sleep>>>,
     /// What comes and goes is counted here.
@@ -25,9 +25,10 @@ pub(in crate::http) struct ClientStream<S> {
 
 impl<S> ClientStream<S> {
     /// Watches the writes to this stream.
-    pub(in crate::http) fn new(stream: S, traffic: Arc<Tallies>) -> Self {
+    pub(in crate::http) fn new(stream: S, longest_wait: Duration, traffic: Arc<Tallies>) -> Self {
         Self {
             stream,
+            longest_wait,
             deadline: None,
             traffic,
         }
@@ -49,10 +50,10 @@ impl<S> ClientStream<S> {
             self.deadline = None;
             return outcome;
         }
-        let deadline = self.deadline.get_or_insert_with(|| {
-            let end = Instant::now() + Duration::from_secs(WRITE_WAIT_S_MAX);
-            Box::pin(sleep_until(end))
-        });
+        let longest_wait = self.longest_wait;
+        let deadline = self
+            .deadline
+            .get_or_insert_with(|| Box::pin(sleep(longest_wait)));
         ready!(deadline.as_mut().poll(cx));
         Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
     }
@@ -117,10 +118,13 @@ mod tests {
 
     use super::*;
 
+    const WAIT: Duration = Duration::from_secs(30);
+    const NEARLY: Duration = Duration::from_secs(29);
+
     #[tokio::test(start_paused = true)]
     async fn a_client_that_takes_nothing_is_given_up() {
         let (_client, server) = tokio::io::duplex(4);
-        let mut stream = ClientStream::new(server, Arc::default());
+        let mut stream = ClientStream::new(server, WAIT, Arc::default());
         let refused = stream.write_all(b"an answer").await.unwrap_err();
         assert_eq!(refused.kind(), io::ErrorKind::TimedOut);
     }
@@ -131,12 +135,12 @@ mod tests {
         let reader = tokio::spawn(async move {
             let mut read = Vec::new();
             for _ in 0..3 {
-                tokio::time::sleep(Duration::from_secs(WRITE_WAIT_S_MAX - 1)).await;
+                sleep(NEARLY).await;
                 read.push(client.read_u8().await.unwrap());
             }
             read
         });
-        let mut stream = ClientStream::new(server, Arc::default());
+        let mut stream = ClientStream::new(server, WAIT, Arc::default());
         stream.write_all(b"abc").await.unwrap();
         drop(stream);
         assert_eq!(reader.await.unwrap(), b"abc");

@@ -53,6 +53,7 @@ pub(in crate::http) async fn serve<S>(
 {
     let traffic = Arc::clone(&service.tallies);
     let head_wait = Duration::from_secs(service.settings.limits.head_s_max);
+    let write_wait = Duration::from_secs(service.settings.limits.write_s_max);
     let state = Arc::new(ConnectionState::default());
     let of_requests = Arc::clone(&state);
     let stream = EarlyReader::new(stream);
@@ -73,7 +74,10 @@ pub(in crate::http) async fn serve<S>(
         .half_close(true)
         .max_buf_size(REQUEST_HEAD_BYTES_MAX)
         .title_case_headers(true)
-        .serve_connection(TokioIo::new(ClientStream::new(stream, traffic)), answer);
+        .serve_connection(
+            TokioIo::new(ClientStream::new(stream, write_wait, traffic)),
+            answer,
+        );
     let mut stopping = false;
     let end = loop {
         tokio::select! {

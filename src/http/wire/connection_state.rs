@@ -17,6 +17,8 @@ pub(in crate::http) struct ConnectionState {
     /// True once the client has sent much behind the request that is held.
     presses: AtomicBool,
     left: Notify,
+    /// Requests that were answered.
+    answered: AtomicU64,
     /// How long the request was held, in nanoseconds.
     held_ns: AtomicU64,
 }
@@ -34,6 +36,11 @@ impl ConnectionState {
     /// True if a rest of a body was left.
     pub(in crate::http) fn has_unread(&self) -> bool {
         self.unread.load(Ordering::Relaxed)
+    }
+
+    /// Counts a request, and tells whether it is the last that the connection may carry; 0 is no limit.
+    pub(in crate::http) fn is_last(&self, most: u64) -> bool {
+        self.answered.fetch_add(1, Ordering::Relaxed) + 1 == most
     }
 
     /// Has the end of the client looked for.

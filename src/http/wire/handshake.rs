@@ -13,7 +13,6 @@ use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::server::TlsStream;
 
 use super::linger::linger;
-use crate::base::limits::HANDSHAKE_S_MAX;
 
 /// Ends a handshake before it has begun: the fatal alert `internal_error`.
 pub(super) const ALERT: [u8; 7] = [0x15, 3, 3, 0, 2, 2, 80];
@@ -38,14 +37,14 @@ pub(super) enum Handshake {
 /// Shakes hands with whoever is at the other end.
 ///
 /// # Limits
-/// Takes [`HANDSHAKE_S_MAX`] seconds at most, and ends when the service stops.
+/// Takes `longest` at most, and ends when the service stops.
 pub(super) async fn shake_hands(
     stream: TcpStream,
     config: Arc<ServerConfig>,
+    longest: Duration,
     mut stopping: watch::Receiver<bool>,
 ) -> Handshake {
-    let limit = Duration::from_secs(HANDSHAKE_S_MAX);
-    let shaken = timeout(limit, accept(stream, config));
+    let shaken = timeout(longest, accept(stream, config));
     let failed = |reason: &str| Handshake::Failed(reason.to_owned());
     tokio::select! {
         biased;

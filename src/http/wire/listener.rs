@@ -230,7 +230,9 @@ async fn serve(
         }
         Accepted::Tls(stream, _, config) => {
             // Each connection would have room for it.
-            let handshake = Box::pin(handshake::shake_hands(stream, config, stopping.clone()));
+            let longest = Duration::from_secs(service.settings.limits.handshake_s_max);
+            let shaken = handshake::shake_hands(stream, config, longest, stopping.clone());
+            let handshake = Box::pin(shaken);
             match handshake.await {
                 Handshake::Done(stream) => {
                     tallies.connections_taken.up();

@@ -56,7 +56,9 @@ fn actions<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Object<ActionJson>>
             let mut actions = Vec::new();
             while let Some(action) = list.next_element()? {
                 if actions.len() == BATCH_ACTIONS_MAX {
-                    return Err(A::Error::custom(Error::many_actions()));
+                    return Err(A::Error::custom(Error::many_actions(
+                        BATCH_ACTIONS_MAX as u64,
+                    )));
                 }
                 actions.push(action);
             }
@@ -137,7 +139,7 @@ pub(super) fn json(
     }
     let Batch { message, actions } = json_body::read(body)?;
     let message = params::message(message.as_deref())?;
-    check_count(actions.len())?;
+    check_count(actions.len(), &context.settings().limits)?;
     let uploads = context.gate().uploads();
     let actions: Vec<_> = actions
         .into_iter()
@@ -162,7 +164,7 @@ pub(super) fn files(
     let under = params::folder(context.query.text("path")?)?;
     let message = params::message(context.query.text("message")?)?;
     let uploads = context.gate().uploads();
-    let files = packed::files(body, under.as_ref())?;
+    let files = packed::files(body, under.as_ref(), &context.settings().limits)?;
     let actions = files.into_iter().map(|file| {
         let bytes = uploads.new_file(file.bytes)?;
         Ok(BatchAction::Put(file.path, bytes, file.executable))

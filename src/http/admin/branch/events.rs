@@ -9,7 +9,6 @@ use hyper::header::HeaderName;
 use super::shape;
 use super::watch::join;
 use crate::http::admin::open::{Seen, open_branch};
-use crate::http::blocking;
 use crate::http::error::Error;
 use crate::http::reply::Reply;
 use crate::http::request::context::RequestContext;
@@ -69,7 +68,7 @@ impl Source for OneBranch {
             let shown = shape::of(context, &caller, &branch)?;
             Ok::<_, Error>((seen, id, events::json(&shown), ticket))
         };
-        let (seen, id, shown, ticket) = blocking::in_place(&context.service.threads, look).await?;
+        let (seen, id, shown, ticket) = context.service.threads.run(look).await?;
         self.seen = Some(seen);
         self.id = id;
         if shown == self.told {

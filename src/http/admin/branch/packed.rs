@@ -7,10 +7,10 @@ use tar::EntryType;
 
 use crate::base::digest::byte_count;
 use crate::base::file_path::FilePath;
-use crate::base::limits::{BATCH_ACTIONS_MAX, BATCH_BYTES_MAX};
 use crate::http::admin::payload::Packed;
 use crate::http::admin::unzip::Zip;
 use crate::http::error::Error;
+use crate::http::settings::Limits;
 
 /// A file of a body.
 #[derive(Debug)]
@@ -28,10 +28,15 @@ pub(super) struct PackedFile {
 /// folder.
 ///
 /// # Limits
-/// [`BATCH_ACTIONS_MAX`] files, of [`BATCH_BYTES_MAX`] bytes together once they are unpacked.
-pub(super) fn files(body: &mut Packed, under: Option<&FilePath>) -> Result<Vec<PackedFile>, Error> {
+/// [`Limits::batch_actions_max`] files, of [`Limits::batch_bytes_max`] bytes together once they are unpacked.
+pub(super) fn files(
+    body: &mut Packed,
+    under: Option<&FilePath>,
+    limits: &Limits,
+) -> Result<Vec<PackedFile>, Error> {
     let mut files = Files {
         under,
+        limits,
         found: Vec::new(),
         bytes: 0,
     };
@@ -44,22 +49,25 @@ pub(super) fn files(body: &mut Packed, under: Option<&FilePath>) -> Result<Vec<P
             }
         }
     }
-    check_count(files.found.len())?;
+    check_count(files.found.len(), limits)?;
     Ok(files.found)
 }
 
 /// Refuses an empty batch, and one of too many actions.
-pub(super) fn check_count(actions: usize) -> Result<(), Error> {
-    match actions {
+pub(super) fn check_count(actions: usize, limits: &Limits) -> Result<(), Error> {
+    match actions as u64 {
         0 => Err(Error::malformed("there is nothing to change")),
-        1..=BATCH_ACTIONS_MAX => Ok(()),
-        _ => Err(Error::many_actions()),
+        actions if actions > limits.batch_actions_max => {
+            Err(Error::many_actions(limits.batch_actions_max))
+        }
+        _ => Ok(()),
     }
 }
 
 /// What was found so far.
 struct Files<'a> {
     under: Option<&'a FilePath>,
+    limits: &'a Limits,
     found: Vec<PackedFile>,
     bytes: u64,
 }
@@ -72,14 +80,14 @@ impl Files<'_> {
         executable: Option<bool>,
         from: &mut impl Read,
     ) -> Result<u64, Error> {
-        check_count(self.found.len() + 1)?;
+        check_count(self.found.len() + 1, self.limits)?;
         let refused = |error| Error::Malformed(format!("\"{name}\": {error}"));
         let path = FilePath::parse(name.trim_start_matches("./")).map_err(refused)?;
         let path = match self.under {
             Some(folder) => folder.join(&path).map_err(refused)?,
             None => path,
         };
-        let most = BATCH_BYTES_MAX as u64;
+        let most = self.limits.batch_bytes_max;
         let mut bytes = Vec::new();
         let left = most - self.bytes;
         from.take(left + 1)
@@ -186,11 +194,15 @@ mod tests {
             ("bin/run", EntryType::Regular, 0o755, "#!"),
         ]);
         let under = FilePath::parse("x").unwrap();
-        let files: Vec<_> = files(&mut Packed::Tar(archive.into()), Some(&under))
-            .unwrap()
-            .into_iter()
-            .map(|file| (file.path.to_string(), file.executable, file.bytes))
-            .collect();
+        let files: Vec<_> = files(
+            &mut Packed::Tar(archive.into()),
+            Some(&under),
+            &Limits::default(),
+        )
+        .unwrap()
+        .into_iter()
+        .map(|file| (file.path.to_string(), file.executable, file.bytes))
+        .collect();
         assert_eq!(
             files,
             [
@@ -217,7 +229,10 @@ mod tests {
             ("no archive", vec![b'x'; 1024]),
         ] {
             let mut body = Packed::Tar(body.into());
-            assert!(files(&mut body, None).is_err(), "{what} was accepted");
+            assert!(
+                files(&mut body, None, &Limits::default()).is_err(),
+                "{what} was accepted"
+            );
         }
     }
 }

@@ -5,7 +5,6 @@
 use super::item;
 use crate::access::Caller;
 use crate::http::admin::open::open;
-use crate::http::blocking;
 use crate::http::error::Error;
 use crate::http::reply::Reply;
 use crate::http::request::context::RequestContext;
@@ -34,7 +33,7 @@ pub(in crate::http::admin) async fn respond(
         let caller = context.watcher()?;
         let ticket = joins.then(|| join(context, &caller, at)).transpose()?;
         let show = || item::show(context, &caller, at);
-        let reply = blocking::in_place(&context.service.threads, show).await?;
+        let reply = context.service.threads.run(show).await?;
         Ok((reply, ticket))
     })
     .await

@@ -10,7 +10,6 @@ use crate::access::ProjectRights;
 use crate::base::branch_name::BranchName;
 use crate::http::admin::branch::shape::AdminBranchJson;
 use crate::http::admin::open::{Seen, open};
-use crate::http::blocking;
 use crate::http::error::Error;
 use crate::http::reply::Reply;
 use crate::http::request::context::RequestContext;
@@ -62,7 +61,7 @@ struct Changes {
 impl Source for AllBranches {
     async fn look(&mut self) -> Result<(String, Ticket), Error> {
         let context = Arc::clone(&self.context);
-        blocking::in_place(&context.service.threads, || self.look_now()).await
+        context.service.threads.run(|| self.look_now()).await
     }
 
     fn is_unchanged(&self) -> Result<bool, Error> {

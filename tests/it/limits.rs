@@ -1,0 +1,132 @@
+//! Limits that the operator has set: what is over one is refused, and told what it was.
+
+use serde_json::{Value, json};
+
+use crate::harness::{Connection, Daemon, Project, READ, cookie_of, password_of};
+
+const HEALTH: &str = "/site-builder/api/erp-config/health";
+
+/// A head that is asked again and again on one connection.
+fn ask(connection: &mut Connection) -> Option<String> {
+    connection.send(format!("GET {HEALTH} HTTP/1.1\r\nHost: localhost\r\n\r\n").as_bytes());
+    let answer = connection.answer().expect_status(200);
+    answer.header("Connection").map(str::to_owned)
+}
+
+#[test]
+fn an_account_has_as_many_tokens_projects_of_a_token_and_sessions_as_allowed() {
+    let daemon = Daemon::start_with(&[
+        "--tokens-account-max=2",
+        "--token-repos-max=1",
+        "--sessions-account-max=2",
+    ]);
+    let eve = daemon.user("eve", &[]);
+    Project::create(&eve, "a");
+    Project::create(&eve, "b");
+    let make = |repos: &[&str]| {
+        let token = json!({ "name": "n", "repos": repos });
+        eve.post("/site-builder/api/tokens", &token)
+    };
+    make(&["a.erp", "b.erp"]).assert_error(400, "malformed repos: it must have at most 1 entries");
+    let first = make(&["a.erp"]).expect_status(201).json();
+    let more = json!({ "repos": ["a.erp", "b.erp"] });
+    let first = format!(
+        "/site-builder/api/tokens/{}",
+        first["tokenId"].as_str().unwrap()
+    );
+    let refused = eve.patch(&first, &more);
+    refused.assert_error(400, "malformed repos: it must have at most 1 entries");
+    make(&["*"]).expect_status(201);
+    make(&["*"]).assert_error(400, "you have 2 tokens, the most allowed: revoke one first");
+    let told = eve.get("/user/session").json();
+    let limits = &told["limits"];
+    assert_eq!(
+        [&limits["tokens_max"], &limits["token_repos_max"]],
+        [&json!(2), &json!(1)]
+    );
+    // The first session of three gives way.
+    let second = daemon.session("eve");
+    let third = daemon.login("eve", &password_of("eve")).expect_status(200);
+    assert!(cookie_of(&third).starts_with("siteconf_session="));
+    eve.get("/user/session").assert_refused(401);
+    second.get("/user/session").expect_status(200);
+}
+
+#[test]
+fn a_body_of_json_and_a_batch_are_as_large_as_allowed() {
+    let daemon = Daemon::start_with(&[
+        "--json-bytes-max=200",
+        "--batch-bytes-max=2000",
+        "--batch-actions-max=2",
+    ]);
+    let project = Project::with_main(&daemon.session("admin"), "acme/shop");
+    let branch = |name: &str| {
+        project
+            .user
+            .post(&project.admin("/branches"), &json!({ "name": name }))
+    };
+    branch("short").expect_status(201);
+    branch(&"x".repeat(201)).assert_error(413, "the body is larger than 200 bytes");
+    let save = |contents: &[&str]| {
+        let actions = contents.iter().enumerate().map(|(at, content)| {
+            json!({ "action": "create", "file_path": format!("{at}"), "content": content })
+        });
+        let batch = json!({ "actions": actions.collect::<Vec<Value>>() });
+        project.user.post(&project.on("main", "/batch"), &batch)
+    };
+    save(&["", &"x".repeat(2000)]).assert_error(413, "the body is larger than 2000 bytes");
+    save(&["", "", ""]).assert_error(400, "there are more than 2 actions");
+    let archive = |sizes: &[usize]| {
+        let mut tar = tar::Builder::new(Vec::new());
+        for (at, size) in sizes.iter().enumerate() {
+            let mut header = tar::Header::new_ustar();
+            header.set_mode(0o644);
+            header.set_size(*size as u64);
+            let path = format!("t{at}");
+            tar.append_data(&mut header, path, &vec![b'x'; *size][..])
+                .unwrap();
+        }
+        let request = project.user.request("POST", &project.on("main", "/batch"));
+        let request = request.header("Content-Type", "application/x-tar");
+        request.body(tar.get_ref()).send()
+    };
+    archive(&[0, 0, 0]).assert_error(400, "there are more than 2 actions");
+    archive(&[2000]).assert_error(413, "the body is larger than 2000 bytes");
+    assert_eq!(project.versions("main"), [""; 0]);
+    save(&["", "x"]).expect_status(200);
+    let told = project.user.get("/user/session").json();
+    let limits = &told["limits"];
+    assert_eq!(
+        [&limits["batch_bytes_max"], &limits["batch_actions_max"]],
+        [&json!(2000), &json!(2)]
+    );
+}
+
+#[test]
+fn a_connection_carries_as_many_requests_as_allowed() {
+    let daemon = Daemon::start_with(&["--requests-connection-max", "3"]);
+    let mut connection = daemon.connect();
+    let told: Vec<_> = (0..3).map(|_| ask(&mut connection)).collect();
+    assert_eq!(told, [None, None, Some("close".to_owned())]);
+    assert!(connection.is_closed());
+    let unbounded = Daemon::start_with(&["--requests-connection-max", "0"]);
+    let mut connection = unbounded.connect();
+    assert!((0..20).all(|_| ask(&mut connection).is_none()));
+}
+
+#[test]
+fn a_client_that_takes_nothing_of_its_answer_is_given_up() {
+    let daemon = Daemon::start_with(&["--write-s-max=1", "--log=info,siteconf::http::wire=debug"]);
+    let project = Project::with_main(&daemon.session("admin"), "acme/shop");
+    // More than the system holds for a connection.
+    project
+        .save("main", "a.bin", vec![b'x'; 16 << 20])
+        .expect_status(201);
+    let reader = daemon.reader(&project);
+    let mut connection = daemon.connect();
+    connection.send(&reader.request("GET", &project.raw("a.bin")).to_bytes());
+    daemon.logged("connection ended");
+    assert!(connection.rest().len() < 16 << 20);
+    let health = daemon.anonymous().get(&format!("{READ}/health"));
+    health.expect_status(200);
+}
