@@ -166,6 +166,9 @@ pub trait Pin: Send + Sync + fmt::Debug {}
 /// Of a store that removes nothing.
 impl Pin for () {}
 
+/// The lane in which one daemon after the other changes something, until it is dropped.
+pub trait Lane: Send + fmt::Debug {}
+
 /// An object's row, without its bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ObjectRow {
@@ -282,6 +285,13 @@ pub trait Store: Send + Sync + fmt::Debug {
     /// Waits until no other process answers from its memory as before the last commit of this one. Whoever
     /// takes rights away calls it before the answer.
     fn settle(&self) {}
+
+    /// Waits for a turn at what is under this key, if that is crowded: if the caller has lost races for it against
+    /// other daemons, or one of these has written it a moment ago. It only puts them in order. `None` where it is
+    /// not, or no turn comes within 2 s.
+    fn lane(&self, _key: &str, _has_lost: bool) -> Option<Box<dyn Lane>> {
+        None
+    }
 
     /// Keeps what is put from now on with [`Batch::ahead`]: no collection removes it while the pin is
     /// held.

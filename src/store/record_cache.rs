@@ -10,7 +10,8 @@ use quick_cache::sync::Cache;
 use super::records::{Folder, find_in, put_into};
 use super::watchers::{Changed, Watch, Watchers, folders_of};
 use super::{
-    Batch, CatchUp, ForeignSigns, Pin, Record, Result, Scan, Staging, Store, StoredObject, Version,
+    Batch, CatchUp, ForeignSigns, Lane, Pin, Record, Result, Scan, Staging, Store, StoredObject,
+    Version,
 };
 use crate::base::id::{BlobId, ObjectId};
 use crate::base::limits::{
@@ -445,6 +446,10 @@ impl<S: Store + ?Sized> Store for RecordCache<S> {
 
     fn settle(&self) {
         self.store.settle();
+    }
+
+    fn lane(&self, key: &str, has_lost: bool) -> Option<Box<dyn Lane>> {
+        self.store.lane(key, has_lost)
     }
 
     fn pin(&self) -> Result<Box<dyn Pin>> {

@@ -12,6 +12,8 @@ use crate::base::may_block;
 /// How long the same record is met in the way before it counts as damaged. Longer than a write of this
 /// or another process may be in the store and not yet in what memory keeps.
 const IN_THE_WAY_MAX: Duration = Duration::from_millis(250);
+/// After so many lost races it is better to wait for one's turn.
+const CROWDED_FROM: u32 = 2;
 /// Pause before what has met the same record again is tried once more.
 const PAUSE: Duration = Duration::from_millis(2);
 
@@ -31,6 +33,11 @@ struct Met {
 }
 
 impl Attempts {
+    /// True once so many were lost that others must be changing the same all the time.
+    pub fn are_crowded(&self) -> bool {
+        self.failed >= CROWDED_FROM
+    }
+
     /// Says that an attempt has met another record under this key than it expected. The change may be
     /// tried again when this returns.
     ///

@@ -14,6 +14,8 @@ mod cluster;
 #[allow(dead_code, reason = "the tests of the service use more of it")]
 mod daemon;
 #[cfg(test)]
+mod hot_branch;
+#[cfg(test)]
 mod kills;
 #[cfg(test)]
 #[path = "../support/rounds.rs"]

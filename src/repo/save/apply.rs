@@ -30,7 +30,11 @@ pub(in crate::repo) fn run(project: &Project, branch: u64, jobs: &[Job]) -> Vec<
     let refuse = |error: Error| jobs.iter().map(|_| Err(error.clone())).collect();
     let mut attempts = Attempts::default();
     let mut missing = MissingObjects::default();
+    let head = key::branch(project.number(), branch);
+    let store = project.projects.store();
+    let mut lane = None;
     loop {
+        lane = lane.or_else(|| store.lane(&head, attempts.are_crowded()));
         let error = match attempt(project, branch, jobs, missing.is_damage()) {
             Ok(outcomes) => return outcomes,
             Err(error) => error,
@@ -43,10 +47,9 @@ pub(in crate::repo) fn run(project: &Project, branch: u64, jobs: &[Job]) -> Vec<
             return refuse(error);
         };
         // Another process moved the head: read it again and repeat.
-        let again = attempts.lost(project.projects.store().as_ref(), key);
+        let again = attempts.lost(store.as_ref(), key);
         if let Err(error) = again {
-            let branch = key::branch(project.number(), branch);
-            tracing::error!(%branch, %error, "the branch cannot be saved to");
+            tracing::error!(branch = %head, %error, "the branch cannot be saved to");
             return refuse(error.into());
         }
     }

@@ -22,6 +22,8 @@ use crate::base::limits::{CHANGES_READ_MAX, FOREIGN_CHANGES_KEPT};
 use crate::base::reads::Reads;
 use crate::store::{Result, StoreError, Version};
 
+/// How long others who have written a record count as at work on it.
+const CROWDED_FOR: Duration = Duration::from_millis(100);
 /// How long a write of another daemon may go unnoticed.
 const LEASE: Duration = Duration::from_millis(20);
 /// After so long everybody has noticed it: a look that still counts began after it.
@@ -72,6 +74,15 @@ enum Database {
     WentBack,
 }
 
+/// A change of another daemon.
+#[derive(Debug)]
+struct Foreign {
+    version: Version,
+    key: String,
+    /// When the look began that found it.
+    found: u64,
+}
+
 impl Looked {
     /// Whether the database may be asked.
     ///
@@ -90,12 +101,14 @@ impl Looked {
 struct Known {
     /// All changes up to this version were read.
     upto: Version,
+    /// The key that this version wrote, once it was read.
+    last_key: Option<String>,
     /// The last version that was read or written here.
     last: Version,
     /// Versions beyond `upto` that this process has written: the one before the first, and the last.
     own: VecDeque<(Version, Version)>,
     /// Changes of others.
-    foreign: VecDeque<(Version, String)>,
+    foreign: VecDeque<Foreign>,
     /// After this version all changes of others are kept, 0 for all since the beginning.
     floor: Version,
 }
@@ -220,9 +233,18 @@ impl Changes {
         }
         let first = known
             .foreign
-            .partition_point(|(version, _)| *version <= after);
-        let keys = known.foreign.range(first..);
-        (keys.len() <= most).then(|| keys.map(|(_, key)| key.clone()).collect())
+            .partition_point(|change| change.version <= after);
+        let changes = known.foreign.range(first..);
+        (changes.len() <= most).then(|| changes.map(|change| change.key.clone()).collect())
+    }
+
+    /// True if another daemon has written this key a moment ago.
+    pub(super) fn are_of_others(&self, key: &str) -> bool {
+        let since = now().saturating_sub(nanos(CROWDED_FOR));
+        let known = self.known();
+        let last = known.foreign.iter().rev();
+        last.take_while(|change| change.found >= since)
+            .any(|change| change.key == key)
     }
 
     /// The last version that this process knows of.
@@ -282,12 +304,12 @@ impl Changes {
                 changes.push((unsigned(row.try_get(0)?), key));
             }
             let mut known = self.known();
-            if let Err(refused) = known.take(upto, changes) {
+            if let Err(refused) = known.take(upto, changes, began) {
                 self.note(Database::WentBack);
                 return Err(refused);
             }
-            if let Some((version, _)) = known.foreign.back() {
-                self.found.fetch_max(*version, Ordering::AcqRel);
+            if let Some(last) = known.foreign.back() {
+                self.found.fetch_max(last.version, Ordering::AcqRel);
             }
             drop(known);
             if is_all {
@@ -307,12 +329,19 @@ impl Known {
     /// Takes the changes from a version on.
     ///
     /// # Errors
-    /// [`StoreError::Unfit`] where that version is gone and none follows.
-    fn take(&mut self, from: Version, changes: Vec<(Version, String)>) -> Result<()> {
-        let (Some((first, _)), Some((last, last_key))) = (changes.first(), changes.last()) else {
+    /// [`StoreError::Unfit`] where that version is gone and none follows, or is another.
+    fn take(&mut self, from: Version, changes: Vec<(Version, String)>, found: u64) -> Result<()> {
+        let (Some((first, first_key)), Some((last, last_key))) = (changes.first(), changes.last())
+        else {
             return Err(went_back());
         };
-        let (first, last) = (*first, *last);
+        let (first, last, last_key) = (*first, *last, last_key.clone());
+        // Others may have written again as many as were lost.
+        let is_other = self.last_key.as_ref().is_some_and(|key| key != first_key);
+        if first == from && is_other {
+            return Err(went_back());
+        }
+        self.last_key = Some(last_key.clone());
         let is_whole = first == from && last - first + 1 == changes.len() as u64;
         if is_whole {
             // The first is known.
@@ -320,19 +349,27 @@ impl Known {
                 let is_own =
                     |(before, last): &(Version, Version)| *before < version && version <= *last;
                 if !self.own.iter().any(is_own) {
-                    self.foreign.push_back((version, key));
+                    self.foreign.push_back(Foreign {
+                        version,
+                        key,
+                        found,
+                    });
                 }
             }
         } else {
             // What follows was removed before it was read.
             self.foreign.clear();
-            self.foreign.push_back((last, last_key.clone()));
+            self.foreign.push_back(Foreign {
+                version: last,
+                key: last_key,
+                found,
+            });
             self.floor = last;
         }
         while self.foreign.len() > FOREIGN_CHANGES_KEPT
-            && let Some((version, _)) = self.foreign.pop_front()
+            && let Some(first) = self.foreign.pop_front()
         {
-            self.floor = self.floor.max(version);
+            self.floor = self.floor.max(first.version);
         }
         self.own.retain(|(_, of_own)| *of_own > last);
         self.upto = last;
@@ -375,7 +412,7 @@ mod tests {
     }
 
     fn kept(known: &Known) -> Vec<Version> {
-        known.foreign.iter().map(|(version, _)| *version).collect()
+        known.foreign.iter().map(|change| change.version).collect()
     }
 
     #[test]
@@ -385,22 +422,24 @@ mod tests {
             ..Known::default()
         };
         known.own.push_back((5, 7));
-        known.take(4, changes(&[4, 5, 6, 7, 8])).unwrap();
+        known.take(4, changes(&[4, 5, 6, 7, 8]), 0).unwrap();
         assert_eq!((kept(&known), known.upto, known.floor), (vec![5, 8], 8, 0));
         assert!(known.own.is_empty());
         for hole in [&[9, 10][..], &[8, 10]] {
-            known.upto = 8;
-            known.take(8, changes(hole)).unwrap();
+            (known.upto, known.last_key) = (8, Some("k8".to_owned()));
+            known.take(8, changes(hole), 0).unwrap();
             assert_eq!((kept(&known), known.upto, known.floor), (vec![10], 10, 10));
         }
-        assert!(known.take(10, Vec::new()).is_err());
+        assert!(known.take(10, Vec::new(), 0).is_err());
+        let other = vec![(10, "other".to_owned()), (11, "k11".to_owned())];
+        assert!(known.take(10, other, 0).is_err());
     }
 
     #[test]
     fn the_changes_that_are_kept_are_bounded() {
         let mut known = Known::default();
         let all: Vec<_> = (0..=FOREIGN_CHANGES_KEPT as u64 + 5).collect();
-        known.take(0, changes(&all)).unwrap();
+        known.take(0, changes(&all), 0).unwrap();
         assert_eq!(
             (known.foreign.len(), known.floor),
             (FOREIGN_CHANGES_KEPT, 5)

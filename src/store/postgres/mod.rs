@@ -6,6 +6,7 @@
 mod changes;
 mod failure;
 mod group;
+mod lanes;
 mod large;
 mod link;
 mod server;
@@ -26,7 +27,7 @@ use super::bucket::{Bucket, BucketBody};
 use super::error::damaged;
 use super::remote::{start_runtime, wait};
 use super::{
-    Batch, Body, CatchUp, NewObject, Record, Result, Scan, Staging, Store, StoreError,
+    Batch, Body, CatchUp, Lane, NewObject, Record, Result, Scan, Staging, Store, StoreError,
     StoredObject, Version,
 };
 use crate::base::id::{BlobId, Kind, ObjectId, Sha256};
@@ -35,6 +36,7 @@ use crate::base::may_block;
 use crate::base::reads::Reads;
 use changes::Changes;
 use group::{Job, id_of, require_places, signed, unsigned};
+use lanes::Lanes;
 use link::Link;
 use server::Server;
 use writer::Writer;
@@ -70,6 +72,7 @@ pub struct PostgresStore {
     server: Arc<Server>,
     /// Where large blobs lie.
     bucket: Option<Arc<Bucket>>,
+    lanes: Arc<Lanes>,
     /// `None` only while it is dropped.
     runtime: Option<Runtime>,
 }
@@ -128,6 +131,7 @@ impl PostgresStore {
             changes,
             readers: Arc::new(readers),
             next_reader: AtomicUsize::new(0),
+            lanes: Arc::new(Lanes::new(&server)),
             server,
             bucket: None,
             runtime: Some(runtime),
@@ -299,6 +303,19 @@ impl Store for PostgresStore {
 
     fn settle(&self) {
         may_block(|| std::thread::sleep(changes::SETTLED_AFTER));
+    }
+
+    fn lane(&self, key: &str, has_lost: bool) -> Option<Box<dyn Lane>> {
+        self.changes.require().ok()?;
+        if !has_lost && !self.changes.are_of_others(key) {
+            return None;
+        }
+        let (lanes, key) = (Arc::clone(&self.lanes), key.to_owned());
+        let lane = wait(
+            self.runtime.as_ref()?,
+            async move { Ok(lanes.take(key).await) },
+        );
+        Some(Box::new(lane.ok()??))
     }
 
     fn stage(&self) -> Result<Box<dyn Staging>> {

@@ -138,20 +138,42 @@ fn a_database_that_no_longer_has_what_it_had_is_not_used() {
     store.settle();
     assert_eq!(value(&store, "k").as_deref(), Some("2"));
     database.ask("DELETE FROM siteconf.change WHERE version > 1");
-    let told = |refused: StoreError| {
-        let refused = refused.to_string();
-        assert!(
-            refused.starts_with("the database cannot be used: it no longer has changes"),
-            "{refused}"
-        );
-    };
-    told(
-        store
+    assert_went_back(
+        &store
             .commit(of_write("k", Expect::Anything, Some("3")))
             .unwrap_err(),
     );
     store.settle();
-    told(store.record("k").unwrap_err());
+    assert_went_back(&store.record("k").unwrap_err());
+}
+
+#[test]
+fn a_database_in_which_others_have_written_over_what_was_lost_is_not_used() {
+    let database = Database::new();
+    let store = RecordCache::new(database.open());
+    for number in ["1", "2"] {
+        let write = of_write("k", Expect::Anything, Some(number));
+        store.commit(write).unwrap();
+    }
+    store.settle();
+    assert_eq!(value(&store, "k").as_deref(), Some("2"));
+    database.ask(
+        "UPDATE siteconf.change SET key = 'other' WHERE version = 2;
+         INSERT INTO siteconf.change (version, key) VALUES (3, 'another')",
+    );
+    store.settle();
+    assert_went_back(&store.record("k").unwrap_err());
+    let write = of_write("k", Expect::Anything, Some("3"));
+    assert_went_back(&store.commit(write).unwrap_err());
+}
+
+#[track_caller]
+fn assert_went_back(refused: &StoreError) {
+    let refused = refused.to_string();
+    assert!(
+        refused.starts_with("the database cannot be used: it no longer has changes"),
+        "{refused}"
+    );
 }
 
 /// So the server tells that somebody has ended its wait for a standby.
