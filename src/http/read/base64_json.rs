@@ -9,7 +9,10 @@ use bytes::Bytes;
 use hyper::StatusCode;
 use serde::Serialize;
 
+use crate::base::may_block;
 use crate::base::outboard::PIECE_BYTES;
+use crate::http::error::Error;
+use crate::http::reply::file::unreadable;
 use crate::http::reply::json;
 use crate::http::reply::stream::{ChunkStream, Pieces};
 use crate::http::reply::{Freshness, Reply};
@@ -19,12 +22,15 @@ use crate::repo::{Body, Content};
 
 /// Answers with `object`, which serialises to an object with at least one field and tells the file's
 /// SHA-256, and the bytes of the file as its field `content`.
+///
+/// # Errors
+/// A large file whose beginning cannot be read: what comes later cuts the answer off.
 pub(super) fn respond(
     context: &RequestContext,
     object: &impl Serialize,
     content: Content,
     freshness: Freshness,
-) -> Reply {
+) -> Result<Reply, Error> {
     let mut head = serde_json::to_vec(object).expect("answers have text keys and finite numbers");
     head.pop();
     head.extend_from_slice(b",\"content\":\"");
@@ -32,11 +38,16 @@ pub(super) fn respond(
         let mut whole = String::from_utf8(head).expect("JSON is UTF-8");
         BASE64_STANDARD.encode_string(bytes, &mut whole);
         whole.push_str("\"}");
-        return json::respond_text(context.headers(), whole.into_bytes(), freshness, &[]);
+        let whole = whole.into_bytes();
+        return Ok(json::respond_text(context.headers(), whole, freshness, &[]));
     }
     let tag = ETag::of_parts(&[&head]);
     if tag.is_known_to(context.headers()) {
-        return Reply::empty(StatusCode::NOT_MODIFIED).validated(&tag, freshness);
+        return Ok(Reply::empty(StatusCode::NOT_MODIFIED).validated(&tag, freshness));
+    }
+    if let Body::Large(large) = &content.body {
+        // Its first piece stays in memory.
+        may_block(|| large.read_at(0, 1)).map_err(unreadable)?;
     }
     let length = head.len() as u64 + content.size.div_ceil(3) * 4 + 2;
     let pieces = Encoded {
@@ -47,7 +58,7 @@ pub(super) fn respond(
         at_end: false,
     };
     let body = ChunkStream::new(pieces, Some(length));
-    Reply::pieces(StatusCode::OK, "application/json", body).validated(&tag, freshness)
+    Ok(Reply::pieces(StatusCode::OK, "application/json", body).validated(&tag, freshness))
 }
 
 /// The object under way.

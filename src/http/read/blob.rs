@@ -29,12 +29,7 @@ pub(super) fn show(context: &RequestContext, project: &Project, sha: &str) -> Re
         sha: id,
     };
     let content = file.content()?;
-    Ok(base64_json::respond(
-        context,
-        &blob,
-        content,
-        Freshness::Fixed,
-    ))
+    base64_json::respond(context, &blob, content, Freshness::Fixed)
 }
 
 /// The bytes of a blob.

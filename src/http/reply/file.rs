@@ -165,7 +165,8 @@ fn head_of(large: &dyn LargeBody, size: u64) -> Result<Vec<u8>, Error> {
     Ok(head)
 }
 
-fn unreadable(error: io::Error) -> Error {
+/// The failure of a read of a large file.
+pub(in crate::http) fn unreadable(error: io::Error) -> Error {
     repo::Error::from(repo::StoreError::io("reading a large file", error)).into()
 }
 
