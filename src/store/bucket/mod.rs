@@ -375,3 +375,42 @@ fn is_day(name: &str) -> bool {
     };
     name.len() == 10 && name.bytes().enumerate().all(shape)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::bucket_url::{BucketKeys, BucketUrl};
+    use super::*;
+
+    #[test]
+    fn amazon_is_asked_at_the_buckets_name_and_others_at_their_own() {
+        for (url, asked) in [
+            (
+                "s3://shop/a?region=eu-central-1",
+                "https://shop.s3.eu-central-1.amazonaws.com",
+            ),
+            (
+                "s3://my.shop?region=eu-central-1",
+                "https://s3.eu-central-1.amazonaws.com/my.shop",
+            ),
+            (
+                "s3://shop/a?endpoint=http://127.0.0.1:9000",
+                "http://127.0.0.1:9000/shop",
+            ),
+        ] {
+            let keys = BucketKeys {
+                id: "key".to_owned(),
+                secret: "Hidden".to_owned(),
+                token: Some("Hidden".to_owned()),
+            };
+            let url = BucketUrl::parse(url).unwrap();
+            let roots = Vec::new();
+            let bucket = Bucket::new(&BucketAccess { url, keys, roots }).unwrap();
+            let shown = format!("{bucket:?}");
+            assert!(
+                shown.contains(&format!("bucket_endpoint: \"{asked}\"")),
+                "{shown}"
+            );
+            assert!(!shown.contains("Hidden"), "{shown}");
+        }
+    }
+}

@@ -222,6 +222,8 @@ fn without_the_bucket_large_files_wait_and_all_else_goes_on() {
     until(|| two.raw("large.bin"), 503).assert_error(503, AWAY);
     let asked = Instant::now();
     assert_eq!(two.raw("large.bin").header("Retry-After"), Some("1"));
+    let object = two.project.read("/files/large.bin?ref=main");
+    two.reader.get(&object).assert_error(503, AWAY);
     assert!(asked.elapsed() < Duration::from_secs(15));
     let put = |bytes: &[u8]| {
         two.project

@@ -4,8 +4,9 @@ use std::fs;
 use std::process::Command;
 
 use super::Fleet;
+use crate::harness::bucket::{Fault, SECRET_KEY};
 use crate::harness::server::Database;
-use crate::harness::{Place, own_folder};
+use crate::harness::{Place, Project, own_folder};
 
 const PASSWORD: &str = "a-Very/Secret@Word";
 /// As it stands in a URL.
@@ -194,4 +195,84 @@ fn the_first_password_is_printed_once_and_kept_nowhere() {
             assert!(!holds, "{}", entry.path().display());
         }
     }
+}
+
+#[test]
+fn the_keys_of_a_bucket_are_in_no_log_and_no_answer() {
+    let fleet = Fleet::with_bucket();
+    let daemon = fleet.daemon(&["--log", "trace"]);
+    let project = Project::with_main(&daemon.user("alice", &[]), "acme/shop");
+    let large = vec![b'x'; 100_000];
+    project.save("main", "large.txt", &large);
+    let read = project.user.get(&project.file("main", "large.txt"));
+    read.assert_bytes(200, &large);
+    fleet.bucket().fault(Fault::Fails, None);
+    project
+        .user
+        .put(&project.file("main", "more.txt"), &vec![b'y'; 100_000])
+        .expect_status(503);
+    daemon.logged("500 Internal Server Error");
+    assert!(!daemon.log().contains(SECRET_KEY));
+    let printed = daemon.command(&["config", "print"], "");
+    let said = String::from_utf8_lossy(&printed.stdout);
+    let url = fleet.bucket().url().replace('?', "?region=us-east-1&");
+    assert!(
+        said.contains(&format!("\nblobs = \"{url}\" # --blobs\n")),
+        "{said}"
+    );
+    assert!(!said.contains(SECRET_KEY), "{said}");
+}
+
+#[test]
+fn what_is_wrong_with_a_bucket_in_the_settings_is_told_without_what_may_be_a_secret() {
+    let store = ["--store", "postgres://siteconf@127.0.0.1:1/none"];
+    let refused = |arguments: &[&str]| {
+        let output = siteconf()
+            .args(["config", "check", "--server-key-file", "/nowhere"])
+            .args(arguments)
+            .env_remove("AWS_ACCESS_KEY_ID")
+            .output()
+            .unwrap();
+        assert_hidden(&output);
+        assert_eq!(output.status.code(), Some(2), "{output:?}");
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let with = |more: &[&str]| refused(&[&store[..], more].concat());
+    assert_eq!(
+        with(&["--blobs", "s3://key:Secret@shop?region=eu-1"]),
+        "siteconf: blobs (--blobs): it takes no keys: give s3_credentials_file, or AWS_ACCESS_KEY_ID and \
+         AWS_SECRET_ACCESS_KEY in the environment\n"
+    );
+    assert_eq!(
+        with(&["--blobs", "s3://shop?region=eu-1&key=Secret"]),
+        "siteconf: blobs (--blobs): behind the question mark it takes region, endpoint and \
+         allow_http=true alone\n"
+    );
+    assert_eq!(
+        with(&["--blobs", "s3://shop?region=eu-1"]),
+        "siteconf: there are no keys for s3://shop?region=eu-1: give s3_credentials_file, or \
+         AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY in the environment\n"
+    );
+    let folder = own_folder();
+    let keys = folder.path().join("keys");
+    fs::write(&keys, "aws_secret_access_key = Secret\n").unwrap();
+    let keys = keys.to_str().unwrap();
+    assert_eq!(
+        with(&[
+            "--blobs",
+            "s3://shop?region=eu-1",
+            "--s3-credentials-file",
+            keys
+        ]),
+        format!(
+            "siteconf: s3_credentials_file = \"{keys}\" (--s3-credentials-file): it must have the lines \
+             \"aws_access_key_id = …\" and \"aws_secret_access_key = …\", under [default] or under \
+             nothing\n"
+        )
+    );
+    let said = refused(&["--blobs", "s3://shop?region=eu-1"]);
+    assert!(
+        said.contains("blobs (--blobs): it is for a store in PostgreSQL"),
+        "{said}"
+    );
 }
