@@ -269,6 +269,7 @@ impl Folder {
         }
         // Also where none was: a process that was killed may have made them and not synced.
         sync_dir(&self.blobs())?;
+        sync_dir(&self.secrets())?;
         sync_dir(&self.root)?;
         Ok(made)
     }
