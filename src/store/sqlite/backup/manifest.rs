@@ -21,7 +21,7 @@ pub(super) struct FileSum {
 }
 
 /// A whole backup.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Manifest {
     /// The format of the store.
     pub(super) store: Format,

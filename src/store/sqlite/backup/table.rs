@@ -327,8 +327,17 @@ pub(super) fn is_among(ranges: &[RangeInclusive<i64>], number: i64) -> bool {
     ranges.iter().any(|range| range.contains(&number))
 }
 
-/// Reads the rows from `from` to `to`, as many as one file takes.
+/// Reads the rows from `from` to `to`, as many as one file takes. What cannot be read is tried a second time:
+/// a disk may give it then.
 pub(super) fn read_slice<R: Tabled>(db: &Connection, from: i64, to: i64) -> Result<Slice<R>> {
+    let slice = read_slice_once(db, from, to)?;
+    if slice.faults.is_empty() {
+        return Ok(slice);
+    }
+    read_slice_once(db, from, to)
+}
+
+fn read_slice_once<R: Tabled>(db: &Connection, from: i64, to: i64) -> Result<Slice<R>> {
     let mut slice = Slice::<R> {
         rows: Vec::new(),
         faults: Vec::new(),

@@ -114,7 +114,8 @@ pub(in crate::store::sqlite::backup) struct FolderPlace {
     last: Option<Manifest>,
     /// Files that were put.
     added: BTreeSet<Part>,
-    finished: bool,
+    /// True once the manifest may name them.
+    may_be_named: bool,
 }
 
 impl FolderPlace {
@@ -144,7 +145,7 @@ impl FolderPlace {
             _lock: lock,
             last: content.manifest,
             added: BTreeSet::new(),
-            finished: false,
+            may_be_named: false,
         };
         if !format.exists() {
             write_durably(&format, FORMAT.as_bytes())
@@ -280,9 +281,12 @@ impl Place for FolderPlace {
             sync_dir(&dir).map_err(BackupError::file("syncing", dir))?;
         }
         let path = self.root.join(MANIFEST);
-        write_durably(&path, manifest.to_text().as_bytes())
-            .map_err(BackupError::file("writing", path))?;
-        self.finished = true;
+        let written = write_durably(&path, manifest.to_text().as_bytes());
+        // Where only its sync failed, it has its name, and after a crash the one before may have it again:
+        // what both name stays, for the next backup to sort out.
+        let is_as_before = || manifest_of(&self.root).is_ok_and(|it| it.as_ref() != Some(manifest));
+        self.may_be_named = written.is_ok() || !is_as_before();
+        written.map_err(BackupError::file("writing", path))?;
         self.last = Some(manifest.clone());
         let tidied = Content::read(&self.root)
             .and_then(|content| self.sweep(&content.parts))
@@ -299,7 +303,7 @@ impl Place for FolderPlace {
 
 impl Drop for FolderPlace {
     fn drop(&mut self) {
-        if !self.finished
+        if !self.may_be_named
             && let Err(error) = self.clean()
         {
             tracing::warn!(%error, "files of an unfinished backup are left to the next");
