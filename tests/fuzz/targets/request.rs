@@ -4,13 +4,16 @@
 use super::answer::Answer;
 use super::scene::{cookie, tell, token};
 
+/// What begins so is HTTP/2, which is not spoken: the connection ends without an answer.
+const HTTP_2: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+
 pub(crate) fn hold(input: &[u8]) {
     let said = with(input, b"@TOKEN@", token().as_bytes());
     let said = with(&said, b"@COOKIE@", cookie().as_bytes());
     let told = tell(&said);
     // A whole head is answered, by hyper if by nobody else.
     let is_whole = said.windows(4).any(|window| window == b"\r\n\r\n");
-    let has_begun = said.first().is_some_and(u8::is_ascii_alphabetic);
+    let has_begun = said.first().is_some_and(u8::is_ascii_alphabetic) && !said.starts_with(HTTP_2);
     assert!(
         !is_whole || !has_begun || !told.answers.is_empty(),
         "no answer"
