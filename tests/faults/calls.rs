@@ -14,10 +14,10 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::client::Client;
 use crate::daemon::{Daemon, serve};
+use crate::load::{Batches, Bindings, Files, Imports, Rollbacks, Tokens, Work};
 use crate::rounds::Rounds;
 use crate::told::{State, Told};
 use crate::tracer::{self, Tracer};
-use crate::work::{Batches, Bindings, Files, Imports, Rollbacks, Tokens, Work};
 
 /// Calls that fail, and how. `write` is that of sockets and the log, too: it can only be the last one.
 pub(crate) const FAULTS: [(&str, &str); 15] = [

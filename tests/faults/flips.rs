@@ -22,9 +22,9 @@ use siteconf::store::{Body, Result, Scan, Store, StoreError};
 use walkdir::WalkDir;
 
 use crate::daemon::{Daemon, file};
+use crate::load::{Batches, Bindings, Files, Rollbacks, Tokens, Work};
 use crate::rounds::Rounds;
 use crate::told::Told;
-use crate::work::{Batches, Bindings, Files, Rollbacks, Tokens, Work};
 
 const OCTETS: &str = "application/octet-stream";
 const STEPS: u64 = 8;

@@ -13,8 +13,8 @@ use rand::rngs::StdRng;
 
 use crate::client::Client;
 use crate::daemon::{Daemon, on_branch, serve};
+use crate::load::{Hand, Imports, Killer, check_history};
 use crate::rounds::Rounds;
-use crate::work::{Hand, Imports, Killer, check_history};
 
 /// Daemons at once, each on a folder of its own.
 const LANES: u64 = 4;

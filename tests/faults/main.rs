@@ -16,6 +16,8 @@ mod flips;
 #[cfg(test)]
 mod kills;
 #[cfg(test)]
+mod load;
+#[cfg(test)]
 #[path = "../migrate/model.rs"]
 #[allow(dead_code, reason = "the tests of moves use more of it")]
 mod model;
@@ -32,5 +34,3 @@ mod told;
 mod tracer;
 #[cfg(test)]
 mod upkeep;
-#[cfg(test)]
-mod work;

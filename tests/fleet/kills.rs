@@ -13,9 +13,9 @@ use serde_json::json;
 
 use crate::cluster::Cluster;
 use crate::daemon::on_branch;
+use crate::load::{Hand, Imports, Killer, check_history};
 use crate::rounds::Rounds;
 use crate::store::Store;
-use crate::work::{Hand, Imports, Killer, check_history};
 
 /// Databases at once, each on a server of its own.
 const LANES: u64 = 3;

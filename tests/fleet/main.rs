@@ -18,6 +18,14 @@ mod hot_branch;
 #[cfg(test)]
 mod kills;
 #[cfg(test)]
+#[path = "../faults/load/mod.rs"]
+#[allow(
+    dead_code,
+    unused_imports,
+    reason = "the harnesses of power cuts use the rest"
+)]
+mod load;
+#[cfg(test)]
 #[path = "../support/rounds.rs"]
 mod rounds;
 #[cfg(test)]
@@ -30,11 +38,3 @@ mod store;
 #[path = "../faults/told.rs"]
 #[allow(dead_code, reason = "the harnesses of power cuts use the rest")]
 mod told;
-#[cfg(test)]
-#[path = "../faults/work/mod.rs"]
-#[allow(
-    dead_code,
-    unused_imports,
-    reason = "the harnesses of power cuts use the rest"
-)]
-mod work;

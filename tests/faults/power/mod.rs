@@ -38,9 +38,9 @@ use rand::rngs::StdRng;
 use self::disk::{Disk, Left};
 use self::recording::Recording;
 use crate::daemon::{Daemon, on_branch};
+use crate::load::check_history;
 use crate::rounds::Rounds;
 use crate::tracer;
-use crate::work::check_history;
 
 /// Power cuts in a recording of a first start, of a service, and of one that has gone on after one of them.
 const CUTS: [u64; 3] = [50, 200, 200];

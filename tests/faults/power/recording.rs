@@ -17,8 +17,8 @@ use super::trace::Recorder;
 use super::tree::Tree;
 use crate::client::Client;
 use crate::daemon::{Daemon, serve, siteconf};
+use crate::load::{Hand, Imports};
 use crate::told::Named;
-use crate::work::{Hand, Imports};
 
 /// Answers after which a daemon is killed or stopped.
 const ANSWERS: [usize; 2] = [10, 30];

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::work::success_of;
+use crate::load::success_of;
 
 /// All by which a file or a name can change, and what carries answers. A process that begins to use one of
 /// those that are not understood is found by that.
