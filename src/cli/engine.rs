@@ -41,6 +41,15 @@ pub(super) fn with_password(url: &DatabaseUrl, settings: &Settings) -> Result<Da
     }
 }
 
+/// Looks for the files that a URL needs; nothing is asked of the database.
+///
+/// # Errors
+/// Those of [`with_password`], and [`Error::Failed`] for certificates that cannot be read.
+pub(super) fn check_address(url: &DatabaseUrl, settings: &Settings) -> Result<()> {
+    let url = with_password(url, settings)?;
+    Engine::check(&url).map_err(|error| of_store(error, settings))
+}
+
 /// An error of a store that is opened, with where it lies if the error does not say.
 pub(super) fn of_store(error: StoreError, settings: &Settings) -> Error {
     if let (StoreError::UnfitBucket { .. }, Some(url)) = (&error, &settings.blobs) {

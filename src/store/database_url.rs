@@ -2,9 +2,31 @@
 
 use std::fmt;
 use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use percent_encoding::{NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
 /// What an address says beside the user, the hosts and the database that may be shown.
-const SHOWN: [&str; 6] = ["dbname", "host", "hostaddr", "port", "sslmode", "user"];
+const SHOWN: [&str; 7] = [
+    "dbname",
+    "host",
+    "hostaddr",
+    "port",
+    "sslmode",
+    "sslrootcert",
+    "user",
+];
+/// What names the system's certificates as a file of them.
+const SYSTEM: &str = "system";
+
+/// How connections are to be made safe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Encryption {
+    /// They are not.
+    Disable,
+    /// By TLS, with a certificate that is trusted and names the host.
+    VerifyFull,
+}
 
 /// The URL of a PostgreSQL database. Its `Display` and its `Debug` leave out the password.
 #[derive(Clone, PartialEq, Eq)]
@@ -12,6 +34,8 @@ pub struct DatabaseUrl {
     url: String,
     shown: String,
     has_password: bool,
+    encryption: Option<Encryption>,
+    root_file: Option<PathBuf>,
 }
 
 impl DatabaseUrl {
@@ -57,10 +81,30 @@ impl DatabaseUrl {
             write!(shown, "?{}", params.join("&")).expect("a string takes all");
         }
         let is_password = |param: &&str| param.starts_with("password=");
+        let value = |name: &str| {
+            let mut all = params.iter().filter_map(|param| param.split_once('='));
+            let (_, value) = all.rfind(|(of, _)| *of == name)?;
+            Some(percent_decode_str(value).decode_utf8_lossy().into_owned())
+        };
+        let encryption = match value("sslmode").as_deref() {
+            None => None,
+            Some("disable") => Some(Encryption::Disable),
+            Some("verify-full") => Some(Encryption::VerifyFull),
+            Some(_) => {
+                return Err(
+                    "sslmode must be verify-full, or disable where the network is trusted: what lies \
+                     between would encrypt, and anybody could be at the other end",
+                );
+            }
+        };
         Ok(Self {
             url: text.to_owned(),
             shown,
             has_password: !password.is_empty() || hidden.iter().any(is_password),
+            encryption,
+            root_file: value("sslrootcert")
+                .filter(|file| file != SYSTEM)
+                .map(PathBuf::from),
         })
     }
 
@@ -73,8 +117,7 @@ impl DatabaseUrl {
     #[must_use]
     pub fn with_password(self, password: &str) -> Self {
         let mark = if self.url.contains('?') { '&' } else { '?' };
-        let encoded =
-            percent_encoding::utf8_percent_encode(password, percent_encoding::NON_ALPHANUMERIC);
+        let encoded = utf8_percent_encode(password, NON_ALPHANUMERIC);
         Self {
             url: format!("{}{mark}password={encoded}", self.url),
             has_password: true,
@@ -85,6 +128,25 @@ impl DatabaseUrl {
     /// The URL with its password, for who connects.
     pub fn reveal(&self) -> &str {
         &self.url
+    }
+
+    /// The same without what it says of encryption.
+    pub fn reveal_to_client(&self) -> String {
+        let (before, query) = self.url.split_once('?').unwrap_or((&self.url, ""));
+        let is_ours =
+            |param: &&str| !param.starts_with("sslmode=") && !param.starts_with("sslrootcert=");
+        let params: Vec<_> = query.split('&').filter(is_ours).collect();
+        format!("{before}?{}", params.join("&"))
+    }
+
+    /// How connections are to be made safe; `None` where it does not say.
+    pub fn encryption(&self) -> Option<Encryption> {
+        self.encryption
+    }
+
+    /// The file of the certificates to trust; `None` for the system's.
+    pub fn root_file(&self) -> Option<&Path> {
+        self.root_file.as_deref()
     }
 }
 
@@ -118,6 +180,11 @@ mod tests {
             ),
             ("postgres:///d?pass%77ord=Hidden", "postgres:///d", false),
             ("postgres://a@h", "postgres://a@h/", false),
+            (
+                "postgres://a@h/d?sslmode=verify-full&sslrootcert=%2Fca.pem&x=Hidden",
+                "postgres://a@h/d?sslmode=verify-full&sslrootcert=%2Fca.pem",
+                false,
+            ),
         ] {
             let parsed = DatabaseUrl::parse(url).unwrap();
             assert_eq!(
@@ -139,10 +206,36 @@ mod tests {
             "host=h password=Hidden",
             "postgres://a:Hid/den@h/d",
             "postgres://a:Hid?den@h/d",
+            "postgres://a:Hidden@h/d?sslmode=require",
         ] {
             let refusal = DatabaseUrl::parse(wrong).unwrap_err();
             assert!(!refusal.contains("Hid"), "{refusal}");
         }
+    }
+}
+
+#[cfg(all(test, feature = "fleet"))]
+mod encryption_tests {
+    use super::*;
+
+    #[test]
+    fn what_is_said_of_encryption_is_not_for_the_client() {
+        let parse = |url| DatabaseUrl::parse(url).unwrap();
+        let said = parse("postgres://a@h/d?sslmode=verify-full&port=1&sslrootcert=%2Fca%20s.pem");
+        assert_eq!(said.encryption(), Some(Encryption::VerifyFull));
+        assert_eq!(said.root_file(), Some(Path::new("/ca s.pem")));
+        assert_eq!(said.reveal_to_client(), "postgres://a@h/d?port=1");
+        let with = said.with_password("p");
+        assert_eq!(
+            with.reveal_to_client(),
+            "postgres://a@h/d?port=1&password=p"
+        );
+        let none = parse("postgres://a@h/d?sslmode=disable&sslrootcert=system");
+        assert_eq!(none.encryption(), Some(Encryption::Disable));
+        assert_eq!(
+            (none.root_file(), parse("postgres://a@h/d").encryption()),
+            (None, None)
+        );
     }
 }
 

@@ -97,6 +97,17 @@ impl Engine {
         return Err(without_fleet(url));
     }
 
+    /// Looks whether the URL of a database is one that could be reached; nothing is asked of it.
+    ///
+    /// # Errors
+    /// [`super::StoreError::Unfit`].
+    pub fn check(url: &DatabaseUrl) -> Result<()> {
+        #[cfg(feature = "fleet")]
+        return PostgresStore::check(url.reveal());
+        #[cfg(not(feature = "fleet"))]
+        return Err(without_fleet(url));
+    }
+
     /// The store.
     pub fn store(&self) -> Arc<dyn Store> {
         match self {

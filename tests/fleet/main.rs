@@ -3,6 +3,10 @@
 #![cfg(feature = "fleet")]
 
 #[cfg(test)]
+#[path = "../support/bucket.rs"]
+#[allow(dead_code, reason = "the tests of the engine use the rest")]
+mod bucket;
+#[cfg(test)]
 #[path = "../service/client.rs"]
 #[allow(dead_code, reason = "the tests of the service use more of it")]
 mod client;
@@ -34,6 +38,8 @@ mod rounds;
 mod server;
 #[cfg(test)]
 mod store;
+#[cfg(test)]
+mod tls;
 #[cfg(test)]
 #[path = "../faults/told.rs"]
 #[allow(dead_code, reason = "the harnesses of power cuts use the rest")]

@@ -2,6 +2,8 @@
 //! takes its place. It ends with the test, however that ends.
 
 use std::fs;
+use std::fs::Permissions;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
@@ -49,6 +51,11 @@ struct Server {
 impl Cluster {
     /// Starts in a folder of its own.
     pub(crate) fn start() -> Self {
+        Self::start_with("", &[])
+    }
+
+    /// The same with more settings, and with these files, by name and text, beside them.
+    pub(crate) fn start_with(more: &str, files: &[(&str, &str)]) -> Self {
         let folder = own_folder();
         let guard = Command::new("sh")
             .args(["-c", GUARD, "sh"])
@@ -72,7 +79,8 @@ impl Cluster {
             ],
         );
         let settings = primary.folder.join("data/postgresql.conf");
-        fs::write(settings, SETTINGS).unwrap();
+        fs::write(settings, format!("{SETTINGS}{more}")).unwrap();
+        primary.write(files);
         primary.start();
         Self {
             folder,
@@ -80,6 +88,12 @@ impl Cluster {
             primary,
             standby: None,
         }
+    }
+
+    /// Writes files beside the settings of the primary, which it reads anew.
+    pub(crate) fn reload_with(&self, files: &[(&str, &str)]) {
+        self.primary.write(files);
+        self.ask("postgres", "SELECT pg_reload_conf()");
     }
 
     /// The address of a database, for who finds the primary himself.
@@ -221,6 +235,18 @@ impl Server {
         assert!(output.status.success(), "{output:?}");
     }
 
+    /// Writes files that are for it alone beside its settings.
+    fn write(&self, files: &[(&str, &str)]) {
+        let data = self.folder.join("data");
+        let owner = fs::metadata(&data).unwrap();
+        for (name, text) in files {
+            let path = data.join(name);
+            fs::write(&path, text).unwrap();
+            fs::set_permissions(&path, Permissions::from_mode(0o600)).unwrap();
+            chown(&path, Some(owner.uid()), Some(owner.gid())).unwrap();
+        }
+    }
+
     /// Starts it, and waits until it answers.
     fn start(&mut self) {
         let mut run = Command::new(programs().join("postgres"));
@@ -298,7 +324,7 @@ fn state_of(id: i32) -> Option<(String, i32)> {
 
 /// Waits until something is so.
 #[track_caller]
-fn until(mut is_so: impl FnMut() -> bool) {
+pub(crate) fn until(mut is_so: impl FnMut() -> bool) {
     let began = Instant::now();
     while !is_so() {
         assert!(began.elapsed() < PATIENCE, "it never came to be so");

@@ -65,7 +65,7 @@ pub(super) fn check(settings: &Settings) -> Result<()> {
     let mut wrong: Vec<_> = log::check(&settings.log).err().into_iter().collect();
     wrong.extend(listen::wrong_places(settings));
     if let StoreAddress::Postgres(url) = &settings.store {
-        wrong.extend(engine::with_password(url, settings).err());
+        wrong.extend(engine::check_address(url, settings).err());
         wrong.extend(engine::key_file(None, settings).err());
         wrong.extend(bucket::access(settings).err());
     }

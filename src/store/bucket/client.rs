@@ -2,7 +2,6 @@
 
 use std::error::Error;
 use std::io;
-use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt;
@@ -18,10 +17,9 @@ use object_store::client::{
     HttpResponse, HttpResponseBody, HttpService,
 };
 use tokio::time::timeout;
-use tokio_rustls::rustls::crypto::ring;
-use tokio_rustls::rustls::pki_types::CertificateDer;
-use tokio_rustls::rustls::{ClientConfig, RootCertStore};
+use tokio_rustls::rustls::RootCertStore;
 
+use crate::store::remote::tls;
 use crate::store::{Result, StoreError};
 
 const CONNECT_MAX: Duration = Duration::from_secs(2);
@@ -45,26 +43,12 @@ impl Client {
     /// [`StoreError::UnfitBucket`] where TLS cannot be had.
     pub(super) fn new(roots: &[Vec<u8>], is_encrypted: bool) -> Result<Self> {
         let unfit = |reason: String| StoreError::UnfitBucket { reason };
-        let mut trusted = RootCertStore::empty();
-        if !roots.is_empty() {
-            for root in roots {
-                let added = trusted.add(CertificateDer::from(root.as_slice()));
-                added.map_err(|e| unfit(format!("a certificate in s3_ca cannot be used: {e}")))?;
-            }
-        } else if is_encrypted {
-            trusted.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-            if trusted.is_empty() {
-                return Err(unfit(
-                    "the system has no certificates to trust; install ca-certificates, or give s3_ca"
-                        .to_owned(),
-                ));
-            }
-        }
-        let tls = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
-            .with_safe_default_protocol_versions()
-            .map_err(|e| unfit(format!("TLS cannot be used: {e}")))?
-            .with_root_certificates(trusted)
-            .with_no_client_auth();
+        let trusted = if roots.is_empty() && !is_encrypted {
+            RootCertStore::empty()
+        } else {
+            tls::roots(roots, "s3_ca").map_err(unfit)?
+        };
+        let tls = tls::client(trusted).map_err(unfit)?;
         let mut sockets = Sockets::new();
         sockets.enforce_http(false);
         sockets.set_nodelay(true);

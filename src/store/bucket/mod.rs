@@ -23,6 +23,7 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 use super::bucket_url::BucketAccess;
+use super::remote::tls;
 use super::remote::{start_runtime, wait};
 use super::{Result, StoreError};
 use crate::base::limits::UPLOAD_PARTS_MAX;
@@ -296,6 +297,9 @@ impl Bucket {
     }
 
     fn unfit_or_away(&self, error: &object_store::Error) -> StoreError {
+        if let Some(fault) = tls::distrust(error, "s3_ca") {
+            return unfit(format!("its certificate {fault}"));
+        }
         match error {
             object_store::Error::PermissionDenied { .. }
             | object_store::Error::Unauthenticated { .. } => unfit(

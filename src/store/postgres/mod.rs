@@ -11,6 +11,7 @@ mod large;
 mod link;
 mod server;
 mod sweep;
+mod tls;
 mod writer;
 
 use std::collections::HashMap;
@@ -78,8 +79,7 @@ pub struct PostgresStore {
 }
 
 impl PostgresStore {
-    /// Makes a store in a database that a URL or a list of settings names, as `libpq` reads them. One that
-    /// has a store keeps it.
+    /// Makes a store in a database that a URL names, as `libpq` reads it. One that has a store keeps it.
     ///
     /// # Errors
     /// [`StoreError::Unfit`] where the database cannot be used.
@@ -91,7 +91,7 @@ impl PostgresStore {
         made
     }
 
-    /// Opens the store in the database that a URL or a list of settings names, as `libpq` reads them.
+    /// Opens the store in the database that a URL names, as `libpq` reads it.
     ///
     /// # Errors
     /// [`StoreError::Unfit`] where the database cannot be used or has no store,
@@ -136,6 +136,14 @@ impl PostgresStore {
             bucket: None,
             runtime: Some(runtime),
         })
+    }
+
+    /// Looks whether a URL names a database that could be reached; nothing is asked of it.
+    ///
+    /// # Errors
+    /// [`StoreError::Unfit`].
+    pub fn check(url: &str) -> Result<()> {
+        Server::new(url).map(drop)
     }
 
     /// How much room the database takes, in bytes.

@@ -1,15 +1,17 @@
 //! The server of the database: how it is reached, and what is asked of it.
 
+use std::error::Error as _;
 use std::net::IpAddr;
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use tokio_postgres::config::{Config, Host, TargetSessionAttrs};
+use tokio_postgres::config::{Config, Host, SslMode, TargetSessionAttrs};
 use tokio_postgres::error::SqlState;
-use tokio_postgres::tls::NoTlsStream;
-use tokio_postgres::{Client, NoTls, Socket};
+use tokio_postgres::{Client, Socket};
 
 use super::failure::{Meaning, meaning_of};
+use super::tls::{Connector, Encrypted};
+use crate::store::database_url::{DatabaseUrl, Encryption};
 use crate::store::{Result, StoreError};
 
 /// The format that this program reads and writes.
@@ -32,30 +34,51 @@ SET jit = off;
 ";
 
 /// What carries the requests of a client.
-pub(super) type Connection = tokio_postgres::Connection<Socket, NoTlsStream>;
+pub(super) type Connection = tokio_postgres::Connection<Socket, Encrypted>;
 
 /// A server of the database, and the store that was found there first.
 #[derive(Debug)]
 pub(super) struct Server {
     config: Config,
+    connector: Connector,
     store_id: OnceLock<String>,
 }
 
 impl Server {
-    /// The server that a URL or a list of settings names, as `libpq` reads them.
+    /// The server that a URL names. To another machine connections are made over TLS, unless the URL says
+    /// otherwise.
     ///
     /// # Errors
-    /// [`StoreError::Unfit`] for one that is none, or is on another machine.
+    /// [`StoreError::Unfit`] for one that is none, or cannot be trusted.
     pub(super) fn new(url: &str) -> Result<Self> {
+        let url = DatabaseUrl::parse(url).map_err(unfit)?;
         // What is wrong with it is not repeated: it may hold a password.
         let mut config: Config = url
+            .reveal_to_client()
             .parse()
             .map_err(|_| unfit("its address is not of the form postgres://user@host/database"))?;
-        if !is_on_this_machine(&config) {
-            return Err(unfit(
-                "it is on another machine, and connections are not encrypted yet; give a socket or \
-                 an address of this machine",
-            ));
+        let is_near = is_on_this_machine(&config);
+        let encryption = url.encryption().unwrap_or(if is_near {
+            Encryption::Disable
+        } else {
+            Encryption::VerifyFull
+        });
+        let connector = match encryption {
+            Encryption::Disable => {
+                config.ssl_mode(SslMode::Disable);
+                Connector::plain()
+            }
+            Encryption::VerifyFull => {
+                require_names(&config)?;
+                config.ssl_mode(SslMode::Require);
+                Connector::trusting(url.root_file()).map_err(unfit)?
+            }
+        };
+        if !is_near && encryption == Encryption::Disable {
+            tracing::warn!(
+                store = %url,
+                "connections to the database on another machine are not encrypted, as sslmode=disable says"
+            );
         }
         config
             .application_name("siteconf")
@@ -65,6 +88,7 @@ impl Server {
             .target_session_attrs(TargetSessionAttrs::ReadWrite);
         Ok(Self {
             config,
+            connector,
             store_id: OnceLock::new(),
         })
     }
@@ -94,7 +118,8 @@ impl Server {
 
     /// A connection that nothing was asked of yet.
     pub(super) async fn connect(&self) -> Result<(Client, Connection)> {
-        self.config.connect(NoTls).await.map_err(unreachable)
+        let connected = self.config.connect(self.connector.clone()).await;
+        connected.map_err(unreachable)
     }
 
     /// Looks whether what is connected to keeps what is written, and is the store that it was.
@@ -182,6 +207,23 @@ async fn require_server(client: &Client) -> Result<()> {
     Ok(())
 }
 
+/// Looks whether there is a name to hold the certificate of each host against.
+fn require_names(config: &Config) -> Result<()> {
+    let hosts = config.get_hosts();
+    if hosts.is_empty() {
+        return Err(unfit(
+            "a certificate is for the name of a host; give host beside hostaddr",
+        ));
+    }
+    if hosts.iter().any(|host| matches!(host, Host::Unix(_))) {
+        return Err(unfit(
+            "a socket has no TLS, which sslmode=verify-full or a host on another machine asks for; give \
+             the names of all hosts",
+        ));
+    }
+    Ok(())
+}
+
 fn is_on_this_machine(config: &Config) -> bool {
     let is_near = |host: &Host| match host {
         Host::Unix(_) => true,
@@ -209,8 +251,21 @@ fn unreachable(error: tokio_postgres::Error) -> StoreError {
         {
             unfit(said.message())
         }
-        // It was not even tried: a password is missing, or asked for in a way that is unknown here.
-        None if meaning_of(&error) == Meaning::Refused => unfit(error.to_string()),
+        // It was not even tried: it is not trusted, or a password is missing, or asked for in a way that is
+        // unknown here.
+        None if meaning_of(&error) == Meaning::Refused => {
+            let cause = error
+                .source()
+                .map_or(error.to_string(), ToString::to_string);
+            unfit(match cause.as_str() {
+                "server does not support TLS" => {
+                    "its server has no TLS: turn it on there (ssl = on), or write sslmode=disable into the \
+                     URL where the network is trusted"
+                        .to_owned()
+                }
+                _ => cause,
+            })
+        }
         _ => error.into(),
     }
 }
@@ -226,28 +281,54 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_is_on_this_machine_is_reached_and_no_secret_is_told() {
-        for near in [
-            "postgres://a:b@localhost/c",
-            "postgres://a@127.0.0.1:5433,[::1]/c",
-            "host=/run/postgresql user=a dbname=c",
+    fn what_goes_to_another_machine_is_encrypted_unless_the_url_says_otherwise() {
+        for (url, is_encrypted) in [
+            ("postgres://a:b@localhost/c", false),
+            ("postgres://a@127.0.0.1:5433,[::1]/c", false),
+            ("postgres://a@%2Frun%2Fpostgresql/c", false),
+            ("postgres:///c?host=db.example&hostaddr=127.0.0.1", false),
+            ("postgres://a@localhost/c?sslmode=verify-full", true),
+            ("postgres://a@db.example/c", true),
+            ("postgres://a@0.0.0.0/c", true),
+            ("postgres://a@localhost,10.0.0.1/c", true),
+            ("postgres://a@localhost/c?hostaddr=10.0.0.1", true),
+            ("postgres://a@db.example/c?sslmode=disable", false),
         ] {
-            Server::new(near).unwrap();
+            let server = Server::new(url).unwrap();
+            let mode = server.config.get_ssl_mode();
+            let encrypts = mode == SslMode::Require && format!("{:?}", server.connector) == "TLS";
+            assert_eq!(encrypts, is_encrypted, "{url}");
+            assert!(is_encrypted || mode == SslMode::Disable, "{url}");
         }
-        for (far, told) in [
-            ("postgres://a:secret@db.example/c", "another machine"),
-            (
-                "postgres://a:secret@localhost,10.0.0.1/c",
-                "another machine",
-            ),
-            (
-                "host=localhost hostaddr=10.0.0.1 user=a password=secret",
-                "another machine",
-            ),
-            ("user=a password=secret", "another machine"),
+    }
+
+    #[test]
+    fn what_cannot_be_reached_so_is_refused_and_no_secret_is_told() {
+        for (url, told) in [
             ("postgres://a:secret@localhost:x/c", "is not of the form"),
+            ("host=localhost user=a password=secret", "of the form"),
+            (
+                "postgres://a:secret@%2Frun%2Fpostgresql/c?sslmode=verify-full",
+                "a socket has no TLS",
+            ),
+            (
+                "postgres://a:secret@%2Frun,10.0.0.1/c",
+                "a socket has no TLS",
+            ),
+            (
+                "postgres:///c?password=secret&hostaddr=10.0.0.1",
+                "give host beside hostaddr",
+            ),
+            (
+                "postgres://a:secret@h/c?sslrootcert=/nowhere/ca.pem",
+                "sslrootcert names /nowhere/ca.pem: No such file",
+            ),
+            (
+                "postgres://a:secret@h/c?sslrootcert=Cargo.toml",
+                "sslrootcert names Cargo.toml: it must be certificates, PEM",
+            ),
         ] {
-            let refused = Server::new(far).unwrap_err();
+            let refused = Server::new(url).unwrap_err();
             let shown = format!("{refused} {refused:?}");
             assert!(shown.contains(told) && !shown.contains("secret"), "{shown}");
         }
