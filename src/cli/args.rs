@@ -99,6 +99,8 @@ pub(super) enum Command {
     Restore(Restore),
     /// Gives a folder of an earlier version today's format; says first what it will do
     Upgrade(Upgrade),
+    /// Brings the tables of a store in PostgreSQL on to this version, and says what it did
+    Migrate,
     /// Who did what, and who was refused, oldest first
     Audit(Audit),
     /// Looks into a store, read-only; also into a damaged one

@@ -23,6 +23,7 @@ mod import;
 mod init;
 mod log;
 mod manual;
+mod migrate;
 mod migrate_tree;
 mod names;
 mod opened;
@@ -240,6 +241,7 @@ fn dispatch(cli: Cli, streams: &mut Streams<'_>) -> Result<Outcome> {
         Command::Backup(wish) => backup::run(&wish, &settings, streams),
         Command::Restore(wish) => backup::restore(&wish, &settings, streams).map(fine),
         Command::Upgrade(wish) => upgrade::run(&wish, &settings, streams).map(fine),
+        Command::Migrate => migrate::run(&settings, streams).map(fine),
         Command::Audit(wish) => audit::run(wish, &Opened::for_reading(&settings)?, streams),
         Command::Debug(command) => debug::run(command, &Opened::for_reading(&settings)?, streams),
         // They have returned above.

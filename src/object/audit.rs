@@ -190,7 +190,7 @@ actions! {
     Prune = "prune",
     /// What nothing led to was removed.
     Gc = "gc",
-    /// The data folder was given a later format.
+    /// The data folder was given a later format, or the database a later schema.
     Upgrade = "upgrade",
     /// The store took note of its server key, the first or another.
     ServerKeySet = "server-key-set",

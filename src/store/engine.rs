@@ -9,7 +9,7 @@ use super::database_url::DatabaseUrl;
 #[cfg(feature = "fleet")]
 use super::postgres::PostgresStore;
 use super::sqlite::SqliteStore;
-use super::{Result, Store};
+use super::{Migrated, Result, Store};
 
 /// Where a store lies, which says what engine it has.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -104,6 +104,17 @@ impl Engine {
     pub fn check(url: &DatabaseUrl) -> Result<()> {
         #[cfg(feature = "fleet")]
         return PostgresStore::check(url.reveal());
+        #[cfg(not(feature = "fleet"))]
+        return Err(without_fleet(url));
+    }
+
+    /// Takes the steps of the schema that a database lacks.
+    ///
+    /// # Errors
+    /// [`super::StoreError::Unfit`], [`super::StoreError::Underway`] beside another.
+    pub fn migrate(url: &DatabaseUrl) -> Result<Migrated> {
+        #[cfg(feature = "fleet")]
+        return PostgresStore::migrate(url.reveal());
         #[cfg(not(feature = "fleet"))]
         return Err(without_fleet(url));
     }

@@ -182,6 +182,19 @@ pub struct ObjectRow {
     pub inline: bool,
 }
 
+/// What has become of the schema of a database.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Migrated {
+    /// The step that it had.
+    pub from: i32,
+    /// The step that this program needs.
+    pub current: i32,
+    /// The steps that were taken, each with what it brought, for a person.
+    pub steps: Vec<(i32, &'static str)>,
+    /// False where a copy into the database has not come to its end.
+    pub is_ready: bool,
+}
+
 /// A place for objects and records.
 ///
 /// # Invariants

@@ -173,6 +173,12 @@ fn every_command_of_the_help_does_its_work() {
     assert_eq!(serving.end().code, Some(0));
     tried.insert("serve".to_owned());
 
+    // This one is for a store in a database, and says what is for a folder.
+    let refused = stage.command(&["migrate"]).output().unwrap();
+    let said = String::from_utf8_lossy(&refused.stderr);
+    assert!(said.contains("siteconf upgrade --data "), "{said}");
+    tried.insert("migrate".to_owned());
+
     let mut known = BTreeSet::new();
     commands_below(&[], &mut known);
     assert_eq!(tried, known);

@@ -30,6 +30,9 @@ pg_ctl -D data -m immediate stop >/dev/null 2>&1
 rm -rf "$1"
 "#;
 
+/// The schema of the releases that knew no steps.
+const FIRST_STEP: &str = include_str!("../../src/store/postgres/schema/1.sql");
+
 /// The server of this process.
 struct Server {
     folder: PathBuf,
@@ -62,6 +65,14 @@ impl Database {
     pub(crate) fn without_store() -> Self {
         let server = SERVER.get_or_init(Server::start);
         server.copy_of("template0")
+    }
+
+    /// A database with an empty store of the first step of the schema.
+    pub(crate) fn of_first_step() -> Self {
+        let database = Self::without_store();
+        database.ask(FIRST_STEP);
+        database.ask("INSERT INTO siteconf.format (format) VALUES (2)");
+        database
     }
 
     /// A database that holds what this one does. Nobody may be connected to this one.

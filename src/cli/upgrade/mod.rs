@@ -50,7 +50,7 @@ struct Report {
 pub(super) fn run(wish: &Upgrade, settings: &Settings, streams: &mut Streams<'_>) -> Result<()> {
     let data = settings.folder(
         "\"siteconf upgrade\"",
-        "there is only one format of its tables",
+        "\"siteconf migrate\" brings its tables on",
     )?;
     let outlook = Outlook::of(data)?;
     let mut report = Report::of(data, &outlook);
@@ -62,7 +62,8 @@ pub(super) fn run(wish: &Upgrade, settings: &Settings, streams: &mut Streams<'_>
     }
     if !wish.dry_run && outlook.format.is_older() {
         convert(data, &outlook, streams)?;
-        note(settings, &report)?;
+        let detail = format!("from format {} to {}", report.format, report.current_format);
+        note(settings, detail)?;
         report.upgraded = true;
     }
     if wish.json {
@@ -106,10 +107,9 @@ fn convert(data: &Path, outlook: &Outlook, streams: &mut Streams<'_>) -> Result<
     }
 }
 
-/// Leaves word of it in the audit log.
-fn note(settings: &Settings, report: &Report) -> Result<()> {
+/// Leaves word of it in the audit log: from what to what.
+pub(super) fn note(settings: &Settings, detail: String) -> Result<()> {
     let opened = Opened::beside(settings)?;
-    let detail = format!("from format {} to {}", report.format, report.current_format);
     let told = AuditRecord {
         detail: audit::detail(detail),
         ..AuditRecord::new(

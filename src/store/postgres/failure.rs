@@ -92,11 +92,16 @@ pub(super) fn failure(error: &tokio_postgres::Error) -> StoreError {
 
 /// The error for a database that no longer has what it had.
 pub(super) fn went_back() -> StoreError {
+    unfit(
+        "it no longer has changes that it had: it was restored, or a standby without the last changes took \
+         its place; see that it is the right one, and restart the service",
+    )
+}
+
+/// The error for a database that cannot be used as it is.
+pub(super) fn unfit(reason: impl Into<String>) -> StoreError {
     StoreError::Unfit {
-        reason:
-            "it no longer has changes that it had: it was restored, or a standby without the last \
-                 changes took its place; see that it is the right one, and restart the service"
-                .to_owned(),
+        reason: reason.into(),
     }
 }
 

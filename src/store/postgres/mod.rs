@@ -9,6 +9,7 @@ mod group;
 mod lanes;
 mod large;
 mod link;
+mod schema;
 mod server;
 mod sweep;
 mod tls;
@@ -28,8 +29,8 @@ use super::bucket::{Bucket, BucketBody};
 use super::error::damaged;
 use super::remote::{start_runtime, wait};
 use super::{
-    Batch, Body, CatchUp, Lane, NewObject, Record, Result, Scan, Staging, Store, StoreError,
-    StoredObject, Version,
+    Batch, Body, CatchUp, Lane, Migrated, NewObject, Record, Result, Scan, Staging, Store,
+    StoreError, StoredObject, Version,
 };
 use crate::base::id::{BlobId, Kind, ObjectId, Sha256};
 use crate::base::limits::INLINE_BYTES_MAX;
@@ -85,10 +86,16 @@ impl PostgresStore {
     /// [`StoreError::Unfit`] where the database cannot be used.
     pub fn init(url: &str) -> Result<()> {
         let server = Server::new(url)?;
-        let runtime = start_runtime(THREADS, "store-postgres")?;
-        let made = wait(&runtime, async move { server.init().await });
-        runtime.shutdown_background();
-        made
+        once(async move { server.init().await })
+    }
+
+    /// Takes the steps of the schema that a database lacks, so that this program opens its store.
+    ///
+    /// # Errors
+    /// [`StoreError::Unfit`], [`StoreError::Underway`] beside another. Each step was taken or not.
+    pub fn migrate(url: &str) -> Result<Migrated> {
+        let server = Server::new(url)?;
+        once(async move { server.migrate().await })
     }
 
     /// Opens the store in the database that a URL names, as `libpq` reads it.
@@ -391,6 +398,14 @@ impl PostgresStore {
         let bucket = self.bucket.as_ref().ok_or_else(large::without_bucket)?;
         Ok(Body::Large(Arc::new(BucketBody::new(bucket, place, id))))
     }
+}
+
+/// Does something on a runtime that ends with it.
+fn once<T: Send + 'static>(work: impl Future<Output = Result<T>> + Send + 'static) -> Result<T> {
+    let runtime = start_runtime(THREADS, "store-postgres")?;
+    let done = wait(&runtime, work);
+    runtime.shutdown_background();
+    done
 }
 
 /// The record of a row.

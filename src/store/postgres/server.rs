@@ -5,23 +5,23 @@ use std::net::IpAddr;
 use std::sync::OnceLock;
 use std::time::Duration;
 
+use tokio::task::JoinHandle;
 use tokio_postgres::config::{Config, Host, SslMode, TargetSessionAttrs};
 use tokio_postgres::error::SqlState;
 use tokio_postgres::{Client, Socket};
 
-use super::failure::{Meaning, meaning_of};
+use super::failure::{Meaning, meaning_of, unfit};
+use super::schema;
+use super::schema::{Kept, no_store};
 use super::tls::{Connector, Encrypted};
 use crate::store::database_url::{DatabaseUrl, Encryption};
-use crate::store::{Result, StoreError};
+use crate::store::{Migrated, Result, StoreError};
 
-/// The format that this program reads and writes.
-const FORMAT: i32 = 2;
 /// PostgreSQL 14.
 const VERSION_MIN: i32 = 140_000;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 /// After so long without an answer of the network a connection is lost.
 const SILENCE_MAX: Duration = Duration::from_secs(5);
-const SCHEMA: &str = include_str!("schema.sql");
 
 /// What every connection is told. Without `jit`: ways that are turned off count as dear, so that each short
 /// statement would be compiled first, 50 ms and more on every new connection.
@@ -107,13 +107,33 @@ impl Server {
     /// # Errors
     /// [`StoreError::Unfit`].
     pub(super) async fn init(&self) -> Result<()> {
+        let single = self.single().await?;
+        let made = schema::make(&single.client).await;
+        single.end().await;
+        made
+    }
+
+    /// Takes the steps of the schema that are missing.
+    ///
+    /// # Errors
+    /// As [`schema::migrate`].
+    pub(super) async fn migrate(&self) -> Result<Migrated> {
+        let single = self.single().await?;
+        let migrated = schema::migrate(&single.client).await;
+        single.end().await;
+        migrated
+    }
+
+    /// A connection of its own to a server that keeps what is written, whatever store it has.
+    async fn single(&self) -> Result<Single> {
         let (client, connection) = self.connect().await?;
         let driver = tokio::spawn(connection);
-        let made = make_store(&client).await;
-        drop(client);
-        // It has nothing to say but that the connection has ended.
-        drop(driver.await);
-        made
+        let single = Single { client, driver };
+        if let Err(refused) = single.prepare().await {
+            single.end().await;
+            return Err(refused);
+        }
+        Ok(single)
     }
 
     /// A connection that nothing was asked of yet.
@@ -132,20 +152,9 @@ impl Server {
     }
 
     async fn require_store(&self, client: &Client) -> Result<()> {
-        let store = "SELECT format, store_id::text FROM siteconf.format";
-        let store = match client.query_one(store, &[]).await {
-            Err(error) if error.code() == Some(&SqlState::UNDEFINED_TABLE) => {
-                return Err(unfit("it has no store; \"siteconf init\" makes one"));
-            }
-            store => store?,
-        };
-        let format: i32 = store.try_get(0)?;
-        if format != FORMAT {
-            return Err(unfit(format!(
-                "it has format {format}, and this program reads format {FORMAT}"
-            )));
-        }
-        let store_id: String = store.try_get(1)?;
+        let kept = Kept::read(client).await?.ok_or_else(no_store)?;
+        kept.require()?;
+        let store_id = kept.store_id;
         if *self.store_id.get_or_init(|| store_id.clone()) != store_id {
             return Err(unfit(
                 "it holds another store than before; see that its address is right, and restart the \
@@ -156,21 +165,23 @@ impl Server {
     }
 }
 
-/// Makes the tables and functions, all in one transaction.
-async fn make_store(client: &Client) -> Result<()> {
-    require_server(client).await?;
-    let has_store = client
-        .query_one("SELECT to_regclass('siteconf.format') IS NOT NULL", &[])
-        .await?;
-    if has_store.try_get(0)? {
-        return Ok(());
+/// A connection that is made for one thing.
+struct Single {
+    client: Client,
+    driver: JoinHandle<std::result::Result<(), tokio_postgres::Error>>,
+}
+
+impl Single {
+    async fn prepare(&self) -> Result<()> {
+        require_server(&self.client).await?;
+        Ok(self.client.batch_execute(SETTINGS).await?)
     }
-    let statements = format!("{SCHEMA}INSERT INTO siteconf.format (format) VALUES ({FORMAT});");
-    match client.batch_execute(&statements).await {
-        Err(error) if error.code() == Some(&SqlState::DUPLICATE_SCHEMA) => {
-            Err(unfit("it has a schema \"siteconf\" without a store"))
-        }
-        made => Ok(made?),
+
+    /// Waits until the connection is gone, so that nobody finds it any more.
+    async fn end(self) {
+        drop(self.client);
+        // It has nothing to say but that the connection has ended.
+        drop(self.driver.await);
     }
 }
 
@@ -267,12 +278,6 @@ fn unreachable(error: tokio_postgres::Error) -> StoreError {
             })
         }
         _ => error.into(),
-    }
-}
-
-fn unfit(reason: impl Into<String>) -> StoreError {
-    StoreError::Unfit {
-        reason: reason.into(),
     }
 }
 

@@ -8,7 +8,7 @@ use crate::harness::{Daemon, Project, own_folder};
 
 /// Runs a command; it must fail with this code and say this alone.
 #[track_caller]
-fn assert_refused(output: &Output, code: i32, said: &str) {
+pub(super) fn assert_refused(output: &Output, code: i32, said: &str) {
     let err = String::from_utf8_lossy(&output.stderr);
     let lines: Vec<_> = err
         .lines()
@@ -20,7 +20,7 @@ fn assert_refused(output: &Output, code: i32, said: &str) {
 }
 
 /// A daemon that starts where it should not is ended after some time.
-fn run(arguments: &[&str]) -> Output {
+pub(super) fn run(arguments: &[&str]) -> Output {
     Command::new("timeout")
         .args(["60", env!("CARGO_BIN_EXE_siteconf")])
         .args(arguments)

@@ -3,6 +3,7 @@
 mod away;
 mod commands;
 mod large;
+mod migrate;
 mod own_writes;
 mod revocation;
 mod secrets;

@@ -1,0 +1,202 @@
+//! The schema, in numbered steps: the first makes it, each later one brings it on.
+//!
+//! A step that stands is never changed. It only adds, so that programs of the step before go on beside it;
+//! what is no longer needed goes a release later, with a `writer_min` that keeps out whoever needs it.
+
+use tokio_postgres::error::SqlState;
+use tokio_postgres::{Client, Error};
+
+use super::failure::{failure, unfit};
+use crate::store::{Migrated, Result, StoreError};
+
+/// A step: its statements, and what it brings, for a person.
+struct Step {
+    sql: &'static str,
+    brings: &'static str,
+}
+
+/// The steps, from 1 on.
+const STEPS: &[Step] = &[
+    Step {
+        sql: include_str!("1.sql"),
+        brings: "the tables and functions",
+    },
+    Step {
+        sql: include_str!("2.sql"),
+        brings: "what the store says of itself: its step, who may write, whether it is whole",
+    },
+];
+
+/// The format of objects and records that this program reads and writes.
+const FORMAT: i32 = 2;
+/// What who changes the schema is told: a table that somebody holds must not make all others wait behind us.
+const OF_STEPS: &str = "SET statement_timeout = 0; SET lock_timeout = '3s';";
+/// Who changes the schema holds this lock, as long as the connection lives.
+const LOCK: &str = "SELECT pg_advisory_lock(1936290917, 1)";
+const TRY_LOCK: &str = "SELECT pg_try_advisory_lock(1936290917, 1)";
+/// Of a table that may lack columns.
+const KEPT: &str = "
+SELECT format, store_id::text, coalesce((to_jsonb(f) ->> 'schema')::int, 1),
+       coalesce((to_jsonb(f) ->> 'writer_min')::int, 1), coalesce(to_jsonb(f) ->> 'state', 'ready')
+FROM siteconf.format f";
+
+/// What a database says of its store.
+#[derive(Debug)]
+pub(super) struct Kept {
+    format: i32,
+    pub(super) store_id: String,
+    schema: i32,
+    writer_min: i32,
+    state: String,
+}
+
+impl Kept {
+    /// Reads it; `None` where there is no store.
+    pub(super) async fn read(client: &Client) -> Result<Option<Self>> {
+        let row = match client.query_one(KEPT, &[]).await {
+            Err(error) if error.code() == Some(&SqlState::UNDEFINED_TABLE) => return Ok(None),
+            row => row?,
+        };
+        Ok(Some(Self {
+            format: row.try_get(0)?,
+            store_id: row.try_get(1)?,
+            schema: row.try_get(2)?,
+            writer_min: row.try_get(3)?,
+            state: row.try_get(4)?,
+        }))
+    }
+
+    /// Looks whether this program may open the store.
+    ///
+    /// # Errors
+    /// [`StoreError::Unfit`].
+    pub(super) fn require(&self) -> Result<()> {
+        self.require_format()?;
+        let (schema, current) = (self.schema, current());
+        if self.writer_min > current {
+            return Err(unfit(format!(
+                "it has schema {schema}, and this program knows {current}; install a newer siteconf"
+            )));
+        }
+        if schema < current {
+            return Err(unfit(format!(
+                "it has schema {schema}, and this program needs {current}; \"siteconf migrate\" brings \
+                 it on"
+            )));
+        }
+        if !self.is_ready() {
+            return Err(unfit(
+                "a copy into it has not come to its end; run \"siteconf copy\" again",
+            ));
+        }
+        Ok(())
+    }
+
+    fn require_format(&self) -> Result<()> {
+        if self.format == FORMAT {
+            return Ok(());
+        }
+        Err(unfit(format!(
+            "it has format {}, and this program reads format {FORMAT}",
+            self.format
+        )))
+    }
+
+    fn is_ready(&self) -> bool {
+        self.state == "ready"
+    }
+}
+
+/// The last step that this program knows, which is the one that it needs.
+fn current() -> i32 {
+    i32::try_from(STEPS.len()).unwrap_or(i32::MAX)
+}
+
+/// The refusal of a database without a store.
+pub(super) fn no_store() -> StoreError {
+    unfit("it has no store; \"siteconf init\" makes one")
+}
+
+/// Makes a store by all steps, in one transaction. One that is there is left as it is.
+///
+/// # Errors
+/// [`StoreError::Unfit`].
+pub(super) async fn make(client: &Client) -> Result<()> {
+    // Of two at once one finds what the other has made.
+    client.query_one(LOCK, &[]).await?;
+    if Kept::read(client).await?.is_some() {
+        return Ok(());
+    }
+    let steps = STEPS.iter().zip(1..).map(|(step, number)| {
+        let note = match number {
+            1 => format!("INSERT INTO siteconf.format (format) VALUES ({FORMAT});"),
+            number => reached(number),
+        };
+        [step.sql, &note].concat()
+    });
+    let statements = format!("BEGIN; {} COMMIT", steps.collect::<String>());
+    match client.batch_execute(&statements).await {
+        Err(error) if error.code() == Some(&SqlState::DUPLICATE_SCHEMA) => {
+            Err(unfit("it has a schema \"siteconf\" without a store"))
+        }
+        made => Ok(made?),
+    }
+}
+
+/// Takes the steps that are missing, each in a transaction of its own.
+///
+/// # Errors
+/// [`StoreError::Unfit`], [`StoreError::Underway`]. Steps that were taken before it stay.
+pub(super) async fn migrate(client: &Client) -> Result<Migrated> {
+    client.batch_execute(OF_STEPS).await?;
+    let is_ours: bool = client.query_one(TRY_LOCK, &[]).await?.try_get(0)?;
+    if !is_ours {
+        return Err(StoreError::Underway {
+            what: "another \"siteconf migrate\"",
+        });
+    }
+    let kept = Kept::read(client).await?.ok_or_else(no_store)?;
+    kept.require_format()?;
+    let mut migrated = Migrated {
+        from: kept.schema,
+        current: current(),
+        steps: Vec::new(),
+        is_ready: kept.is_ready(),
+    };
+    let taken = usize::try_from(kept.schema).unwrap_or(0);
+    for (step, number) in STEPS.iter().zip(1..).skip(taken) {
+        client.batch_execute("BEGIN").await?;
+        let done = client.batch_execute(step.sql).await;
+        done.map_err(|error| refusal(&error, number))?;
+        let done = client.batch_execute(&reached(number)).await;
+        done.map_err(|error| refusal(&error, number))?;
+        client.batch_execute("COMMIT").await?;
+        migrated.steps.push((number, step.brings));
+    }
+    Ok(migrated)
+}
+
+/// Notes that a step was taken.
+fn reached(number: i32) -> String {
+    format!("UPDATE siteconf.format SET schema = {number};")
+}
+
+/// Why a step was not taken, and what to do.
+fn refusal(error: &Error, number: i32) -> StoreError {
+    let code = error.code();
+    if code == Some(&SqlState::INSUFFICIENT_PRIVILEGE) {
+        let said = error.as_db_error().map_or("", |said| said.message());
+        return unfit(format!(
+            "this role may not take step {number} of the schema ({said}); run \"siteconf migrate\" as the \
+             role that made the store"
+        ));
+    }
+    if code == Some(&SqlState::LOCK_NOT_AVAILABLE) {
+        return unfit(format!(
+            "somebody has held a table for 3 seconds that step {number} of the schema changes, as pg_dump \
+             does, or a session that was left within a transaction; run \"siteconf migrate\" again when \
+             that has ended"
+        ));
+    }
+    failure(error)
+}
