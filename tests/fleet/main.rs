@@ -18,6 +18,8 @@ mod cluster;
 #[allow(dead_code, reason = "the tests of the service use more of it")]
 mod daemon;
 #[cfg(test)]
+mod examples;
+#[cfg(test)]
 mod hot_branch;
 #[cfg(test)]
 mod kills;
@@ -32,6 +34,8 @@ mod load;
 #[cfg(test)]
 #[path = "../support/rounds.rs"]
 mod rounds;
+#[cfg(test)]
+mod seaweed;
 #[cfg(test)]
 #[path = "../support/postgres.rs"]
 #[allow(dead_code, reason = "the tests of the engine use the rest")]

@@ -153,12 +153,7 @@ impl Daemon {
 
     /// Logs in the first account, which has this password.
     pub(crate) fn admin_with(&self, password: &str) -> Client {
-        let body = json!({ "username": "admin", "password": password });
-        let answer = Client::new(self.address, "").post("/user/login", &body);
-        assert_eq!(answer.status, 200, "{answer:?}");
-        let cookie = answer.header("set-cookie").unwrap();
-        let cookie = cookie.split(';').next().unwrap();
-        self.again(&format!("Cookie: {cookie}\r\n"))
+        login(self.address, password)
     }
 
     /// A user with this credential, a header line.
@@ -195,6 +190,16 @@ impl Drop for Daemon {
         drop(self.process.kill());
         drop(self.process.wait());
     }
+}
+
+/// The first account, which has this password, logged in at a daemon.
+pub(crate) fn login(address: SocketAddr, password: &str) -> Client {
+    let body = json!({ "username": "admin", "password": password });
+    let answer = Client::new(address, "").post("/user/login", &body);
+    assert_eq!(answer.status, 200, "{answer:?}");
+    let cookie = answer.header("set-cookie").unwrap();
+    let cookie = cookie.split(';').next().unwrap();
+    Client::new(address, &format!("Cookie: {cookie}\r\n"))
 }
 
 /// The binary on a data folder.

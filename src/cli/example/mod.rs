@@ -30,6 +30,10 @@ pub(super) enum Example {
     Caddy,
     /// A container
     Docker,
+    /// Containers of several daemons over PostgreSQL and S3, to try that
+    Fleet,
+    /// A script that starts the same from packages on one machine
+    FleetLocal,
     /// A dashboard of the metrics for Grafana
     Grafana,
     /// Rules by which Prometheus gives alarm
@@ -49,6 +53,8 @@ impl Example {
             Self::Haproxy => include_str!("haproxy.cfg"),
             Self::Caddy => include_str!("Caddyfile"),
             Self::Docker => include_str!("Dockerfile"),
+            Self::Fleet => include_str!("fleet.yml"),
+            Self::FleetLocal => include_str!("fleet-local.sh"),
             Self::Grafana => include_str!("grafana.json"),
             Self::Alerts => include_str!("alerts.yml"),
         }

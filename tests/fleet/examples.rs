@@ -1,0 +1,283 @@
+//! What `siteconf example` prints for several daemons: the script is run, the compose file is read.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read};
+use std::net::{SocketAddr, TcpListener};
+use std::path::Path;
+use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
+
+use rustix::process::{Pid, Signal, kill_process};
+use saphyr_parser::{Event, Parser};
+use serde_json::{Map, Value, json};
+
+use crate::client::Client;
+use crate::daemon::{Daemon, file, login, read};
+use crate::seaweed::{is_here, program};
+
+/// A script that was started in a folder.
+struct Script {
+    process: Child,
+    /// Kept open, so that it may print.
+    _said: BufReader<ChildStdout>,
+    password: String,
+}
+
+impl Script {
+    /// Starts it, and waits until it has told where to go.
+    fn start(folder: &Path, port: u16) -> Self {
+        let binary = Path::new(env!("CARGO_BIN_EXE_siteconf"));
+        let weed = program().expect("it was looked for");
+        let path = format!(
+            "{}:{}:{}",
+            binary.parent().unwrap().display(),
+            weed.parent().unwrap().display(),
+            "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+        );
+        fs::write(folder.join("fleet.sh"), example("fleet-local")).unwrap();
+        let mut process = Command::new("sh")
+            .args(["fleet.sh", "data", &port.to_string()])
+            .current_dir(folder)
+            .env("PATH", path)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut said = BufReader::new(process.stdout.take().unwrap());
+        let mut lines = said.by_ref().lines().map(Result::unwrap);
+        let start = format!("http://127.0.0.1:{port}/ is siteconf, user admin, password ");
+        let password = lines.find_map(|line| {
+            let rest = line.strip_prefix(&start)?;
+            Some(rest.strip_suffix(" at the beginning")?.to_owned())
+        });
+        let Some(password) = password else {
+            let logs = fs::read_dir(folder.join("data")).unwrap();
+            let logs = logs.map(|entry| entry.unwrap().path());
+            let logs: Vec<_> = logs
+                .filter(|path| path.extension().is_some_and(|it| it == "log"))
+                .collect();
+            let texts: Vec<_> = logs.iter().map(fs::read_to_string).collect();
+            panic!("{} {texts:#?}", process.wait().unwrap());
+        };
+        Self {
+            process,
+            _said: said,
+            password,
+        }
+    }
+
+    /// Ends it, and waits until it has ended.
+    fn end(&mut self, signal: Signal) -> ExitStatus {
+        kill_process(Pid::from_child(&self.process), signal).unwrap();
+        self.process.wait().unwrap()
+    }
+}
+
+impl Drop for Script {
+    fn drop(&mut self) {
+        // With what it has started; it may have ended.
+        let _may_have_ended = kill_process(Pid::from_child(&self.process), Signal::TERM);
+        drop(self.process.wait());
+    }
+}
+
+fn example(name: &str) -> String {
+    let printed = Command::new(env!("CARGO_BIN_EXE_siteconf"))
+        .args(["example", name])
+        .output()
+        .unwrap();
+    assert!(printed.status.success(), "{printed:?}");
+    String::from_utf8(printed.stdout).unwrap()
+}
+
+/// The commands of all processes that name this folder.
+fn processes_of(folder: &Path) -> Vec<String> {
+    let folder = folder.to_str().unwrap();
+    let all = fs::read_dir("/proc").unwrap().filter_map(Result::ok);
+    let commands = all.filter_map(|process| fs::read(process.path().join("cmdline")).ok());
+    let commands = commands.map(|command| String::from_utf8_lossy(&command).replace('\0', " "));
+    commands
+        .filter(|command| command.contains(folder))
+        .collect()
+}
+
+#[test]
+fn the_script_starts_a_fleet_that_can_be_used_and_ends_all_of_it() {
+    if !is_here("haproxy") || program().is_none() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    // PostgreSQL does not run as root.
+    fs::set_permissions(
+        folder.path(),
+        std::os::unix::fs::PermissionsExt::from_mode(0o711),
+    )
+    .unwrap();
+    let data = folder.path().join("data");
+    let balancer = TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap();
+    let mut script = Script::start(folder.path(), balancer.port());
+    let daemon = |number: usize| -> SocketAddr {
+        let log = fs::read_to_string(data.join(format!("daemon-{number}.log"))).unwrap();
+        let address = log
+            .lines()
+            .find_map(|line| line.strip_prefix("listening on http://"));
+        address.unwrap().parse().unwrap()
+    };
+    let large: Vec<_> = (0..20_000_000_u32)
+        .map(|n| n.to_le_bytes()[n as usize % 3])
+        .collect();
+
+    let mut one = login(daemon(1), &script.password);
+    Daemon::make_project(&mut one);
+    let mut put = |path: &str, bytes: &[u8]| {
+        let kind = "application/octet-stream";
+        one.attempt("PUT", &file(path), kind, bytes).unwrap().status
+    };
+    assert_eq!(
+        (put("small.txt", b"small"), put("large.bin", &large)),
+        (201, 201)
+    );
+    let token = json!({ "name": "reader", "repos": [crate::daemon::PROJECT] });
+    let token = one.post("/site-builder/api/tokens", &token).json();
+    let token = format!(
+        "PRIVATE-TOKEN: {}\r\n",
+        token["tokenString"].as_str().unwrap()
+    );
+    let raw = |path: &str| read(&format!("/files/{path}/raw?ref=main"));
+    for address in [daemon(2), balancer] {
+        let mut admin = Client::new(address, &one.credential);
+        assert_eq!(admin.get(&file("small.txt")).body, b"small");
+        let mut reader = Client::new(address, &token);
+        assert!(reader.get(&raw("large.bin")).body == large);
+    }
+    // Who comes by the balancer is known by the own address.
+    let mut admin = login(balancer, &script.password);
+    assert_eq!(admin.get("/site-builder/api/projects").status, 200);
+
+    assert_eq!(script.end(Signal::INT).code(), Some(130));
+    assert_eq!(processes_of(&data), [""; 0]);
+    let mut script = Script::start(folder.path(), balancer.port());
+    let mut admin = login(balancer, &script.password);
+    assert_eq!(admin.get(&file("small.txt")).body, b"small");
+    assert!(Client::new(daemon(1), &token).get(&raw("large.bin")).body == large);
+    assert_eq!(script.end(Signal::TERM).code(), Some(143));
+    assert_eq!(processes_of(&data), [""; 0]);
+}
+
+/// The one document of a text without aliases.
+fn document(text: &str) -> Value {
+    let mut open: Vec<(Value, Option<String>)> = Vec::new();
+    let mut whole = Value::Null;
+    for event in Parser::new_from_str(text) {
+        let value = match event.unwrap().0 {
+            Event::Scalar(text, ..) => match open.last_mut() {
+                Some((Value::Object(_), key @ None)) => {
+                    *key = Some(text.into_owned());
+                    continue;
+                }
+                _ => Value::from(text.into_owned()),
+            },
+            Event::SequenceStart(..) => {
+                open.push((Value::Array(Vec::new()), None));
+                continue;
+            }
+            Event::MappingStart(..) => {
+                open.push((Value::Object(Map::new()), None));
+                continue;
+            }
+            Event::SequenceEnd | Event::MappingEnd => open.pop().unwrap().0,
+            Event::Alias(_) => panic!("an alias"),
+            _ => continue,
+        };
+        match open.last_mut() {
+            Some((Value::Array(list), _)) => list.push(value),
+            Some((Value::Object(object), key)) => {
+                let twice = object.insert(key.take().unwrap(), value);
+                assert_eq!(twice, None, "a key is there twice");
+            }
+            _ => whole = value,
+        }
+    }
+    whole
+}
+
+#[test]
+fn the_compose_file_names_what_is_there_and_its_settings_are_right() {
+    let compose = document(&example("fleet"));
+    let services = compose["services"].as_object().unwrap();
+    let names: Vec<_> = services.keys().map(String::as_str).collect();
+    assert_eq!(names, ["balancer", "init", "one", "postgres", "s3", "two"]);
+    for (name, service) in services {
+        assert!(service["image"].is_string(), "{name}");
+        let volumes = service["volumes"].as_array().into_iter().flatten();
+        let volumes = volumes.map(|volume| volume.as_str().unwrap().split(':').next().unwrap());
+        for volume in volumes {
+            assert!(compose["volumes"][volume].is_object(), "{name}: {volume}");
+        }
+        for config in service["configs"].as_array().into_iter().flatten() {
+            let source = config["source"].as_str().unwrap();
+            assert!(
+                compose["configs"][source]["content"].is_string(),
+                "{name}: {source}"
+            );
+        }
+        let others = match &service["depends_on"] {
+            Value::Array(list) => list.iter().map(|it| it.as_str().unwrap()).collect(),
+            Value::Object(object) => object.keys().map(String::as_str).collect(),
+            _ => Vec::new(),
+        };
+        assert!(
+            others.iter().all(|other| services.contains_key(*other)),
+            "{name}"
+        );
+    }
+
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let text = |name: &str| compose["configs"][name]["content"].as_str().unwrap();
+    fs::write(at("s3-keys"), text("s3-keys")).unwrap();
+    let settings = text("settings").replace("\"/s3-keys\"", &format!("{:?}", at("s3-keys")));
+    fs::write(at("siteconf.toml"), settings).unwrap();
+    let mut commands = Vec::new();
+    for name in ["init", "one", "two"] {
+        let service = &services[name];
+        assert_eq!(
+            service["environment"]["SITECONF_CONFIG"], "/siteconf.toml",
+            "{name}"
+        );
+        let words = service["command"].as_array().unwrap().iter();
+        commands.push(
+            words
+                .map(|word| word.as_str().unwrap())
+                .collect::<Vec<_>>()
+                .join(" "),
+        );
+    }
+    assert_eq!(
+        commands,
+        ["siteconf init", "siteconf serve", "siteconf serve"]
+    );
+    let checked = Command::new(env!("CARGO_BIN_EXE_siteconf"))
+        .args(["config", "check", "--config", &at("siteconf.toml")])
+        // As the image has it.
+        .env("SITECONF_DATA", "/data/store")
+        .output()
+        .unwrap();
+    assert_eq!(
+        String::from_utf8_lossy(&checked.stdout),
+        "the settings are right\n",
+        "{checked:?}"
+    );
+
+    if is_here("haproxy") {
+        // A name is that of a container there, and of a user of the own machine nowhere.
+        fs::write(at("haproxy.cfg"), text("balancer")).unwrap();
+        let checked = Command::new("haproxy")
+            .args(["-c", "-f", &at("haproxy.cfg")])
+            .output();
+        let checked = checked.unwrap();
+        assert!(checked.status.success(), "{checked:?}");
+    }
+}

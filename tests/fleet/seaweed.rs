@@ -1,0 +1,235 @@
+//! An S3 server of the field, `SeaweedFS`, as a process: what daemons do with it, and without it.
+
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use crate::bucket::{KEY_ID, SECRET_KEY, TestBucket};
+use crate::client::Client;
+use crate::cluster::{Cluster, until};
+use crate::daemon::{Daemon, PROJECT, file, read, serve_at, siteconf_at};
+
+/// A server of its own. It ends with the test.
+struct Seaweed {
+    folder: PathBuf,
+    process: Child,
+    /// Where it is reached.
+    endpoint: String,
+}
+
+impl Seaweed {
+    fn start(folder: &Path, port: Option<&str>) -> Self {
+        let log = folder.join("seaweed.log");
+        let data = folder.join("seaweed");
+        fs::create_dir_all(&data).unwrap();
+        let mut command = Command::new(program().expect("it was looked for"));
+        command
+            .args([
+                "mini",
+                "-bucket=blobs",
+                "-ip=127.0.0.1",
+                "-ip.bind=127.0.0.1",
+            ])
+            .args([
+                "-admin.ui=false",
+                "-webdav=false",
+                "-master.telemetry=false",
+            ])
+            .args(["-s3.port.iceberg=0", "-s3.port.lance=0"])
+            .arg(format!("-dir={}", data.display()))
+            .args(port.map(|port| format!("-s3.port={port}")))
+            .env("AWS_ACCESS_KEY_ID", KEY_ID)
+            .env("AWS_SECRET_ACCESS_KEY", SECRET_KEY)
+            .stdin(Stdio::null())
+            .stdout(fs::File::create(&log).unwrap())
+            .stderr(Stdio::null());
+        let mut process = command.spawn().unwrap();
+        let mut endpoint = None;
+        until(|| {
+            assert!(process.try_wait().unwrap().is_none());
+            let said = fs::read_to_string(&log).unwrap();
+            let mut lines = said.lines().map(str::trim);
+            let found = lines.find_map(|line| line.strip_prefix("S3 Endpoint:"));
+            endpoint = found.map(|found| found.trim().to_owned());
+            said.contains("Press Ctrl+C") && endpoint.is_some()
+        });
+        Self {
+            folder: folder.to_owned(),
+            process,
+            endpoint: endpoint.unwrap(),
+        }
+    }
+
+    /// What it keeps, in bytes.
+    fn bytes(&self) -> u64 {
+        let files = walkdir::WalkDir::new(self.folder.join("seaweed")).into_iter();
+        let files = files.filter_map(|entry| entry.ok()?.metadata().ok());
+        files.filter(fs::Metadata::is_file).map(|of| of.len()).sum()
+    }
+
+    fn kill(&mut self) {
+        self.process.kill().unwrap();
+        self.process.wait().unwrap();
+    }
+
+    /// Starts it again on what it has, where it was.
+    fn restart(&mut self) {
+        let port = self.endpoint.rsplit(':').next().unwrap().to_owned();
+        let again = Self::start(&self.folder, Some(&port));
+        assert_eq!(again.endpoint, self.endpoint);
+        *self = again;
+    }
+}
+
+impl Drop for Seaweed {
+    fn drop(&mut self) {
+        // It may have ended.
+        drop(self.process.kill());
+        drop(self.process.wait());
+    }
+}
+
+/// The program, where `tests/fleet/install` has put it. Where it is not, this says so.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the settings are the suite's own"
+)]
+pub(crate) fn program() -> Option<PathBuf> {
+    let named = |name| std::env::var(name).ok().map(PathBuf::from);
+    let cache = named("XDG_CACHE_HOME").or_else(|| Some(named("HOME")?.join(".cache")));
+    let folder = named("SITECONF_SEAWEEDFS").or_else(|| Some(cache?.join("siteconf-seaweedfs")));
+    let program = folder.map(|folder| folder.join("bin/weed"));
+    let found = program.filter(|program| program.exists());
+    if found.is_none() {
+        leave_out("SeaweedFS is not on this machine; tests/fleet/install fetches it");
+    }
+    found
+}
+
+/// True if a program is here. Where it is not, this says so.
+pub(crate) fn is_here(program: &str) -> bool {
+    let found = Command::new("sh")
+        .args(["-c", &format!("command -v {program}")])
+        .output()
+        .is_ok_and(|output| output.status.success());
+    if !found {
+        leave_out(&format!(
+            "{program} is not on this machine; .ci/run installs it"
+        ));
+    }
+    found
+}
+
+#[expect(clippy::disallowed_methods, reason = "the setting is the suite's own")]
+fn leave_out(why: &str) {
+    assert!(std::env::var("CI").as_deref() != Ok("true"), "{why}");
+    writeln!(std::io::stderr(), "LEFT OUT: {why}").unwrap();
+}
+
+/// Bytes of which no two pieces are the same.
+fn noise(length: usize) -> Vec<u8> {
+    let mut state = length as u64 | 1;
+    let next = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state.to_le_bytes()[3]
+    };
+    std::iter::repeat_with(next).take(length).collect()
+}
+
+/// What each says of itself.
+fn readiness(daemons: &[Daemon; 2]) -> [u16; 2] {
+    daemons
+        .each_ref()
+        .map(|daemon| daemon.again("").get("/readyz").status)
+}
+
+#[test]
+fn two_daemons_keep_large_files_in_it_and_are_well_again_after_it_was_killed() {
+    if program().is_none() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let mut seaweed = Seaweed::start(folder.path(), None);
+    let cluster = Cluster::start();
+    cluster.ask("postgres", "CREATE DATABASE large");
+    let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    TestBucket::write_keys(at("keys").as_ref());
+    let blobs = format!("s3://blobs/large?endpoint={}", seaweed.endpoint);
+    let flags = [
+        ["--store", &cluster.url("large")],
+        ["--server-key-file", &at("key")],
+        ["--blobs", &blobs],
+        ["--s3-credentials-file", &at("keys")],
+    ];
+    let flags: Vec<_> = flags.concat().into_iter().map(Into::into).collect();
+    let made = siteconf_at(&flags).arg("init").output().unwrap();
+    assert!(made.status.success(), "{made:?}");
+    let said = String::from_utf8(made.stdout).unwrap();
+    let password = said
+        .lines()
+        .find_map(|line| line.strip_prefix("user admin, password "));
+    let daemons =
+        [(); 2].map(|()| Daemon::start_as(tempfile::tempdir().unwrap(), serve_at(&flags)));
+    let mut one = daemons[0].admin_with(password.unwrap());
+    Daemon::make_project(&mut one);
+    let mut reader = daemons[0].reader(&mut one);
+    reader = daemons[1].again(&reader.credential);
+    let put = |client: &mut Client, path: &str, bytes: &[u8]| {
+        let kind = "application/octet-stream";
+        client
+            .attempt("PUT", &file(path), kind, bytes)
+            .unwrap()
+            .status
+    };
+    let raw = |path: &str| read(&format!("/files/{path}/raw?ref=main"));
+
+    // One request, one part and a little, and several parts.
+    let sizes = [65_537, 8 << 20, (8 << 20) + 1, 40 << 20];
+    for size in sizes {
+        let (path, bytes) = (format!("{size}.bin"), noise(size));
+        assert_eq!(put(&mut one, &path, &bytes), 201);
+        until(|| reader.get(&raw(&path)).status == 200);
+        assert!(reader.get(&raw(&path)).body == bytes, "{size}");
+        let range = format!("Range: bytes={}-{}\r\n", size - 60_000, size - 1);
+        let mut part = daemons[1].again(&format!("{}{range}", reader.credential));
+        let answer = part.get(&raw(&path));
+        assert_eq!(answer.status, 206);
+        assert!(answer.body == bytes[size - 60_000..], "{size}");
+    }
+
+    let unread = noise(1_000_000);
+    assert_eq!(put(&mut one, "unread.bin", &unread), 201);
+
+    // Killed while it takes a file.
+    let bytes = noise(60 << 20);
+    let before = seaweed.bytes();
+    let mut another = one.another();
+    std::thread::scope(|scope| {
+        let kind = "application/octet-stream";
+        let upload = scope.spawn(|| another.attempt("PUT", &file("late.bin"), kind, &bytes));
+        until(|| upload.is_finished() || seaweed.bytes() > before + (8 << 20));
+        seaweed.kill();
+        // Who is refused before all was sent may not read why.
+        if let Ok(answer) = upload.join().unwrap() {
+            assert!([201, 503].contains(&answer.status), "{answer:?}");
+        }
+    });
+    assert_eq!(put(&mut one, "small.txt", b"small"), 201);
+    until(|| readiness(&daemons) == [503; 2]);
+    // What was read is kept in memory in part.
+    assert_eq!(reader.get(&raw("unread.bin")).status, 503);
+    seaweed.restart();
+    until(|| readiness(&daemons) == [200; 2]);
+    assert_eq!(put(&mut one, "more.bin", &bytes), 201);
+    for (path, size) in [("unread.bin", 1_000_000), ("more.bin", 60 << 20)] {
+        until(|| reader.get(&raw(path)).status == 200);
+        assert!(reader.get(&raw(path)).body == noise(size), "{path}");
+    }
+    let listed = siteconf_at(&flags)
+        .args(["cat", PROJECT, "main", "41943040.bin"])
+        .output();
+    assert!(listed.unwrap().stdout == noise(40 << 20));
+}
