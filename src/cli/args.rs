@@ -8,6 +8,7 @@ use super::backup::args::{Backup, Restore};
 use super::branch::args::{BranchCommand, Diff, History, Rollback};
 use super::collect::Collect;
 use super::config::ConfigCommand;
+use super::copy;
 use super::debug::args::DebugCommand;
 use super::example::Example;
 use super::export::Export;
@@ -99,6 +100,8 @@ pub(super) enum Command {
     Restore(Restore),
     /// Gives a folder of an earlier version today's format; says first what it will do
     Upgrade(Upgrade),
+    /// Copies a store between a folder and a database, with all versions; goes on where it stopped
+    Copy(copy::Wish),
     /// Brings the tables of a store in PostgreSQL on to this version, and says what it did
     Migrate,
     /// Who did what, and who was refused, oldest first

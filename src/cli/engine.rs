@@ -1,6 +1,6 @@
 //! The engine that the settings choose, opened, and what is not offered over each.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::settings::{Settings, text_of};
 use super::{Error, Result, bucket};
@@ -17,12 +17,20 @@ const SERVER_KEY: &str = "server-key";
 /// # Errors
 /// [`Error::Usage`] for a password or keys that cannot be read, and those of [`Engine::open`].
 pub(super) fn open(settings: &Settings, purpose: Purpose) -> Result<Engine> {
-    let address = match &settings.store {
-        StoreAddress::Folder(root) => StoreAddress::Folder(root.clone()),
-        StoreAddress::Postgres(url) => StoreAddress::Postgres(with_password(url, settings)?),
-    };
+    let address = address(settings)?;
     let bucket = bucket::access(settings)?;
     Engine::open(&address, bucket.as_ref(), purpose).map_err(|error| of_store(error, settings))
+}
+
+/// Where the store lies that the settings name, with the password that is kept in a file.
+///
+/// # Errors
+/// [`Error::Usage`] for a password that cannot be read.
+pub(super) fn address(settings: &Settings) -> Result<StoreAddress> {
+    Ok(match &settings.store {
+        StoreAddress::Folder(root) => StoreAddress::Folder(root.clone()),
+        StoreAddress::Postgres(url) => StoreAddress::Postgres(with_password(url, settings)?),
+    })
 }
 
 /// The URL with the password that is kept in a file, where one is.
@@ -80,4 +88,9 @@ pub(super) fn key_file(folder: Option<&Folder>, settings: &Settings) -> Result<P
 /// The file of the server's key in a folder.
 pub(super) fn key_file_in(folder: &Folder) -> PathBuf {
     folder.secrets().join(SERVER_KEY)
+}
+
+/// The same of a folder that is yet to be made.
+pub(super) fn key_file_below(root: &Path) -> PathBuf {
+    root.join("secrets").join(SERVER_KEY)
 }

@@ -39,6 +39,9 @@ pub enum Error {
     /// A signal ended a command that saves all or nothing; the exit code that says which.
     #[error("interrupted; nothing was saved")]
     NothingSaved(u8),
+    /// A signal ended a command that goes on when it is run again; the exit code that says which.
+    #[error("interrupted; the same command goes on where it stopped")]
+    Paused(u8),
     /// A backup.
     #[error(transparent)]
     Backup(#[from] BackupError),
@@ -78,7 +81,9 @@ impl Error {
     pub(super) fn exit_code(&self) -> ExitCode {
         match self {
             Self::Usage(_) => ExitCode::from(2),
-            Self::Interrupted(code) | Self::NothingSaved(code) => ExitCode::from(*code),
+            Self::Interrupted(code) | Self::NothingSaved(code) | Self::Paused(code) => {
+                ExitCode::from(*code)
+            }
             _ => ExitCode::from(1),
         }
     }

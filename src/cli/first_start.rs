@@ -263,6 +263,7 @@ impl FirstPassword {
     }
 }
 
-fn keep(path: &Path, text: &str) -> Result<()> {
+/// Keeps a line in a file of its own.
+pub(super) fn keep(path: &Path, text: &str) -> Result<()> {
     write_durably(path, format!("{text}\n").as_bytes()).map_err(Error::file("writing", path))
 }

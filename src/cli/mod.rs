@@ -11,6 +11,7 @@ mod branch;
 mod bucket;
 mod collect;
 mod config;
+mod copy;
 mod debug;
 mod deleted;
 mod engine;
@@ -150,6 +151,31 @@ fn show(help: &clap::Error, out: &mut dyn Write) -> Result<Outcome> {
     Ok(Outcome::Fine)
 }
 
+/// The settings that hold for a command.
+fn settings_of(command: &Command, everywhere: Flags<EVERYWHERE>) -> Result<Settings> {
+    match command {
+        Command::Serve(flags) => Settings::gather(everywhere, flags.settings.clone()),
+        Command::Import(wish) => Settings::gather(everywhere, wish.settings.clone()),
+        Command::Put(wish) => Settings::gather(everywhere, wish.settings.clone()),
+        Command::MigrateTree(wish) => Settings::gather(everywhere, wish.settings.clone()),
+        Command::Project(ProjectCommand::List(wish)) => {
+            Settings::gather(everywhere, wish.settings.clone())
+        }
+        Command::Prune(wish) => Settings::gather(everywhere, wish.settings.clone()),
+        Command::Gc(wish) => Settings::gather(everywhere, wish.settings.clone()),
+        Command::Status(wish) => Settings::gather(everywhere, wish.settings.clone()),
+        Command::Copy(wish) => {
+            // What is set for a store in PostgreSQL is for the one of its two that is one.
+            let everywhere = match wish.database() {
+                Some(url) => everywhere.with_store(url),
+                None => everywhere,
+            };
+            Settings::gather(everywhere, Flags::<EVERYWHERE>::default())
+        }
+        _ => Settings::gather(everywhere, Flags::<EVERYWHERE>::default()),
+    }
+}
+
 fn dispatch(cli: Cli, streams: &mut Streams<'_>) -> Result<Outcome> {
     let fine = |()| Outcome::Fine;
     // Those that need no settings, or are about them.
@@ -163,19 +189,7 @@ fn dispatch(cli: Cli, streams: &mut Streams<'_>) -> Result<Outcome> {
         Command::Example { name } => return example::print(name, streams.out).map(fine),
         _ => {}
     }
-    let settings = match &cli.command {
-        Command::Serve(flags) => Settings::gather(cli.settings, flags.settings.clone()),
-        Command::Import(wish) => Settings::gather(cli.settings, wish.settings.clone()),
-        Command::Put(wish) => Settings::gather(cli.settings, wish.settings.clone()),
-        Command::MigrateTree(wish) => Settings::gather(cli.settings, wish.settings.clone()),
-        Command::Project(ProjectCommand::List(wish)) => {
-            Settings::gather(cli.settings, wish.settings.clone())
-        }
-        Command::Prune(wish) => Settings::gather(cli.settings, wish.settings.clone()),
-        Command::Gc(wish) => Settings::gather(cli.settings, wish.settings.clone()),
-        Command::Status(wish) => Settings::gather(cli.settings, wish.settings.clone()),
-        _ => Settings::gather(cli.settings, Flags::<EVERYWHERE>::default()),
-    }?;
+    let settings = settings_of(&cli.command, cli.settings)?;
     if !matches!(cli.command, Command::Serve(_)) {
         log::of_command(&settings.log)?;
     }
@@ -241,6 +255,7 @@ fn dispatch(cli: Cli, streams: &mut Streams<'_>) -> Result<Outcome> {
         Command::Backup(wish) => backup::run(&wish, &settings, streams),
         Command::Restore(wish) => backup::restore(&wish, &settings, streams).map(fine),
         Command::Upgrade(wish) => upgrade::run(&wish, &settings, streams).map(fine),
+        Command::Copy(wish) => copy::run(&wish, &settings, streams).map(fine),
         Command::Migrate => migrate::run(&settings, streams).map(fine),
         Command::Audit(wish) => audit::run(wish, &Opened::for_reading(&settings)?, streams),
         Command::Debug(command) => debug::run(command, &Opened::for_reading(&settings)?, streams),

@@ -9,6 +9,7 @@ use super::database_url::DatabaseUrl;
 #[cfg(feature = "fleet")]
 use super::postgres::PostgresStore;
 use super::sqlite::SqliteStore;
+use super::transfer::{Hold, Loader};
 use super::{Migrated, Result, Store};
 
 /// Where a store lies, which says what engine it has.
@@ -117,6 +118,43 @@ impl Engine {
         return PostgresStore::migrate(url.reveal());
         #[cfg(not(feature = "fleet"))]
         return Err(without_fleet(url));
+    }
+
+    /// Takes an address for a copy of the store of this name: where nothing is, or what an earlier copy of it
+    /// has left.
+    ///
+    /// # Errors
+    /// [`super::StoreError::Folder`], [`super::StoreError::Unfit`] for what is something else;
+    /// [`super::StoreError::Locked`], [`super::StoreError::Underway`] beside another copy.
+    pub fn begin_copy(
+        address: &StoreAddress,
+        bucket: Option<&BucketAccess>,
+        of: &str,
+    ) -> Result<Box<dyn Loader>> {
+        match address {
+            StoreAddress::Folder(root) => SqliteStore::begin_copy(root, of),
+            #[cfg(feature = "fleet")]
+            StoreAddress::Postgres(url) => PostgresStore::begin_copy(url.reveal(), bucket, of),
+            #[cfg(not(feature = "fleet"))]
+            StoreAddress::Postgres(url) => {
+                debug_assert!(bucket.is_none(), "no setting gives one");
+                Err(without_fleet(url))
+            }
+        }
+    }
+
+    /// Holds a store against every service, until the hold is dropped.
+    ///
+    /// # Errors
+    /// [`super::StoreError::Locked`], [`super::StoreError::Unfit`] while one has it open.
+    pub fn hold(address: &StoreAddress) -> Result<Box<dyn Hold>> {
+        match address {
+            StoreAddress::Folder(root) => SqliteStore::hold(root),
+            #[cfg(feature = "fleet")]
+            StoreAddress::Postgres(url) => PostgresStore::hold(url.reveal()),
+            #[cfg(not(feature = "fleet"))]
+            StoreAddress::Postgres(url) => Err(without_fleet(url)),
+        }
     }
 
     /// The store.

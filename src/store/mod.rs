@@ -22,6 +22,7 @@ pub mod records;
 mod remote;
 pub mod retry;
 pub mod sqlite;
+pub mod transfer;
 mod verified_body;
 pub mod watchers;
 

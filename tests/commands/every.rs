@@ -173,6 +173,17 @@ fn every_command_of_the_help_does_its_work() {
     assert_eq!(serving.end().code, Some(0));
     tried.insert("serve".to_owned());
 
+    let copied = stage.path("copied");
+    let from = stage.path("data");
+    stage.done(&[
+        "copy",
+        "--from",
+        from.to_str().unwrap(),
+        "--to",
+        copied.to_str().unwrap(),
+    ]);
+    assert!(fs::exists(copied.join("FORMAT")).unwrap());
+    tried.insert("copy".to_owned());
     // This one is for a store in a database, and says what is for a folder.
     let refused = stage.command(&["migrate"]).output().unwrap();
     let said = String::from_utf8_lossy(&refused.stderr);

@@ -66,6 +66,11 @@ impl Stop {
         Error::NothingSaved(self.exit_code().unwrap_or(1))
     }
 
+    /// The error of a command that goes on when it is run again.
+    pub(in crate::cli) fn paused(&self) -> Error {
+        Error::Paused(self.exit_code().unwrap_or(1))
+    }
+
     /// The command's error: after a signal, whatever came of it.
     pub(in crate::cli) fn name(&self, error: impl Into<Error>) -> Error {
         self.exit_code()

@@ -1,6 +1,6 @@
 //! Settings as flags and variables, by the table.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, value_parser};
@@ -13,6 +13,16 @@ use super::table::{BOOL, EVERYWHERE, SETTINGS, Setting};
 pub(in crate::cli) struct Flags<const COMMANDS: u8>(pub(super) Vec<Given>);
 
 impl<const COMMANDS: u8> Flags<COMMANDS> {
+    /// The same with this address of the store, whatever was given for it.
+    pub(in crate::cli) fn with_store(mut self, url: &OsStr) -> Self {
+        let setting = SETTINGS.iter().find(|setting| setting.name == "store");
+        let setting = setting.expect("it is in the table");
+        self.0.retain(|given| given.setting.name != setting.name);
+        let url = vec![url.to_owned()];
+        self.0.push(Given::plain(setting, Source::Flag, url));
+        self
+    }
+
     fn settings() -> impl Iterator<Item = &'static Setting> {
         let is_here = |setting: &&Setting| setting.commands & COMMANDS != 0;
         SETTINGS.iter().filter(is_here)

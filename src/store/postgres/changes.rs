@@ -34,6 +34,12 @@ const LOOK: &str =
 const LAST: &str = "SELECT max(version) FROM siteconf.change";
 /// What the connection is told that looks.
 const SETTINGS: &str = "SET statement_timeout = '10s'; SET enable_seqscan = off;";
+/// What it is told of a store that may be written: it has its share of the lock by which a copy sees that
+/// somebody is here, and which it gets to itself.
+const OF_WRITERS: &str = "
+SET statement_timeout = '10s'; SET enable_seqscan = off;
+SET lock_timeout = '2s'; SELECT pg_advisory_lock_shared(1936290917, 2); SET lock_timeout = 0;
+";
 /// Without anybody who wants it, there is a look as often as this.
 const QUIET_MAX: Duration = Duration::from_secs(1);
 /// Between the beginnings of two looks.
@@ -115,8 +121,8 @@ struct Known {
 
 impl Changes {
     /// Begins after the last change that there is.
-    pub(super) async fn new(server: &Arc<Server>) -> Result<Self> {
-        let link = Link::new(server, SETTINGS);
+    pub(super) async fn new(server: &Arc<Server>, writes: bool) -> Result<Self> {
+        let link = Link::new(server, if writes { OF_WRITERS } else { SETTINGS });
         let began = now();
         let last = last_version(&link).await?;
         let known = Known {

@@ -7,11 +7,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep, timeout_at};
-use tokio_postgres::error::Severity;
+use tokio_postgres::error::{Severity, SqlState};
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{AsyncMessage, Client, Row, Statement};
 
-use super::failure::{Meaning, failure, meaning_of};
+use super::failure::{Meaning, failure, meaning_of, unfit};
 use super::server::{Connection, SETTINGS, Server};
 use crate::store::{Result, StoreError};
 
@@ -120,7 +120,13 @@ impl Link {
         let is_doubtful = Arc::default();
         tokio::spawn(drive(connection, Arc::clone(&is_doubtful)));
         client.batch_execute(SETTINGS).await?;
-        client.batch_execute(self.settings).await?;
+        let told = client.batch_execute(self.settings).await;
+        told.map_err(|error| match error.code() {
+            Some(state) if *state == SqlState::LOCK_NOT_AVAILABLE => {
+                unfit("it is being copied; start again when that has ended")
+            }
+            _ => failure(&error),
+        })?;
         self.server.require(&client).await?;
         Ok(Session {
             client,

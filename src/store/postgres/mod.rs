@@ -4,6 +4,7 @@
 //! embedded engine it removes no object.
 
 mod changes;
+mod copying;
 mod failure;
 mod group;
 mod lanes;
@@ -116,11 +117,15 @@ impl PostgresStore {
     }
 
     fn open_to(url: &str, writes: bool) -> Result<Self> {
-        let server = Arc::new(Server::new(url)?);
+        Self::open_on(Server::new(url)?, writes)
+    }
+
+    fn open_on(server: Server, writes: bool) -> Result<Self> {
+        let server = Arc::new(server);
         let runtime = start_runtime(THREADS, "store-postgres")?;
         let begin = {
             let server = Arc::clone(&server);
-            async move { Changes::new(&server).await }
+            async move { Changes::new(&server, writes).await }
         };
         let changes = match wait(&runtime, begin) {
             Ok(changes) => Arc::new(changes),

@@ -12,7 +12,7 @@ use tokio_postgres::{Client, Socket};
 
 use super::failure::{Meaning, meaning_of, unfit};
 use super::schema;
-use super::schema::{Kept, no_store};
+use super::schema::{Expected, Kept, no_store};
 use super::tls::{Connector, Encrypted};
 use crate::store::database_url::{DatabaseUrl, Encryption};
 use crate::store::{Migrated, Result, StoreError};
@@ -42,6 +42,7 @@ pub(super) struct Server {
     config: Config,
     connector: Connector,
     store_id: OnceLock<String>,
+    expected: Expected,
 }
 
 impl Server {
@@ -90,7 +91,13 @@ impl Server {
             config,
             connector,
             store_id: OnceLock::new(),
+            expected: Expected::Ready,
         })
+    }
+
+    /// The same for a store in this state.
+    pub(super) fn expecting(self, expected: Expected) -> Self {
+        Self { expected, ..self }
     }
 
     /// The id of the store, once a connection was made to it.
@@ -109,6 +116,17 @@ impl Server {
     pub(super) async fn init(&self) -> Result<()> {
         let single = self.single().await?;
         let made = schema::make(&single.client).await;
+        single.end().await;
+        made
+    }
+
+    /// Makes the tables and functions for a copy of the store of this name, unless an earlier one has.
+    ///
+    /// # Errors
+    /// As [`schema::make_copy`].
+    pub(super) async fn begin_copy(&self, of: &str) -> Result<()> {
+        let single = self.single().await?;
+        let made = schema::make_copy(&single.client, of).await;
         single.end().await;
         made
     }
@@ -153,7 +171,7 @@ impl Server {
 
     async fn require_store(&self, client: &Client) -> Result<()> {
         let kept = Kept::read(client).await?.ok_or_else(no_store)?;
-        kept.require()?;
+        kept.require(&self.expected)?;
         let store_id = kept.store_id;
         if *self.store_id.get_or_init(|| store_id.clone()) != store_id {
             return Err(unfit(

@@ -4,6 +4,7 @@ pub mod backup;
 mod blob_files;
 mod checkpointer;
 mod collection;
+mod copying;
 mod data_folder;
 mod external_writes;
 mod failure;

@@ -12,7 +12,7 @@ use crate::harness::{Answer, Daemon, Project, User, git_blob_id};
 const AWAY: &str = "the bucket of the service's large files does not answer; try again";
 
 /// Bytes without a pattern that a piece could share with another.
-fn noise(seed: u64, length: usize) -> Vec<u8> {
+pub(super) fn noise(seed: u64, length: usize) -> Vec<u8> {
     let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
     let mut bytes = Vec::with_capacity(length + 8);
     while bytes.len() < length {

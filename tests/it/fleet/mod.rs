@@ -2,6 +2,7 @@
 
 mod away;
 mod commands;
+mod copy;
 mod large;
 mod migrate;
 mod own_writes;

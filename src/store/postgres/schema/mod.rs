@@ -37,8 +37,18 @@ const TRY_LOCK: &str = "SELECT pg_try_advisory_lock(1936290917, 1)";
 /// Of a table that may lack columns.
 const KEPT: &str = "
 SELECT format, store_id::text, coalesce((to_jsonb(f) ->> 'schema')::int, 1),
-       coalesce((to_jsonb(f) ->> 'writer_min')::int, 1), coalesce(to_jsonb(f) ->> 'state', 'ready')
+       coalesce((to_jsonb(f) ->> 'writer_min')::int, 1), coalesce(to_jsonb(f) ->> 'state', 'ready'),
+       to_jsonb(f) ->> 'copy_of'
 FROM siteconf.format f";
+
+/// In which state a store is to be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Expected {
+    /// It is whole.
+    Ready,
+    /// It is filled by a copy of the store of this name.
+    CopyOf(String),
+}
 
 /// What a database says of its store.
 #[derive(Debug)]
@@ -48,6 +58,7 @@ pub(super) struct Kept {
     schema: i32,
     writer_min: i32,
     state: String,
+    copy_of: Option<String>,
 }
 
 impl Kept {
@@ -63,6 +74,7 @@ impl Kept {
             schema: row.try_get(2)?,
             writer_min: row.try_get(3)?,
             state: row.try_get(4)?,
+            copy_of: row.try_get(5)?,
         }))
     }
 
@@ -70,7 +82,7 @@ impl Kept {
     ///
     /// # Errors
     /// [`StoreError::Unfit`].
-    pub(super) fn require(&self) -> Result<()> {
+    pub(super) fn require(&self, expected: &Expected) -> Result<()> {
         self.require_format()?;
         let (schema, current) = (self.schema, current());
         if self.writer_min > current {
@@ -84,12 +96,19 @@ impl Kept {
                  it on"
             )));
         }
-        if !self.is_ready() {
-            return Err(unfit(
+        match expected {
+            Expected::Ready if self.is_ready() => Ok(()),
+            Expected::Ready => Err(unfit(
                 "a copy into it has not come to its end; run \"siteconf copy\" again",
-            ));
+            )),
+            Expected::CopyOf(_) if self.is_ready() => Err(unfit(
+                "it has a store; a copy goes into a database without one",
+            )),
+            Expected::CopyOf(name) if self.copy_of.as_ref() == Some(name) => Ok(()),
+            Expected::CopyOf(_) => Err(unfit(
+                "it holds the beginning of a copy of another store; make the database anew",
+            )),
         }
-        Ok(())
     }
 
     fn require_format(&self) -> Result<()> {
@@ -122,10 +141,30 @@ pub(super) fn no_store() -> StoreError {
 /// # Errors
 /// [`StoreError::Unfit`].
 pub(super) async fn make(client: &Client) -> Result<()> {
+    make_by_steps(client, "").await?;
+    Ok(())
+}
+
+/// Makes a store for a copy of the store of this name. What an earlier copy of it has left is taken as it is.
+///
+/// # Errors
+/// [`StoreError::Unfit`].
+pub(super) async fn make_copy(client: &Client, of: &str) -> Result<()> {
+    // It is hexadecimal digits.
+    let name: String = of.chars().filter(char::is_ascii_hexdigit).collect();
+    let state = format!("UPDATE siteconf.format SET state = 'copying', copy_of = '{name}';");
+    match make_by_steps(client, &state).await? {
+        Some(kept) => kept.require(&Expected::CopyOf(of.to_owned())),
+        None => Ok(()),
+    }
+}
+
+/// Makes a store and runs these statements, too. Gives what is there already.
+async fn make_by_steps(client: &Client, last: &str) -> Result<Option<Kept>> {
     // Of two at once one finds what the other has made.
     client.query_one(LOCK, &[]).await?;
-    if Kept::read(client).await?.is_some() {
-        return Ok(());
+    if let Some(kept) = Kept::read(client).await? {
+        return Ok(Some(kept));
     }
     let steps = STEPS.iter().zip(1..).map(|(step, number)| {
         let note = match number {
@@ -134,12 +173,15 @@ pub(super) async fn make(client: &Client) -> Result<()> {
         };
         [step.sql, &note].concat()
     });
-    let statements = format!("BEGIN; {} COMMIT", steps.collect::<String>());
+    let statements = format!("BEGIN; {} {last} COMMIT", steps.collect::<String>());
     match client.batch_execute(&statements).await {
         Err(error) if error.code() == Some(&SqlState::DUPLICATE_SCHEMA) => {
             Err(unfit("it has a schema \"siteconf\" without a store"))
         }
-        made => Ok(made?),
+        made => {
+            made?;
+            Ok(None)
+        }
     }
 }
 

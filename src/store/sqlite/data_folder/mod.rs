@@ -1,6 +1,7 @@
 //! The data folder: its format, its lock, its subfolders (`objects-layout.md`, "Data folder").
 
 mod collection_lock;
+mod copying;
 mod format;
 mod holder;
 mod last_backup;
@@ -18,11 +19,12 @@ use rustix::process::geteuid;
 use super::schema;
 use crate::store::{Result, StoreError};
 pub use collection_lock::CollectionLock;
+use copying::{COPY_INTERRUPTED, is_copying};
 pub use format::Format;
 pub use last_collection::KeptByCollection;
 use ownership::{refuse_links, require_own, unreadable};
 pub(super) use restoring::Restoring;
-use restoring::{RESTORE_INTERRUPTED, is_restoring};
+use restoring::{RESTORE_INTERRUPTED, is_restoring, refuse_content};
 
 /// Names that a folder may hold before it has a format: an interrupted creation.
 const OWN_NAMES: [&str; 9] = [
@@ -61,6 +63,9 @@ impl Folder {
     /// part of it is a link.
     pub fn open(root: &Path) -> Result<Self> {
         let refuse = |reason: &str| Err(StoreError::folder(root, reason));
+        if is_copying(root) {
+            return refuse(COPY_INTERRUPTED);
+        }
         let format = root.join("FORMAT");
         match fs::read_to_string(&format) {
             Ok(text) => match Format::parse(&text) {
@@ -290,9 +295,14 @@ impl Folder {
     /// Makes everything but the tables. `FORMAT` comes when all else is durable, so that it stands for the
     /// whole.
     fn lay_out(&self) -> io::Result<()> {
+        self.lay_out_without_format()?;
+        self.write_format(self.format)
+    }
+
+    fn lay_out_without_format(&self) -> io::Result<()> {
         private_file(&self.database(), false)?;
         self.make_folders()?;
-        self.write_format(self.format)
+        Ok(())
     }
 }
 
@@ -432,6 +442,9 @@ fn no_store(root: &Path) -> String {
 fn refuse_other_content(root: &Path) -> Result<()> {
     if is_restoring(root) {
         return Err(StoreError::folder(root, RESTORE_INTERRUPTED));
+    }
+    if is_copying(root) {
+        return Err(StoreError::folder(root, COPY_INTERRUPTED));
     }
     let names = fs::read_dir(root).map_err(|e| StoreError::io("listing the data folder", e))?;
     for name in names {

@@ -4,6 +4,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
+use super::copying::{COPY_INTERRUPTED, is_copying};
 use super::{
     Folder, Format, Lock, make_root, private_options, refuse_network, require_own, sync_dir,
 };
@@ -39,7 +40,7 @@ impl Restoring {
         let made = !fs::exists(root).map_err(cannot)?;
         make_root(root).map_err(cannot)?;
         refuse_network(root)?;
-        refuse_content(root)?;
+        refuse_content(root, "a store is restored into")?;
         require_own(root)?;
         let mark = || {
             let mut options = private_options();
@@ -124,17 +125,21 @@ fn remove(removed: io::Result<()>) -> io::Result<()> {
     }
 }
 
-fn refuse_content(root: &Path) -> Result<()> {
+/// Refuses a folder that is not empty, with what would come into it.
+pub(super) fn refuse_content(root: &Path, what: &str) -> Result<()> {
     if is_restoring(root) {
         return Err(StoreError::folder(root, RESTORE_INTERRUPTED));
+    }
+    if is_copying(root) {
+        return Err(StoreError::folder(root, COPY_INTERRUPTED));
     }
     let failed = |e| StoreError::io("listing the folder", e);
     for name in fs::read_dir(root).map_err(failed)? {
         let name = name.map_err(failed)?.file_name();
         if name != "lost+found" {
             let reason = format!(
-                "the folder is not empty (\"{}\" is in it); a store is restored into an empty folder, or \
-                 one that is not there",
+                "the folder is not empty (\"{}\" is in it); {what} an empty folder, or one that is not \
+                 there",
                 name.display()
             );
             return Err(StoreError::folder(root, reason));

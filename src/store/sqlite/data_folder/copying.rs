@@ -1,0 +1,72 @@
+//! A data folder that another store is copied into.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use super::{
+    Folder, Format, Lock, make_root, refuse_content, refuse_network, require_own, sync_dir,
+    write_durably,
+};
+use crate::store::{Result, StoreError};
+
+/// The file that is there until a copy is whole. It holds the name of what is copied.
+const COPYING: &str = "COPYING";
+/// Why a folder is refused in which it is.
+pub(super) const COPY_INTERRUPTED: &str =
+    "a copy into it is running, or was interrupted; run \"siteconf copy\" again";
+
+/// True while a store is copied into a folder, and where that was interrupted.
+pub(super) fn is_copying(root: &Path) -> bool {
+    root.join(COPYING).exists()
+}
+
+impl Folder {
+    /// Takes a folder that is empty, or not there, or holds what an earlier copy of the same has left. Nobody
+    /// takes it for a store before [`Folder::finish_copy`].
+    ///
+    /// # Errors
+    /// [`StoreError::Folder`] for a folder that holds something else, another user's, or on a network file
+    /// system; [`StoreError::Locked`] beside another copy.
+    pub(in crate::store::sqlite) fn begin_copy(root: &Path, of: &str) -> Result<(Self, Lock)> {
+        let cannot = |e: io::Error| StoreError::folder(root, format!("it cannot be made: {e}"));
+        make_root(root).map_err(cannot)?;
+        refuse_network(root)?;
+        let failed = |e| StoreError::io("beginning the copy", e);
+        match fs::read_to_string(root.join(COPYING)) {
+            Ok(known) if known == of => {}
+            Ok(_) => {
+                let reason = "it holds the beginning of a copy of another store; remove the folder, or \
+                              copy into another one";
+                return Err(StoreError::folder(root, reason));
+            }
+            Err(e) if e.kind() == io::ErrorKind::NotFound => {
+                // What was cut off before it began.
+                let _beginning = fs::remove_file(root.join(COPYING).with_extension("new"));
+                refuse_content(root, "a store is copied into")?;
+                require_own(root)?;
+                write_durably(&root.join(COPYING), of.as_bytes()).map_err(failed)?;
+            }
+            Err(e) => return Err(failed(e)),
+        }
+        require_own(root)?;
+        let lock = Lock::take(root)?;
+        let folder = Self {
+            root: root.to_owned(),
+            format: Format::CURRENT,
+        };
+        folder.lay_out_without_format().map_err(failed)?;
+        Ok((folder, lock))
+    }
+
+    /// Makes it a data folder; everything in it is on the disk.
+    pub(in crate::store::sqlite) fn finish_copy(&self) -> Result<()> {
+        let finish = || {
+            // In this order: as long as there is the mark, it is no store, whatever else there is.
+            self.write_format(self.format)?;
+            fs::remove_file(self.root.join(COPYING))?;
+            sync_dir(&self.root)
+        };
+        finish().map_err(|e| StoreError::io("finishing the copy", e))
+    }
+}

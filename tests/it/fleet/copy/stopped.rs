@@ -1,0 +1,97 @@
+//! Copies that are cut off at any moment, and go on.
+
+use std::process::Stdio;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rand::RngExt;
+use rustix::process::{Pid, Signal, kill_process};
+
+use super::{Contents, Side, World, report, text};
+use crate::rounds::Rounds;
+
+/// Copies with kills before it, each at any moment of what is left.
+fn copy_with_kills(side: &Side, from: &str, to: &str, kills: &[Duration]) {
+    for moment in kills {
+        let mut command = side.command(from, to);
+        // Not by way of another program, which would be killed alone.
+        let mut own = std::process::Command::new(env!("CARGO_BIN_EXE_siteconf"));
+        own.args(command.get_args().skip(2));
+        command = own;
+        let mut copy = command
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        thread::sleep(*moment);
+        copy.kill().unwrap();
+        if copy.wait().unwrap().success() {
+            // It was whole before that.
+            return;
+        }
+    }
+    let output = side.copy(from, to);
+    let said = String::from_utf8_lossy(&output.stderr);
+    // A copy that was killed after its last step has left a store.
+    if !said.contains("it has a store") && !said.contains("the folder is not empty (\"FORMAT\"") {
+        report(&output);
+    }
+}
+
+#[test]
+fn a_copy_that_is_killed_at_any_moment_goes_on_to_the_same_end() {
+    let mut world = World::new();
+    world.daemon.stop();
+    let (data, whole) = (world.data(), Contents::of_folder(&world.data()));
+    let began = Instant::now();
+    let side = Side::new();
+    report(&side.copy(text(&data), &side.database.url));
+    let takes = began.elapsed();
+    let rounds = Rounds::or(2);
+    for round in 0..rounds.count {
+        let mut random = rounds.random(round);
+        let mut kills = |count: u32| -> Vec<_> {
+            let mut moment = || takes.mul_f64(random.random_range(0.0..1.1));
+            (0..count).map(|_| moment()).collect()
+        };
+        let side = Side::new();
+        copy_with_kills(&side, text(&data), &side.database.url, &kills(3));
+        assert_eq!(Contents::of_database(&side), whole);
+        let back = world.folder.path().join(format!("back{round}"));
+        copy_with_kills(&side, &side.database.url, text(&back), &kills(3));
+        assert_eq!(Contents::of_folder(&back), whole);
+    }
+}
+
+#[test]
+fn ctrl_c_ends_a_copy_and_the_same_command_goes_on() {
+    let mut world = World::new();
+    world.daemon.stop();
+    let (data, side) = (world.data(), Side::new());
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_siteconf"));
+    command.args(
+        side.command(text(&data), &side.database.url)
+            .get_args()
+            .skip(2),
+    );
+    let copy = command
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // Its signals are watched by the time that it has made the tables.
+    let table = "SELECT to_regclass('siteconf.format')";
+    crate::harness::soon(|| side.database.ask(table) != [""]);
+    let id = i32::try_from(copy.id()).unwrap();
+    kill_process(Pid::from_raw(id).unwrap(), Signal::INT).unwrap();
+    let ended = copy.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&ended.stderr);
+    assert_eq!(
+        said,
+        "siteconf: interrupted; the same command goes on where it stopped\n"
+    );
+    assert_eq!(ended.status.code(), Some(130));
+    assert!(ended.stdout.is_empty());
+    report(&side.copy(text(&data), &side.database.url));
+    assert_eq!(Contents::of_database(&side), Contents::of_folder(&data));
+}
