@@ -1,7 +1,7 @@
 //! The command line's grammar: what all commands have in common, and which there are. The doc comments,
 //! here and where a command's own flags are, are the texts that `--help` shows.
 
-use clap::{Parser, Subcommand};
+use clap::{Args, Parser, Subcommand};
 
 use super::audit::Audit;
 use super::backup::args::{Backup, Restore};
@@ -48,12 +48,20 @@ fn long_version() -> String {
     )
 }
 
+/// For stores in PostgreSQL.
+#[derive(Clone, Debug, Args)]
+pub(super) struct DaemonRole {
+    /// Lets this role of PostgreSQL serve the store; it can read, and change nothing but by siteconf's functions
+    #[arg(long, value_name = "NAME")]
+    pub(super) daemon_role: Option<String>,
+}
+
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
     /// Starts the service; makes the store on its first start
     Serve(Box<ServeFlags>),
     /// Makes the store without serving it, as a first start of the service does
-    Init,
+    Init(DaemonRole),
     /// The state of a store at a glance; exit code 1 where something must be done
     Status(status::Wish),
     /// Accounts: add, list, show, rename, remove, passwd, disable, enable, role
@@ -103,7 +111,7 @@ pub(super) enum Command {
     /// Copies a store between a folder and a database, with all versions; goes on where it stopped
     Copy(copy::Wish),
     /// Brings the tables of a store in PostgreSQL on to this version, and says what it did
-    Migrate,
+    Migrate(DaemonRole),
     /// Who did what, and who was refused, oldest first
     Audit(Audit),
     /// Looks into a store, read-only; also into a damaged one

@@ -195,7 +195,7 @@ fn dispatch(cli: Cli, streams: &mut Streams<'_>) -> Result<Outcome> {
     }
     match cli.command {
         Command::Serve(flags) => serve::serve(&settings, flags.new_server_key, streams).map(fine),
-        Command::Init => init::init(&settings, streams).map(fine),
+        Command::Init(role) => init::init(&role, &settings, streams).map(fine),
         Command::Status(wish) => {
             status::show(&wish, &settings, &Opened::for_reading(&settings)?, streams)
         }
@@ -256,7 +256,7 @@ fn dispatch(cli: Cli, streams: &mut Streams<'_>) -> Result<Outcome> {
         Command::Restore(wish) => backup::restore(&wish, &settings, streams).map(fine),
         Command::Upgrade(wish) => upgrade::run(&wish, &settings, streams).map(fine),
         Command::Copy(wish) => copy::run(&wish, &settings, streams).map(fine),
-        Command::Migrate => migrate::run(&settings, streams).map(fine),
+        Command::Migrate(role) => migrate::run(&role, &settings, streams).map(fine),
         Command::Audit(wish) => audit::run(wish, &Opened::for_reading(&settings)?, streams),
         Command::Debug(command) => debug::run(command, &Opened::for_reading(&settings)?, streams),
         // They have returned above.

@@ -98,6 +98,26 @@ impl Engine {
         return Err(without_fleet(url));
     }
 
+    /// Lets a role of a database do what a daemon does, and no more.
+    ///
+    /// # Errors
+    /// [`super::StoreError::Unfit`].
+    pub fn grant(url: &DatabaseUrl, role: &str) -> Result<()> {
+        #[cfg(feature = "fleet")]
+        return PostgresStore::grant(url.reveal(), role);
+        #[cfg(not(feature = "fleet"))]
+        return Err(without_fleet(&format_args!("{url}, with the role {role},")));
+    }
+
+    /// Shows other daemons that this one is there, where there may be others.
+    pub fn show_signs_of_life(&self) {
+        match self {
+            Self::Embedded(_) => {}
+            #[cfg(feature = "fleet")]
+            Self::Postgres(store) => store.show_signs_of_life(),
+        }
+    }
+
     /// Looks whether the URL of a database is one that could be reached; nothing is asked of it.
     ///
     /// # Errors
@@ -178,7 +198,7 @@ impl Engine {
 
 /// The refusal of an address that no setting gives: it was refused when it was read.
 #[cfg(not(feature = "fleet"))]
-fn without_fleet(url: &DatabaseUrl) -> super::StoreError {
+fn without_fleet(url: &dyn fmt::Display) -> super::StoreError {
     super::StoreError::Unfit {
         reason: format!("{url} needs the feature \"fleet\", which this program was built without"),
     }

@@ -41,6 +41,8 @@ mod seaweed;
 #[allow(dead_code, reason = "the tests of the engine use the rest")]
 mod server;
 #[cfg(test)]
+mod signs;
+#[cfg(test)]
 mod store;
 #[cfg(test)]
 mod tls;

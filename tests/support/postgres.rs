@@ -41,6 +41,9 @@ struct Server {
     databases: AtomicU32,
 }
 
+/// A role that a test lets serve a store; it has no other rights.
+pub(crate) const DAEMON_ROLE: &str = "daemon";
+
 static SERVER: OnceLock<Server> = OnceLock::new();
 
 /// A database of its own. Dropped, it is removed, with whoever is connected to it.
@@ -92,6 +95,11 @@ impl Database {
         PostgresStore::open(&self.url).unwrap()
     }
 
+    /// Its address for the role of daemons.
+    pub(crate) fn url_of_daemon(&self) -> String {
+        as_daemon(&self.url)
+    }
+
     /// Its address for who reaches the server on this port of the machine.
     pub(crate) fn url_at(&self, port: u16) -> String {
         format!("postgres://siteconf@127.0.0.1:{port}/{}", self.name)
@@ -135,6 +143,8 @@ impl Server {
             _shell: shell,
             databases: AtomicU32::new(0),
         };
+        let roles = format!("CREATE ROLE {DAEMON_ROLE} LOGIN");
+        ask(&server.url("postgres"), &roles);
         ask(&server.url("postgres"), "CREATE DATABASE empty");
         PostgresStore::init(&server.url("empty")).unwrap();
         server
@@ -218,6 +228,11 @@ fn postgres_user() -> (u32, u32) {
         .unwrap();
     let mut fields = line.split(':').skip(2).map(|field| field.parse().unwrap());
     (fields.next().unwrap(), fields.next().unwrap())
+}
+
+/// The same address for the role of daemons.
+pub(crate) fn as_daemon(url: &str) -> String {
+    url.replace("//siteconf@", &format!("//{DAEMON_ROLE}@"))
 }
 
 /// The first column of what a statement gives, as text.

@@ -180,6 +180,26 @@ impl Cluster {
         until(|| !self.ask("postgres", waits).is_empty());
     }
 
+    /// Has the standby follow no more, as if the network between the two were gone.
+    pub(crate) fn cut_standby_off(&self) {
+        self.signal_standby(Signal::STOP);
+    }
+
+    /// Has it follow again.
+    pub(crate) fn join_standby(&self) {
+        self.signal_standby(Signal::CONT);
+    }
+
+    fn signal_standby(&self, signal: Signal) {
+        let standby = self.standby.as_ref().expect("it was added");
+        let first = standby.process.as_ref().expect("it runs").id();
+        let first = i32::try_from(first).unwrap();
+        send(first, signal);
+        for child in children_of(first) {
+            send(child, signal);
+        }
+    }
+
     /// Kills the primary and has the standby take its place. What the primary had is removed.
     pub(crate) fn fail_over(&mut self) {
         self.primary.kill();

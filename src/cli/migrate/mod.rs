@@ -1,5 +1,6 @@
 //! `migrate`: the tables of a store in a database get what this version needs, on request.
 
+use super::args::DaemonRole;
 use super::output::visible_path;
 use super::settings::Settings;
 use super::{Error, Result, Streams, engine, upgrade};
@@ -7,7 +8,7 @@ use crate::store::Migrated;
 use crate::store::engine::{Engine, StoreAddress};
 
 /// `migrate`.
-pub(super) fn run(settings: &Settings, streams: &mut Streams<'_>) -> Result<()> {
+pub(super) fn run(role: &DaemonRole, settings: &Settings, streams: &mut Streams<'_>) -> Result<()> {
     let url = match &settings.store {
         StoreAddress::Postgres(url) => url,
         StoreAddress::Folder(data) => {
@@ -36,13 +37,17 @@ pub(super) fn run(settings: &Settings, streams: &mut Streams<'_>) -> Result<()> 
             streams.out,
             "{url} has schema {from}, {known}: nothing to do"
         )?;
-        return Ok(());
+    } else {
+        for (number, brings) in &steps {
+            writeln!(streams.out, "step {number}: {brings}")?;
+        }
+        writeln!(streams.out, "{url} has schema {current} now; it had {from}")?;
     }
-    for (number, brings) in steps {
-        writeln!(streams.out, "step {number}: {brings}")?;
+    if let Some(role) = &role.daemon_role {
+        Engine::grant(&address, role).map_err(|error| engine::of_store(error, settings))?;
+        writeln!(streams.out, "the role \"{role}\" may serve it")?;
     }
-    writeln!(streams.out, "{url} has schema {current} now; it had {from}")?;
-    if is_ready {
+    if is_ready && !steps.is_empty() {
         upgrade::note(settings, format!("from schema {from} to {current}"))?;
     }
     Ok(())

@@ -88,6 +88,7 @@ pub(super) fn serve(settings: &Settings, renew_key: bool, streams: &mut Streams<
     raise_open_files();
 
     let engine = engine::open(settings, Purpose::Serve)?;
+    engine.show_signs_of_life();
     let cache = Arc::new(RecordCache::over(engine.store()));
     let store: Arc<dyn Store> = Arc::clone(&cache) as Arc<dyn Store>;
     let repository = access::projects(Arc::clone(&store), Arc::clone(&clock));

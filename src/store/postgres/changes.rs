@@ -68,6 +68,8 @@ struct Looked {
     /// When the last answered one began, in nanoseconds since the boot, which count a suspension.
     began: u64,
     database: Database,
+    /// Whether the database commits.
+    is_confirmed: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,8 +98,8 @@ impl Looked {
     /// [`StoreError::Unavailable`], [`StoreError::Unfit`].
     fn require(self) -> Result<()> {
         match self.database {
-            Database::There => Ok(()),
-            Database::Away => Err(StoreError::Unavailable),
+            Database::There if self.is_confirmed => Ok(()),
+            Database::There | Database::Away => Err(StoreError::Unavailable),
             Database::WentBack => Err(went_back()),
         }
     }
@@ -135,6 +137,7 @@ impl Changes {
             looked: watch::Sender::new(Looked {
                 began,
                 database: Database::There,
+                is_confirmed: true,
             }),
             found: AtomicU64::new(0),
             wanted: Notify::new(),
@@ -175,7 +178,7 @@ impl Changes {
     /// Ends when the database may not be asked any more.
     pub(super) async fn refused(&self) -> StoreError {
         let mut looked = self.looked.subscribe();
-        let is_refused = |looked: &Looked| looked.database != Database::There;
+        let is_refused = |looked: &Looked| looked.require().is_err();
         match looked
             .wait_for(is_refused)
             .await
@@ -192,7 +195,8 @@ impl Changes {
         reads: Reads,
     ) -> Option<impl Future<Output = Result<()>> + Send + use<>> {
         let asked = now();
-        let last = self.looked.borrow().began;
+        let looked = *self.looked.borrow();
+        let last = looked.began;
         let since = match reads {
             Reads::Bounded => asked.saturating_sub(nanos(LEASE)),
             Reads::Strict => asked,
@@ -201,7 +205,7 @@ impl Changes {
         if asked.saturating_sub(last) > nanos(LEASE) / 2 {
             self.wanted.notify_one();
         }
-        if last >= since {
+        if last >= since && looked.require().is_ok() {
             return None;
         }
         let changes = Arc::clone(self);
@@ -281,6 +285,15 @@ impl Changes {
         }
     }
 
+    /// Says whether the database commits: what one tells that does not may be over. True if that is news.
+    pub(super) fn confirm(&self, commits: bool) -> bool {
+        self.looked.send_if_modified(|looked| {
+            let is_news = looked.is_confirmed != commits;
+            looked.is_confirmed = commits;
+            is_news
+        })
+    }
+
     /// Refuses from now on what asks the database.
     fn note(&self, database: Database) {
         self.looked.send_if_modified(|looked| {
@@ -319,8 +332,10 @@ impl Changes {
             }
             drop(known);
             if is_all {
-                let database = Database::There;
-                self.looked.send_replace(Looked { began, database });
+                self.looked.send_modify(|looked| {
+                    looked.began = began;
+                    looked.database = Database::There;
+                });
                 return Ok(());
             }
         }

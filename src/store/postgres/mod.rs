@@ -3,6 +3,7 @@
 //! Large blobs lie in a bucket where one is given; without one there is no place for them. Unlike the
 //! embedded engine it removes no object.
 
+mod beat;
 mod changes;
 mod copying;
 mod failure;
@@ -37,6 +38,7 @@ use crate::base::id::{BlobId, Kind, ObjectId, Sha256};
 use crate::base::limits::INLINE_BYTES_MAX;
 use crate::base::may_block;
 use crate::base::reads::Reads;
+use beat::Beats;
 use changes::Changes;
 use group::{Job, id_of, require_places, signed, unsigned};
 use lanes::Lanes;
@@ -99,6 +101,15 @@ impl PostgresStore {
         once(async move { server.migrate().await })
     }
 
+    /// Lets a role of the database do what a daemon does, and no more: read, and call what changes the store.
+    ///
+    /// # Errors
+    /// [`StoreError::Unfit`] without this role, or the right to give it this.
+    pub fn grant(url: &str, role: &str) -> Result<()> {
+        let (server, role) = (Server::new(url)?, role.to_owned());
+        once(async move { server.grant(&role).await })
+    }
+
     /// Opens the store in the database that a URL names, as `libpq` reads it.
     ///
     /// # Errors
@@ -156,6 +167,14 @@ impl PostgresStore {
     /// [`StoreError::Unfit`].
     pub fn check(url: &str) -> Result<()> {
         Server::new(url).map(drop)
+    }
+
+    /// Shows others once a second that this daemon is there, as long as the store is open. Where the database
+    /// has not committed that for 3 seconds, nothing is read until it has: another may have taken its place.
+    pub fn show_signs_of_life(&self) {
+        if let Some(runtime) = &self.runtime {
+            drop(runtime.spawn(Beats::new(&self.server, &self.changes).run()));
+        }
     }
 
     /// How much room the database takes, in bytes.

@@ -142,6 +142,17 @@ impl Server {
         migrated
     }
 
+    /// Lets a role do what daemons do.
+    ///
+    /// # Errors
+    /// As [`schema::grant`].
+    pub(super) async fn grant(&self, role: &str) -> Result<()> {
+        let single = self.single().await?;
+        let granted = schema::grant(&single.client, role).await;
+        single.end().await;
+        granted
+    }
+
     /// A connection of its own to a server that keeps what is written, whatever store it has.
     async fn single(&self) -> Result<Single> {
         let (client, connection) = self.connect().await?;

@@ -7,16 +7,16 @@ use crate::base::limits::PLACES_SWEPT_AT_ONCE;
 use crate::store::Result;
 use crate::store::bucket::Bucket;
 
-/// One daemon a day has a row.
-const CLAIM: &str =
-    "UPDATE siteconf.sweep SET at = now() WHERE at < now() - interval '1 day' RETURNING at";
+/// True for one daemon a day.
+const CLAIM: &str = "SELECT siteconf.claim_sweep_v1()";
 /// The first day that is left alone, by the same clock as the places.
 const OLDEST: &str = "SELECT to_char((now() - interval '2 days') AT TIME ZONE 'UTC', 'YYYY-MM-DD')";
 const NAMED: &str = "SELECT place FROM siteconf.object WHERE place = ANY ($1)";
 
 /// Sweeps unless that was done in the last day.
 pub(super) async fn sweep_daily(link: &Link, bucket: &Bucket) -> Result<()> {
-    if link.read(CLAIM, &[]).await?.is_empty() {
+    let claimed = link.read(CLAIM, &[]).await?;
+    if !claimed.first().map_or(Ok(false), |row| row.try_get(0))? {
         return Ok(());
     }
     let removed = sweep(link, bucket).await?;

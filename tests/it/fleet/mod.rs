@@ -7,13 +7,14 @@ mod large;
 mod migrate;
 mod own_writes;
 mod revocation;
+mod roles;
 mod secrets;
 mod several;
 
 use tempfile::TempDir;
 
 use crate::harness::bucket::TestBucket;
-use crate::harness::server::Database;
+use crate::harness::server::{Database, as_daemon};
 use crate::harness::{Daemon, Place, Project, own_folder};
 use crate::proxy::Proxy;
 
@@ -47,7 +48,7 @@ impl Fleet {
             unreachable!("it lies in a database");
         };
         let proxy = Proxy::new(database.socket.clone());
-        *url = database.url_at(proxy.port);
+        *url = as_daemon(&database.url_at(proxy.port));
         (place, proxy)
     }
 

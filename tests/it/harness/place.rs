@@ -16,7 +16,7 @@ use super::bucket::TestBucket;
 #[cfg(feature = "fleet")]
 use super::daemon::BINARY;
 #[cfg(feature = "fleet")]
-use super::server::Database;
+use super::server::{DAEMON_ROLE, Database};
 
 /// A place for a store.
 #[derive(Clone, Debug)]
@@ -68,7 +68,7 @@ impl Place {
         } = &mut copy
         {
             *database = Arc::new(database.copy());
-            *url = database.url.clone();
+            *url = database.url_of_daemon();
             *key_file = folder.join("server-key");
             *bucket = Some(TestBucket::new());
             TestBucket::write_keys(&keys_beside(key_file));
@@ -77,7 +77,7 @@ impl Place {
         copy
     }
 
-    /// Makes a store in a database that has none, and the file of its key.
+    /// Makes a store in a database that has none, and the file of its key. It is served by the role of daemons.
     #[cfg(feature = "fleet")]
     pub(crate) fn in_database(
         database: Database,
@@ -89,7 +89,7 @@ impl Place {
             TestBucket::write_keys(&keys_beside(&key_file));
         }
         let made = Command::new(BINARY)
-            .arg("init")
+            .args(["init", "--daemon-role", DAEMON_ROLE])
             .args(flags_of(&url, &key_file, bucket.as_ref()))
             .output()
             .expect("the binary runs");
@@ -100,7 +100,7 @@ impl Place {
             .find_map(|line| line.strip_prefix("user admin, password "));
         let first_password = first_password.expect("it is said").to_owned();
         Self::Database {
-            url,
+            url: database.url_of_daemon(),
             key_file,
             first_password,
             bucket,

@@ -25,8 +25,16 @@ const STEPS: &[Step] = &[
         sql: include_str!("2.sql"),
         brings: "what the store says of itself: its step, who may write, whether it is whole",
     },
+    Step {
+        sql: include_str!("3.sql"),
+        brings: "a role for daemons that may change no table by itself, and their signs of life",
+    },
 ];
 
+/// What each step ends with.
+const OWNED: &str = include_str!("owned.sql");
+/// What the role of daemons may do.
+const GRANT: &str = include_str!("grant.sql");
 /// The format of objects and records that this program reads and writes.
 const FORMAT: i32 = 2;
 /// What who changes the schema is told: a table that somebody holds must not make all others wait behind us.
@@ -173,7 +181,7 @@ async fn make_by_steps(client: &Client, last: &str) -> Result<Option<Kept>> {
         };
         [step.sql, &note].concat()
     });
-    let statements = format!("BEGIN; {} {last} COMMIT", steps.collect::<String>());
+    let statements = format!("BEGIN; {} {OWNED} {last} COMMIT", steps.collect::<String>());
     match client.batch_execute(&statements).await {
         Err(error) if error.code() == Some(&SqlState::DUPLICATE_SCHEMA) => {
             Err(unfit("it has a schema \"siteconf\" without a store"))
@@ -210,12 +218,28 @@ pub(super) async fn migrate(client: &Client) -> Result<Migrated> {
         client.batch_execute("BEGIN").await?;
         let done = client.batch_execute(step.sql).await;
         done.map_err(|error| refusal(&error, number))?;
-        let done = client.batch_execute(&reached(number)).await;
+        let end = [OWNED, &reached(number)].concat();
+        let done = client.batch_execute(&end).await;
         done.map_err(|error| refusal(&error, number))?;
         client.batch_execute("COMMIT").await?;
         migrated.steps.push((number, step.brings));
     }
     Ok(migrated)
+}
+
+/// Lets a role read the store, and call what changes it, also what later steps bring.
+///
+/// # Errors
+/// [`StoreError::Unfit`].
+pub(super) async fn grant(client: &Client, role: &str) -> Result<()> {
+    let quoted = format!("\"{}\"", role.replace('"', "\"\""));
+    let statements = format!("BEGIN; {} COMMIT", GRANT.replace("{role}", &quoted));
+    match client.batch_execute(&statements).await {
+        Err(error) if error.code() == Some(&SqlState::UNDEFINED_OBJECT) => Err(unfit(format!(
+            "it has no role \"{role}\"; CREATE ROLE makes one, with LOGIN"
+        ))),
+        granted => Ok(granted?),
+    }
 }
 
 /// Notes that a step was taken.

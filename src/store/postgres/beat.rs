@@ -1,0 +1,103 @@
+//! Signs of life. Each daemon commits a row of its own once a second, for it to be seen, and to know whether the
+//! primary still is one: where commits wait for a standby, a primary that was cut off from it, and whose place
+//! the standby may have taken, commits nothing any more, but would go on to answer reads.
+
+use std::fs::read_to_string;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::{Instant, MissedTickBehavior, interval, timeout, timeout_at};
+
+use super::changes::Changes;
+use super::failure::failure;
+use super::link::{CONNECTION_WAIT_MAX, Link};
+use super::server::Server;
+use crate::store::{Result, StoreError};
+
+const BEAT: &str = "SELECT siteconf.beat_v1($1, $2, $3)";
+/// What the connection is told. Its commit is never cancelled: what is cancelled while it waits for a standby
+/// is told to be committed.
+const SETTINGS: &str =
+    "SET statement_timeout = 0; SET lock_timeout = '2s'; SET enable_seqscan = off;";
+const EVERY: Duration = Duration::from_secs(1);
+/// After so long without a commit the primary is no longer believed.
+const CONFIRMED_FOR: Duration = Duration::from_secs(3);
+/// How long a commit may take before its connection counts as lost.
+const BEAT_MAX: Duration = Duration::from_secs(10);
+
+/// What a daemon commits.
+pub(super) struct Beats {
+    link: Link,
+    changes: Arc<Changes>,
+    id: [u8; 16],
+    /// The name of the machine.
+    host: String,
+}
+
+impl Beats {
+    pub(super) fn new(server: &Arc<Server>, changes: &Arc<Changes>) -> Self {
+        let host = read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+        Self {
+            link: Link::new(server, SETTINGS),
+            changes: Arc::clone(changes),
+            id: rand::random(),
+            host: host.trim_end().to_owned(),
+        }
+    }
+
+    /// Commits once a second, without end, and has nothing be read while that fails.
+    pub(super) async fn run(self) {
+        let mut ticks = interval(EVERY);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut confirmed = Instant::now();
+        loop {
+            let mut beat = std::pin::pin!(async {
+                ticks.tick().await;
+                self.beat().await
+            });
+            let in_time = timeout_at(confirmed + CONFIRMED_FOR, beat.as_mut()).await;
+            let beaten = if let Ok(beaten) = in_time {
+                beaten
+            } else {
+                if self.changes.confirm(false) {
+                    tracing::error!(
+                        "the database has committed nothing for 3 seconds: its standby does not follow, or \
+                         another server has taken its place; requests are refused until it does"
+                    );
+                }
+                beat.await
+            };
+            match beaten {
+                Ok(()) => {
+                    confirmed = Instant::now();
+                    if self.changes.confirm(true) {
+                        tracing::warn!("the database commits again");
+                    }
+                }
+                Err(error) => tracing::debug!(%error, "no sign of life was committed"),
+            }
+        }
+    }
+
+    async fn beat(&self) -> Result<()> {
+        let session = self
+            .link
+            .session(Instant::now() + CONNECTION_WAIT_MAX)
+            .await?;
+        session.forget_warnings();
+        let id = self.id.as_slice();
+        let version = env!("CARGO_PKG_VERSION");
+        let beaten = timeout(BEAT_MAX, session.query(BEAT, &[&id, &self.host, &version])).await;
+        match beaten {
+            // Somebody may have ended its wait for a standby.
+            Ok(Ok(_)) if !session.is_doubtful() => Ok(()),
+            beaten => {
+                self.link.discard(&session).await;
+                match beaten {
+                    Ok(Err(error)) => Err(failure(&error)),
+                    _ => Err(StoreError::Unavailable),
+                }
+            }
+        }
+    }
+}
