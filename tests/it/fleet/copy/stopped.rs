@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use rand::RngExt;
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::{Contents, Side, World, report, text};
+use super::{Contents, Side, World, assert_refused, report, run, text};
 use crate::rounds::Rounds;
 
 /// Copies with kills before it, each at any moment of what is left.
@@ -47,7 +47,7 @@ fn a_copy_that_is_killed_at_any_moment_goes_on_to_the_same_end() {
     let side = Side::new();
     report(&side.copy(text(&data), &side.database.url));
     let takes = began.elapsed();
-    let rounds = Rounds::or(2);
+    let rounds = Rounds::or(1);
     for round in 0..rounds.count {
         let mut random = rounds.random(round);
         let mut kills = |count: u32| -> Vec<_> {
@@ -93,5 +93,69 @@ fn ctrl_c_ends_a_copy_and_the_same_command_goes_on() {
     assert_eq!(ended.status.code(), Some(130));
     assert!(ended.stdout.is_empty());
     report(&side.copy(text(&data), &side.database.url));
+    assert_eq!(Contents::of_database(&side), Contents::of_folder(&data));
+}
+
+/// Has a statement run before records come into the database.
+fn before_records(side: &Side, statement: &str) {
+    side.database.ask(&format!(
+        "CREATE OR REPLACE FUNCTION public.first() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+            {statement};
+            RETURN NULL;
+        END $$;
+        CREATE OR REPLACE TRIGGER first BEFORE INSERT ON siteconf.record
+            FOR EACH STATEMENT EXECUTE FUNCTION public.first()"
+    ));
+}
+
+#[test]
+fn what_stops_a_copy_is_told_and_the_same_command_goes_on() {
+    let (mut world, side) = (World::new(), Side::new());
+    let (data, url) = (world.data(), side.database.url.as_str());
+    let from = text(&data);
+    // Beside the service it has made the tables.
+    assert_eq!(side.copy(from, url).status.code(), Some(1));
+    world.daemon.stop();
+    let kept = "what was copied is kept; run the same again";
+    for (statement, said) in [
+        (
+            "RAISE EXCEPTION 'no room' USING ERRCODE = '53100'",
+            "no space left on the disk",
+        ),
+        (
+            "PERFORM pg_terminate_backend(pg_backend_pid())",
+            "the database does not answer",
+        ),
+    ] {
+        before_records(&side, statement);
+        let said = format!("{url}: {said}; {kept}");
+        assert_refused(&side.copy(from, url), 1, &said);
+    }
+
+    // The lock of a service holds no command off that writes beside one.
+    side.database
+        .ask("CREATE TABLE public.held AS SELECT 1 AS one");
+    before_records(
+        &side,
+        "WHILE EXISTS (SELECT FROM public.held) LOOP PERFORM pg_sleep(0.01); END LOOP",
+    );
+    let mut copy = side.command(from, url);
+    let copy = copy
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let is_held = "SELECT 1 FROM pg_stat_activity
+        WHERE datname = current_database() AND state = 'active' AND query LIKE '%INSERT INTO siteconf.record%'
+        AND pid <> pg_backend_pid()";
+    crate::harness::soon(|| !side.database.ask(is_held).is_empty());
+    let beside = run(&["user", "disable", "alice", "--data", from]);
+    assert!(beside.status.success(), "{beside:?}");
+    side.database.ask("DELETE FROM public.held");
+    let changed = format!(
+        "{from}: what is copied was changed meanwhile, as a command beside the service does; {kept}"
+    );
+    assert_refused(&copy.wait_with_output().unwrap(), 1, &changed);
+    report(&side.copy(from, url));
     assert_eq!(Contents::of_database(&side), Contents::of_folder(&data));
 }
