@@ -81,6 +81,14 @@ impl TestBucket {
         }
     }
 
+    /// A part of a bucket that no other test has a part of: what uploads leave cannot be told apart.
+    pub(crate) fn alone() -> Self {
+        Self {
+            server: Box::leak(Box::new(Server::start())),
+            prefix: "store".to_owned(),
+        }
+    }
+
     /// Its address.
     pub(crate) fn url(&self) -> String {
         let (prefix, port) = (&self.prefix, self.server.port);

@@ -6,7 +6,7 @@ use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 
 use super::Fleet;
-use crate::harness::bucket::Fault;
+use crate::harness::bucket::{Fault, TestBucket};
 use crate::harness::{Answer, Daemon, Project, User, git_blob_id};
 
 const AWAY: &str = "the bucket of the service's large files does not answer; try again";
@@ -37,7 +37,10 @@ struct Two {
 
 impl Two {
     fn set() -> Self {
-        let fleet = Fleet::with_bucket();
+        Self::of(Fleet::with_bucket())
+    }
+
+    fn of(fleet: Fleet) -> Self {
         let (one, other) = (fleet.daemon(&[]), fleet.daemon(&[]));
         let project = Project::with_main(&one.user("alice", &[]), "acme/shop");
         let reader = one.reader(&project).at(other.address());
@@ -246,7 +249,7 @@ fn without_the_bucket_large_files_wait_and_all_else_goes_on() {
 
 #[test]
 fn an_upload_that_is_given_up_leaves_nothing() {
-    let two = Two::set();
+    let two = Two::of(Fleet::with(Some(TestBucket::alone())));
     let bucket = two.fleet.bucket();
     bucket.fault(Fault::RefusesParts, None);
     let put = |bytes: &[u8]| {
