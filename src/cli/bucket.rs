@@ -24,6 +24,7 @@ pub(super) fn access(settings: &Settings) -> Result<Option<BucketAccess>> {
         url: url.clone(),
         keys: keys(url, settings)?,
         roots: roots(settings)?,
+        trash_days: i32::try_from(settings.blobs_keep_days).unwrap_or(i32::MAX),
     }))
 }
 

@@ -3,6 +3,7 @@
 use clap::Args;
 use serde::Serialize;
 
+use super::backup::stop::Stop;
 use super::opened::Opened;
 use super::output;
 use super::progress::Progress;
@@ -14,7 +15,7 @@ use crate::repo::audit::{Action, AuditRecord};
 use crate::repo::{
     Amount, Collected, CollectionStep, Damage, Deleted, Forgotten, Patience, Weights,
 };
-use crate::store::sqlite::SqliteStore;
+use crate::store::engine::Engine;
 
 #[derive(Debug, Args)]
 pub(super) struct Collect {
@@ -47,7 +48,10 @@ struct Report {
     shrinks: bool,
     lost_files: u64,
     unindexed_objects: u64,
-    /// The first of what failed behind the removal.
+    /// True over PostgreSQL, of which this command gives no room back to the system.
+    #[serde(skip)]
+    is_remote: bool,
+    /// The first of what failed behind the removal, or what asked it to end.
     #[serde(skip)]
     failed: Option<Error>,
 }
@@ -88,7 +92,11 @@ pub(super) fn collect(
     }
     if wish.compact {
         // The lock comes before the work, so that a service is not found only after it.
-        let store = embedded(opened)?;
+        let store = opened.embedded(
+            "\"siteconf gc --compact\"",
+            "leave it out; the server uses the room of what was removed again, and gives it back to its \
+             system at VACUUM FULL",
+        )?;
         let alone = store.lock_out_service()?;
         let report = run(keep_deleted_days, opened, streams)?;
         let space = store.compact(&alone)?;
@@ -104,16 +112,8 @@ pub(super) fn collect(
     show(wish.json, report, streams)
 }
 
-fn embedded(opened: &Opened) -> Result<&SqliteStore> {
-    let store = opened.embedded(
-        "\"siteconf gc\"",
-        "nothing removes what its states no longer need, so its tables only grow",
-    )?;
-    Ok(store)
-}
-
 fn run(keep_deleted_days: u64, opened: &Opened, streams: &mut Streams<'_>) -> Result<Report> {
-    let store = embedded(opened)?;
+    let stop = Stop::watch(false)?;
     // First, so that what only it needed goes with this collection.
     let keep_s = keep_deleted_days.saturating_mul(DAY_S);
     let forgotten = opened.repository.forget_deleted(keep_s, &|| true);
@@ -122,12 +122,18 @@ fn run(keep_deleted_days: u64, opened: &Opened, streams: &mut Streams<'_>) -> Re
         // A collection needs nothing of it.
         Err(error) => (Forgotten::default(), Some(error)),
     };
+    let repository = &opened.repository;
+    let patience = Patience::default();
     let mut progress = Progress::new(streams);
-    let done = opened
-        .repository
-        .collect(store, Patience::default(), |step| {
-            progress.say(|| said(step));
-        })?;
+    let step = |step| {
+        progress.say(|| said(step));
+        stop.flow()
+    };
+    let done = match opened.engine() {
+        Engine::Embedded(store) => repository.collect(store.as_ref(), patience, step),
+        #[cfg(feature = "fleet")]
+        Engine::Postgres(store) => repository.collect(store.as_ref(), patience, step),
+    }?;
     let Collected {
         states,
         removed,
@@ -136,9 +142,9 @@ fn run(keep_deleted_days: u64, opened: &Opened, streams: &mut Streams<'_>) -> Re
         space,
         damage: Damage { lost, unindexed },
         failed,
+        stopped,
     } = done;
     drop(progress);
-    let repository = &opened.repository;
     // Only at the end: what is removed, nobody could reach any more, and what made it so has its record.
     let told = AuditRecord {
         count: Some(removed.objects),
@@ -146,6 +152,10 @@ fn run(keep_deleted_days: u64, opened: &Opened, streams: &mut Streams<'_>) -> Re
         ..AuditRecord::new(repository.clock().now(), &opened.actor, Action::Gc)
     };
     repository.tell(&told)?;
+    let stopped = stopped.then(|| {
+        let said = "ended before its end; the next collection does the rest";
+        stop.name(Error::Failed(said.to_owned()))
+    });
     Ok(Report {
         forgotten_projects: projects,
         forgotten_branches: branches,
@@ -159,7 +169,10 @@ fn run(keep_deleted_days: u64, opened: &Opened, streams: &mut Streams<'_>) -> Re
         shrinks: space.shrinks,
         lost_files: lost,
         unindexed_objects: unindexed,
-        failed: unforgotten.map(Error::from).or(failed.map(Error::from)),
+        is_remote: opened.store.is_remote(),
+        failed: stopped
+            .or(unforgotten.map(Error::from))
+            .or(failed.map(Error::from)),
     })
 }
 
@@ -174,6 +187,15 @@ fn show(json: bool, report: Report, streams: &mut Streams<'_>) -> Result<Outcome
     }
     if report.lost_files == 0 && report.unindexed_objects == 0 {
         return Ok(Outcome::Fine);
+    }
+    if report.is_remote {
+        writeln!(
+            streams.err,
+            "siteconf: the database is damaged: {} objects that states need are not there. Look with \
+             pg_amcheck; a backup of the database has them",
+            report.lost_files
+        )?;
+        return Ok(Outcome::Findings);
     }
     writeln!(
         streams.err,
@@ -192,6 +214,15 @@ fn show_text(report: &Report, streams: &mut Streams<'_>) -> Result<()> {
             "{} deleted projects and {} deleted branches forgotten",
             report.forgotten_projects, report.forgotten_branches
         )?;
+    }
+    if report.is_remote {
+        writeln!(
+            streams.out,
+            "{} objects of {} bytes removed; {} of them large files, which stay in the bucket for the \
+             days of blobs_keep_days",
+            report.removed_objects, report.removed_bytes, report.removed_files
+        )?;
+        return Ok(());
     }
     writeln!(
         streams.out,
@@ -216,18 +247,21 @@ fn preview(
     opened: &Opened,
     streams: &mut Streams<'_>,
 ) -> Result<Outcome> {
-    let store = embedded(opened)?;
     let now = opened.repository.steady_clock().believed();
     let is_over = |deleted: &Deleted| deleted.kept_until(keep_deleted_days) < now;
     let forgotten = opened.repository.deleted(is_over)?.len();
     let mut progress = Progress::new(streams);
+    let step = |step| progress.say(|| said(step));
+    let repository = &opened.repository;
     let Weights {
         live,
         old,
         unreachable,
-    } = opened
-        .repository
-        .weigh(store, |step| progress.say(|| said(step)))?;
+    } = match opened.engine() {
+        Engine::Embedded(store) => repository.weigh(store.as_ref(), step),
+        #[cfg(feature = "fleet")]
+        Engine::Postgres(store) => repository.weigh(store.as_ref(), step),
+    }?;
     drop(progress);
     let preview = Preview {
         forgotten,

@@ -141,6 +141,11 @@ impl Opened {
         }
     }
 
+    /// The engine of the store.
+    pub(super) fn engine(&self) -> &Engine {
+        &self.engine
+    }
+
     /// The embedded engine's store.
     ///
     /// # Errors

@@ -10,6 +10,7 @@ use super::progress::Progress;
 use super::settings::{Flags, PRUNE};
 use super::{Result, Streams};
 use crate::repo::{Pruned, Pruning, Retention};
+use crate::store::engine::Engine;
 
 #[derive(Debug, Args)]
 pub(super) struct Prune {
@@ -55,17 +56,18 @@ pub(super) fn prune(
     opened: &Opened,
     streams: &mut Streams<'_>,
 ) -> Result<()> {
-    let store = opened.embedded(
-        "\"siteconf prune\"",
-        "all its snapshots stay, and nothing removes what only they need",
-    )?;
     let mut progress = Progress::new(streams);
-    let Pruning { branches, failed } =
-        opened
-            .repository
-            .prune(store, usual, wish.dry_run, &opened.actor, |step| {
-                progress.say(|| said(step));
-            })?;
+    let step = |step| progress.say(|| said(step));
+    let (repository, actor) = (&opened.repository, &opened.actor);
+    let Pruning { branches, failed } = match opened.engine() {
+        Engine::Embedded(store) => {
+            repository.prune(store.as_ref(), usual, wish.dry_run, actor, step)
+        }
+        #[cfg(feature = "fleet")]
+        Engine::Postgres(store) => {
+            repository.prune(store.as_ref(), usual, wish.dry_run, actor, step)
+        }
+    }?;
     drop(progress);
     let row = |pruned: Pruned| Row {
         repo_id: pruned.repo_id.to_string(),

@@ -62,5 +62,5 @@ pub use crate::manifest::diff::ChangeCounts;
 pub use crate::object::node::Totals;
 pub use crate::object::record::{Operation, Retention};
 pub use crate::store::buffer::Block;
-pub use crate::store::sqlite::{Amount, Space};
+pub use crate::store::collection::{Amount, Space};
 pub use crate::store::{Body, Changed, ForeignSigns, LargeBody, StoreError, Watch};

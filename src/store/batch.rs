@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use bytes::Bytes;
 use serde::Serialize;
 
-use super::{Result, Staging, StoreError, Version};
+use super::{PinName, Result, Staging, StoreError, Version};
 use crate::base::id::{BlobId, Kind, ObjectId, Sha256};
 
 /// Objects and record writes that become durable and visible together, or not at all.
@@ -19,6 +19,8 @@ pub struct Batch {
     /// True for objects that a later commit names: those that are there already are kept for it, too,
     /// as long as the caller holds a pin (see [`super::Store::pin`]).
     pub ahead: bool,
+    /// The pins that have kept what it names until now.
+    pub pins: Vec<PinName>,
     /// Records that are not written and must be as expected.
     pub expected: Vec<(String, Expect)>,
     /// Record writes, each with what it expects.
@@ -258,6 +260,7 @@ impl Batch {
         self.objects.append(&mut other.objects);
         self.required.append(&mut other.required);
         self.ahead |= other.ahead;
+        self.pins.append(&mut other.pins);
         self.expected.append(&mut other.expected);
         self.writes.append(&mut other.writes);
         self.appends.append(&mut other.appends);

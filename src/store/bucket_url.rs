@@ -27,6 +27,8 @@ pub struct BucketAccess {
     pub keys: BucketKeys,
     /// The certificates that are trusted, DER; none for the system's.
     pub roots: Vec<Vec<u8>>,
+    /// How many days what no row names any more stays there, for backups of the database that name it.
+    pub trash_days: i32,
 }
 
 /// What requests to a bucket are signed with.

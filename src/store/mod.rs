@@ -9,6 +9,7 @@ pub mod batch;
 pub mod bucket;
 pub mod bucket_url;
 pub mod buffer;
+pub mod collection;
 pub mod database_url;
 pub mod engine;
 pub mod error;
@@ -162,7 +163,16 @@ pub trait Staging: Send + fmt::Debug {
 
 /// Keeps objects that are put ahead of the commit that names them, until it is dropped or its process
 /// ends.
-pub trait Pin: Send + Sync + fmt::Debug {}
+pub trait Pin: Send + Sync + fmt::Debug {
+    /// The name by which the commit that names the objects must name the pin ([`Batch::pins`]), where a pin can
+    /// be lost while it is held.
+    fn name(&self) -> Option<PinName> {
+        None
+    }
+}
+
+/// The name of a pin.
+pub type PinName = [u8; 16];
 
 /// Of a store that removes nothing.
 impl Pin for () {}
@@ -292,7 +302,7 @@ pub trait Store: Send + Sync + fmt::Debug {
     /// # Errors
     /// [`StoreError::Conflict`] when a record has not the version expected, [`StoreError::Missing`]
     /// when a required object is not there, [`StoreError::Full`], [`StoreError::LittleRoom`], [`StoreError::Busy`],
-    /// [`StoreError::Unavailable`], [`StoreError::Expired`], [`StoreError::Stopped`], [`StoreError::ReadOnly`]. After
+    /// [`StoreError::Unavailable`], [`StoreError::Expired`], [`StoreError::Unpinned`], [`StoreError::Stopped`], [`StoreError::ReadOnly`]. After
     /// [`StoreError::InDoubt`] it may have been made.
     fn commit(&self, batch: Batch) -> Result<Version>;
 
@@ -308,7 +318,7 @@ pub trait Store: Send + Sync + fmt::Debug {
     }
 
     /// Keeps what is put from now on with [`Batch::ahead`]: no collection removes it while the pin is
-    /// held.
+    /// held, or else the commit that names the pin is refused.
     fn pin(&self) -> Result<Box<dyn Pin>> {
         Ok(Box::new(()))
     }

@@ -1,5 +1,6 @@
 //! A store in a folder, opened as often as there are processes in a test, and what must hold of it.
 
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
@@ -91,7 +92,8 @@ impl Process {
             readers_wait: Duration::ZERO,
             pause_times: 1,
         };
-        self.projects.collect(self.store(), patience, |_| {})
+        self.projects
+            .collect(self.store(), patience, |_| ControlFlow::Continue(()))
     }
 
     pub(crate) fn collect(&self) -> Collected {

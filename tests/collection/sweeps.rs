@@ -5,7 +5,8 @@ use std::thread;
 
 use siteconf::repo::{Condition, Error};
 use siteconf::store::StoreError;
-use siteconf::store::sqlite::{Pace, SqliteStore};
+use siteconf::store::collection::{Collectable, Pace};
+use siteconf::store::sqlite::SqliteStore;
 
 use crate::scene::{
     Process, assert_nothing_left, assert_sound, branch, files, forget_deleted, number, path,

@@ -257,7 +257,7 @@ fn snapshots_that_were_pruned_are_searched_no_more() {
     let actor = "alice".into();
     scene
         .projects
-        .prune(&store, keep, false, &actor, |_| {})
+        .prune(store.as_ref(), keep, false, &actor, |_| {})
         .unwrap();
     assert_eq!(versions(&scene, "main", "a", 100), [10, 9, 8]);
     let last = all(&scene, "main").pop().unwrap();

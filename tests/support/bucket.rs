@@ -105,6 +105,7 @@ impl TestBucket {
                 token: None,
             },
             roots: Vec::new(),
+            trash_days: 14,
         }
     }
 

@@ -145,7 +145,7 @@ impl Shared {
         let mut bytes = vec![0; 1 << 16];
         while let Ok(length @ 1..) = client.read(&mut bytes) {
             let sent = &bytes[..length];
-            writes |= sent.windows(9).any(|text| text == b"commit_v1");
+            writes |= sent.windows(8).any(|text| text == b"commit_v");
             looks |= sent.windows(LOOK.len()).any(|text| text == LOOK.as_bytes());
             // Once its statement is known, a call begins with its parameters.
             let is_commit = writes && sent[0] == b'B';

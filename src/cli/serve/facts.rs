@@ -7,6 +7,7 @@ use crate::access::Census;
 use crate::base::clock::Timestamp;
 use crate::cli::settings::Settings;
 use crate::http::{Bytes, Collection, Facts, Objects, StoreFacts};
+use crate::store::collection::KeptByCollection;
 use crate::store::sqlite::{Format, ObjectCensus, SqliteStore};
 
 /// The store, and what was last counted in it.
@@ -43,6 +44,7 @@ impl Facts for FactsOfStore {
         let Counted {
             objects: counted,
             database_bytes,
+            last_collection,
             ..
         } = self.samples.last();
         let Some(store) = &self.store else {
@@ -56,7 +58,7 @@ impl Facts for FactsOfStore {
                 },
                 objects: Vec::new(),
                 last_backup: None,
-                last_collection: None,
+                last_collection: last_collection.map(told),
             };
         };
         let folder = store.data_folder();
@@ -82,11 +84,15 @@ impl Facts for FactsOfStore {
             },
             objects,
             last_backup: last_backup.map(|at| Timestamp::to_string(&at)),
-            last_collection: last_collection.map(|kept| Collection {
-                at: kept.at.to_string(),
-                live_bytes: kept.live_bytes,
-                old_bytes: kept.old_bytes,
-            }),
+            last_collection: last_collection.map(told),
         }
+    }
+}
+
+fn told(kept: KeptByCollection) -> Collection {
+    Collection {
+        at: kept.at.to_string(),
+        live_bytes: kept.live_bytes,
+        old_bytes: kept.old_bytes,
     }
 }

@@ -7,6 +7,9 @@ use std::time::Duration;
 
 use crate::access::{Census, Gate};
 use crate::cli::{Error, Result};
+#[cfg(feature = "fleet")]
+use crate::store::collection::Collectable as _;
+use crate::store::collection::KeptByCollection;
 use crate::store::engine::Engine;
 use crate::store::sqlite::ObjectCensus;
 
@@ -29,6 +32,8 @@ pub(super) struct Counted {
     pub(super) objects: Option<ObjectCensus>,
     /// Room that the database takes, of an engine that must ask for it.
     pub(super) database_bytes: Option<u64>,
+    /// What its last collection kept.
+    pub(super) last_collection: Option<KeptByCollection>,
 }
 
 impl Samples {
@@ -75,12 +80,20 @@ impl Sampler {
                         }
                     }
                     #[cfg(feature = "fleet")]
-                    Engine::Postgres(store) => match store.database_bytes() {
-                        Ok(bytes) => samples.keep(|kept| kept.database_bytes = Some(bytes)),
-                        Err(error) => {
-                            tracing::warn!(%error, "the room of the database is not known");
+                    Engine::Postgres(store) => {
+                        match store.database_bytes() {
+                            Ok(bytes) => samples.keep(|kept| kept.database_bytes = Some(bytes)),
+                            Err(error) => {
+                                tracing::warn!(%error, "the room of the database is not known");
+                            }
                         }
-                    },
+                        match store.last_collection() {
+                            Ok(last) => samples.keep(|kept| kept.last_collection = last),
+                            Err(error) => {
+                                tracing::warn!(%error, "the last collection is not known");
+                            }
+                        }
+                    }
                 }
                 if is_over(&stopped, EVERY) {
                     return;

@@ -142,9 +142,14 @@ impl Given {
 
     /// A whole number from 1 to this one.
     pub(super) fn number_up_to(&self, most: u64) -> Result<u64, Error> {
+        self.number_between(1, most)
+    }
+
+    /// A whole number from one to another.
+    pub(super) fn number_between(&self, least: u64, most: u64) -> Result<u64, Error> {
         match self.number()? {
-            number if (1..=most).contains(&number) => Ok(number),
-            _ => Err(self.refuse(format_args!("it must be 1 to {most}"))),
+            number if (least..=most).contains(&number) => Ok(number),
+            _ => Err(self.refuse(format_args!("it must be {least} to {most}"))),
         }
     }
 

@@ -36,6 +36,9 @@ use table::SETTINGS;
 pub(super) use table::{EVERYWHERE, GC, IMPORT, LIST, OF_COMMANDS, PRUNE, SERVE, STATUS};
 pub(super) use unit::{bytes_from_1, days_from_1, seconds_to_a_day};
 
+/// Longest time for which large files stay in the bucket, in days: a century.
+const BLOBS_KEPT_DAYS_MAX: u64 = 36_500;
+
 /// What the service and the commands go by.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Settings {
@@ -73,6 +76,8 @@ pub(super) struct Settings {
     pub(super) archive_bytes_max: u64,
     /// Largest body of one file, in bytes.
     pub(super) file_bytes_max: u64,
+    /// How many days large files that nothing needs any more stay in the bucket.
+    pub(super) blobs_keep_days: u64,
     /// How long what is deleted can be restored, in days.
     pub(super) keep_deleted_days: u64,
     /// Which snapshots stay when a project that has no rule of its own is pruned.
@@ -169,6 +174,9 @@ impl Settings {
             trusted_proxies: all.read("trusted_proxies", |proxies| each(proxies, str::parse)),
             archive_bytes_max: number("archive_bytes_max"),
             file_bytes_max: number("file_bytes_max"),
+            blobs_keep_days: all.read("blobs_keep_days", |days| {
+                days.number_between(2, BLOBS_KEPT_DAYS_MAX)
+            }),
             keep_deleted_days: number("keep_deleted_days"),
             keep: Retention {
                 snapshots: number("keep_snapshots"),

@@ -161,6 +161,9 @@ pub(in crate::cli) const SETTINGS: &[Setting] = &[
         "Largest file that is taken, in bytes"),
     Setting::of(SERVE | LIST | GC, "keep_deleted_days", "DAYS", "30",
         "Days for which a deleted project or branch can be restored; then it is forgotten"),
+    Setting::of_serve("blobs_keep_days", "DAYS", "14",
+        "Days for which large files that nothing needs any more stay in the bucket, 2 at least; as long \
+         as backups of the database reach back"),
     Setting::of(PRUNE, "keep_snapshots", "N", "0",
         "Of each branch, the newest so many snapshots stay when it is pruned"),
     Setting::of(PRUNE, "keep_days", "DAYS", "0",

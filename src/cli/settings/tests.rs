@@ -71,6 +71,7 @@ fn without_a_word_the_defaults_hold() {
             trusted_proxies: vec![],
             archive_bytes_max: 10 << 30,
             file_bytes_max: 5 << 30,
+            blobs_keep_days: 14,
             keep_deleted_days: 30,
             keep: Retention::default(),
             sessions: SessionLifetimes::default(),
@@ -97,7 +98,7 @@ fn the_file_gives_way_to_flags() {
          unix_listen = \"/run/s.sock\"\nexternal_url = \"https://conf.example/\"\n\
          hosts = [\"conf.inner\"]\nroot_mount = true\n\
          trusted_proxies = [\"10.0.0.0/8\", \"::1\"]\narchive_bytes_max = 12\n\
-         file_bytes_max = 0x10\nkeep_deleted_days = 7\nkeep_snapshots = 8\nkeep_days = 9\nsession_absolute_s = 20\nsession_idle_s = 30\n\
+         file_bytes_max = 0x10\nblobs_keep_days = 10\nkeep_deleted_days = 7\nkeep_snapshots = 8\nkeep_days = 9\nsession_absolute_s = 20\nsession_idle_s = 30\n\
          shutdown_s = 40\naudit_keep_days = 9\ndisk_low_bytes = 50\ndisk_free_min = 40\nmetrics_listen = \"::1:9\"\naccess_log = \"off\"\nreads = \"strict\"\n\
          log_format = \"text\"\nlog_file = \"/var/log/x\"\nlog = \"debug\"\nlimits.connections_max = 7\n",
         &[
@@ -128,6 +129,7 @@ fn the_file_gives_way_to_flags() {
             trusted_proxies: vec!["10.0.0.0/8".parse().unwrap(), "::1".parse().unwrap()],
             archive_bytes_max: 12,
             file_bytes_max: 11,
+            blobs_keep_days: 10,
             keep_deleted_days: 7,
             keep: Retention {
                 snapshots: 8,

@@ -369,6 +369,7 @@ fn of_store(error: &StoreError) -> StatusCode {
         | StoreError::Unavailable
         | StoreError::BucketAway
         | StoreError::Expired
+        | StoreError::Unpinned
         | StoreError::InDoubt
         | StoreError::Stopped
         | StoreError::ReadOnly

@@ -1,48 +1,47 @@
 //! What states lead to.
 
+use std::ops::ControlFlow;
+
 use super::roots::Roots;
 use crate::base::id::{ManifestId, ObjectId};
 use crate::manifest::{NodeSource, Nodes};
-use crate::object::node::Value;
-use crate::store::sqlite::{Marks, SqliteStore};
+use crate::object::node::{DirectoryEntry, Subtree, Value};
+use crate::store::collection::{Collectable, Need};
 use crate::store::{Result, StoreError};
 
-/// What states lead to, as marks of rows.
+/// What states lead to.
 #[derive(Debug)]
-pub(super) struct Kept {
-    /// What heads lead to.
-    pub(super) live: Marks,
+pub(super) struct Kept<M> {
     /// What heads and older states lead to.
-    pub(super) all: Marks,
-    /// How many entries of trees name a file that is lost.
+    pub(super) marks: M,
+    /// How many entries of trees name a file that is lost, as far as marking tells.
     pub(super) lost: u64,
 }
 
-impl Kept {
-    /// Marks what these states lead to, and calls `progress` before each, with how many are marked.
+impl<M: Default> Kept<M> {
+    /// Marks what these states lead to, and calls `progress` before each, with how many are marked. `None` when
+    /// that asked to end.
     ///
     /// # Errors
     /// [`StoreError::Missing`] and [`StoreError::Damaged`] for what cannot be followed.
-    pub(super) fn mark(
-        store: &SqliteStore,
+    pub(super) fn mark<S: Collectable<Marks = M>>(
+        store: &S,
         nodes: &Nodes,
         roots: &Roots,
-        mut progress: impl FnMut(usize),
-    ) -> Result<Self> {
-        let mut all = Marks::default();
+        mut progress: impl FnMut(usize) -> ControlFlow<()>,
+    ) -> Result<Option<Self>> {
+        let mut marks = M::default();
         let (mut marked, mut lost) = (0, 0);
-        let mut mark = |all: &mut Marks, states: &[ManifestId]| -> Result<()> {
-            states.iter().try_for_each(|state| {
-                progress(marked);
+        for (states, need) in [(&roots.heads, Need::Live), (&roots.old, Need::Old)] {
+            for state in states {
+                if progress(marked).is_break() {
+                    return Ok(None);
+                }
                 marked += 1;
-                lost += mark_new(store, nodes, all, *state, &mut |_| Ok(()))?;
-                Ok(())
-            })
-        };
-        mark(&mut all, &roots.heads)?;
-        let live = all.clone();
-        mark(&mut all, &roots.old)?;
-        Ok(Self { live, all, lost })
+                lost += mark_new(store, nodes, &mut marks, *state, need, &mut |_| Ok(()))?;
+            }
+        }
+        Ok(Some(Self { marks, lost }))
     }
 }
 
@@ -52,15 +51,16 @@ impl Kept {
 ///
 /// # Errors
 /// [`StoreError::Missing`] and [`StoreError::Damaged`] for what cannot be followed.
-pub(super) fn mark_new(
-    store: &SqliteStore,
+pub(super) fn mark_new<S: Collectable>(
+    store: &S,
     nodes: &Nodes,
-    marks: &mut Marks,
+    marks: &mut S::Marks,
     manifest: ManifestId,
+    need: Need,
     new: &mut dyn FnMut(ObjectId) -> Result<()>,
 ) -> Result<u64> {
     let mut mark = |id: ObjectId| {
-        let is_new = marks.mark(store, id)?;
+        let is_new = store.mark(marks, id, need)?;
         if is_new {
             new(id)?;
         }
@@ -70,11 +70,13 @@ pub(super) fn mark_new(
         return Ok(0);
     }
     let mut lost = 0;
-    let mut below = vec![nodes.manifest(manifest)?.root];
+    let root = nodes.manifest(manifest)?.root;
+    let mut below = Vec::new();
+    if mark(root.into())? {
+        below.push(root);
+    }
     while let Some(id) = below.pop() {
-        if !mark(id.into())? {
-            continue;
-        }
+        let known = below.len();
         for item in &nodes.node(id)?.items {
             match &item.value {
                 Value::File(file) => match mark(file.blob.into()) {
@@ -82,10 +84,15 @@ pub(super) fn mark_new(
                     Err(StoreError::Missing { .. }) => lost += 1,
                     Err(error) => return Err(error),
                 },
-                Value::Directory(directory) => below.push(directory.root),
-                Value::Subtree(subtree) => below.push(subtree.node),
+                Value::Directory(DirectoryEntry { root: id, .. })
+                | Value::Subtree(Subtree { node: id, .. }) => {
+                    if mark((*id).into())? {
+                        below.push(*id);
+                    }
+                }
             }
         }
+        nodes.read_ahead(&mut below[known..].iter().copied());
     }
     Ok(lost)
 }

@@ -1,5 +1,5 @@
-//! Removing what no state leads to, while others save. Why that is safe: [`crate::store::sqlite`] and
-//! `objects-layout.md`, "Collection".
+//! Removing what no state leads to, while others save. Why that is safe: [`crate::store::collection`]
+//! and `objects-layout.md`, "Collection".
 
 mod kept_by;
 mod mark;
@@ -8,11 +8,14 @@ mod retention;
 mod roots;
 mod weigh;
 
+use std::ops::ControlFlow;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use super::Projects;
-use crate::store::sqlite::{Amount, Collection, Pace, Space, SqliteStore, Swept};
+use crate::store::collection::{
+    Amount, Collectable, Collection, KeptByCollection, Need, Pace, Space, Swept,
+};
 use crate::store::{Result, StoreError};
 use mark::Kept;
 pub use retention::{Pruned, Pruning};
@@ -67,6 +70,8 @@ pub struct Collected {
     pub damage: Damage,
     /// What failed first since objects began to be removed. It kept the rest from nothing.
     pub failed: Option<StoreError>,
+    /// True if a step asked to end: then the next collection has more to remove.
+    pub stopped: bool,
 }
 
 /// Damage that a collection makes no worse: where there is any, no file of a blob is removed, so that who
@@ -81,7 +86,8 @@ pub struct Damage {
 
 impl Projects {
     /// Removes every object that no head and no snapshot leads to, also of branches that were deleted and
-    /// can come back. Others may save and read meanwhile. `store` is the store of these projects.
+    /// can come back. Others may save and read meanwhile. `store` is the store of these projects. A step may
+    /// ask to end, between two states and between two transactions.
     ///
     /// # Errors
     /// [`crate::repo::StoreError::Underway`] while another collection or a backup is under way; those of a
@@ -89,69 +95,82 @@ impl Projects {
     /// began to be removed is told by [`Collected::failed`].
     ///
     /// # Limits
-    /// Memory of a bit for each object, 32 bytes for each head and snapshot, and 64 MiB.
-    pub fn collect(
+    /// Memory of two bits for each object over the embedded engine, of up to 80 bytes for each that is kept over
+    /// PostgreSQL, 32 bytes for each head and snapshot, and 64 MiB.
+    pub fn collect<S: Collectable>(
         &self,
-        store: &SqliteStore,
+        store: &S,
         patience: Patience,
-        mut step: impl FnMut(CollectionStep),
+        mut step: impl FnMut(CollectionStep) -> ControlFlow<()>,
     ) -> Result<Collected> {
         let collection = store.begin_collection(Pace::new(patience.pause_times))?;
         let read = Instant::now();
         let roots = Roots::read(store)?;
         let states = roots.heads.len() + roots.old.len();
         let kept = Kept::mark(store, self.nodes(), &roots, |marked| {
-            step(CollectionStep::Marked(marked, states));
+            step(CollectionStep::Marked(marked, states))
         })?;
+        let Some(kept) = kept else {
+            collection.finish()?;
+            return Ok(Collected {
+                states,
+                stopped: true,
+                ..Collected::default()
+            });
+        };
         thread::sleep(patience.readers_wait.saturating_sub(read.elapsed()));
         let (mut live, mut old) = (Amount::default(), Amount::default());
-        let weigh = |row, bytes| {
-            if kept.live.has(row) {
-                live.add(bytes);
-            } else {
-                old.add(bytes);
-            }
+        let weigh = |need, bytes| match need {
+            Need::Live => live.add(bytes),
+            Need::Old => old.add(bytes),
         };
-        let swept = collection.sweep(&kept.all, weigh, |removed| {
-            step(CollectionStep::Removed(removed));
+        let swept = collection.sweep(&kept.marks, weigh, |removed| {
+            step(CollectionStep::Removed(removed))
         });
         let Swept {
             removed,
             unindexed,
+            lost,
             failed,
+            stopped,
         } = swept;
-        let (is_swept, mut failed) = (failed.is_none(), failed);
+        let (is_swept, mut failed) = (failed.is_none() && !stopped, failed);
         let damage = Damage {
-            lost: kept.lost,
+            lost: kept.lost + lost,
             unindexed,
         };
-        let files = if is_swept && damage == Damage::default() {
-            or_note(collection.sweep_files(), &mut failed)
-        } else {
-            0
-        };
-        let records = records::remove_gone(self.store().as_ref(), store, &collection);
-        let records = or_note(records, &mut failed);
-        or_note(self.pack_audit_of(&collection), &mut failed);
-        let space = or_note(collection.give_back(), &mut failed);
-        collection.finish()?;
-        if is_swept {
-            let folder = store.data_folder();
-            folder.note_collection(self.clock().now(), live.bytes, old.bytes)?;
-        }
-        Ok(Collected {
+        let mut collected = Collected {
             states,
             removed,
-            files,
-            records,
-            space,
             damage,
+            stopped,
+            ..Collected::default()
+        };
+        if !stopped {
+            if is_swept && damage == Damage::default() {
+                collected.files = or_note(collection.sweep_files(), &mut failed);
+            }
+            let records = records::remove_gone(self.store().as_ref(), store, &collection);
+            collected.records = or_note(records, &mut failed);
+            or_note(self.pack_audit_of(&collection), &mut failed);
+            collected.space = or_note(collection.give_back(), &mut failed);
+        }
+        collection.finish()?;
+        if is_swept {
+            store.note_collection(KeptByCollection {
+                at: self.clock().now(),
+                live_bytes: live.bytes,
+                old_bytes: old.bytes,
+            })?;
+        }
+        Ok(Collected {
             failed,
+            ..collected
         })
     }
 
     /// Packs what is not new of the audit log, at the pace of a collection.
-    fn pack_audit_of(&self, collection: &Collection<'_>) -> Result<()> {
+    fn pack_audit_of(&self, collection: &impl Collection) -> Result<()> {
         while let Some(batch) = self.audit_to_pack()? {
             match collection.commit(self.store().as_ref(), batch) {
                 // Another packs it; on a full disk what was removed must be given back first.

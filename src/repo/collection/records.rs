@@ -5,17 +5,17 @@ use std::sync::Arc;
 use crate::base::id::{ManifestId, ObjectId};
 use crate::object::key;
 use crate::object::record::CommitRecord;
-use crate::store::sqlite::{Collection, SqliteStore};
+use crate::store::collection::{Collectable, Collection};
 use crate::store::{Batch, Expect, Record, Result, Scan, Store, StoreError};
 
 /// Records read at once.
 const READ_AT_ONCE: usize = 256;
 
 /// Removes them; gives how many. A state that comes again gets both again, when somebody asks for them.
-pub(super) fn remove_gone(
+pub(super) fn remove_gone<S: Collectable>(
     over: &dyn Store,
-    store: &SqliteStore,
-    collection: &Collection<'_>,
+    store: &S,
+    collection: &S::Collection<'_>,
 ) -> Result<u64> {
     let mut removed = 0;
     for prefix in [key::DIGESTS, key::COMMITS] {
@@ -36,17 +36,18 @@ pub(super) fn remove_gone(
     Ok(removed)
 }
 
-fn remove(
+fn remove<S: Collectable>(
     over: &dyn Store,
-    store: &SqliteStore,
-    collection: &Collection<'_>,
+    store: &S,
+    collection: &S::Collection<'_>,
     records: &[Arc<Record>],
 ) -> Result<u64> {
     let mut batch = Batch::with_reserve();
-    for record in records {
-        if let Some(manifest) = manifest_of(record)
-            && !store.has_row(manifest)?
-        {
+    let named = records.iter();
+    let named = named.filter_map(|record| Some((record, manifest_of(record)?)));
+    let (named, manifests): (Vec<_>, Vec<_>) = named.unzip();
+    for (record, is_there) in named.into_iter().zip(store.are_there(&manifests)?) {
+        if !is_there {
             batch.delete(record.key.clone(), Expect::Version(record.version));
         }
     }

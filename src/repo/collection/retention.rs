@@ -18,7 +18,7 @@ use crate::object::audit::{Action, AuditRecord};
 use crate::object::key;
 use crate::object::record::{CommitRecord, DigestRecord, ProjectRecord, Retention, SnapshotRecord};
 use crate::repo::{Branch, Error, Missing, Project, Result, audit};
-use crate::store::sqlite::{Marks, Pace, SqliteStore};
+use crate::store::collection::{Collectable, Need, Pace};
 use crate::store::{Batch, Expect, Record, Scan, StoreError, Versioned};
 
 /// Snapshots read at once.
@@ -64,7 +64,7 @@ impl Projects {
     /// [`Pruning::failed`].
     pub fn prune(
         &self,
-        store: &SqliteStore,
+        store: &impl Collectable,
         usual: Retention,
         only_weigh: bool,
         actor: &Actor,
@@ -217,25 +217,38 @@ impl Branch {
     }
 
     /// What only these states of the branch lead to.
-    fn only_in(&self, store: &SqliteStore, old: &[Old]) -> Result<Amount> {
+    fn only_in<S: Collectable>(&self, store: &S, old: &[Old]) -> Result<Amount> {
         let nodes = self.project.projects.nodes();
-        let mut marks = Marks::default();
+        let mut marks = S::Marks::default();
         for state in self.kept_beside(old)? {
-            mark_new(store, nodes, &mut marks, state, &mut |_| Ok(()))?;
+            mark_new(store, nodes, &mut marks, state, Need::Live, &mut |_| Ok(()))?;
         }
         let mut frees = Amount::default();
         for state in old {
-            mark_new(store, nodes, &mut marks, state.manifest, &mut |id| {
-                frees.add(store.size_of(id)?);
-                Ok(())
-            })?;
+            mark_new(
+                store,
+                nodes,
+                &mut marks,
+                state.manifest,
+                Need::Old,
+                &mut |id| {
+                    frees.add(store.size_of(id)?);
+                    Ok(())
+                },
+            )?;
         }
         Ok(frees)
     }
 
     /// Removes snapshots, some in each commit, with the commit ids that nothing else in the branch has.
     /// Gives how many.
-    fn forget(&self, store: &SqliteStore, pace: &Pace, old: &[Old], actor: &Actor) -> Result<u64> {
+    fn forget(
+        &self,
+        store: &impl Collectable,
+        pace: &Pace,
+        old: &[Old],
+        actor: &Actor,
+    ) -> Result<u64> {
         let projects = &self.project.projects;
         let mut kept = self.kept_beside(old)?;
         let mut removed = 0;

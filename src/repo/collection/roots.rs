@@ -5,7 +5,7 @@ use serde::Deserialize;
 use crate::base::id::ManifestId;
 use crate::object::key;
 use crate::object::record::ParentRecord;
-use crate::store::sqlite::SqliteStore;
+use crate::store::collection::Collectable;
 use crate::store::{Record, Result};
 
 /// What every record under [`key::STATES`] has.
@@ -38,7 +38,7 @@ impl Roots {
     ///
     /// # Limits
     /// Memory of 32 bytes for each head and snapshot.
-    pub(super) fn read(store: &SqliteStore) -> Result<Self> {
+    pub(super) fn read(store: &impl Collectable) -> Result<Self> {
         let mut roots = Self::default();
         store.visit_at_once(&key::STATES, &mut |record| roots.add(record))?;
         roots.old.sort_unstable();

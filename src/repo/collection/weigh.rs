@@ -1,10 +1,12 @@
 //! How much of a store is needed by what.
 
+use std::ops::ControlFlow;
+
 use super::mark::Kept;
 use super::roots::Roots;
 use super::{CollectionStep, Projects};
 use crate::store::Result;
-use crate::store::sqlite::{Amount, SqliteStore};
+use crate::store::collection::{Amount, Collectable, Need};
 
 /// The objects of a store, by what needs them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -28,22 +30,27 @@ impl Projects {
     /// Memory as of [`Projects::collect`].
     pub fn weigh(
         &self,
-        store: &SqliteStore,
+        store: &impl Collectable,
         mut step: impl FnMut(CollectionStep),
     ) -> Result<Weights> {
         // In this order: what is put from here on is not counted.
-        let last = store.collectable()?;
+        let bound = store.collectable()?;
         let roots = Roots::read(store)?;
         let states = roots.heads.len() + roots.old.len();
         let kept = Kept::mark(store, self.nodes(), &roots, |marked| {
             step(CollectionStep::Marked(marked, states));
+            ControlFlow::Continue(())
         })?;
         let mut weights = Weights::default();
-        store.weigh([&kept.live, &kept.all], last, |bytes, marked| {
-            let weight = match marked {
-                [true, _] => &mut weights.live,
-                [false, true] => &mut weights.old,
-                [false, false] => &mut weights.unreachable,
+        let Some(kept) = kept else {
+            // Nothing asks it to end.
+            return Ok(weights);
+        };
+        store.weigh(&kept.marks, bound, |bytes, need| {
+            let weight = match need {
+                Some(Need::Live) => &mut weights.live,
+                Some(Need::Old) => &mut weights.old,
+                None => &mut weights.unreachable,
             };
             weight.add(bytes);
         })?;

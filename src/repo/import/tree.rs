@@ -108,6 +108,7 @@ impl<'a, S: FnMut(ImportStep<'_>) -> Flow> TreeImport<'a, S> {
             content: Content {
                 root: root.map(|entry| entry.root),
                 keep,
+                pin: pin.name(),
             },
             files: import.files,
             bytes: import.bytes,

@@ -31,7 +31,6 @@ pub struct BranchMove<'a> {
     waiting: Vec<OldSnapshot>,
     laid: u64,
     /// Keeps what is read until it is laid.
-    #[expect(dead_code, reason = "held")]
     pin: Box<dyn Pin>,
 }
 
@@ -174,6 +173,7 @@ impl BranchMove<'_> {
             batch
                 .required
                 .extend(states.into_iter().map(ObjectId::from));
+            batch.pins.extend(self.pin.name());
             batch.write(key::branch(self.writer.number(), number), expect, &record);
             let told = AuditRecord {
                 branch: Some((number, self.name.to_string())),

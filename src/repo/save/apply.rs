@@ -249,6 +249,7 @@ impl<'a> Head<'a> {
                 let rebased = rebased.filter(changes).ok_or_else(|| self.conflict())?;
                 self.require_proven(job, rebased.1.root)?;
                 self.batch.required.push(rebased.0.into());
+                self.batch.pins.extend(import.pin());
                 return Ok(self.replace(job, rebased, Operation::Import, None, false));
             }
             Change::Rollback { to, paths } => {

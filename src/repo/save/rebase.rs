@@ -15,6 +15,7 @@ use crate::object::manifest::Manifest;
 use crate::object::node::{Node, Totals};
 use crate::repo::Result;
 use crate::repo::import::exclude::Exclude;
+use crate::store::PinName;
 
 /// An imported tree, and what the branch keeps beside it.
 #[derive(Clone, Debug)]
@@ -22,6 +23,8 @@ pub(in crate::repo) struct Content {
     /// The root of its own tree, which is in the store; `None` if that is empty.
     pub(in crate::repo) root: Option<NodeId>,
     pub(in crate::repo) keep: Keep,
+    /// The pin that keeps it, where the save has to name it.
+    pub(in crate::repo) pin: Option<PinName>,
 }
 
 /// What a branch keeps when an import is laid over it.
@@ -83,6 +86,11 @@ impl PreparedImport {
     /// The state that the import makes of the one that it was laid over.
     pub(in crate::repo) fn result(&self) -> (ManifestId, Manifest) {
         self.result
+    }
+
+    /// The pin that has kept all of it.
+    pub(in crate::repo) fn pin(&self) -> Option<PinName> {
+        self.content.pin
     }
 
     /// The state that it was laid over, of which the result has parts, and the version of the snapshot

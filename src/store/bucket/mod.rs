@@ -50,6 +50,8 @@ const MARK_BYTES_MAX: u64 = 64;
 pub(super) struct Bucket {
     store: AmazonS3,
     prefix: String,
+    /// How many days what no row names any more stays.
+    trash_days: i32,
     /// Memory for parts of uploads.
     parts: Arc<Semaphore>,
     /// True once it was found to be this store's.
@@ -120,6 +122,7 @@ impl Bucket {
         Ok(Self {
             store,
             prefix: url.prefix().to_owned(),
+            trash_days: access.trash_days,
             parts: Arc::new(Semaphore::new(UPLOAD_PARTS_MAX)),
             is_checked: AtomicBool::new(false),
             began: Instant::now(),
@@ -187,6 +190,11 @@ impl Bucket {
     /// True while it does not answer, or is not known to be this store's.
     pub(super) fn is_away(&self) -> bool {
         self.away_until.load(Ordering::Acquire) > 0 || !self.is_checked()
+    }
+
+    /// How many days what no row names any more stays.
+    pub(super) fn trash_days(&self) -> i32 {
+        self.trash_days
     }
 
     /// The days that have names, older than this one.
@@ -408,7 +416,13 @@ mod tests {
             };
             let url = BucketUrl::parse(url).unwrap();
             let roots = Vec::new();
-            let bucket = Bucket::new(&BucketAccess { url, keys, roots }).unwrap();
+            let access = BucketAccess {
+                url,
+                keys,
+                roots,
+                trash_days: 14,
+            };
+            let bucket = Bucket::new(&access).unwrap();
             let shown = format!("{bucket:?}");
             assert!(
                 shown.contains(&format!("bucket_endpoint: \"{asked}\"")),

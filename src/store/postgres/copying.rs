@@ -140,7 +140,7 @@ impl Own {
         wait(runtime, async move {
             work.await.map_err(|error| match meaning_of(&error) {
                 Meaning::Lost => StoreError::Unavailable,
-                Meaning::Again | Meaning::Refused => failure(&error),
+                Meaning::Again | Meaning::Raised | Meaning::Refused => failure(&error),
             })
         })
     }

@@ -9,6 +9,8 @@ use crate::store::StoreError;
 
 /// What the commit says when the last version is before one that was seen.
 const WENT_BACK: &str = "SC001";
+/// What the commit says when a collection has begun since it looked.
+const RAISED: &str = "SC002";
 const ADVICE: &str = "the server of the database says that a part of it is damaged; look with pg_amcheck, \
      and restore it from a backup";
 
@@ -19,6 +21,8 @@ pub(super) enum Meaning {
     Lost,
     /// Nothing was done, and the same may be done if it is asked again.
     Again,
+    /// The same: a collection has begun meanwhile.
+    Raised,
     /// Nothing was done.
     Refused,
 }
@@ -45,6 +49,8 @@ pub(super) fn meaning_of(error: &tokio_postgres::Error) -> Meaning {
     // Class 08 is about connections.
     if is_shutdown || state.code().starts_with("08") {
         Meaning::Lost
+    } else if state.code() == RAISED {
+        Meaning::Raised
     } else if [
         &SqlState::T_R_SERIALIZATION_FAILURE,
         &SqlState::T_R_DEADLOCK_DETECTED,
@@ -86,6 +92,7 @@ pub(super) fn failure(error: &tokio_postgres::Error) -> StoreError {
         }
         state if *state == SqlState::INSUFFICIENT_PRIVILEGE => StoreError::Unfit { reason: said() },
         state if state.code() == WENT_BACK => went_back(),
+        state if state.code() == RAISED => StoreError::Busy,
         _ => StoreError::Engine(said().into()),
     }
 }

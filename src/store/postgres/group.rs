@@ -67,6 +67,7 @@ pub(super) struct Arrays<'a> {
     batches: i32,
     objects: Objects<'a>,
     required: Required<'a>,
+    pins: Pins<'a>,
     expected: Expected<'a>,
     writes: Writes<'a>,
 }
@@ -87,6 +88,12 @@ struct Objects<'a> {
 struct Required<'a> {
     batches: Vec<i32>,
     ids: Vec<&'a [u8]>,
+}
+
+#[derive(Debug, Default)]
+struct Pins<'a> {
+    batches: Vec<i32>,
+    names: Vec<&'a [u8]>,
 }
 
 #[derive(Debug, Default)]
@@ -134,6 +141,10 @@ impl<'a> Arrays<'a> {
             self.required.batches.push(number);
             self.required.ids.push(id.as_bytes());
         }
+        for name in &batch.pins {
+            self.pins.batches.push(number);
+            self.pins.names.push(name);
+        }
         for (key, expect) in batch.expectations() {
             let version = match expect {
                 Expect::Anything => continue,
@@ -161,7 +172,7 @@ impl<'a> Arrays<'a> {
     }
 
     /// The parameters beyond those that name the call.
-    pub(super) fn params(&self) -> [&(dyn ToSql + Sync); 18] {
+    pub(super) fn params(&self) -> [&(dyn ToSql + Sync); 20] {
         let (objects, required) = (&self.objects, &self.required);
         let (expected, writes) = (&self.expected, &self.writes);
         [
@@ -176,6 +187,8 @@ impl<'a> Arrays<'a> {
             &objects.outboards,
             &required.batches,
             &required.ids,
+            &self.pins.batches,
+            &self.pins.names,
             &expected.batches,
             &expected.keys,
             &expected.versions,
@@ -234,7 +247,8 @@ fn outcome(kind: i16, version: i64, detail: &[u8]) -> Result<Version> {
             key: String::from_utf8_lossy(detail).into_owned(),
         }),
         2 => Err(StoreError::Missing { id: id_of(detail)? }),
-        _ => Err(StoreError::Expired),
+        3 => Err(StoreError::Expired),
+        _ => Err(StoreError::Unpinned),
     }
 }
 

@@ -1,10 +1,10 @@
 //! The engine over PostgreSQL, for any number of daemons over one database.
 //!
-//! Large blobs lie in a bucket where one is given; without one there is no place for them. Unlike the
-//! embedded engine it removes no object.
+//! Large blobs lie in a bucket where one is given; without one there is no place for them.
 
 mod beat;
 mod changes;
+mod collection;
 mod copying;
 mod failure;
 mod group;
@@ -31,7 +31,7 @@ use super::bucket::{Bucket, BucketBody};
 use super::error::damaged;
 use super::remote::{start_runtime, wait};
 use super::{
-    Batch, Body, CatchUp, Lane, Migrated, NewObject, Record, Result, Scan, Staging, Store,
+    Batch, Body, CatchUp, Lane, Migrated, NewObject, Pin, Record, Result, Scan, Staging, Store,
     StoreError, StoredObject, Version,
 };
 use crate::base::id::{BlobId, Kind, ObjectId, Sha256};
@@ -40,6 +40,7 @@ use crate::base::may_block;
 use crate::base::reads::Reads;
 use beat::Beats;
 use changes::Changes;
+use collection::pin::TablePin;
 use group::{Job, id_of, require_places, signed, unsigned};
 use lanes::Lanes;
 use link::Link;
@@ -355,6 +356,14 @@ impl Store for PostgresStore {
             async move { Ok(lanes.take(key).await) },
         );
         Some(Box::new(lane.ok()??))
+    }
+
+    fn pin(&self) -> Result<Box<dyn Pin>> {
+        if self.writer.is_none() {
+            return Err(StoreError::ReadOnly);
+        }
+        let runtime = self.runtime.as_ref().ok_or(StoreError::Stopped)?;
+        Ok(Box::new(TablePin::take(runtime.handle(), &self.server)?))
     }
 
     fn stage(&self) -> Result<Box<dyn Staging>> {

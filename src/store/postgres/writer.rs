@@ -20,12 +20,14 @@ use super::server::Server;
 use crate::base::limits::{BATCHES_PER_TRANSACTION_MAX, BATCHES_WAITING_MAX};
 use crate::store::{Result, StoreError, Version};
 
-const COMMIT: &str = "SELECT before, kinds, versions, details FROM siteconf.commit_v1(\
-    $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22)";
+const COMMIT: &str = "SELECT before, kinds, versions, details FROM siteconf.commit_v2(\
+    $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24)";
 const PRUNE: &str = "SELECT siteconf.prune_v1($1)";
 /// Rows of a kind that are removed at once, so that nobody waits long.
 const PRUNED_MAX: i32 = 10_000;
 const PRUNE_PAUSE: Duration = Duration::from_mins(1);
+/// A group is sent again so often because collections have begun meanwhile.
+const RAISES_MAX: u32 = 100;
 /// How long is tried to find out whether a group was committed.
 const IN_DOUBT_MAX: Duration = Duration::from_secs(15);
 /// How long a call may take before its connection counts as lost. It is never cancelled: a commit that is
@@ -167,7 +169,7 @@ impl Calls {
         let arrays = Arrays::new(group);
         let began = Instant::now();
         let mut was_sent = false;
-        let mut repeats = 0;
+        let (mut repeats, mut raises) = (0, 0);
         loop {
             let patience = if was_sent {
                 IN_DOUBT_MAX
@@ -216,7 +218,8 @@ impl Calls {
                         tracing::warn!(%error, "a commit is repeated");
                         repeats += 1;
                     }
-                    Meaning::Again | Meaning::Refused => {
+                    Meaning::Raised if raises < RAISES_MAX => raises += 1,
+                    Meaning::Again | Meaning::Raised | Meaning::Refused => {
                         return Err(Box::new(move || failure(&error)));
                     }
                 },

@@ -4,7 +4,7 @@ pub(super) mod tls;
 
 use std::sync::mpsc::sync_channel;
 
-use tokio::runtime::{Builder, Runtime};
+use tokio::runtime::{Builder, Handle, Runtime};
 
 use super::{Result, StoreError};
 use crate::base::may_block;
@@ -22,6 +22,14 @@ pub(super) fn start_runtime(threads: usize, name: &str) -> Result<Runtime> {
 /// Has a task of the runtime do this, and waits for it; on any thread, for it is not one of the runtime's.
 pub(super) fn wait<T: Send + 'static>(
     runtime: &Runtime,
+    work: impl Future<Output = Result<T>> + Send + 'static,
+) -> Result<T> {
+    wait_on(runtime.handle(), work)
+}
+
+/// The same of a runtime that may have ended: then there is no answer.
+pub(super) fn wait_on<T: Send + 'static>(
+    runtime: &Handle,
     work: impl Future<Output = Result<T>> + Send + 'static,
 ) -> Result<T> {
     let (sender, receiver) = sync_channel(1);

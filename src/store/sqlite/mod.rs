@@ -31,8 +31,8 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OptionalExtension, params};
 use serde::de::Error as _;
 
-pub use collection::{Amount, Collection, Marks, Pace, Space, Swept};
-pub use data_folder::{CollectionLock, Folder, Format, KeptByCollection, Lock, write_durably};
+pub use collection::{Collection, Marks};
+pub use data_folder::{CollectionLock, Folder, Format, Lock, write_durably};
 pub use salvage::Readable;
 pub use tallies::{ObjectCensus, ObjectCount, Tallies};
 

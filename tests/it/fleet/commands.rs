@@ -162,10 +162,7 @@ fn what_only_a_folder_offers_is_refused_with_what_to_use_instead() {
     for (command, begins) in [
         (&["backup", backup][..], "\"siteconf backup\""),
         (&["restore", backup], "\"siteconf restore\""),
-        (&["gc"], "\"siteconf gc\""),
-        (&["gc", "--dry-run"], "\"siteconf gc\""),
-        (&["gc", "--compact"], "\"siteconf gc\""),
-        (&["prune"], "\"siteconf prune\""),
+        (&["gc", "--compact"], "\"siteconf gc --compact\""),
         (&["upgrade"], "\"siteconf upgrade\""),
         (&["status"], "\"siteconf status\""),
         (&["debug", "check"], "this part of \"siteconf debug\""),

@@ -79,14 +79,11 @@ fn earlier(database: &Database) -> Database {
     first
 }
 
-/// All records and changes.
+/// All that the first step has of records, changes and objects.
 fn contents(database: &Database) -> Vec<Vec<String>> {
-    ["record", "change", "object"]
-        .map(|table| {
-            database.ask(&format!(
-                "SELECT t::text FROM siteconf.{table} t ORDER BY 1"
-            ))
-        })
+    let objects = "(SELECT id, kind, size, sha256, bytes, place, outboard FROM siteconf.object)";
+    ["siteconf.record", "siteconf.change", objects]
+        .map(|table| database.ask(&format!("SELECT t::text FROM {table} t ORDER BY 1")))
         .to_vec()
 }
 

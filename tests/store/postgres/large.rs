@@ -15,7 +15,7 @@ use crate::bucket::{Fault, TestBucket};
 use crate::fixture::{blob_id, noise, of_objects, push};
 use crate::server::Database;
 
-fn open(database: &Database, bucket: &TestBucket) -> PostgresStore {
+pub(super) fn open(database: &Database, bucket: &TestBucket) -> PostgresStore {
     database.open().with_bucket(&bucket.access()).unwrap()
 }
 
@@ -28,7 +28,7 @@ fn staged(store: &PostgresStore, bytes: &[u8]) -> Box<dyn Staging> {
 }
 
 /// An object whose bytes are on their way.
-fn large(store: &PostgresStore, bytes: &[u8]) -> NewObject {
+pub(super) fn large(store: &PostgresStore, bytes: &[u8]) -> NewObject {
     let mut hasher = PieceHasher::default();
     hasher.update(bytes);
     let outboard = hasher.finish().1.encode().into();
@@ -39,7 +39,7 @@ fn large(store: &PostgresStore, bytes: &[u8]) -> NewObject {
     }
 }
 
-fn read(store: PostgresStore, bytes: &[u8]) -> Result<Vec<u8>, StoreError> {
+pub(super) fn read(store: PostgresStore, bytes: &[u8]) -> Result<Vec<u8>, StoreError> {
     let blob = Objects::new(Arc::new(store)).blob(blob_id(bytes))?;
     let Body::Large(body) = blob.body else {
         panic!("it is large");
@@ -50,14 +50,14 @@ fn read(store: PostgresStore, bytes: &[u8]) -> Result<Vec<u8>, StoreError> {
     Ok(found)
 }
 
-fn soon(mut is_so: impl FnMut() -> bool) {
+pub(super) fn soon(mut is_so: impl FnMut() -> bool) {
     let patience = Instant::now() + Duration::from_secs(5);
     while !is_so() {
         assert!(Instant::now() < patience, "it never came to be so");
     }
 }
 
-const PLACES: &str = "SELECT place FROM siteconf.object WHERE place IS NOT NULL";
+pub(super) const PLACES: &str = "SELECT place FROM siteconf.object WHERE place IS NOT NULL";
 
 #[test]
 fn a_large_blob_lies_where_its_row_says_with_the_hashes_of_its_pieces() {

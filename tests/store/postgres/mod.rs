@@ -1,5 +1,6 @@
 //! What the engine over PostgreSQL promises beyond every store.
 
+mod collection;
 mod failures;
 mod large;
 mod order;

@@ -29,9 +29,9 @@ fn follow(database: &Database) -> Seen {
             scope.spawn(move || {
                 let commits = (0..COMMITS).map(|serial| {
                     format!(
-                        "BEGIN; SELECT siteconf.commit_v1('\\x{writer:02x}', {serial}, false, 0, 1, \
+                        "BEGIN; SELECT siteconf.commit_v2('\\x{writer:02x}', {serial}, false, 0, 1, \
                          '{{}}', '{{}}', '{{}}', '{{}}', '{{}}', '{{}}', '{{}}', '{{}}', '{{}}', '{{}}', \
-                         '{{}}', '{{}}', '{{}}', '{{1}}', ARRAY['\\x61{writer:02x}'::bytea], ARRAY['\\x31'::bytea], '{{f}}'); \
+                         '{{}}', '{{}}', '{{}}', '{{}}', '{{}}', '{{1}}', ARRAY['\\x61{writer:02x}'::bytea], ARRAY['\\x31'::bytea], '{{f}}'); \
                          COMMIT;"
                     )
                 });
@@ -64,8 +64,13 @@ fn follow(database: &Database) -> Seen {
 
 /// Changes the function that commits.
 pub(super) fn edit(database: &Database, edits: &[(&str, &str)]) {
-    let text = "SELECT pg_get_functiondef('siteconf.commit_v1'::regproc)";
-    let mut text = database.ask(text).remove(0);
+    edit_function(database, "commit_v2", edits);
+}
+
+/// Changes a function.
+pub(super) fn edit_function(database: &Database, name: &str, edits: &[(&str, &str)]) {
+    let text = format!("SELECT pg_get_functiondef('siteconf.{name}'::regproc)");
+    let mut text = database.ask(&text).remove(0);
     for (old, new) in edits {
         assert!(text.contains(old), "{old}");
         text = text.replace(old, new);

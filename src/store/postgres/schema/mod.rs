@@ -29,6 +29,10 @@ const STEPS: &[Step] = &[
         sql: include_str!("3.sql"),
         brings: "a role for daemons that may change no table by itself, and their signs of life",
     },
+    Step {
+        sql: include_str!("4.sql"),
+        brings: "collections: what keeps an object from them, and the trash of the bucket",
+    },
 ];
 
 /// What each step ends with.

@@ -4,16 +4,19 @@ use rusqlite::{OptionalExtension, params};
 
 use crate::base::id::ObjectId;
 use crate::base::limits::MARKS_REMEMBERED;
+use crate::store::collection::Need;
 use crate::store::sqlite::SqliteStore;
 use crate::store::{Result, StoreError};
 
 /// Objects that were marked, by the numbers of their rows.
 ///
 /// # Limits
-/// Memory of a bit for each row of the store, and 8 MiB.
-#[derive(Clone, Debug)]
+/// Memory of two bits for each row of the store, and 8 MiB.
+#[derive(Debug)]
 pub struct Marks {
-    words: Vec<u64>,
+    all: Vec<u64>,
+    /// Those that heads lead to.
+    live: Vec<u64>,
     /// Objects that were marked lately, each at a place that its id tells: most that trees name were,
     /// and their rows need not be looked for.
     lately: Vec<ObjectId>,
@@ -22,7 +25,8 @@ pub struct Marks {
 impl Default for Marks {
     fn default() -> Self {
         Self {
-            words: Vec::new(),
+            all: Vec::new(),
+            live: Vec::new(),
             lately: vec![ObjectId::from_bytes([0; ObjectId::BYTES]); MARKS_REMEMBERED],
         }
     }
@@ -34,7 +38,7 @@ impl Marks {
     /// # Errors
     /// [`StoreError::Missing`], also where the index leads to another row: the mark of that one would
     /// tell that it was marked, and what it leads to would be passed.
-    pub fn mark(&mut self, store: &SqliteStore, id: ObjectId) -> Result<bool> {
+    pub(super) fn mark(&mut self, store: &SqliteStore, id: ObjectId, need: Need) -> Result<bool> {
         let place = usize::from_le_bytes(id.as_bytes()[..8].try_into().expect("eight bytes"))
             % MARKS_REMEMBERED;
         if self.lately[place] == id {
@@ -49,21 +53,40 @@ impl Marks {
             })
         })?;
         let row = row.ok_or(StoreError::Missing { id })?;
-        let (word, bit) = place_of(row);
-        if word >= self.words.len() {
-            self.words.resize(word + word / 2 + 1, 0);
+        let is_new = set(&mut self.all, row);
+        if is_new && need == Need::Live {
+            set(&mut self.live, row);
         }
-        let is_new = self.words[word] & bit == 0;
-        self.words[word] |= bit;
         self.lately[place] = id;
         Ok(is_new)
     }
 
-    /// True for a row that was marked.
-    pub fn has(&self, row: i64) -> bool {
-        let (word, bit) = place_of(row);
-        self.words.get(word).is_some_and(|word| word & bit != 0)
+    /// What needs a row, `None` where it was not marked.
+    pub(super) fn need(&self, row: i64) -> Option<Need> {
+        if !has(&self.all, row) {
+            None
+        } else if has(&self.live, row) {
+            Some(Need::Live)
+        } else {
+            Some(Need::Old)
+        }
     }
+}
+
+/// Sets the bit of a row. False if it was set before.
+fn set(words: &mut Vec<u64>, row: i64) -> bool {
+    let (word, bit) = place_of(row);
+    if word >= words.len() {
+        words.resize(word + word / 2 + 1, 0);
+    }
+    let is_new = words[word] & bit == 0;
+    words[word] |= bit;
+    is_new
+}
+
+fn has(words: &[u64], row: i64) -> bool {
+    let (word, bit) = place_of(row);
+    words.get(word).is_some_and(|word| word & bit != 0)
 }
 
 fn place_of(row: i64) -> (usize, u64) {

@@ -9,10 +9,11 @@
 
 mod files;
 mod marks;
-mod pace;
 pub(super) mod pin;
 mod space;
 pub(super) mod state;
+
+use std::ops::ControlFlow;
 
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, TransactionBehavior, params};
 
@@ -20,10 +21,11 @@ use super::data_folder::{CollectionLock, Lock};
 use super::object_index::ObjectIndex;
 use super::{SqliteStore, sound_record};
 use crate::base::id::ObjectId;
+use crate::store::collection::{
+    self, Amount, Collectable, KeptByCollection, Need, Pace, Space, Swept,
+};
 use crate::store::{Batch, Record, Result, Store, StoreError};
 pub use marks::Marks;
-pub use pace::Pace;
-pub use space::Space;
 use state::State;
 
 /// Most attempts at a transaction that does not come to its turn, ten seconds each.
@@ -32,34 +34,6 @@ const ATTEMPTS_MAX: u32 = 30;
 const PAGE_ROWS: i64 = 1000;
 /// Touches that are forgotten in one transaction.
 const TOUCHES_AT_ONCE: i64 = 1000;
-
-/// A number of objects.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Amount {
-    /// How many.
-    pub objects: u64,
-    /// Their bytes.
-    pub bytes: u64,
-}
-
-impl Amount {
-    /// Counts one more.
-    pub fn add(&mut self, bytes: u64) {
-        self.objects += 1;
-        self.bytes = self.bytes.saturating_add(bytes);
-    }
-}
-
-/// What was removed, and what was not.
-#[derive(Debug, Default)]
-pub struct Swept {
-    /// What was removed.
-    pub removed: Amount,
-    /// How many rows were left because the index does not lead to them: it is damaged.
-    pub unindexed: u64,
-    /// What failed before the end: then there is more to remove.
-    pub failed: Option<StoreError>,
-}
 
 /// The one collection that is under way. Dropped before [`Collection::finish`], it leaves the store whole,
 /// and the next one does what it has not done.
@@ -94,12 +68,50 @@ enum Removal {
 }
 
 impl SqliteStore {
-    /// Begins a collection. Everything that is in the store by now, and is kept by no pin, may be removed
-    /// by it.
+    /// Keeps a service from starting; see [`SqliteStore::compact`].
     ///
     /// # Errors
-    /// [`StoreError::Underway`] beside another one, or a backup.
-    pub fn begin_collection(&self, pace: Pace) -> Result<Collection<'_>> {
+    /// [`StoreError::Locked`] when one runs.
+    pub fn lock_out_service(&self) -> Result<Lock> {
+        Lock::take(self.folder.root())
+    }
+
+    /// Writes the database anew without free pages, while no service runs. Gives by how many bytes it is
+    /// smaller. Interrupted, it changes nothing.
+    pub fn compact(&self, _alone: &Lock) -> Result<u64> {
+        space::compact(self)
+    }
+
+    /// The oldest touches that count beside this state, and the last row that may be removed.
+    fn kept_by_pins(&self, state: State) -> Result<(i64, i64)> {
+        let (epoch, row) = pin::kept(&self.folder)?.unwrap_or((state.epoch, state.last));
+        Ok((epoch.min(state.epoch), row.min(state.last)))
+    }
+
+    /// Runs a transaction of a collection on the connection that writes.
+    fn write<T>(
+        &self,
+        mut work: impl FnMut(&mut Connection, &ObjectIndex) -> rusqlite::Result<T>,
+    ) -> Result<T> {
+        let writer = self.writer.as_ref().ok_or(StoreError::ReadOnly)?;
+        let mut attempts = 1;
+        loop {
+            match writer.run("a collection", &mut work) {
+                // Others save without a pause; each attempt has waited for them.
+                Err(StoreError::Busy) if attempts < ATTEMPTS_MAX => attempts += 1,
+                outcome => return outcome,
+            }
+        }
+    }
+}
+
+impl Collectable for SqliteStore {
+    type Marks = Marks;
+    type Collection<'a> = Collection<'a>;
+    /// The last row.
+    type Bound = i64;
+
+    fn begin_collection(&self, pace: Pace) -> Result<Collection<'_>> {
         let alone = self.folder.lock_for_collection()?;
         let state = self.write(|db, _| raise(db))?;
         let (spared, scope) = self.kept_by_pins(state)?;
@@ -115,53 +127,11 @@ impl SqliteStore {
         Ok(collection)
     }
 
-    /// Keeps a service from starting; see [`SqliteStore::compact`].
-    ///
-    /// # Errors
-    /// [`StoreError::Locked`] when one runs.
-    pub fn lock_out_service(&self) -> Result<Lock> {
-        Lock::take(self.folder.root())
+    fn mark(&self, marks: &mut Marks, id: ObjectId, need: Need) -> Result<bool> {
+        marks.mark(self, id, need)
     }
 
-    /// Writes the database anew without free pages, while no service runs. Gives by how many bytes it is
-    /// smaller. Interrupted, it changes nothing.
-    pub fn compact(&self, _alone: &Lock) -> Result<u64> {
-        space::compact(self)
-    }
-
-    /// What a collection that began now could remove: rows up to this one.
-    pub fn collectable(&self) -> Result<i64> {
-        let state = self.read(|db| Ok(State::read(db)?))?;
-        Ok(self.kept_by_pins(state)?.1)
-    }
-
-    /// The oldest touches that count beside this state, and the last row that may be removed.
-    fn kept_by_pins(&self, state: State) -> Result<(i64, i64)> {
-        let (epoch, row) = pin::kept(&self.folder)?.unwrap_or((state.epoch, state.last));
-        Ok((epoch.min(state.epoch), row.min(state.last)))
-    }
-
-    /// How many bytes an object has.
-    ///
-    /// # Errors
-    /// [`StoreError::Missing`].
-    pub fn size_of(&self, id: ObjectId) -> Result<u64> {
-        let size = self.read(|db| {
-            let mut get =
-                db.prepare_cached("SELECT size FROM object WHERE seq = ?1 AND id = ?2")?;
-            self.in_row(db, id, |row| {
-                let size = get.query_one(params![row, id.as_bytes()], |row| row.get(0));
-                size.optional()
-            })
-        })?;
-        size.ok_or(StoreError::Missing { id })
-    }
-
-    /// Calls `visit` with every record under these prefixes, all of one moment.
-    ///
-    /// # Errors
-    /// [`StoreError::DamagedRecord`] at the first that is damaged; those of `visit`.
-    pub fn visit_at_once(
+    fn visit_at_once(
         &self,
         prefixes: &[&str],
         visit: &mut dyn FnMut(&Record) -> Result<()>,
@@ -189,13 +159,16 @@ impl SqliteStore {
         })
     }
 
-    /// Calls `visit` with the bytes of every object up to a row, and with whether each of the marks has
-    /// it.
-    pub fn weigh<const N: usize>(
+    fn collectable(&self) -> Result<i64> {
+        let state = self.read(|db| Ok(State::read(db)?))?;
+        Ok(self.kept_by_pins(state)?.1)
+    }
+
+    fn weigh(
         &self,
-        marks: [&Marks; N],
+        marks: &Marks,
         last: i64,
-        mut visit: impl FnMut(u64, [bool; N]),
+        mut visit: impl FnMut(u64, Option<Need>),
     ) -> Result<()> {
         let mut after = 0;
         while after < last {
@@ -214,26 +187,35 @@ impl SqliteStore {
             };
             after = *seen;
             for (row, bytes) in page {
-                visit(bytes, marks.map(|marks| marks.has(row)));
+                visit(bytes, marks.need(row));
             }
         }
         Ok(())
     }
 
-    /// Runs a transaction of a collection on the connection that writes.
-    fn write<T>(
-        &self,
-        mut work: impl FnMut(&mut Connection, &ObjectIndex) -> rusqlite::Result<T>,
-    ) -> Result<T> {
-        let writer = self.writer.as_ref().ok_or(StoreError::ReadOnly)?;
-        let mut attempts = 1;
-        loop {
-            match writer.run("a collection", &mut work) {
-                // Others save without a pause; each attempt has waited for them.
-                Err(StoreError::Busy) if attempts < ATTEMPTS_MAX => attempts += 1,
-                outcome => return outcome,
-            }
-        }
+    fn size_of(&self, id: ObjectId) -> Result<u64> {
+        let size = self.read(|db| {
+            let mut get =
+                db.prepare_cached("SELECT size FROM object WHERE seq = ?1 AND id = ?2")?;
+            self.in_row(db, id, |row| {
+                let size = get.query_one(params![row, id.as_bytes()], |row| row.get(0));
+                size.optional()
+            })
+        })?;
+        size.ok_or(StoreError::Missing { id })
+    }
+
+    fn are_there(&self, ids: &[ObjectId]) -> Result<Vec<bool>> {
+        ids.iter().map(|id| self.has_row(*id)).collect()
+    }
+
+    fn last_collection(&self) -> Result<Option<KeptByCollection>> {
+        self.folder.last_collection()
+    }
+
+    fn note_collection(&self, kept: KeptByCollection) -> Result<()> {
+        let (live, old) = (kept.live_bytes, kept.old_bytes);
+        self.folder.note_collection(kept.at, live, old)
     }
 }
 
@@ -255,49 +237,36 @@ impl Collection<'_> {
         Ok(())
     }
 
-    /// Removes what is not marked. The marks must be of states that were read after the collection began.
-    /// Calls `kept` with the row and the bytes of each object that is, and `progress` with what was
-    /// removed so far.
-    pub fn sweep(
-        &self,
-        marks: &Marks,
-        kept: impl FnMut(i64, u64),
-        progress: impl FnMut(Amount),
-    ) -> Swept {
-        let mut swept = Swept::default();
-        swept.failed = self.sweep_rows(marks, kept, progress, &mut swept).err();
-        swept
-    }
-
     fn sweep_rows(
         &self,
         marks: &Marks,
-        mut kept: impl FnMut(i64, u64),
-        mut progress: impl FnMut(Amount),
+        mut kept: impl FnMut(Need, u64),
+        mut progress: impl FnMut(Amount) -> ControlFlow<()>,
         swept: &mut Swept,
-    ) -> Result<()> {
+    ) -> Result<ControlFlow<()>> {
         let mut waiting = Vec::new();
         let mut after = 0;
         while let Some(page) = self.page(after)? {
             after = page.iter().map(|it| it.row).max().unwrap_or(after);
             for it in page {
-                if marks.has(it.row) {
-                    kept(it.row, it.bytes);
-                } else {
-                    waiting.push(it);
+                match marks.need(it.row) {
+                    Some(need) => kept(need, it.bytes),
+                    None => waiting.push(it),
                 }
             }
             while waiting.len() >= self.pace.size() {
                 let some = waiting.split_off(waiting.len() - self.pace.size());
                 self.remove(&some, swept)?;
-                progress(swept.removed);
+                if progress(swept.removed).is_break() {
+                    return Ok(ControlFlow::Break(()));
+                }
             }
         }
         while !waiting.is_empty() {
             let some = waiting.split_off(waiting.len().saturating_sub(self.pace.size()));
             self.remove(&some, swept)?;
         }
-        Ok(())
+        Ok(ControlFlow::Continue(()))
     }
 
     /// The rows of the collection behind this one, `None` where there are no more.
@@ -349,28 +318,39 @@ impl Collection<'_> {
         swept.unindexed += now.unindexed;
         Ok(())
     }
+}
 
-    /// Commits a batch as a part of the collection, at its pace, to a store over this one.
-    ///
-    /// # Errors
-    /// Those of [`Store::commit`].
-    pub fn commit(&self, over: &dyn Store, batch: Batch) -> Result<()> {
+impl collection::Collection for Collection<'_> {
+    type Marks = Marks;
+
+    fn sweep(
+        &self,
+        marks: &Marks,
+        kept: impl FnMut(Need, u64),
+        progress: impl FnMut(Amount) -> ControlFlow<()>,
+    ) -> Swept {
+        let mut swept = Swept::default();
+        match self.sweep_rows(marks, kept, progress, &mut swept) {
+            Ok(flow) => swept.stopped = flow.is_break(),
+            Err(error) => swept.failed = Some(error),
+        }
+        swept
+    }
+
+    fn commit(&self, over: &dyn Store, batch: Batch) -> Result<()> {
         self.pace.commit(self.store, over, batch)
     }
 
-    /// Removes the files that no row names. Gives how many.
-    pub fn sweep_files(&self) -> Result<u64> {
+    fn sweep_files(&self) -> Result<u64> {
         files::remove_unnamed(self.store)
     }
 
-    /// Gives free pages back to the file system, as far as the database was made for that.
-    pub fn give_back(&self) -> Result<Space> {
+    fn give_back(&self) -> Result<Space> {
         space::give_back(self.store, &self.pace)
     }
 
-    /// Ends the collection: commits no longer touch what they reuse. Then it cuts the file of the
-    /// database off behind its last page.
-    pub fn finish(self) -> Result<()> {
+    /// Commits no longer touch what they reuse. Then the file of the database is cut off behind its last page.
+    fn finish(self) -> Result<()> {
         let state = self.store.write(|db, _| {
             let tx = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
             // A pin that is taken from now on is of a later epoch than what is forgotten.

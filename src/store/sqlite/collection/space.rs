@@ -5,24 +5,13 @@ use std::time::Duration;
 
 use rusqlite::Connection;
 
-use super::pace::Pace;
+use crate::store::collection::{Pace, Space};
 use crate::store::sqlite::{SqliteStore, schema};
 use crate::store::{Result, StoreError};
 
 /// How often the log is copied until nobody reads what is older than its end, and the pause between.
 const COPIES_MAX: u32 = 20;
 const COPY_PAUSE: Duration = Duration::from_millis(50);
-
-/// What became of the free pages of the database.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Space {
-    /// Bytes that were given back.
-    pub given_back: u64,
-    /// Bytes that are free and stay in the file, to be used again.
-    pub kept: u64,
-    /// False in a database of a format before 3, which keeps them until it was compacted once.
-    pub shrinks: bool,
-}
 
 /// The size and the free part of a database, in pages.
 struct Pages {

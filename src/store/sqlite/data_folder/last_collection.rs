@@ -6,18 +6,8 @@ use std::path::PathBuf;
 
 use super::{Folder, write_durably};
 use crate::base::clock::Timestamp;
+use crate::store::collection::KeptByCollection;
 use crate::store::{Result, StoreError};
-
-/// What a collection kept, by what needs it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct KeptByCollection {
-    /// When it ended.
-    pub at: Timestamp,
-    /// Bytes of the objects that heads lead to.
-    pub live_bytes: u64,
-    /// Bytes of those that only older states lead to.
-    pub old_bytes: u64,
-}
 
 impl Folder {
     /// What the last collection that came to its end kept; `None` where there was none, or the note of

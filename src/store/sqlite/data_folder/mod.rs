@@ -21,7 +21,6 @@ use crate::store::{Result, StoreError};
 pub use collection_lock::CollectionLock;
 use copying::{COPY_INTERRUPTED, is_copying};
 pub use format::Format;
-pub use last_collection::KeptByCollection;
 use ownership::{refuse_links, require_own, unreadable};
 pub(super) use restoring::Restoring;
 use restoring::{RESTORE_INTERRUPTED, is_restoring, refuse_content};

@@ -4,7 +4,6 @@ use std::cell::Cell;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::store::sqlite::SqliteStore;
 use crate::store::{Batch, Result, Store, Version};
 
 /// How long a transaction should take: others that save meanwhile wait for it.
@@ -36,14 +35,14 @@ impl Pace {
     }
 
     /// How many rows or pages the next transaction should take.
-    pub(super) fn size(&self) -> usize {
+    pub(in crate::store) fn size(&self) -> usize {
         self.size.get()
     }
 
     /// Makes a step, and pauses after it if others save.
-    pub(super) fn step<T>(
+    pub(in crate::store) fn step<T>(
         &self,
-        store: &SqliteStore,
+        store: &impl Store,
         step: impl FnOnce() -> Result<T>,
     ) -> Result<T> {
         let began = Instant::now();
@@ -60,7 +59,7 @@ impl Pace {
     }
 
     /// Commits a batch as a step, to a store over this one.
-    pub fn commit(&self, store: &SqliteStore, over: &dyn Store, batch: Batch) -> Result<()> {
+    pub fn commit(&self, store: &impl Store, over: &dyn Store, batch: Batch) -> Result<()> {
         let began = Instant::now();
         let before = store.last_version()?;
         if before == self.seen.get() {
@@ -71,7 +70,7 @@ impl Pace {
         self.pause(store, began.elapsed())
     }
 
-    fn pause(&self, store: &SqliteStore, taken: Duration) -> Result<()> {
+    fn pause(&self, store: &impl Store, taken: Duration) -> Result<()> {
         let last = store.last_version()?;
         if self.seen.replace(last) != last {
             thread::sleep((taken * self.pause_times).min(PAUSE_MAX));
