@@ -12,6 +12,8 @@ import servers
 
 HERE = os.path.dirname(os.path.realpath(__file__))
 CONNECTIONS = 32
+# How long paced saves run before wrk begins, and after it should have ended.
+AROUND_S = 0.3
 
 
 class Measured:
@@ -24,61 +26,30 @@ class Measured:
         self.server_cpu = server_cpu / seconds
 
 
-class Run:
+class Session:
+    """What a run has whatever it compares: the processes it starts, wrk, the client, and the table."""
+
     def __init__(self, work, binary):
         self.work = work
         self.rounds = int(os.environ.get("ROUNDS", "5"))
         self.seconds = int(os.environ.get("SECONDS_A_RUN", "3"))
-        self.quiet_rows = os.environ.get("QUIET", "1") != "0"
         self.binary = binary
-        self.service = servers.Service(work, binary)
-        self.nginx = servers.Nginx(work)
-        self.people = population.Population(self.service, work)
-        self.servers = [self.service, self.nginx]
-        self.logging = True
-        self.compared = set()
+        # Ended with the run, the last one first.
+        self.servers = []
         self.processes = []
         self.runs = 0
-        # The service's rate of each kind of request with logs, as far as measured.
-        self.rates = {}
         self.client_binary = None
 
     def say(self, text):
         """Tells on the side how it goes."""
         print(text, file=sys.stderr, flush=True)
 
-    def set_up(self):
-        self.service.start("warn")
-        self.people.make()
-        self.nginx.start(logging=True)
-        self.people.lay_out(self.nginx)
-        self.service.end()
-        self.service.start("info")
-        self.warm_up()
-
-    def set_logging(self, logging):
-        """Both with their logs, or both without."""
-        if self.logging == logging:
-            return
-        self.service.end()
-        self.nginx.end()
-        self.service.start("info" if logging else "off")
-        self.nginx.start(logging)
-        self.logging = logging
-        self.warm_up()
-
-    def warm_up(self):
-        """Every instance asks both once."""
-        kind = population.KINDS["branches"]
-        for server in (self.service, self.nginx):
-            self.wrk(server, self.people.heads(kind, server), seconds=2)
-
     def end(self):
         for process in self.processes:
             if process.poll() is None:
                 process.kill()
                 process.wait()
-        for server in self.servers:
+        for server in reversed(self.servers):
             server.end()
 
     def begin(self, arguments, **others):
@@ -94,12 +65,6 @@ class Run:
         if process.returncode != 0:
             raise SystemExit(f"{process.args}: ended with {process.returncode}\n{said}")
         return said
-
-    def compare(self, kind):
-        """Checks once that both answer the same."""
-        if kind.name not in self.compared:
-            self.people.compare(kind, self.nginx)
-            self.compared.add(kind.name)
 
     def client(self, *arguments):
         """Starts the client that wrk cannot be."""
@@ -138,10 +103,10 @@ class Run:
             raise SystemExit(f"errors of {server.name}:\n{said}")
         return Measured(answers, microseconds / 1e6, size, children_cpu_s() - own, after - before)
 
-    def print_title(self):
+    def print_title(self, ours="siteconf", theirs="beside it"):
         cores = len(os.sched_getaffinity(0))
         print(f"| {time.strftime('%Y-%m-%d')}, {cores} cores shared by client and server, "
-              f"{CONNECTIONS} connections | siteconf | beside it | ratio | spread | bar | |")
+              f"{CONNECTIONS} connections | {ours} | {theirs} | ratio | spread | bar | |")
         print("|---|---|---|---|---|---|---|", flush=True)
 
     def line(self, title, ours, theirs, judged, bar, most=False, judged_in=""):
@@ -156,6 +121,65 @@ class Run:
             verdict = "held" if held else "missed"
         print(f"| {title} | {ours} | {theirs} | {ratio:.2f}{judged_in} | "
               f"{min(judged):.2f} to {max(judged):.2f} | {shown} | {verdict} |", flush=True)
+
+
+class Run(Session):
+    """The service beside nginx."""
+
+    def __init__(self, work, binary):
+        super().__init__(work, binary)
+        self.quiet_rows = os.environ.get("QUIET", "1") != "0"
+        self.service = servers.Service(work, binary)
+        self.nginx = servers.Nginx(work)
+        self.people = population.Population(self.service, work)
+        self.servers = [self.service, self.nginx]
+        self.logging = True
+        self.compared = set()
+        # The service's rate of each kind of request with logs, as far as measured.
+        self.rates = {}
+
+    def set_up(self):
+        self.service.start("warn")
+        self.people.make()
+        self.nginx.start(logging=True)
+        self.people.lay_out(self.nginx)
+        self.service.end()
+        self.service.start("info")
+        self.warm_up()
+
+    def set_logging(self, logging):
+        """Both with their logs, or both without."""
+        if self.logging == logging:
+            return
+        self.service.end()
+        self.nginx.end()
+        self.service.start("info" if logging else "off")
+        self.nginx.start(logging)
+        self.logging = logging
+        self.warm_up()
+
+    def warm_up(self):
+        """Every instance asks both once."""
+        kind = population.KINDS["branches"]
+        for server in (self.service, self.nginx):
+            self.wrk(server, self.people.heads(kind, server), seconds=2)
+
+    def compare(self, kind):
+        """Checks once that both answer the same."""
+        if kind.name not in self.compared:
+            self.people.compare(kind, self.nginx)
+            self.compared.add(kind.name)
+
+
+def run_with_saves(run, service, heads, saving_service, targets, saves):
+    """What wrk found of a service, and the 99th percentile of so many saves a second beside it, through
+    that service or another one, from when they were due."""
+    if not saves:
+        return run.wrk(service, heads), 0
+    saving = run.client("saves", saving_service.address, targets, saves, run.seconds + 2 * AROUND_S)
+    time.sleep(AROUND_S)
+    measured = run.wrk(service, heads)
+    return measured, run.numbers(saving)[2]
 
 
 def rate(values):

@@ -100,13 +100,16 @@ fn saves(address: &str, targets: &str, rate: f64, seconds: Duration) -> Result<(
     Ok(())
 }
 
-/// Saves as fast as so many writers can; prints as [`polls`].
-fn writing(address: &str, targets: &str, writers: usize, count: usize) -> Result<()> {
+/// Saves as fast as so many writers can, through one of these addresses each; prints as [`polls`], and how
+/// many microseconds all took.
+fn writing(addresses: &str, targets: &str, writers: usize, count: usize) -> Result<()> {
     let targets = fs::read_to_string(targets)?;
     let savers = Saver::for_lines(&targets);
     let next = AtomicUsize::new(0);
+    let addresses: Vec<&str> = addresses.split(',').collect();
+    let began = Instant::now();
     let times = on_threads(writers, |place| {
-        let mut connection = Connection::open(address)?;
+        let mut connection = Connection::open(addresses[place % addresses.len()])?;
         let mut times = Vec::new();
         loop {
             let number = next.fetch_add(1, Ordering::Relaxed);
@@ -119,7 +122,9 @@ fn writing(address: &str, targets: &str, writers: usize, count: usize) -> Result
             times.push(before.elapsed());
         }
     })?;
+    let all = began.elapsed().as_micros();
     print_times(times);
+    println!("{all}");
     Ok(())
 }
 

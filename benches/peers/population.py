@@ -76,7 +76,7 @@ class Project:
     def raw(self, path):
         return f"{self.read}/files/{quoted(path)}/raw"
 
-    def make(self, client):
+    def make(self, client, large_bytes=FILE_BYTES):
         client.ask("POST", f"{API}/projects", {"name": self.repo_id[:-4], "type": "erp"})
         self.make_branch(client, "main")
         client.ask("POST", f"{self.admin}/branches/main/batch", self.archive(),
@@ -87,7 +87,7 @@ class Project:
             content = text_of(f"{self.repo_id} {branch}", FILE_BYTES)
             client.ask("PUT", f"{self.admin}/branches/{branch}/files/branch.xml", content)
         client.ask("PUT", f"{self.admin}/branches/{LARGE_BRANCH}/files/large.xml",
-                   text_of("large", LARGE_BYTES))
+                   text_of("large", large_bytes))
 
     def make_branch(self, client, name):
         client.ask("POST", f"{self.admin}/branches", {"name": name})
@@ -141,8 +141,9 @@ KINDS = {kind.name: kind for kind in (
 class Population:
     """All of it, in a service that has just been started for the first time."""
 
-    def __init__(self, service, work):
+    def __init__(self, service, work, large_bytes=LARGE_BYTES):
         self.service = service
+        self.large_bytes = large_bytes
         self.work = work
         self.accounts = [f"account-{number}" for number in range(ACCOUNTS)]
         self.projects = [Project(f"shop-{number:03}", self.accounts[number % ACCOUNTS])
@@ -169,7 +170,7 @@ class Population:
         client = self.login(name)
         for project in self.projects + self.saved:
             if project.account == name:
-                project.make(client)
+                project.make(client, self.large_bytes)
         for number in range(account, TOKENS, ACCOUNTS):
             project = self.projects[number % PROJECTS]
             answer = client.ask("POST", f"{API}/tokens", {
@@ -177,13 +178,14 @@ class Population:
                 "fingerprint_required": True})
             self.instances[number] = Instance(number, project, answer.json()["tokenString"])
 
-    def saving(self, projects):
-        """A file that says where the client saves: into the main branches of these projects."""
-        path = os.path.join(self.work, "saving")
+    def saving(self, projects, branches=("main",)):
+        """A file that says where the client saves: into these branches of these projects."""
+        path = os.path.join(self.work, f"saving-{self.service.name}-{len(branches)}")
         with open(path, "w", encoding="utf-8") as file:
-            for project in projects:
-                cookie = self.login(project.account).headers["Cookie"]
-                file.write(f"{cookie}\t{project.admin}/branches/main/files\n")
+            cookies = {project: self.login(project.account).headers["Cookie"] for project in projects}
+            for branch in branches:
+                for project, cookie in cookies.items():
+                    file.write(f"{cookie}\t{project.admin}/branches/{branch}/files\n")
         return path
 
     def bind(self):
@@ -236,6 +238,13 @@ class Population:
                 raise SystemExit(f"{target}: nginx serves other bytes than the service")
         for name, each in lengths.items():
             self.body_bytes[kind.name, name] = sum(each) / len(each)
+
+    def take_tags(self, kind):
+        """Takes note of the tags, where a kind of request is conditional."""
+        client = self.service.client()
+        for target, instance in self.askers(kind).items() if kind.conditional else ():
+            answer = client.get(target, headers={**instance.headers(), **kind.headers})
+            self.tags[self.service.name, target] = answer.headers["ETag"]
 
     def heads(self, kind, server):
         """A file of the request heads of all instances. Both servers are sent the same, but for the

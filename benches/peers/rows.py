@@ -1,14 +1,10 @@
 """The rows of the table, by name. Each is called with the run that it measures in."""
 
-import fnmatch
-import os
 import statistics
-import sys
-import time
 
 import population
 import single
-from bench import milliseconds, rate
+from bench import milliseconds, rate, run_with_saves
 
 # Name, title, and the least that the service answers for one answer of nginx.
 BESIDE_NGINX = [
@@ -21,8 +17,6 @@ BESIDE_NGINX = [
 ]
 # Saves a second in other projects, and the least share of the answers without them.
 WITH_SAVES = [(20, 0.9), (200, 0.7)]
-# How long paced saves run before wrk begins, and after it should have ended.
-AROUND_S = 0.3
 
 
 def beside_nginx(kind, title, bar, quiet=False, tls=False):
@@ -75,7 +69,8 @@ def with_saves(kind, title):
         taken = {saves: [] for saves in (0, *(saves for saves, _ in WITH_SAVES))}
         for _ in range(run.rounds):
             for saves, measured in taken.items():
-                measured.append(run_with_saves(run, heads, targets, saves))
+                measured.append(run_with_saves(
+                    run, run.service, heads, run.service, targets, saves))
         # Each round: what wrk found, and the 99th percentile of the saves beside it.
         taken, late = ({saves: [one[field] for one in measured]
                         for saves, measured in taken.items()} for field in (0, 1))
@@ -91,16 +86,6 @@ def with_saves(kind, title):
     return row
 
 
-def run_with_saves(run, heads, targets, saves):
-    """What wrk found, and the 99th percentile of the saves from when they were due."""
-    if not saves:
-        return run.wrk(run.service, heads), 0
-    saving = run.client("saves", run.service.address, targets, saves, run.seconds + 2 * AROUND_S)
-    time.sleep(AROUND_S)
-    measured = run.wrk(run.service, heads)
-    return measured, run.numbers(saving)[2]
-
-
 ROWS = {name: beside_nginx(name, title, bar) for name, title, bar in BESIDE_NGINX}
 # The same certificate and key for both; connections are kept, as in the other rows.
 ROWS["raw-tls"] = beside_nginx("raw", "raw read of 4 KiB over TLS", None, tls=True)
@@ -109,18 +94,3 @@ ROWS |= {f"{name}-saves": with_saves(name, title) for name, title, _ in BESIDE_N
 ROWS |= single.ROWS
 ROWS |= {f"{name}-quiet": beside_nginx(name, title, bar, quiet=True)
          for name, title, bar in BESIDE_NGINX[:-1]}
-
-
-def chosen(patterns):
-    """The rows that the command line names, in the order of the table."""
-    if "--list" in patterns:
-        print("\n".join(ROWS))
-        sys.exit(0)
-    for pattern in patterns:
-        if not fnmatch.filter(ROWS, pattern):
-            sys.exit(f"no row \"{pattern}\"; there are {', '.join(ROWS)}")
-    if not patterns:
-        return [row for name, row in ROWS.items()
-                if name != "memory" or os.environ.get("MEMORY") == "1"]
-    return [row for name, row in ROWS.items()
-            if any(fnmatch.fnmatch(name, pattern) for pattern in patterns)]

@@ -109,11 +109,13 @@ class Server:
 class Service(Server):
     """The service under measurement, on a port of the system's choice."""
 
-    def __init__(self, work, binary, data="data"):
-        super().__init__(work, "siteconf", f"{data}.log")
+    def __init__(self, work, binary, name="siteconf", place=()):
+        """The place is the flags that say where the store lies, if not in a folder of that name."""
+        super().__init__(work, name, f"{name}.log")
         self.binary = binary
         self.work = work
-        self.data = os.path.join(work, data)
+        self.data = os.path.join(work, name)
+        self.place = list(place) or ["--data", self.data]
 
     def start(self, level):
         out = self.log + ".out"
@@ -122,7 +124,7 @@ class Service(Server):
         environment = {**os.environ, "SITECONF_LOG": level, "SITECONF_CONNECTIONS_ADDRESS_MAX": "0"}
         with open(out, "wb") as stdout, open(self.log, "ab") as stderr:
             self.process = subprocess.Popen(
-                [self.binary, "serve", "--data", self.data, "--listen", "127.0.0.1:0",
+                [self.binary, "serve", *self.place, "--listen", "127.0.0.1:0",
                  "--tls-listen", "127.0.0.1:0", "--tls-cert", cert, "--tls-key", key],
                 stdin=subprocess.DEVNULL, stdout=stdout, stderr=stderr, env=environment)
         end = time.monotonic() + START_S
@@ -137,12 +139,13 @@ class Service(Server):
             raise SystemExit(f"the service does not start:\n{log.read()[-2000:]}")
 
     def command(self, *arguments, given=None):
-        """A command beside the running service."""
+        """What a command beside the running service says."""
         done = subprocess.run(
-            [self.binary, *arguments, "--data", self.data], input=given, text=True,
+            [self.binary, *arguments, *self.place], input=given, text=True,
             capture_output=True, check=False)
         if done.returncode != 0:
             raise SystemExit(f"siteconf {' '.join(arguments)}: {done.stderr}")
+        return done.stdout
 
     def logged_in(self, name, password):
         """A client with a session."""
