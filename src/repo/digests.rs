@@ -97,17 +97,20 @@ impl Digests {
     }
 
     /// The digest of a state, for a client. Its commit id enters the index soon after, so that whoever
-    /// knows an id can use it for as long as the state exists; till then the id is searched for.
+    /// knows an id can use it for as long as the state exists; till then the id is searched for. Of one
+    /// that a change has just made the store is not asked what it keeps: that would be two ways over a
+    /// network, before the save is answered, for what is seldom there.
     pub(super) fn publish_id(
         &self,
         project: u64,
         branch: u64,
         manifest: ManifestId,
+        is_new: bool,
     ) -> Result<BranchDigest> {
-        let sha256 = self.computed.digest(branch, manifest)?;
+        let sha256 = self.computed.digest(branch, manifest, is_new)?;
         let commit_key = key::commit(project, sha256, branch);
         // Each time: it may have been pruned, also by another process, and have come again.
-        if !self.computed.is_entered(&commit_key, manifest)? {
+        if is_new || !self.computed.is_entered(&commit_key, manifest)? {
             // What is refused, as by a full disk, is put again by the next who asks.
             let mut batch = Batch::default();
             enter(&mut batch, commit_key.clone(), manifest, sha256);
@@ -118,7 +121,7 @@ impl Digests {
 
     /// The digest of a state for a comparison within the service.
     pub(super) fn compute(&self, branch: u64, manifest: ManifestId) -> Result<Sha256> {
-        Ok(self.computed.digest(branch, manifest)?)
+        Ok(self.computed.digest(branch, manifest, false)?)
     }
 
     /// Enters the commit ids of many states in the index, with one commit, and gives their digests.
@@ -131,7 +134,7 @@ impl Digests {
         let mut batch = Batch::upkeep();
         let mut digests = Vec::with_capacity(states.len());
         for &(branch, manifest) in states {
-            let sha256 = self.computed.digest(branch, manifest)?;
+            let sha256 = self.computed.digest(branch, manifest, false)?;
             digests.push(BranchDigest::new(sha256));
             let commit_key = key::commit(project, sha256, branch);
             if !self.computed.is_entered(&commit_key, manifest)? {
@@ -191,15 +194,21 @@ impl Computed {
         self.nodes.objects().store()
     }
 
-    fn digest(&self, branch: u64, id: ManifestId) -> std::result::Result<Sha256, StoreError> {
+    /// The digest of a state, which the store does not keep if it is new.
+    fn digest(
+        &self,
+        branch: u64,
+        id: ManifestId,
+        is_new: bool,
+    ) -> std::result::Result<Sha256, StoreError> {
         if let Some(sha256) = self.known.get(&id) {
             return Ok(sha256);
         }
         // Of many who ask at once, one computes and the others wait for it.
         may_block(|| {
-            self.known.get_or_insert_with(&id, || match self.kept(id)? {
-                Some(sha256) => Ok(sha256),
-                None => self.compute(branch, id),
+            self.known.get_or_insert_with(&id, || {
+                let kept = if is_new { None } else { self.kept(id)? };
+                kept.map_or_else(|| self.compute(branch, id), Ok)
             })
         })
     }
@@ -296,7 +305,7 @@ fn compute_ahead(computed: &Computed, queued: &Receiver<(u64, ManifestId)>) {
             heads.insert(branch, manifest);
         }
         for (branch, manifest) in heads {
-            if let Err(error) = computed.digest(branch, manifest) {
+            if let Err(error) = computed.digest(branch, manifest, false) {
                 tracing::warn!(%error, "a digest could not be computed");
             }
         }

@@ -18,6 +18,7 @@ pub struct Revision {
     manifest: ManifestId,
     totals: Totals,
     fixed: bool,
+    is_new: bool,
     place: Option<u64>,
 }
 
@@ -105,8 +106,15 @@ impl Revision {
             manifest,
             totals,
             fixed,
+            is_new: false,
             place: None,
         }
+    }
+
+    /// The same state, which a change has just made.
+    pub(super) fn just_made(mut self) -> Self {
+        self.is_new = true;
+        self
     }
 
     /// The same state at its place in the history: the version of the snapshot that holds it, or will
@@ -151,9 +159,10 @@ impl Revision {
     /// is entered in the index of the project first.
     pub fn digest(&self) -> Result<BranchDigest> {
         let shared = &self.project.projects.shared;
+        let project = self.project.number();
         shared
             .digests
-            .publish_id(self.project.number(), self.branch, self.manifest)
+            .publish_id(project, self.branch, self.manifest, self.is_new)
     }
 
     /// The bytes of the branch digest, which nobody is told: no commit id is entered in the index.

@@ -32,7 +32,9 @@ impl Revision {
         let shared = &self.project.projects.shared;
         let (changed, _) = shared.last_changes.find(self, path)?;
         let project = self.project.number();
-        shared.digests.publish_id(project, self.branch, changed)
+        shared
+            .digests
+            .publish_id(project, self.branch, changed, false)
     }
 
     /// When the branch came into the state that last changed the file at this path, which is in this

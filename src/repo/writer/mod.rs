@@ -317,10 +317,15 @@ impl ProjectWriter {
             Ok(branch) => branch.refusal(refused),
             Err(_) => refused,
         })?;
+        let revision = Revision::new(&self.project, number, done.manifest, done.totals, false);
         let applied = Applied {
             snapshot: done.snapshot,
             unchanged: done.unchanged,
-            revision: Revision::new(&self.project, number, done.manifest, done.totals, false),
+            revision: if done.unchanged {
+                revision
+            } else {
+                revision.just_made()
+            },
         };
         Ok((applied, done.created))
     }
