@@ -20,7 +20,7 @@ const PART_MIN: u64 = 3;
 fn of_many_daemons_that_save_to_one_branch_none_is_left_behind() {
     let rounds = Rounds::or(600);
     let cluster = Cluster::start();
-    let store = Store::make(&cluster, DAEMONS);
+    let store = Store::make(&cluster, DAEMONS, &[]);
     let saves = [const { AtomicU64::new(0) }; DAEMONS];
     let refusals = AtomicU64::new(0);
     let all = || {

@@ -100,7 +100,7 @@ struct Lane {
 
 impl Lane {
     fn start(cluster: &Cluster) -> Self {
-        let store = Store::make(cluster, DAEMONS);
+        let store = Store::make(cluster, DAEMONS, &[]);
         let branches = on_branch("").replace("/main", "");
         let made = store
             .admin_at(0)

@@ -10,7 +10,7 @@ use crate::store::Store;
 #[test]
 fn what_a_primary_without_its_standby_tells_is_refused_after_3_seconds() {
     let mut cluster = Cluster::start();
-    let mut store = Store::make(&cluster, 2);
+    let mut store = Store::make(&cluster, 2, &[]);
     let mut admin = store.admin_at(0);
     let kind = "application/octet-stream";
     let put = |admin: &mut crate::client::Client| {

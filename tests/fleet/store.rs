@@ -18,6 +18,8 @@ pub(crate) struct Store {
     database: String,
     /// The flags that name it.
     pub(crate) flags: Vec<OsString>,
+    /// More flags of its daemons.
+    of_daemons: &'static [&'static str],
     pub(crate) daemons: Vec<Daemon>,
     /// What the first account is logged in with.
     session: String,
@@ -25,8 +27,12 @@ pub(crate) struct Store {
 }
 
 impl Store {
-    /// Makes one with the project of the tests, served by so many daemons.
-    pub(crate) fn make(cluster: &Cluster, daemons: usize) -> Self {
+    /// Makes one with the project of the tests, served by so many daemons with these flags.
+    pub(crate) fn make(
+        cluster: &Cluster,
+        daemons: usize,
+        of_daemons: &'static [&'static str],
+    ) -> Self {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let database = format!("store{}", NUMBER.fetch_add(1, Ordering::Relaxed));
         cluster.ask("postgres", &format!("CREATE DATABASE {database}"));
@@ -44,13 +50,18 @@ impl Store {
             .lines()
             .find_map(|line| line.strip_prefix("user admin, password "));
         let daemons: Vec<_> = (0..daemons)
-            .map(|_| Daemon::start_as(tempfile::tempdir().unwrap(), serve_at(&flags)))
+            .map(|_| {
+                let mut serve = serve_at(&flags);
+                serve.args(of_daemons);
+                Daemon::start_as(tempfile::tempdir().unwrap(), serve)
+            })
             .collect();
         let mut admin = daemons[0].admin_with(password.unwrap());
         Daemon::make_project(&mut admin);
         Self {
             database,
             flags,
+            of_daemons,
             daemons,
             session: admin.credential,
             _key: key,
@@ -59,7 +70,9 @@ impl Store {
 
     /// The daemon, as it will be started again.
     pub(crate) fn serve(&self) -> Command {
-        serve_at(&self.flags)
+        let mut serve = serve_at(&self.flags);
+        serve.args(self.of_daemons);
+        serve
     }
 
     /// The first account at this daemon.

@@ -1,7 +1,7 @@
 //! Commands beside the daemon, one after the other, and what is recorded of them.
 
+use std::ffi::OsString;
 use std::io::{Read, Write};
-use std::path::Path;
 use std::process::{Child, Output, Stdio};
 use std::thread;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use rand::RngExt;
 use rand::rngs::StdRng;
 
 use crate::check::Event;
-use crate::daemon::siteconf;
+use crate::daemon::siteconf_at;
 use crate::model::{Answer, Call, Condition, PATHS, Wish, body};
 use crate::requests::{tag, version};
 use crate::scene::Scene;
@@ -18,8 +18,8 @@ use crate::scene::Scene;
 /// After so long the daemon has noticed what another process has written (`src/http/contract.md`, "Waiting").
 const UNNOTICED_MAX: Duration = Duration::from_millis(20);
 
-/// Runs a command, which may be killed, on the data folder.
-pub(crate) fn run(scene: &Scene<'_>, data: &Path, random: &mut StdRng) -> Event<Call> {
+/// Runs a command, which may be killed, on the store that these flags name.
+pub(crate) fn run(scene: &Scene<'_>, store: &[OsString], random: &mut StdRng) -> Event<Call> {
     let path = random.random_range(0..PATHS.len());
     let token = scene.known().tokens.last().cloned();
     let wish = match token {
@@ -31,7 +31,7 @@ pub(crate) fn run(scene: &Scene<'_>, data: &Path, random: &mut StdRng) -> Event<
         .then(|| Duration::from_micros(random.random_range(0..60_000)));
     scene.gate.beside(|| {
         let sent = scene.gate.now();
-        let mut child = start(scene, data, &wish);
+        let mut child = start(scene, store, &wish);
         if let Some(pause) = kill_after {
             thread::sleep(pause);
             child.kill().unwrap();
@@ -67,8 +67,8 @@ pub(crate) fn run(scene: &Scene<'_>, data: &Path, random: &mut StdRng) -> Event<
     })
 }
 
-fn start(scene: &Scene<'_>, data: &Path, wish: &Wish) -> Child {
-    let mut command = siteconf(data);
+fn start(scene: &Scene<'_>, store: &[OsString], wish: &Wish) -> Child {
+    let mut command = siteconf_at(store);
     let input = match wish {
         Wish::Save(path, content, condition) => {
             command.args(["put", &scene.id, "main", PATHS[*path], "--json"]);

@@ -1,4 +1,4 @@
-//! Where the daemon is while it is killed and started again, and when it died.
+//! Where the daemons are while they are killed and started again, and when they died.
 
 use std::sync::{Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
@@ -9,35 +9,54 @@ use crate::daemon::Daemon;
 /// Longer than any start takes, or any answer.
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// The way to a daemon, for all who work on its folder.
+/// The way to the daemons of a store, for all who work on it.
 #[derive(Debug)]
 pub(crate) struct Gate {
     began: Instant,
+    /// True if what a daemon has sent may take effect when it has died.
+    outlives: bool,
     state: Mutex<State>,
     changed: Condvar,
 }
 
 #[derive(Debug)]
 struct State {
+    places: Vec<Place>,
+    /// Commands that run on the store.
+    commands: usize,
+}
+
+/// The place of one daemon.
+#[derive(Debug)]
+struct Place {
     /// Knows where it listens.
     client: Client,
     is_open: bool,
     deaths: Vec<Duration>,
-    /// Commands that run on its folder.
-    commands: usize,
+}
+
+/// A daemon from its start to its death: its place, and how many were there before.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Life {
+    place: usize,
+    number: usize,
 }
 
 impl Gate {
-    /// The way to this daemon. Clients are those of its account.
-    pub(crate) fn to(daemon: &Daemon) -> Self {
-        let state = State {
-            client: daemon.admin(),
+    /// The way to the daemons that these clients know.
+    pub(crate) fn to(clients: impl IntoIterator<Item = Client>, outlives: bool) -> Self {
+        let place = |client| Place {
+            client,
             is_open: true,
             deaths: Vec::new(),
+        };
+        let state = State {
+            places: clients.into_iter().map(place).collect(),
             commands: 0,
         };
         Self {
             began: Instant::now(),
+            outlives,
             state: Mutex::new(state),
             changed: Condvar::new(),
         }
@@ -48,41 +67,60 @@ impl Gate {
         self.began.elapsed()
     }
 
-    /// A client of the daemon that runs, once one does, and the number of that daemon.
-    pub(crate) fn client(&self) -> (Client, usize) {
-        let state = self.wait(|state| state.is_open);
-        (state.client.another(), state.deaths.len())
+    /// True if what a daemon has sent may take effect when it has died.
+    pub(crate) fn outlives(&self) -> bool {
+        self.outlives
     }
 
-    /// When the daemon of this number died, once it has.
-    pub(crate) fn death_of(&self, daemon: usize) -> Duration {
-        self.wait(|state| state.deaths.len() > daemon).deaths[daemon]
+    /// A client of one of the daemons, by any number, once it runs.
+    pub(crate) fn client(&self, any: usize) -> (Client, Life) {
+        let place = any % self.state().places.len();
+        let state = self.wait(|state| state.places[place].is_open);
+        let found = &state.places[place];
+        let number = found.deaths.len();
+        (found.client.another(), Life { place, number })
     }
 
-    /// When daemons died.
-    pub(crate) fn deaths(&self) -> Vec<Duration> {
-        self.state().deaths.clone()
+    /// When a daemon died, once it has.
+    pub(crate) fn death_of(&self, Life { place, number }: Life) -> Duration {
+        let state = self.wait(|state| state.places[place].deaths.len() > number);
+        state.places[place].deaths[number]
     }
 
-    /// Runs a command on the folder while no daemon starts there, which would be refused.
+    /// When daemons died, by their places.
+    pub(crate) fn deaths(&self) -> Vec<Vec<Duration>> {
+        let state = self.state();
+        state
+            .places
+            .iter()
+            .map(|place| place.deaths.clone())
+            .collect()
+    }
+
+    /// Runs a command on the store while no daemon starts there: on a folder it would be refused.
     pub(crate) fn beside<T>(&self, command: impl FnOnce() -> T) -> T {
-        self.wait(|state| state.is_open).commands += 1;
+        let all_run = |state: &State| state.places.iter().all(|place| place.is_open);
+        self.wait(all_run).commands += 1;
         let _running = Running(self);
         command()
     }
 
-    /// Kills the daemon where it stands, and starts it again.
-    pub(crate) fn kill_and_restart(&self, daemon: &mut Daemon) {
-        self.state().is_open = false;
+    /// Kills the daemon at a place where it stands. Commands have ended when this returns.
+    pub(crate) fn kill(&self, place: usize, daemon: &mut Daemon) {
+        self.state().places[place].is_open = false;
         daemon.kill();
         let death = self.now();
-        self.state().deaths.push(death);
+        self.state().places[place].deaths.push(death);
         self.changed.notify_all();
         drop(self.wait(|state| state.commands == 0));
-        daemon.kill_and_restart();
+    }
+
+    /// Lets in again who asks the daemon at a place, which was started again.
+    pub(crate) fn open(&self, place: usize, daemon: &Daemon) {
         let mut state = self.state();
-        state.client = daemon.again(&state.client.credential);
-        state.is_open = true;
+        let place = &mut state.places[place];
+        place.client = daemon.again(&place.client.credential);
+        place.is_open = true;
         self.changed.notify_all();
     }
 

@@ -8,6 +8,7 @@ use rand::seq::IndexedRandom;
 
 use crate::check::Event;
 use crate::client::{Answer as Reply, Client};
+use crate::gate::Life;
 use crate::model::{Answer, Call, PATHS, Wish};
 use crate::scene::{KnownToken, Scene, new_number};
 
@@ -17,8 +18,8 @@ pub(crate) struct Hand<'a> {
     scene: &'a Scene<'a>,
     client: Client,
     session: String,
-    /// The number of the daemon that it asks.
-    daemon: usize,
+    /// The daemon that it asks.
+    daemon: Life,
     random: StdRng,
     pub(crate) events: Vec<Event<Call>>,
 }
@@ -26,13 +27,13 @@ pub(crate) struct Hand<'a> {
 /// A request that was sent, and the reply, if any.
 struct Sent {
     at: Duration,
-    until: Duration,
+    until: Option<Duration>,
     reply: Option<Reply>,
 }
 
 impl<'a> Hand<'a> {
-    pub(crate) fn of(scene: &'a Scene<'a>, random: StdRng) -> Self {
-        let (client, daemon) = scene.gate.client();
+    pub(crate) fn of(scene: &'a Scene<'a>, mut random: StdRng) -> Self {
+        let (client, daemon) = scene.gate.client(random.random_range(0..usize::MAX));
         Self {
             session: client.credential.clone(),
             scene,
@@ -114,15 +115,17 @@ impl<'a> Hand<'a> {
             request.body.as_bytes(),
         );
         if let Ok(reply) = replied {
-            let until = gate.now();
-            let reply = Some(reply);
-            return Some(Sent { at, until, reply });
+            return Some(Sent {
+                at,
+                until: Some(gate.now()),
+                reply: Some(reply),
+            });
         }
-        let until = gate.death_of(self.daemon);
-        (self.client, self.daemon) = gate.client();
-        (at < until).then_some(Sent {
+        let death = gate.death_of(self.daemon);
+        (self.client, self.daemon) = gate.client(self.random.random_range(0..usize::MAX));
+        (at < death).then_some(Sent {
             at,
-            until,
+            until: (!gate.outlives()).then_some(death),
             reply: None,
         })
     }
@@ -136,7 +139,7 @@ impl<'a> Hand<'a> {
                 is_beside: false,
             },
             sent: sent.at,
-            until: Some(sent.until),
+            until: sent.until,
         });
     }
 

@@ -1,8 +1,9 @@
-//! Daemons under histories, several at once, that are killed at any moment.
+//! Daemons under histories, several at once, that are killed at any moment: one on a folder, or three over a
+//! database.
 
+use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::ops::AddAssign;
-use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
@@ -13,24 +14,24 @@ use rand::{RngExt, SeedableRng};
 
 use crate::check::{Event, Model, check};
 use crate::command;
-use crate::daemon::Daemon;
 use crate::gate::Gate;
 use crate::hand::Hand;
 use crate::model::{Answer, Branch, Call, PATHS, State, Wish};
 use crate::rounds::Rounds;
 use crate::scene::Scene;
+use crate::served::Served;
 
-/// Daemons at once, each on a folder of its own.
+/// Stores at once.
 const LANES: u64 = 2;
-/// Histories of one daemon at once.
+/// Histories of one store at once.
 const AT_ONCE: u64 = 4;
 /// Clients of a history, and how often each asks.
 const CLIENTS: u64 = 8;
 const STEPS: u64 = 5;
 /// Commands of a history.
 const COMMANDS: u64 = 2;
-/// Rounds of one daemon: an account has 1,000 tokens at most.
-const ROUNDS_A_FOLDER: u64 = 25;
+/// Rounds of one store: an account has 1,000 tokens at most.
+const ROUNDS_A_STORE: u64 = 25;
 /// Longest wait between the last counted answer and a kill, in microseconds.
 const PAUSE_US_MAX: u64 = 3_000;
 
@@ -79,9 +80,9 @@ impl Figures {
 }
 
 /// Runs some histories at once, with kills, and holds each against the model.
-fn round(daemon: &mut Daemon, gate: &Gate, count: u64, mut random: StdRng) -> Figures {
+fn round(served: &mut Served, gate: &Gate, count: u64, mut random: StdRng) -> Figures {
     let mut figures = Figures::default();
-    let data = daemon.data();
+    let store = served.flags();
     // Among few changes what another process has written is longest unnoticed.
     let changing = if random.random_ratio(1, 4) { 0.05 } else { 0.5 };
     let scenes: Vec<_> = (0..count).map(|_| Scene::make(gate, changing)).collect();
@@ -101,11 +102,11 @@ fn round(daemon: &mut Daemon, gate: &Gate, count: u64, mut random: StdRng) -> Fi
     let is_killed_at_last = random.random();
     thread::scope(|scope| {
         let (report, reports) = mpsc::channel();
-        let (data, random) = (&data, &mut random);
+        let (store, random) = (&store, &mut random);
         let mut parts = Vec::new();
         for (at, scene) in scenes.iter().enumerate() {
             let own = random.fork();
-            parts.push((at, scope.spawn(move || commands(scene, data, own))));
+            parts.push((at, scope.spawn(move || commands(scene, store, own))));
             for _ in 0..CLIENTS {
                 let (own, report) = (random.fork(), report.clone());
                 parts.push((at, scope.spawn(move || calls(scene, own, &report))));
@@ -115,7 +116,7 @@ fn round(daemon: &mut Daemon, gate: &Gate, count: u64, mut random: StdRng) -> Fi
         for (enough, pause) in kills {
             if wait_for(&reports, enough) {
                 spin(pause);
-                gate.kill_and_restart(daemon);
+                served.kill_and_restart(gate, random.random_range(0..served.daemons()));
                 figures.kills += 1;
             }
         }
@@ -124,7 +125,7 @@ fn round(daemon: &mut Daemon, gate: &Gate, count: u64, mut random: StdRng) -> Fi
         }
     });
     if is_killed_at_last {
-        gate.kill_and_restart(daemon);
+        served.kill_and_restart(gate, random.random_range(0..served.daemons()));
         figures.kills += 1;
     }
     for (scene, mut history) in scenes.iter().zip(histories) {
@@ -193,10 +194,10 @@ fn calls(scene: &Scene<'_>, random: StdRng, report: &Sender<()>) -> History {
 }
 
 /// Runs commands, and looks after each, as soon as the daemon is to have noticed it.
-fn commands(scene: &Scene<'_>, data: &Path, mut random: StdRng) -> History {
+fn commands(scene: &Scene<'_>, store: &[OsString], mut random: StdRng) -> History {
     let mut hand = Hand::of(scene, random.fork());
     for _ in 0..COMMANDS {
-        let ran = command::run(scene, data, &mut random);
+        let ran = command::run(scene, store, &mut random);
         let looks = if ran.call.wish.is_of_tokens() {
             Wish::ListTokens
         } else {
@@ -260,34 +261,34 @@ fn shown(history: &History) -> String {
     text
 }
 
-/// Runs histories until there were enough.
-fn run(rounds: Rounds, lane: u64, taken: &AtomicU64) -> Figures {
+/// Runs histories until there were enough, on stores that are made so.
+fn run(rounds: Rounds, lane: u64, taken: &AtomicU64, make: fn() -> Served) -> Figures {
     let mut figures = Figures::default();
     let mut random = rounds.random(lane);
     loop {
-        let mut daemon = Daemon::start();
-        let gate = Gate::to(&daemon);
-        for _ in 0..ROUNDS_A_FOLDER {
+        let mut served = make();
+        let gate = served.gate();
+        for _ in 0..ROUNDS_A_STORE {
             let before = taken.fetch_add(AT_ONCE, Ordering::Relaxed);
             let count = rounds.count.saturating_sub(before).min(AT_ONCE);
             if count == 0 {
                 return figures;
             }
-            figures += round(&mut daemon, &gate, count, random.fork());
+            figures += round(&mut served, &gate, count, random.fork());
         }
     }
 }
 
-#[test]
+/// Runs histories, and holds that enough clients met.
 #[expect(clippy::print_stderr, reason = "the figures of a long run")]
-fn the_answers_of_many_at_once_are_those_of_one_after_the_other() {
+fn hold_all(make: fn() -> Served) {
     let rounds = Rounds::or(20);
     let taken = AtomicU64::new(0);
     let mut figures = Figures::default();
     thread::scope(|scope| {
         let taken = &taken;
         let lanes: Vec<_> = (0..LANES)
-            .map(|lane| scope.spawn(move || run(rounds, lane, taken)))
+            .map(|lane| scope.spawn(move || run(rounds, lane, taken, make)))
             .collect();
         for lane in lanes {
             figures += lane.join().unwrap();
@@ -301,4 +302,15 @@ fn the_answers_of_many_at_once_are_those_of_one_after_the_other() {
         figures.unmet >= few && figures.unknown >= few,
         "{figures:?}"
     );
+}
+
+#[test]
+fn the_answers_of_many_at_once_are_those_of_one_after_the_other() {
+    hold_all(Served::from_a_folder);
+}
+
+#[cfg(feature = "fleet")]
+#[test]
+fn the_answers_of_several_daemons_are_those_of_one() {
+    hold_all(Served::from_a_database);
 }

@@ -7,6 +7,11 @@ mod check;
 #[path = "../service/client.rs"]
 #[allow(dead_code, reason = "the tests of the service use more of it")]
 mod client;
+#[cfg(feature = "fleet")]
+#[cfg(test)]
+#[path = "../support/postgres_cluster.rs"]
+#[allow(dead_code, reason = "the tests of kills use the rest")]
+mod cluster;
 #[cfg(test)]
 mod command;
 #[cfg(test)]
@@ -32,5 +37,17 @@ mod requests;
 mod rounds;
 #[cfg(test)]
 mod scene;
+#[cfg(test)]
+mod served;
+#[cfg(feature = "fleet")]
+#[cfg(test)]
+#[path = "../support/postgres.rs"]
+#[allow(dead_code, reason = "the tests of the engine use the rest")]
+mod server;
+#[cfg(feature = "fleet")]
+#[cfg(test)]
+#[path = "../fleet/store.rs"]
+#[allow(dead_code, reason = "the tests of kills use the rest")]
+mod store;
 #[cfg(test)]
 mod wrong;

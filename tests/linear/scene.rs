@@ -68,7 +68,7 @@ impl<'a> Scene<'a> {
             changing,
             known: Mutex::default(),
         };
-        let (mut admin, _) = gate.client();
+        let (mut admin, _) = gate.client(0);
         let project = json!({ "name": name, "type": "erp" });
         let made = admin.post(&format!("{ADMIN}/projects"), &project);
         assert_eq!(made.status, 201, "{made:?}");
