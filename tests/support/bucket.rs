@@ -4,6 +4,7 @@
 use std::convert::Infallible;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
@@ -15,8 +16,9 @@ use s3s::auth::SimpleAuth;
 use s3s::service::{S3Service, S3ServiceBuilder};
 use s3s_fs::FileSystem;
 use siteconf::store::bucket_url::{BucketAccess, BucketKeys, BucketUrl};
-use tempfile::TempDir;
 
+/// Waits until somebody closes its input, which the end of the process does, and removes the folder.
+const GUARD: &str = r#"trap '' INT TERM; read -r _; rm -rf "$1""#;
 /// The keys that the server takes.
 pub(crate) const KEY_ID: &str = "siteconf-tests";
 pub(crate) const SECRET_KEY: &str = "aVerySecretKeyOfTests";
@@ -54,7 +56,9 @@ pub(crate) struct TestBucket {
 #[derive(Debug)]
 struct Server {
     port: u16,
-    folder: TempDir,
+    folder: PathBuf,
+    /// Its input stays open as long as the process lives.
+    _guard: Child,
     faults: Arc<Faults>,
     prefixes: AtomicU32,
 }
@@ -133,7 +137,7 @@ impl TestBucket {
 
     /// The files of its blobs.
     pub(crate) fn files(&self) -> Vec<PathBuf> {
-        let folder = self.server.folder.path().join(BUCKET).join(&self.prefix);
+        let folder = self.server.folder.join(BUCKET).join(&self.prefix);
         let mut files: Vec<_> = walkdir::WalkDir::new(folder)
             .min_depth(2)
             .into_iter()
@@ -147,7 +151,7 @@ impl TestBucket {
 
     /// Puts a file where a blob could lie.
     pub(crate) fn plant(&self, place: &str) -> PathBuf {
-        let folder = self.server.folder.path().join(BUCKET).join(&self.prefix);
+        let folder = self.server.folder.join(BUCKET).join(&self.prefix);
         let path = folder.join(place);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(&path, "planted").unwrap();
@@ -156,7 +160,7 @@ impl TestBucket {
 
     /// Parts of uploads that are not ended, of all parts of the bucket.
     pub(crate) fn parts_under_way(&self) -> usize {
-        let files = std::fs::read_dir(self.server.folder.path()).unwrap();
+        let files = std::fs::read_dir(&self.server.folder).unwrap();
         let names = files.map(|file| file.unwrap().file_name().into_string().unwrap());
         names.filter(|name| name.starts_with(".upload_id-")).count()
     }
@@ -167,9 +171,16 @@ impl Server {
         let folder = tempfile::Builder::new()
             .prefix("siteconf-s3")
             .tempdir()
+            .unwrap()
+            .keep();
+        let guard = Command::new("sh")
+            .args(["-c", GUARD, "sh"])
+            .arg(&folder)
+            .stdin(Stdio::piped())
+            .spawn()
             .unwrap();
-        std::fs::create_dir(folder.path().join(BUCKET)).unwrap();
-        let mut builder = S3ServiceBuilder::new(FileSystem::new(folder.path()).unwrap());
+        std::fs::create_dir(folder.join(BUCKET)).unwrap();
+        let mut builder = S3ServiceBuilder::new(FileSystem::new(&folder).unwrap());
         builder.set_auth(SimpleAuth::from_single(KEY_ID, SECRET_KEY));
         let service = builder.build();
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
@@ -187,6 +198,7 @@ impl Server {
         Self {
             port,
             folder,
+            _guard: guard,
             faults,
             prefixes: AtomicU32::new(0),
         }
