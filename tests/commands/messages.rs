@@ -251,7 +251,7 @@ fn a_line_that_is_no_command_is_told_what_would_be_one() {
         (
             &["imprt"][..],
             "error: unrecognized subcommand 'imprt'\n\n  tip: some similar subcommands exist: 'export', \
-             'import'\n\nUsage: siteconf [OPTIONS] <COMMAND>\n\n",
+             'migrate', 'import'\n\nUsage: siteconf [OPTIONS] <COMMAND>\n\n",
         ),
         (
             &["completions", "tcsh"],
