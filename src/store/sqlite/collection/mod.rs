@@ -35,8 +35,9 @@ const PAGE_ROWS: i64 = 1000;
 /// Touches that are forgotten in one transaction.
 const TOUCHES_AT_ONCE: i64 = 1000;
 
-/// The one collection that is under way. Dropped before [`Collection::finish`], it leaves the store whole,
-/// and the next one does what it has not done.
+/// The one collection that is under way. Dropped before its end
+/// ([`crate::store::collection::Collection::finish`]) it leaves the store whole, and the next one does what it
+/// has not done.
 #[derive(Debug)]
 pub struct Collection<'a> {
     store: &'a SqliteStore,
