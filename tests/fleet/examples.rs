@@ -34,7 +34,9 @@ impl Script {
             "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
         );
         fs::write(folder.join("fleet.sh"), example("fleet-local")).unwrap();
-        let mut process = Command::new("sh")
+        // A shell ignores for ever what was ignored when it was started, as Ctrl-C is in the background of another.
+        let mut process = Command::new("env")
+            .args(["--default-signal=INT", "sh"])
             .args(["fleet.sh", "data", &port.to_string()])
             .current_dir(folder)
             .env("PATH", path)
