@@ -306,6 +306,19 @@ pub trait Store: Send + Sync + fmt::Debug {
     /// [`StoreError::InDoubt`] it may have been made.
     fn commit(&self, batch: Batch) -> Result<Version>;
 
+    /// As [`Store::commit`], and calls `observe` with the outcome before it counts as known to this process.
+    /// Where other processes may see the writes before that, they count as theirs until then: whoever looks for
+    /// foreign writes meanwhile finds them.
+    fn commit_observed(
+        &self,
+        batch: Batch,
+        observe: &mut dyn FnMut(&Result<Version>),
+    ) -> Result<Version> {
+        let outcome = self.commit(batch);
+        observe(&outcome);
+        outcome
+    }
+
     /// Waits until no other process answers from its memory as before the last commit of this one. Whoever
     /// takes rights away calls it before the answer.
     fn settle(&self) {}

@@ -421,27 +421,28 @@ impl<S: Store + ?Sized> Store for RecordCache<S> {
             |write: &super::RecordWrite| (self.write_of(write.key.clone()), write.value.clone());
         let (mut writes, values): (Vec<_>, Vec<_>) = batch.writes.iter().map(of_write).unzip();
         let appends = batch.appends.clone();
-        let outcome = self.store.commit(batch);
-        // A deletion may have been none, and then it took no version: the others' are not known. After
-        // a failure nothing is.
-        if let Ok(last) = outcome
-            && values.iter().all(Option::is_some)
-        {
-            let versions = (0..=last).rev().skip(appends.len());
-            for ((write, value), version) in writes.iter_mut().zip(values).rev().zip(versions) {
-                write.record =
-                    value.map(|value| Arc::new(Record::new(write.key.clone(), version, value)));
+        self.store.commit_observed(batch, &mut |outcome| {
+            // A deletion may have been none, and then it took no version: the others' are not known. After
+            // a failure nothing is.
+            if let Ok(last) = outcome
+                && values.iter().all(Option::is_some)
+            {
+                let versions = (0..=*last).rev().skip(appends.len());
+                for ((write, value), version) in writes.iter_mut().zip(&values).rev().zip(versions)
+                {
+                    let record = |value| Record::new(write.key.clone(), version, value);
+                    write.record = value.clone().map(record).map(Arc::new);
+                }
             }
-        }
-        if let Ok(last) = outcome {
-            let appended = appends.iter().rev().zip((0..=last).rev());
-            // Nobody reads a record of a log by itself, so none is kept: what was absent is dropped.
-            writes.extend(appended.map(|(new, at)| self.write_of(new.key(at))));
-        }
-        if !writes.is_empty() {
-            self.observe_own(&writes);
-        }
-        outcome
+            if let Ok(last) = outcome {
+                let appended = appends.iter().rev().zip((0..=*last).rev());
+                // Nobody reads a record of a log by itself, so none is kept: what was absent is dropped.
+                writes.extend(appended.map(|(new, at)| self.write_of(new.key(at))));
+            }
+            if !writes.is_empty() {
+                self.observe_own(&writes);
+            }
+        })
     }
 
     fn settle(&self) {

@@ -115,6 +115,9 @@ struct Known {
     last: Version,
     /// Versions beyond `upto` that this process has written: the one before the first, and the last.
     own: VecDeque<(Version, Version)>,
+    /// The same of commits that the process does not know of yet. Other daemons may see them already, so
+    /// whoever looks meanwhile must find them, as if they were of others.
+    unobserved: Vec<(Version, Version)>,
     /// Changes of others.
     foreign: VecDeque<Foreign>,
     /// After this version all changes of others are kept, 0 for all since the beginning.
@@ -266,13 +269,24 @@ impl Changes {
         self.known().last
     }
 
-    /// Says that this process has written what follows a version, up to another.
+    /// Says that a commit of this process has written what follows a version, up to another.
     pub(super) fn record_own(&self, before: Version, last: Version) {
         let mut known = self.known();
         known.last = known.last.max(last);
-        if before >= last || last <= known.upto {
-            return;
+        if before < last && last > known.upto {
+            known.unobserved.push((before, last));
         }
+    }
+
+    /// Says that this process knows of its commit whose last version this is.
+    pub(super) fn observe_own(&self, last: Version) {
+        let mut known = self.known();
+        let is_it = |(_, of_commit): &(Version, Version)| *of_commit == last;
+        let Some(at) = known.unobserved.iter().position(is_it) else {
+            // It wrote nothing, or was found.
+            return;
+        };
+        let (before, last) = known.unobserved.swap_remove(at);
         // One after another they are one: nobody may look for long.
         match known.own.back_mut() {
             Some((_, end)) if *end == before => *end = last,
@@ -397,6 +411,7 @@ impl Known {
             self.floor = self.floor.max(first.version);
         }
         self.own.retain(|(_, of_own)| *of_own > last);
+        self.unobserved.retain(|(_, of_commit)| *of_commit > last);
         self.upto = last;
         self.last = self.last.max(last);
         Ok(())

@@ -331,14 +331,31 @@ impl Store for PostgresStore {
     }
 
     fn commit(&self, batch: Batch) -> Result<Version> {
+        self.commit_observed(batch, &mut |_| ())
+    }
+
+    fn commit_observed(
+        &self,
+        batch: Batch,
+        observe: &mut dyn FnMut(&Result<Version>),
+    ) -> Result<Version> {
         let writer = self.writer.as_ref().ok_or(StoreError::ReadOnly)?;
         require_places(&batch)?;
         self.changes.require()?;
         batch.objects.iter().try_for_each(NewObject::publish)?;
+        // What deletes alone may write nothing, and its version is another's then.
+        let writes = !batch.appends.is_empty() || batch.writes.iter().any(|it| it.value.is_some());
         let (outcome, receiver) = sync_channel(1);
         self.wrote.store(true, Ordering::Relaxed);
         writer.send(Job { batch, outcome })?;
-        may_block(|| receiver.recv()).unwrap_or(Err(StoreError::Stopped))
+        let outcome = may_block(|| receiver.recv()).unwrap_or(Err(StoreError::Stopped));
+        observe(&outcome);
+        if let Ok(last) = outcome
+            && writes
+        {
+            self.changes.observe_own(last);
+        }
+        outcome
     }
 
     fn settle(&self) {

@@ -151,9 +151,11 @@ impl Calls {
         self.serial += 1;
         match self.outcomes(group).await {
             Ok(outcomes) => {
-                let versions = outcomes.of_batches.iter().flatten();
-                if let (Some(before), Some(last)) = (outcomes.before, versions.max()) {
-                    self.changes.record_own(before, *last);
+                if let Some(mut before) = outcomes.before {
+                    for last in outcomes.of_batches.iter().flatten() {
+                        self.changes.record_own(before, *last);
+                        before = before.max(*last);
+                    }
                 }
                 outcomes.of_batches
             }

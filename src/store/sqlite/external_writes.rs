@@ -34,7 +34,7 @@ pub(super) struct ExternalWrites {
     /// The last version that this process wrote or observed.
     last: AtomicU64,
     runs: Mutex<VecDeque<Run>>,
-    /// When it was last looked, in nanoseconds since `began`: every read asks, and none waits.
+    /// When the last look began, in nanoseconds since `began`: every read asks.
     looked: AtomicU64,
     began: Instant,
     watch: Mutex<Watch>,
@@ -77,10 +77,14 @@ impl ExternalWrites {
     pub(super) fn found(&self) -> Result<Version> {
         let now = self.began.elapsed();
         let looked = Duration::from_nanos(self.looked.load(Ordering::Acquire));
-        // Another thread that holds it looks now: what it finds is fresh enough.
-        if now.saturating_sub(looked) >= UNNOTICED_MAX
-            && let Ok(mut watch) = self.watch.try_lock()
-        {
+        if now.saturating_sub(looked) >= UNNOTICED_MAX {
+            // Another thread that holds it may have looked before what we must find, and be kept from its core
+            // since.
+            let mut watch = self.watch.lock().unwrap_or_else(PoisonError::into_inner);
+            let looked = Duration::from_nanos(self.looked.load(Ordering::Acquire));
+            if now.saturating_sub(looked) < UNNOTICED_MAX {
+                return Ok(self.found.load(Ordering::Acquire));
+            }
             let seen = data_version(&watch.db)?;
             if seen != watch.data_version {
                 self.observe(schema::last_version(&watch.db)?);
