@@ -100,11 +100,7 @@ def digest(run):
     """The first listing of the branches of a project with many files, by a daemon with nothing in memory
     and a database that keeps no digest."""
     folder = os.path.join(run.work, "many")
-    for number in range(DIGEST_FILES):
-        path = os.path.join(folder, f"folder-{number // 100}", f"file-{number}.xml")
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        with open(path, "w", encoding="ascii") as file:
-            file.write(f"file {number}\n")
+    population.write_small_files(folder, DIGEST_FILES)
     service = run.daemons[0]
     people = run.people[service]
     project = Project("many", people.accounts[0])

@@ -59,6 +59,15 @@ def head(target, headers):
     return f"GET {target} HTTP/1.1\r\n{lines}\0".encode()
 
 
+def write_small_files(folder, count):
+    """Files of a few bytes, each other ones, a hundred in a folder."""
+    for number in range(count):
+        path = os.path.join(folder, file_path(number))
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w", encoding="ascii") as file:
+            file.write(f"file {number}\n")
+
+
 class Project:
     """A project with its thousand files, ten of which no other project has."""
 

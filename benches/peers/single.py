@@ -184,11 +184,7 @@ def git(run):
     client = run.people.login(project.account)
     project.make_branch(client, "many")
     folder = os.path.join(run.work, "repository")
-    for number in range(GIT_FILES):
-        path = os.path.join(folder, f"folder-{number // 100}", f"file-{number}.xml")
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        with open(path, "w", encoding="ascii") as file:
-            file.write(f"file {number}\n")
+    population.write_small_files(folder, GIT_FILES)
     run.service.command("import", project.repo_id, "many", folder)
 
     def command(*arguments):

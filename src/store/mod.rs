@@ -302,8 +302,8 @@ pub trait Store: Send + Sync + fmt::Debug {
     /// # Errors
     /// [`StoreError::Conflict`] when a record has not the version expected, [`StoreError::Missing`]
     /// when a required object is not there, [`StoreError::Full`], [`StoreError::LittleRoom`], [`StoreError::Busy`],
-    /// [`StoreError::Unavailable`], [`StoreError::Expired`], [`StoreError::Unpinned`], [`StoreError::Stopped`], [`StoreError::ReadOnly`]. After
-    /// [`StoreError::InDoubt`] it may have been made.
+    /// [`StoreError::Unavailable`], [`StoreError::Expired`], [`StoreError::Unpinned`], [`StoreError::Stopped`],
+    /// [`StoreError::ReadOnly`]. After [`StoreError::InDoubt`] it may have been made.
     fn commit(&self, batch: Batch) -> Result<Version>;
 
     /// As [`Store::commit`], and calls `observe` with the outcome before it counts as known to this process.

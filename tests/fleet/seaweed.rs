@@ -9,6 +9,7 @@ use crate::bucket::{KEY_ID, SECRET_KEY, TestBucket};
 use crate::client::Client;
 use crate::cluster::{Cluster, until};
 use crate::daemon::{Daemon, PROJECT, file, read, serve_at, siteconf_at};
+use crate::store::init_at;
 
 /// A server of its own. It ends with the test.
 struct Seaweed {
@@ -165,15 +166,10 @@ fn two_daemons_keep_large_files_in_it_and_are_well_again_after_it_was_killed() {
         ["--s3-credentials-file", &at("keys")],
     ];
     let flags: Vec<_> = flags.concat().into_iter().map(Into::into).collect();
-    let made = siteconf_at(&flags).arg("init").output().unwrap();
-    assert!(made.status.success(), "{made:?}");
-    let said = String::from_utf8(made.stdout).unwrap();
-    let password = said
-        .lines()
-        .find_map(|line| line.strip_prefix("user admin, password "));
+    let password = init_at(&flags);
     let daemons =
         [(); 2].map(|()| Daemon::start_as(tempfile::tempdir().unwrap(), serve_at(&flags)));
-    let mut one = daemons[0].admin_with(password.unwrap());
+    let mut one = daemons[0].admin_with(&password);
     Daemon::make_project(&mut one);
     let mut reader = daemons[0].reader(&mut one);
     reader = daemons[1].again(&reader.credential);

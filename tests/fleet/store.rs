@@ -43,12 +43,7 @@ impl Store {
             "--server-key-file".into(),
             key.path().join("server-key").into(),
         ];
-        let made = siteconf_at(&flags).arg("init").output().unwrap();
-        assert!(made.status.success(), "{made:?}");
-        let said = String::from_utf8(made.stdout).unwrap();
-        let password = said
-            .lines()
-            .find_map(|line| line.strip_prefix("user admin, password "));
+        let password = init_at(&flags);
         let daemons: Vec<_> = (0..daemons)
             .map(|_| {
                 let mut serve = serve_at(&flags);
@@ -56,7 +51,7 @@ impl Store {
                 Daemon::start_as(tempfile::tempdir().unwrap(), serve)
             })
             .collect();
-        let mut admin = daemons[0].admin_with(password.unwrap());
+        let mut admin = daemons[0].admin_with(&password);
         Daemon::make_project(&mut admin);
         Self {
             database,
@@ -90,4 +85,16 @@ impl Store {
     pub(crate) fn ask(&self, cluster: &Cluster, sql: &str) -> Vec<String> {
         cluster.ask(&self.database, sql)
     }
+}
+
+/// Makes a store in the database that these flags name. Gives the password of its first account.
+#[track_caller]
+pub(crate) fn init_at(flags: &[OsString]) -> String {
+    let made = siteconf_at(flags).arg("init").output().unwrap();
+    assert!(made.status.success(), "{made:?}");
+    let said = String::from_utf8(made.stdout).unwrap();
+    let password = said
+        .lines()
+        .find_map(|line| line.strip_prefix("user admin, password "));
+    password.unwrap().to_owned()
 }

@@ -17,6 +17,7 @@ use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use crate::bucket::TestBucket;
 use crate::cluster::{Cluster, until};
 use crate::daemon::{Daemon, PROJECT, file, serve_at, siteconf_at};
+use crate::store::init_at;
 
 const HOST: &str = "db.example";
 const PASSWORD: &str = "Secret";
@@ -148,14 +149,9 @@ fn a_server_is_trusted_by_its_certificate_and_the_name_of_its_host_alone() {
     let scene = Scene::set();
     let (ours, others) = (scene.trusting("root.pem"), scene.trusting("other.pem"));
     let url = scene.url(HOST, &ours);
-    let made = scene.run(&url, &["init"]);
-    let said = String::from_utf8(made.stdout).unwrap();
-    let password = said
-        .lines()
-        .find_map(|line| line.strip_prefix("user admin, password "));
-    let password = password.unwrap_or_else(|| panic!("{said} {:?}", made.stderr));
+    let password = init_at(&scene.flags(&url));
     let daemon = Daemon::start_as(tempfile::tempdir().unwrap(), serve_at(&scene.flags(&url)));
-    let mut admin = daemon.admin_with(password);
+    let mut admin = daemon.admin_with(&password);
     Daemon::make_project(&mut admin);
     let saved = admin.attempt("PUT", &file("a.txt"), "text/plain", b"a");
     assert_eq!(saved.unwrap().status, 201);
@@ -282,14 +278,9 @@ fn a_bucket_is_trusted_by_its_certificate_alone() {
             .collect::<Vec<_>>()
     };
     let trusting = flags("127.0.0.1", "root.pem");
-    let made = siteconf_at(&trusting).arg("init").output().unwrap();
-    assert!(made.status.success(), "{made:?}");
-    let said = String::from_utf8(made.stdout).unwrap();
-    let password = said
-        .lines()
-        .find_map(|line| line.strip_prefix("user admin, password "));
+    let password = init_at(&trusting);
     let daemon = Daemon::start_as(tempfile::tempdir().unwrap(), serve_at(&trusting));
-    let mut admin = daemon.admin_with(password.unwrap());
+    let mut admin = daemon.admin_with(&password);
     Daemon::make_project(&mut admin);
     let large: Vec<_> = (0..9_000_000_u32).map(|n| n.to_le_bytes()[1]).collect();
     let saved = admin.attempt(

@@ -68,8 +68,9 @@ impl Beats {
                 beat.await
             };
             match beaten {
-                Ok(()) => {
-                    confirmed = Instant::now();
+                Ok(began) => {
+                    // What was committed when it began may be all that the primary had confirmed.
+                    confirmed = began;
                     if self.changes.confirm(true) {
                         tracing::warn!("the database commits again");
                     }
@@ -79,18 +80,20 @@ impl Beats {
         }
     }
 
-    async fn beat(&self) -> Result<()> {
+    /// Commits one. Gives when that began.
+    async fn beat(&self) -> Result<Instant> {
         let session = self
             .link
             .session(Instant::now() + CONNECTION_WAIT_MAX)
             .await?;
+        let began = Instant::now();
         session.forget_warnings();
         let id = self.id.as_slice();
         let version = env!("CARGO_PKG_VERSION");
         let beaten = timeout(BEAT_MAX, session.query(BEAT, &[&id, &self.host, &version])).await;
         match beaten {
             // Somebody may have ended its wait for a standby.
-            Ok(Ok(_)) if !session.is_doubtful() => Ok(()),
+            Ok(Ok(_)) if !session.is_doubtful() => Ok(began),
             beaten => {
                 self.link.discard(&session).await;
                 match beaten {

@@ -26,7 +26,7 @@ const PRUNE: &str = "SELECT siteconf.prune_v1($1)";
 /// Rows of a kind that are removed at once, so that nobody waits long.
 const PRUNED_MAX: i32 = 10_000;
 const PRUNE_PAUSE: Duration = Duration::from_mins(1);
-/// A group is sent again so often because collections have begun meanwhile.
+/// How often a group is sent again because a collection has begun meanwhile.
 const RAISES_MAX: u32 = 100;
 /// How long is tried to find out whether a group was committed.
 const IN_DOUBT_MAX: Duration = Duration::from_secs(15);
