@@ -22,6 +22,7 @@ use siteconf::store::{Body, Result, Scan, Store, StoreError};
 use walkdir::WalkDir;
 
 use crate::daemon::{Daemon, file};
+use crate::folders::scratch;
 use crate::load::{Batches, Bindings, Files, Rollbacks, Tokens, Work};
 use crate::rounds::Rounds;
 use crate::told::Told;
@@ -85,13 +86,7 @@ impl Whole {
     }
 
     fn copied_from(data: &Path) -> Self {
-        let memory = Path::new("/dev/shm");
-        let folder = if memory.is_dir() {
-            tempfile::tempdir_in(memory)
-        } else {
-            tempfile::tempdir()
-        };
-        let (folder, mut files) = (folder.unwrap(), Vec::new());
+        let (folder, mut files) = (scratch(), Vec::new());
         for entry in WalkDir::new(data).min_depth(1) {
             let entry = entry.unwrap();
             let inside = entry.path().strip_prefix(data).unwrap();

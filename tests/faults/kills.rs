@@ -13,6 +13,7 @@ use rand::rngs::StdRng;
 
 use crate::client::Client;
 use crate::daemon::{Daemon, on_branch, serve};
+use crate::folders::scratch;
 use crate::load::{Hand, Imports, Killer, check_history};
 use crate::rounds::Rounds;
 
@@ -62,13 +63,12 @@ impl Lane {
     /// Where file systems keep nothing on a disk a kill meets more of what is computed, elsewhere more
     /// of what is written.
     fn start(number: u64) -> Self {
-        let in_memory = std::path::Path::new("/dev/shm");
-        let folder = if number.is_multiple_of(2) && in_memory.is_dir() {
-            tempfile::tempdir_in(in_memory)
+        let folder = if number.is_multiple_of(2) {
+            scratch()
         } else {
-            tempfile::tempdir()
+            tempfile::tempdir().unwrap()
         };
-        let daemon = Daemon::start_on(folder.unwrap());
+        let daemon = Daemon::start_on(folder);
         let mut admin = daemon.admin();
         Daemon::make_project(&mut admin);
         let imports = Imports::new(daemon.store_flags());

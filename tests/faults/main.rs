@@ -14,6 +14,8 @@ mod daemon;
 #[cfg(test)]
 mod flips;
 #[cfg(test)]
+mod folders;
+#[cfg(test)]
 mod kills;
 #[cfg(test)]
 mod load;

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use rand::RngExt;
 use rand::rngs::StdRng;
+use rand::seq::IndexedRandom;
 
 use super::trace::{Event, Recorder, Step, is_durable};
 use super::tree::{Change, Content, Node, Tree};
@@ -43,6 +44,8 @@ pub(super) struct Journal {
     given: HashMap<String, usize>,
     /// Places at which one was.
     answered: Vec<usize>,
+    /// The place at which something was printed last.
+    pub(super) printed: Option<usize>,
     /// Places at which a sync was over.
     synced: Vec<usize>,
     /// Behind the last place.
@@ -64,6 +67,7 @@ impl Journal {
             moments: Vec::new(),
             given: HashMap::new(),
             answered: Vec::new(),
+            printed: None,
             synced: Vec::new(),
             end: 0,
             names: HashMap::new(),
@@ -100,11 +104,13 @@ impl Journal {
     /// A place for a power cut: anywhere, where most waits for a sync, or where something was just
     /// acknowledged.
     pub(super) fn place(&self, random: &mut StdRng) -> usize {
-        match random.random_range(0..4) {
-            0 => random.random_range(0..self.end),
-            1 => self.answered[random.random_range(0..self.answered.len())],
-            _ => self.synced[random.random_range(0..self.synced.len())] - 1,
-        }
+        let (places, back) = match random.random_range(0..4) {
+            0 => (&[][..], 0),
+            1 => (&self.answered[..], 0),
+            _ => (&self.synced[..], 1),
+        };
+        let place = places.choose(random).map(|place| place - back);
+        place.unwrap_or_else(|| random.random_range(0..self.end))
     }
 
     /// The place of an answer.
@@ -136,7 +142,7 @@ impl Journal {
             Event::Link { to, .. } => is_there(to) && !was_there(to),
             Event::Rename { from, .. } | Event::Remove(from) => was_there(from) && !is_there(from),
             Event::MakeFolder(path) => is_there(path) && !was_there(path),
-            Event::Seek { .. } | Event::Sync(_) | Event::Given(_) => false,
+            Event::Seek { .. } | Event::Sync(_) | Event::Given(_) | Event::Printed => false,
         };
         is_done.then_some(event)
     }
@@ -207,6 +213,10 @@ impl Journal {
             }
             Event::Given(id) => {
                 self.given.entry(id).or_insert(began);
+                self.answered.push(began);
+            }
+            Event::Printed => {
+                self.printed = Some(began);
                 self.answered.push(began);
             }
         }

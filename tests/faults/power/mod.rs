@@ -19,6 +19,7 @@
 //!
 //! After each end of a service the model is held against the real folder, byte by byte.
 
+mod commands;
 mod disk;
 mod journal;
 mod recording;
@@ -36,8 +37,10 @@ use rand::RngExt;
 use rand::rngs::StdRng;
 
 use self::disk::{Disk, Left};
+use self::journal::Journal;
 use self::recording::Recording;
 use crate::daemon::{Daemon, on_branch};
+use crate::folders::scratch;
 use crate::load::check_history;
 use crate::rounds::Rounds;
 use crate::tracer;
@@ -55,39 +58,23 @@ impl Recording {
                 .map(|lane| {
                     let mut random = rounds.random(part * LANES + lane);
                     let count = (count + lane) / LANES;
-                    scope.spawn(move || self.cut_often(count, &mut random))
+                    scope.spawn(move || {
+                        cut_often(&self.journal, count, &mut random, |place, left, random| {
+                            self.check(place, left, random);
+                        })
+                    })
                 })
                 .collect();
             lanes.into_iter().map(|lane| lane.join().unwrap()).sum()
         })
     }
 
-    #[expect(clippy::print_stderr, reason = "cargo shows it of a test that fails")]
-    fn cut_often(&self, count: u64, random: &mut StdRng) -> u64 {
-        let mut places: Vec<_> = (0..count).map(|_| self.journal.place(random)).collect();
-        places.sort_unstable();
-        let (mut disk, mut lossy) = (Disk::new(&self.journal), 0);
-        for place in places {
-            disk.run_to(place);
-            let left = disk.cut(random);
-            let checked = catch_unwind(AssertUnwindSafe(|| self.check(place, &left, random)));
-            if let Err(fault) = checked {
-                eprintln!("{}", self.shown(place, &left));
-                resume_unwind(fault);
-            }
-            lossy += u64::from(left.unsynced.iter().any(|(_, is_kept)| !is_kept));
-        }
-        lossy
-    }
-
     /// Starts a service on what is left. Panics where something is missing, or there by halves.
     fn check(&self, place: usize, left: &Left, random: &mut StdRng) {
-        let folder = recording::folder();
+        let folder = scratch();
         left.tree.write_to(folder.path());
         let data = folder.path().join("data");
-        if data.is_dir() {
-            write_index(&data.join("store.db-shm"), random);
-        }
+        write_index(&data, random);
         let mut daemon = Daemon::start_on(folder);
         if place < self.ready {
             daemon.admin();
@@ -108,21 +95,50 @@ impl Recording {
         daemon.kill();
         assert_eq!(finding(&data), None);
     }
-
-    /// What is known of a power cut.
-    fn shown(&self, place: usize, left: &Left) -> String {
-        let lines = left.unsynced.iter().map(|(op, is_kept)| {
-            let fate = if *is_kept { "kept" } else { "lost" };
-            format!("{fate}: {}", self.journal.shown(*op))
-        });
-        let lines: Vec<_> = lines.collect();
-        let (end, fate) = (self.journal.end, left.fate);
-        format!("cut at {place} of {end}, {fate:?}:\n{}", lines.join("\n"))
-    }
 }
 
-/// Leaves an index of the log that is none.
-fn write_index(path: &Path, random: &mut StdRng) {
+/// Cuts the power so many times behind what a journal tells, and holds what is left against what must be
+/// there; gives how often something was lost.
+#[expect(clippy::print_stderr, reason = "cargo shows it of a test that fails")]
+fn cut_often(
+    journal: &Journal,
+    count: u64,
+    random: &mut StdRng,
+    check: impl Fn(usize, &Left, &mut StdRng),
+) -> u64 {
+    let mut places: Vec<_> = (0..count).map(|_| journal.place(random)).collect();
+    places.sort_unstable();
+    let (mut disk, mut lossy) = (Disk::new(journal), 0);
+    for place in places {
+        disk.run_to(place);
+        let left = disk.cut(random);
+        let checked = catch_unwind(AssertUnwindSafe(|| check(place, &left, random)));
+        if let Err(fault) = checked {
+            eprintln!("{}", shown(journal, place, &left));
+            resume_unwind(fault);
+        }
+        lossy += u64::from(left.unsynced.iter().any(|(_, is_kept)| !is_kept));
+    }
+    lossy
+}
+
+/// What is known of a power cut.
+fn shown(journal: &Journal, place: usize, left: &Left) -> String {
+    let lines = left.unsynced.iter().map(|(op, is_kept)| {
+        let fate = if *is_kept { "kept" } else { "lost" };
+        format!("{fate}: {}", journal.shown(*op))
+    });
+    let lines: Vec<_> = lines.collect();
+    let (end, fate) = (journal.end, left.fate);
+    format!("cut at {place} of {end}, {fate:?}:\n{}", lines.join("\n"))
+}
+
+/// Leaves an index of the log that is none, where there is a database.
+fn write_index(data: &Path, random: &mut StdRng) {
+    if !data.join("store.db").exists() {
+        return;
+    }
+    let path = data.join("store.db-shm");
     match random.random_range(0..3) {
         0 => {}
         1 => fs::write(path, vec![0; 32 << 10]).unwrap(),

@@ -17,6 +17,7 @@ use super::trace::Recorder;
 use super::tree::Tree;
 use crate::client::Client;
 use crate::daemon::{Daemon, serve, siteconf};
+use crate::folders::scratch;
 use crate::load::{Hand, Imports};
 use crate::told::Named;
 
@@ -46,17 +47,6 @@ pub(super) struct Recording {
     pub(super) ready: usize,
     /// Snapshots that were named before the journal began.
     pub(super) named_before: Vec<Named>,
-}
-
-/// A folder that costs the disk nothing: which of it is durable is the model's to say.
-pub(super) fn folder() -> tempfile::TempDir {
-    let in_memory = Path::new("/dev/shm");
-    let folder = if in_memory.is_dir() {
-        tempfile::tempdir_in(in_memory)
-    } else {
-        tempfile::tempdir()
-    };
-    folder.unwrap()
 }
 
 /// Starts a service that is killed at one of so many syncs, rather at an early one, or when it listens.
@@ -92,7 +82,7 @@ impl Recording {
 
     /// A service whose first start was killed once.
     fn start(random: &mut StdRng) -> Self {
-        let (folder, mut recorder) = (folder(), Recorder::new());
+        let (folder, mut recorder) = (scratch(), Recorder::new());
         let mut journal = Journal::new(Tree::new());
         let data = folder.path().join("data");
         kill_on_start(&data, &recorder, SYNCS_OF_FIRST_START, random);

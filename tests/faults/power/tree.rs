@@ -78,6 +78,40 @@ impl Tree {
         Self(vec![Arc::new(Content::empty_folder())])
     }
 
+    /// All that is in a folder of the system and `wanted` by its name.
+    pub(super) fn of(folder: &Path, wanted: fn(&OsStr) -> bool) -> Self {
+        let mut tree = Self::new();
+        tree.read_node(TOP, folder, wanted);
+        tree
+    }
+
+    fn read_node(&mut self, node: Node, folder: &Path, wanted: fn(&OsStr) -> bool) {
+        let mut names = Vec::new();
+        for entry in fs::read_dir(folder).unwrap() {
+            let entry = entry.unwrap();
+            if !wanted(&entry.file_name()) {
+                continue;
+            }
+            let path = entry.path();
+            let is_folder = entry.file_type().unwrap().is_dir();
+            let child = if is_folder {
+                self.add(Content::empty_folder())
+            } else {
+                let bytes = fs::read(&path).unwrap();
+                let length = bytes.len();
+                self.add(Content::File { bytes, length })
+            };
+            if is_folder {
+                self.read_node(child, &path, wanted);
+            }
+            names.push((entry.file_name(), Some(child)));
+        }
+        self.apply(&Change::Names {
+            folder: node,
+            names,
+        });
+    }
+
     pub(super) fn add(&mut self, content: Content) -> Node {
         self.0.push(Arc::new(content));
         self.0.len() - 1

@@ -170,12 +170,25 @@ impl FolderPlace {
         }
     }
 
-    /// Removes the files that the last whole backup does not name.
+    /// Removes the files that the last whole backup does not name, for good: who finds one of them without
+    /// `UNFINISHED` takes it for a fault.
     fn sweep(&self, parts: &BTreeSet<Part>) -> Result<()> {
+        let mut dirs = BTreeSet::new();
         for part in parts {
             let is_named = |last: &Manifest| last.files.contains_key(part);
             if *part != Part::Format && !self.last.as_ref().is_some_and(is_named) {
-                remove(&self.path(part))?;
+                let path = self.path(part);
+                remove(&path)?;
+                dirs.extend(path.parent().map(Path::to_owned));
+            }
+        }
+        for dir in dirs {
+            // Of a file that was not even begun there may be none.
+            match sync_dir(&dir) {
+                Err(e) if e.kind() != ErrorKind::NotFound => {
+                    return Err(BackupError::file("syncing", dir)(e));
+                }
+                _ => {}
             }
         }
         Ok(())
