@@ -98,8 +98,7 @@ pub(in crate::http) fn respond(
         }
         Body::Large(large) => {
             let chunks =
-                FileChunks::begin(Arc::clone(&large), context.piece_shares(), from, length)
-                    .map_err(unreadable)?;
+                FileChunks::begin(Arc::clone(&large), context, from, length).map_err(unreadable)?;
             let head_bytes = INLINE_BYTES_MAX as u64;
             let content_type = if from == 0 && chunks.first().len() as u64 >= size.min(head_bytes) {
                 content_type(size, chunks.first())

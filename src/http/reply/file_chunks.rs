@@ -17,17 +17,21 @@ use crate::http::admission::long::Credential;
 use crate::http::admission::pieces::PieceShares;
 use crate::http::admission::quota::Share;
 use crate::http::blocking;
+use crate::http::request::context::RequestContext;
+use crate::http::wire::connection_state::ConnectionState;
 use crate::repo::LargeBody;
 
 /// Reads a part of a large body. No thread waits for the client.
 ///
 /// # Limits
 /// While who asks has a share of the memory for pieces, whole ones are read, one ahead of the client: two are
-/// in memory. Without a share it is [`UNSHARED_PIECE_BYTES`], read when all before them have been written.
+/// in memory. Without a share it is [`UNSHARED_PIECE_BYTES`], read when all before them have been written and
+/// the system takes more for the client: one that takes nothing holds none.
 #[derive(Debug)]
 pub(in crate::http) struct FileChunks {
     body: Arc<dyn LargeBody>,
     shares: PieceShares,
+    connection: Arc<ConnectionState>,
     /// Where the next read begins.
     offset: u64,
     /// Where the last one ends.
@@ -68,20 +72,21 @@ struct Read {
 }
 
 impl FileChunks {
-    /// Reads this many bytes from this offset on. The first piece is read at once, so that what cannot
+    /// Reads this many bytes from this offset on, for the answer to this request. The first piece is read at once, so that what cannot
     /// be read is refused while there is still an answer to be chosen.
     ///
     /// # Errors
     /// As [`LargeBody::read_at`].
     pub(in crate::http) fn begin(
         body: Arc<dyn LargeBody>,
-        shares: PieceShares,
+        context: &RequestContext,
         from: u64,
         length: u64,
     ) -> io::Result<Self> {
         let mut chunks = Self {
             body,
-            shares,
+            shares: context.piece_shares(),
+            connection: Arc::clone(&context.connection),
             offset: from,
             end: from + length,
             first: None,
@@ -122,6 +127,7 @@ impl FileChunks {
             if self.unwritten.pieces.load(Ordering::Acquire) > 0 {
                 return Poll::Pending;
             }
+            ready!(self.connection.poll_room());
             let read = self.next_read();
             self.start(read);
         }

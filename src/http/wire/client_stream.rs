@@ -3,12 +3,12 @@
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::time::{Sleep, sleep};
 
+use super::write_patience::WritePatience;
 use crate::http::metrics::tallies::Tallies;
 
 /// A stream whose writes end with [`io::ErrorKind::TimedOut`] when the client takes nothing for
@@ -16,9 +16,7 @@ use crate::http::metrics::tallies::Tallies;
 #[derive(Debug)]
 pub(in crate::http) struct ClientStream<S> {
     stream: S,
-    longest_wait: Duration,
-    /// When the client is given up. Set while a write waits.
-    deadline: Option<Pin<Box<Sleep>>>,
+    patience: WritePatience,
     /// What comes and goes is counted here.
     traffic: Arc<Tallies>,
 }
@@ -28,8 +26,7 @@ impl<S> ClientStream<S> {
     pub(in crate::http) fn new(stream: S, longest_wait: Duration, traffic: Arc<Tallies>) -> Self {
         Self {
             stream,
-            longest_wait,
-            deadline: None,
+            patience: WritePatience::new(longest_wait),
             traffic,
         }
     }
@@ -38,24 +35,6 @@ impl<S> ClientStream<S> {
         if let Poll::Ready(Ok(sent)) = outcome {
             self.traffic.bytes_out.add(*sent as u64);
         }
-    }
-
-    /// Passes the outcome of a write on, and starts or stops the clock.
-    fn watch<T>(
-        &mut self,
-        cx: &mut Context<'_>,
-        outcome: Poll<io::Result<T>>,
-    ) -> Poll<io::Result<T>> {
-        if outcome.is_ready() {
-            self.deadline = None;
-            return outcome;
-        }
-        let longest_wait = self.longest_wait;
-        let deadline = self
-            .deadline
-            .get_or_insert_with(|| Box::pin(sleep(longest_wait)));
-        ready!(deadline.as_mut().poll(cx));
-        Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
     }
 }
 
@@ -83,7 +62,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for ClientStream<S> {
     ) -> Poll<io::Result<usize>> {
         let outcome = Pin::new(&mut self.stream).poll_write(cx, bytes);
         self.count_sent(&outcome);
-        self.watch(cx, outcome)
+        self.patience.watch(cx, outcome)
     }
 
     fn poll_write_vectored(
@@ -93,7 +72,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for ClientStream<S> {
     ) -> Poll<io::Result<usize>> {
         let outcome = Pin::new(&mut self.stream).poll_write_vectored(cx, slices);
         self.count_sent(&outcome);
-        self.watch(cx, outcome)
+        self.patience.watch(cx, outcome)
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -102,19 +81,20 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for ClientStream<S> {
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let outcome = Pin::new(&mut self.stream).poll_flush(cx);
-        self.watch(cx, outcome)
+        self.patience.watch(cx, outcome)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         // Over TLS this writes: what is left, and that nothing more comes.
         let outcome = Pin::new(&mut self.stream).poll_shutdown(cx);
-        self.watch(cx, outcome)
+        self.patience.watch(cx, outcome)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::time::sleep;
 
     use super::*;
 

@@ -1,8 +1,9 @@
 //! One connection: hyper on a stream, and after it an end that lets a client whose upload was refused
 //! read why.
 
+use std::future::poll_fn;
 use std::sync::Arc;
-use std::task::Poll;
+use std::task::{Poll, ready};
 use std::time::Duration;
 
 use hyper::Request;
@@ -17,10 +18,15 @@ use super::client_stream::ClientStream;
 use super::connection_state::ConnectionState;
 use super::early_reader::{Ahead, EarlyReader};
 use super::linger::linger;
+use super::room::Room;
+use super::write_patience::WritePatience;
 use crate::base::limits::REQUEST_HEAD_BYTES_MAX;
 use crate::http::pipeline::handle;
 use crate::http::request::client::Peer;
 use crate::http::service::Service;
+
+/// Why a connection ends: hyper's reason, or that the client took nothing.
+type Error = Box<dyn std::error::Error + Send + Sync>;
 
 /// What a probe asks. It needs no token, tells nothing, and is answered under any name.
 const PROBE: &[u8] = b"GET /site-builder/api/erp-config/health HTTP/1.1\r\n\
@@ -49,7 +55,7 @@ pub(in crate::http) async fn serve<S>(
     peer: Peer,
     mut stop: watch::Receiver<bool>,
 ) where
-    S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
+    S: AsyncRead + AsyncWrite + Room + Send + Unpin + 'static,
 {
     let traffic = Arc::clone(&service.tallies);
     let head_wait = Duration::from_secs(service.settings.limits.head_s_max);
@@ -57,7 +63,7 @@ pub(in crate::http) async fn serve<S>(
     let state = Arc::new(ConnectionState::default());
     let of_requests = Arc::clone(&state);
     let stream = EarlyReader::new(stream);
-    let ahead = stream.clone();
+    let client = stream.clone();
     let answer = service_fn(move |request: Request<Incoming>| {
         // `poll_without_shutdown` wants a future that can be moved.
         Box::pin(handle(
@@ -78,22 +84,31 @@ pub(in crate::http) async fn serve<S>(
             TokioIo::new(ClientStream::new(stream, write_wait, traffic)),
             answer,
         );
+    let mut for_room = WritePatience::new(write_wait);
     let mut stopping = false;
     let end = loop {
         tokio::select! {
             biased;
-            end = std::future::poll_fn(|cx| {
-                let end = connection.poll_without_shutdown(cx);
-                if end.is_pending()
-                    && state.is_held()
-                    && let Poll::Ready(ahead) = ahead.poll_ahead(cx)
+            end = poll_fn(|cx| loop {
+                let end = connection.poll_without_shutdown(cx).map_err(Error::from);
+                if end.is_ready() {
+                    return end;
+                }
+                if state.is_held()
+                    && let Poll::Ready(ahead) = client.poll_ahead(cx)
                 {
                     match ahead {
                         Ahead::End => state.leave(),
                         Ahead::Much => state.press(),
                     }
                 }
-                end
+                if !state.wants_room() {
+                    return Poll::Pending;
+                }
+                let room = client.poll_room(cx).map(Ok);
+                ready!(for_room.watch(cx, room))?;
+                // The answer asks for it when the connection is polled again.
+                state.find_room();
             }) => break end,
             _ = stop.wait_for(|stop| *stop), if !stopping => {
                 stopping = true;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::task::Poll;
 use std::time::Duration;
 
 use tokio::sync::Notify;
@@ -17,6 +18,10 @@ pub(in crate::http) struct ConnectionState {
     /// True once the client has sent much behind the request that is held.
     presses: AtomicBool,
     left: Notify,
+    /// True while an answer wants to know whether there is room for more of it.
+    room_wanted: AtomicBool,
+    /// True once there is, for one who wants to know.
+    room_found: AtomicBool,
     /// Requests that were answered.
     answered: AtomicU64,
     /// How long the request was held, in nanoseconds.
@@ -67,6 +72,27 @@ impl ConnectionState {
     pub(in crate::http) fn press(&self) {
         self.presses.store(true, Ordering::Release);
         self.left.notify_one();
+    }
+
+    /// Ready once the system takes more bytes for the client: for the body of an answer, which takes no memory
+    /// before. The connection finds out and polls the body again.
+    pub(in crate::http) fn poll_room(&self) -> Poll<()> {
+        if self.room_found.swap(false, Ordering::AcqRel) {
+            return Poll::Ready(());
+        }
+        self.room_wanted.store(true, Ordering::Release);
+        Poll::Pending
+    }
+
+    /// True while an answer wants to know of room.
+    pub(super) fn wants_room(&self) -> bool {
+        self.room_wanted.load(Ordering::Acquire)
+    }
+
+    /// Tells the answer that there is room.
+    pub(super) fn find_room(&self) {
+        self.room_wanted.store(false, Ordering::Release);
+        self.room_found.store(true, Ordering::Release);
     }
 
     fn is_over(&self) -> bool {

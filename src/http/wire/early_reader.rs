@@ -8,6 +8,8 @@ use std::task::{Context, Poll, ready};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
+use super::room::Room;
+
 /// Most bytes that are read ahead. Of a client that has sent more it is not known whether it is still there.
 const EARLY_BYTES_MAX: usize = 1024;
 
@@ -71,6 +73,12 @@ impl<S: AsyncRead + Unpin> EarlyReader<S> {
             bytes.extend_from_slice(chunk.filled());
         }
         Poll::Ready(if *ended { Ahead::End } else { Ahead::Much })
+    }
+}
+
+impl<S: Room> Room for EarlyReader<S> {
+    fn poll_room(&self, cx: &mut Context<'_>) -> Poll<()> {
+        self.early().stream.poll_room(cx)
     }
 }
 

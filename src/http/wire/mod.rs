@@ -8,3 +8,5 @@ mod early_reader;
 mod handshake;
 mod linger;
 pub(in crate::http) mod listener;
+mod room;
+mod write_patience;
