@@ -191,8 +191,8 @@ fn show(json: bool, report: Report, streams: &mut Streams<'_>) -> Result<Outcome
     if report.is_remote {
         writeln!(
             streams.err,
-            "siteconf: the database is damaged: {} objects that states need are not there. Look with \
-             pg_amcheck; a backup of the database has them",
+            "siteconf: the database is damaged: {} objects that states need are not there. \"siteconf debug \
+             check\" names them; a backup of the database has them",
             report.lost_files
         )?;
         return Ok(Outcome::Findings);
@@ -252,16 +252,11 @@ fn preview(
     let forgotten = opened.repository.deleted(is_over)?.len();
     let mut progress = Progress::new(streams);
     let step = |step| progress.say(|| said(step));
-    let repository = &opened.repository;
     let Weights {
         live,
         old,
         unreachable,
-    } = match opened.engine() {
-        Engine::Embedded(store) => repository.weigh(store.as_ref(), step),
-        #[cfg(feature = "fleet")]
-        Engine::Postgres(store) => repository.weigh(store.as_ref(), step),
-    }?;
+    } = opened.weigh(step)?;
     drop(progress);
     let preview = Preview {
         forgotten,

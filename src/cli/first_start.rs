@@ -100,6 +100,14 @@ impl KeyState {
     }
 }
 
+/// What is wrong with the server's key, a sentence. Of a store in a database nothing is where no setting names the
+/// key's file.
+pub(super) fn key_fault(opened: &Opened, settings: &Settings) -> Option<String> {
+    let path = opened.key_file(settings).ok()?;
+    let state = KeyState::read(path, opened.store.as_ref(), &opened.accounts);
+    state.map_or_else(|error| Some(error.to_string()), |state| state.fault())
+}
+
 /// The server's key; made and kept durably when there is none yet, and made known to the store. With
 /// `renew`, another key than the store's becomes the store's.
 ///

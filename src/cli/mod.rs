@@ -258,7 +258,12 @@ fn dispatch(cli: Cli, streams: &mut Streams<'_>) -> Result<Outcome> {
         Command::Copy(wish) => copy::run(&wish, &settings, streams).map(fine),
         Command::Migrate(role) => migrate::run(&role, &settings, streams).map(fine),
         Command::Audit(wish) => audit::run(wish, &Opened::for_reading(&settings)?, streams),
-        Command::Debug(command) => debug::run(command, &Opened::for_reading(&settings)?, streams),
+        Command::Debug(command) => debug::run(
+            command,
+            &settings,
+            &Opened::for_reading(&settings)?,
+            streams,
+        ),
         // They have returned above.
         Command::Config(_)
         | Command::Completions(_)

@@ -16,9 +16,11 @@ use crate::base::clock::SystemClock;
 use crate::base::repo_id::RepoId;
 use crate::base::snapshot_version::SnapshotVersion;
 use crate::repo;
-use crate::repo::{Branch, Project, ProjectWriter, Projects, Revision};
+use crate::repo::{Branch, CollectionStep, Project, ProjectWriter, Projects, Revision, Weights};
+use crate::store;
 use crate::store::Store;
 use crate::store::engine::{Engine, Purpose};
+use crate::store::inspection::Inspectable;
 use crate::store::sqlite::{Folder, SqliteStore};
 
 /// How many names a refusal tells at most.
@@ -153,6 +155,20 @@ impl Opened {
     pub(super) fn embedded(&self, what: &str, instead: &str) -> Result<&Arc<SqliteStore>> {
         let embedded = self.engine.embedded();
         embedded.ok_or_else(|| Error::not_offered(what, instead))
+    }
+
+    /// The store, to look into it.
+    pub(super) fn inspectable(&self) -> &dyn Inspectable {
+        self.engine.inspectable()
+    }
+
+    /// What is needed of the objects, and by what.
+    pub(super) fn weigh(&self, step: impl FnMut(CollectionStep)) -> store::Result<Weights> {
+        match &self.engine {
+            Engine::Embedded(store) => self.repository.weigh(store.as_ref(), step),
+            #[cfg(feature = "fleet")]
+            Engine::Postgres(store) => self.repository.weigh(store.as_ref(), step),
+        }
     }
 
     /// The folder that the store lies in, where it lies in one.

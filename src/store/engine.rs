@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::bucket_url::BucketAccess;
 use super::database_url::DatabaseUrl;
+use super::inspection::Inspectable;
 #[cfg(feature = "fleet")]
 use super::postgres::PostgresStore;
 use super::sqlite::SqliteStore;
@@ -183,6 +184,15 @@ impl Engine {
             Self::Embedded(store) => Arc::clone(store) as Arc<dyn Store>,
             #[cfg(feature = "fleet")]
             Self::Postgres(store) => Arc::clone(store) as Arc<dyn Store>,
+        }
+    }
+
+    /// The store, to look into it.
+    pub fn inspectable(&self) -> &dyn Inspectable {
+        match self {
+            Self::Embedded(store) => store.as_ref(),
+            #[cfg(feature = "fleet")]
+            Self::Postgres(store) => store.as_ref(),
         }
     }
 

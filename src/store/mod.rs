@@ -13,6 +13,7 @@ pub mod collection;
 pub mod database_url;
 pub mod engine;
 pub mod error;
+pub mod inspection;
 pub mod memory;
 pub mod objects;
 #[cfg(feature = "fleet")]

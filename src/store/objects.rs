@@ -29,6 +29,27 @@ pub struct Blob {
     pub body: Body,
 }
 
+/// Each of these objects as [`Store::object`] gives it, asked for at once; where something is damaged one by one,
+/// so that it hides nothing else.
+///
+/// # Errors
+/// Those that say nothing of a single object.
+pub fn each_object(
+    store: &dyn Store,
+    ids: &[ObjectId],
+) -> Result<Vec<Result<Option<StoredObject>>>> {
+    let read = match store.objects(ids) {
+        Ok(found) => return Ok(found.into_iter().map(Ok).collect()),
+        Err(error) if error.is_damage() => ids.iter().map(|id| store.object(*id)),
+        Err(error) => return Err(error),
+    };
+    read.map(|found| match found {
+        Err(error) if !error.is_damage() => Err(error),
+        found => Ok(found),
+    })
+    .collect()
+}
+
 /// Reads objects of a store and refuses what is not what its id says.
 #[derive(Debug)]
 pub struct Objects {

@@ -16,6 +16,7 @@ use std::time::{Duration, Instant};
 use rand::RngExt;
 use rand::rngs::StdRng;
 use siteconf::base::id::{BlobId, Kind, ObjectId};
+use siteconf::store::inspection::Inspectable as _;
 use siteconf::store::objects::Objects;
 use siteconf::store::sqlite::SqliteStore;
 use siteconf::store::{Body, Result, Scan, Store, StoreError};

@@ -3,8 +3,10 @@
 
 use std::time::{Duration, Instant};
 
+use serde_json::{Value, json};
+
 use crate::cluster::{Cluster, until};
-use crate::daemon::file;
+use crate::daemon::{file, siteconf_at};
 use crate::store::Store;
 
 #[test]
@@ -51,4 +53,35 @@ fn what_a_primary_without_its_standby_tells_is_refused_after_3_seconds() {
     store.daemons[0].kill();
     store.ask(&cluster, aged);
     until(|| store.ask(&cluster, "SELECT count(*) FROM siteconf.daemon") == ["1"]);
+}
+
+#[test]
+fn the_status_tells_whether_the_standby_follows_that_commits_wait_for() {
+    let mut cluster = Cluster::start();
+    let store = Store::make(&cluster, 1, &[]);
+    let status = || -> (Option<i32>, Value) {
+        let ran = siteconf_at(&store.flags)
+            .args(["status", "--json"])
+            .output()
+            .unwrap();
+        let mut shown: Value = serde_json::from_slice(&ran.stdout).unwrap();
+        let told = ["standby", "writes_refused", "findings"].map(|name| shown[name].take());
+        (ran.status.code(), told.into())
+    };
+    let unasked = json!({ "asked": false, "following": 0 });
+    assert_eq!(status(), (Some(0), json!([unasked, null, []])));
+    cluster.add_standby();
+    let follows = json!({ "asked": true, "following": 1 });
+    assert_eq!(status(), (Some(0), json!([follows, null, []])));
+    cluster.ask(
+        "postgres",
+        "ALTER SYSTEM SET synchronous_standby_names = 'absent'",
+    );
+    cluster.ask("postgres", "SELECT pg_reload_conf()");
+    let none = json!({ "asked": true, "following": 0 });
+    until(|| status().1[0] == none);
+    let why = "the server waits for one at each commit, as its setting synchronous_standby_names says, and \
+               none is there";
+    let finding = format!("changes are refused until a synchronous standby follows: {why}");
+    assert_eq!(status(), (Some(1), json!([none, why, [finding]])));
 }

@@ -30,6 +30,35 @@ fn findings(daemon: &Daemon, deep: bool) -> Vec<String> {
         .collect()
 }
 
+/// Puts another digest in the place of the first that is kept. Gives the key of its record.
+fn swap_first_digest(daemon: &Daemon) -> String {
+    let wrong = format!("{{\"sha256\":\"{}\"}}", "0".repeat(64));
+    #[cfg(feature = "fleet")]
+    if let Some(database) = daemon.database() {
+        let changed = database.ask(&format!(
+            "UPDATE siteconf.record SET value = '{wrong}' WHERE version =
+                 (SELECT min(version) FROM siteconf.record WHERE key >= 'digest/' AND key < 'digest0')
+             RETURNING convert_from(key, 'UTF8')"
+        ));
+        return changed.first().unwrap().clone();
+    }
+    let db = rusqlite::Connection::open(daemon.data().join("store.db")).unwrap();
+    let (key, version): (String, u64) = db
+        .query_one(
+            "SELECT key, version FROM record WHERE key LIKE 'digest/%' ORDER BY version LIMIT 1",
+            [],
+            |row| Ok((row.get(0)?, row.get(1)?)),
+        )
+        .unwrap();
+    let checksum = siteconf::base::digest::record_checksum(&key, version, wrong.as_bytes());
+    let changed = db.execute(
+        "UPDATE record SET value = ?2, checksum = ?3 WHERE key = ?1",
+        rusqlite::params![key, wrong.as_bytes(), checksum],
+    );
+    assert_eq!(changed.unwrap(), 1);
+    key
+}
+
 #[test]
 fn a_damaged_digest_is_computed_again_and_healed() {
     let mut daemon = Daemon::start();
@@ -78,22 +107,7 @@ fn a_digest_of_another_state_is_found_by_a_deep_check() {
         commit_of_main(&daemon, &project);
     }
     daemon.stop();
-    let db = rusqlite::Connection::open(daemon.data().join("store.db")).unwrap();
-    let (key, version): (String, u64) = db
-        .query_one(
-            "SELECT key, version FROM record WHERE key LIKE 'digest/%' ORDER BY version LIMIT 1",
-            [],
-            |row| Ok((row.get(0)?, row.get(1)?)),
-        )
-        .unwrap();
-    let wrong = format!("{{\"sha256\":\"{}\"}}", "0".repeat(64));
-    let checksum = siteconf::base::digest::record_checksum(&key, version, wrong.as_bytes());
-    let changed = db.execute(
-        "UPDATE record SET value = ?2, checksum = ?3 WHERE key = ?1",
-        rusqlite::params![key, wrong.as_bytes(), checksum],
-    );
-    assert_eq!(changed.unwrap(), 1);
-    drop(db);
+    let key = swap_first_digest(&daemon);
     assert_eq!(findings(&daemon, false), [""; 0]);
     let told = findings(&daemon, true);
     assert_eq!(told.len(), 1, "{told:?}");

@@ -149,7 +149,7 @@ fn the_status_tells_whether_the_service_runs_and_what_is_damaged() {
     let (code, mut shown) = status(&daemon);
     assert_eq!(code, Some(0), "{shown}");
     assert!(shown["service"]["pid"].take().is_u64(), "{shown}");
-    for size in ["database", "unused", "log"] {
+    for size in ["database", "unused", "log", "objects"] {
         assert!(shown["bytes"][size].take().is_u64(), "{size}: {shown}");
     }
     assert!(shown["free_bytes"].take().is_u64(), "{shown}");
@@ -158,9 +158,12 @@ fn the_status_tells_whether_the_service_runs_and_what_is_damaged() {
         shown,
         json!({
             "data": daemon.data().display().to_string(), "version": env!("CARGO_PKG_VERSION"),
-            "format": "3", "service": { "running": true, "pid": null },
+            "format": "3", "schema": null, "service": { "running": true, "pid": null },
+            "daemons": null, "standby": null, "page_checksums": null,
             "projects": 1, "branches": 1, "accounts": 1, "tokens": 0,
-            "bytes": { "database": null, "unused": null, "log": null, "files": 700_000 },
+            "bytes": {
+                "database": null, "unused": null, "log": null, "objects": null, "files": 700_000,
+            },
             "free_bytes": null, "last_backup": null, "last_collection": null, "weights": null,
             "writes_refused": null, "findings": [],
         })

@@ -7,6 +7,7 @@ use std::path::Path;
 
 use rusqlite::Connection;
 
+use siteconf::store::inspection::Inspectable as _;
 use siteconf::store::sqlite::SqliteStore;
 use siteconf::store::sqlite::upgrade::{Upgraded, upgrade};
 use siteconf::store::{Expect, Scan, Store, StoreError};

@@ -8,6 +8,7 @@ use rusqlite::Connection;
 
 use siteconf::base::id::{BlobId, Kind, ObjectId};
 use siteconf::base::outboard::PIECE_BYTES;
+use siteconf::store::inspection::Inspectable as _;
 use siteconf::store::objects::{Blob, Objects};
 use siteconf::store::sqlite::SqliteStore;
 use siteconf::store::{Body, Result, Store, StoreError};

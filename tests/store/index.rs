@@ -8,6 +8,7 @@ use rusqlite::Connection;
 
 use siteconf::base::id::{Kind, ObjectId};
 use siteconf::base::limits::OBJECTS_UNINDEXED;
+use siteconf::store::inspection::Inspectable as _;
 use siteconf::store::sqlite::SqliteStore;
 use siteconf::store::{Batch, NewObject, Store};
 

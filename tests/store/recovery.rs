@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use walkdir::WalkDir;
 
+use siteconf::store::inspection::Inspectable as _;
 use siteconf::store::sqlite::SqliteStore;
 use siteconf::store::{Expect, Store, StoreError};
 

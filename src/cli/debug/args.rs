@@ -68,8 +68,8 @@ pub(in crate::cli) enum DebugCommand {
     },
     /// Looks for what is missing, left over or not as it must be; exit code 1 if something is
     Check {
-        /// Also read every file's bytes back and hold them against their ids and digests, and have
-        /// SQLite examine the database
+        /// Also read every file's bytes back and hold them against their ids and digests, and examine
+        /// the database itself
         #[arg(long)]
         deep: bool,
         /// As JSON

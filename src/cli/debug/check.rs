@@ -1,24 +1,29 @@
 //! Looks for what is missing, left over or not as it must be, in every state down to its blobs.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use serde::Serialize;
 
 use super::refs::Refs;
-use super::shown::{digests_of, fault_of};
-use super::{embedded, outcome, records};
+use super::shown::{digests_of, fault_of, fault_of_reading};
+use super::{outcome, records};
 use crate::base::digest::object_id;
 use crate::base::id::{BlobId, Kind, ObjectId};
-use crate::cli::engine::key_file_in;
-use crate::cli::first_start::KeyState;
+use crate::cli::first_start::key_fault;
 use crate::cli::opened::Opened;
 use crate::cli::output;
 use crate::cli::progress::Progress;
+use crate::cli::settings::Settings;
 use crate::cli::{Outcome, Result, Streams};
 use crate::manifest::check::{Checker, unreadable};
 use crate::object::node::FileEntry;
-use crate::store::sqlite::{Readable, SqliteStore};
-use crate::store::{Body, ObjectRow, Store, StoreError, StoredObject};
+use crate::store;
+use crate::store::inspection::{Inspectable, LargeFile, Readable};
+use crate::store::objects::each_object;
+use crate::store::{Body, ObjectRow, StoreError, StoredObject};
+
+/// Objects that are read at once: of 64 KiB at most, and large ones one by one.
+const OBJECTS_AT_ONCE: usize = 64;
 
 /// What was looked at, and what is wrong with it.
 #[derive(Default, Serialize)]
@@ -36,6 +41,7 @@ struct Report {
 /// `debug check`.
 pub(super) fn run(
     opened: &Opened,
+    settings: &Settings,
     deep: bool,
     json: bool,
     streams: &mut Streams<'_>,
@@ -46,8 +52,13 @@ pub(super) fn run(
             deep,
             ..Report::default()
         },
+        settings,
         blobs: HashSet::new(),
         large: HashSet::new(),
+        entries: HashMap::new(),
+        waiting: Vec::new(),
+        damaged: HashSet::new(),
+        has_files: true,
     };
     check.run(&mut Progress::new(streams))?;
     let report = check.report;
@@ -75,29 +86,36 @@ pub(super) fn run(
 
 struct Check<'a> {
     opened: &'a Opened,
+    settings: &'a Settings,
     report: Report,
     /// Blobs whose row was met and is sound.
     blobs: HashSet<BlobId>,
     /// Those of them that are files.
     large: HashSet<ObjectId>,
+    /// What trees say of blobs.
+    entries: HashMap<BlobId, FileEntry>,
+    /// Objects that are to be read together.
+    waiting: Vec<ObjectRow>,
+    /// Files of which it is told already that they are not there.
+    damaged: HashSet<ObjectId>,
+    /// False once no file can be read, which is told.
+    has_files: bool,
 }
 
 impl Check<'_> {
     /// The order matters beside a daemon: what a state names was there before the state, and a file
     /// before its row.
     fn run(&mut self, progress: &mut Progress<'_>) -> Result<()> {
-        let store = embedded(self.opened)?;
+        let store = self.opened.inspectable();
         // As a backup does: what a collection removes meanwhile would look lost. Beside one that runs
         // already, states that are pruned during the check may.
-        let _no_collection = store.data_folder().lock_for_backup();
+        let _no_collection = store.hold_off_collections();
         self.report.findings.extend(store.lost_commits()?);
         let deep = self.report.deep;
         let of_records = records::findings(self.opened, deep, progress)?;
         self.report.findings.extend(of_records);
-        let key_file = key_file_in(store.data_folder());
-        let key = KeyState::read(key_file, store, &self.opened.accounts);
-        let fault = key.map_or_else(|e| Some(e.to_string()), |key| key.fault());
-        self.report.findings.extend(fault);
+        let of_key = key_fault(self.opened, self.settings);
+        self.report.findings.extend(of_key);
         let files = self.files(store);
         let mut checker = Checker::new(self.opened.repository.nodes());
         self.states(store, &mut checker, progress)?;
@@ -106,12 +124,21 @@ impl Check<'_> {
         } = checker;
         self.report.findings.extend(findings);
 
+        self.entries = blobs;
+        let mut failed = Ok(());
         store.survey_objects(&mut |row| {
             let objects = self.report.objects;
             progress.say(|| format!("{objects} objects checked"));
-            self.row(row, |id| blobs.get(&id));
+            if failed.is_ok() {
+                failed = self.row(row);
+            }
         })?;
-        for id in blobs.keys().filter(|id| !self.blobs.contains(id)) {
+        failed?;
+        self.read_waiting()?;
+        for id in self.entries.keys() {
+            if self.blobs.contains(id) {
+                continue;
+            }
             let finding = match store.object(ObjectId::from(*id)) {
                 Ok(Some(_)) => continue,
                 Ok(None) => StoreError::Missing { id: (*id).into() }.to_string(),
@@ -131,27 +158,50 @@ impl Check<'_> {
             }
         }
         if self.report.deep {
-            progress.say(|| "SQLite examines the database".to_owned());
+            progress.say(|| "the database is examined".to_owned());
             self.report.findings.extend(store.examine()?);
         }
         Ok(())
     }
 
     /// The blobs that have a file.
-    fn files(&mut self, store: &SqliteStore) -> HashSet<ObjectId> {
+    fn files(&mut self, store: &dyn Inspectable) -> HashSet<ObjectId> {
         let mut files = HashSet::new();
-        store.survey_files(&mut |file| match file {
-            Ok(id) => drop(files.insert(id)),
-            Err(fault) => drop(self.report.findings.insert(fault)),
+        let (mut others, report) = (0, &mut self.report);
+        let surveyed = store.survey_files(&mut |file| match file {
+            Ok(LargeFile::Of(id)) => drop(files.insert(id)),
+            Ok(LargeFile::Damaged { id, reason }) => {
+                self.damaged.insert(id);
+                let fault = format!("{} {id} is damaged: {reason}", Kind::Blob);
+                report.findings.insert(fault);
+            }
+            Ok(LargeFile::Unnamed(name)) => {
+                others += 1;
+                report.remarks.insert(format!(
+                    "no row names the file {name} in the bucket: an upload under way, or left by one that was \
+                     given up, which a daemon removes after two days"
+                ));
+            }
+            Err(fault) => drop(report.findings.insert(fault)),
         });
-        self.report.files = files.len();
+        if let Err(error) = surveyed {
+            self.without_files(&error);
+        }
+        self.report.files = files.len() + others;
         files
+    }
+
+    /// Reads no more of the files, because of this.
+    fn without_files(&mut self, error: &StoreError) {
+        self.has_files = false;
+        let fault = format!("large files cannot be looked at: {error}");
+        self.report.findings.insert(fault);
     }
 
     /// Walks every state that a head or a snapshot keeps.
     fn states(
         &mut self,
-        store: &SqliteStore,
+        store: &dyn Inspectable,
         checker: &mut Checker<'_>,
         progress: &mut Progress<'_>,
     ) -> Result<()> {
@@ -173,47 +223,81 @@ impl Check<'_> {
         Ok(())
     }
 
-    /// Checks an object by its row; `entry` says what a tree says of a blob.
-    fn row<'e>(
-        &mut self,
-        row: Readable<ObjectRow>,
-        entry: impl Fn(BlobId) -> Option<&'e FileEntry>,
-    ) {
+    /// Checks an object by its row.
+    fn row(&mut self, row: Readable<ObjectRow>) -> Result<()> {
         let row = match row {
             Ok(row) => row,
             Err(fault) => {
                 self.report.findings.insert(fault);
-                return;
+                return Ok(());
             }
         };
         self.report.objects += 1;
-        let blob = BlobId::from_bytes(*row.id.as_bytes());
         if row.kind == Kind::Blob {
-            self.blobs.insert(blob);
+            self.blobs.insert(BlobId::from_bytes(*row.id.as_bytes()));
             if !row.inline {
                 self.large.insert(row.id);
             }
         }
-        let entry = (row.kind == Kind::Blob).then(|| entry(blob)).flatten();
-        let fault = if self.report.deep || !row.inline {
-            match self.opened.store.object(row.id) {
-                // It was collected meanwhile.
-                Ok(None) => None,
-                Ok(Some(stored)) if self.report.deep => fault_in(&row, &stored, entry),
-                Ok(Some(_)) => fault_of_size(&row, entry),
-                Err(e) => {
-                    self.report
-                        .findings
-                        .insert(unreadable(row.kind, row.id, &e));
-                    return;
-                }
+        if !row.inline {
+            if self.has_files && !self.damaged.contains(&row.id) {
+                let found = self.opened.store.object(row.id);
+                self.object(row, found);
+            }
+        } else if self.report.deep {
+            self.waiting.push(row);
+            if self.waiting.len() == OBJECTS_AT_ONCE {
+                self.read_waiting()?;
             }
         } else {
-            fault_of_size(&row, entry)
+            let fault = fault_of_size(&row, self.entry(&row));
+            self.fault(&row, fault);
+        }
+        Ok(())
+    }
+
+    /// Reads what waits for it.
+    fn read_waiting(&mut self) -> Result<()> {
+        let rows = std::mem::take(&mut self.waiting);
+        let ids: Vec<_> = rows.iter().map(|row| row.id).collect();
+        let found = each_object(self.opened.store.as_ref(), &ids)?;
+        for (row, found) in rows.into_iter().zip(found) {
+            self.object(row, found);
+        }
+        Ok(())
+    }
+
+    /// Checks an object that was read.
+    fn object(&mut self, row: ObjectRow, found: store::Result<Option<StoredObject>>) {
+        let fault = match found {
+            // It was collected meanwhile.
+            Ok(None) => None,
+            Ok(Some(stored)) if self.report.deep => {
+                match fault_in(&row, &stored, self.entry(&row)) {
+                    Err(away) => return self.without_files(&away),
+                    Ok(fault) => fault,
+                }
+            }
+            Ok(Some(_)) => fault_of_size(&row, self.entry(&row)),
+            Err(e) => {
+                let finding = unreadable(row.kind, row.id, &e);
+                self.report.findings.insert(finding);
+                None
+            }
         };
+        self.fault(&row, fault);
+    }
+
+    fn fault(&mut self, row: &ObjectRow, fault: Option<String>) {
         self.report
             .findings
             .extend(fault.map(|fault| format!("{} {} is damaged: {fault}", row.kind, row.id)));
+    }
+
+    /// What a tree says of a blob.
+    fn entry(&self, row: &ObjectRow) -> Option<&FileEntry> {
+        let blob = (row.kind == Kind::Blob).then(|| BlobId::from_bytes(*row.id.as_bytes()));
+        self.entries.get(&blob?)
     }
 }
 
@@ -223,15 +307,22 @@ fn fault_of_size(row: &ObjectRow, entry: Option<&FileEntry>) -> Option<String> {
 }
 
 /// What is wrong with an object's bytes, if anything.
-fn fault_in(row: &ObjectRow, stored: &StoredObject, entry: Option<&FileEntry>) -> Option<String> {
-    match (&stored.body, row.kind) {
+///
+/// # Errors
+/// [`StoreError::BucketAway`].
+fn fault_in(
+    row: &ObjectRow,
+    stored: &StoredObject,
+    entry: Option<&FileEntry>,
+) -> store::Result<Option<String>> {
+    Ok(match (&stored.body, row.kind) {
         (Body::Inline(bytes), Kind::Node | Kind::Manifest) => {
             let same = object_id(row.kind, bytes) == row.id;
             (!same).then(|| "its row holds other bytes".to_owned())
         }
         (Body::Large(_), Kind::Node | Kind::Manifest) => Some("it lies in a file".to_owned()),
         (_, Kind::Blob) => match digests_of(stored) {
-            Err(e) => Some(format!("its bytes cannot be read: {e}")),
+            Err(e) => Some(fault_of_reading(e)?),
             Ok(digests) => fault_of(row.id, stored, &digests).or_else(|| {
                 let same = entry.is_none_or(|entry| {
                     (entry.size, entry.md5, entry.git) == (digests.size, digests.md5, digests.git)
@@ -239,5 +330,5 @@ fn fault_in(row: &ObjectRow, stored: &StoredObject, entry: Option<&FileEntry>) -
                 (!same).then(|| "a tree that names it says other digests".to_owned())
             }),
         },
-    }
+    })
 }

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::refs::Refs;
-use super::{embedded, parts, report};
+use super::{parts, report};
 use crate::base::id::ManifestId;
 use crate::base::snapshot_version::SnapshotVersion;
 use crate::cli::opened::Opened;
@@ -83,7 +83,7 @@ pub(super) fn run(
 ) -> Result<Outcome> {
     let (repo_id, branch) = parts(target, "BRANCH")?;
     let branch = names::branch(branch)?;
-    let store = embedded(opened)?;
+    let store = opened.inspectable();
     let mut refs = Refs::read(store)?;
     let number = refs
         .branch(&repo_id, &branch)

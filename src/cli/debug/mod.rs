@@ -20,15 +20,16 @@ mod tolerant;
 mod tests;
 
 use super::opened::Opened;
+use super::settings::Settings;
 use super::{Error, Outcome, Result, Streams, names};
 use crate::base::repo_id::RepoId;
 use crate::repo::Revision;
-use crate::store::sqlite::SqliteStore;
 use args::DebugCommand;
 
 /// Runs one of the commands.
 pub(super) fn run(
     command: DebugCommand,
+    settings: &Settings,
     opened: &Opened,
     streams: &mut Streams<'_>,
 ) -> Result<Outcome> {
@@ -48,21 +49,8 @@ pub(super) fn run(
             diff::run(opened, &old, &new, json, streams)
         }
         DebugCommand::Stats { json } => stats::run(opened, json, streams),
-        DebugCommand::Check { deep, json } => check::run(opened, deep, json, streams),
+        DebugCommand::Check { deep, json } => check::run(opened, settings, deep, json, streams),
     }
-}
-
-/// The store, for what only the embedded engine can tell.
-///
-/// # Errors
-/// [`Error::Failed`] where it has another engine.
-fn embedded(opened: &Opened) -> Result<&SqliteStore> {
-    let store = opened.embedded(
-        "this part of \"siteconf debug\"",
-        "its object, manifest, digest and diff are; psql shows the tables of the schema siteconf, and \
-         pg_amcheck checks them",
-    )?;
-    Ok(store)
 }
 
 /// The parts of `REPO_ID:REVISION`. Neither can hold a colon.

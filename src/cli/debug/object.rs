@@ -4,8 +4,8 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
+use super::report;
 use super::shown::{Says, each_piece, read};
-use super::{embedded, report};
 use crate::base::id::{ObjectId, is_lower_hex};
 use crate::cli::opened::Opened;
 use crate::cli::output;
@@ -47,7 +47,7 @@ pub(super) fn run(
 ) -> Result<Outcome> {
     let (id, stored) = find(opened, id)?;
     let kind = stored.kind;
-    let (says, faults) = read(id, &stored);
+    let (says, faults) = read(id, &stored)?;
     let faults = faults.into_iter();
     let shown = Shown {
         id: id.to_string(),
@@ -111,9 +111,8 @@ fn ids_beginning(opened: &Opened, text: &str) -> Result<Vec<ObjectId>> {
         // Without an index to ask, all rows are looked at.
         Err(StoreError::Engine(_) | StoreError::DamagedEngine { .. }) => {
             let mut ids = Vec::new();
-            embedded(opened)?.survey_objects(&mut |row| {
-                ids.extend(row.ok().map(|row| row.id));
-            })?;
+            let inspectable = opened.inspectable();
+            inspectable.survey_objects(&mut |row| ids.extend(row.ok().map(|row| row.id)))?;
             Ok(ids)
         }
         ids => Ok(ids?),

@@ -2,7 +2,6 @@
 
 use serde::de::{DeserializeOwned, Error as _};
 
-use super::embedded;
 use crate::access;
 use crate::base::id::{ManifestId, Sha256};
 use crate::cli::Result;
@@ -25,7 +24,7 @@ pub(super) fn findings(
     progress: &mut Progress<'_>,
 ) -> Result<Vec<String>> {
     let (mut findings, mut told) = (Vec::new(), Vec::new());
-    embedded(opened)?.survey_records(&mut |record| {
+    opened.inspectable().survey_records(&mut |record| {
         let decoded = match &record {
             Ok(record) => decode(record).map_err(|e| e.to_string()),
             Err(fault) => Err(fault.clone()),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::{embedded, report};
+use super::report;
 use crate::base::branch_name::BranchName;
 use crate::base::id::ManifestId;
 use crate::base::repo_id::RepoId;
@@ -16,8 +16,12 @@ use crate::cli::{Outcome, Result, Streams};
 use crate::object::key;
 use crate::object::node::Totals;
 use crate::object::record::{BranchRecord, DeletedRecord, ProjectRecord, SnapshotRecord};
-use crate::store::sqlite::SqliteStore;
-use crate::store::{Record, Scan, Store, StoreError};
+use crate::store;
+use crate::store::inspection::Inspectable;
+use crate::store::{Record, Scan, StoreError};
+
+/// Records that are asked for at once.
+const RECORDS_AT_ONCE: usize = 1000;
 
 /// A project and one of its branches; a project without any stands alone.
 #[derive(Clone, Debug, Serialize)]
@@ -86,14 +90,14 @@ impl Listed for Reference {
 
 /// `debug refs`.
 pub(super) fn run(opened: &Opened, json: bool, streams: &mut Streams<'_>) -> Result<Outcome> {
-    let refs = Refs::read(embedded(opened)?)?;
+    let refs = Refs::read(opened.inspectable())?;
     output::list(streams.out, json, &refs.references)?;
     report(&refs.findings, streams)
 }
 
 impl Refs {
     /// Reads them all.
-    pub(super) fn read(store: &SqliteStore) -> Result<Self> {
+    pub(super) fn read(store: &dyn Inspectable) -> Result<Self> {
         let mut refs = Self::default();
         for record in refs.records(store, key::PROJECTS)? {
             let project = refs.decode::<ProjectRecord>(&record);
@@ -125,7 +129,7 @@ impl Refs {
     /// The branches of a project, and those of them that are deleted.
     fn read_branches(
         &mut self,
-        store: &SqliteStore,
+        store: &dyn Inspectable,
         project: u64,
         record: &ProjectRecord,
     ) -> Result<(Vec<Reference>, Vec<Reference>)> {
@@ -174,7 +178,7 @@ impl Refs {
     /// The snapshots of a branch with their numbers, which rise.
     pub(super) fn snapshots(
         &mut self,
-        store: &SqliteStore,
+        store: &dyn Inspectable,
         branch: u64,
     ) -> Result<Vec<(u64, SnapshotRecord)>> {
         let records = self.records(store, &key::snapshots(branch))?;
@@ -186,7 +190,7 @@ impl Refs {
     }
 
     /// Every state that a head or a snapshot keeps, also of what is deleted.
-    pub(super) fn states(&mut self, store: &SqliteStore) -> Result<Vec<State>> {
+    pub(super) fn states(&mut self, store: &dyn Inspectable) -> Result<Vec<State>> {
         let mut states = Vec::new();
         let living = self.references.iter().map(|at| (at, false));
         let branches: Vec<_> = living
@@ -222,8 +226,8 @@ impl Refs {
 
     /// The records under a prefix. Where the way to them is damaged, those that a walk over all
     /// records meets.
-    fn records(&mut self, store: &SqliteStore, prefix: &str) -> Result<Vec<Arc<Record>>> {
-        let error = match store.scan(Scan::prefix(prefix)) {
+    fn records(&mut self, store: &dyn Inspectable, prefix: &str) -> Result<Vec<Arc<Record>>> {
+        let error = match in_order(store, prefix) {
             Err(
                 error @ (StoreError::Engine(_)
                 | StoreError::DamagedEngine { .. }
@@ -296,7 +300,7 @@ impl Reference {
 
     /// True if these snapshots of the branch are what saves have made of them since it was read, or it
     /// was deleted, restored or forgotten meanwhile.
-    fn is_moving(&self, store: &SqliteStore, numbers: &[u64]) -> Result<bool> {
+    fn is_moving(&self, store: &dyn Inspectable, numbers: &[u64]) -> Result<bool> {
         let deleted = store.record(&key::deleted_branch(self.project, self.number))?;
         let deleted = deleted.and_then(|record| {
             serde_json::from_slice::<DeletedRecord<BranchRecord>>(&record.value).ok()
@@ -315,6 +319,24 @@ impl Reference {
             [first, ..] => (*first, numbers.last().copied().unwrap_or(0)),
         };
         Ok(numbers.iter().copied().eq(first..=last) && (self.snapshots..=now).contains(&last))
+    }
+}
+
+/// The records under a prefix in the order of their keys, some at a time.
+fn in_order(store: &dyn Inspectable, prefix: &str) -> store::Result<Vec<Arc<Record>>> {
+    let mut records: Vec<Arc<Record>> = Vec::new();
+    loop {
+        let after = records.last().cloned();
+        let some = store.scan(Scan {
+            after: after.as_ref().map(|last| last.key.as_str()),
+            limit: RECORDS_AT_ONCE,
+            ..Scan::prefix(prefix)
+        })?;
+        let is_last = some.len() < RECORDS_AT_ONCE;
+        records.extend(some);
+        if is_last {
+            return Ok(records);
+        }
     }
 }
 

@@ -11,7 +11,8 @@ use crate::cli::file::shown::File;
 use crate::cli::output::visible;
 use crate::object::manifest::Manifest;
 use crate::object::node::{Item, Node, Totals, Value};
-use crate::store::{Body, StoredObject};
+use crate::store;
+use crate::store::{Body, StoreError, StoredObject};
 
 /// What an object says.
 #[derive(Serialize)]
@@ -130,7 +131,10 @@ impl TotalsShown {
 }
 
 /// What an object says, as far as it can be read, and what is wrong with it.
-pub(super) fn read(id: ObjectId, stored: &StoredObject) -> (Says, Option<String>) {
+///
+/// # Errors
+/// As [`fault_of_reading`].
+pub(super) fn read(id: ObjectId, stored: &StoredObject) -> store::Result<(Says, Option<String>)> {
     let bytes = match &stored.body {
         Body::Inline(bytes) if stored.kind != Kind::Blob => bytes,
         _ => return read_blob(id, stored),
@@ -151,27 +155,38 @@ pub(super) fn read(id: ObjectId, stored: &StoredObject) -> (Says, Option<String>
     } else {
         Some("its row holds other bytes".to_owned())
     };
-    (says.unwrap_or(Says::Nothing {}), fault)
+    Ok((says.unwrap_or(Says::Nothing {}), fault))
 }
 
-fn read_blob(id: ObjectId, stored: &StoredObject) -> (Says, Option<String>) {
+fn read_blob(id: ObjectId, stored: &StoredObject) -> store::Result<(Says, Option<String>)> {
     let lies_in = match stored.body {
         Body::Inline(_) => "row",
         Body::Large(_) => "file",
     };
-    let digests = digests_of(stored);
-    let fault = match &digests {
-        Err(e) => Some(format!("its {lies_in} cannot be read: {e}")),
-        Ok(digests) => fault_of(id, stored, digests),
+    let (digests, fault) = match digests_of(stored) {
+        Err(error) => (None, Some(fault_of_reading(error)?)),
+        Ok(digests) => (Some(digests), fault_of(id, stored, &digests)),
     };
-    let digests = digests.ok();
     let says = Says::Blob {
         lies_in,
         sha256: digests.map(|digests| digests.sha256),
         md5: digests.map(|digests| digests.md5),
         git: digests.map(|digests| digests.git),
     };
-    (says, fault)
+    Ok((says, fault))
+}
+
+/// What is wrong with a blob whose bytes cannot be read.
+///
+/// # Errors
+/// [`StoreError::BucketAway`]: nothing, as far as is known.
+pub(super) fn fault_of_reading(error: io::Error) -> store::Result<String> {
+    match error.downcast() {
+        Ok(StoreError::Damaged { reason, .. }) => Ok(reason),
+        Ok(away @ StoreError::BucketAway) => Err(away),
+        Ok(error) => Ok(format!("its bytes cannot be read: {error}")),
+        Err(error) => Ok(format!("its bytes cannot be read: {error}")),
+    }
 }
 
 /// What is wrong with a blob whose bytes have these digests, if anything.

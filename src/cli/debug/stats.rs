@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::measure::{Measure, Shape, Sizes};
 use super::refs::Refs;
-use super::{embedded, report};
+use super::report;
 use crate::base::id::Kind;
 use crate::base::limits::{
     BLOB_CACHE_BYTES, DIGEST_STATES_BYTES, FOLDER_CACHE_BYTES, LAST_CHANGES_BYTES,
@@ -87,7 +87,7 @@ pub(super) fn run(opened: &Opened, json: bool, streams: &mut Streams<'_>) -> Res
 }
 
 fn count(opened: &Opened, streams: &mut Streams<'_>) -> Result<(Stats, Vec<String>)> {
-    let store = embedded(opened)?;
+    let store = opened.inspectable();
     let mut refs = Refs::read(store)?;
     let states = refs.states(store)?;
     let mut stats = Stats {
@@ -140,10 +140,7 @@ fn count(opened: &Opened, streams: &mut Streams<'_>) -> Result<(Stats, Vec<Strin
         measure.head(state.manifest);
     }
     stats.tree = measure.shape;
-    match opened
-        .repository
-        .weigh(store, |step| progress.say(|| said(step)))
-    {
+    match opened.weigh(|step| progress.say(|| said(step))) {
         Ok(weights) => {
             stats.live = Some(weights.live.into());
             stats.old = Some(weights.old.into());

@@ -1,15 +1,13 @@
 //! What an operator wants to know of a store at a glance, also of a damaged one: what can be told is told,
 //! and the rest is a finding.
 
-use serde::Serialize;
+mod shown;
 
 use clap::Args;
 
 use crate::access::Tokens;
-use crate::base::clock::Timestamp;
-use crate::cli::collect::{Counted, said};
-use crate::cli::engine::key_file_in;
-use crate::cli::first_start::KeyState;
+use crate::cli::collect::said;
+use crate::cli::first_start::key_fault;
 use crate::cli::opened::Opened;
 use crate::cli::output;
 use crate::cli::output::{visible_lines, visible_path};
@@ -17,11 +15,10 @@ use crate::cli::progress::Progress;
 use crate::cli::settings::{Flags, STATUS, Settings};
 use crate::cli::{Outcome, Result, Streams};
 use crate::object::key;
-use crate::store::sqlite::{ObjectCensus, SqliteStore};
-use crate::store::{Scan, Store};
-
-/// Rows of objects that are counted at a time: between two, a service copies its log.
-const ROWS_AT_ONCE: u32 = 10_000;
+use crate::store::Scan;
+use crate::store::engine::StoreAddress;
+use crate::store::inspection::{Inspectable, Overview, Refusal};
+use shown::{Bytes, Daemon, LastCollection, Schema, Service, Standby, Status, Weights};
 
 #[derive(Debug, Args)]
 pub(super) struct Wish {
@@ -36,62 +33,6 @@ pub(super) struct Wish {
     pub(super) settings: Flags<STATUS>,
 }
 
-/// The state of a store, as JSON. What could not be told is `null`.
-#[derive(Debug, Serialize)]
-struct Status {
-    data: String,
-    version: &'static str,
-    format: String,
-    service: Service,
-    projects: Option<u64>,
-    branches: Option<u64>,
-    accounts: Option<usize>,
-    tokens: Option<usize>,
-    bytes: Bytes,
-    /// Room on the disk.
-    free_bytes: Option<u64>,
-    last_backup: Option<String>,
-    last_collection: Option<LastCollection>,
-    /// Of now, where that was asked for.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    weights: Option<Weights>,
-    /// Why changes are refused; `None` where they are not.
-    writes_refused: Option<String>,
-    findings: Vec<String>,
-}
-
-#[derive(Debug, Serialize)]
-struct Service {
-    running: Option<bool>,
-    pid: Option<u32>,
-}
-
-/// What the store takes on the disk.
-#[derive(Debug, Serialize)]
-struct Bytes {
-    database: u64,
-    /// Of the database, what is free and will be used again.
-    unused: Option<u64>,
-    log: u64,
-    /// Large files.
-    files: Option<u64>,
-}
-
-#[derive(Debug, Serialize)]
-struct LastCollection {
-    at: String,
-    live_bytes: u64,
-    old_bytes: u64,
-}
-
-/// The objects, by what needs them.
-#[derive(Debug, Serialize)]
-struct Weights {
-    live: Counted,
-    old: Counted,
-    unreachable: Counted,
-}
-
 /// `status`. Exit code 1 where something must be done.
 pub(super) fn show(
     wish: &Wish,
@@ -99,11 +40,7 @@ pub(super) fn show(
     opened: &Opened,
     streams: &mut Streams<'_>,
 ) -> Result<Outcome> {
-    let store = opened.embedded(
-        "\"siteconf status\"",
-        "ask a daemon's /readyz whether it is well, and the database's server for its room",
-    )?;
-    let status = gather(wish.weigh, settings, opened, store, streams);
+    let status = gather(wish.weigh, settings, opened, streams);
     if wish.json {
         output::write_json(streams.out, &status)?;
     } else {
@@ -118,50 +55,52 @@ pub(super) fn show(
     })
 }
 
-fn gather(
-    weigh: bool,
-    settings: &Settings,
-    opened: &Opened,
-    store: &SqliteStore,
-    streams: &mut Streams<'_>,
-) -> Status {
-    let mut findings = Vec::new();
-    let folder = store.data_folder();
-    if folder.format().is_older() {
-        findings.push(folder.format().advice(folder.root()));
+fn gather(weigh: bool, settings: &Settings, opened: &Opened, streams: &mut Streams<'_>) -> Status {
+    let store = opened.inspectable();
+    let Overview {
+        format,
+        advice,
+        schema,
+        service,
+        writes_refused,
+        standby,
+        database_bytes,
+        unused_bytes,
+        page_checksums,
+        log_bytes,
+        objects,
+        large_files,
+        last_backup,
+        last_collection,
+    } = store.overview();
+    let mut findings = Vec::from_iter(advice);
+    let schema = told(&mut findings, "the schema", schema).flatten();
+    let service = told(&mut findings, "whether the service runs", service);
+    let objects = told(&mut findings, "sizes of files", objects);
+    let collection = told(&mut findings, "the last collection", last_collection).flatten();
+    let backup = told(&mut findings, "the last backup", last_backup).flatten();
+    let stopped = told(&mut findings, "why writes are refused", writes_refused).flatten();
+    let standby = told(&mut findings, "whether a standby follows", standby).flatten();
+    if let Err(error) = large_files {
+        findings.push(format!("large files cannot be had: {error}"));
     }
-    let holder = told(&mut findings, "whether the service runs", folder.holder());
-    let mut files = None;
-    if let Some(census) = told(&mut findings, "sizes of files", count_objects(store)) {
-        let in_files = census.counts().map(|(_, [_, file])| file.bytes);
-        files = Some(in_files.sum());
-    }
-    let collection = folder.last_collection();
-    let collection = told(&mut findings, "the last collection", collection).flatten();
-    let backup = told(&mut findings, "the last backup", folder.last_backup()).flatten();
-    let stopped = told(&mut findings, "why writes are refused", folder.stopped_by()).flatten();
     let free_bytes = store.free_bytes();
     let weights = if weigh {
         let mut progress = Progress::new(streams);
-        let weights = opened
-            .repository
-            .weigh(store, |step| progress.say(|| said(step)));
+        let weights = opened.weigh(|step| progress.say(|| said(step)));
         told(&mut findings, "what is needed", weights)
     } else {
         None
     };
-    let key = KeyState::read(key_file_in(folder), store, &opened.accounts);
-    findings.extend(key.map_or_else(|error| Some(error.to_string()), |key| key.fault()));
-    if let Some(why) = &stopped {
-        findings.push(format!(
-            "changes are refused until the service is restarted: {why}"
-        ));
+    findings.extend(key_fault(opened, settings));
+    if let Some(Refusal { until, why }) = &stopped {
+        findings.push(format!("changes are refused until {until}: {why}"));
     }
     if let Some(free) = free_bytes {
         findings.extend(finding_of_room(free, settings));
     }
-    let records = |prefix| store.count_records(prefix);
-    let projects = told(&mut findings, "projects", records(key::PROJECTS));
+    let projects = store.count_records(key::PROJECTS);
+    let projects = told(&mut findings, "projects", projects);
     let branches = told(&mut findings, "branches", count_branches(store));
     let accounts = opened.accounts.list();
     let accounts = told(&mut findings, "accounts", accounts);
@@ -173,42 +112,42 @@ fn gather(
         of_each.sum::<Result<usize>>()
     });
     let tokens = tokens.and_then(|tokens| told(&mut findings, "tokens", tokens));
-    let unused = told(
+    let database = told(&mut findings, "the room of the database", database_bytes);
+    let unused = told(&mut findings, "free room in the database", unused_bytes).flatten();
+    let checksums = told(
         &mut findings,
-        "free room in the database",
-        store.unused_bytes(),
-    );
+        "whether pages have checksums",
+        page_checksums,
+    )
+    .flatten();
     Status {
-        data: visible_path(folder.root()),
-        version: env!("CARGO_PKG_VERSION"),
-        format: folder.format().to_string(),
-        service: Service {
-            running: holder.map(|holder| holder.is_some()),
-            pid: holder.flatten(),
+        data: match &settings.store {
+            StoreAddress::Folder(root) => visible_path(root),
+            StoreAddress::Postgres(url) => url.to_string(),
         },
+        version: env!("CARGO_PKG_VERSION"),
+        format,
+        schema: schema.map(Schema::from),
+        service: Service::from(service.as_ref()),
+        daemons: service.as_ref().and_then(Daemon::all),
+        standby: standby.map(Standby::from),
         projects,
         branches,
         accounts: accounts.map(|accounts| accounts.len()),
         tokens,
         bytes: Bytes {
-            database: store.database_bytes(),
+            database,
             unused,
-            log: store.log_bytes(),
-            files,
+            log: log_bytes,
+            objects: objects.map(|held| held.bytes),
+            files: objects.map(|held| held.large_bytes),
         },
+        page_checksums: checksums,
         free_bytes,
-        last_backup: backup.map(|at| Timestamp::to_string(&at)),
-        last_collection: collection.map(|kept| LastCollection {
-            at: kept.at.to_string(),
-            live_bytes: kept.live_bytes,
-            old_bytes: kept.old_bytes,
-        }),
-        weights: weights.map(|weights| Weights {
-            live: weights.live.into(),
-            old: weights.old.into(),
-            unreachable: weights.unreachable.into(),
-        }),
-        writes_refused: stopped,
+        last_backup: backup.map(|at| at.to_string()),
+        last_collection: collection.map(LastCollection::from),
+        weights: weights.map(Weights::from),
+        writes_refused: stopped.map(|refusal| refusal.why),
         findings,
     }
 }
@@ -238,91 +177,12 @@ fn told<T, E: std::fmt::Display>(
 }
 
 /// The branches of all projects, without those of deleted ones, which lie beside them.
-fn count_branches(store: &SqliteStore) -> Result<u64> {
+fn count_branches(store: &dyn Inspectable) -> Result<u64> {
     let mut count = store.count_records(key::BRANCHES)?;
     for project in store.scan(Scan::prefix(key::DELETED_PROJECTS))? {
-        count -= store.count_records(&key::branches(project.number()))?;
+        let of_deleted = store.count_records(&key::branches(project.number()))?;
+        // Others may delete and restore meanwhile.
+        count = count.saturating_sub(of_deleted);
     }
     Ok(count)
-}
-
-fn count_objects(store: &SqliteStore) -> Result<ObjectCensus> {
-    let mut census = ObjectCensus::default();
-    while store.count_objects(&mut census, ROWS_AT_ONCE)? {}
-    Ok(census)
-}
-
-impl Status {
-    /// The lines for a person: what, and how it is.
-    fn lines(&self) -> Vec<(&'static str, String)> {
-        let or_unknown = |text: Option<String>| text.unwrap_or_else(|| "unknown".to_owned());
-        let number = |number: Option<u64>| or_unknown(number.map(|it| it.to_string()));
-        let size = |size: Option<usize>| or_unknown(size.map(|it| it.to_string()));
-        let service = match (self.service.running, self.service.pid) {
-            (_, Some(pid)) => format!("running, process id {pid}"),
-            (Some(false), None) => "not running".to_owned(),
-            _ => "unknown".to_owned(),
-        };
-        let Bytes {
-            database,
-            unused,
-            log,
-            files,
-        } = &self.bytes;
-        let mut lines = vec![
-            ("data", self.data.clone()),
-            (
-                "version",
-                format!("{}, format {}", self.version, self.format),
-            ),
-            ("service", service),
-            (
-                "changes",
-                match &self.writes_refused {
-                    Some(_) => "refused".to_owned(),
-                    None => "accepted".to_owned(),
-                },
-            ),
-            ("projects", number(self.projects)),
-            ("branches", number(self.branches)),
-            ("accounts", size(self.accounts)),
-            ("tokens", size(self.tokens)),
-            (
-                "database",
-                format!("{database} bytes, {} of them unused", number(*unused)),
-            ),
-            ("log", format!("{log} bytes")),
-            ("large files", format!("{} bytes", number(*files))),
-            ("free on disk", format!("{} bytes", number(self.free_bytes))),
-            (
-                "last backup",
-                self.last_backup
-                    .clone()
-                    .unwrap_or_else(|| "none".to_owned()),
-            ),
-            (
-                "last collection",
-                match &self.last_collection {
-                    Some(kept) => format!(
-                        "{}; branches needed {} bytes then, older states {} more",
-                        kept.at, kept.live_bytes, kept.old_bytes
-                    ),
-                    None => "none".to_owned(),
-                },
-            ),
-        ];
-        if let Some(weights) = &self.weights {
-            for (name, counted) in [
-                ("branches need", weights.live),
-                ("older states", weights.old),
-                ("unneeded", weights.unreachable),
-            ] {
-                let Counted { objects, bytes } = counted;
-                lines.push((name, format!("{bytes} bytes, {objects} objects")));
-            }
-        }
-        let findings = self.findings.iter();
-        lines.extend(findings.map(|finding| ("to do", finding.clone())));
-        lines
-    }
 }

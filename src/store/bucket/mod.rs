@@ -71,8 +71,8 @@ pub(super) struct Places<'a> {
 }
 
 impl Places<'_> {
-    /// The next ones, so many at most; `None` at the end.
-    pub(super) async fn next(&mut self, most: usize) -> Result<Option<Vec<String>>> {
+    /// The next ones, so many at most, each with its bytes; `None` at the end.
+    pub(super) async fn next(&mut self, most: usize) -> Result<Option<Vec<(String, u64)>>> {
         let mut places = Vec::new();
         while places.len() < most
             && let Some(object) = self.listed.next().await
@@ -80,7 +80,7 @@ impl Places<'_> {
             let failed = |error| self.bucket.failed("listing the bucket", &error);
             let object = object.map_err(failed)?;
             if let Some(name) = object.location.filename() {
-                places.push(format!("{}/{name}", self.day));
+                places.push((format!("{}/{name}", self.day), object.size));
             }
         }
         Ok((!places.is_empty()).then_some(places))
@@ -227,7 +227,12 @@ impl Bucket {
     }
 
     /// Some bytes of what lies at a place, `None` where they are not all there.
-    async fn bytes(&self, place: &str, from: u64, length: usize) -> Result<Option<Bytes>> {
+    pub(super) async fn bytes(
+        &self,
+        place: &str,
+        from: u64,
+        length: usize,
+    ) -> Result<Option<Bytes>> {
         let range = from..from + length as u64;
         let path = self.path(place);
         match self.asked(self.store.get_range(&path, range)).await {

@@ -89,7 +89,7 @@ impl PostgresStore {
         Ok(BucketUpload::new(bucket, place))
     }
 
-    fn has_places(&self) -> Result<bool> {
+    pub(super) fn has_places(&self) -> Result<bool> {
         let rows = self.read(HAS_PLACES, [])?;
         Ok(rows.first().ok_or(StoreError::Unavailable)?.try_get(0)?)
     }

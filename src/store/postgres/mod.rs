@@ -8,6 +8,7 @@ mod collection;
 mod copying;
 mod failure;
 mod group;
+mod inspection;
 mod lanes;
 mod large;
 mod link;
@@ -29,6 +30,7 @@ use tokio_postgres::types::ToSql;
 
 use super::bucket::{Bucket, BucketBody};
 use super::error::damaged;
+use super::inspection::row::kind_of;
 use super::remote::{start_runtime, wait};
 use super::{
     Batch, Body, CatchUp, Lane, Migrated, NewObject, Pin, Record, Result, Scan, Staging, Store,
@@ -180,9 +182,14 @@ impl PostgresStore {
 
     /// How much room the database takes, in bytes.
     pub fn database_bytes(&self) -> Result<u64> {
-        let rows = self.read("SELECT pg_database_size(current_database())", [])?;
-        let bytes = rows.first().map(|row| row.try_get(0)).transpose()?;
-        Ok(bytes.map_or(0, unsigned))
+        self.number("SELECT pg_database_size(current_database())")
+    }
+
+    /// The one number that a statement gives.
+    fn number(&self, sql: &'static str) -> Result<u64> {
+        let rows = self.read(sql, [])?;
+        let number = rows.first().ok_or(StoreError::Unavailable)?.try_get(0)?;
+        Ok(unsigned(number))
     }
 
     /// The rows of a statement.
@@ -415,13 +422,7 @@ impl PostgresStore {
     fn stored(&self, row: &Row) -> Result<(ObjectId, StoredObject)> {
         let id = id_of(row.try_get(0)?)?;
         let kind: i16 = row.try_get(1)?;
-        let kind = u8::try_from(kind)
-            .ok()
-            .and_then(Kind::from_code)
-            .ok_or_else(|| {
-                let reason = format!("its row names kind {kind}, which does not exist");
-                damaged(Kind::Blob, id, &reason)
-            })?;
+        let kind = kind_of(kind.into(), id)?;
         let sha256: Option<&[u8]> = row.try_get(3)?;
         let sha256 = sha256
             .map(|bytes| bytes.try_into().map(Sha256::from_bytes))

@@ -13,7 +13,7 @@ const CLAIM: &str = "SELECT siteconf.claim_sweep_v1()";
 /// The first day that is left alone, by the same clock as the places.
 const OLDEST: &str = "SELECT to_char((now() - interval '2 days') AT TIME ZONE 'UTC', 'YYYY-MM-DD')";
 /// Also what is in the trash: it has its own time.
-const NAMED: &str = "SELECT place FROM siteconf.object WHERE place = ANY ($1)
+pub(super) const NAMED: &str = "SELECT place FROM siteconf.object WHERE place = ANY ($1)
     UNION ALL SELECT place FROM siteconf.trash WHERE place = ANY ($1)";
 /// What was in the trash for so many days, and whether a row names it all the same.
 const OVER: &str = "SELECT t.place, EXISTS (SELECT FROM siteconf.object o WHERE o.place = t.place)
@@ -76,6 +76,7 @@ pub(super) async fn sweep(link: &Link, bucket: &Bucket) -> Result<u64> {
     for day in bucket.days_before(&oldest).await? {
         let mut places = bucket.places_of_day(&day);
         while let Some(some) = places.next(PLACES_SWEPT_AT_ONCE).await? {
+            let some: Vec<_> = some.into_iter().map(|(place, _)| place).collect();
             let mut named = HashSet::new();
             for row in link.read(NAMED, &[&some]).await? {
                 named.insert(row.try_get::<_, String>(0)?);

@@ -10,6 +10,7 @@ mod external_writes;
 mod failure;
 mod group;
 mod high_water;
+mod inspection;
 mod object_index;
 mod readers;
 mod recovery;
@@ -33,16 +34,16 @@ use serde::de::Error as _;
 
 pub use collection::{Collection, Marks};
 pub use data_folder::{CollectionLock, Folder, Format, Lock, write_durably};
-pub use salvage::Readable;
 pub use tallies::{ObjectCensus, ObjectCount, Tallies};
 
 use super::error::damaged;
+use super::inspection::row::{kind_of, size_of};
 use super::{
     Batch, Body, ForeignSigns, NewObject, Pin, Record, Result, Scan, Staging, Store, StoreError,
     StoredObject, Version,
 };
 use crate::base::digest::record_checksum;
-use crate::base::id::{BlobId, Kind, ObjectId, Sha256};
+use crate::base::id::{BlobId, ObjectId, Sha256};
 use crate::base::may_block;
 use collection::pin::FilePin;
 use collection::state::State;
@@ -432,18 +433,6 @@ fn sound_record(
             "its checksum is that of another value",
         )))
     }
-}
-
-fn kind_of(code: i64, id: ObjectId) -> Result<Kind> {
-    let kind = u8::try_from(code).ok().and_then(Kind::from_code);
-    kind.ok_or_else(|| {
-        let reason = format!("its row names kind {code}, which does not exist");
-        damaged(Kind::Blob, id, &reason)
-    })
-}
-
-fn size_of(size: i64, kind: Kind, id: ObjectId) -> Result<u64> {
-    u64::try_from(size).map_err(|_| damaged(kind, id, "its row says a negative size"))
 }
 
 fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>> {

@@ -95,18 +95,6 @@ impl SqliteStore {
         })
     }
 
-    /// How many records there are under a prefix, damaged or not.
-    pub fn count_records(&self, prefix: &str) -> Result<u64> {
-        // No text holds the byte 0xff: it ends what the prefix covers.
-        let end = [prefix.as_bytes(), &[0xff]].concat();
-        self.read(|db| {
-            let mut count = db.prepare_cached(
-                "SELECT count(*) FROM record WHERE key >= CAST(?1 AS TEXT) AND key < CAST(?2 AS TEXT)",
-            )?;
-            Ok(count.query_one((prefix.as_bytes(), end), |row| row.get(0))?)
-        })
-    }
-
     /// Counts on, at most so many rows. True if there may be more.
     pub fn count_objects(&self, census: &mut ObjectCensus, rows_max: u32) -> Result<bool> {
         let counted = self.read(|db| Ok(count(db, census, rows_max)?))?;

@@ -9,7 +9,7 @@ use crate::base::digest::{ContentHasher, StreamHasher, byte_count, object_id, sh
 use crate::base::id::{BlobId, Kind, ObjectId};
 use crate::base::outboard::PIECE_BYTES;
 use crate::store::error::damaged;
-use crate::store::objects::Objects;
+use crate::store::objects::{Objects, each_object};
 use crate::store::{
     Batch, Body, LargeBody, NewBody, NewObject, StagedBody, Store, StoreError, StoredObject,
 };
@@ -137,21 +137,10 @@ fn read(
     source: &dyn Store,
     ids: &[ObjectId],
 ) -> Result<Vec<std::result::Result<(ObjectId, StoredObject), StoreError>>> {
-    let one_by_one = || ids.iter().map(|id| (*id, source.object(*id))).collect();
-    let found: Vec<_> = match source.objects(ids) {
-        Ok(found) => ids.iter().copied().zip(found.into_iter().map(Ok)).collect(),
-        Err(error) if error.is_damage() => one_by_one(),
-        Err(error) => return Err(TransferError::Source(error)),
-    };
-    let mut read = Vec::with_capacity(found.len());
-    for (id, object) in found {
-        match object {
-            Ok(object) => read.extend(object.map(|object| Ok((id, object)))),
-            Err(error) if error.is_damage() => read.push(Err(error)),
-            Err(error) => return Err(TransferError::Source(error)),
-        }
-    }
-    Ok(read)
+    let found = each_object(source, ids).map_err(TransferError::Source)?;
+    let with_ids = ids.iter().zip(found);
+    let there = with_ids.filter_map(|(id, found)| Some(found.transpose()?.map(|it| (*id, it))));
+    Ok(there.collect())
 }
 
 /// The object for the target, once its bytes were held against its id and its SHA-256. A large one is sent.

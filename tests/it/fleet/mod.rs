@@ -4,6 +4,7 @@ mod away;
 mod collection;
 mod commands;
 mod copy;
+mod inspection;
 mod large;
 mod migrate;
 mod own_writes;

@@ -75,6 +75,15 @@ impl Daemon {
         self.folder.path().join("data")
     }
 
+    /// The database in which its store lies, if it lies in one.
+    #[cfg(feature = "fleet")]
+    pub(crate) fn database(&self) -> Option<&super::server::Database> {
+        match &self.place {
+            Place::Folder(_) => None,
+            Place::Database { database, .. } => Some(database),
+        }
+    }
+
     /// How many large files are on their way into its store.
     pub(crate) fn uploads_under_way(&self) -> usize {
         match &self.place {

@@ -17,6 +17,7 @@ use tempfile::TempDir;
 
 use siteconf::base::clock::{ManualClock, Timestamp};
 use siteconf::base::id::{Kind, ObjectId};
+use siteconf::store::inspection::Inspectable as _;
 use siteconf::store::sqlite::SqliteStore;
 use siteconf::store::sqlite::backup::{
     BackupError, Made, Restored, Source, Step, Target, Verified, create, restore, verify,

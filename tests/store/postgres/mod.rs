@@ -9,6 +9,7 @@ mod order;
 mod proxy;
 mod staleness;
 
+use siteconf::store::inspection::Inspectable as _;
 use siteconf::store::postgres::PostgresStore;
 use siteconf::store::record_cache::RecordCache;
 use siteconf::store::{Batch, Expect, Store, StoreError};
@@ -170,4 +171,19 @@ fn old_changes_and_outcomes_are_removed_and_who_is_behind_them_is_told_of_all() 
     assert_eq!(other.foreign_writes().unwrap(), 2_000_010);
     assert_eq!(other.foreign_keys(0, usize::MAX).unwrap(), None);
     assert_eq!(other.foreign_keys(2_000_010, 1).unwrap(), Some(Vec::new()));
+}
+
+#[test]
+fn what_a_check_holds_a_database_against_is_what_the_steps_make() {
+    let made = include_str!("../../../src/store/postgres/inspection/made.txt");
+    let describe = include_str!("../../../src/store/postgres/inspection/describe.sql");
+    let earlier = Database::of_first_step();
+    PostgresStore::migrate(&earlier.url).unwrap();
+    for database in [Database::new(), earlier] {
+        let step = database.ask("SELECT 'schema ' || schema FROM siteconf.format");
+        let found = [step, database.ask(describe)].concat();
+        let made: Vec<_> = made.lines().collect();
+        assert_eq!(found, made);
+        assert_eq!(database.open().examine().unwrap(), [""; 0]);
+    }
 }

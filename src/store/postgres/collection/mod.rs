@@ -36,8 +36,9 @@ SET tcp_keepalives_idle = 5;
 SET tcp_keepalives_interval = 5;
 SET tcp_keepalives_count = 3;
 ";
-/// Two at once would be safe; one of them would work in vain.
+/// Two at once would be safe; one of them would work in vain. Who looks through the store has a share of the lock.
 const TRY_LOCK: &str = "SELECT pg_try_advisory_lock(1936290915, 2)";
+const TRY_SHARE: &str = "SELECT pg_try_advisory_xact_lock_shared(1936290915, 2)";
 const UNLOCK: &str = "SELECT pg_advisory_unlock(1936290915, 2)";
 const RAISE: &str = "SELECT spared FROM siteconf.raise_v1()";
 const SWEEP: &str = "SELECT objects, bytes, places FROM siteconf.sweep_v1($1, $2)";
@@ -124,15 +125,22 @@ impl Collectable for PostgresStore {
             let session = locking
                 .session(Instant::now() + CONNECTION_WAIT_MAX)
                 .await?;
-            let rows = session.query(TRY_LOCK, &[]).await?;
-            let is_ours = rows.first().map(|row| row.try_get(0)).transpose()?;
-            Ok(is_ours.unwrap_or(false).then_some(session))
+            let locked = async |statement| {
+                let rows = session.query(statement, &[]).await?;
+                let locked = rows.first().map(|row| row.try_get(0)).transpose()?;
+                Ok::<_, StoreError>(locked.unwrap_or(false))
+            };
+            if locked(TRY_LOCK).await? {
+                return Ok(session);
+            }
+            // One that has just ended is told as a check, too.
+            let what = if locked(TRY_SHARE).await? {
+                "\"siteconf debug check\""
+            } else {
+                "a collection"
+            };
+            Err(StoreError::Underway { what })
         })?;
-        let Some(holds) = holds else {
-            return Err(StoreError::Underway {
-                what: "a collection",
-            });
-        };
         let mut collection = PostgresCollection {
             store: self,
             link,

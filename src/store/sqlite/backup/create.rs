@@ -21,6 +21,7 @@ use super::table::{LargeBlob, Tabled as _, known_version};
 use super::target::Target;
 use crate::base::clock::{Clock, Timestamp};
 use crate::store::Version;
+use crate::store::inspection::Inspectable as _;
 use crate::store::sqlite::SqliteStore;
 use crate::store::sqlite::blob_files::open_blob;
 

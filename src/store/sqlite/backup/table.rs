@@ -12,9 +12,11 @@ use crate::base::digest::{object_id, sha256};
 use crate::base::id::{Kind, ObjectId};
 use crate::store::Version;
 use crate::store::error::damaged;
+use crate::store::inspection::Readable;
+use crate::store::inspection::row::{kind_of, size_of};
 use crate::store::sqlite::failure::is_damage;
-use crate::store::sqlite::salvage::{Readable, Table, next_readable};
-use crate::store::sqlite::{kind_of, schema, size_of, sound_record};
+use crate::store::sqlite::salvage::{Table, next_readable};
+use crate::store::sqlite::{schema, sound_record};
 
 /// Bytes of rows that are read at once and lie in one file: so much is in memory, and so long the log
 /// cannot start again.

@@ -24,7 +24,7 @@ pub(super) fn remove_unnamed(store: &SqliteStore) -> Result<u64> {
     blob_files::sweep_incoming(&store.folder, has_row).map_err(io)?;
     let mut unnamed = Vec::new();
     let mut failed = None;
-    store.survey_files(&mut |file| {
+    store.each_file(&mut |file| {
         // A file of another name is none of ours; "debug check" tells of it.
         let Ok(id) = file else { return };
         match has_row(id) {

@@ -1,0 +1,284 @@
+//! The state of a store as it is shown, in lines or as JSON.
+
+use serde::Serialize;
+
+use crate::cli::collect::Counted;
+use crate::repo;
+use crate::store::collection::KeptByCollection;
+use crate::store::inspection;
+
+/// The state of a store, as JSON. What could not be told is `null`, and so is what there is none of where the
+/// store lies.
+#[derive(Debug, Serialize)]
+pub(super) struct Status {
+    pub(super) data: String,
+    pub(super) version: &'static str,
+    /// Of a folder.
+    pub(super) format: Option<String>,
+    /// Of a database.
+    pub(super) schema: Option<Schema>,
+    pub(super) service: Service,
+    /// Of a database.
+    pub(super) daemons: Option<Vec<Daemon>>,
+    /// Of a database.
+    pub(super) standby: Option<Standby>,
+    pub(super) projects: Option<u64>,
+    pub(super) branches: Option<u64>,
+    pub(super) accounts: Option<usize>,
+    pub(super) tokens: Option<usize>,
+    pub(super) bytes: Bytes,
+    /// Of a database: whether its server holds pages against checksums.
+    pub(super) page_checksums: Option<bool>,
+    /// Room on the disk.
+    pub(super) free_bytes: Option<u64>,
+    pub(super) last_backup: Option<String>,
+    pub(super) last_collection: Option<LastCollection>,
+    /// Of now, where that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) weights: Option<Weights>,
+    /// Why changes are refused; `None` where they are not.
+    pub(super) writes_refused: Option<String>,
+    pub(super) findings: Vec<String>,
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct Schema {
+    step: i32,
+    writer_min: i32,
+}
+
+#[derive(Debug, Default, Serialize)]
+pub(super) struct Service {
+    running: Option<bool>,
+    pid: Option<u32>,
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct Daemon {
+    host: String,
+    version: String,
+    began: String,
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct Standby {
+    asked: bool,
+    following: Option<u64>,
+}
+
+/// What the store takes, in bytes.
+#[derive(Debug, Serialize)]
+pub(super) struct Bytes {
+    /// On the disk.
+    pub(super) database: Option<u64>,
+    /// Of the database, what is free and will be used again.
+    pub(super) unused: Option<u64>,
+    pub(super) log: Option<u64>,
+    /// All objects, large files among them.
+    pub(super) objects: Option<u64>,
+    /// Large files.
+    pub(super) files: Option<u64>,
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct LastCollection {
+    at: String,
+    live_bytes: u64,
+    old_bytes: u64,
+}
+
+/// The objects, by what needs them.
+#[derive(Debug, Serialize)]
+pub(super) struct Weights {
+    live: Counted,
+    old: Counted,
+    unreachable: Counted,
+}
+
+impl From<inspection::SchemaSteps> for Schema {
+    fn from(steps: inspection::SchemaSteps) -> Self {
+        let inspection::SchemaSteps { step, writer_min } = steps;
+        Self { step, writer_min }
+    }
+}
+
+impl From<Option<&inspection::Service>> for Service {
+    fn from(service: Option<&inspection::Service>) -> Self {
+        match service {
+            None => Self::default(),
+            Some(inspection::Service::Process(pid)) => Self {
+                running: Some(pid.is_some()),
+                pid: *pid,
+            },
+            Some(inspection::Service::Daemons(seen)) => Self {
+                running: Some(!seen.is_empty()),
+                pid: None,
+            },
+        }
+    }
+}
+
+impl Daemon {
+    /// All that are seen where there may be several.
+    pub(super) fn all(service: &inspection::Service) -> Option<Vec<Self>> {
+        let inspection::Service::Daemons(seen) = service else {
+            return None;
+        };
+        let daemons = seen.iter().map(|daemon| Self {
+            host: daemon.host.clone(),
+            version: daemon.version.clone(),
+            began: daemon.began.to_string(),
+        });
+        Some(daemons.collect())
+    }
+}
+
+impl From<inspection::Standby> for Standby {
+    fn from(standby: inspection::Standby) -> Self {
+        let inspection::Standby { asked, following } = standby;
+        Self { asked, following }
+    }
+}
+
+impl From<KeptByCollection> for LastCollection {
+    fn from(kept: KeptByCollection) -> Self {
+        Self {
+            at: kept.at.to_string(),
+            live_bytes: kept.live_bytes,
+            old_bytes: kept.old_bytes,
+        }
+    }
+}
+
+impl From<repo::Weights> for Weights {
+    fn from(weights: repo::Weights) -> Self {
+        Self {
+            live: weights.live.into(),
+            old: weights.old.into(),
+            unreachable: weights.unreachable.into(),
+        }
+    }
+}
+
+impl Status {
+    /// The lines for a person: what, and how it is. What there is none of where the store lies has none.
+    pub(super) fn lines(&self) -> Vec<(&'static str, String)> {
+        let mut lines = vec![
+            ("data", self.data.clone()),
+            ("version", self.version_line()),
+            ("service", self.service_line()),
+        ];
+        for Daemon {
+            host,
+            version,
+            began,
+        } in self.daemons.iter().flatten()
+        {
+            lines.push((
+                "daemon",
+                format!("on {host}, version {version}, since {began}"),
+            ));
+        }
+        lines.push((
+            "changes",
+            match &self.writes_refused {
+                Some(_) => "refused".to_owned(),
+                None => "accepted".to_owned(),
+            },
+        ));
+        lines.extend(self.standby.as_ref().map(|it| ("standby", it.line())));
+        lines.extend([
+            ("projects", or_unknown(self.projects)),
+            ("branches", or_unknown(self.branches)),
+            ("accounts", or_unknown(self.accounts)),
+            ("tokens", or_unknown(self.tokens)),
+        ]);
+        self.add_room(&mut lines);
+        if let Some(weights) = &self.weights {
+            for (name, counted) in [
+                ("branches need", weights.live),
+                ("older states", weights.old),
+                ("unneeded", weights.unreachable),
+            ] {
+                let Counted { objects, bytes } = counted;
+                lines.push((name, format!("{bytes} bytes, {objects} objects")));
+            }
+        }
+        let findings = self.findings.iter();
+        lines.extend(findings.map(|finding| ("to do", finding.clone())));
+        lines
+    }
+
+    fn version_line(&self) -> String {
+        let version = self.version;
+        match (&self.format, &self.schema) {
+            (Some(format), _) => format!("{version}, format {format}"),
+            (None, Some(Schema { step, writer_min })) => {
+                format!("{version}, schema {step}, written by who knows schema {writer_min}")
+            }
+            (None, None) => format!("{version}, schema unknown"),
+        }
+    }
+
+    fn service_line(&self) -> String {
+        match (&self.daemons, self.service.running, self.service.pid) {
+            (Some(daemons), ..) => format!("{} daemons seen in the last 10 seconds", daemons.len()),
+            (None, _, Some(pid)) => format!("running, process id {pid}"),
+            (None, Some(false), None) => "not running".to_owned(),
+            _ => "unknown".to_owned(),
+        }
+    }
+
+    /// What it takes, and when that became less.
+    fn add_room(&self, lines: &mut Vec<(&'static str, String)>) {
+        let Bytes {
+            database,
+            unused,
+            log,
+            objects,
+            files,
+        } = &self.bytes;
+        let bytes = |number: &Option<u64>| format!("{} bytes", or_unknown(*number));
+        let is_folder = self.format.is_some();
+        let more = match self.page_checksums {
+            _ if is_folder => format!(", {} of them unused", or_unknown(*unused)),
+            Some(true) => ", pages with checksums".to_owned(),
+            Some(false) => ", pages without checksums".to_owned(),
+            None => String::new(),
+        };
+        lines.push(("database", bytes(database) + &more));
+        if is_folder {
+            lines.push(("log", bytes(log)));
+        }
+        lines.push(("objects", bytes(objects)));
+        lines.push(("large files", bytes(files)));
+        let or_none = |text: Option<String>| text.unwrap_or_else(|| "none".to_owned());
+        if is_folder {
+            lines.push(("free on disk", bytes(&self.free_bytes)));
+            lines.push(("last backup", or_none(self.last_backup.clone())));
+        }
+        let collection = self.last_collection.as_ref().map(|kept| {
+            format!(
+                "{}; branches needed {} bytes then, older states {} more",
+                kept.at, kept.live_bytes, kept.old_bytes
+            )
+        });
+        lines.push(("last collection", or_none(collection)));
+    }
+}
+
+impl Standby {
+    fn line(&self) -> String {
+        match (self.asked, self.following) {
+            (false, _) => "commits wait for none".to_owned(),
+            (true, Some(following)) => format!("commits wait for one, and {following} follow"),
+            (true, None) => {
+                "commits wait for one; this role may not see whether one follows".to_owned()
+            }
+        }
+    }
+}
+
+fn or_unknown(number: Option<impl ToString>) -> String {
+    number.map_or_else(|| "unknown".to_owned(), |number| number.to_string())
+}
