@@ -1,13 +1,10 @@
-//! Collections beside daemons that put again what is being removed. A head is a record whose value is the ids
-//! of all that it leads to.
+//! Collections. A head is a record whose value is the ids of all that it leads to.
+
+mod races;
 
 use std::ops::ControlFlow;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
-use std::time::{Duration, Instant};
 
-use rand::RngExt;
-use rand::rngs::StdRng;
 use siteconf::base::clock::Timestamp;
 use siteconf::base::id::{Kind, ObjectId};
 use siteconf::store::collection::{
@@ -20,7 +17,6 @@ use super::large::{PLACES, large, open, read, soon};
 use super::order::{edit, edit_function};
 use crate::bucket::{Fault, TestBucket};
 use crate::fixture::{blob, noise, object, of_objects, of_write, push};
-use crate::rounds::Rounds;
 use crate::server::Database;
 
 /// Objects of heads that are not there, in one snapshot.
@@ -29,10 +25,6 @@ const MISSING: &str = "SELECT count(*) FROM siteconf.record r,
     WHERE NOT EXISTS (SELECT FROM siteconf.object o WHERE o.id = substring(r.value FROM i * 32 + 1 FOR 32))";
 const OBJECTS: &str = "SELECT count(*) FROM siteconf.object";
 type Marks = <PostgresStore as Collectable>::Marks;
-
-const HEADS: u64 = 4;
-/// Few contents, so that most saves bring back one that was removed.
-const CONTENTS: u64 = 24;
 
 fn content(number: u64) -> NewObject {
     object(Kind::Blob, format!("content {number}").as_bytes())
@@ -68,136 +60,6 @@ fn collect(store: &PostgresStore) -> siteconf::store::Result<Swept> {
     let swept = collection.sweep(&marks, |_, _| {}, |_| ControlFlow::Continue(()));
     collection.finish()?;
     Ok(swept)
-}
-
-/// Saves a head: some of what it leads to stays, some is put, and some is required that is there or not.
-fn save(store: &PostgresStore, numbers: &mut StdRng) -> siteconf::store::Result<()> {
-    let key = format!("head/{}", numbers.random_range(0..HEADS));
-    let found = store.record(&key)?;
-    let mut ids = found.as_ref().map_or(Vec::new(), |it| ids_of(&it.value));
-    ids.retain(|_| numbers.random_range(0..2) == 0);
-    let new: Vec<_> = (0..numbers.random_range(1..4))
-        .map(|_| content(numbers.random_range(0..CONTENTS)))
-        .collect();
-    ids.extend(new.iter().map(|new| new.id));
-    let required = content(numbers.random_range(0..CONTENTS)).id;
-    if numbers.random_range(0..3) == 0 && store.are_there(&[required])?[0] {
-        ids.push(required);
-    }
-    let expect = found.map_or(Expect::Absent, |it| Expect::Version(it.version));
-    let batch = Batch {
-        required: ids.iter().copied().filter(|id| *id == required).collect(),
-        objects: new,
-        ..head(&key, expect, &ids)
-    };
-    match store.commit(batch) {
-        // Another was first, or what is required was removed.
-        Err(StoreError::Conflict { .. } | StoreError::Missing { .. }) => Ok(()),
-        saved => saved.map(drop),
-    }
-}
-
-/// What came of saves beside collections.
-#[derive(Debug, Default)]
-struct Seen {
-    missing: u64,
-    removed: u64,
-}
-
-/// Ends the writers, also when a collection fails.
-struct EndAtDrop<'a>(&'a AtomicBool);
-
-impl Drop for EndAtDrop<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-}
-
-/// Lets three daemons save, two callers each, while others collect, until so much was removed or something is
-/// missing.
-fn save_beside_collections(database: &Database, removed_min: u64) -> Seen {
-    // The epoch rises between the look at it and the lock.
-    edit(
-        database,
-        &[(
-            "    IF locks THEN",
-            "    PERFORM pg_sleep(random() * 0.004); IF locks THEN",
-        )],
-    );
-    let rounds = Rounds::or(1);
-    let removed_min = removed_min * rounds.count;
-    let daemons = [database.open(), database.open(), database.open()];
-    let (ended, saves) = (AtomicBool::new(false), AtomicU64::new(0));
-    let mut seen = Seen::default();
-    thread::scope(|scope| {
-        for writer in 0..6 {
-            let (daemon, ended, saves) = (&daemons[writer / 2], &ended, &saves);
-            scope.spawn(move || {
-                let mut numbers = rounds.random(writer as u64);
-                while !ended.load(Ordering::Relaxed) {
-                    let saved = save(daemon, &mut numbers);
-                    if saved.is_err() {
-                        ended.store(true, Ordering::Relaxed);
-                    }
-                    saved.unwrap();
-                    saves.fetch_add(1, Ordering::Relaxed);
-                }
-            });
-        }
-        let _end = EndAtDrop(&ended);
-        let collecting = database.open();
-        let patience = Instant::now() + Duration::from_mins(2);
-        while seen.removed < removed_min && seen.missing == 0 && !ended.load(Ordering::Relaxed) {
-            assert!(Instant::now() < patience, "{seen:?}");
-            let before = saves.load(Ordering::Relaxed);
-            seen.removed += collect(&collecting).unwrap().removed.objects;
-            seen.missing = database.ask(MISSING)[0].parse().unwrap();
-            // Some saves come between two collections.
-            while saves.load(Ordering::Relaxed) < before + 6 && !ended.load(Ordering::Relaxed) {
-                thread::yield_now();
-            }
-        }
-    });
-    // What is missing once may be put again.
-    let missing: u64 = database.ask(MISSING)[0].parse().unwrap();
-    seen.missing = seen.missing.max(missing);
-    if seen.missing == 0 {
-        // After the last one only what heads lead to is there.
-        collect(&daemons[0]).unwrap();
-        assert_eq!(database.ask(MISSING), ["0"]);
-        assert_eq!(collect(&daemons[0]).unwrap().removed, Amount::default());
-    }
-    seen
-}
-
-#[test]
-fn saves_of_what_is_being_removed_lose_nothing() {
-    let seen = save_beside_collections(&Database::new(), 300);
-    assert_eq!(seen.missing, 0, "{seen:?}");
-}
-
-/// That the test above would find it.
-#[test]
-fn without_a_second_look_at_the_epoch_something_is_missing() {
-    let database = Database::new();
-    edit(
-        &database,
-        &[("IF locks AND mine <>", "IF false AND mine <>")],
-    );
-    let seen = save_beside_collections(&database, 20_000);
-    assert!(seen.missing > 0, "{seen:?}");
-}
-
-/// That the test above would find this, too.
-#[test]
-fn if_nothing_is_touched_something_is_missing() {
-    let database = Database::new();
-    edit(
-        &database,
-        &[("x.epoch < mine", "false"), ("x.epoch >= mine", "true")],
-    );
-    let seen = save_beside_collections(&database, 20_000);
-    assert!(seen.missing > 0, "{seen:?}");
 }
 
 /// Puts a new object and one that nothing leads to, under a pin.
