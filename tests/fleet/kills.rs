@@ -17,9 +17,8 @@ use crate::load::{Hand, Imports, Killer, check_history};
 use crate::rounds::Rounds;
 use crate::store::Store;
 
-/// Databases at once, each on a server of its own.
-const LANES: u64 = 3;
-const DAEMONS: usize = 2;
+/// How many daemons serve each of the databases that are there at once, each on a server of its own.
+const LANES: [usize; 3] = [2, 4, 2];
 /// Rounds in one store: an account has 1,000 tokens at most.
 const ROUNDS_A_STORE: u64 = 25;
 /// One round of so many has the standby take the primary's place.
@@ -48,9 +47,10 @@ enum Fault {
 }
 
 impl Fault {
-    fn any(random: &mut StdRng) -> Self {
+    /// One of those that meet so many daemons.
+    fn any(random: &mut StdRng, daemons: usize) -> Self {
         match random.random_range(0..10) {
-            0..4 => Self::Daemon(random.random_range(0..DAEMONS)),
+            0..4 => Self::Daemon(random.random_range(0..daemons)),
             4..6 => Self::Server,
             6 => Self::Backend,
             _ => Self::Connections,
@@ -99,8 +99,8 @@ struct Lane {
 }
 
 impl Lane {
-    fn start(cluster: &Cluster) -> Self {
-        let store = Store::make(cluster, DAEMONS, &[]);
+    fn start(cluster: &Cluster, daemons: usize) -> Self {
+        let store = Store::make(cluster, daemons, &[]);
         let branches = on_branch("").replace("/main", "");
         let made = store
             .admin_at(0)
@@ -211,7 +211,7 @@ impl Lane {
 
 /// Saves to a branch of its own through each daemon, until that is taken.
 fn save_again(store: &Store, began: Instant) {
-    for daemon in 0..DAEMONS {
+    for daemon in 0..store.daemons.len() {
         let mut admin = store.admin_at(daemon);
         let target = beside("/files/a%2Exml");
         let mut save = || admin.attempt("PUT", &target, "application/octet-stream", b"text");
@@ -266,22 +266,22 @@ fn spin(pause: Duration) {
     }
 }
 
-/// Does rounds until there were enough.
-fn run(rounds: Rounds, number: u64, taken: &AtomicU64) -> Figures {
+/// Does rounds with so many daemons until there were enough.
+fn run(rounds: Rounds, number: usize, daemons: usize, taken: &AtomicU64) -> Figures {
     let mut figures = Figures::default();
-    let mut random = rounds.random(number);
+    let mut random = rounds.random(number as u64);
     let mut cluster = Cluster::start();
     loop {
-        let mut lane = Lane::start(&cluster);
+        let mut lane = Lane::start(&cluster, daemons);
         for _ in 0..ROUNDS_A_STORE {
             let round = taken.fetch_add(1, Ordering::Relaxed);
             if round >= rounds.count {
                 return figures;
             }
             figures.rounds += 1;
-            let mut faults = vec![Fault::any(&mut random)];
+            let mut faults = vec![Fault::any(&mut random, daemons)];
             while random.random_ratio(1, 4) {
-                faults.push(Fault::any(&mut random));
+                faults.push(Fault::any(&mut random, daemons));
             }
             let fails_over = round % ROUNDS_A_FAILOVER == ROUNDS_A_FAILOVER - 1;
             if fails_over {
@@ -302,8 +302,10 @@ fn what_was_acknowledged_survives_kills_of_daemons_and_of_their_database() {
     let mut figures = Figures::default();
     thread::scope(|scope| {
         let taken = &taken;
-        let lanes: Vec<_> = (0..LANES)
-            .map(|number| scope.spawn(move || run(rounds, number, taken)))
+        let lanes: Vec<_> = LANES
+            .into_iter()
+            .enumerate()
+            .map(|(number, daemons)| scope.spawn(move || run(rounds, number, daemons, taken)))
             .collect();
         for lane in lanes {
             figures += lane.join().unwrap();
