@@ -218,6 +218,9 @@ pub const MARKS_REMEMBERED: usize = 1 << 18;
 /// Most connections to the database that read at once; a read of what the system has in memory takes
 /// microseconds.
 pub const READERS_AT_ONCE_MAX: usize = 32;
+/// Most requests of the Read API that hold a thread at once; as many read the database. More would take memory
+/// and be no faster.
+pub const READ_THREADS_MAX: u64 = READERS_AT_ONCE_MAX as u64;
 /// Connections to the database that stay open for the next reader; each has a page cache of 2 MiB.
 pub const READERS_IDLE_MAX: usize = 16;
 /// Room on the disk that is kept for changes that free or protect, in bytes: several hundred of them,
@@ -244,6 +247,10 @@ pub const FOREIGN_KEYS_MAX: usize = 1000;
 pub const FOREIGN_CHANGES_KEPT: usize = 4096;
 /// Most changes that are read from the database at once.
 pub const CHANGES_READ_MAX: usize = 10_000;
+/// How far the clock of a daemon's machine may be from the database's until the log is told, in milliseconds.
+pub const CLOCK_SKEW_TOLD_MS: u64 = 2_000;
+/// The same until the daemon says that it is not ready.
+pub const CLOCK_SKEW_MAX_MS: u64 = 30_000;
 /// Memory for decoded nodes, in bytes.
 pub const NODE_CACHE_BYTES: u64 = 48 << 20;
 /// Most nodes that are read at once: a few MiB.

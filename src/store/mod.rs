@@ -369,6 +369,12 @@ pub trait Store: Send + Sync + fmt::Debug {
         true
     }
 
+    /// How many milliseconds the clock of this machine is ahead of the one that all who serve the store have in
+    /// common, as far as is known; below 0 it is behind. 0 where there is no such clock.
+    fn clock_ahead_ms(&self) -> i64 {
+        0
+    }
+
     /// What memory keeps of it.
     fn cache_uses(&self) -> Vec<CacheUse> {
         Vec::new()

@@ -485,6 +485,10 @@ impl<S: Store + ?Sized> Store for RecordCache<S> {
         self.store.has_large_bodies()
     }
 
+    fn clock_ahead_ms(&self) -> i64 {
+        self.store.clock_ahead_ms()
+    }
+
     fn cache_uses(&self) -> Vec<CacheUse> {
         vec![
             CacheUse::weighed("records", &self.records),

@@ -282,6 +282,12 @@ impl Gate {
         self.projects.store().has_large_bodies()
     }
 
+    /// How many milliseconds the clock of this machine is ahead of the database's; below 0 it is behind. 0 for a
+    /// store that lies on this machine.
+    pub fn clock_ahead_ms(&self) -> i64 {
+        self.projects.store().clock_ahead_ms()
+    }
+
     /// What memory keeps of objects and of what is computed of them.
     pub fn cache_uses(&self) -> Vec<CacheUse> {
         self.projects.cache_uses()

@@ -5,6 +5,7 @@ pub(in crate::http) mod probe;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::access::{Gate, Writes};
+use crate::base::limits::CLOCK_SKEW_MAX_MS;
 
 /// What is known of the service beside what it serves.
 #[derive(Debug)]
@@ -21,6 +22,8 @@ pub(in crate::http) struct State {
     pub(in crate::http) writes: Writes,
     /// Large files cannot be had where they lie.
     pub(in crate::http) bucket_away: bool,
+    /// How many milliseconds the clock of the machine is ahead of the database's.
+    pub(in crate::http) clock_ahead_ms: i64,
     /// Room for the store on its file system, in bytes, where it has one and tells.
     pub(in crate::http) free_bytes: Option<u64>,
     /// That is less than the settings want.
@@ -50,6 +53,7 @@ impl Health {
         State {
             writes: gate.writes(),
             bucket_away: !gate.has_large_files(),
+            clock_ahead_ms: gate.clock_ahead_ms(),
             free_bytes,
             disk_low: self.is_low(free_bytes),
             stopping: self.stopping.load(Ordering::Relaxed),
@@ -108,6 +112,14 @@ impl State {
                     .to_owned(),
             );
         }
+        let ahead_ms = self.clock_ahead_ms;
+        if ahead_ms.unsigned_abs() > CLOCK_SKEW_MAX_MS {
+            let seconds = ahead_ms.unsigned_abs() / 1000;
+            let way = if ahead_ms > 0 { "ahead of" } else { "behind" };
+            hindrances.push(format!(
+                "the clock of this machine is {seconds} s {way} the database's; set both by NTP"
+            ));
+        }
         if let (true, Some(free)) = (self.disk_low, self.free_bytes) {
             let mebibytes = free >> 20;
             hindrances.push(format!(
@@ -127,6 +139,7 @@ mod tests {
         let well = State {
             writes: Writes::Taken,
             bucket_away: false,
+            clock_ahead_ms: 30_000,
             free_bytes: Some(5 << 30),
             disk_low: false,
             stopping: false,
@@ -135,6 +148,7 @@ mod tests {
         let ill = State {
             writes: Writes::Stopped,
             bucket_away: true,
+            clock_ahead_ms: -31_500,
             free_bytes: Some(12 << 20),
             disk_low: true,
             stopping: true,
@@ -143,6 +157,7 @@ mod tests {
             ill.hindrances().join("; "),
             "the service is stopping; writes are refused after a failed write, until the service is \
              restarted; the bucket of large files does not answer, or cannot be used; the log says why; \
+             the clock of this machine is 31 s behind the database's; set both by NTP; \
              the disk of the store has 12 MiB left, less than disk_low_bytes"
         );
     }

@@ -6,15 +6,23 @@ use std::fs::read_to_string;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::join;
 use tokio::time::{Instant, MissedTickBehavior, interval, timeout, timeout_at};
+use tokio_postgres::Row;
+use tokio_postgres::types::ToSql;
 
 use super::changes::Changes;
 use super::failure::failure;
 use super::link::{CONNECTION_WAIT_MAX, Link};
 use super::server::Server;
+use super::skew::Skew;
+use crate::base::clock::{Clock, SystemClock, Timestamp};
 use crate::store::{Result, StoreError};
 
 const BEAT: &str = "SELECT siteconf.beat_v1($1, $2, $3)";
+/// What the database's clock showed then, in milliseconds since 1970.
+const BEATEN: &str =
+    "SELECT (extract(epoch FROM at) * 1000)::int8 FROM siteconf.daemon WHERE id = $1";
 /// What the connection is told. Its commit is never cancelled: what is cancelled while it waits for a standby
 /// is told to be committed.
 const SETTINGS: &str =
@@ -29,17 +37,19 @@ const BEAT_MAX: Duration = Duration::from_secs(10);
 pub(super) struct Beats {
     link: Link,
     changes: Arc<Changes>,
+    skew: Arc<Skew>,
     id: [u8; 16],
     /// The name of the machine.
     host: String,
 }
 
 impl Beats {
-    pub(super) fn new(server: &Arc<Server>, changes: &Arc<Changes>) -> Self {
+    pub(super) fn new(server: &Arc<Server>, changes: &Arc<Changes>, skew: &Arc<Skew>) -> Self {
         let host = read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
         Self {
             link: Link::new(server, SETTINGS),
             changes: Arc::clone(changes),
+            skew: Arc::clone(skew),
             id: rand::random(),
             host: host.trim_end().to_owned(),
         }
@@ -80,20 +90,32 @@ impl Beats {
         }
     }
 
-    /// Commits one. Gives when that began.
+    /// Commits one, and compares the clocks by it. Gives when that began.
     async fn beat(&self) -> Result<Instant> {
         let session = self
             .link
             .session(Instant::now() + CONNECTION_WAIT_MAX)
             .await?;
-        let began = Instant::now();
+        let (began, before) = (Instant::now(), SystemClock.now());
         session.forget_warnings();
         let id = self.id.as_slice();
         let version = env!("CARGO_PKG_VERSION");
-        let beaten = timeout(BEAT_MAX, session.query(BEAT, &[&id, &self.host, &version])).await;
-        match beaten {
+        let beaten = async {
+            // Both are on their way at once, and are met in this order.
+            let row: [&(dyn ToSql + Sync); 3] = [&id, &self.host, &version];
+            let which: [&(dyn ToSql + Sync); 1] = [&id];
+            let (beaten, told) = join!(session.query(BEAT, &row), session.query(BEATEN, &which));
+            beaten.map(|_| told)
+        };
+        match timeout(BEAT_MAX, beaten).await {
             // Somebody may have ended its wait for a standby.
-            Ok(Ok(_)) if !session.is_doubtful() => Ok(began),
+            Ok(Ok(told)) if !session.is_doubtful() => {
+                let told = told.ok().and_then(|rows| rows.first().map(clock_of));
+                if let Some(Ok(told)) = told {
+                    self.skew.note(before, told, SystemClock.now());
+                }
+                Ok(began)
+            }
             beaten => {
                 self.link.discard(&session).await;
                 match beaten {
@@ -103,4 +125,8 @@ impl Beats {
             }
         }
     }
+}
+
+fn clock_of(row: &Row) -> Result<Timestamp> {
+    Ok(Timestamp::from_ms(row.try_get(0)?))
 }

@@ -2,6 +2,7 @@
 //!
 //! Large blobs lie in a bucket where one is given; without one there is no place for them.
 
+mod advice;
 mod beat;
 mod changes;
 mod collection;
@@ -14,6 +15,7 @@ mod large;
 mod link;
 mod schema;
 mod server;
+mod skew;
 mod sweep;
 mod tls;
 mod writer;
@@ -47,6 +49,7 @@ use group::{Job, id_of, require_places, signed, unsigned};
 use lanes::Lanes;
 use link::Link;
 use server::Server;
+use skew::Skew;
 use writer::Writer;
 
 /// Threads that carry what goes to the database and comes from it.
@@ -58,6 +61,13 @@ const SETTINGS: &str = "
 SET statement_timeout = '10s';
 SET plan_cache_mode = force_generic_plan;
 SET enable_seqscan = off;
+";
+/// The same of who only looks: the server refuses whatever would write.
+const OF_LOOKERS: &str = "
+SET statement_timeout = '10s';
+SET plan_cache_mode = force_generic_plan;
+SET enable_seqscan = off;
+SET default_transaction_read_only = on;
 ";
 const OBJECT: &str =
     "SELECT id, kind, size, sha256, bytes, place FROM siteconf.object WHERE id = $1";
@@ -75,6 +85,7 @@ pub struct PostgresStore {
     /// True once it has written.
     wrote: AtomicBool,
     changes: Arc<Changes>,
+    skew: Arc<Skew>,
     readers: Arc<[Link; READERS]>,
     next_reader: AtomicUsize,
     server: Arc<Server>,
@@ -150,11 +161,13 @@ impl PostgresStore {
         };
         drop(runtime.spawn(Arc::clone(&changes).follow()));
         let writer = writes.then(|| Writer::start(&runtime, &server, &changes));
-        let readers = std::array::from_fn(|_| Link::new(&server, SETTINGS));
+        let told = if writes { SETTINGS } else { OF_LOOKERS };
+        let readers = std::array::from_fn(|_| Link::new(&server, told));
         Ok(Self {
             writer,
             wrote: AtomicBool::new(false),
             changes,
+            skew: Arc::default(),
             readers: Arc::new(readers),
             next_reader: AtomicUsize::new(0),
             lanes: Arc::new(Lanes::new(&server)),
@@ -174,9 +187,12 @@ impl PostgresStore {
 
     /// Shows others once a second that this daemon is there, as long as the store is open. Where the database
     /// has not committed that for 3 seconds, nothing is read until it has: another may have taken its place.
+    /// The log is told meanwhile what of the server is left to chance, and how far its clock is from ours.
     pub fn show_signs_of_life(&self) {
         if let Some(runtime) = &self.runtime {
-            drop(runtime.spawn(Beats::new(&self.server, &self.changes).run()));
+            drop(runtime.spawn(Beats::new(&self.server, &self.changes, &self.skew).run()));
+            let readers = Arc::clone(&self.readers);
+            drop(runtime.spawn(async move { advice::advise(&readers[0]).await }));
         }
     }
 
@@ -414,6 +430,10 @@ impl Store for PostgresStore {
 
     fn has_large_bodies(&self) -> bool {
         self.bucket.as_ref().is_none_or(|bucket| !bucket.is_away())
+    }
+
+    fn clock_ahead_ms(&self) -> i64 {
+        self.skew.ahead_ms()
     }
 }
 

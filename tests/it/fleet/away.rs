@@ -107,7 +107,10 @@ fn without_the_database_nobody_waits_for_a_thread_and_then_all_are_refused_at_on
 
 /// The first answer of this status.
 #[track_caller]
-fn until(mut ask: impl FnMut() -> crate::harness::Answer, status: u16) -> crate::harness::Answer {
+pub(super) fn until(
+    mut ask: impl FnMut() -> crate::harness::Answer,
+    status: u16,
+) -> crate::harness::Answer {
     let patience = Instant::now() + Duration::from_secs(15);
     loop {
         let answer = ask();

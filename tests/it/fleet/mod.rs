@@ -1,5 +1,6 @@
 //! The service on a store in PostgreSQL: made, served, stopped, without its database, and beside another.
 
+mod advice;
 mod away;
 mod collection;
 mod commands;
