@@ -7,15 +7,19 @@ use std::path::{Path, PathBuf};
 use percent_encoding::{NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
 /// What an address says beside the user, the hosts and the database that may be shown.
-const SHOWN: [&str; 7] = [
+const SHOWN: [&str; 9] = [
     "dbname",
     "host",
     "hostaddr",
     "port",
+    "sslcert",
+    "sslkey",
     "sslmode",
     "sslrootcert",
     "user",
 ];
+/// What of it is about encryption, which the client that connects knows nothing of.
+const OF_ENCRYPTION: [&str; 4] = ["sslcert", "sslkey", "sslmode", "sslrootcert"];
 /// What names the system's certificates as a file of them.
 const SYSTEM: &str = "system";
 
@@ -28,6 +32,16 @@ pub enum Encryption {
     VerifyFull,
 }
 
+/// What a client shows a server that asks for a certificate: the file of it and of those that lead to its issuer,
+/// and the file of its key, both PEM.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClientCertificate {
+    /// The file of the certificates, its own first.
+    pub certificates: PathBuf,
+    /// The file of the key.
+    pub key: PathBuf,
+}
+
 /// The URL of a PostgreSQL database. Its `Display` and its `Debug` leave out the password.
 #[derive(Clone, PartialEq, Eq)]
 pub struct DatabaseUrl {
@@ -36,6 +50,7 @@ pub struct DatabaseUrl {
     has_password: bool,
     encryption: Option<Encryption>,
     root_file: Option<PathBuf>,
+    certificate: Option<ClientCertificate>,
 }
 
 impl DatabaseUrl {
@@ -97,6 +112,14 @@ impl DatabaseUrl {
                 );
             }
         };
+        let certificate = match (value("sslcert"), value("sslkey")) {
+            (Some(certificates), Some(key)) => Some(ClientCertificate {
+                certificates: certificates.into(),
+                key: key.into(),
+            }),
+            (None, None) => None,
+            _ => return Err("sslcert and sslkey must be given together"),
+        };
         Ok(Self {
             url: text.to_owned(),
             shown,
@@ -105,6 +128,7 @@ impl DatabaseUrl {
             root_file: value("sslrootcert")
                 .filter(|file| file != SYSTEM)
                 .map(PathBuf::from),
+            certificate,
         })
     }
 
@@ -133,9 +157,11 @@ impl DatabaseUrl {
     /// The same without what it says of encryption.
     pub fn reveal_to_client(&self) -> String {
         let (before, query) = self.url.split_once('?').unwrap_or((&self.url, ""));
-        let is_ours =
-            |param: &&str| !param.starts_with("sslmode=") && !param.starts_with("sslrootcert=");
-        let params: Vec<_> = query.split('&').filter(is_ours).collect();
+        let is_theirs = |param: &&str| {
+            let name = param.split('=').next().unwrap_or_default();
+            !OF_ENCRYPTION.contains(&name)
+        };
+        let params: Vec<_> = query.split('&').filter(is_theirs).collect();
         format!("{before}?{}", params.join("&"))
     }
 
@@ -147,6 +173,11 @@ impl DatabaseUrl {
     /// The file of the certificates to trust; `None` for the system's.
     pub fn root_file(&self) -> Option<&Path> {
         self.root_file.as_deref()
+    }
+
+    /// What is shown to a server that asks for a certificate.
+    pub fn certificate(&self) -> Option<&ClientCertificate> {
+        self.certificate.as_ref()
     }
 }
 
@@ -207,6 +238,7 @@ mod tests {
             "postgres://a:Hid/den@h/d",
             "postgres://a:Hid?den@h/d",
             "postgres://a:Hidden@h/d?sslmode=require",
+            "postgres://a:Hidden@h/d?sslcert=/a.pem",
         ] {
             let refusal = DatabaseUrl::parse(wrong).unwrap_err();
             assert!(!refusal.contains("Hid"), "{refusal}");
@@ -225,11 +257,19 @@ mod encryption_tests {
         assert_eq!(said.encryption(), Some(Encryption::VerifyFull));
         assert_eq!(said.root_file(), Some(Path::new("/ca s.pem")));
         assert_eq!(said.reveal_to_client(), "postgres://a@h/d?port=1");
+        assert_eq!(said.certificate(), None);
         let with = said.with_password("p");
         assert_eq!(
             with.reveal_to_client(),
             "postgres://a@h/d?port=1&password=p"
         );
+        let shown = parse("postgres://a@h/d?sslkey=%2Fa.key&port=1&sslcert=%2Fa.pem");
+        let certificate = ClientCertificate {
+            certificates: "/a.pem".into(),
+            key: "/a.key".into(),
+        };
+        assert_eq!(shown.certificate(), Some(&certificate));
+        assert_eq!(shown.reveal_to_client(), "postgres://a@h/d?port=1");
         let none = parse("postgres://a@h/d?sslmode=disable&sslrootcert=system");
         assert_eq!(none.encryption(), Some(Encryption::Disable));
         assert_eq!(

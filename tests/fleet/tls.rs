@@ -6,6 +6,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::process::Output;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
 
 use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair, date_time_ymd};
 use tokio_rustls::TlsAcceptor;
@@ -22,7 +23,8 @@ use crate::store::init_at;
 const HOST: &str = "db.example";
 const PASSWORD: &str = "Secret";
 
-/// Certificates of two issuers, as PEM: of the one, for the server, one that counts and one that has ended.
+/// Certificates of two issuers, as PEM: of the one, for the server, one that counts and one that has ended. For the
+/// user of the database there is one of each issuer, as files with their keys.
 struct Certificates {
     folder: tempfile::TempDir,
     good: [String; 2],
@@ -42,7 +44,18 @@ impl Certificates {
             fs::write(folder.path().join(name), pem).unwrap();
             Issuer::new(params, key)
         };
-        let (issuer, _) = (root("root.pem"), root("other.pem"));
+        let (issuer, other) = (root("root.pem"), root("other.pem"));
+        for (name, issuer) in [("user", &issuer), ("stranger", &other)] {
+            let mut params = CertificateParams::default();
+            params
+                .distinguished_name
+                .push(DnType::CommonName, "siteconf");
+            let key = KeyPair::generate().unwrap();
+            let certificate = params.signed_by(&key, issuer).unwrap();
+            let at = |end: &str| folder.path().join(format!("{name}.{end}"));
+            fs::write(at("pem"), certificate.pem()).unwrap();
+            fs::write(at("key"), key.serialize_pem()).unwrap();
+        }
         let mut names = vec![HOST.to_owned()];
         names.extend(addresses.iter().map(ToString::to_string));
         let leaf = |year| {
@@ -82,8 +95,10 @@ struct Scene {
 
 impl Scene {
     fn set() -> Self {
+        static SCENES: AtomicU8 = AtomicU8::new(77);
         let [_, _, high, low] = std::process::id().to_be_bytes();
-        let address = Ipv4Addr::new(127, 1 + (high & 0x7f), low, 77);
+        let own = SCENES.fetch_add(1, Ordering::Relaxed);
+        let address = Ipv4Addr::new(127, 1 + (high & 0x7f), low, own);
         let mapped = address.to_ipv6_mapped();
         let certificates = Certificates::new(&[address.into(), mapped.into()]);
         let settings = format!("listen_addresses = '{address}'\nssl = on\n");
@@ -113,6 +128,12 @@ impl Scene {
     fn trusting(&self, name: &str) -> String {
         let file = self.certificates.at(name).replace('/', "%2F");
         format!("&sslmode=verify-full&sslrootcert={file}")
+    }
+
+    fn showing(&self, certificate: &str, key: &str) -> String {
+        let [certificate, key] =
+            [certificate, key].map(|name| self.certificates.at(name).replace('/', "%2F"));
+        format!("&sslcert={certificate}&sslkey={key}")
     }
 
     fn flags(&self, url: &str) -> Vec<OsString> {
@@ -209,6 +230,69 @@ fn a_server_is_trusted_by_its_certificate_and_the_name_of_its_host_alone() {
         scene.refusal(&url),
         "its server has no TLS: turn it on there (ssl = on), or write sslmode=disable into the URL where \
          the network is trusted"
+    );
+}
+
+#[test]
+fn a_server_that_asks_for_a_certificate_is_shown_one() {
+    let scene = Scene::set();
+    let root = fs::read_to_string(scene.certificates.at("root.pem")).unwrap();
+    let rules = "local all all trust\nhostssl all all all cert\n";
+    let asks = "ALTER SYSTEM SET ssl_ca_file = 'root.crt'";
+    scene.cluster.ask("postgres", asks);
+    scene
+        .cluster
+        .reload_with(&[("root.crt", &root), ("pg_hba.conf", rules)]);
+    let ours = scene.trusting("root.pem");
+    let none = "connection requires a valid client certificate";
+    until(|| scene.refusal(&scene.url(HOST, &ours)) == none);
+    let with = |shown: &str| scene.url(HOST, &format!("{ours}{shown}"));
+    let url = with(&scene.showing("user.pem", "user.key"));
+    let password = init_at(&scene.flags(&url));
+    let daemon = Daemon::start_as(tempfile::tempdir().unwrap(), serve_at(&scene.flags(&url)));
+    let mut admin = daemon.admin_with(&password);
+    Daemon::make_project(&mut admin);
+
+    for (certificate, key, fault) in [
+        (
+            "stranger.pem",
+            "stranger.key",
+            "its server ended the connection over TLS (UnknownCA); where it asks for a certificate, sslcert \
+             and sslkey name one of an issuer that it trusts"
+                .to_owned(),
+        ),
+        (
+            "user.pem",
+            "stranger.key",
+            "the certificate for the server cannot be used: keys may not be consistent: KeyMismatch".to_owned(),
+        ),
+        (
+            "user.key",
+            "user.key",
+            format!(
+                "sslcert names {}: it must be certificates, PEM",
+                scene.certificates.at("user.key")
+            ),
+        ),
+        (
+            "user.pem",
+            "user.pem",
+            format!(
+                "sslkey names {}: it must be a key without a password, PEM",
+                scene.certificates.at("user.pem")
+            ),
+        ),
+    ] {
+        assert_eq!(
+            scene.refusal(&with(&scene.showing(certificate, key))),
+            fault
+        );
+    }
+    let shown = scene.showing("user.pem", "user.key");
+    let near = scene.url("127.0.0.1", &shown.replacen('&', "&sslmode=disable&", 1));
+    assert_eq!(
+        scene.refusal(&near),
+        "sslcert is shown over TLS alone, which sslmode=verify-full asks for"
     );
 }
 

@@ -48,7 +48,7 @@ impl Client {
         } else {
             tls::roots(roots, "s3_ca").map_err(unfit)?
         };
-        let tls = tls::client(trusted).map_err(unfit)?;
+        let tls = tls::client(trusted, None).map_err(unfit)?;
         let mut sockets = Sockets::new();
         sockets.enforce_http(false);
         sockets.set_nodelay(true);

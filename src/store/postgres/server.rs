@@ -15,6 +15,7 @@ use super::schema;
 use super::schema::{Expected, Kept, no_store};
 use super::tls::{Connector, Encrypted};
 use crate::store::database_url::{DatabaseUrl, Encryption};
+use crate::store::remote::tls;
 use crate::store::{Migrated, Result, StoreError};
 
 /// PostgreSQL 14.
@@ -66,13 +67,18 @@ impl Server {
         });
         let connector = match encryption {
             Encryption::Disable => {
+                if url.certificate().is_some() {
+                    return Err(unfit(
+                        "sslcert is shown over TLS alone, which sslmode=verify-full asks for",
+                    ));
+                }
                 config.ssl_mode(SslMode::Disable);
                 Connector::plain()
             }
             Encryption::VerifyFull => {
                 require_names(&config)?;
                 config.ssl_mode(SslMode::Require);
-                Connector::trusting(url.root_file()).map_err(unfit)?
+                Connector::trusting(url.root_file(), url.certificate()).map_err(unfit)?
             }
         };
         if !is_near && encryption == Encryption::Disable {
@@ -306,6 +312,11 @@ fn unreachable(error: tokio_postgres::Error) -> StoreError {
                 _ => cause,
             })
         }
+        // With TLS 1.3 that comes after the handshake.
+        None if let Some(alert) = tls::refusal(&error) => unfit(format!(
+            "its server ended the connection over TLS ({alert}); where it asks for a certificate, sslcert and \
+             sslkey name one of an issuer that it trusts"
+        )),
         _ => error.into(),
     }
 }

@@ -15,8 +15,9 @@ use tokio_postgres::Socket;
 use tokio_postgres::tls::{ChannelBinding, MakeTlsConnect, TlsConnect, TlsStream};
 use tokio_rustls::TlsConnector;
 use tokio_rustls::rustls::pki_types::pem::PemObject;
-use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
+use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 
+use crate::store::database_url::ClientCertificate;
 use crate::store::remote::tls;
 
 /// What of a URL names certificates to trust.
@@ -46,28 +47,50 @@ impl Connector {
         Self(None)
     }
 
-    /// One with TLS that trusts the certificates in this file; without one, the system's.
+    /// One with TLS that trusts the certificates in this file; without one, the system's. A server that asks
+    /// for a certificate is shown this one.
     ///
     /// # Errors
     /// What is wrong with them, a sentence.
-    pub(super) fn trusting(file: Option<&Path>) -> Result<Self, String> {
-        let roots = file.map_or(Ok(Vec::new()), certificates)?;
-        let config = tls::client(tls::roots(&roots, SETTING)?)?;
+    pub(super) fn trusting(
+        file: Option<&Path>,
+        own: Option<&ClientCertificate>,
+    ) -> Result<Self, String> {
+        let roots = file.map_or(Ok(Vec::new()), |file| certificates(file, SETTING))?;
+        let roots: Vec<_> = roots.iter().map(|root| root.to_vec()).collect();
+        let identity = own.map(identity).transpose()?;
+        let config = tls::client(tls::roots(&roots, SETTING)?, identity)?;
         Ok(Self(Some(Arc::new(config).into())))
     }
 }
 
-/// The certificates in a file, DER.
-fn certificates(file: &Path) -> Result<Vec<Vec<u8>>, String> {
-    let shown = file.display();
-    let text = read(file).map_err(|e| format!("{SETTING} names {shown}: {e}"))?;
+/// The certificates in a file that this setting names.
+fn certificates(file: &Path, setting: &str) -> Result<Vec<CertificateDer<'static>>, String> {
+    let text = text_of(file, setting)?;
     let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&text).collect();
     match found {
-        Ok(found) if !found.is_empty() => Ok(found.iter().map(|root| root.to_vec()).collect()),
+        Ok(found) if !found.is_empty() => Ok(found),
         _ => Err(format!(
-            "{SETTING} names {shown}: it must be certificates, PEM"
+            "{setting} names {}: it must be certificates, PEM",
+            file.display()
         )),
     }
+}
+
+fn identity(own: &ClientCertificate) -> Result<tls::Identity, String> {
+    let certificates = certificates(&own.certificates, "sslcert")?;
+    let text = text_of(&own.key, "sslkey")?;
+    let key = PrivateKeyDer::from_pem_slice(&text).map_err(|_| {
+        format!(
+            "sslkey names {}: it must be a key without a password, PEM",
+            own.key.display()
+        )
+    })?;
+    Ok((certificates, key))
+}
+
+fn text_of(file: &Path, setting: &str) -> Result<Vec<u8>, String> {
+    read(file).map_err(|e| format!("{setting} names {}: {e}", file.display()))
 }
 
 impl MakeTlsConnect<Socket> for Connector {

@@ -5,7 +5,7 @@ use std::io;
 use std::sync::Arc;
 
 use tokio_rustls::rustls::crypto::ring;
-use tokio_rustls::rustls::pki_types::CertificateDer;
+use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio_rustls::rustls::{self, CertificateError, ClientConfig, RootCertStore};
 
 /// These certificates to trust; without any, the system's. `setting` names what gives them.
@@ -29,33 +29,34 @@ pub(in crate::store) fn roots(given: &[Vec<u8>], setting: &str) -> Result<RootCe
     Ok(trusted)
 }
 
-/// A client that trusts these alone.
+/// Who a client is: its certificate with those that lead to its issuer, and its key.
+pub(in crate::store) type Identity = (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>);
+
+/// A client that trusts these alone, and shows a server that asks for it who it is.
 ///
 /// # Errors
-/// That TLS cannot be used, and why.
-pub(in crate::store) fn client(trusted: RootCertStore) -> Result<ClientConfig, String> {
+/// That TLS cannot be used, or the identity, and why.
+pub(in crate::store) fn client(
+    trusted: RootCertStore,
+    identity: Option<Identity>,
+) -> Result<ClientConfig, String> {
     let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()
-        .map_err(|e| format!("TLS cannot be used: {e}"))?;
-    Ok(config.with_root_certificates(trusted).with_no_client_auth())
+        .map_err(|e| format!("TLS cannot be used: {e}"))?
+        .with_root_certificates(trusted);
+    match identity {
+        None => Ok(config.with_no_client_auth()),
+        Some((certificates, key)) => config
+            .with_client_auth_cert(certificates, key)
+            .map_err(|e| format!("the certificate for the server cannot be used: {e}")),
+    }
 }
 
 /// What is wrong with the certificate of a server, or with its TLS, behind "the certificate of …" or "its
 /// certificate"; none for an error that is about something else. `setting` names what gives certificates to
 /// trust.
 pub(in crate::store) fn distrust(error: &(dyn Error + 'static), setting: &str) -> Option<String> {
-    let mut next = Some(error);
-    let fault = loop {
-        let error = next?;
-        if let Some(fault) = error.downcast_ref::<rustls::Error>() {
-            break fault;
-        }
-        // What an error of the network holds it does not give as its source.
-        let held = error
-            .downcast_ref::<io::Error>()
-            .and_then(io::Error::get_ref);
-        next = held.map_or(error.source(), |held| Some(held));
-    };
+    let fault = fault_of(error)?;
     let rustls::Error::InvalidCertificate(fault) = fault else {
         return Some(format!("was not even looked at: {fault}"));
     };
@@ -74,4 +75,28 @@ pub(in crate::store) fn distrust(error: &(dyn Error + 'static), setting: &str) -
         }
         other => format!("cannot be trusted: {other}"),
     })
+}
+
+/// What a server has said that did not want this connection; none for an error that is about something else.
+pub(in crate::store) fn refusal(error: &(dyn Error + 'static)) -> Option<String> {
+    match fault_of(error)? {
+        rustls::Error::AlertReceived(alert) => Some(format!("{alert:?}")),
+        _ => None,
+    }
+}
+
+/// The error of TLS that is the cause of another.
+fn fault_of<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a rustls::Error> {
+    let mut next = Some(error);
+    loop {
+        let error = next?;
+        if let Some(fault) = error.downcast_ref::<rustls::Error>() {
+            return Some(fault);
+        }
+        // What an error of the network holds it does not give as its source.
+        let held = error
+            .downcast_ref::<io::Error>()
+            .and_then(io::Error::get_ref);
+        next = held.map_or(error.source(), |held| Some(held));
+    }
 }
