@@ -21,6 +21,8 @@ pub struct Checker<'a> {
     pub blobs: HashMap<BlobId, FileEntry>,
     /// What is wrong, a sentence each.
     pub findings: Vec<String>,
+    /// That nothing can be read any more. It says nothing of the trees, and ends the check of the one under way.
+    pub outage: Option<StoreError>,
 }
 
 /// True for a node that is not the last of its level in its directory: it must end at a boundary.
@@ -42,11 +44,12 @@ impl<'a> Checker<'a> {
             seen: HashSet::new(),
             blobs: HashMap::new(),
             findings: Vec::new(),
+            outage: None,
         }
     }
 
     /// Checks a manifest and everything below it. Gives what it says that is in it, `None` if it
-    /// cannot be read.
+    /// cannot be read. Whether all below it could be is told by [`Checker::outage`].
     pub fn manifest(&mut self, id: ManifestId) -> Option<Totals> {
         match self.nodes.manifest(id) {
             Ok(manifest) => {
@@ -57,10 +60,18 @@ impl<'a> Checker<'a> {
                 Some(manifest.totals)
             }
             Err(e) => {
-                self.findings
-                    .push(unreadable(Kind::Manifest, id.into(), &e));
+                self.fault(Kind::Manifest, id.into(), e);
                 None
             }
+        }
+    }
+
+    /// Notes that an object cannot be read.
+    fn fault(&mut self, kind: Kind, id: ObjectId, error: StoreError) {
+        if error.is_outage() {
+            self.outage = Some(error);
+        } else {
+            self.findings.push(unreadable(kind, id, &error));
         }
     }
 
@@ -92,11 +103,14 @@ impl<'a> Checker<'a> {
         expected: Option<(u8, &Key, &Subtree)>,
         followed: Followed,
     ) -> Option<Arc<Node>> {
+        if self.outage.is_some() {
+            return None;
+        }
         let node = match self.nodes.node(id) {
             Ok(node) => node,
             Err(e) => {
                 if self.seen.insert((id, followed)) {
-                    self.findings.push(unreadable(Kind::Node, id.into(), &e));
+                    self.fault(Kind::Node, id.into(), e);
                 }
                 return None;
             }

@@ -151,6 +151,20 @@ impl StoreError {
         )
     }
 
+    /// True if nothing can be read where this was asked, for now or as it is: it says nothing of the thing that
+    /// was asked for.
+    pub fn is_outage(&self) -> bool {
+        matches!(
+            self,
+            Self::Unavailable
+                | Self::Unfit { .. }
+                | Self::BucketAway
+                | Self::UnfitBucket { .. }
+                | Self::Busy
+                | Self::Stopped
+        )
+    }
+
     /// A folder, or a file in it, that cannot be used as it is.
     pub(super) fn folder(path: &Path, reason: impl Into<String>) -> Self {
         Self::Folder {

@@ -29,22 +29,22 @@ pub struct Blob {
     pub body: Body,
 }
 
-/// Each of these objects as [`Store::object`] gives it, asked for at once; where something is damaged one by one,
-/// so that it hides nothing else.
+/// Each of these objects as [`Store::object`] gives it, asked for at once; where something cannot be read one by
+/// one, so that it hides nothing else.
 ///
 /// # Errors
-/// Those that say nothing of a single object.
+/// Those that say nothing of a single object ([`StoreError::is_outage`]).
 pub fn each_object(
     store: &dyn Store,
     ids: &[ObjectId],
 ) -> Result<Vec<Result<Option<StoredObject>>>> {
     let read = match store.objects(ids) {
         Ok(found) => return Ok(found.into_iter().map(Ok).collect()),
-        Err(error) if error.is_damage() => ids.iter().map(|id| store.object(*id)),
-        Err(error) => return Err(error),
+        Err(outage) if outage.is_outage() => return Err(outage),
+        Err(_) => ids.iter().map(|id| store.object(*id)),
     };
     read.map(|found| match found {
-        Err(error) if !error.is_damage() => Err(error),
+        Err(outage) if outage.is_outage() => Err(outage),
         found => Ok(found),
     })
     .collect()

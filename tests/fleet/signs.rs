@@ -68,20 +68,28 @@ fn the_status_tells_whether_the_standby_follows_that_commits_wait_for() {
         let told = ["standby", "writes_refused", "findings"].map(|name| shown[name].take());
         (ran.status.code(), told.into())
     };
-    let unasked = json!({ "asked": false, "following": 0 });
+    let unasked = json!({ "wanted": 0, "following": 0 });
     assert_eq!(status(), (Some(0), json!([unasked, null, []])));
     cluster.add_standby();
-    let follows = json!({ "asked": true, "following": 1 });
+    let follows = json!({ "wanted": 1, "following": 1 });
     assert_eq!(status(), (Some(0), json!([follows, null, []])));
-    cluster.ask(
-        "postgres",
-        "ALTER SYSTEM SET synchronous_standby_names = 'absent'",
-    );
-    cluster.ask("postgres", "SELECT pg_reload_conf()");
-    let none = json!({ "asked": true, "following": 0 });
-    until(|| status().1[0] == none);
-    let why = "the server waits for one at each commit, as its setting synchronous_standby_names says, and \
-               none is there";
-    let finding = format!("changes are refused until a synchronous standby follows: {why}");
-    assert_eq!(status(), (Some(1), json!([none, why, [finding]])));
+    for (names, wanted, following) in [
+        ("absent", 1, 0),
+        ("FIRST 2 (*)", 2, 1),
+        ("any 1(absent)", 1, 0),
+        ("3 (*)", 3, 1),
+    ] {
+        let asked = format!("ALTER SYSTEM SET synchronous_standby_names = '{names}'");
+        cluster.ask("postgres", &asked);
+        cluster.ask("postgres", "SELECT pg_reload_conf()");
+        let too_few = json!({ "wanted": wanted, "following": following });
+        until(|| status().1[0] == too_few);
+        let why = format!(
+            "at each commit the server waits for {wanted}, as its setting synchronous_standby_names says, and \
+             {following} follow"
+        );
+        let finding =
+            format!("changes are refused until enough synchronous standbys follow: {why}");
+        assert_eq!(status(), (Some(1), json!([too_few, why, [finding]])));
+    }
 }

@@ -60,8 +60,13 @@ pub(super) fn run(
         damaged: HashSet::new(),
         has_files: true,
     };
-    check.run(&mut Progress::new(streams))?;
-    let report = check.report;
+    let ended = check.run(&mut Progress::new(streams));
+    let mut report = check.report;
+    if let Err(error) = ended {
+        // What was found before it counts all the same.
+        let fault = format!("the check has not come to its end: {error}");
+        report.findings.insert(fault);
+    }
     if json {
         output::write_json(streams.out, &report)?;
     } else {
@@ -107,9 +112,14 @@ impl Check<'_> {
     /// before its row.
     fn run(&mut self, progress: &mut Progress<'_>) -> Result<()> {
         let store = self.opened.inspectable();
-        // As a backup does: what a collection removes meanwhile would look lost. Beside one that runs
-        // already, states that are pruned during the check may.
-        let _no_collection = store.hold_off_collections();
+        // As a backup does: what a collection removes meanwhile would look lost.
+        let no_collection = store.hold_off_collections();
+        if let Err(error) = &no_collection {
+            self.report.remarks.insert(format!(
+                "beside this check a collection may run ({error}): what it removes with states that are \
+                 pruned meanwhile is told as missing"
+            ));
+        }
         self.report.findings.extend(store.lost_commits()?);
         let deep = self.report.deep;
         let of_records = records::findings(self.opened, deep, progress)?;
@@ -142,6 +152,7 @@ impl Check<'_> {
             let finding = match store.object(ObjectId::from(*id)) {
                 Ok(Some(_)) => continue,
                 Ok(None) => StoreError::Missing { id: (*id).into() }.to_string(),
+                Err(outage) if outage.is_outage() => return Err(outage.into()),
                 Err(e) => unreadable(Kind::Blob, (*id).into(), &e),
             };
             self.report.findings.insert(finding);
@@ -211,7 +222,14 @@ impl Check<'_> {
         self.report.states = states.len();
         for (index, state) in states.iter().enumerate() {
             progress.say(|| format!("{index} of {} states walked", states.len()));
-            if let Some(totals) = checker.manifest(state.manifest)
+            let totals = checker.manifest(state.manifest);
+            if let Some(outage) = checker.outage.take() {
+                self.report
+                    .findings
+                    .append(&mut checker.findings.drain(..).collect());
+                return Err(outage.into());
+            }
+            if let Some(totals) = totals
                 && (totals.files, totals.bytes) != (state.totals.files, state.totals.bytes)
             {
                 self.report.findings.insert(format!(
@@ -242,7 +260,7 @@ impl Check<'_> {
         if !row.inline {
             if self.has_files && !self.damaged.contains(&row.id) {
                 let found = self.opened.store.object(row.id);
-                self.object(row, found);
+                self.object(row, found)?;
             }
         } else if self.report.deep {
             self.waiting.push(row);
@@ -262,23 +280,27 @@ impl Check<'_> {
         let ids: Vec<_> = rows.iter().map(|row| row.id).collect();
         let found = each_object(self.opened.store.as_ref(), &ids)?;
         for (row, found) in rows.into_iter().zip(found) {
-            self.object(row, found);
+            self.object(row, found)?;
         }
         Ok(())
     }
 
     /// Checks an object that was read.
-    fn object(&mut self, row: ObjectRow, found: store::Result<Option<StoredObject>>) {
+    fn object(&mut self, row: ObjectRow, found: store::Result<Option<StoredObject>>) -> Result<()> {
         let fault = match found {
             // It was collected meanwhile.
             Ok(None) => None,
             Ok(Some(stored)) if self.report.deep => {
                 match fault_in(&row, &stored, self.entry(&row)) {
-                    Err(away) => return self.without_files(&away),
+                    Err(away) => {
+                        self.without_files(&away);
+                        return Ok(());
+                    }
                     Ok(fault) => fault,
                 }
             }
             Ok(Some(_)) => fault_of_size(&row, self.entry(&row)),
+            Err(outage) if outage.is_outage() => return Err(outage.into()),
             Err(e) => {
                 let finding = unreadable(row.kind, row.id, &e);
                 self.report.findings.insert(finding);
@@ -286,6 +308,7 @@ impl Check<'_> {
             }
         };
         self.fault(&row, fault);
+        Ok(())
     }
 
     fn fault(&mut self, row: &ObjectRow, fault: Option<String>) {

@@ -62,7 +62,7 @@ pub(super) struct Daemon {
 
 #[derive(Debug, Serialize)]
 pub(super) struct Standby {
-    asked: bool,
+    wanted: u64,
     following: Option<u64>,
 }
 
@@ -135,8 +135,8 @@ impl Daemon {
 
 impl From<inspection::Standby> for Standby {
     fn from(standby: inspection::Standby) -> Self {
-        let inspection::Standby { asked, following } = standby;
-        Self { asked, following }
+        let inspection::Standby { wanted, following } = standby;
+        Self { wanted, following }
     }
 }
 
@@ -183,6 +183,12 @@ impl Status {
             "changes",
             match &self.writes_refused {
                 Some(_) => "refused".to_owned(),
+                // A role that may not see whether standbys follow, or a database that does not say.
+                None if self.schema.is_some()
+                    && self.standby.as_ref().is_none_or(Standby::is_unknown) =>
+                {
+                    "unknown".to_owned()
+                }
                 None => "accepted".to_owned(),
             },
         ));
@@ -214,7 +220,9 @@ impl Status {
         match (&self.format, &self.schema) {
             (Some(format), _) => format!("{version}, format {format}"),
             (None, Some(Schema { step, writer_min })) => {
-                format!("{version}, schema {step}, written by who knows schema {writer_min}")
+                format!(
+                    "{version}, schema {step}, written by versions that know schema {writer_min}"
+                )
             }
             (None, None) => format!("{version}, schema unknown"),
         }
@@ -268,12 +276,18 @@ impl Status {
 }
 
 impl Standby {
+    fn is_unknown(&self) -> bool {
+        self.wanted > 0 && self.following.is_none()
+    }
+
     fn line(&self) -> String {
-        match (self.asked, self.following) {
-            (false, _) => "commits wait for none".to_owned(),
-            (true, Some(following)) => format!("commits wait for one, and {following} follow"),
-            (true, None) => {
-                "commits wait for one; this role may not see whether one follows".to_owned()
+        match (self.wanted, self.following) {
+            (0, _) => "commits wait for none".to_owned(),
+            (wanted, Some(following)) => {
+                format!("commits wait for {wanted}, and {following} follow")
+            }
+            (wanted, None) => {
+                format!("commits wait for {wanted}; this role may not see how many follow")
             }
         }
     }

@@ -44,7 +44,7 @@ pub struct Overview {
     pub schema: Result<Option<SchemaSteps>>,
     /// Who serves the store.
     pub service: Result<Service>,
-    /// Why changes are refused; `None` while they are not.
+    /// Why changes are refused; `None` while they are not, as far as can be told.
     pub writes_refused: Result<Option<Refusal>>,
     /// Whether commits wait for a standby.
     pub standby: Result<Option<Standby>>,
@@ -107,8 +107,8 @@ pub struct DaemonSeen {
 /// Synchronous standbys, for which commits wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Standby {
-    /// True if commits wait for one.
-    pub asked: bool,
+    /// For how many commits wait.
+    pub wanted: u64,
     /// How many follow; `None` where that may not be seen.
     pub following: Option<u64>,
 }
@@ -127,7 +127,10 @@ pub struct ObjectsHeld {
 /// An engine into which one can look. What others write meanwhile may be missed, or met twice.
 pub trait Inspectable: Store {
     /// Calls `visit` with the row of every object, in whatever order, and with a sentence for each row that is not
-    /// as it must be.
+    /// as it must be, or cannot be read.
+    ///
+    /// # Errors
+    /// Where none can be read any more, as of all that follows.
     fn survey_objects(&self, visit: &mut dyn FnMut(Readable<ObjectRow>)) -> Result<()>;
 
     /// Calls `visit` with every record, in whatever order, and with a sentence for each that cannot be read.

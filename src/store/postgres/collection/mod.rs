@@ -27,7 +27,7 @@ use crate::store::{Batch, Record, Result, Store, StoreError};
 
 /// What the connection of a collection is told. Of one that is lost the server must learn soon: it holds the
 /// lock of collections.
-const SETTINGS: &str = "
+pub(super) const SETTINGS: &str = "
 SET lock_timeout = '5s';
 SET statement_timeout = '60s';
 SET plan_cache_mode = force_generic_plan;

@@ -8,7 +8,7 @@ use crate::store::{Result, StoreError};
 
 /// What the steps make: what [`DESCRIBE`] gives of a new store, in order.
 const MADE: &str = include_str!("made.txt");
-/// A line for each column, index and function.
+/// A line for each column, index and function: its name, and behind a tab what it is.
 const DESCRIBE: &str = include_str!("describe.sql");
 const STEP: &str = "SELECT schema FROM siteconf.format";
 
@@ -28,7 +28,10 @@ impl PostgresStore {
         }
         let altered = made.filter(|line| !there.contains(*line));
         Ok(altered
-            .map(|line| format!("it is not there as siteconf made it: {line}"))
+            .map(|line| {
+                let name = line.split('\t').next().unwrap_or(line);
+                format!("{name} is missing, or is not as siteconf made it")
+            })
             .collect())
     }
 }

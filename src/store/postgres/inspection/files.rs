@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use tokio_postgres::Row;
+
 use super::PostgresStore;
 use crate::base::id::ObjectId;
 use crate::base::limits::PLACES_SWEPT_AT_ONCE;
@@ -33,13 +35,22 @@ impl PostgresStore {
         };
         let mut listed = list(&bucket)?;
         let mut after = String::new();
+        let mut before: Option<String> = None;
         loop {
             let rows = self.read(PLACES, [Box::new(after)])?;
             let Some(last) = rows.last() else { break };
             after = last.try_get(0)?;
             for row in &rows {
                 let place: String = row.try_get(0)?;
-                let (id, size) = (id_of(row.try_get(1)?)?, unsigned(row.try_get(2)?));
+                let Ok((id, size)) = named(row) else {
+                    visit(Err(format!("a row of the file {place} cannot be read")));
+                    continue;
+                };
+                if before.as_deref() == Some(place.as_str()) {
+                    visit(Err(format!("several rows name the file {place}")));
+                    continue;
+                }
+                before = Some(place.clone());
                 let there = match listed.remove(&place) {
                     Some(bytes) => Some(bytes),
                     // It may have come since.
@@ -76,6 +87,11 @@ impl PostgresStore {
         bucket.require(self.server.store_id()?, true)?;
         Ok(Some(Arc::clone(bucket)))
     }
+}
+
+/// The object that a row of [`PLACES`] names, and its size.
+fn named(row: &Row) -> Result<(ObjectId, u64)> {
+    Ok((id_of(row.try_get(1)?)?, unsigned(row.try_get(2)?)))
 }
 
 fn held_against(id: ObjectId, size: u64, there: Option<u64>) -> LargeFile {

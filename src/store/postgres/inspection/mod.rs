@@ -13,7 +13,8 @@ use tokio_postgres::Row;
 
 use super::group::{id_of, signed, unsigned};
 use super::link::{CONNECTION_WAIT_MAX, Link, Session};
-use super::{PostgresStore, SETTINGS, record};
+use super::{PostgresStore, collection, record};
+use crate::store::error::damaged;
 use crate::store::inspection::row::sound_row;
 use crate::store::inspection::{Inspectable, LargeFile, NoCollection, Overview, Readable};
 use crate::store::remote::wait;
@@ -24,6 +25,8 @@ struct Table {
     holds: &'static str,
     pages: &'static str,
     rows: &'static str,
+    /// The same rows where what they are held against cannot be read.
+    rows_alone: Option<&'static str>,
     /// Pages that are read at once: so much is in memory.
     pages_at_once: i64,
 }
@@ -31,8 +34,11 @@ struct Table {
 const OBJECTS: Table = Table {
     holds: "objects",
     pages: "SELECT pg_relation_size('siteconf.object') / current_setting('block_size')::bigint",
-    rows: "SELECT id, kind::bigint, size, octet_length(sha256)::bigint, octet_length(bytes)::bigint
+    rows:
+        "SELECT id, kind::bigint, size, octet_length(sha256)::bigint, octet_length(bytes)::bigint,
+               place IS NOT NULL
            FROM siteconf.object WHERE ctid >= $1::text::tid AND ctid < $2::text::tid",
+    rows_alone: None,
     pages_at_once: 128,
 };
 /// A value may be much longer than its row, which names it. A record of a change that is still known must be the one
@@ -45,6 +51,10 @@ const RECORDS: Table = Table {
                    SELECT FROM siteconf.change c WHERE c.version = r.version AND c.key = r.key)
            FROM siteconf.record r, (SELECT min(version) AS least FROM siteconf.change) known
            WHERE r.ctid >= $1::text::tid AND r.ctid < $2::text::tid",
+    rows_alone: Some(
+        "SELECT key, version, value, false FROM siteconf.record
+         WHERE ctid >= $1::text::tid AND ctid < $2::text::tid",
+    ),
     pages_at_once: 8,
 };
 const CHANGES: &str =
@@ -76,8 +86,14 @@ impl Inspectable for PostgresStore {
 
     /// Changes that are not there, and tables, indexes and functions that are not as they were made.
     fn examine(&self) -> Result<Vec<String>> {
-        let mut found = self.gaps()?;
-        found.extend(self.altered()?);
+        let mut found = Vec::new();
+        for part in [self.gaps(), self.altered()] {
+            match part {
+                Ok(faults) => found.extend(faults),
+                Err(outage) if outage.is_outage() => return Err(outage),
+                Err(fault) => found.push(fault.to_string()),
+            }
+        }
         Ok(found
             .into_iter()
             .map(|fault| format!("database: {fault}"))
@@ -98,7 +114,7 @@ impl Inspectable for PostgresStore {
     }
 
     fn hold_off_collections(&self) -> Result<NoCollection> {
-        let link = Link::new(&self.server, SETTINGS);
+        let link = Link::new(&self.server, collection::SETTINGS);
         let runtime = self.runtime.as_ref().ok_or(StoreError::Stopped)?;
         let (session, is_ours) = wait(runtime, async move {
             let session = link.session(Instant::now() + CONNECTION_WAIT_MAX).await?;
@@ -131,12 +147,23 @@ impl PostgresStore {
         let (mut from, mut some) = (0, table.pages_at_once);
         while from < pages {
             let to = from + some;
-            let bounds = [from, to].map(|page| format!("({page},0)"));
-            let [first, beyond] = bounds;
-            match self.read(table.rows, [Box::new(first), Box::new(beyond)]) {
+            let between = |rows| {
+                let [first, beyond] = [from, to].map(|page| format!("({page},0)"));
+                self.read(rows, [Box::new(first), Box::new(beyond)])
+            };
+            let mut found = between(table.rows);
+            if let (1, Err(StoreError::DamagedEngine { .. } | StoreError::Engine(_)), Some(alone)) =
+                (some, &found, table.rows_alone)
+            {
+                found = between(alone);
+            }
+            let holds = table.holds;
+            match found {
                 Ok(rows) => {
                     for row in &rows {
-                        visit(decode(row)?);
+                        let pages = format!("a row in pages {from} to {}", to - 1);
+                        let sound = decode(row);
+                        visit(sound.unwrap_or_else(|e| Err(format!("{holds}: {pages}: {e}"))));
                     }
                     from = to;
                     some = table.pages_at_once.min(2 * some);
@@ -146,7 +173,6 @@ impl PostgresStore {
                     some = 1;
                 }
                 Err(error @ (StoreError::DamagedEngine { .. } | StoreError::Engine(_))) => {
-                    let holds = table.holds;
                     visit(Err(format!("{holds}: page {from} cannot be read: {error}")));
                     from = to;
                 }
@@ -185,7 +211,16 @@ fn object_row(row: &Row) -> Result<Readable<ObjectRow>> {
     let id = id_of(row.try_get(0)?)?;
     let [kind, size] = [row.try_get(1)?, row.try_get(2)?];
     let [sha256, inline] = [row.try_get(3)?, row.try_get(4)?];
-    Ok(sound_row(id, kind, size, sha256, inline).map_err(|error| error.to_string()))
+    let has_place: bool = row.try_get(5)?;
+    let sound = sound_row(id, kind, size, sha256, inline).and_then(|sound| {
+        let fault = match (sound.inline, has_place) {
+            (true, true) => "its row has bytes and the place of a file",
+            (false, false) => "its row has neither bytes nor the place of a file",
+            _ => return Ok(sound),
+        };
+        Err(damaged(sound.kind, id, fault))
+    });
+    Ok(sound.map_err(|error| error.to_string()))
 }
 
 fn record_row(row: &Row) -> Result<Readable<Record>> {

@@ -4,46 +4,35 @@ use super::PostgresStore;
 use crate::base::clock::Timestamp;
 use crate::store::collection::Collectable as _;
 use crate::store::inspection::{
-    DaemonSeen, ObjectsHeld, Overview, Refusal, SchemaSteps, Service, Standby,
+    DaemonSeen, Inspectable as _, ObjectsHeld, Overview, Refusal, SchemaSteps, Service, Standby,
 };
 use crate::store::postgres::group::unsigned;
-use crate::store::{Result, StoreError};
+use crate::store::{ObjectRow, Result, StoreError};
 
 const SCHEMA: &str = "SELECT schema, writer_min FROM siteconf.format";
 /// Each beats once a second.
 const DAEMONS: &str = "
 SELECT host, version, to_char(began AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"')
 FROM siteconf.daemon WHERE at > now() - interval '10 seconds' ORDER BY host, began, id";
-/// Whether commits wait for a standby, how many others copy the log, and how many of them are known to be waited for.
-/// Who may not see that sees no state at all.
+/// For how many standbys commits wait, how many others copy the log, and how many of them are known to be waited
+/// for. Who may not see that sees no state at all. A list of names without a number waits for one of them.
 const STANDBY: &str = "
-SELECT current_setting('synchronous_standby_names') <> '', count(*) FILTER (WHERE sync_state IS NULL),
-    count(*) FILTER (WHERE sync_state IN ('sync', 'quorum'))
-FROM pg_stat_replication";
+SELECT CASE WHEN names = '' THEN 0
+        ELSE coalesce((regexp_match(names, '^\\s*(?:first\\M|any\\M)?\\s*(\\d+)\\s*\\(', 'i'))[1]::bigint, 1) END,
+    count(pid) FILTER (WHERE sync_state IS NULL), count(pid) FILTER (WHERE sync_state IN ('sync', 'quorum'))
+FROM (SELECT current_setting('synchronous_standby_names') AS names) asked
+LEFT JOIN pg_stat_replication ON true GROUP BY names";
 const BYTES: &str = "
 SELECT coalesce(sum(pg_total_relation_size(oid)), 0)::bigint FROM pg_class
 WHERE relnamespace = 'siteconf'::regnamespace AND relkind = 'r'";
 const CHECKSUMS: &str = "SELECT current_setting('data_checksums') = 'on'";
-const OBJECTS: &str = "
-SELECT id, size, place IS NOT NULL FROM siteconf.object WHERE id > $1 ORDER BY id LIMIT 1000";
 
 impl PostgresStore {
     pub(super) fn glance(&self) -> Overview {
         let standby = self.standby();
-        let lacks_standby = matches!(
-            standby,
-            Ok(Standby {
-                asked: true,
-                following: Some(0)
-            })
-        );
-        let refusal = || {
-            Refusal {
-            until: "a synchronous standby follows",
-            why: "the server waits for one at each commit, as its setting synchronous_standby_names says, \
-                  and none is there"
-                .to_owned(),
-        }
+        let refusal = match &standby {
+            Ok(standby) => refusal(*standby),
+            Err(_) => None,
         };
         Overview {
             format: None,
@@ -51,7 +40,7 @@ impl PostgresStore {
             schema: self.schema().map(Some),
             service: self.daemons().map(Service::Daemons),
             // A connection to a server that takes no writes is not made at all.
-            writes_refused: Ok(lacks_standby.then(refusal)),
+            writes_refused: Ok(refusal),
             standby: standby.map(Some),
             database_bytes: self.number(BYTES),
             unused_bytes: Ok(None),
@@ -91,9 +80,10 @@ impl PostgresStore {
     fn standby(&self) -> Result<Standby> {
         let rows = self.read(STANDBY, [])?;
         let row = rows.first().ok_or(StoreError::Unavailable)?;
-        let (hidden, following): (i64, i64) = (row.try_get(1)?, row.try_get(2)?);
+        let [wanted, hidden, following]: [i64; 3] =
+            [row.try_get(0)?, row.try_get(1)?, row.try_get(2)?];
         Ok(Standby {
-            asked: row.try_get(0)?,
+            wanted: unsigned(wanted),
             following: (hidden == 0).then(|| unsigned(following)),
         })
     }
@@ -105,21 +95,48 @@ impl PostgresStore {
 
     fn objects_held(&self) -> Result<ObjectsHeld> {
         let mut held = ObjectsHeld::default();
-        let mut after: Vec<u8> = Vec::new();
-        loop {
-            let rows = self.read(OBJECTS, [Box::new(after)])?;
-            let Some(last) = rows.last() else {
-                return Ok(held);
-            };
-            after = last.try_get(0)?;
-            for row in &rows {
-                let bytes = unsigned(row.try_get(1)?);
+        // What cannot be read a check tells.
+        self.survey_objects(&mut |row| {
+            if let Ok(ObjectRow { size, inline, .. }) = row {
                 held.objects += 1;
-                held.bytes = held.bytes.saturating_add(bytes);
-                if row.try_get(2)? {
-                    held.large_bytes = held.large_bytes.saturating_add(bytes);
-                }
+                held.bytes = held.bytes.saturating_add(size);
+                let large = if inline { 0 } else { size };
+                held.large_bytes = held.large_bytes.saturating_add(large);
             }
+        })?;
+        Ok(held)
+    }
+}
+
+/// Why a server takes no changes that waits for standbys which do not follow, as far as that may be seen.
+fn refusal(standby: Standby) -> Option<Refusal> {
+    let (wanted, following) = (standby.wanted, standby.following?);
+    (following < wanted).then(|| Refusal {
+        until: "enough synchronous standbys follow",
+        why: format!(
+            "at each commit the server waits for {wanted}, as its setting synchronous_standby_names says, and \
+             {following} follow"
+        ),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn changes_are_refused_while_fewer_follow_than_commits_wait_for() {
+        for (wanted, following, is_refused) in [
+            (0, Some(0), false),
+            (0, None, false),
+            (1, Some(0), true),
+            (1, Some(1), false),
+            (1, None, false),
+            (2, Some(1), true),
+            (2, Some(3), false),
+        ] {
+            let standby = Standby { wanted, following };
+            assert_eq!(refusal(standby).is_some(), is_refused, "{standby:?}");
         }
     }
 }
