@@ -2,13 +2,15 @@
 
 use std::time::Duration;
 
-use tokio::sync::Semaphore;
+use tokio::runtime::Runtime;
+use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 use super::admission::places;
 use super::error::Error;
 use super::settings::Limits;
+use crate::base::limits::READ_THREADS_MAX;
 use crate::base::may_block;
 
 /// Starts the work on the blocking pool. It runs to its end even when nobody waits any more: hyper
@@ -32,10 +34,54 @@ pub(super) async fn run<T: Send + 'static>(
     start(work).await.unwrap_or(Err(Error::Crashed))
 }
 
+/// Threads of their own for work that many ask for at once. The blocking pool starts one for each that comes before
+/// another is known to be free, hundreds in a burst, and each keeps memory of what it has handled.
+#[derive(Debug)]
+pub(in crate::http) struct FewThreads(Option<Runtime>);
+
+impl FewThreads {
+    /// So many at most, of this name, which start when they are needed and end when they are not.
+    pub(in crate::http) fn new(name: &str, most: usize) -> Self {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .max_blocking_threads(most)
+            .thread_name(name)
+            .build();
+        Self(Some(runtime.expect(
+            "a runtime without a driver needs nothing of the system",
+        )))
+    }
+
+    /// Starts the work when one is free, in the order in which it came. It runs to its end even when nobody waits
+    /// any more.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "as `start`, on threads of its own"
+    )]
+    pub(in crate::http) fn start<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> JoinHandle<T> {
+        let span = tracing::Span::current();
+        let runtime = self.0.as_ref().expect("it ends when it is dropped");
+        runtime.spawn_blocking(move || span.in_scope(work))
+    }
+}
+
+impl Drop for FewThreads {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.0.take() {
+            // A task may drop it, which must not wait.
+            runtime.shutdown_background();
+        }
+    }
+}
+
 /// Room for requests that hold a thread.
 #[derive(Debug)]
 pub(in crate::http) struct Threads {
     room: Semaphore,
+    /// That of the Read API, which many ask at once.
+    room_to_read: Semaphore,
     longest_wait: Duration,
 }
 
@@ -44,6 +90,7 @@ impl Threads {
     pub(in crate::http) fn new(limits: &Limits) -> Self {
         Self {
             room: places(limits.threads_max),
+            room_to_read: places(READ_THREADS_MAX.min(limits.threads_max)),
             longest_wait: Duration::from_secs(limits.thread_wait_s_max),
         }
     }
@@ -58,28 +105,76 @@ impl Threads {
         &self,
         work: impl FnOnce() -> Result<T, Error>,
     ) -> Result<T, Error> {
-        let room = match self.room.try_acquire() {
-            Ok(room) => room,
-            Err(_) => timeout(self.longest_wait, self.room.acquire())
-                .await
-                .map_err(|_| Error::NoRoom("too many requests at once"))?
-                .expect("the semaphore is never closed"),
-        };
-        let done = may_block(work);
-        drop(room);
-        done
+        let _room = self.enter(&self.room).await?;
+        may_block(work)
+    }
+
+    /// The same for a request of the Read API that takes long enough to free the other clients of this thread
+    /// first.
+    ///
+    /// # Errors
+    /// As [`Threads::run`].
+    pub(in crate::http) async fn run_to_read<T>(
+        &self,
+        work: impl FnOnce() -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        let _room = self.enter(&self.room_to_read).await?;
+        may_block(work)
+    }
+
+    /// The same for one that is answered from memory, or frees them itself when it has to read.
+    ///
+    /// # Errors
+    /// As [`Threads::run`].
+    pub(in crate::http) async fn look<T>(
+        &self,
+        work: impl FnOnce() -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        let _room = self.enter(&self.room_to_read).await?;
+        work()
+    }
+
+    async fn enter<'a>(&self, room: &'a Semaphore) -> Result<SemaphorePermit<'a>, Error> {
+        if let Ok(entered) = room.try_acquire() {
+            return Ok(entered);
+        }
+        let entered = timeout(self.longest_wait, room.acquire())
+            .await
+            .map_err(|_| Error::NoRoom("too many requests at once"))?;
+        Ok(entered.expect("the semaphore is never closed"))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use std::pin::{Pin, pin};
+    use std::sync::atomic::{AtomicUsize, Ordering};
     use std::task::{Context, Poll, Waker};
 
     use super::*;
 
     fn poll_once<F: Future>(future: Pin<&mut F>) -> Poll<F::Output> {
         future.poll(&mut Context::from_waker(Waker::noop()))
+    }
+
+    #[tokio::test]
+    async fn few_threads_do_no_more_at_once_than_they_are() {
+        static RUNNING: AtomicUsize = AtomicUsize::new(0);
+        let threads = FewThreads::new("few", 2);
+        let all: Vec<_> = (0..50)
+            .map(|number| {
+                threads.start(move || {
+                    let running = RUNNING.fetch_add(1, Ordering::SeqCst) + 1;
+                    std::thread::yield_now();
+                    RUNNING.fetch_sub(1, Ordering::SeqCst);
+                    (number, running)
+                })
+            })
+            .collect();
+        for (number, done) in all.into_iter().enumerate() {
+            let (of, running) = done.await.unwrap();
+            assert!(of == number && running <= 2, "{of} beside {running}");
+        }
     }
 
     #[tokio::test(start_paused = true)]

@@ -64,7 +64,14 @@ pub(in crate::http) async fn handle(
         connection: Arc::clone(&connection),
     };
     let outcome = {
-        let dispatched = pin!(dispatch(context, &mut body, &mut known));
+        let dispatched = pin!(async {
+            let reply = dispatch(context, &mut body, &mut known).await?;
+            if reply.is_to_begin() {
+                // Rare, and every request would have room for it.
+                return Box::pin(reply.begun()).await;
+            }
+            Ok(reply)
+        });
         catch_panic(dispatched).await
     };
     let refusal = outcome.as_ref().err().and_then(Error::refusal);

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::harness::{Connection, Daemon, Project, READ, cookie_of, password_of};
+use crate::harness::{Connection, Daemon, Project, READ, cookie_of, password_of, soon};
 
 const HEALTH: &str = "/site-builder/api/erp-config/health";
 
@@ -127,6 +127,16 @@ fn a_client_that_takes_nothing_of_its_answer_is_given_up() {
     connection.send(&reader.request("GET", &project.raw("a.bin")).to_bytes());
     daemon.logged("connection ended");
     assert!(connection.rest().len() < 16 << 20);
+
+    // So are those for whom there is no memory to read ahead, and who hold none while they are waited for.
+    let mut crowd: Vec<_> = (0..60).map(|_| daemon.connect()).collect();
+    for connection in &mut crowd {
+        connection.send(&reader.request("GET", &project.raw("a.bin")).to_bytes());
+    }
+    soon(|| daemon.log().matches("connection ended").count() == 61);
+    for mut connection in crowd {
+        assert!(connection.rest().len() < 16 << 20);
+    }
     let health = daemon.anonymous().get(&format!("{READ}/health"));
     health.expect_status(200);
 }

@@ -74,6 +74,12 @@ fn assert_resident(daemon: &Daemon, most: u64) {
     assert!(peak < most, "{peak} KiB were resident");
 }
 
+/// How many threads the service has.
+pub(crate) fn threads(daemon: &Daemon) -> usize {
+    let tasks = std::fs::read_dir(format!("/proc/{}/task", daemon.id()));
+    tasks.unwrap().count()
+}
+
 /// Lets this process have so many connections at once.
 pub(crate) fn open_files(wanted: u64) {
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);

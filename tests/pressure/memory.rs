@@ -10,10 +10,13 @@ use serde_json::json;
 use crate::client::{Answer, Client};
 use crate::daemon::{file, on_branch, read};
 use crate::limited::{
-    Crowd, alone, assert_within, assert_within_of_thousands, open_files, put, start, with_project,
+    Crowd, alone, assert_within, assert_within_of_thousands, open_files, put, start, threads,
+    with_project,
 };
 
 const MIB: usize = 1 << 20;
+/// Those of the network, of the requests that read, of large files, and some more.
+const THREADS_MAX: usize = 200;
 
 /// Sends a head that announces a body of so many bytes.
 fn announce(stream: &mut TcpStream, method: &str, target: &str, credential: &str, length: usize) {
@@ -188,6 +191,9 @@ fn readers_that_take_nothing_of_large_files() {
     let mut bytes = vec![0; MIB];
     last.read_exact(&mut bytes).unwrap();
     assert!(bytes.iter().all(|byte| *byte == 19));
+    // Each keeps memory of what it has handled.
+    let threads = threads(&daemon);
+    assert!(threads < THREADS_MAX, "{threads}");
     assert_within_of_thousands(&daemon);
 }
 

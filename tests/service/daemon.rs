@@ -207,9 +207,10 @@ pub(crate) fn siteconf(data: &Path) -> Command {
     siteconf_at(&["--data".into(), data.into()])
 }
 
-/// The binary on a store that these flags name.
+/// The binary on a store that these flags name: that of these tests, or another one that `SITECONF_BINARY` names.
 pub(crate) fn siteconf_at(store: &[OsString]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_siteconf"));
+    let given = std::env::var_os("SITECONF_BINARY");
+    let mut command = Command::new(given.unwrap_or_else(|| env!("CARGO_BIN_EXE_siteconf").into()));
     command.args(store);
     command
 }

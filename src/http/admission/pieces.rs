@@ -1,18 +1,20 @@
-//! Memory for pieces of large files that are read and not taken by their clients yet.
+//! Memory for pieces of large files that are read and not taken by their clients yet, and the threads that read
+//! them.
 
 use std::sync::Arc;
 
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::task::JoinHandle;
 
 use super::long::Credential;
 use super::quota::{Quota, Share};
 use crate::base::limits::{PIECES_BYTES_CREDENTIAL_MAX, PIECES_BYTES_MAX, PIECES_READ_AT_ONCE_MAX};
+use crate::http::blocking::FewThreads;
 
-/// The memory, and turns to read something into it.
+/// The memory, and the threads that read something into it.
 #[derive(Clone, Debug)]
 pub(in crate::http) struct PieceMemory {
     quota: Arc<Quota<Credential>>,
-    reading: Arc<Semaphore>,
+    readers: Arc<FewThreads>,
 }
 
 /// What one who asks may take of it. Nobody whom the service does not know takes any.
@@ -27,7 +29,7 @@ impl PieceMemory {
     pub(in crate::http) fn new() -> Self {
         Self {
             quota: Quota::new(PIECES_BYTES_MAX, PIECES_BYTES_CREDENTIAL_MAX),
-            reading: Arc::new(Semaphore::new(PIECES_READ_AT_ONCE_MAX)),
+            readers: Arc::new(FewThreads::new("read-file", PIECES_READ_AT_ONCE_MAX)),
         }
     }
 
@@ -46,12 +48,11 @@ impl PieceShares {
         self.memory.quota.take(self.credential?, bytes as u64).ok()
     }
 
-    /// Waits without a thread for the turn to read. It ends when what is given is dropped.
-    pub(in crate::http) fn turn(&self) -> impl Future<Output = OwnedSemaphorePermit> + use<> {
-        let reading = Arc::clone(&self.memory.reading);
-        async move {
-            let turn = reading.acquire_owned().await;
-            turn.expect("the semaphore is never closed")
-        }
+    /// Starts work that reads a large file when one of the threads is free; nobody waits for that with another.
+    pub(in crate::http) fn start<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> JoinHandle<T> {
+        self.memory.readers.start(work)
     }
 }

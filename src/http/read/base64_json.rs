@@ -9,10 +9,7 @@ use bytes::Bytes;
 use hyper::StatusCode;
 use serde::Serialize;
 
-use crate::base::may_block;
 use crate::base::outboard::PIECE_BYTES;
-use crate::http::error::Error;
-use crate::http::reply::file::unreadable;
 use crate::http::reply::json;
 use crate::http::reply::stream::{ChunkStream, Pieces};
 use crate::http::reply::{Freshness, Reply};
@@ -21,16 +18,13 @@ use crate::http::request::context::RequestContext;
 use crate::repo::{Body, Content};
 
 /// Answers with `object`, which serialises to an object with at least one field and tells the file's
-/// SHA-256, and the bytes of the file as its field `content`.
-///
-/// # Errors
-/// A large file whose beginning cannot be read: what comes later cuts the answer off.
+/// SHA-256, and the bytes of the file as its field `content`. Of a large one nothing is read yet.
 pub(super) fn respond(
     context: &RequestContext,
     object: &impl Serialize,
     content: Content,
     freshness: Freshness,
-) -> Result<Reply, Error> {
+) -> Reply {
     let mut head = serde_json::to_vec(object).expect("answers have text keys and finite numbers");
     head.pop();
     head.extend_from_slice(b",\"content\":\"");
@@ -39,31 +33,28 @@ pub(super) fn respond(
         BASE64_STANDARD.encode_string(bytes, &mut whole);
         whole.push_str("\"}");
         let whole = whole.into_bytes();
-        return Ok(json::respond_text(context.headers(), whole, freshness, &[]));
+        return json::respond_text(context.headers(), whole, freshness, &[]);
     }
     let tag = ETag::of_parts(&[&head]);
     if tag.is_known_to(context.headers()) {
-        return Ok(Reply::empty(StatusCode::NOT_MODIFIED).validated(&tag, freshness));
-    }
-    if let Body::Large(large) = &content.body {
-        // Its first piece stays in memory.
-        may_block(|| large.read_at(0, 1)).map_err(unreadable)?;
+        return Reply::empty(StatusCode::NOT_MODIFIED).validated(&tag, freshness);
     }
     let length = head.len() as u64 + content.size.div_ceil(3) * 4 + 2;
     let pieces = Encoded {
-        head: Some(head.into()),
+        head,
         content,
         offset: 0,
         rest: Vec::new(),
         at_end: false,
     };
-    let body = ChunkStream::new(pieces, Some(length));
-    Ok(Reply::pieces(StatusCode::OK, "application/json", body).validated(&tag, freshness))
+    let body = ChunkStream::of_file(pieces, Some(length), context.piece_shares());
+    Reply::pieces(StatusCode::OK, "application/json", body).validated(&tag, freshness)
 }
 
 /// The object under way.
 struct Encoded {
-    head: Option<Bytes>,
+    /// What stands before the file, until its beginning was read.
+    head: Vec<u8>,
     content: Content,
     offset: u64,
     /// Bytes that were read and are no whole group of three.
@@ -73,9 +64,6 @@ struct Encoded {
 
 impl Pieces for Encoded {
     fn next_piece(&mut self) -> io::Result<Option<Bytes>> {
-        if let Some(head) = self.head.take() {
-            return Ok(Some(head));
-        }
         let left = usize::try_from(self.content.size - self.offset).unwrap_or(usize::MAX);
         if left > 0 {
             let mut chunk = std::mem::take(&mut self.rest);
@@ -89,7 +77,10 @@ impl Pieces for Encoded {
                 // No padding before the end.
                 self.rest = chunk.split_off(chunk.len() / 3 * 3);
             }
-            return Ok(Some(BASE64_STANDARD.encode(chunk).into()));
+            let mut made =
+                String::from_utf8(std::mem::take(&mut self.head)).expect("JSON is UTF-8");
+            BASE64_STANDARD.encode_string(chunk, &mut made);
+            return Ok(Some(made.into()));
         }
         if self.at_end {
             return Ok(None);

@@ -29,7 +29,8 @@ pub(super) fn show(context: &RequestContext, project: &Project, sha: &str) -> Re
         sha: id,
     };
     let content = file.content()?;
-    base64_json::respond(context, &blob, content, Freshness::Fixed)
+    let reply = base64_json::respond(context, &blob, content, Freshness::Fixed);
+    Ok(reply)
 }
 
 /// The bytes of a blob.

@@ -59,9 +59,17 @@ pub(in crate::http) async fn respond(
         // What is rarer is large, and every request would have room for it.
         return Box::pin(wait(context, &route)).await;
     }
-    Opened::by(&context, &route)?
-        .respond(&context, &route)
-        .await
+    let threads = &context.service.threads;
+    let look = || {
+        let opened = Opened::by(&context, &route)?;
+        let reply = opened.at_once(&context, &route)?;
+        Ok((opened, reply))
+    };
+    let (opened, reply) = threads.look(look).await?;
+    match reply {
+        Some(reply) => Ok(reply),
+        None => opened.show_in_turn(&context, &route).await,
+    }
 }
 
 /// Answers when there is another answer than that the client has it, or when it has waited long enough.
@@ -143,11 +151,17 @@ impl Opened {
         Ok(Self { holder, project })
     }
 
-    /// The answer.
+    /// The answer, from memory or not.
     async fn respond(&self, context: &RequestContext, route: &Route) -> Result<Reply, Error> {
-        if let Some(reply) = self.at_once(context, route)? {
-            return Ok(reply);
+        let threads = &context.service.threads;
+        match threads.look(|| self.at_once(context, route)).await? {
+            Some(reply) => Ok(reply),
+            None => self.show_in_turn(context, route).await,
         }
+    }
+
+    /// The answer that takes longer.
+    async fn show_in_turn(&self, context: &RequestContext, route: &Route) -> Result<Reply, Error> {
         let place = || {
             let token = Some(self.holder.number());
             context.service.long.enter(self.holder.owner(), token)
@@ -158,7 +172,7 @@ impl Opened {
             return Ok(reply.in_turns(place));
         }
         let threads = &context.service.threads;
-        let reply = threads.run(|| self.show(context, route)).await?;
+        let reply = threads.run_to_read(|| self.show(context, route)).await?;
         if reply.is_made_while_sent() {
             return Ok(reply.in_turns(place()?));
         }

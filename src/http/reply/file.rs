@@ -1,7 +1,6 @@
 //! A file's bytes as an answer: type, tag, conditions, parts.
 
 use std::io;
-use std::sync::Arc;
 
 use bytes::Bytes;
 use hyper::header::{
@@ -16,13 +15,12 @@ use super::rendered::Rendered;
 use super::{Freshness, Reply};
 use crate::base::file_path::FilePath;
 use crate::base::limits::INLINE_BYTES_MAX;
-use crate::base::may_block;
 use crate::http::error::Error;
 use crate::http::request::conditions::{ETag, IfMatch, if_match};
 use crate::http::request::context::RequestContext;
 use crate::http::request::range::{Part, part};
 use crate::repo;
-use crate::repo::{Body, Content, FileView, LargeBody};
+use crate::repo::{Body, Content, FileView};
 
 const TEXT: &str = "text/plain; charset=utf-8";
 const BINARY: &str = "application/octet-stream";
@@ -72,10 +70,10 @@ fn not_modified(tag: &ETag, freshness: Freshness) -> Reply {
     Reply::empty(StatusCode::NOT_MODIFIED).validated(tag, freshness)
 }
 
-/// Answers with a file's bytes, or the part of them that the request asks for.
+/// Answers with a file's bytes, or the part of them that the request asks for. Of a large one nothing is read yet.
 ///
 /// # Errors
-/// [`Error::Range`], and bytes that cannot be read.
+/// [`Error::Range`].
 pub(in crate::http) fn respond(
     context: &RequestContext,
     path: &FilePath,
@@ -97,15 +95,7 @@ pub(in crate::http) fn respond(
             Reply::bytes(status, content_type, slice_of(&bytes, from, length))
         }
         Body::Large(large) => {
-            let chunks =
-                FileChunks::begin(Arc::clone(&large), context, from, length).map_err(unreadable)?;
-            let head_bytes = INLINE_BYTES_MAX as u64;
-            let content_type = if from == 0 && chunks.first().len() as u64 >= size.min(head_bytes) {
-                content_type(size, chunks.first())
-            } else {
-                content_type(size, &head_of(large.as_ref(), size)?)
-            };
-            Reply::large(status, content_type, chunks)
+            Reply::large(status, FileChunks::new(large, size, context, from, length))
         }
     };
     if status == StatusCode::PARTIAL_CONTENT {
@@ -148,7 +138,7 @@ fn slice_of(bytes: &Bytes, from: u64, length: u64) -> Bytes {
 
 /// The type by the bytes alone, never by the name or the one who sent them: the first 64 KiB decide,
 /// with which `bytes` begin.
-fn content_type(size: u64, bytes: &[u8]) -> &'static str {
+pub(super) fn content_type(size: u64, bytes: &[u8]) -> &'static str {
     let head = &bytes[..bytes.len().min(INLINE_BYTES_MAX)];
     if is_text(head, head.len() as u64 == size) {
         TEXT
@@ -157,15 +147,8 @@ fn content_type(size: u64, bytes: &[u8]) -> &'static str {
     }
 }
 
-fn head_of(large: &dyn LargeBody, size: u64) -> Result<Vec<u8>, Error> {
-    let size = usize::try_from(size).unwrap_or(usize::MAX);
-    let mut head = vec![0; size.min(INLINE_BYTES_MAX)];
-    may_block(|| large.read_exact_at(&mut head, 0)).map_err(unreadable)?;
-    Ok(head)
-}
-
 /// The failure of a read of a large file.
-pub(in crate::http) fn unreadable(error: io::Error) -> Error {
+pub(super) fn unreadable(error: io::Error) -> Error {
     repo::Error::from(repo::StoreError::io("reading a large file", error)).into()
 }
 

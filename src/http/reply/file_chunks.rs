@@ -1,4 +1,4 @@
-//! A large file on its way out: read in pieces on the blocking pool, one ahead of the client.
+//! A large file on its way out: read in pieces, one ahead of the client.
 
 use std::io;
 use std::pin::Pin;
@@ -10,18 +10,16 @@ use bytes::Bytes;
 use futures_util::task::AtomicWaker;
 use tokio::task::JoinHandle;
 
-use crate::base::limits::UNSHARED_PIECE_BYTES;
-use crate::base::may_block;
+use crate::base::limits::{INLINE_BYTES_MAX, UNSHARED_PIECE_BYTES};
 use crate::base::outboard::PIECE_BYTES;
 use crate::http::admission::long::Credential;
 use crate::http::admission::pieces::PieceShares;
 use crate::http::admission::quota::Share;
-use crate::http::blocking;
 use crate::http::request::context::RequestContext;
 use crate::http::wire::connection_state::ConnectionState;
 use crate::repo::LargeBody;
 
-/// Reads a part of a large body. No thread waits for the client.
+/// Reads a part of a large body. No thread waits for the client, nor for a turn to read.
 ///
 /// # Limits
 /// While who asks has a share of the memory for pieces, whole ones are read, one ahead of the client: two are
@@ -30,6 +28,8 @@ use crate::repo::LargeBody;
 #[derive(Debug)]
 pub(in crate::http) struct FileChunks {
     body: Arc<dyn LargeBody>,
+    /// Bytes of all of it.
+    size: u64,
     shares: PieceShares,
     connection: Arc<ConnectionState>,
     /// Where the next read begins.
@@ -72,19 +72,17 @@ struct Read {
 }
 
 impl FileChunks {
-    /// Reads this many bytes from this offset on, for the answer to this request. The first piece is read at once, so that what cannot
-    /// be read is refused while there is still an answer to be chosen.
-    ///
-    /// # Errors
-    /// As [`LargeBody::read_at`].
-    pub(in crate::http) fn begin(
+    /// What will read this many bytes from this offset on, of a body of this size, for the answer to this request.
+    pub(in crate::http) fn new(
         body: Arc<dyn LargeBody>,
+        size: u64,
         context: &RequestContext,
         from: u64,
         length: u64,
-    ) -> io::Result<Self> {
-        let mut chunks = Self {
+    ) -> Self {
+        Self {
             body,
+            size,
             shares: context.piece_shares(),
             connection: Arc::clone(&context.connection),
             offset: from,
@@ -93,17 +91,33 @@ impl FileChunks {
             reading: None,
             left: length,
             unwritten: Arc::default(),
-        };
-        if length > 0 {
-            let read = chunks.next_read();
-            chunks.first = Some(may_block(|| read.run(chunks.body.as_ref()))?);
         }
-        Ok(chunks)
     }
 
-    /// The first piece.
-    pub(in crate::http) fn first(&self) -> &[u8] {
-        self.first.as_ref().map_or(&[], |piece| &piece.bytes)
+    /// Reads the first piece, so that what cannot be read is refused while there is still an answer to be chosen.
+    /// Gives the size of the whole body and its beginning, of [`INLINE_BYTES_MAX`] bytes at most.
+    ///
+    /// # Errors
+    /// As [`LargeBody::read_at`].
+    pub(in crate::http) async fn begin(&mut self) -> io::Result<(u64, Bytes)> {
+        let (size, from) = (self.size, self.offset);
+        let head = usize::try_from(size)
+            .unwrap_or(usize::MAX)
+            .min(INLINE_BYTES_MAX);
+        let read = (self.left > 0).then(|| self.next_read());
+        let body = Arc::clone(&self.body);
+        let begun = self.shares.start(move || -> io::Result<_> {
+            let first = read.map(|read| read.run(body.as_ref())).transpose()?;
+            let beginning = match &first {
+                Some(first) if from == 0 && first.bytes.len() >= head => first.bytes.slice(..head),
+                _ => body.read_at(0, head)?,
+            };
+            Ok((first, beginning))
+        });
+        let begun = begun.await.unwrap_or_else(|error| Err(error.into()));
+        let (first, beginning) = begun?;
+        self.first = first;
+        Ok((size, beginning))
     }
 
     /// How many bytes are still to come.
@@ -192,12 +206,7 @@ impl FileChunks {
 
     fn start(&mut self, read: Read) {
         let body = Arc::clone(&self.body);
-        let turn = self.shares.turn();
-        self.reading = Some(tokio::spawn(async move {
-            let _turn = turn.await;
-            let piece = blocking::start(move || read.run(body.as_ref())).await;
-            piece.unwrap_or_else(|error| Err(error.into()))
-        }));
+        self.reading = Some(self.shares.start(move || read.run(body.as_ref())));
     }
 }
 

@@ -24,6 +24,7 @@ use hyper::{HeaderMap, Response, StatusCode};
 use serde::Serialize;
 
 use super::admission::long::LongPlace;
+use super::error::Error;
 use super::request::conditions::ETag;
 use super::request::id::RequestId;
 use events::Events;
@@ -119,11 +120,11 @@ impl Reply {
         Self::bytes(status, "application/json", bytes.into())
     }
 
-    /// An answer with a body that is read while it is sent.
-    pub(super) fn large(status: StatusCode, content_type: &'static str, body: FileChunks) -> Self {
+    /// An answer with a body that is read while it is sent. [`Reply::begun`] tells its type.
+    pub(super) fn large(status: StatusCode, body: FileChunks) -> Self {
         let mut reply = Self::empty(status).with(CONTENT_LENGTH, body.left().into());
         reply.body = ReplyBody::Large(body);
-        reply.with(CONTENT_TYPE, HeaderValue::from_static(content_type))
+        reply
     }
 
     /// An answer with a body that is made while it is sent.
@@ -145,6 +146,33 @@ impl Reply {
         let mut reply = Self::empty(StatusCode::OK);
         reply.body = ReplyBody::Events(events);
         reply.with(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"))
+    }
+
+    /// True if something of a large file has to be read before this can be sent.
+    pub(super) fn is_to_begin(&self) -> bool {
+        match &self.body {
+            ReplyBody::Large(_) => true,
+            ReplyBody::Pieces(body) => body.is_to_begin(),
+            ReplyBody::Whole(_) | ReplyBody::Events(_) => false,
+        }
+    }
+
+    /// The answer once that is read. It waits without a thread for its turn.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub(super) async fn begun(mut self) -> Result<Self, Error> {
+        match &mut self.body {
+            ReplyBody::Large(body) => {
+                let (size, beginning) = body.begin().await.map_err(file::unreadable)?;
+                let content_type = file::content_type(size, &beginning);
+                let content_type = HeaderValue::from_static(content_type);
+                self.headers.insert(CONTENT_TYPE, content_type);
+            }
+            ReplyBody::Pieces(body) => body.begin().await.map_err(file::unreadable)?,
+            ReplyBody::Whole(_) | ReplyBody::Events(_) => {}
+        }
+        Ok(self)
     }
 
     /// True if the body is made while it is sent.

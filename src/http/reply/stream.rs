@@ -5,9 +5,11 @@ use std::io;
 use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
-use tokio::task::JoinHandle;
+use tokio::sync::OwnedSemaphorePermit;
+use tokio::task::{JoinError, JoinHandle};
 
 use crate::http::admission::long::LongPlace;
+use crate::http::admission::pieces::PieceShares;
 use crate::http::blocking;
 
 /// Makes a body piece by piece.
@@ -27,7 +29,11 @@ pub(in crate::http) struct ChunkStream {
     /// At rest: not begun, or at its end.
     pieces: Option<Box<dyn Pieces>>,
     making: Option<JoinHandle<Option<Made>>>,
-    /// Where each piece waits for its turn.
+    /// The first piece, where it was made before the answer began.
+    first: Option<Bytes>,
+    /// Where each piece of a large file is made.
+    shares: Option<PieceShares>,
+    /// Where the others wait for their turn. It is kept until all is sent.
     place: Option<LongPlace>,
     /// Bytes not yet handed over, when the length is known.
     left: Option<u64>,
@@ -39,14 +45,52 @@ impl ChunkStream {
         Self {
             pieces: Some(Box::new(pieces)),
             making: None,
+            first: None,
+            shares: None,
             place: None,
             left: length,
+        }
+    }
+
+    /// The same of a large file, with a first piece that is made before the answer begins.
+    pub(in crate::http) fn of_file(
+        pieces: impl Pieces + 'static,
+        length: Option<u64>,
+        shares: PieceShares,
+    ) -> Self {
+        Self {
+            shares: Some(shares),
+            ..Self::new(pieces, length)
         }
     }
 
     /// Makes each piece when it is its turn, and keeps the place until all is sent.
     pub(in crate::http) fn take_turns(&mut self, place: LongPlace) {
         self.place = Some(place);
+    }
+
+    /// True if the first piece is to be made before the answer begins.
+    pub(in crate::http) fn is_to_begin(&self) -> bool {
+        self.shares.is_some() && self.pieces.is_some()
+    }
+
+    /// Makes the first piece.
+    ///
+    /// # Errors
+    /// As [`Pieces::next_piece`].
+    pub(in crate::http) async fn begin(&mut self) -> io::Result<()> {
+        if let Some(pieces) = self.pieces.take() {
+            self.make_ahead(pieces);
+        }
+        if let Some(making) = &mut self.making {
+            let made = made(making.await);
+            self.making = None;
+            if let Some((pieces, piece)) = made? {
+                self.first = Some(piece);
+                self.make_ahead(pieces);
+            }
+        }
+        Ok(())
     }
 
     /// How many bytes are still to come, when that is known.
@@ -56,7 +100,7 @@ impl ChunkStream {
 
     /// True if nothing is to come.
     pub(in crate::http) fn is_at_end(&self) -> bool {
-        self.pieces.is_none() && self.making.is_none()
+        self.pieces.is_none() && self.making.is_none() && self.first.is_none()
     }
 
     /// The next piece, `None` at the end.
@@ -64,22 +108,26 @@ impl ChunkStream {
         &mut self,
         cx: &mut Context<'_>,
     ) -> Poll<Option<io::Result<Bytes>>> {
+        if let Some(first) = self.first.take() {
+            let left = self.left;
+            self.left = left.map(|left| left.saturating_sub(first.len() as u64));
+            return Poll::Ready(Some(Ok(first)));
+        }
         if let Some(pieces) = self.pieces.take() {
             self.make_ahead(pieces);
         }
         let Some(making) = &mut self.making else {
             return Poll::Ready(None);
         };
-        let made = ready!(std::pin::Pin::new(making).poll(cx));
+        let made = made(ready!(std::pin::Pin::new(making).poll(cx)));
         self.making = None;
         let piece = match made {
-            Ok(Some((pieces, Ok(Some(piece))))) => {
+            Ok(Some((pieces, piece))) => {
                 self.make_ahead(pieces);
                 Ok(piece)
             }
-            Ok(Some((_, Ok(None)))) => return Poll::Ready(None),
-            Ok(Some((_, Err(error)))) => Err(error),
-            Ok(None) | Err(_) => Err(io::Error::other("the maker of a body panicked")),
+            Ok(None) => return Poll::Ready(None),
+            Err(error) => Err(error),
         };
         match &piece {
             Ok(bytes) => {
@@ -96,19 +144,31 @@ impl ChunkStream {
             let piece = pieces.next_piece();
             Some((pieces, piece))
         };
-        let Some(place) = &self.place else {
-            self.making = Some(blocking::start(make));
-            return;
-        };
-        let turn = place.turn();
-        self.making = Some(tokio::spawn(async move {
-            let turn = turn.await;
-            let made = blocking::start(move || {
-                let _turn = turn;
-                make()
-            });
-            made.await.ok().flatten()
-        }));
+        self.making = Some(match (&self.shares, &self.place) {
+            (Some(shares), _) => shares.start(make),
+            (None, Some(place)) => tokio::spawn(in_turn(place.turn(), make)),
+            (None, None) => blocking::start(make),
+        });
+    }
+}
+
+async fn in_turn<T: Send + 'static>(
+    turn: impl Future<Output = OwnedSemaphorePermit>,
+    make: impl FnOnce() -> Option<T> + Send + 'static,
+) -> Option<T> {
+    let turn = turn.await;
+    let made = blocking::start(move || {
+        let _turn = turn;
+        make()
+    });
+    made.await.ok().flatten()
+}
+
+/// What was made: a piece and what makes the next one; `None` at the end.
+fn made(made: Result<Option<Made>, JoinError>) -> io::Result<Option<(Box<dyn Pieces>, Bytes)>> {
+    match made {
+        Ok(Some((pieces, piece))) => Ok(piece?.map(|piece| (pieces, piece))),
+        Ok(None) | Err(_) => Err(io::Error::other("the maker of a body panicked")),
     }
 }
 

@@ -18,27 +18,15 @@ pub(super) trait Room {
 
 impl Room for TcpStream {
     fn poll_room(&self, cx: &mut Context<'_>) -> Poll<()> {
-        loop {
-            // Without a runtime there is no connection either.
-            let may_be = ready!(self.poll_write_ready(cx));
-            // A write that fits as a whole leaves it unknown whether the next one does.
-            let look = || has_room(self);
-            if may_be.is_err() || !is_full(&self.try_io(Interest::WRITABLE, look)) {
-                return Poll::Ready(());
-            }
-        }
+        let look = || self.try_io(Interest::WRITABLE, || has_room(self));
+        poll_until_room(|| self.poll_write_ready(cx), look)
     }
 }
 
 impl Room for UnixStream {
     fn poll_room(&self, cx: &mut Context<'_>) -> Poll<()> {
-        loop {
-            let may_be = ready!(self.poll_write_ready(cx));
-            let look = || has_room(self);
-            if may_be.is_err() || !is_full(&self.try_io(Interest::WRITABLE, look)) {
-                return Poll::Ready(());
-            }
-        }
+        let look = || self.try_io(Interest::WRITABLE, || has_room(self));
+        poll_until_room(|| self.poll_write_ready(cx), look)
     }
 }
 
@@ -51,6 +39,19 @@ impl Room for Box<TlsStream<TcpStream>> {
 impl Room for DuplexStream {
     fn poll_room(&self, _: &mut Context<'_>) -> Poll<()> {
         Poll::Ready(())
+    }
+}
+
+/// Waits until there is room or a write would fail. `may_be` is ready when there may be room, and `look` tells.
+fn poll_until_room(
+    mut may_be: impl FnMut() -> Poll<io::Result<()>>,
+    look: impl Fn() -> io::Result<()>,
+) -> Poll<()> {
+    loop {
+        // A write that fits as a whole leaves it unknown whether the next one does.
+        if ready!(may_be()).is_err() || !is_full(&look()) {
+            return Poll::Ready(());
+        }
     }
 }
 
@@ -73,6 +74,7 @@ mod tests {
 
     use tokio::io::AsyncReadExt;
     use tokio::net::TcpListener;
+    use tokio::task::unconstrained;
 
     use super::*;
 
@@ -84,9 +86,14 @@ mod tests {
         let (stream, _) = listener.accept().await.unwrap();
         let mut sent = 0;
         let look = || stream.poll_room(&mut Context::from_waker(Waker::noop()));
-        while look().is_ready() {
-            sent += stream.try_write(&[0; 16 << 10]).unwrap();
-        }
+        // Else the runtime would have it pause before the socket is full.
+        let filled = unconstrained(async {
+            while look().is_ready() {
+                sent += stream.try_write(&[0; 16 << 10]).unwrap();
+            }
+        });
+        filled.await;
+        assert!(is_full(&has_room(&stream)));
         let room = poll_fn(|cx| stream.poll_room(cx));
         let takes = async {
             let mut taken = vec![0; sent];
@@ -99,9 +106,11 @@ mod tests {
     #[tokio::test]
     async fn a_broken_connection_is_no_reason_to_wait() {
         let (client, stream) = UnixStream::pair().unwrap();
-        while stream.try_write(&[0; 1024]).is_ok() {}
         let look = || stream.poll_room(&mut Context::from_waker(Waker::noop()));
-        assert_eq!(look(), Poll::Pending);
+        while look().is_ready() {
+            stream.try_write(&[0; 1024]).unwrap();
+        }
+        assert!(is_full(&has_room(&stream)));
         drop(client);
         poll_fn(|cx| stream.poll_room(cx)).await;
     }
