@@ -1,6 +1,7 @@
 """The two stores of a run, with the same population in each: one in a folder, one in a database that
 several daemons serve."""
 
+import contextlib
 import glob
 import os
 import shutil
@@ -62,6 +63,21 @@ class Database:
 
     def ask(self, sql):
         self.run("psql", "-q", "-h", self.folder, "-U", "siteconf", "-c", sql, "siteconf")
+
+    @contextlib.contextmanager
+    def snapshot(self):
+        """Has a session hold a snapshot, as a dump does."""
+        session = subprocess.Popen(
+            [self.program("psql"), "-qAt", "-h", self.folder, "-U", "siteconf", "siteconf"],
+            cwd=self.folder, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, **self.as_owner)
+        try:
+            session.stdin.write("BEGIN ISOLATION LEVEL REPEATABLE READ;\nSELECT 'held';\n")
+            session.stdin.flush()
+            if session.stdout.readline() != "held\n":
+                raise SystemExit("no snapshot is held")
+            yield
+        finally:
+            session.communicate()
 
     def program(self, name):
         return os.path.join(PROGRAMS[0], name)

@@ -24,14 +24,21 @@ READS = [
     ("304", "the same with If-None-Match: 304"),
     ("tree", "recursive tree of 1,000 files, gzip"),
 ]
+# How long a snapshot is held, and the most times as long a save takes then.
+SNAPSHOT_COMMITS = 100_000
+SNAPSHOT_BAR = 1.5
 DIGEST_FILES = 100_000
 DIGEST_BAR_S = 1.5
 FORGET_DIGESTS = "DELETE FROM siteconf.record WHERE key >= 'digest/' AND key < 'digest0'"
 
 
+def saved_branches():
+    return [f"release-{number:02}" for number in range(2, 9)]
+
+
 def saves(run):
     """Saves of 4 KiB over HTTP, each writer in a branch of its own, as far as there are branches."""
-    branches = [f"release-{number:02}" for number in range(2, 9)]
+    branches = saved_branches()
     targets = {service: people.saving(people.saved, branches)
                for service, people in run.people.items()}
     fleet = run.daemons[0]
@@ -62,6 +69,24 @@ def told_saves(measured):
     counts, halves, most, _, all_of_them = zip(*measured)
     each = rate([count / took * 1e6 for count, took in zip(counts, all_of_them)])
     return f"{each}, p50 {milliseconds(halves)}, p99 {milliseconds(most)}"
+
+
+def snapshot(run):
+    """Saves by one writer, before and after a session has held a snapshot for many commits."""
+    fleet = run.daemons[0]
+    people = run.people[fleet]
+    targets = people.saving(people.saved, saved_branches())
+
+    def written(writers, count):
+        return run.numbers(run.client("writers", fleet.address, targets, writers, count))
+
+    before = [written(1, WRITERS[1]) for _ in range(run.rounds)]
+    with run.database.snapshot():
+        written(64, SNAPSHOT_COMMITS)
+        held = [written(1, WRITERS[1]) for _ in range(run.rounds)]
+    run.line(f"one writer beside a snapshot of {SNAPSHOT_COMMITS:,} commits ago, and before it",
+             told_saves(held), told_saves(before),
+             [ours[1] / theirs[1] for ours, theirs in zip(held, before)], SNAPSHOT_BAR, most=True)
 
 
 def reads(kind, title):
@@ -128,3 +153,4 @@ def digest(run):
 
 ROWS = {"saves": saves} | {f"reads-{kind}": reads(kind, title) for kind, title in READS}
 ROWS["digest"] = digest
+ROWS["snapshot"] = snapshot

@@ -11,11 +11,10 @@ use tokio::net::TcpSocket;
 use crate::client::Client;
 use crate::daemon::{Daemon, file, serve};
 
-/// What may ever have been resident of it, in KiB: 256 MiB, and a quarter more for a machine that is busy,
-/// where more threads wait.
-const RESIDENT_KIB_MAX: u64 = 320 << 10;
-/// The same with thousands of connections: each takes 11 to 26 KiB of it.
-const RESIDENT_KIB_MAX_OF_THOUSANDS: u64 = 480 << 10;
+/// What may ever have been resident of it, in KiB.
+const RESIDENT_KIB_MAX: u64 = 256 << 10;
+/// The same with thousands of connections: each takes 6 to 46 KiB of it.
+const RESIDENT_KIB_MAX_OF_THOUSANDS: u64 = 440 << 10;
 /// From each of them come fewer connections than one may have.
 const ADDRESSES: usize = 16;
 

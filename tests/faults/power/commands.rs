@@ -108,28 +108,27 @@ fn a_command_that_loses_power_leaves_the_store_as_it_was_or_as_it_should_be() {
     if !tracer::is_there() {
         return;
     }
-    let rounds = Rounds::or(26 * ROUNDS);
+    let rounds = Rounds::or(CUTS * ALL.len() as u64 * ROUNDS);
     let count = rounds.count.div_ceil(ROUNDS);
-    let (taken, lossy) = (AtomicU64::new(0), AtomicU64::new(0));
+    let lossy = AtomicU64::new(0);
     let laid = Laid::default();
     thread::scope(|scope| {
         for part in 0..LANES {
-            let (taken, lossy, laid) = (&taken, &lossy, &laid);
+            let (lossy, laid) = (&lossy, &laid);
             scope.spawn(move || {
                 let mut random = rounds.random(part);
                 let own = (0..).zip(&ALL).filter(|(at, _)| at % LANES == part);
-                let mut lanes: Vec<_> = own.map(|(_, upkeep)| Lane::new(upkeep, laid)).collect();
-                for turn in 0.. {
-                    for lane in &mut lanes {
-                        let before = taken.fetch_add(CUTS, Ordering::Relaxed);
-                        if before >= count {
-                            return;
-                        }
-                        if turn > 0 {
-                            lane.go_on(&mut random);
-                        }
-                        let lost = lane.cut(CUTS.min(count - before), &mut random);
+                for (at, upkeep) in own {
+                    let mut left = share_of(count, at);
+                    let mut lane = (left > 0).then(|| Lane::new(upkeep, laid));
+                    while let Some(lane) = &mut lane {
+                        let lost = lane.cut(CUTS.min(left), &mut random);
                         lossy.fetch_add(lost, Ordering::Relaxed);
+                        left = left.saturating_sub(CUTS);
+                        if left == 0 {
+                            break;
+                        }
+                        lane.go_on(&mut random);
                     }
                 }
             });
@@ -137,6 +136,12 @@ fn a_command_that_loses_power_leaves_the_store_as_it_was_or_as_it_should_be() {
     });
     let lossy = lossy.into_inner();
     eprintln!("{count} power cuts in commands, {lossy} lost something");
-    // Cuts that take nothing would show nothing.
-    assert!(lossy * 10 > count, "{lossy} of {count}");
+    // Cuts that take nothing would show nothing, and of few all may by chance.
+    assert!(count < 20 || lossy * 10 > count, "{lossy} of {count}");
+}
+
+/// How many of so many cuts the command at this place has.
+fn share_of(count: u64, at: u64) -> u64 {
+    let all = ALL.len() as u64;
+    count / all + u64::from(at < count % all)
 }
