@@ -218,8 +218,8 @@ pub const MARKS_REMEMBERED: usize = 1 << 18;
 /// Most connections to the database that read at once; a read of what the system has in memory takes
 /// microseconds.
 pub const READERS_AT_ONCE_MAX: usize = 32;
-/// Most requests of the Read API that hold a thread at once; as many read the database. More would take memory
-/// and be no faster.
+/// Most requests of the Read API that look something up at once, and most that take longer: as many connections
+/// read the database of a folder. More would take memory and be no faster.
 pub const READ_THREADS_MAX: u64 = READERS_AT_ONCE_MAX as u64;
 /// Connections to the database that stay open for the next reader; each has a page cache of 2 MiB.
 pub const READERS_IDLE_MAX: usize = 16;

@@ -1,10 +1,12 @@
 //! The one way from the network's tasks to work that blocks: SQLite, files, password hashing.
 
+use std::pin::Pin;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use tokio::runtime::Runtime;
 use tokio::sync::{Semaphore, SemaphorePermit};
-use tokio::task::JoinHandle;
+use tokio::task::{JoinError, JoinHandle};
 use tokio::time::timeout;
 
 use super::admission::places;
@@ -51,8 +53,7 @@ impl FewThreads {
         )))
     }
 
-    /// Starts the work when one is free, in the order in which it came. It runs to its end even when nobody waits
-    /// any more.
+    /// Starts the work when one is free, in the order in which it came, unless nobody waits for it any more.
     #[expect(
         clippy::disallowed_methods,
         reason = "as `start`, on threads of its own"
@@ -60,10 +61,28 @@ impl FewThreads {
     pub(in crate::http) fn start<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> T + Send + 'static,
-    ) -> JoinHandle<T> {
+    ) -> Wanted<T> {
         let span = tracing::Span::current();
         let runtime = self.0.as_ref().expect("it ends when it is dropped");
-        runtime.spawn_blocking(move || span.in_scope(work))
+        Wanted(runtime.spawn_blocking(move || span.in_scope(work)))
+    }
+}
+
+/// Work that is not begun any more once this is dropped.
+#[derive(Debug)]
+pub(in crate::http) struct Wanted<T>(JoinHandle<T>);
+
+impl<T> Future for Wanted<T> {
+    type Output = Result<T, JoinError>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        Pin::new(&mut self.0).poll(cx)
+    }
+}
+
+impl<T> Drop for Wanted<T> {
+    fn drop(&mut self) {
+        self.0.abort();
     }
 }
 
@@ -80,7 +99,8 @@ impl Drop for FewThreads {
 #[derive(Debug)]
 pub(in crate::http) struct Threads {
     room: Semaphore,
-    /// That of the Read API, which many ask at once.
+    /// Those of the Read API, which many ask at once: for what is looked up, and for what takes longer.
+    room_to_look: Semaphore,
     room_to_read: Semaphore,
     longest_wait: Duration,
 }
@@ -90,6 +110,7 @@ impl Threads {
     pub(in crate::http) fn new(limits: &Limits) -> Self {
         Self {
             room: places(limits.threads_max),
+            room_to_look: places(READ_THREADS_MAX.min(limits.threads_max)),
             room_to_read: places(READ_THREADS_MAX.min(limits.threads_max)),
             longest_wait: Duration::from_secs(limits.thread_wait_s_max),
         }
@@ -122,7 +143,8 @@ impl Threads {
         may_block(work)
     }
 
-    /// The same for one that is answered from memory, or frees them itself when it has to read.
+    /// The same for what is answered from memory, or frees them itself when it has to read. It waits for nothing
+    /// that takes longer.
     ///
     /// # Errors
     /// As [`Threads::run`].
@@ -130,7 +152,7 @@ impl Threads {
         &self,
         work: impl FnOnce() -> Result<T, Error>,
     ) -> Result<T, Error> {
-        let _room = self.enter(&self.room_to_read).await?;
+        let _room = self.enter(&self.room_to_look).await?;
         work()
     }
 
@@ -147,9 +169,9 @@ impl Threads {
 
 #[cfg(test)]
 mod tests {
-    use std::pin::{Pin, pin};
-    use std::sync::atomic::{AtomicUsize, Ordering};
-    use std::task::{Context, Poll, Waker};
+    use std::pin::pin;
+    use std::sync::mpsc::channel;
+    use std::task::Waker;
 
     use super::*;
 
@@ -158,23 +180,35 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn few_threads_do_no_more_at_once_than_they_are() {
-        static RUNNING: AtomicUsize = AtomicUsize::new(0);
+    async fn few_threads_do_no_more_at_once_than_they_are_and_nothing_in_vain() {
         let threads = FewThreads::new("few", 2);
-        let all: Vec<_> = (0..50)
-            .map(|number| {
-                threads.start(move || {
-                    let running = RUNNING.fetch_add(1, Ordering::SeqCst) + 1;
-                    std::thread::yield_now();
-                    RUNNING.fetch_sub(1, Ordering::SeqCst);
-                    (number, running)
-                })
+        let (begun, begins) = channel();
+        let (release, released) = channel::<()>();
+        let released = std::sync::Arc::new(std::sync::Mutex::new(released));
+        let start = |number: u32| {
+            let (begun, released) = (begun.clone(), std::sync::Arc::clone(&released));
+            threads.start(move || {
+                begun.send(number).unwrap();
+                released.lock().unwrap().recv().unwrap();
+                number
             })
-            .collect();
-        for (number, done) in all.into_iter().enumerate() {
-            let (of, running) = done.await.unwrap();
-            assert!(of == number && running <= 2, "{of} beside {running}");
+        };
+        let mut all: Vec<_> = (0..5).map(start).collect();
+        let mut first = [begins.recv().unwrap(), begins.recv().unwrap()];
+        first.sort_unstable();
+        assert_eq!(first, [0, 1]);
+        // Nobody waits for this one any more.
+        drop(all.remove(3));
+        assert!(begins.try_recv().is_err());
+        (0..4).for_each(|_| release.send(()).unwrap());
+        let mut done = Vec::new();
+        for one in all {
+            done.push(one.await.unwrap());
         }
+        assert_eq!(done, [0, 1, 2, 4]);
+        let mut rest: Vec<_> = begins.try_iter().collect();
+        rest.sort_unstable();
+        assert_eq!(rest, [2, 4]);
     }
 
     #[tokio::test(start_paused = true)]

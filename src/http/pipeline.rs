@@ -5,11 +5,12 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::{Pin, pin};
 use std::sync::{Arc, OnceLock};
 use std::task::Poll;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use hyper::body::Incoming;
 use hyper::header::{ALLOW, HeaderValue, STRICT_TRANSPORT_SECURITY};
 use hyper::{Method, Request, Response, StatusCode};
+use tokio::time::timeout;
 
 use super::admission::network::ClientNetwork;
 use super::admission::quota::Share;
@@ -63,14 +64,16 @@ pub(in crate::http) async fn handle(
         who: Arc::clone(&who),
         connection: Arc::clone(&connection),
     };
+    let longest_wait = Duration::from_secs(service.settings.limits.thread_wait_s_max);
     let outcome = {
         let dispatched = pin!(async {
             let reply = dispatch(context, &mut body, &mut known).await?;
-            if reply.is_to_begin() {
-                // Rare, and every request would have room for it.
-                return Box::pin(reply.begun()).await;
+            if !reply.is_to_begin() {
+                return Ok(reply);
             }
-            Ok(reply)
+            // Rare, and every request would have room for it.
+            let begun = Box::pin(timeout(longest_wait, reply.begun())).await;
+            begun.unwrap_or(Err(Error::NoRoom("too many large files are read at once")))
         });
         catch_panic(dispatched).await
     };

@@ -3,12 +3,10 @@
 
 use std::sync::Arc;
 
-use tokio::task::JoinHandle;
-
 use super::long::Credential;
 use super::quota::{Quota, Share};
 use crate::base::limits::{PIECES_BYTES_CREDENTIAL_MAX, PIECES_BYTES_MAX, PIECES_READ_AT_ONCE_MAX};
-use crate::http::blocking::FewThreads;
+use crate::http::blocking::{FewThreads, Wanted};
 
 /// The memory, and the threads that read something into it.
 #[derive(Clone, Debug)]
@@ -48,11 +46,11 @@ impl PieceShares {
         self.memory.quota.take(self.credential?, bytes as u64).ok()
     }
 
-    /// Starts work that reads a large file when one of the threads is free; nobody waits for that with another.
+    /// Starts work that reads a large file when one of the threads is free, unless nobody waits for it any more.
     pub(in crate::http) fn start<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> T + Send + 'static,
-    ) -> JoinHandle<T> {
+    ) -> Wanted<T> {
         self.memory.readers.start(work)
     }
 }

@@ -159,6 +159,16 @@ pub(super) fn show(
     ))
 }
 
+/// True if the commits that are asked for have to be looked for among others.
+pub(super) fn searches(context: &RequestContext) -> Result<bool, Error> {
+    for key in ["path", "author", "until"] {
+        if context.query.text(key)?.is_some() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
 /// True if a commit is asked for with how many lines it changed.
 pub(super) fn wants_stats(context: &RequestContext) -> Result<bool, Error> {
     Ok(context.query.text("stats")?.is_none() || context.query.flag("stats")?)

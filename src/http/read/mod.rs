@@ -66,10 +66,7 @@ pub(in crate::http) async fn respond(
         Ok((opened, reply))
     };
     let (opened, reply) = threads.look(look).await?;
-    match reply {
-        Some(reply) => Ok(reply),
-        None => opened.show_in_turn(&context, &route).await,
-    }
+    opened.finish(reply, &context, &route).await
 }
 
 /// Answers when there is another answer than that the client has it, or when it has waited long enough.
@@ -106,7 +103,7 @@ fn takes_long(context: &RequestContext, route: &Route) -> Result<bool, Error> {
         | Resource::RawBlob(_)
         | Resource::Archive(_) => true,
         Resource::Commit(_) => commits::wants_stats(context)?,
-        Resource::Commits => context.query.text("path")?.is_some(),
+        Resource::Commits => commits::searches(context)?,
         Resource::Branches
         | Resource::Branch(_)
         | Resource::Tree
@@ -154,18 +151,29 @@ impl Opened {
     /// The answer, from memory or not.
     async fn respond(&self, context: &RequestContext, route: &Route) -> Result<Reply, Error> {
         let threads = &context.service.threads;
-        match threads.look(|| self.at_once(context, route)).await? {
-            Some(reply) => Ok(reply),
-            None => self.show_in_turn(context, route).await,
-        }
+        let reply = threads.look(|| self.at_once(context, route)).await?;
+        self.finish(reply, context, route).await
     }
 
-    /// The answer that takes longer.
-    async fn show_in_turn(&self, context: &RequestContext, route: &Route) -> Result<Reply, Error> {
+    /// The answer that was found at once, or one that takes longer.
+    async fn finish(
+        &self,
+        found: Option<Reply>,
+        context: &RequestContext,
+        route: &Route,
+    ) -> Result<Reply, Error> {
         let place = || {
             let token = Some(self.holder.number());
             context.service.long.enter(self.holder.owner(), token)
         };
+        if let Some(reply) = found {
+            // A large file as JSON.
+            return if reply.is_made_while_sent() {
+                Ok(reply.in_turns(place()?))
+            } else {
+                Ok(reply)
+            };
+        }
         if takes_long(context, route)? {
             let place = place()?;
             let reply = place.run(|| self.show(context, route)).await?;

@@ -8,13 +8,13 @@ use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
 use futures_util::task::AtomicWaker;
-use tokio::task::JoinHandle;
 
 use crate::base::limits::{INLINE_BYTES_MAX, UNSHARED_PIECE_BYTES};
 use crate::base::outboard::PIECE_BYTES;
 use crate::http::admission::long::Credential;
 use crate::http::admission::pieces::PieceShares;
 use crate::http::admission::quota::Share;
+use crate::http::blocking::Wanted;
 use crate::http::request::context::RequestContext;
 use crate::http::wire::connection_state::ConnectionState;
 use crate::repo::LargeBody;
@@ -38,7 +38,7 @@ pub(in crate::http) struct FileChunks {
     end: u64,
     /// What was read of it to begin with.
     first: Option<Piece>,
-    reading: Option<JoinHandle<io::Result<Piece>>>,
+    reading: Option<Wanted<io::Result<Piece>>>,
     /// Bytes not yet handed over.
     left: u64,
     unwritten: Arc<Unwritten>,

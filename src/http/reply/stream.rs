@@ -1,12 +1,13 @@
-//! A body that is made while it is sent: on the blocking pool, one piece ahead of the client.
+//! A body that is made while it is sent, one piece ahead of the client.
 
 use std::fmt;
 use std::io;
+use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
 use tokio::sync::OwnedSemaphorePermit;
-use tokio::task::{JoinError, JoinHandle};
+use tokio::task::JoinError;
 
 use crate::http::admission::long::LongPlace;
 use crate::http::admission::pieces::PieceShares;
@@ -23,17 +24,20 @@ pub(in crate::http) trait Pieces: Send + Sync {
 
 type Made = (Box<dyn Pieces>, io::Result<Option<Bytes>>);
 
+/// A piece that is being made.
+type Making = Pin<Box<dyn Future<Output = Result<Option<Made>, JoinError>> + Send + Sync>>;
+
 /// Sends what [`Pieces`] make. No thread waits for the client: the next piece is made when the one
 /// before it is taken, and memory stays at two pieces.
 pub(in crate::http) struct ChunkStream {
     /// At rest: not begun, or at its end.
     pieces: Option<Box<dyn Pieces>>,
-    making: Option<JoinHandle<Option<Made>>>,
+    making: Option<Making>,
     /// The first piece, where it was made before the answer began.
     first: Option<Bytes>,
-    /// Where each piece of a large file is made.
+    /// For a large file: its pieces are made where those are read.
     shares: Option<PieceShares>,
-    /// Where the others wait for their turn. It is kept until all is sent.
+    /// Among what takes long: other pieces wait for their turn there. It is kept until all is sent.
     place: Option<LongPlace>,
     /// Bytes not yet handed over, when the length is known.
     left: Option<u64>,
@@ -71,7 +75,7 @@ impl ChunkStream {
 
     /// True if the first piece is to be made before the answer begins.
     pub(in crate::http) fn is_to_begin(&self) -> bool {
-        self.shares.is_some() && self.pieces.is_some()
+        self.shares.is_some() && self.pieces.is_some() && self.first.is_none()
     }
 
     /// Makes the first piece.
@@ -87,7 +91,8 @@ impl ChunkStream {
             self.making = None;
             if let Some((pieces, piece)) = made? {
                 self.first = Some(piece);
-                self.make_ahead(pieces);
+                // The next one is made when this one is taken, which a `HEAD` does not.
+                self.pieces = Some(pieces);
             }
         }
         Ok(())
@@ -119,7 +124,7 @@ impl ChunkStream {
         let Some(making) = &mut self.making else {
             return Poll::Ready(None);
         };
-        let made = made(ready!(std::pin::Pin::new(making).poll(cx)));
+        let made = made(ready!(making.as_mut().poll(cx)));
         self.making = None;
         let piece = match made {
             Ok(Some((pieces, piece))) => {
@@ -145,9 +150,9 @@ impl ChunkStream {
             Some((pieces, piece))
         };
         self.making = Some(match (&self.shares, &self.place) {
-            (Some(shares), _) => shares.start(make),
-            (None, Some(place)) => tokio::spawn(in_turn(place.turn(), make)),
-            (None, None) => blocking::start(make),
+            (Some(shares), _) => Box::pin(shares.start(make)) as Making,
+            (None, Some(place)) => Box::pin(tokio::spawn(in_turn(place.turn(), make))),
+            (None, None) => Box::pin(blocking::start(make)),
         });
     }
 }

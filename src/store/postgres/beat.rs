@@ -6,10 +6,8 @@ use std::fs::read_to_string;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::join;
 use tokio::time::{Instant, MissedTickBehavior, interval, timeout, timeout_at};
 use tokio_postgres::Row;
-use tokio_postgres::types::ToSql;
 
 use super::changes::Changes;
 use super::failure::failure;
@@ -101,18 +99,16 @@ impl Beats {
         let id = self.id.as_slice();
         let version = env!("CARGO_PKG_VERSION");
         let beaten = async {
-            // Both are on their way at once, and are met in this order.
-            let row: [&(dyn ToSql + Sync); 3] = [&id, &self.host, &version];
-            let which: [&(dyn ToSql + Sync); 1] = [&id];
-            let (beaten, told) = join!(session.query(BEAT, &row), session.query(BEATEN, &which));
-            beaten.map(|_| told)
+            session.query(BEAT, &[&id, &self.host, &version]).await?;
+            let after = SystemClock.now();
+            Ok((session.query(BEATEN, &[&id]).await, after))
         };
         match timeout(BEAT_MAX, beaten).await {
             // Somebody may have ended its wait for a standby.
-            Ok(Ok(told)) if !session.is_doubtful() => {
+            Ok(Ok((told, after))) if !session.is_doubtful() => {
                 let told = told.ok().and_then(|rows| rows.first().map(clock_of));
                 if let Some(Ok(told)) = told {
-                    self.skew.note(before, told, SystemClock.now());
+                    self.skew.note(before, told, after);
                 }
                 Ok(began)
             }

@@ -13,7 +13,7 @@ use tokio_postgres::{Client, Socket};
 use super::failure::{Meaning, meaning_of, unfit};
 use super::schema;
 use super::schema::{Expected, Kept, no_store};
-use super::tls::{Connector, Encrypted};
+use super::tls::{Connector, Encrypted, refused_by_server};
 use crate::store::database_url::{DatabaseUrl, Encryption};
 use crate::store::remote::tls;
 use crate::store::{Migrated, Result, StoreError};
@@ -313,10 +313,7 @@ fn unreachable(error: tokio_postgres::Error) -> StoreError {
             })
         }
         // With TLS 1.3 that comes after the handshake.
-        None if let Some(alert) = tls::refusal(&error) => unfit(format!(
-            "its server ended the connection over TLS ({alert}); where it asks for a certificate, sslcert and \
-             sslkey name one of an issuer that it trusts"
-        )),
+        None if let Some(alert) = tls::refusal(&error) => unfit(refused_by_server(&alert)),
         _ => error.into(),
     }
 }

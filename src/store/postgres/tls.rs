@@ -64,6 +64,14 @@ impl Connector {
     }
 }
 
+/// What a server means that has ended a connection with this alert.
+pub(super) fn refused_by_server(alert: &str) -> String {
+    format!(
+        "its server ended the connection over TLS ({alert}); where it asks for a certificate, sslcert and \
+         sslkey name one of an issuer that it trusts"
+    )
+}
+
 /// The certificates in a file that this setting names.
 fn certificates(file: &Path, setting: &str) -> Result<Vec<CertificateDer<'static>>, String> {
     let text = text_of(file, setting)?;
@@ -122,6 +130,10 @@ impl TlsConnect<Socket> for Handshake {
                 .map_err(|_| Distrust(format!("\"{host}\" is no name of a host")))?;
             match connector.connect(name, socket).await {
                 Ok(stream) => Ok(Encrypted(stream)),
+                // With TLS 1.2 the server says here that it wants another certificate.
+                Err(error) if let Some(alert) = tls::refusal(&error) => {
+                    Err(Distrust(refused_by_server(&alert)).into())
+                }
                 // Of the network's errors another attempt may know nothing.
                 Err(error) => match tls::distrust(&error, SETTING) {
                     Some(fault) => {

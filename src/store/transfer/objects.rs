@@ -77,6 +77,7 @@ pub(super) fn copy(
             for found in read(source.store().as_ref(), ids)? {
                 let (id, stored) = match found {
                     Ok(found) => found,
+                    Err(error) if !error.is_damage() => return Err(TransferError::Source(error)),
                     Err(damage) => {
                         faults += 1;
                         flow(tell(Step::Damaged(&damage.to_string())))?;
@@ -132,7 +133,7 @@ pub(super) fn compare(
     Ok((of_both, of_target - of_both))
 }
 
-/// Those of these objects that are there, or what is damaged. One that was collected meanwhile is left out.
+/// Those of these objects that are there, or why they cannot be read. One that was collected meanwhile is left out.
 fn read(
     source: &dyn Store,
     ids: &[ObjectId],
