@@ -119,6 +119,15 @@ impl Engine {
         }
     }
 
+    /// Tells the log what the server of a database leaves to chance, where there is one.
+    pub fn advise(&self) {
+        match self {
+            Self::Embedded(_) => {}
+            #[cfg(feature = "fleet")]
+            Self::Postgres(store) => store.advise(),
+        }
+    }
+
     /// Looks whether the URL of a database is one that could be reached; nothing is asked of it.
     ///
     /// # Errors

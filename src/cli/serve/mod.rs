@@ -159,6 +159,8 @@ pub(super) fn serve(settings: &Settings, renew_key: bool, streams: &mut Streams<
         }
         say_places(streams, &bound.shown, settings.external_url.as_deref());
         tracing::info!(address = shown, data = %settings.store, "serving");
+        // Not before: a start that is refused says that alone.
+        engine.advise();
         notifier.ready(&status);
 
         let stop = async {

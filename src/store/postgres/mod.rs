@@ -187,10 +187,17 @@ impl PostgresStore {
 
     /// Shows others once a second that this daemon is there, as long as the store is open. Where the database
     /// has not committed that for 3 seconds, nothing is read until it has: another may have taken its place.
-    /// The log is told meanwhile what of the server is left to chance, and how far its clock is from ours.
+    /// The log is told meanwhile how far its clock is from ours.
     pub fn show_signs_of_life(&self) {
         if let Some(runtime) = &self.runtime {
             drop(runtime.spawn(Beats::new(&self.server, &self.changes, &self.skew).run()));
+        }
+    }
+
+    /// Tells the log what of the server is left to chance, and later of snapshots that are old, as long as the
+    /// store is open.
+    pub fn advise(&self) {
+        if let Some(runtime) = &self.runtime {
             let readers = Arc::clone(&self.readers);
             drop(runtime.spawn(async move { advice::advise(&readers[0]).await }));
         }
