@@ -224,9 +224,8 @@ impl Check<'_> {
             progress.say(|| format!("{index} of {} states walked", states.len()));
             let totals = checker.manifest(state.manifest);
             if let Some(outage) = checker.outage.take() {
-                self.report
-                    .findings
-                    .append(&mut checker.findings.drain(..).collect());
+                let found = std::mem::take(&mut checker.findings);
+                self.report.findings.extend(found);
                 return Err(outage.into());
             }
             if let Some(totals) = totals
