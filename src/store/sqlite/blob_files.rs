@@ -11,7 +11,7 @@ use std::thread::JoinHandle;
 
 use rustix::fs::{OFlags, fcntl_setfl};
 
-use super::data_folder::{Folder, private_options, sync_dir};
+use super::data_folder::{FileLock, Folder, private_options, sync_dir};
 use super::writability::Writability;
 use crate::base::digest::byte_count;
 use crate::base::id::{BlobId, ObjectId};
@@ -324,19 +324,17 @@ impl Drop for StagedFile {
 /// Held while files of blobs are named, by any number of uploads of any process, or removed, by one
 /// sweep alone.
 #[derive(Debug)]
-pub(super) struct Sweep(#[expect(dead_code, reason = "open, it holds the lock")] File);
+pub(super) struct Sweep(#[expect(dead_code, reason = "it is held")] FileLock);
 
 impl Sweep {
     fn hold_off(folder: &Folder) -> io::Result<Self> {
         let incoming = File::open(folder.incoming())?;
-        incoming.lock_shared()?;
-        Ok(Self(incoming))
+        FileLock::shared(incoming).map(Self)
     }
 
     pub(super) fn begin(folder: &Folder) -> io::Result<Self> {
         let incoming = File::open(folder.incoming())?;
-        incoming.lock()?;
-        Ok(Self(incoming))
+        FileLock::exclusive(incoming).map(Self)
     }
 }
 

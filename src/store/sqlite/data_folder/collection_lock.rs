@@ -3,13 +3,14 @@
 use std::fs::{File, TryLockError};
 
 use super::Folder;
+use super::file_lock::FileLock;
 use crate::store::{Result, StoreError};
 
 /// The folder itself, locked (flock): it is always there, also on a full disk or one that is only read.
 /// Dropped, or when the process ends in whatever way, it is free.
 #[derive(Debug)]
 pub struct CollectionLock {
-    _folder: File,
+    _folder: FileLock,
 }
 
 impl Folder {
@@ -19,12 +20,11 @@ impl Folder {
     /// # Errors
     /// [`StoreError::Underway`] that names what runs.
     pub fn lock_for_collection(&self) -> Result<CollectionLock> {
-        let folder = self.open_root()?;
-        match folder.try_lock() {
-            Ok(()) => Ok(CollectionLock { _folder: folder }),
+        match FileLock::try_exclusive(self.open_root()?) {
+            Ok(folder) => Ok(CollectionLock { _folder: folder }),
             Err(TryLockError::WouldBlock) => {
                 // Backups share it. One that has just ended is told as a backup, too.
-                let shared = folder.try_lock_shared();
+                let shared = FileLock::try_shared(self.open_root()?);
                 let what = if shared.is_ok() {
                     "a backup"
                 } else {
@@ -42,9 +42,8 @@ impl Folder {
     /// # Errors
     /// [`StoreError::Underway`] while a collection or an upgrade runs.
     pub fn lock_for_backup(&self) -> Result<CollectionLock> {
-        let folder = self.open_root()?;
-        match folder.try_lock_shared() {
-            Ok(()) => Ok(CollectionLock { _folder: folder }),
+        match FileLock::try_shared(self.open_root()?) {
+            Ok(folder) => Ok(CollectionLock { _folder: folder }),
             Err(TryLockError::WouldBlock) => {
                 // Nothing is collected in an older folder.
                 let what = if self.format.is_older() {

@@ -2,6 +2,7 @@
 
 mod collection_lock;
 mod copying;
+mod file_lock;
 mod format;
 mod holder;
 mod last_backup;
@@ -20,6 +21,7 @@ use super::schema;
 use crate::store::{Result, StoreError};
 pub use collection_lock::CollectionLock;
 use copying::{COPY_INTERRUPTED, is_copying};
+pub(super) use file_lock::FileLock;
 pub use format::Format;
 use ownership::{refuse_links, require_own, unreadable};
 pub(super) use restoring::Restoring;
@@ -308,34 +310,30 @@ impl Folder {
 /// The daemon's hold on a folder, for as long as it lives.
 #[derive(Debug)]
 pub struct Lock {
-    _file: File,
+    _file: FileLock,
 }
 
 impl Lock {
     pub(super) fn take(root: &Path) -> Result<Self> {
         let io = |e| StoreError::io("locking the data folder", e);
-        let mut file = private_file(&root.join("LOCK"), false).map_err(io)?;
-        match file.try_lock() {
-            Ok(()) => {}
+        let path = root.join("LOCK");
+        let lock = match FileLock::try_exclusive(private_file(&path, false).map_err(io)?) {
+            Ok(lock) => lock,
             Err(TryLockError::WouldBlock) => {
-                let mut holder = String::new();
-                file.read_to_string(&mut holder).map_err(io)?;
-                let holder = if holder.is_empty() {
-                    "another siteconf".to_owned()
-                } else {
-                    holder
+                let holder = match fs::read_to_string(&path).map_err(io)?.trim_end() {
+                    "" => "another siteconf".to_owned(),
+                    known => known.to_owned(),
                 };
-                return Err(StoreError::Locked {
-                    path: root.to_owned(),
-                    holder: holder.trim_end().to_owned(),
-                });
+                let path = root.to_owned();
+                return Err(StoreError::Locked { path, holder });
             }
             Err(TryLockError::Error(e)) => return Err(io(e)),
-        }
+        };
+        let mut file = lock.file();
         file.set_len(0).map_err(io)?;
         file.rewind().map_err(io)?;
         writeln!(file, "siteconf with process id {}", std::process::id()).map_err(io)?;
-        Ok(Self { _file: file })
+        Ok(Self { _file: lock })
     }
 }
 

@@ -18,7 +18,7 @@ use crate::base::limits::BLOCK_BYTES;
 use crate::store::sqlite::backup::error::{BackupError, Result};
 use crate::store::sqlite::backup::manifest::{FORMAT, Manifest, require_format};
 use crate::store::sqlite::backup::part::{MANIFEST, Part};
-use crate::store::sqlite::data_folder::{make_root, private_options, sync_dir};
+use crate::store::sqlite::data_folder::{FileLock, make_root, private_options, sync_dir};
 use crate::store::sqlite::write_durably;
 
 /// The file that is there while a backup is added.
@@ -109,8 +109,7 @@ pub(in crate::store::sqlite::backup) struct FolderPlace {
     root: PathBuf,
     /// True if it was not there.
     made: bool,
-    /// Open, it holds the lock.
-    _lock: File,
+    _lock: FileLock,
     last: Option<Manifest>,
     /// Files that were put.
     added: BTreeSet<Part>,
@@ -123,14 +122,11 @@ impl FolderPlace {
         let refuse = |reason: &str| BackupError::Refused(format!("{}: {reason}", root.display()));
         let made = !root.exists();
         make_root(root).map_err(BackupError::file("making", root))?;
-        let lock = File::open(root).map_err(BackupError::file("opening", root))?;
-        match lock.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => {
-                return Err(refuse("another backup into it is running"));
-            }
-            Err(TryLockError::Error(e)) => return Err(BackupError::file("locking", root)(e)),
-        }
+        let folder = File::open(root).map_err(BackupError::file("opening", root))?;
+        let lock = FileLock::try_exclusive(folder).map_err(|error| match error {
+            TryLockError::WouldBlock => refuse("another backup into it is running"),
+            TryLockError::Error(e) => BackupError::file("locking", root)(e),
+        })?;
         let format = root.join("FORMAT");
         let content = if format.exists() {
             Content::read(root)?

@@ -1,0 +1,73 @@
+//! A lock on a file that ends when its holder says so.
+
+use std::fs::{File, TryLockError};
+use std::io;
+
+/// An open file with a lock (flock) on it. Dropped, or when the process ends in whatever way, the file is
+/// free.
+///
+/// Closing the file would not be enough: a process that is just being started has a copy of the
+/// descriptor until it runs its own program, and the lock lasts as long as any copy.
+#[derive(Debug)]
+pub(in crate::store::sqlite) struct FileLock(File);
+
+impl FileLock {
+    /// Locks a file for this process alone. It does not wait.
+    ///
+    /// # Errors
+    /// [`TryLockError::WouldBlock`] while somebody holds it.
+    pub(in crate::store::sqlite) fn try_exclusive(file: File) -> Result<Self, TryLockError> {
+        file.try_lock().map(|()| Self(file))
+    }
+
+    /// Locks a file together with others who share it. It does not wait.
+    ///
+    /// # Errors
+    /// [`TryLockError::WouldBlock`] while somebody holds it alone.
+    pub(in crate::store::sqlite) fn try_shared(file: File) -> Result<Self, TryLockError> {
+        file.try_lock_shared().map(|()| Self(file))
+    }
+
+    /// Locks a file for this process alone, and waits for it.
+    pub(in crate::store::sqlite) fn exclusive(file: File) -> io::Result<Self> {
+        file.lock().map(|()| Self(file))
+    }
+
+    /// Locks a file together with others who share it, and waits for it.
+    pub(in crate::store::sqlite) fn shared(file: File) -> io::Result<Self> {
+        file.lock_shared().map(|()| Self(file))
+    }
+
+    /// The file.
+    pub(in crate::store::sqlite) fn file(&self) -> &File {
+        &self.0
+    }
+}
+
+impl Drop for FileLock {
+    fn drop(&mut self) {
+        // What cannot be unlocked is free once every copy is closed.
+        let _unlocked = self.0.unlock();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lock_that_is_dropped_is_free_while_a_process_that_starts_has_a_copy_of_the_file() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let open = || File::open(file.path()).unwrap();
+        for take in [FileLock::try_exclusive, FileLock::try_shared] {
+            let held = take(open()).unwrap();
+            let _copy = held.0.try_clone().unwrap();
+            assert!(matches!(
+                FileLock::try_exclusive(open()),
+                Err(TryLockError::WouldBlock)
+            ));
+            drop(held);
+            FileLock::try_exclusive(open()).unwrap();
+        }
+    }
+}
