@@ -60,13 +60,13 @@ const READERS: usize = 4;
 const SETTINGS: &str = "
 SET statement_timeout = '10s';
 SET plan_cache_mode = force_generic_plan;
-SET enable_seqscan = off;
+SET enable_seqscan = off; SET enable_bitmapscan = off;
 ";
 /// The same of who only looks: the server refuses whatever would write.
 const OF_LOOKERS: &str = "
 SET statement_timeout = '10s';
 SET plan_cache_mode = force_generic_plan;
-SET enable_seqscan = off;
+SET enable_seqscan = off; SET enable_bitmapscan = off;
 SET default_transaction_read_only = on;
 ";
 const OBJECT: &str =
@@ -75,7 +75,9 @@ const OBJECTS: &str =
     "SELECT id, kind, size, sha256, bytes, place FROM siteconf.object WHERE id = ANY ($1)";
 const OUTBOARD: &str = "SELECT outboard FROM siteconf.object WHERE id = $1";
 const IDS: &str = "SELECT id FROM siteconf.object WHERE id >= $1 AND id < $2 ORDER BY id LIMIT $3";
-const RECORD: &str = "SELECT key, version, value FROM siteconf.record WHERE key = $1";
+/// From its end, where what an old snapshot keeps is not met.
+const RECORD: &str = "SELECT key, version, value FROM siteconf.record WHERE key = $1
+    ORDER BY version DESC LIMIT 1";
 
 /// An open store. Other processes may have the same one open.
 #[derive(Debug)]

@@ -40,6 +40,7 @@ SET lock_timeout = '5s';
 SET statement_timeout = 0;
 SET plan_cache_mode = force_generic_plan;
 SET enable_seqscan = off;
+SET enable_bitmapscan = off;
 SET enable_hashjoin = off;
 SET enable_mergejoin = off;
 ";

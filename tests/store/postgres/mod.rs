@@ -7,6 +7,7 @@ mod order;
 #[path = "../../support/postgres_proxy.rs"]
 #[allow(dead_code, reason = "the tests of the service use the rest")]
 mod proxy;
+mod snapshot;
 mod staleness;
 
 use siteconf::store::inspection::Inspectable as _;

@@ -59,11 +59,13 @@ const RECORDS: Table = Table {
 };
 const CHANGES: &str =
     "SELECT version FROM siteconf.change WHERE version > $1 ORDER BY version LIMIT 10000";
+const KEYS: &str = "SELECT key, version FROM siteconf.record WHERE (key, version) > ($1, $2)
+    ORDER BY key, version LIMIT 10000";
 const COUNT: &str = "SELECT count(*) FROM siteconf.record WHERE key >= $1 AND key < $2";
 /// Whoever looks has a share of the lock of collections.
 const SHARE_LOCK: &str = "SELECT pg_try_advisory_lock_shared(1936290915, 2)";
-/// Most gaps that are told.
-const GAPS_MAX: usize = 100;
+/// Most gaps that are told, and most records.
+const TOLD_MAX: usize = 100;
 
 /// The connection that has a share of the lock of collections, which ends with it.
 #[derive(Debug)]
@@ -84,10 +86,11 @@ impl Inspectable for PostgresStore {
         self.survey_bucket(visit)
     }
 
-    /// Changes that are not there, and tables, indexes and functions that are not as they were made.
+    /// Changes that are not there, records that are there twice, and tables, indexes and functions that are not
+    /// as they were made.
     fn examine(&self) -> Result<Vec<String>> {
         let mut found = Vec::new();
-        for part in [self.gaps(), self.altered()] {
+        for part in [self.gaps(), self.twice(), self.altered()] {
             match part {
                 Ok(faults) => found.extend(faults),
                 Err(outage) if outage.is_outage() => return Err(outage),
@@ -196,12 +199,33 @@ impl PostgresStore {
                 let version = unsigned(row.try_get(0)?);
                 if let Some(last) = last
                     && version > last + 1
-                    && gaps.len() < GAPS_MAX
+                    && gaps.len() < TOLD_MAX
                 {
                     let (from, to) = (last + 1, version - 1);
                     gaps.push(format!("changes {from} to {to} are not there"));
                 }
                 last = Some(version);
+            }
+        }
+    }
+
+    /// Records that are there twice, which no index forbids: whoever writes one removes what was there.
+    fn twice(&self) -> Result<Vec<String>> {
+        let mut twice = Vec::new();
+        let mut last = (Vec::new(), -1_i64);
+        loop {
+            let (key, version) = last.clone();
+            let rows = self.read(KEYS, [Box::new(key), Box::new(version)])?;
+            if rows.is_empty() {
+                return Ok(twice);
+            }
+            for row in &rows {
+                let found: (Vec<u8>, i64) = (row.try_get(0)?, row.try_get(1)?);
+                if found.0 == last.0 && twice.len() < TOLD_MAX {
+                    let name = String::from_utf8_lossy(&found.0);
+                    twice.push(format!("record \"{name}\" is there twice"));
+                }
+                last = found;
             }
         }
     }

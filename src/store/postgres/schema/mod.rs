@@ -33,6 +33,10 @@ const STEPS: &[Step] = &[
         sql: include_str!("4.sql"),
         brings: "collections: what keeps an object from them, and the trash of the bucket",
     },
+    Step {
+        sql: include_str!("5.sql"),
+        brings: "records by their last version: saves take no longer while somebody holds an old snapshot",
+    },
 ];
 
 /// What each step ends with.
