@@ -14,6 +14,8 @@ HERE = os.path.dirname(os.path.realpath(__file__))
 CONNECTIONS = 32
 # How long paced saves run before wrk begins, and after it should have ended.
 AROUND_S = 0.3
+# How long a process of a run may take, in seconds, before it counts as hanging.
+PROCESS_S = 600
 
 
 class Measured:
@@ -59,8 +61,11 @@ class Session:
         return process
 
     def finish(self, process):
-        """What it printed; it must have succeeded."""
-        said = process.communicate()[0]
+        """What it printed; it must have succeeded, and not have taken longer than anything here should."""
+        try:
+            said = process.communicate(timeout=PROCESS_S)[0]
+        except subprocess.TimeoutExpired:
+            raise SystemExit(f"{process.args}: had not ended after {PROCESS_S} s") from None
         self.processes.remove(process)
         if process.returncode != 0:
             raise SystemExit(f"{process.args}: ended with {process.returncode}\n{said}")
