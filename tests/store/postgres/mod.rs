@@ -9,6 +9,7 @@ mod order;
 mod proxy;
 mod snapshot;
 mod staleness;
+mod steps;
 
 use siteconf::store::inspection::Inspectable as _;
 use siteconf::store::postgres::PostgresStore;

@@ -110,10 +110,7 @@ impl Inspectable for PostgresStore {
 
     fn count_records(&self, prefix: &str) -> Result<u64> {
         // No text holds the byte 0xff: it ends what the prefix covers.
-        let end = [prefix.as_bytes(), &[0xff]].concat();
-        let rows = self.read(COUNT, [Box::new(prefix.as_bytes().to_vec()), Box::new(end)])?;
-        let count = rows.first().ok_or(StoreError::Unavailable)?.try_get(0)?;
-        Ok(unsigned(count))
+        self.count_between(prefix.as_bytes().to_vec(), 0xff)
     }
 
     fn hold_off_collections(&self) -> Result<NoCollection> {
@@ -209,6 +206,14 @@ impl PostgresStore {
         }
     }
 
+    /// Records from a key on, to before that key with one byte more.
+    fn count_between(&self, key: Vec<u8>, more: u8) -> Result<u64> {
+        let end = [key.as_slice(), &[more]].concat();
+        let rows = self.read(COUNT, [Box::new(key), Box::new(end)])?;
+        let count = rows.first().ok_or(StoreError::Unavailable)?.try_get(0)?;
+        Ok(unsigned(count))
+    }
+
     /// Records that are there twice, which no index forbids: whoever writes one removes what was there.
     fn twice(&self) -> Result<Vec<String>> {
         let mut twice = Vec::new();
@@ -221,7 +226,11 @@ impl PostgresStore {
             }
             for row in &rows {
                 let found: (Vec<u8>, i64) = (row.try_get(0)?, row.try_get(1)?);
-                if found.0 == last.0 && twice.len() < TOLD_MAX {
+                // Between two pages it may have been written anew.
+                if found.0 == last.0
+                    && twice.len() < TOLD_MAX
+                    && self.count_between(found.0.clone(), 0)? > 1
+                {
                     let name = String::from_utf8_lossy(&found.0);
                     twice.push(format!("record \"{name}\" is there twice"));
                 }

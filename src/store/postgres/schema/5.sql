@@ -1,8 +1,10 @@
 -- Records are found by their last version. While somebody holds an old snapshot (a dump, a session that was left
 -- within a transaction) no version of a row that is written again and again can be removed, and whoever looks it
--- up by its key alone meets all of them. From the end of its versions the first is the one that counts.
+-- up by its key alone meets all of them. From the end of its versions the first is the one that counts, unless the
+-- record was deleted.
 
--- Nothing but commit_v2 writes records, under the lock of all who write: a key has one version at most.
+-- A key has one version at most, for two alone write records: commit_v2, under the lock of all who write, and a copy
+-- into a store that nobody has open.
 ALTER TABLE siteconf.record DROP CONSTRAINT record_pkey, ADD PRIMARY KEY (key, version);
 -- No version takes the place of another on its page any more, so the room of the old ones is given back sooner.
 ALTER TABLE siteconf.record RESET (fillfactor);
@@ -13,13 +15,23 @@ CREATE FUNCTION siteconf.last_v1(p_key bytea) RETURNS TABLE (version bigint) LAN
     SELECT r.version FROM siteconf.record r WHERE r.key = p_key ORDER BY r.version DESC LIMIT 1
 $$;
 
-CREATE OR REPLACE FUNCTION siteconf.conflicts_v1(e_batch int[], e_key bytea[], e_version bigint[])
+-- The first expectation of each batch that does not hold. No version stands for no record.
+CREATE FUNCTION siteconf.conflicts_v2(e_batch int[], e_key bytea[], e_version bigint[])
 RETURNS TABLE (batch int, key bytea) LANGUAGE sql STABLE AS $$
     SELECT DISTINCT ON (e.batch) e.batch, e.key
     FROM unnest(e_batch, e_key, e_version) WITH ORDINALITY e (batch, key, version, n)
     LEFT JOIN siteconf.last_v1(e.key) r ON true
     WHERE r.version IS DISTINCT FROM e.version
     ORDER BY e.batch, e.n
+$$;
+
+-- A call of commit_v2 that waits for this step goes on as it began, and would write by the index that is gone. It looks
+-- here before: then its caller sends the group again, as where a collection has begun meanwhile.
+CREATE OR REPLACE FUNCTION siteconf.conflicts_v1(e_batch int[], e_key bytea[], e_version bigint[])
+RETURNS TABLE (batch int, key bytea) LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RAISE EXCEPTION 'the schema was brought on meanwhile' USING ERRCODE = 'SC002';
+END
 $$;
 
 -- As before, by the last version of each record.
@@ -52,7 +64,7 @@ BEGIN
     -- Where nothing can be done, it is said without the lock and without writing. Not for what may have
     -- been sent before: the earlier call may not have begun, and could find that everything holds again.
     IF NOT p_again AND cardinality(e_batch) > 0 THEN
-        FOR failed IN SELECT * FROM siteconf.conflicts_v1(e_batch, e_key, e_version) LOOP
+        FOR failed IN SELECT * FROM siteconf.conflicts_v2(e_batch, e_key, e_version) LOOP
             kinds[failed.batch] := 1;
             details[failed.batch] := failed.key;
         END LOOP;
@@ -129,7 +141,7 @@ BEGIN
         kinds[failed.batch] := 2;
         details[failed.batch] := failed.id;
     END LOOP;
-    FOR failed IN SELECT * FROM siteconf.conflicts_v1(e_batch, e_key, e_version) LOOP
+    FOR failed IN SELECT * FROM siteconf.conflicts_v2(e_batch, e_key, e_version) LOOP
         kinds[failed.batch] := 1;
         details[failed.batch] := failed.key;
     END LOOP;

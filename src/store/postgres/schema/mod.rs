@@ -1,7 +1,8 @@
 //! The schema, in numbered steps: the first makes it, each later one brings it on.
 //!
-//! A step that stands is never changed. It only adds, so that programs of the step before go on beside it;
-//! what is no longer needed goes a release later, with a `writer_min` that keeps out whoever needs it.
+//! A step that stands is never changed. It adds, or does what there is in another way, so that programs of the step
+//! before go on beside it; what is no longer needed goes a release later, with a `writer_min` that keeps out whoever
+//! needs it.
 
 use tokio_postgres::error::SqlState;
 use tokio_postgres::{Client, Error};
