@@ -262,7 +262,7 @@ pub const BLOB_CACHE_BYTES: u64 = 32 << 20;
 /// Memory for the hashes of the pieces of large blobs, in bytes: those of 64 GiB.
 pub const OUTBOARD_CACHE_BYTES: u64 = 8 << 20;
 /// Memory for pieces of large blobs, in bytes: a file that was just saved is what all clients fetch next.
-pub const PIECE_CACHE_BYTES: u64 = 32 << 20;
+pub const PIECE_CACHE_BYTES: u64 = 16 << 20;
 /// Most pieces of large blobs that are read and verified at once.
 pub const PIECES_READ_AT_ONCE_MAX: usize = 16;
 /// Buffers of pieces that are kept for the next one: 8 MiB.

@@ -103,6 +103,8 @@ pub(super) fn serve(settings: &Settings, renew_key: bool, streams: &mut Streams<
     if let Some(store) = &embedded {
         begin_in_folder(store, &accounts, settings, streams)?;
     }
+    // With the memory in which the first password was hashed.
+    drop(accounts);
     let runtime = runtime()?;
     // Before anything is begun that a refused start would wait for.
     let bound = runtime.block_on(places.bind())?;
