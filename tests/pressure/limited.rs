@@ -14,7 +14,7 @@ use crate::daemon::{Daemon, file, serve};
 /// What may ever have been resident of it, in KiB.
 const RESIDENT_KIB_MAX: u64 = 256 << 10;
 /// The same with thousands of connections: each takes 6 to 46 KiB of it.
-const RESIDENT_KIB_MAX_OF_THOUSANDS: u64 = 440 << 10;
+const RESIDENT_KIB_MAX_OF_THOUSANDS: u64 = 400 << 10;
 /// From each of them come fewer connections than one may have.
 const ADDRESSES: usize = 16;
 
