@@ -8,6 +8,7 @@ use std::process::{Command, Stdio};
 
 use rustix::process::geteuid;
 
+use crate::daemon::copy_program;
 use crate::stage::{Stage, command, refused};
 
 const NOBODY: u32 = 65_534;
@@ -130,7 +131,7 @@ fn another_users_folder_is_told_with_its_owner_and_what_that_one_runs() {
     let data = stage.path("data");
     // Where everybody may run it.
     let program = stage.path("siteconf");
-    fs::copy(env!("CARGO_BIN_EXE_siteconf"), &program).unwrap();
+    copy_program(&program);
     let as_nobody = |words: &[&str]| {
         let told = stage.command(words);
         let mut command = Command::new(&program);

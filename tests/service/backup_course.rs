@@ -12,7 +12,7 @@ use rustix::process::{Pid, Signal, geteuid, kill_process};
 use siteconf::store::sqlite::Folder;
 
 use crate::backup::{back_up, said, small_service};
-use crate::daemon::{Daemon, siteconf};
+use crate::daemon::{Daemon, copy_program, siteconf};
 use crate::rounds::Rounds;
 use crate::terminal::{Ended, Terminal};
 use crate::writers::save;
@@ -142,7 +142,7 @@ fn a_backup_by_another_user_than_the_owner_is_refused() {
     mode(data.parent().unwrap(), 0o755);
     mode(room.path(), 0o777);
     let program = room.path().join("siteconf");
-    fs::copy(env!("CARGO_BIN_EXE_siteconf"), &program).unwrap();
+    copy_program(&program);
     let target = room.path().join("backup");
     let backed_up_by = |user: u32| -> Output {
         let mut command = Command::new(&program);

@@ -202,6 +202,16 @@ pub(crate) fn login(address: SocketAddr, password: &str) -> Client {
     Client::new(address, &format!("Cookie: {cookie}\r\n"))
 }
 
+/// Copies the program to where another user may run it. Another process does: of a file that this one has open to
+/// write, every process that another test starts just then has a copy, and what somebody may write is not run.
+pub(crate) fn copy_program(to: &Path) {
+    let copied = Command::new("cp")
+        .arg(env!("CARGO_BIN_EXE_siteconf"))
+        .arg(to)
+        .status();
+    assert!(copied.unwrap().success());
+}
+
 /// The binary on a data folder.
 pub(crate) fn siteconf(data: &Path) -> Command {
     siteconf_at(&["--data".into(), data.into()])

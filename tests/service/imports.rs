@@ -10,7 +10,7 @@ use std::thread;
 use rustix::process::{Pid, Signal, geteuid, kill_process};
 use serde_json::{Value, json};
 
-use crate::daemon::{Daemon, PROJECT, on_branch, siteconf};
+use crate::daemon::{Daemon, PROJECT, copy_program, on_branch, siteconf};
 use crate::planted;
 use crate::terminal::{Ended, Terminal};
 
@@ -133,7 +133,7 @@ fn what_cannot_be_read_ends_an_import_unless_it_is_left_out() {
     // The folder of the test and the binary in reach of everybody.
     mode(room.path(), 0o777);
     let program = at("siteconf");
-    fs::copy(env!("CARGO_BIN_EXE_siteconf"), &program).unwrap();
+    copy_program(&program);
     let command = |words: &[&str]| {
         let mut command = Command::new(&program);
         command.arg("--data").arg(at("data")).args(words);
