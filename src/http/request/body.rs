@@ -189,7 +189,9 @@ impl RequestBody {
                 return Err(Error::TooLarge { limit_bytes });
             }
             self.hold(length)?;
-            whole.reserve(room_for(&whole, length, announced));
+            if whole.is_empty() {
+                whole.reserve(usize::try_from(announced).unwrap_or(0));
+            }
             whole.extend_from_slice(&bytes);
             // Not while the rest is waited for: it may be a part of a larger piece of memory.
             drop(bytes);
@@ -215,18 +217,6 @@ impl RequestBody {
         let in_time = timeout(REFUSED_BODY_WAIT, rest).await.is_ok();
         !in_time || self.state != State::Ended
     }
-}
-
-/// By how much a body that was read in part grows for one of this length: twofold, so that one that does not come
-/// takes little, and to no more than was announced.
-fn room_for(whole: &BytesMut, length: u64, announced: u64) -> usize {
-    let length = usize::try_from(length).unwrap_or(usize::MAX);
-    if length <= whole.capacity() {
-        return length - whole.len();
-    }
-    let announced = usize::try_from(announced).unwrap_or(usize::MAX);
-    let grown = length.saturating_mul(2).min(announced).max(length);
-    grown - whole.len()
 }
 
 /// Wants a body of JSON in UTF-8, as it stands.
