@@ -13,6 +13,9 @@ struct Asked {
     after: State,
     /// How it was answered, by the id of the answer; `None` while there is no answer.
     answer: Option<String>,
+    /// The id of the answer by which it was seen that it was not made and never will be, where none told
+    /// what became of it. It may be there until then.
+    missed: Option<String>,
 }
 
 /// A snapshot that an answer named.
@@ -38,7 +41,8 @@ pub(crate) struct Told {
 impl Told {
     /// What stands for certain, or is on its way.
     pub(crate) fn last(&self) -> &State {
-        self.asked.last().map_or(&self.first, |asked| &asked.after)
+        let stands = self.asked.iter().rfind(|asked| asked.missed.is_none());
+        stands.map_or(&self.first, |asked| &asked.after)
     }
 
     /// Notes a change that is sent now, by what there is after it.
@@ -46,6 +50,7 @@ impl Told {
         self.asked.push(Asked {
             after,
             answer: None,
+            missed: None,
         });
     }
 
@@ -66,24 +71,21 @@ impl Told {
 
     /// True if an answer to the last change is yet to come.
     pub(crate) fn is_waiting(&self) -> bool {
-        self.asked
-            .last()
-            .is_some_and(|asked| asked.answer.is_none())
+        let last = self.asked.last();
+        last.is_some_and(|asked| asked.answer.is_none() && asked.missed.is_none())
     }
 
     /// The two states that may be there when all answers with ids that satisfy this were given: what was
-    /// acknowledged last, and what was sent after it.
+    /// acknowledged last, and the first after it that was sent and not yet missed.
     fn may_be(&self, was_given: impl Fn(&str) -> bool) -> [&State; 2] {
-        let given = |asked: &Asked| asked.answer.as_deref().is_some_and(&was_given);
-        let acknowledged = self.asked.iter().rposition(given);
+        let has = |id: &Option<String>| id.as_deref().is_some_and(&was_given);
+        let acknowledged = self.asked.iter().rposition(|asked| has(&asked.answer));
         let (stands, next) = match acknowledged {
             None => (&self.first, 0),
             Some(at) => (&self.asked[at].after, at + 1),
         };
-        [
-            stands,
-            self.asked.get(next).map_or(stands, |sent| &sent.after),
-        ]
+        let sent = self.asked[next..].iter().find(|sent| !has(&sent.missed));
+        [stands, sent.map_or(stands, |sent| &sent.after)]
     }
 
     /// Holds what is found against what was told until then.
@@ -119,15 +121,15 @@ impl Told {
     }
 
     /// Goes on from what was found when the daemon was there again, and keeps the history: what was read
-    /// then is there from then on, as if the answer of this id had said so.
+    /// then is there from then on, as if the answer of this id had said so, and what was not is not.
     pub(crate) fn was_read(&mut self, found: &State, id: &str) {
         if !self.is_waiting() {
             return;
         }
         if self.last() == found {
             self.answered(id);
-        } else {
-            self.asked.pop();
+        } else if let Some(asked) = self.asked.last_mut() {
+            asked.missed = Some(id.to_owned());
         }
     }
 
@@ -191,5 +193,23 @@ mod tests {
         told.refused(507, false);
         let after = state(&[("a", "2"), ("b", "2")]);
         assert!(told.check(&after, |_| true).is_err());
+    }
+
+    /// A process that goes on may write over what a killed one left, which a power cut before that shows.
+    #[test]
+    fn what_was_read_as_not_there_may_be_there_only_until_then() {
+        let mut told = told();
+        let (stands, missed) = (state(&[("a", "1"), ("b", "1")]), told.last().clone());
+        told.was_read(&stands, "read");
+        assert!(!told.is_waiting());
+        assert_eq!(told.last(), &stands);
+        let sent = state(&[("a", "3"), ("b", "1")]);
+        told.ask(sent.clone());
+        let may_be = |given: &[&str]| {
+            let found = [&stands, &missed, &sent];
+            found.map(|found| told.check(found, |id| given.contains(&id)).is_ok())
+        };
+        assert_eq!(may_be(&["first"]), [true, true, false]);
+        assert_eq!(may_be(&["first", "read"]), [true, false, true]);
     }
 }
