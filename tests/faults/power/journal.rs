@@ -1,7 +1,7 @@
 //! What was done to a folder, in its order: which changes, and which syncs.
 
-use std::collections::HashMap;
-use std::ffi::OsStr;
+use std::collections::{HashMap, VecDeque};
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -54,6 +54,8 @@ pub(super) struct Journal {
     view: Tree,
     /// The first names of all that was made since.
     names: HashMap<Node, PathBuf>,
+    /// From when on the last change of a name in a folder may have reached the disk.
+    named: HashMap<(Node, OsString), usize>,
     /// Where the last write ended that named no place.
     written_to: HashMap<Node, usize>,
 }
@@ -71,6 +73,7 @@ impl Journal {
             synced: Vec::new(),
             end: 0,
             names: HashMap::new(),
+            named: HashMap::new(),
             written_to: HashMap::new(),
         }
     }
@@ -81,10 +84,7 @@ impl Journal {
         self.end = end;
         let (over, cut_off): (Vec<_>, Vec<_>) =
             steps.into_iter().partition(|step| step.ended.is_some());
-        for step in over {
-            let ended = step.ended.unwrap_or(step.began);
-            self.note(step.began, ended, step.event);
-        }
+        self.note_over(over);
         for Step { began, event, .. } in cut_off {
             if let Some(event) = self.done_of(event, root) {
                 self.note(began, end, event);
@@ -145,6 +145,37 @@ impl Journal {
             Event::Seek { .. } | Event::Sync(_) | Event::Given(_) | Event::Printed => false,
         };
         is_done.then_some(event)
+    }
+
+    /// Notes calls that are over, in the order in which they returned. Of calls of one name that overlap it need
+    /// not be the one in which they took effect: what was not possible yet comes behind the next that it overlaps.
+    fn note_over(&mut self, steps: Vec<Step>) {
+        let mut steps = VecDeque::from(steps);
+        while let Some(step) = steps.pop_front() {
+            let ended = step.ended.unwrap_or(step.began);
+            if !self.is_possible(&step.event)
+                && let Some(next) = steps.iter().position(|other| other.began < ended)
+            {
+                steps.insert(next + 1, step);
+                continue;
+            }
+            self.note(step.began, ended, step.event);
+        }
+    }
+
+    /// False for a call that would have failed on what every process sees.
+    fn is_possible(&self, event: &Event) -> bool {
+        let is_there = |path: &Path| self.view.at(path).is_some();
+        match event {
+            Event::Link { from, to } => is_there(from) && !is_there(to),
+            Event::MakeFolder(path) => !is_there(path),
+            Event::Rename { from: path, .. }
+            | Event::Remove(path)
+            | Event::Write { path, .. }
+            | Event::Resize { path, .. }
+            | Event::Sync(path) => is_there(path),
+            Event::Open { .. } | Event::Seek { .. } | Event::Given(_) | Event::Printed => true,
+        }
     }
 
     fn place_in(&self, path: &Path, at: Option<usize>) -> usize {
@@ -248,12 +279,27 @@ impl Journal {
 
     fn op(&mut self, began: usize, ended: usize, change: Change, after: Option<usize>) {
         self.view.apply(&change);
+        let began = self.after_others(&change, began);
         self.moments.push((began, Moment::Began(self.ops.len())));
         self.ops.push(Op {
             ended,
             change,
             after,
         });
+    }
+
+    /// The place from which on a change may reach the disk: those of one name do in the order in which they took
+    /// effect.
+    fn after_others(&mut self, change: &Change, mut began: usize) -> usize {
+        let Change::Names { folder, names } = change else {
+            return began;
+        };
+        let keys = || names.iter().map(|(name, _)| (*folder, name.clone()));
+        for key in keys() {
+            began = began.max(self.named.get(&key).copied().unwrap_or(0));
+        }
+        self.named.extend(keys().map(|key| (key, began)));
+        began
     }
 
     fn add(&mut self, content: Content, path: &Path) -> Node {
@@ -299,5 +345,78 @@ impl Journal {
                 format!("in {}: {}", name(folder), names.join(", "))
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::SeedableRng;
+
+    use super::super::disk::Disk;
+    use super::*;
+
+    fn step(began: usize, ended: usize, event: Event) -> Step {
+        let ended = Some(ended);
+        Step {
+            began,
+            ended,
+            event,
+        }
+    }
+
+    /// A folder, `made` in it, and two calls of that name that overlap; then all is synced. Gives whether the name
+    /// is there for every process, and after a power cut.
+    fn is_there(made: bool, told: [(usize, usize, Event); 2]) -> [bool; 2] {
+        let (folder, other) = (PathBuf::from("folder"), PathBuf::from("other"));
+        let file = |path: &Path| Event::Open {
+            path: path.to_owned(),
+            creates: true,
+            truncates: false,
+        };
+        let mut steps = vec![
+            step(0, 0, Event::MakeFolder(folder.clone())),
+            step(1, 1, file(&other)),
+        ];
+        if made {
+            steps.push(step(2, 2, file(&folder.join("name"))));
+        }
+        steps.extend(told.map(|(began, ended, event)| step(began, ended, event)));
+        steps.push(step(20, 20, Event::Sync(folder.clone())));
+        steps.push(step(21, 21, Event::Sync(PathBuf::new())));
+        let mut journal = Journal::new(Tree::new());
+        journal.note_over(steps);
+        journal.moments.sort_by_key(|(place, _)| *place);
+        let mut disk = Disk::new(&journal);
+        disk.run_to(22);
+        let left = disk.cut(&mut StdRng::seed_from_u64(1)).tree;
+        let name = folder.join("name");
+        [journal.view.at(&name).is_some(), left.at(&name).is_some()]
+    }
+
+    #[test]
+    fn calls_that_overlap_are_taken_in_an_order_in_which_they_are_possible() {
+        let link = || Event::Link {
+            from: "other".into(),
+            to: "folder/name".into(),
+        };
+        let remove = || Event::Remove("folder/name".into());
+        // What is removed was linked before, whichever began first or is told to have returned first.
+        assert_eq!(
+            is_there(false, [(11, 12, remove()), (10, 13, link())]),
+            [false; 2]
+        );
+        assert_eq!(
+            is_there(false, [(10, 12, remove()), (11, 13, link())]),
+            [false; 2]
+        );
+        // What is linked has found the name free.
+        assert_eq!(
+            is_there(true, [(11, 12, remove()), (10, 13, link())]),
+            [true; 2]
+        );
+        assert_eq!(
+            is_there(true, [(10, 12, link()), (11, 13, remove())]),
+            [true; 2]
+        );
     }
 }
