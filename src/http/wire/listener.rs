@@ -7,6 +7,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use prometheus_client::collector::Collector;
+use socket2::SockRef;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
@@ -19,7 +20,7 @@ use super::handshake::{self, Handshake};
 use super::linger::linger;
 use crate::access::Gate;
 use crate::base::clock::Clock;
-use crate::base::limits::REFUSED_CONNECTIONS_MAX;
+use crate::base::limits::{REFUSED_CONNECTIONS_MAX, UNSENT_BYTES_MAX};
 use crate::http::admission::network::ClientNetwork;
 use crate::http::admission::places;
 use crate::http::admission::quota::Share;
@@ -66,6 +67,18 @@ enum Accepted {
 }
 
 impl Listener {
+    /// Has the system keep little for clients that take nothing, which is megabytes of its memory for each
+    /// otherwise, for all connections that come in.
+    fn bound_unsent(&self) {
+        let (Self::Tcp(listener) | Self::Tls(listener, _)) = self else {
+            // A socket of this kind has a small buffer.
+            return;
+        };
+        if let Err(error) = SockRef::from(listener).set_tcp_notsent_lowat(UNSENT_BYTES_MAX) {
+            tracing::warn!(%error, "the system keeps megabytes for each client that takes nothing");
+        }
+    }
+
     fn poll_accept(&self, cx: &mut Context<'_>) -> Poll<io::Result<Accepted>> {
         match self {
             Self::Tcp(listener) => listener
@@ -117,9 +130,10 @@ impl Server {
     ///
     /// # Limits
     /// At most [`Limits::connections_max`](crate::http::Limits) connections; more wait in the listeners'
-    /// backlogs. A handshake counts as a connection. How long the end may take is for the caller to
-    /// bound.
+    /// backlogs. A handshake counts as a connection. Of what a client does not take the system keeps about
+    /// [`UNSENT_BYTES_MAX`]. How long the end may take is for the caller to bound.
     pub async fn run(self, listeners: Vec<Listener>, shutdown: impl Future<Output = ()>) {
+        listeners.iter().for_each(Listener::bound_unsent);
         let room = Arc::new(places(self.service.settings.limits.connections_max));
         let lingering = Arc::new(Semaphore::new(REFUSED_CONNECTIONS_MAX));
         let (stop, stopping) = watch::channel(false);
@@ -309,4 +323,32 @@ fn concerns_one_connection(error: &io::Error) -> bool {
             | io::ErrorKind::ConnectionRefused
             | io::ErrorKind::Interrupted
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::net::TcpSocket;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn the_system_keeps_little_of_what_a_client_does_not_take() {
+        let listener = Listener::Tcp(TcpListener::bind("127.0.0.1:0").await.unwrap());
+        listener.bound_unsent();
+        let Listener::Tcp(listener) = listener else {
+            unreachable!("it was made so");
+        };
+        let client = TcpSocket::new_v4().unwrap();
+        client.set_recv_buffer_size(4096).unwrap();
+        let address = listener.local_addr().unwrap();
+        let _client = client.connect(address).await.unwrap();
+        let (stream, _) = listener.accept().await.unwrap();
+        stream.writable().await.unwrap();
+        let mut kept = 0;
+        while let Ok(sent) = stream.try_write(&[0; 16 << 10]) {
+            kept += sent;
+        }
+        let most = UNSENT_BYTES_MAX as usize;
+        assert!((most / 2..2 * most).contains(&kept), "{kept}");
+    }
 }
