@@ -10,12 +10,14 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use rustix::fs::{OFlags, fcntl_setfl};
+use rustix::io::Errno;
 
 use super::data_folder::{FileLock, Folder, private_options, sync_dir};
 use super::writability::Writability;
 use crate::base::digest::byte_count;
-use crate::base::id::{BlobId, ObjectId};
+use crate::base::id::{BlobId, Kind, ObjectId};
 use crate::store::buffer::BLOCK_ALIGNMENT;
+use crate::store::error::damaged;
 use crate::store::{LargeBody, Result, Staging, StoreError};
 
 /// Bytes after which a staged file is written back, so that its final sync has little to do and other
@@ -64,6 +66,15 @@ pub(super) fn open_blob(folder: &Folder, id: ObjectId, size: u64) -> io::Result<
         ));
     }
     Ok(BlobFile { file })
+}
+
+/// What it tells that [`open_blob`] failed: that the blob is damaged, unless the process or the system has too many
+/// open files.
+pub(super) fn not_opened(kind: Kind, id: ObjectId, error: io::Error) -> StoreError {
+    match Errno::from_io_error(&error) {
+        Some(Errno::MFILE | Errno::NFILE) => StoreError::io("opening a large file", error),
+        _ => damaged(kind, id, &format!("its file cannot be opened: {error}")),
+    }
 }
 
 /// An open blob file.
@@ -409,5 +420,22 @@ fn remove_if_there(path: &Path) -> io::Result<()> {
     match fs::remove_file(path) {
         Err(e) if e.kind() != io::ErrorKind::NotFound => Err(e),
         _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn too_many_open_files_are_no_damage() {
+        let id = ObjectId::from_bytes([1; 32]);
+        let failed = |errno: Errno| not_opened(Kind::Blob, id, errno.into());
+        assert_eq!(
+            failed(Errno::MFILE).to_string(),
+            "opening a large file: Too many open files (os error 24)"
+        );
+        assert!(!failed(Errno::NFILE).is_damage());
+        assert!(failed(Errno::NOENT).is_damage());
     }
 }

@@ -217,10 +217,7 @@ impl Store for SqliteStore {
                 Ok(file) => Body::Large(Arc::new(file)),
                 // It was collected meanwhile.
                 Err(_) if !self.has_row(id)? => return Ok(None),
-                Err(e) => {
-                    let reason = format!("its file cannot be opened: {e}");
-                    return Err(damaged(kind, id, &reason));
-                }
+                Err(e) => return Err(blob_files::not_opened(kind, id, e)),
             },
         };
         Ok(Some(StoredObject {
