@@ -11,7 +11,7 @@ use hyper::http::request::Parts;
 use tokio::time::{Instant, timeout};
 
 use crate::access::{Account, Refusal};
-use crate::base::limits::{INLINE_BYTES_MAX, REFUSED_BODY_BYTES_MAX};
+use crate::base::limits::{INLINE_BYTES_MAX, REFUSED_BODY_BYTES_MAX, SLOW_BODY_BYTES};
 use crate::http::admission::patience::Patience;
 use crate::http::admission::quota::{Full, Quota, Share};
 use crate::http::error::Error;
@@ -189,9 +189,13 @@ impl RequestBody {
                 return Err(Error::TooLarge { limit_bytes });
             }
             self.hold(length)?;
-            if whole.is_empty() {
-                whole.reserve(usize::try_from(announced).unwrap_or(0));
-            }
+            // Who has sent little and keeps all waiting has little memory, too.
+            let room = match length {
+                0..SLOW_BODY_BYTES => SLOW_BODY_BYTES,
+                _ => announced,
+            };
+            let room = usize::try_from(room).unwrap_or(0);
+            whole.reserve(room.saturating_sub(whole.len()));
             whole.extend_from_slice(&bytes);
             // Not while the rest is waited for: it may be a part of a larger piece of memory.
             drop(bytes);

@@ -13,6 +13,7 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, duplex};
 use tokio::sync::watch;
+use tokio::time::timeout;
 
 use super::client_stream::ClientStream;
 use super::connection_state::ConnectionState;
@@ -62,6 +63,18 @@ pub(in crate::http) async fn serve<S>(
     let write_wait = Duration::from_secs(service.settings.limits.write_s_max);
     let state = Arc::new(ConnectionState::default());
     let of_requests = Arc::clone(&state);
+    // hyper takes buffers for each connection, also for one that says nothing.
+    let says_something = async {
+        tokio::select! {
+            biased;
+            () = poll_fn(|cx| stream.poll_sent(cx)) => true,
+            _ = stop.wait_for(|stop| *stop) => false,
+        }
+    };
+    if !matches!(timeout(head_wait, says_something).await, Ok(true)) {
+        tracing::debug!("connection ended without a request");
+        return;
+    }
     let stream = EarlyReader::new(stream);
     let client = stream.clone();
     let answer = service_fn(move |request: Request<Incoming>| {

@@ -1,4 +1,4 @@
-//! Whether the system takes more bytes for a client, found out before memory is filled with them.
+//! Whether the system has bytes of a client, and takes more for it: found out before there is memory for them.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -11,59 +11,83 @@ use tokio_rustls::server::TlsStream;
 
 /// The way to a client.
 pub(super) trait Room {
+    /// Ready when the client may have sent something, or has left.
+    fn poll_sent(&self, cx: &mut Context<'_>) -> Poll<()>;
+
     /// Ready when the system takes a good part of what it keeps for the client, or the connection is broken,
     /// which the next write tells.
     fn poll_room(&self, cx: &mut Context<'_>) -> Poll<()>;
 }
 
 impl Room for TcpStream {
+    fn poll_sent(&self, cx: &mut Context<'_>) -> Poll<()> {
+        let look = || self.try_io(Interest::READABLE, || is_ready(self, PollFlags::IN));
+        poll_until(|| self.poll_read_ready(cx), look)
+    }
+
     fn poll_room(&self, cx: &mut Context<'_>) -> Poll<()> {
-        let look = || self.try_io(Interest::WRITABLE, || has_room(self));
-        poll_until_room(|| self.poll_write_ready(cx), look)
+        let look = || self.try_io(Interest::WRITABLE, || is_ready(self, PollFlags::OUT));
+        poll_until(|| self.poll_write_ready(cx), look)
     }
 }
 
 impl Room for UnixStream {
+    fn poll_sent(&self, cx: &mut Context<'_>) -> Poll<()> {
+        let look = || self.try_io(Interest::READABLE, || is_ready(self, PollFlags::IN));
+        poll_until(|| self.poll_read_ready(cx), look)
+    }
+
     fn poll_room(&self, cx: &mut Context<'_>) -> Poll<()> {
-        let look = || self.try_io(Interest::WRITABLE, || has_room(self));
-        poll_until_room(|| self.poll_write_ready(cx), look)
+        let look = || self.try_io(Interest::WRITABLE, || is_ready(self, PollFlags::OUT));
+        poll_until(|| self.poll_write_ready(cx), look)
     }
 }
 
 impl Room for Box<TlsStream<TcpStream>> {
+    fn poll_sent(&self, _: &mut Context<'_>) -> Poll<()> {
+        // It may have come with the end of the handshake.
+        Poll::Ready(())
+    }
+
     fn poll_room(&self, cx: &mut Context<'_>) -> Poll<()> {
         self.get_ref().0.poll_room(cx)
     }
 }
 
 impl Room for DuplexStream {
+    fn poll_sent(&self, _: &mut Context<'_>) -> Poll<()> {
+        Poll::Ready(())
+    }
+
     fn poll_room(&self, _: &mut Context<'_>) -> Poll<()> {
         Poll::Ready(())
     }
 }
 
-/// Waits until there is room or a write would fail. `may_be` is ready when there may be room, and `look` tells.
-fn poll_until_room(
+/// Waits until a look finds no reason to wait any more. `may_be` is ready when that may be so, and `look` tells.
+fn poll_until(
     mut may_be: impl FnMut() -> Poll<io::Result<()>>,
     look: impl Fn() -> io::Result<()>,
 ) -> Poll<()> {
     loop {
-        // A write that fits as a whole leaves it unknown whether the next one does.
-        if ready!(may_be()).is_err() || !is_full(&look()) {
+        // A write that fits as a whole leaves it unknown whether the next one does, and a new connection is taken
+        // for one that has sent something.
+        if ready!(may_be()).is_err() || !is_to_wait(&look()) {
             return Poll::Ready(());
         }
     }
 }
 
-fn has_room(socket: impl AsFd) -> io::Result<()> {
-    let mut asked = [PollFd::new(&socket, PollFlags::OUT)];
+/// Whether a socket can be used so, or is broken, which the use tells.
+fn is_ready(socket: impl AsFd, way: PollFlags) -> io::Result<()> {
+    let mut asked = [PollFd::new(&socket, way)];
     match poll(&mut asked, Some(&Timespec::default()))? {
         0 => Err(io::ErrorKind::WouldBlock.into()),
         _ => Ok(()),
     }
 }
 
-fn is_full(look: &io::Result<()>) -> bool {
+fn is_to_wait(look: &io::Result<()>) -> bool {
     matches!(look, Err(error) if error.kind() == io::ErrorKind::WouldBlock)
 }
 
@@ -72,7 +96,7 @@ mod tests {
     use std::future::poll_fn;
     use std::task::Waker;
 
-    use tokio::io::AsyncReadExt;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
     use tokio::net::TcpListener;
     use tokio::task::unconstrained;
 
@@ -93,7 +117,7 @@ mod tests {
             }
         });
         filled.await;
-        assert!(is_full(&has_room(&stream)));
+        assert!(is_to_wait(&is_ready(&stream, PollFlags::OUT)));
         let room = poll_fn(|cx| stream.poll_room(cx));
         let takes = async {
             let mut taken = vec![0; sent];
@@ -104,13 +128,29 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_new_connection_is_waited_for_until_it_sends_something_or_ends() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        for says in [&b"a"[..], b""] {
+            let mut client = TcpStream::connect(address).await.unwrap();
+            let (stream, _) = listener.accept().await.unwrap();
+            let look = || stream.poll_sent(&mut Context::from_waker(Waker::noop()));
+            assert!(look().is_pending());
+            client.write_all(says).await.unwrap();
+            drop(client);
+            poll_fn(|cx| stream.poll_sent(cx)).await;
+            assert!(look().is_ready());
+        }
+    }
+
+    #[tokio::test]
     async fn a_broken_connection_is_no_reason_to_wait() {
         let (client, stream) = UnixStream::pair().unwrap();
         let look = || stream.poll_room(&mut Context::from_waker(Waker::noop()));
         while look().is_ready() {
             stream.try_write(&[0; 1024]).unwrap();
         }
-        assert!(is_full(&has_room(&stream)));
+        assert!(is_to_wait(&is_ready(&stream, PollFlags::OUT)));
         drop(client);
         poll_fn(|cx| stream.poll_room(cx)).await;
     }
