@@ -24,6 +24,9 @@ use crate::tracer;
 pub(crate) use commands::{ALL, Laid, Upkeep, command};
 pub(crate) use scene::Scene;
 
+/// Commands at once: a collection waits for most of its time.
+const AT_ONCE: usize = 8;
+
 /// A command that meets faults.
 struct Lane {
     scene: Scene,
@@ -103,20 +106,25 @@ fn a_command_that_is_cut_off_leaves_the_store_as_it_was_or_as_it_should_be() {
         return;
     }
     let rounds = Rounds::or(24);
-    let (taken, met) = (AtomicU64::new(0), AtomicU64::new(0));
     let laid = Laid::default();
+    let lanes: Vec<_> = thread::scope(|scope| {
+        let made = ALL.each_ref().map(|upkeep| {
+            let laid = &laid;
+            scope.spawn(move || Lane::new(upkeep, laid))
+        });
+        made.into_iter().map(|lane| lane.join().unwrap()).collect()
+    });
+    let (taken, met) = (AtomicU64::new(0), AtomicU64::new(0));
     thread::scope(|scope| {
-        for part in 0..2 {
-            let (taken, met, laid) = (&taken, &met, &laid);
-            scope.spawn(move || {
-                let mut random = rounds.random(part);
-                let own = (0..).zip(&ALL).filter(|(at, _)| at % 2 == part);
-                let lanes: Vec<_> = own.map(|(_, upkeep)| Lane::new(upkeep, laid)).collect();
-                for lane in lanes.iter().cycle() {
-                    if taken.fetch_add(1, Ordering::Relaxed) >= rounds.count {
+        for _ in 0..AT_ONCE {
+            scope.spawn(|| {
+                loop {
+                    let round = taken.fetch_add(1, Ordering::Relaxed);
+                    if round >= rounds.count {
                         break;
                     }
-                    let is_met = lane.round(&mut random);
+                    let lane = &lanes[usize::try_from(round).unwrap() % lanes.len()];
+                    let is_met = lane.round(&mut rounds.random(round));
                     met.fetch_add(u64::from(is_met), Ordering::Relaxed);
                 }
             });
