@@ -265,8 +265,8 @@ pub const OUTBOARD_CACHE_BYTES: u64 = 8 << 20;
 pub const PIECE_CACHE_BYTES: u64 = 16 << 20;
 /// Most pieces of large blobs that are read and verified at once.
 pub const PIECES_READ_AT_ONCE_MAX: usize = 16;
-/// Buffers of pieces that are kept for the next one: 8 MiB.
-pub const PIECE_BUFFERS_KEPT: usize = 32;
+/// Buffers of pieces that are kept for the next one: 4 MiB.
+pub const PIECE_BUFFERS_KEPT: usize = 16;
 /// Memory for rendered answers, in bytes.
 pub const RENDERED_BYTES: u64 = 32 << 20;
 /// What a rendered answer usually takes, in bytes: the table is laid out by it.

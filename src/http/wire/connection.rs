@@ -118,7 +118,7 @@ pub(in crate::http) async fn serve<S>(
                 if !state.wants_room() {
                     return Poll::Pending;
                 }
-                let room = client.poll_room(cx).map(Ok);
+                let room = client.poll_room(cx);
                 ready!(for_room.watch(cx, room))?;
                 // The answer asks for it when the connection is polled again.
                 state.find_room();

@@ -81,7 +81,7 @@ impl<S: Room> Room for EarlyReader<S> {
         self.early().stream.poll_sent(cx)
     }
 
-    fn poll_room(&self, cx: &mut Context<'_>) -> Poll<()> {
+    fn poll_room(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         self.early().stream.poll_room(cx)
     }
 }

@@ -14,18 +14,20 @@ pub(super) trait Room {
     /// Ready when the client may have sent something, or has left.
     fn poll_sent(&self, cx: &mut Context<'_>) -> Poll<()>;
 
-    /// Ready when the system takes a good part of what it keeps for the client, or the connection is broken,
-    /// which the next write tells.
-    fn poll_room(&self, cx: &mut Context<'_>) -> Poll<()>;
+    /// Ready when the system takes a good part of what it keeps for the client.
+    ///
+    /// # Errors
+    /// The connection is broken.
+    fn poll_room(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>>;
 }
 
 impl Room for TcpStream {
     fn poll_sent(&self, cx: &mut Context<'_>) -> Poll<()> {
         let look = || self.try_io(Interest::READABLE, || is_ready(self, PollFlags::IN));
-        poll_until(|| self.poll_read_ready(cx), look)
+        poll_until(|| self.poll_read_ready(cx), look).map(drop)
     }
 
-    fn poll_room(&self, cx: &mut Context<'_>) -> Poll<()> {
+    fn poll_room(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let look = || self.try_io(Interest::WRITABLE, || is_ready(self, PollFlags::OUT));
         poll_until(|| self.poll_write_ready(cx), look)
     }
@@ -34,10 +36,10 @@ impl Room for TcpStream {
 impl Room for UnixStream {
     fn poll_sent(&self, cx: &mut Context<'_>) -> Poll<()> {
         let look = || self.try_io(Interest::READABLE, || is_ready(self, PollFlags::IN));
-        poll_until(|| self.poll_read_ready(cx), look)
+        poll_until(|| self.poll_read_ready(cx), look).map(drop)
     }
 
-    fn poll_room(&self, cx: &mut Context<'_>) -> Poll<()> {
+    fn poll_room(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let look = || self.try_io(Interest::WRITABLE, || is_ready(self, PollFlags::OUT));
         poll_until(|| self.poll_write_ready(cx), look)
     }
@@ -49,7 +51,7 @@ impl Room for Box<TlsStream<TcpStream>> {
         Poll::Ready(())
     }
 
-    fn poll_room(&self, cx: &mut Context<'_>) -> Poll<()> {
+    fn poll_room(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         self.get_ref().0.poll_room(cx)
     }
 }
@@ -59,8 +61,8 @@ impl Room for DuplexStream {
         Poll::Ready(())
     }
 
-    fn poll_room(&self, _: &mut Context<'_>) -> Poll<()> {
-        Poll::Ready(())
+    fn poll_room(&self, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
     }
 }
 
@@ -68,27 +70,31 @@ impl Room for DuplexStream {
 fn poll_until(
     mut may_be: impl FnMut() -> Poll<io::Result<()>>,
     look: impl Fn() -> io::Result<()>,
-) -> Poll<()> {
+) -> Poll<io::Result<()>> {
     loop {
+        ready!(may_be())?;
         // A write that fits as a whole leaves it unknown whether the next one does, and a new connection is taken
         // for one that has sent something.
-        if ready!(may_be()).is_err() || !is_to_wait(&look()) {
-            return Poll::Ready(());
+        match look() {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            found => return Poll::Ready(found),
         }
     }
 }
 
-/// Whether a socket can be used so, or is broken, which the use tells.
+/// Whether a socket can be used so now, or never more.
 fn is_ready(socket: impl AsFd, way: PollFlags) -> io::Result<()> {
     let mut asked = [PollFd::new(&socket, way)];
-    match poll(&mut asked, Some(&Timespec::default()))? {
-        0 => Err(io::ErrorKind::WouldBlock.into()),
-        _ => Ok(()),
+    if poll(&mut asked, Some(&Timespec::default()))? == 0 {
+        return Err(io::ErrorKind::WouldBlock.into());
     }
-}
-
-fn is_to_wait(look: &io::Result<()>) -> bool {
-    matches!(look, Err(error) if error.kind() == io::ErrorKind::WouldBlock)
+    if asked[0]
+        .revents()
+        .intersects(PollFlags::ERR | PollFlags::HUP)
+    {
+        return Err(io::ErrorKind::BrokenPipe.into());
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -117,13 +123,15 @@ mod tests {
             }
         });
         filled.await;
-        assert!(is_to_wait(&is_ready(&stream, PollFlags::OUT)));
+        let full = is_ready(&stream, PollFlags::OUT).unwrap_err();
+        assert_eq!(full.kind(), io::ErrorKind::WouldBlock);
         let room = poll_fn(|cx| stream.poll_room(cx));
         let takes = async {
             let mut taken = vec![0; sent];
             client.read_exact(&mut taken).await.unwrap();
         };
-        tokio::join!(room, takes);
+        let (room, ()) = tokio::join!(room, takes);
+        room.unwrap();
         assert!(look().is_ready());
     }
 
@@ -144,14 +152,16 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_broken_connection_is_no_reason_to_wait() {
+    async fn a_broken_connection_is_no_reason_to_wait_nor_to_fill_memory() {
         let (client, stream) = UnixStream::pair().unwrap();
         let look = || stream.poll_room(&mut Context::from_waker(Waker::noop()));
         while look().is_ready() {
             stream.try_write(&[0; 1024]).unwrap();
         }
-        assert!(is_to_wait(&is_ready(&stream, PollFlags::OUT)));
+        let full = is_ready(&stream, PollFlags::OUT).unwrap_err();
+        assert_eq!(full.kind(), io::ErrorKind::WouldBlock);
         drop(client);
-        poll_fn(|cx| stream.poll_room(cx)).await;
+        let broken = poll_fn(|cx| stream.poll_room(cx)).await.unwrap_err();
+        assert_eq!(broken.kind(), io::ErrorKind::BrokenPipe);
     }
 }
