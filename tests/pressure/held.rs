@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use crate::client::Client;
 use crate::daemon::read;
-use crate::limited::{self, Crowd, alone, assert_within_of_thousands, open_files, put};
+use crate::limited::{self, Crowd, alone, assert_within, open_files, put};
 
 const HELD: usize = 10_000;
 /// So many more find a place than are held.
@@ -43,7 +43,7 @@ fn ten_thousand_connections_that_are_held_leave_the_others_theirs() {
     });
     assert!(fast, "no p99 of {ATTEMPTS} was below {P99_MAX:?}");
     drop(held);
-    assert_within_of_thousands(&daemon);
+    assert_within(&daemon);
 }
 
 /// A connection that says nothing, half a head, a part of a body, or that takes nothing of an answer.

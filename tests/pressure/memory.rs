@@ -9,10 +9,7 @@ use serde_json::json;
 
 use crate::client::{Answer, Client};
 use crate::daemon::{file, on_branch, read};
-use crate::limited::{
-    Crowd, alone, assert_within, assert_within_of_thousands, open_files, put, start, threads,
-    with_project,
-};
+use crate::limited::{Crowd, alone, assert_within, open_files, put, start, threads, with_project};
 
 const MIB: usize = 1 << 20;
 /// Those of the network, of the requests that read, of large files, and some more.
@@ -194,7 +191,7 @@ fn readers_that_take_nothing_of_large_files() {
     // Each keeps memory of what it has handled.
     let threads = threads(&daemon);
     assert!(threads < THREADS_MAX, "{threads}");
-    assert_within_of_thousands(&daemon);
+    assert_within(&daemon);
 }
 
 #[test]
