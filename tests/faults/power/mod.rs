@@ -48,7 +48,7 @@ use crate::tracer;
 /// Power cuts in a recording of a first start, of a service, and of one that has gone on after one of them.
 const CUTS: [u64; 3] = [50, 200, 200];
 /// Threads, with a service each.
-const LANES: u64 = 2;
+const LANES: u64 = 3;
 
 impl Recording {
     /// Cuts the power so many times; gives how often something was lost.
