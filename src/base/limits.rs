@@ -334,7 +334,7 @@ pub const WOKEN_AT_ONCE: usize = 64;
 pub const PROXY_REQUEST_ID_BYTES_MAX: usize = 128;
 /// Most refused connections that are waited for, so that the client sees why.
 pub const REFUSED_CONNECTIONS_MAX: usize = 64;
-/// Bytes of a body for which there is room before more of it comes: then for all that it announces.
+/// Memory that a body takes until so many bytes of it have come; from then on it takes what it announces.
 pub const SLOW_BODY_BYTES: u64 = 512;
 /// Bytes of a refused body that are read and dropped so that the client sees the answer.
 pub const REFUSED_BODY_BYTES_MAX: usize = 256 << 10;
@@ -346,8 +346,8 @@ pub const READ_CHUNK_BYTES: usize = 256 << 10;
 pub const PIECES_BYTES_MAX: u64 = 64 << 20;
 /// Of these, most for one token, or for one account that is logged in.
 pub const PIECES_BYTES_CREDENTIAL_MAX: u64 = 16 << 20;
-/// Bytes of a connection that the system keeps unsent, about: more stays with the service until the client has
-/// taken of them. What was sent and is on its way is not counted.
+/// Bytes of a connection over TCP that the system keeps unsent, about: more stays with the service until the client
+/// has taken some. What was sent and is on its way is not counted.
 pub const UNSENT_BYTES_MAX: u32 = 128 << 10;
 /// Bytes of a large file that are read at once for who has no share of these.
 pub const UNSHARED_PIECE_BYTES: usize = 16 << 10;

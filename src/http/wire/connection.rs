@@ -63,11 +63,11 @@ pub(in crate::http) async fn serve<S>(
     let write_wait = Duration::from_secs(service.settings.limits.write_s_max);
     let state = Arc::new(ConnectionState::default());
     let of_requests = Arc::clone(&state);
-    // hyper takes buffers for each connection, also for one that says nothing.
+    // hyper takes buffers for each connection, also for one that says nothing; over TLS it is not known.
     let says_something = async {
         tokio::select! {
             biased;
-            () = poll_fn(|cx| stream.poll_sent(cx)) => true,
+            () = poll_fn(|cx| stream.poll_arrived(cx)) => true,
             _ = stop.wait_for(|stop| *stop) => false,
         }
     };

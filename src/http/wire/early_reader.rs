@@ -77,8 +77,8 @@ impl<S: AsyncRead + Unpin> EarlyReader<S> {
 }
 
 impl<S: Room> Room for EarlyReader<S> {
-    fn poll_sent(&self, cx: &mut Context<'_>) -> Poll<()> {
-        self.early().stream.poll_sent(cx)
+    fn poll_arrived(&self, cx: &mut Context<'_>) -> Poll<()> {
+        self.early().stream.poll_arrived(cx)
     }
 
     fn poll_room(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {

@@ -21,7 +21,8 @@ pub(super) async fn linger<S: AsyncRead + Unpin>(stream: &mut S) {
     let end = Instant::now() + LINGER;
     let mut chunk = vec![0; CHUNK_BYTES];
     let (mut dropped, mut pause_at) = (0, REFUSED_BODY_BYTES_MAX);
-    loop {
+    // A read that is ready at once does not look at the clock.
+    while Instant::now() < end {
         if dropped > pause_at {
             sleep(LINGER_PAUSE).await;
             pause_at = dropped + BYTES_PER_PAUSE;
@@ -30,5 +31,21 @@ pub(super) async fn linger<S: AsyncRead + Unpin>(stream: &mut S) {
             Ok(Ok(read)) if read > 0 => dropped += read,
             _ => return,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_client_that_always_sends_more_is_left_in_time() {
+        let began = Instant::now();
+        linger(&mut tokio::io::repeat(0)).await;
+        let took = began.elapsed();
+        assert!(
+            (LINGER..LINGER + 2 * LINGER_PAUSE).contains(&took),
+            "{took:?}"
+        );
     }
 }

@@ -67,18 +67,6 @@ enum Accepted {
 }
 
 impl Listener {
-    /// Has the system keep little for clients that take nothing, which is megabytes of its memory for each
-    /// otherwise, for all connections that come in.
-    fn bound_unsent(&self) {
-        let (Self::Tcp(listener) | Self::Tls(listener, _)) = self else {
-            // A socket of this kind has a small buffer.
-            return;
-        };
-        if let Err(error) = SockRef::from(listener).set_tcp_notsent_lowat(UNSENT_BYTES_MAX) {
-            tracing::warn!(%error, "the system keeps megabytes for each client that takes nothing");
-        }
-    }
-
     fn poll_accept(&self, cx: &mut Context<'_>) -> Poll<io::Result<Accepted>> {
         match self {
             Self::Tcp(listener) => listener
@@ -130,10 +118,9 @@ impl Server {
     ///
     /// # Limits
     /// At most [`Limits::connections_max`](crate::http::Limits) connections; more wait in the listeners'
-    /// backlogs. A handshake counts as a connection. Of what a client does not take the system keeps about
-    /// [`UNSENT_BYTES_MAX`]. How long the end may take is for the caller to bound.
+    /// backlogs. A handshake counts as a connection. Of what a client on a network does not take the system
+    /// keeps about [`UNSENT_BYTES_MAX`]. How long the end may take is for the caller to bound.
     pub async fn run(self, listeners: Vec<Listener>, shutdown: impl Future<Output = ()>) {
-        listeners.iter().for_each(Listener::bound_unsent);
         let room = Arc::new(places(self.service.settings.limits.connections_max));
         let lingering = Arc::new(Semaphore::new(REFUSED_CONNECTIONS_MAX));
         let (stop, stopping) = watch::channel(false);
@@ -237,12 +224,14 @@ async fn serve(
     let tallies = Arc::clone(&service.tallies);
     match accepted {
         Accepted::Tcp(stream, _) => {
+            bound_unsent(&stream);
             if stream.set_nodelay(true).is_ok() {
                 tallies.connections_taken.up();
                 connection::serve(service, stream, peer, stopping).await;
             }
         }
         Accepted::Tls(stream, _, config) => {
+            bound_unsent(&stream);
             // Each connection would have room for it.
             let longest = Duration::from_secs(service.settings.limits.handshake_s_max);
             let shaken = handshake::shake_hands(stream, config, longest, stopping.clone());
@@ -263,6 +252,12 @@ async fn serve(
             connection::serve(service, stream, peer, stopping).await;
         }
     }
+}
+
+/// Has the system keep little for a client that takes nothing: megabytes of its memory otherwise.
+fn bound_unsent(stream: &TcpStream) {
+    // Where it cannot, all else goes on as well.
+    drop(SockRef::from(stream).set_tcp_notsent_lowat(UNSENT_BYTES_MAX));
 }
 
 /// Says why a connection is not served, and ends it. Nothing of it is read before. A few are waited for,
@@ -333,16 +328,13 @@ mod tests {
 
     #[tokio::test]
     async fn the_system_keeps_little_of_what_a_client_does_not_take() {
-        let listener = Listener::Tcp(TcpListener::bind("127.0.0.1:0").await.unwrap());
-        listener.bound_unsent();
-        let Listener::Tcp(listener) = listener else {
-            unreachable!("it was made so");
-        };
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let client = TcpSocket::new_v4().unwrap();
         client.set_recv_buffer_size(4096).unwrap();
         let address = listener.local_addr().unwrap();
         let _client = client.connect(address).await.unwrap();
         let (stream, _) = listener.accept().await.unwrap();
+        bound_unsent(&stream);
         stream.writable().await.unwrap();
         let mut kept = 0;
         while let Ok(sent) = stream.try_write(&[0; 16 << 10]) {

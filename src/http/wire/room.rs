@@ -5,14 +5,15 @@ use std::os::fd::AsFd;
 use std::task::{Context, Poll, ready};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::retry_on_intr;
 use tokio::io::{DuplexStream, Interest};
 use tokio::net::{TcpStream, UnixStream};
 use tokio_rustls::server::TlsStream;
 
 /// The way to a client.
 pub(super) trait Room {
-    /// Ready when the client may have sent something, or has left.
-    fn poll_sent(&self, cx: &mut Context<'_>) -> Poll<()>;
+    /// Ready when something may have come from the client, or it has left.
+    fn poll_arrived(&self, cx: &mut Context<'_>) -> Poll<()>;
 
     /// Ready when the system takes a good part of what it keeps for the client.
     ///
@@ -22,7 +23,7 @@ pub(super) trait Room {
 }
 
 impl Room for TcpStream {
-    fn poll_sent(&self, cx: &mut Context<'_>) -> Poll<()> {
+    fn poll_arrived(&self, cx: &mut Context<'_>) -> Poll<()> {
         let look = || self.try_io(Interest::READABLE, || is_ready(self, PollFlags::IN));
         poll_until(|| self.poll_read_ready(cx), look).map(drop)
     }
@@ -34,7 +35,7 @@ impl Room for TcpStream {
 }
 
 impl Room for UnixStream {
-    fn poll_sent(&self, cx: &mut Context<'_>) -> Poll<()> {
+    fn poll_arrived(&self, cx: &mut Context<'_>) -> Poll<()> {
         let look = || self.try_io(Interest::READABLE, || is_ready(self, PollFlags::IN));
         poll_until(|| self.poll_read_ready(cx), look).map(drop)
     }
@@ -46,7 +47,7 @@ impl Room for UnixStream {
 }
 
 impl Room for Box<TlsStream<TcpStream>> {
-    fn poll_sent(&self, _: &mut Context<'_>) -> Poll<()> {
+    fn poll_arrived(&self, _: &mut Context<'_>) -> Poll<()> {
         // It may have come with the end of the handshake.
         Poll::Ready(())
     }
@@ -57,7 +58,7 @@ impl Room for Box<TlsStream<TcpStream>> {
 }
 
 impl Room for DuplexStream {
-    fn poll_sent(&self, _: &mut Context<'_>) -> Poll<()> {
+    fn poll_arrived(&self, _: &mut Context<'_>) -> Poll<()> {
         Poll::Ready(())
     }
 
@@ -85,7 +86,8 @@ fn poll_until(
 /// Whether a socket can be used so now, or never more.
 fn is_ready(socket: impl AsFd, way: PollFlags) -> io::Result<()> {
     let mut asked = [PollFd::new(&socket, way)];
-    if poll(&mut asked, Some(&Timespec::default()))? == 0 {
+    let look = || poll(&mut asked, Some(&Timespec::default()));
+    if retry_on_intr(look)? == 0 {
         return Err(io::ErrorKind::WouldBlock.into());
     }
     if asked[0]
@@ -142,11 +144,11 @@ mod tests {
         for says in [&b"a"[..], b""] {
             let mut client = TcpStream::connect(address).await.unwrap();
             let (stream, _) = listener.accept().await.unwrap();
-            let look = || stream.poll_sent(&mut Context::from_waker(Waker::noop()));
+            let look = || stream.poll_arrived(&mut Context::from_waker(Waker::noop()));
             assert!(look().is_pending());
             client.write_all(says).await.unwrap();
             drop(client);
-            poll_fn(|cx| stream.poll_sent(cx)).await;
+            poll_fn(|cx| stream.poll_arrived(cx)).await;
             assert!(look().is_ready());
         }
     }
@@ -160,6 +162,24 @@ mod tests {
         }
         let full = is_ready(&stream, PollFlags::OUT).unwrap_err();
         assert_eq!(full.kind(), io::ErrorKind::WouldBlock);
+        drop(client);
+        let broken = poll_fn(|cx| stream.poll_room(cx)).await.unwrap_err();
+        assert_eq!(broken.kind(), io::ErrorKind::BrokenPipe);
+    }
+
+    #[tokio::test]
+    async fn a_client_that_leaves_without_reading_has_broken_its_connection() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let client = TcpStream::connect(listener.local_addr().unwrap());
+        let client = client.await.unwrap();
+        let (stream, _) = listener.accept().await.unwrap();
+        let look = || stream.poll_room(&mut Context::from_waker(Waker::noop()));
+        let filled = unconstrained(async {
+            while look().is_ready() {
+                stream.try_write(&[0; 16 << 10]).unwrap();
+            }
+        });
+        filled.await;
         drop(client);
         let broken = poll_fn(|cx| stream.poll_room(cx)).await.unwrap_err();
         assert_eq!(broken.kind(), io::ErrorKind::BrokenPipe);

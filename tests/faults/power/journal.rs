@@ -54,8 +54,8 @@ pub(super) struct Journal {
     view: Tree,
     /// The first names of all that was made since.
     names: HashMap<Node, PathBuf>,
-    /// From when on the last change of a name in a folder may have reached the disk.
-    named: HashMap<(Node, OsString), usize>,
+    /// The last change of a name in a folder, and from when on it may have reached the disk.
+    named: HashMap<(Node, OsString), (usize, usize)>,
     /// Where the last write ended that named no place.
     written_to: HashMap<Node, usize>,
 }
@@ -147,34 +147,42 @@ impl Journal {
         is_done.then_some(event)
     }
 
-    /// Notes calls that are over, in the order in which they returned. Of calls of one name that overlap it need
-    /// not be the one in which they took effect: what was not possible yet comes behind the next that it overlaps.
+    /// Notes calls that are over. They are told in the order in which they returned; of calls that overlap another
+    /// may have taken effect before.
     fn note_over(&mut self, steps: Vec<Step>) {
         let mut steps = VecDeque::from(steps);
-        while let Some(step) = steps.pop_front() {
+        while let Some(step) = steps.remove(self.next_of(&steps)) {
             let ended = step.ended.unwrap_or(step.began);
-            if !self.is_possible(&step.event)
-                && let Some(next) = steps.iter().position(|other| other.began < ended)
-            {
-                steps.insert(next + 1, step);
-                continue;
-            }
             self.note(step.began, ended, step.event);
         }
+    }
+
+    /// The first that is possible and began before all in front of it had returned; else the front one.
+    fn next_of(&self, steps: &VecDeque<Step>) -> usize {
+        let mut first_ended = usize::MAX;
+        for (at, step) in steps.iter().enumerate() {
+            if step.began <= first_ended && self.is_possible(&step.event) {
+                return at;
+            }
+            first_ended = first_ended.min(step.ended.unwrap_or(step.began));
+        }
+        0
     }
 
     /// False for a call that would have failed on what every process sees.
     fn is_possible(&self, event: &Event) -> bool {
         let is_there = |path: &Path| self.view.at(path).is_some();
+        let has_folder = |path: &Path| path.parent().is_none_or(is_there);
         match event {
-            Event::Link { from, to } => is_there(from) && !is_there(to),
-            Event::MakeFolder(path) => !is_there(path),
-            Event::Rename { from: path, .. }
-            | Event::Remove(path)
+            Event::Open { path, creates, .. } => !creates || is_there(path) || has_folder(path),
+            Event::Link { from, to } => is_there(from) && !is_there(to) && has_folder(to),
+            Event::MakeFolder(path) => !is_there(path) && has_folder(path),
+            Event::Rename { from, to } => is_there(from) && has_folder(to),
+            Event::Remove(path)
             | Event::Write { path, .. }
             | Event::Resize { path, .. }
             | Event::Sync(path) => is_there(path),
-            Event::Open { .. } | Event::Seek { .. } | Event::Given(_) | Event::Printed => true,
+            Event::Seek { .. } | Event::Given(_) | Event::Printed => true,
         }
     }
 
@@ -185,7 +193,9 @@ impl Journal {
     }
 
     fn note(&mut self, began: usize, ended: usize, event: Event) {
-        let note = |journal: &mut Self, change| journal.op(began, ended, change, None);
+        let note = |journal: &mut Self, change| {
+            journal.op(began, ended, change, None);
+        };
         match event {
             Event::Open {
                 path,
@@ -272,33 +282,38 @@ impl Journal {
             self.op(began, ended, came, None);
         } else {
             let first = self.ops.len();
-            self.op(began, ended, came, None);
+            let began = self.op(began, ended, came, None);
             self.op(began, ended, gone, Some(first));
         }
     }
 
-    fn op(&mut self, began: usize, ended: usize, change: Change, after: Option<usize>) {
+    /// Notes a change, and gives from when on it may reach the disk: changes of one name do in the order in which
+    /// they took effect, each before the next has returned.
+    fn op(&mut self, began: usize, ended: usize, change: Change, after: Option<usize>) -> usize {
+        let (number, mut began) = (self.ops.len(), began);
+        let keys: Vec<_> = match &change {
+            Change::Names { folder, names } => {
+                let names = names.iter();
+                names.map(|(name, _)| (*folder, name.clone())).collect()
+            }
+            _ => Vec::new(),
+        };
+        for key in &keys {
+            if let Some((last, since)) = self.named.get(key) {
+                began = began.max(*since);
+                let last = &mut self.ops[*last];
+                last.ended = last.ended.min(ended);
+            }
+        }
+        let named = keys.into_iter().map(|key| (key, (number, began)));
+        self.named.extend(named);
         self.view.apply(&change);
-        let began = self.after_others(&change, began);
-        self.moments.push((began, Moment::Began(self.ops.len())));
+        self.moments.push((began, Moment::Began(number)));
         self.ops.push(Op {
             ended,
             change,
             after,
         });
-    }
-
-    /// The place from which on a change may reach the disk: those of one name do in the order in which they took
-    /// effect.
-    fn after_others(&mut self, change: &Change, mut began: usize) -> usize {
-        let Change::Names { folder, names } = change else {
-            return began;
-        };
-        let keys = || names.iter().map(|(name, _)| (*folder, name.clone()));
-        for key in keys() {
-            began = began.max(self.named.get(&key).copied().unwrap_or(0));
-        }
-        self.named.extend(keys().map(|key| (key, began)));
         began
     }
 
@@ -364,8 +379,8 @@ mod tests {
         }
     }
 
-    /// A folder, `made` in it, and two calls of that name that overlap; then all is synced. Gives whether the name
-    /// is there for every process, and after a power cut.
+    /// A folder, a name in it that is `made`, and two calls of that name that overlap, with a sync behind the first
+    /// that returns; then all is synced. Gives whether the name is there for every process, and after a power cut.
     fn is_there(made: bool, told: [(usize, usize, Event); 2]) -> [bool; 2] {
         let (folder, other) = (PathBuf::from("folder"), PathBuf::from("other"));
         let file = |path: &Path| Event::Open {
@@ -381,6 +396,8 @@ mod tests {
             steps.push(step(2, 2, file(&folder.join("name"))));
         }
         steps.extend(told.map(|(began, ended, event)| step(began, ended, event)));
+        steps.push(step(13, 14, Event::Sync(folder.clone())));
+        steps.sort_by_key(|step| step.ended);
         steps.push(step(20, 20, Event::Sync(folder.clone())));
         steps.push(step(21, 21, Event::Sync(PathBuf::new())));
         let mut journal = Journal::new(Tree::new());
@@ -402,20 +419,20 @@ mod tests {
         let remove = || Event::Remove("folder/name".into());
         // What is removed was linked before, whichever began first or is told to have returned first.
         assert_eq!(
-            is_there(false, [(11, 12, remove()), (10, 13, link())]),
+            is_there(false, [(11, 12, remove()), (10, 15, link())]),
             [false; 2]
         );
         assert_eq!(
-            is_there(false, [(10, 12, remove()), (11, 13, link())]),
+            is_there(false, [(10, 12, remove()), (11, 15, link())]),
             [false; 2]
         );
         // What is linked has found the name free.
         assert_eq!(
-            is_there(true, [(11, 12, remove()), (10, 13, link())]),
+            is_there(true, [(11, 12, remove()), (10, 15, link())]),
             [true; 2]
         );
         assert_eq!(
-            is_there(true, [(10, 12, link()), (11, 13, remove())]),
+            is_there(true, [(10, 12, link()), (11, 15, remove())]),
             [true; 2]
         );
     }

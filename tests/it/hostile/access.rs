@@ -3,7 +3,7 @@
 
 use std::sync::Barrier;
 use std::thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -16,6 +16,8 @@ use crate::rounds::Rounds;
 const MISMATCH: &str = "FINGERPRINT_MISMATCH";
 /// Tries from which on the mean of them tells what a network would hide.
 const TRIES_LONG: u64 = 1000;
+/// Times that the short form tries so often, at most.
+const ATTEMPTS: usize = 5;
 
 fn shop(daemon: &Daemon) -> Project {
     Project::with_main(&daemon.user("alice", &[]), "acme/shop")
@@ -243,18 +245,20 @@ fn t16_a_guess_takes_its_time_whatever_is_wrong_with_it() {
         }
         return;
     }
-    let quickest = |request: &Request| {
-        let took = (0..tries).map(|_| {
-            let since = Instant::now();
-            request.clone().send().assert_refused(401);
-            since.elapsed()
-        });
-        took.min().unwrap()
-    };
-    let [wrong, unknown] = [&logins[0], &logins[1]].map(quickest);
-    // Other tests may have the processor meanwhile.
-    assert!(unknown * 10 > wrong, "{unknown:?} and {wrong:?}");
-    assert!(wrong * 10 > unknown, "{unknown:?} and {wrong:?}");
+    // In turns, so that what else the machine does meets both.
+    let mut quickest = [Duration::MAX; 2];
+    let are_alike = (0..ATTEMPTS).any(|_| {
+        for _ in 0..tries {
+            for (request, quickest) in logins.iter().zip(&mut quickest) {
+                let since = Instant::now();
+                request.clone().send().assert_refused(401);
+                *quickest = since.elapsed().min(*quickest);
+            }
+        }
+        let [wrong, unknown] = quickest;
+        unknown * 2 > wrong && wrong * 2 > unknown
+    });
+    assert!(are_alike, "{quickest:?}");
 }
 
 #[test]

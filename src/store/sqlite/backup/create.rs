@@ -20,10 +20,11 @@ use super::spool::Spool;
 use super::table::{LargeBlob, Tabled as _, known_version};
 use super::target::Target;
 use crate::base::clock::{Clock, Timestamp};
+use crate::base::id::Kind;
 use crate::store::Version;
 use crate::store::inspection::Inspectable as _;
 use crate::store::sqlite::SqliteStore;
-use crate::store::sqlite::blob_files::open_blob;
+use crate::store::sqlite::blob_files::{not_opened, open_blob};
 
 /// A backup that was made.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -131,7 +132,13 @@ impl Session<'_, '_, '_> {
         let fault = |reason: &str| format!("blob {} is damaged: {reason}", blob.id);
         let file = match open_blob(self.store.data_folder(), blob.id, blob.size) {
             Ok(file) => file,
-            Err(e) => return self.found(fault(&format!("its file cannot be opened: {e}"))),
+            Err(e) => {
+                let error = not_opened(Kind::Blob, blob.id, e);
+                if !error.is_damage() {
+                    return Err(error.into());
+                }
+                return self.found(error.to_string());
+            }
         };
         let written = (self.new_files, self.new_bytes);
         let (tell, pace, store) = (&mut *self.tell, &mut self.pace, self.store);

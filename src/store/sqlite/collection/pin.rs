@@ -95,8 +95,10 @@ fn held(folder: &Folder) -> io::Result<Vec<Option<(i64, i64)>>> {
         if !entry.file_name().to_string_lossy().starts_with(PREFIX) {
             continue;
         }
-        let Ok(file) = File::open(entry.path()) else {
-            continue;
+        let file = match File::open(entry.path()) {
+            // It was given up meanwhile.
+            Err(e) if e.kind() == io::ErrorKind::NotFound => continue,
+            file => file?,
         };
         if file.try_lock().is_ok() {
             continue;
