@@ -1,6 +1,7 @@
 //! The commands as a user meets them, and folders of the format before.
 
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::{Command, Output};
 
@@ -215,4 +216,19 @@ fn a_folder_of_format_2_shrinks_when_it_was_upgraded_and_compacted() {
     assert_eq!(number(root, "PRAGMA auto_vacuum"), 2);
     assert_eq!(json_of(root, &["gc", "--json"])["shrinks"], true);
     assert_sound(root);
+}
+
+/// It may be held: what it keeps would be removed.
+#[test]
+fn a_pin_that_cannot_be_opened_is_not_passed_over() {
+    let root = tempfile::tempdir().unwrap();
+    let root = root.path();
+    saved(root, 1);
+    symlink("pin-loop", root.join("incoming/pin-loop")).unwrap();
+    let refused = siteconf(root, &["gc"]);
+    assert_eq!(refused.status.code(), Some(1), "{refused:?}");
+    assert_eq!(
+        String::from_utf8(refused.stderr).unwrap(),
+        "siteconf: looking for imports: Too many levels of symbolic links (os error 40)\n"
+    );
 }
