@@ -28,6 +28,8 @@ struct Scene {
     acknowledged: File,
     /// What the last change would have made of it, while that is in doubt.
     in_doubt: Option<File>,
+    /// True once nothing is written until a restart.
+    has_stopped: bool,
 }
 
 impl Scene {
@@ -41,6 +43,7 @@ impl Scene {
             changes: 0,
             acknowledged: None,
             in_doubt: None,
+            has_stopped: false,
         }
     }
 
@@ -60,6 +63,7 @@ impl Scene {
             (200 | 201, None) => (self.acknowledged, self.in_doubt) = (after, None),
             (507, Some("no space left for this change")) => {}
             (503, Some(text)) if text.contains("may have been made") => self.in_doubt = Some(after),
+            (503, Some(text)) if text.contains("must be restarted") => self.has_stopped = true,
             _ => panic!("{answer:?}"),
         }
         answer.status
@@ -92,6 +96,13 @@ impl Scene {
         );
         assert!(may_be.contains(&Some(&found)), "{found:?} of {may_be:?}");
         (self.acknowledged, self.in_doubt) = (found, None);
+        self.has_stopped = false;
+    }
+
+    /// Panics if a sync that is known to have found no room has stopped all writing. One of the database alone is
+    /// not known from one that lost something: it comes when the log is copied, which may be at any time.
+    fn assert_heals(&self, places: &[&str], case: &str) {
+        assert!(!self.has_stopped || places == ["store.db"], "{case}");
     }
 }
 
@@ -112,13 +123,18 @@ fn what_a_sync_without_room_leaves_in_doubt_is_told_and_heals() {
                 assert_eq!(scene.found(), scene.acknowledged, "{case}");
             }
             tracer.detach(Signal::TERM);
-            assert!(scene.change() < 300, "{case}: there is room again");
+            scene.assert_heals(places, &case);
+            assert!(
+                scene.has_stopped || scene.change() < 300,
+                "{case}: there is room again"
+            );
             scene.restart();
 
             // The first change of a start has a sync of its own before anything is written.
             assert!(scene.change() < 300, "{case}");
             let tracer = scene.take_room(places, error);
             statuses.push(scene.change());
+            scene.assert_heals(places, &case);
             scene.daemon.kill();
             tracer.detach(Signal::KILL);
             scene.restart();
