@@ -63,7 +63,8 @@ pub(in crate::http) async fn serve<S>(
     let write_wait = Duration::from_secs(service.settings.limits.write_s_max);
     let state = Arc::new(ConnectionState::default());
     let of_requests = Arc::clone(&state);
-    // hyper takes buffers for each connection, also for one that says nothing; over TLS it is not known.
+    // hyper takes buffers for each connection, also for one that says nothing. Over TLS it begins at once: what came
+    // may be with the TLS stream already.
     let says_something = async {
         tokio::select! {
             biased;

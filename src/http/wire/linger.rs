@@ -9,7 +9,7 @@ use crate::base::limits::REFUSED_BODY_BYTES_MAX;
 
 /// How long a connection stays after what it sent was refused.
 const LINGER: Duration = Duration::from_secs(2);
-/// Pause after so many bytes beyond what is readily dropped.
+/// Pause between reads beyond what is readily dropped, each time that so many bytes more have come.
 const LINGER_PAUSE: Duration = Duration::from_millis(20);
 const BYTES_PER_PAUSE: usize = 64 << 10;
 /// Bytes that are read at once: each connection may end so, all at the same time.
