@@ -56,7 +56,6 @@ mod model;
 mod names;
 mod openapi;
 mod own_account;
-mod page;
 mod projects;
 #[cfg(feature = "fleet")]
 #[path = "../support/postgres_proxy.rs"]

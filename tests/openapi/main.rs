@@ -17,6 +17,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::thread;
 
 use serde_json::{Value, json};
 
@@ -67,15 +68,85 @@ fn the_service_is_as_its_document_says() {
     let Some(schemathesis) = tool("schemathesis/bin/schemathesis") else {
         return;
     };
-    let mut daemon = Daemon::start_with(&GUESSES);
-    let alice = set_stage(&daemon);
-    let stage = Stage {
-        token: reading_token(&daemon),
-        spare_session: spare_session(&daemon),
-    };
-    let auditor = daemon.user("auditor", &["ROLE_SITEBUILDER_EDITOR__READONLY"]);
-    let run = |user: &User, arguments: &[&str]| {
-        let output = command(&schemathesis, &daemon, user, &stage)
+    // It uses one core, so reads and changes have a service each.
+    let schemathesis = &schemathesis;
+    let runs = thread::scope(|scope| {
+        [make_reads, make_changes]
+            .map(|requests| scope.spawn(move || on_stage(schemathesis, requests)))
+            .map(|run| run.join().expect("it has said what is wrong"))
+    });
+    let [(document, reads), (_, changes)] = runs;
+    let unreached = unreached(&document, &(reads + &changes));
+    assert!(unreached.is_empty(), "never done: {unreached:#?}");
+}
+
+/// Makes requests of a service of their own; answers its document and its log.
+fn on_stage(schemathesis: &Path, requests: fn(&Stage<'_>)) -> (Value, String) {
+    let stage = Stage::set(schemathesis);
+    requests(&stage);
+    let mut daemon = stage.daemon;
+    let document = daemon.anonymous().get(DOCUMENT).json();
+    // Its end writes the rest of the log.
+    assert!(daemon.stop().success());
+    (document, daemon.log())
+}
+
+fn make_reads(stage: &Stage<'_>) {
+    stage.run(&stage.alice, &["--include-method", "GET"]);
+    let roles = ["ROLE_SITEBUILDER_EDITOR__READONLY"];
+    let auditor = stage.daemon.user("auditor", &roles);
+    stage.run(&auditor, &["--include-operation-id", "listAudit"]);
+}
+
+/// Each takes away more of what there is to find.
+fn make_changes(stage: &Stage<'_>) {
+    let (daemon, alice) = (&stage.daemon, &stage.alice);
+    for each in [BEFORE_CHANGES, CHANGES, SMALL_REMOVALS, RENAMES] {
+        stage.run(alice, &["--include-operation-id-regex", each]);
+    }
+    // A success ends the session, after which there are refusals alone.
+    let password = ["--include-operation-id", "changePassword"];
+    let (name, word) = OPERATOR;
+    let cookie = cookie_of(&daemon.login(name, word).expect_status(200));
+    let operator = User::new(daemon.address(), Some(("Cookie", &cookie)));
+    stage.run(&operator, &[password, ["--phases", "examples"]].concat());
+    stage.run(
+        alice,
+        &["--include-tag", "Admin API", "--phases", SEQUENCES],
+    );
+    // It may take anybody's account away.
+    let root = daemon.session("admin");
+    for each in [ADMINISTRATION, ADMINISTRATIVE_REMOVALS] {
+        stage.run(&root, &["--include-operation-id-regex", each]);
+    }
+}
+
+/// A service with what the requests of `schemathesis.toml` name.
+struct Stage<'a> {
+    schemathesis: &'a Path,
+    daemon: Daemon,
+    alice: User,
+    token: String,
+    spare_session: String,
+}
+
+impl<'a> Stage<'a> {
+    fn set(schemathesis: &'a Path) -> Self {
+        let daemon = Daemon::start_with(&GUESSES);
+        let alice = set_stage(&daemon);
+        Self {
+            schemathesis,
+            token: reading_token(&daemon),
+            spare_session: spare_session(&daemon),
+            alice,
+            daemon,
+        }
+    }
+
+    /// Runs schemathesis as this user on the Admin API.
+    fn run(&self, user: &User, arguments: &[&str]) {
+        let output = self
+            .command(user)
             .args(arguments)
             .output()
             .expect("timeout is on the machine");
@@ -86,67 +157,35 @@ fn the_service_is_as_its_document_says() {
             String::from_utf8_lossy(&output.stdout),
             String::from_utf8_lossy(&output.stderr)
         );
-    };
-    // Each takes away more of what there is to find.
-    run(&alice, &["--include-method", "GET"]);
-    run(&auditor, &["--include-operation-id", "listAudit"]);
-    for each in [BEFORE_CHANGES, CHANGES, SMALL_REMOVALS, RENAMES] {
-        run(&alice, &["--include-operation-id-regex", each]);
-    }
-    // A success ends the session, after which there are refusals alone.
-    let password = ["--include-operation-id", "changePassword"];
-    let (name, word) = OPERATOR;
-    let cookie = cookie_of(&daemon.login(name, word).expect_status(200));
-    let operator = User::new(daemon.address(), Some(("Cookie", &cookie)));
-    run(&operator, &[password, ["--phases", "examples"]].concat());
-    run(
-        &alice,
-        &["--include-tag", "Admin API", "--phases", SEQUENCES],
-    );
-    // It may take anybody's account away.
-    let root = daemon.session("admin");
-    for each in [ADMINISTRATION, ADMINISTRATIVE_REMOVALS] {
-        run(&root, &["--include-operation-id-regex", each]);
     }
 
-    let document = daemon.anonymous().get(DOCUMENT).json();
-    // Its end writes the rest of the log.
-    assert!(daemon.stop().success());
-    let unreached = unreached(&document, &daemon.log());
-    assert!(unreached.is_empty(), "never done: {unreached:#?}");
-}
-
-/// What the requests of `schemathesis.toml` name and the service made.
-struct Stage {
-    token: String,
-    spare_session: String,
-}
-
-/// schemathesis on the daemon's own document, as this user on the Admin API.
-fn command(schemathesis: &Path, daemon: &Daemon, user: &User, stage: &Stage) -> Command {
-    let session = user.credential().split_once('=').expect("name=value").1;
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/openapi");
-    let mut command = Command::new("timeout");
-    command
-        .arg(PATIENCE_S)
-        .arg(schemathesis)
-        .arg("--config-file")
-        .arg(folder.join("schemathesis.toml"))
-        .args(["--no-color", "run"])
-        .arg(format!("http://{}{DOCUMENT}", daemon.address()))
-        // A request that waits for a change takes a minute at most.
-        .args(["--checks", "all", "--max-response-time", "70"])
-        // It writes what it has learnt into the folder where it runs.
-        .current_dir(daemon.data().parent().expect("a folder of our own"))
-        .env("SCHEMATHESIS_HOOKS", folder.join("hooks.py"))
-        // Python would lay the compiled hooks beside them.
-        .env("PYTHONDONTWRITEBYTECODE", "1")
-        .env("SITECONF_SESSION", session)
-        .env("SITECONF_SPARE_SESSION", &stage.spare_session)
-        .env("SITECONF_TOKEN", &stage.token)
-        .env("PYTHONHASHSEED", "0")
-        .env("NO_PROXY", "127.0.0.1");
-    command
+    /// schemathesis on the daemon's own document, as this user on the Admin API.
+    fn command(&self, user: &User) -> Command {
+        let daemon = &self.daemon;
+        let session = user.credential().split_once('=').expect("name=value").1;
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/openapi");
+        let mut command = Command::new("timeout");
+        command
+            .arg(PATIENCE_S)
+            .arg(self.schemathesis)
+            .arg("--config-file")
+            .arg(folder.join("schemathesis.toml"))
+            .args(["--no-color", "run"])
+            .arg(format!("http://{}{DOCUMENT}", daemon.address()))
+            // A request that waits for a change takes a minute at most.
+            .args(["--checks", "all", "--max-response-time", "70"])
+            // It writes what it has learnt into the folder where it runs.
+            .current_dir(daemon.data().parent().expect("a folder of our own"))
+            .env("SCHEMATHESIS_HOOKS", folder.join("hooks.py"))
+            // Python would lay the compiled hooks beside them.
+            .env("PYTHONDONTWRITEBYTECODE", "1")
+            .env("SITECONF_SESSION", session)
+            .env("SITECONF_SPARE_SESSION", &self.spare_session)
+            .env("SITECONF_TOKEN", &self.token)
+            .env("PYTHONHASHSEED", "0")
+            .env("NO_PROXY", "127.0.0.1");
+        command
+    }
 }
 
 /// The operations of the document that no request of the log has done, each with the statuses that its

@@ -7,7 +7,7 @@ const { chromium } = require("playwright-core");
 const axe = require.resolve("axe-core/axe.min.js");
 
 export async function launch() {
-  return chromium.launch({ executablePath: process.env.SITECONF_CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox", "--disable-gpu"] });
+  return chromium.launch({ executablePath: process.env.SITECONF_CHROMIUM ?? "/usr/bin/chromium-headless-shell", args: ["--no-sandbox", "--disable-gpu"] });
 }
 
 /** Fails where the two are not the same as JSON. */

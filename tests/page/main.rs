@@ -1,5 +1,7 @@
 //! The page in a browser: `journeys.mjs` drives Debian's Chromium against a daemon. Whatever the browser
-//! complains of, a violation of the page's policy first of all, fails the run.
+//! complains of, a violation of the page's policy first of all, fails the run. And the files it is made of (`assets`).
+//!
+//! The files of journeys are dealt out to tests that run beside each other, each with a daemon and a browser of its own.
 //!
 //! `install` gets what it takes. On a machine without it the test says that it was left out; with `CI=true` that
 //! is a failure. With `SITECONF_PAGE_SHOTS` pictures of all screens go into that folder; `SITECONF_PAGE_ONLY` is
@@ -10,6 +12,8 @@
 #[allow(dead_code, unused_imports, reason = "the other suite uses the rest")]
 mod harness;
 
+mod assets;
+
 use std::env;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -19,10 +23,28 @@ use harness::Daemon;
 
 /// How long the run may take, in seconds, before it counts as hanging.
 const PATIENCE_S: &str = "900";
-const CHROMIUM: &str = "/usr/bin/chromium";
+const CHROMIUM: &str = "/usr/bin/chromium-headless-shell";
+
+/// The tests that share the journeys.
+const PARTS: usize = 3;
 
 #[test]
-fn people_do_their_work() {
+fn people_do_their_work_1() {
+    people_do_their_work(1);
+}
+
+#[test]
+fn people_do_their_work_2() {
+    people_do_their_work(2);
+}
+
+#[test]
+fn people_do_their_work_3() {
+    people_do_their_work(PARTS);
+}
+
+/// Runs one part of the journeys.
+fn people_do_their_work(part: usize) {
     let daemon = Daemon::start();
     let document = daemon.anonymous().get("/site-builder/");
     if document.text().contains("built without its page") {
@@ -37,6 +59,7 @@ fn people_do_their_work() {
         .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/page/journeys.mjs"))
         .env("SITECONF_BASE", format!("http://{}", daemon.address()))
         .env("SITECONF_PASSWORD", daemon.initial_password())
+        .env("SITECONF_PAGE_PART", format!("{part}/{PARTS}"))
         .env("SITECONF_PAGE_PACKAGES", packages)
         .env("SITECONF_CHROMIUM", CHROMIUM)
         .status()

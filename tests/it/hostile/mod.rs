@@ -103,7 +103,7 @@ const ROWS: &[(&str, &str, &str)] = &[
     ("T19 sessions that are brought", "it/login.rs", "every_login_gets_a_cookie_of_its_own"),
     ("T20 cookies", "it/sessions.rs", "two_session_cookies_are_no_session"),
     ("T21 other sites", "it/hostile/access.rs", "t21_forms_and_scripts_of_other_sites"),
-    ("T22 frames", "it/page.rs", "every_state_of_the_page_is_the_same_document"),
+    ("T22 frames", "page/assets.rs", "every_state_of_the_page_is_the_same_document"),
     ("T23 files that run", "it/files.rs", "a_file_is_downloaded_and_never_shown"),
     ("T24 names that run", "page/journeys/hostile.mjs", ""),
     ("T25 JSON", "it/json_bodies.rs", "a_body_must_be_one_json_object"),

@@ -1,4 +1,4 @@
-//! The page and its files: contract section 9. What the page does is tested in `tests/page`.
+//! The document and its files as they are served: contract section 9.
 
 use std::io::Read as _;
 
