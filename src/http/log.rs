@@ -1,7 +1,6 @@
 //! What the log says of a request.
 
 use std::error::Error as _;
-use std::fmt::Write as _;
 use std::net::IpAddr;
 use std::time::Duration;
 
@@ -74,7 +73,12 @@ pub(in crate::http) fn failure(id: RequestId, error: &Error) {
     let mut chain = error.to_string();
     let mut source = error.source();
     while let Some(cause) = source {
-        let _infallible = write!(chain, ": {cause}");
+        let told = cause.to_string();
+        // Most errors say what they come from.
+        if !chain.contains(&told) {
+            chain.push_str(": ");
+            chain.push_str(&told);
+        }
         source = cause.source();
     }
     tracing::error!(%id, error = chain, "request failed");

@@ -38,17 +38,7 @@ impl Daemon {
         let folder = tempfile::tempdir().unwrap();
         let mut daemon = serve(&folder.path().join("data"));
         daemon.args(flags);
-        let mut limited = Command::new("sh");
-        limited
-            .args([
-                "-c",
-                &format!("ulimit -d {memory_kib} && exec \"$@\""),
-                "sh",
-            ])
-            .arg(daemon.get_program())
-            .args(daemon.get_args())
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped());
+        let limited = within(&format!("-d {memory_kib}"), &daemon);
         Self::start_as(folder, limited)
     }
 
@@ -238,6 +228,18 @@ pub(crate) fn serve_at(store: &[OsString]) -> Command {
         .stdin(Stdio::null())
         .stdout(Stdio::piped());
     command
+}
+
+/// The same command, made by [`serve`], within a limit as `ulimit` takes it.
+pub(crate) fn within(limit: &str, daemon: &Command) -> Command {
+    let mut limited = Command::new("sh");
+    limited
+        .args(["-c", &format!("ulimit {limit} && exec \"$@\""), "sh"])
+        .arg(daemon.get_program())
+        .args(daemon.get_args())
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped());
+    limited
 }
 
 fn launch(mut command: Command) -> (Child, BufReader<ChildStdout>, SocketAddr) {

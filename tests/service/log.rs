@@ -1,6 +1,6 @@
 //! Nobody who reads the log can stop the service.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader};
 use std::process::Stdio;
 use std::thread;
@@ -8,7 +8,7 @@ use std::thread;
 use serde_json::Value;
 
 use crate::client::Client;
-use crate::daemon::{Daemon, serve};
+use crate::daemon::{Daemon, serve, within};
 
 /// More than fits into the queue of the log, with paths as long as the log shows them.
 const REQUESTS: u64 = 6000;
@@ -79,4 +79,24 @@ fn a_reader_that_stalls_stops_no_request_and_is_told_what_it_missed() {
     let rest = thread::spawn(move || lines.last());
     assert!(daemon.stop().success());
     assert_eq!(rest.join().unwrap().unwrap()["message"], "stopped");
+}
+
+#[test]
+fn too_few_open_files_for_so_many_connections_are_told_at_the_start() {
+    for (connections, expected) in [("100", 0), ("1000", 1)] {
+        let folder = tempfile::tempdir().unwrap();
+        let log = folder.path().join("log");
+        let mut daemon = serve(&folder.path().join("data"));
+        daemon.args(["--log", "warn", "--connections-max", connections]);
+        let mut limited = within("-n 700", &daemon);
+        limited.stderr(File::create(&log).unwrap());
+        let mut daemon = Daemon::start_as(folder, limited);
+        assert!(daemon.stop().success());
+        let told = fs::read_to_string(&log).unwrap();
+        let warnings = told.lines().filter(|line| {
+            line.contains("raise its hard limit (LimitNOFILE= of the unit, ulimit -Hn)")
+                && line.contains("\"allowed\":700,\"needed\":1512")
+        });
+        assert_eq!(warnings.count(), expected, "{told}");
+    }
 }

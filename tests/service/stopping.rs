@@ -246,3 +246,31 @@ fn a_second_signal_ends_at_once_whatever_hangs() {
         );
     }
 }
+
+#[test]
+fn a_stop_waits_for_nobody_who_has_asked_for_nothing() {
+    let (store, _) = store();
+    let daemon = Logged::start(&store, &[]);
+    let silent = TcpStream::connect(daemon.address).unwrap();
+    // Connections are taken in their order: when this one is answered, that one is known.
+    let mut rests = TcpStream::connect(daemon.address).unwrap();
+    rests
+        .write_all(b"GET /site-builder/api/erp-config/health HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        .unwrap();
+    let mut status = [0; 15];
+    rests.read_exact(&mut status).unwrap();
+    assert_eq!(&status, b"HTTP/1.1 200 OK");
+    let asked = Instant::now();
+    daemon.signal(Signal::TERM);
+    let mut rest = Vec::new();
+    for mut each in [silent, rests] {
+        each.read_to_end(&mut rest).unwrap();
+    }
+    let (status, log) = daemon.end();
+    assert!(status.success(), "{log}");
+    assert!(
+        asked.elapsed() < Duration::from_secs(9),
+        "{:?}",
+        asked.elapsed()
+    );
+}

@@ -47,6 +47,9 @@ use notify::Notifier;
 use reload::Reload;
 use samples::Sampler;
 
+/// Files that are open beside those of connections at most: the store's, large files that are written, the log.
+const OWN_FILES: u64 = 512;
+
 #[derive(Clone, Debug, Default, Args)]
 pub(in crate::cli) struct ServeFlags {
     #[command(flatten)]
@@ -85,7 +88,7 @@ pub(super) fn serve(settings: &Settings, renew_key: bool, streams: &mut Streams<
     let certificate = places.certificate.clone();
     // Nobody else reads what lies in the folder.
     umask(Mode::RWXG | Mode::RWXO);
-    raise_open_files();
+    raise_open_files(settings.limits.connections_max);
 
     let engine = engine::open(settings, Purpose::Serve)?;
     engine.show_signs_of_life();
@@ -313,8 +316,9 @@ fn runtime() -> Result<Runtime> {
         .map_err(|e| Error::Failed(format!("starting the threads: {e}")))
 }
 
-/// Lets the process have as many open files as the system allows it: each connection is one.
-fn raise_open_files() {
+/// Lets the process have as many open files as the system allows it: each connection is one, and each large file
+/// that is read another. The log is told where that is too little for so many connections.
+fn raise_open_files(connections_max: u64) {
     let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
     let raised = Rlimit {
         current: maximum,
@@ -322,5 +326,14 @@ fn raise_open_files() {
     };
     if let Err(e) = setrlimit(Resource::Nofile, raised) {
         tracing::warn!(error = %e, "the limit of open files stays as it is");
+    }
+    let needed = connections_max.saturating_add(OWN_FILES);
+    if let Some(allowed) = maximum.filter(|allowed| *allowed < needed) {
+        tracing::warn!(
+            allowed,
+            needed,
+            "the system allows fewer open files than connections_max needs: raise its hard limit \
+             (LimitNOFILE= of the unit, ulimit -Hn) or lower connections_max"
+        );
     }
 }

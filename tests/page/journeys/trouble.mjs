@@ -173,8 +173,9 @@ export default [
     await bar(page).getByText("saved this file").waitFor({ timeout: 30_000 });
     await person.shot("saved meanwhile");
     same(await bytes(world, repo, "a.txt"), [...Buffer.from("AA\n")]);
-    await world.admin.send("DELETE", file(repo, "main", "a.txt"));
+    // The page may look before the deletion is answered.
     person.expected.push(/404/);
+    await world.admin.send("DELETE", file(repo, "main", "a.txt"));
     await bar(page).getByText("deleted this file").waitFor({ timeout: 30_000 });
   }],
 ];
