@@ -348,7 +348,7 @@ pub const PIECES_BYTES_MAX: u64 = 64 << 20;
 pub const PIECES_BYTES_CREDENTIAL_MAX: u64 = 16 << 20;
 /// Bytes of a connection over TCP that the system keeps unsent, about: more stays with the service until the client
 /// has taken some. What was sent and is on its way is not counted.
-pub const UNSENT_BYTES_MAX: u32 = 128 << 10;
+pub const UNSENT_BYTES_MAX: u32 = 64 << 10;
 /// Bytes of a large file that are read at once for who has no share of these.
 pub const UNSHARED_PIECE_BYTES: usize = 16 << 10;
 /// Bytes of a body on its way in that are hashed and written at once.

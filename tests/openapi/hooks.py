@@ -27,7 +27,8 @@ def filter_case(context, case):
 
 def waits_long(wait):
     """True for a number of seconds that takes long. What is none is refused at once."""
+    first = wait[0] if isinstance(wait, list) and wait else wait
     try:
-        return WAIT_S_MAX < int(wait) <= 60
+        return WAIT_S_MAX < int(first) <= 60
     except (TypeError, ValueError):
         return False

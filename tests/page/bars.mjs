@@ -1,5 +1,5 @@
 // Figures beside their bars: medians are printed. They are held to their bars where SITECONF_PAGE_ROUNDS asks for
-// five rounds or more, on a quiet machine; otherwise there is one.
+// five rounds or more, on a quiet machine, one test after another (`-- --test-threads=1`); otherwise there is one.
 export const rounds = Number(process.env.SITECONF_PAGE_ROUNDS || 1);
 
 const sorted = (list) => [...list].sort((a, b) => a - b);

@@ -5,7 +5,7 @@ use std::io::{self, BufRead, BufReader};
 use std::process::Stdio;
 use std::thread;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::client::Client;
 use crate::daemon::{Daemon, serve, within};
@@ -93,10 +93,16 @@ fn too_few_open_files_for_so_many_connections_are_told_at_the_start() {
         let mut daemon = Daemon::start_as(folder, limited);
         assert!(daemon.stop().success());
         let told = fs::read_to_string(&log).unwrap();
-        let warnings = told.lines().filter(|line| {
-            line.contains("raise its hard limit (LimitNOFILE= of the unit, ulimit -Hn)")
-                && line.contains("\"allowed\":700,\"needed\":1512")
-        });
-        assert_eq!(warnings.count(), expected, "{told}");
+        let warnings = told.lines().filter(|line| line.contains("open files"));
+        let warnings: Vec<Value> = warnings
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect();
+        assert_eq!(warnings.len(), expected, "{told}");
+        for warning in warnings {
+            let named = ["level", "message", "allowed", "needed"].map(|name| &warning[name]);
+            let message = "the system allows fewer open files than connections_max needs: raise its \
+                hard limit (LimitNOFILE= of the unit, ulimit -Hn) or lower connections_max";
+            assert_eq!(json!(named), json!(["WARN", message, 700, 1512]));
+        }
     }
 }

@@ -160,10 +160,9 @@ impl Server {
 
     fn copy_of(&self, template: &str) -> Database {
         let name = format!("test{}", self.databases.fetch_add(1, Ordering::Relaxed));
-        // By its files, in memory: half as long as through the log.
         ask(
             &self.url("postgres"),
-            &format!("CREATE DATABASE {name} TEMPLATE {template} STRATEGY FILE_COPY"),
+            &format!("CREATE DATABASE {name} TEMPLATE {template}"),
         );
         Database {
             url: self.url(&name),

@@ -47,7 +47,7 @@ use notify::Notifier;
 use reload::Reload;
 use samples::Sampler;
 
-/// Files that are open beside those of connections at most: the store's, large files that are written, the log.
+/// Room for the files that are open beside those of connections: the store's, large files that are written, the log.
 const OWN_FILES: u64 = 512;
 
 #[derive(Clone, Debug, Default, Args)]
@@ -319,16 +319,20 @@ fn runtime() -> Result<Runtime> {
 /// Lets the process have as many open files as the system allows it: each connection is one, and each large file
 /// that is read another. The log is told where that is too little for so many connections.
 fn raise_open_files(connections_max: u64) {
-    let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
+    let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
     let raised = Rlimit {
         current: maximum,
         maximum,
     };
-    if let Err(e) = setrlimit(Resource::Nofile, raised) {
-        tracing::warn!(error = %e, "the limit of open files stays as it is");
-    }
+    let allowed = match setrlimit(Resource::Nofile, raised) {
+        Ok(()) => maximum,
+        Err(e) => {
+            tracing::warn!(error = %e, "the limit of open files stays as it is");
+            current
+        }
+    };
     let needed = connections_max.saturating_add(OWN_FILES);
-    if let Some(allowed) = maximum.filter(|allowed| *allowed < needed) {
+    if let Some(allowed) = allowed.filter(|allowed| *allowed < needed) {
         tracing::warn!(
             allowed,
             needed,

@@ -142,7 +142,9 @@ impl Journal {
             Event::Link { to, .. } => is_there(to) && !was_there(to),
             Event::Rename { from, .. } | Event::Remove(from) => was_there(from) && !is_there(from),
             Event::MakeFolder(path) => is_there(path) && !was_there(path),
-            Event::Seek { .. } | Event::Sync(_) | Event::Given(_) | Event::Printed => false,
+            // It may have come to the client, who else names it nowhere.
+            Event::Given(_) => true,
+            Event::Seek { .. } | Event::Sync(_) | Event::Printed => false,
         };
         is_done.then_some(event)
     }
@@ -435,5 +437,14 @@ mod tests {
             is_there(true, [(10, 12, link()), (11, 15, remove())]),
             [true; 2]
         );
+    }
+
+    #[test]
+    fn an_answer_that_its_process_did_not_outlive_may_have_been_given() {
+        let mut journal = Journal::new(Tree::new());
+        let given = journal.done_of(Event::Given("id".to_owned()), Path::new(""));
+        journal.note(3, 9, given.expect("it counts"));
+        assert!(!journal.was_given("id", 2));
+        assert!(journal.was_given("id", 3));
     }
 }

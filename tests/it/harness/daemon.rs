@@ -14,7 +14,11 @@ use tempfile::TempDir;
 
 use super::{Answer, Connection, Place, Project, User};
 
-pub(super) const BINARY: &str = env!("CARGO_BIN_EXE_siteconf");
+/// That of these tests, or another one that `SITECONF_BINARY` names.
+pub(super) fn binary() -> OsString {
+    let given = std::env::var_os("SITECONF_BINARY");
+    given.unwrap_or_else(|| env!("CARGO_BIN_EXE_siteconf").into())
+}
 
 /// A running daemon. Dropping it kills the process and removes the folder.
 #[derive(Debug)]
@@ -157,7 +161,7 @@ impl Daemon {
 
     /// Runs another command beside it.
     pub(crate) fn command(&self, arguments: &[&str], input: &str) -> Output {
-        let mut process = Command::new(BINARY)
+        let mut process = Command::new(binary())
             .args(arguments)
             .args(self.store_flags())
             .stdin(Stdio::piped())
@@ -298,7 +302,7 @@ fn launch(
         .create(true)
         .open(folder.path().join("log"))
         .expect("a file for the log");
-    let mut process = Command::new(BINARY)
+    let mut process = Command::new(binary())
         .args(["serve", "--listen", "127.0.0.1:0"])
         .args(place.flags())
         .args(flags)

@@ -14,7 +14,7 @@ use std::sync::{Arc, OnceLock};
 #[cfg(feature = "fleet")]
 use super::bucket::TestBucket;
 #[cfg(feature = "fleet")]
-use super::daemon::BINARY;
+use super::daemon::binary;
 #[cfg(feature = "fleet")]
 use super::server::{DAEMON_ROLE, Database};
 
@@ -88,7 +88,7 @@ impl Place {
         if bucket.is_some() {
             TestBucket::write_keys(&keys_beside(&key_file));
         }
-        let made = Command::new(BINARY)
+        let made = Command::new(binary())
             .args(["init", "--daemon-role", DAEMON_ROLE])
             .args(flags_of(&url, &key_file, bucket.as_ref()))
             .output()
