@@ -119,7 +119,7 @@ fn the_log_has_colours_on_a_terminal_that_takes_them_and_nowhere_else() {
     assert!(!ran.stderr.contains(&0x1b), "{ran:?}");
 }
 
-/// The terminal is held with Ctrl-S, so that the work waits where it shows how far it is.
+/// The terminal is held with Ctrl-S before it begins, so that the work waits where it shows how far it is.
 #[test]
 fn an_export_that_is_interrupted_leaves_nothing() {
     let stage = Stage::new();
@@ -129,8 +129,12 @@ fn an_export_that_is_interrupted_leaves_nothing() {
             fs::create_dir(&out).unwrap();
         }
         let export = stage.command(&["export", "acme/shop.erp", "main", &words]);
-        let mut terminal = Terminal::run(export);
-        terminal.type_in("\u{13}");
+        let mut held = Command::new("sh");
+        held.args(["-c", "read -r _ && exec \"$@\"", "sh"])
+            .arg(export.get_program())
+            .args(export.get_args());
+        let mut terminal = Terminal::run(held);
+        terminal.type_in("\u{13}\n");
         let end = Instant::now() + Duration::from_secs(30);
         while !fs::exists(out.join("a.xml")).unwrap() && !fs::exists(out.join("conf")).unwrap() {
             assert!(Instant::now() < end, "nothing is written");
