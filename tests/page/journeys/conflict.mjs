@@ -91,7 +91,7 @@ export default [
   }],
 
   ["theirs deleted it: let it go", async (world) => {
-    const { repo, page } = await meet(world, "acme/gone", null);
+    const { repo, person, page } = await meet(world, "acme/gone", null);
     await keys(person, "Control+s");
     await page.getByRole("dialog").getByRole("button", { name: "Let it go" }).click();
     await page.locator(".file .pill", { hasText: "new" }).waitFor();
