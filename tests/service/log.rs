@@ -1,4 +1,4 @@
-//! Nobody who reads the log can stop the service.
+//! Nobody who reads the log can stop the service; and what it says at the start.
 
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader};

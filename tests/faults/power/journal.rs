@@ -142,7 +142,7 @@ impl Journal {
             Event::Link { to, .. } => is_there(to) && !was_there(to),
             Event::Rename { from, .. } | Event::Remove(from) => was_there(from) && !is_there(from),
             Event::MakeFolder(path) => is_there(path) && !was_there(path),
-            // It may have come to the client, who else names it nowhere.
+            // It may have reached the client; if not, nobody asks for its id.
             Event::Given(_) => true,
             Event::Seek { .. } | Event::Sync(_) | Event::Printed => false,
         };
