@@ -1,7 +1,7 @@
 //! Commands beside the daemon, one after the other, and what is recorded of them.
 
 use std::ffi::OsString;
-use std::io::{Read, Write};
+use std::io::{self, Read, Write};
 use std::process::{Child, Output, Stdio};
 use std::thread;
 use std::time::Duration;
@@ -89,7 +89,11 @@ fn start(scene: &Scene<'_>, store: &[OsString], wish: &Wish) -> Child {
     let command = command.stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();
-    stdin.write_all(input.as_bytes()).unwrap();
+    match stdin.write_all(input.as_bytes()) {
+        // It needs no bytes to see that its condition does not hold, and may have ended. What it says tells.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
+        written => written.unwrap(),
+    }
     child
 }
 
