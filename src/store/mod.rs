@@ -50,6 +50,9 @@ pub type Version = u64;
 /// See [`Store::catch_up`].
 pub type CatchUp = std::pin::Pin<Box<dyn Future<Output = Result<()>> + Send>>;
 
+/// See [`Store::commit_observed`].
+pub type Observe = Box<dyn FnOnce(&Result<Version>) + Send + Sync>;
+
 /// See [`Store::foreign_signs`].
 pub type ForeignSigns = std::pin::Pin<Box<dyn Stream<Item = ()> + Send>>;
 
@@ -310,11 +313,7 @@ pub trait Store: Send + Sync + fmt::Debug {
     /// As [`Store::commit`], and calls `observe` with the outcome before it counts as known to this process.
     /// Where other processes may see the writes before that, they count as theirs until then: whoever looks for
     /// foreign writes meanwhile finds them.
-    fn commit_observed(
-        &self,
-        batch: Batch,
-        observe: &mut dyn FnMut(&Result<Version>),
-    ) -> Result<Version> {
+    fn commit_observed(&self, batch: Batch, observe: Observe) -> Result<Version> {
         let outcome = self.commit(batch);
         observe(&outcome);
         outcome

@@ -4,9 +4,8 @@
 //! that is cut off from the database so uses nothing of what it keeps. Who waits for a look waits for one that
 //! others wait for, too, and only until it is known that the database is away.
 
-use std::collections::VecDeque;
 use std::pin::pin;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -16,9 +15,10 @@ use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use super::failure::went_back;
 use super::group::{signed, unsigned};
+use super::known::Known;
 use super::link::Link;
 use super::server::Server;
-use crate::base::limits::{CHANGES_READ_MAX, FOREIGN_CHANGES_KEPT};
+use crate::base::limits::CHANGES_READ_MAX;
 use crate::base::reads::Reads;
 use crate::store::{Result, StoreError, Version};
 
@@ -42,7 +42,7 @@ SET lock_timeout = '2s'; SELECT pg_advisory_lock_shared(1936290917, 2); SET lock
 ";
 /// Without anybody who wants it, there is a look as often as this.
 const QUIET_MAX: Duration = Duration::from_secs(1);
-/// Between the beginnings of two looks.
+/// Between the beginnings of two looks, where several wait: more will come, and share the next one.
 const LOOKS_APART: Duration = Duration::from_millis(1);
 /// After so long without an answer to a look the database is away.
 const AWAY_AFTER: Duration = Duration::from_secs(3);
@@ -59,6 +59,8 @@ pub(super) struct Changes {
     found: AtomicU64,
     /// Wakes the task that looks.
     wanted: Notify,
+    /// How many wait for a look.
+    waiting: AtomicUsize,
     known: Mutex<Known>,
 }
 
@@ -82,15 +84,6 @@ enum Database {
     WentBack,
 }
 
-/// A change of another daemon.
-#[derive(Debug)]
-struct Foreign {
-    version: Version,
-    key: String,
-    /// When the look began that found it.
-    found: u64,
-}
-
 impl Looked {
     /// Whether the database may be asked.
     ///
@@ -105,36 +98,12 @@ impl Looked {
     }
 }
 
-#[derive(Debug, Default)]
-struct Known {
-    /// All changes up to this version were read.
-    upto: Version,
-    /// The key that this version wrote, once it was read.
-    last_key: Option<String>,
-    /// The last version that was read or written here.
-    last: Version,
-    /// Versions beyond `upto` that this process has written: the one before the first, and the last.
-    own: VecDeque<(Version, Version)>,
-    /// The same of commits that the process does not know of yet. Other daemons may see them already, so
-    /// whoever looks meanwhile must find them, as if they were of others.
-    unobserved: Vec<(Version, Version)>,
-    /// Changes of others.
-    foreign: VecDeque<Foreign>,
-    /// After this version all changes of others are kept, 0 for all since the beginning.
-    floor: Version,
-}
-
 impl Changes {
     /// Begins after the last change that there is.
     pub(super) async fn new(server: &Arc<Server>, writes: bool) -> Result<Self> {
         let link = Link::new(server, if writes { OF_WRITERS } else { SETTINGS });
         let began = now();
         let last = last_version(&link).await?;
-        let known = Known {
-            upto: last,
-            last,
-            ..Known::default()
-        };
         Ok(Self {
             link,
             looked: watch::Sender::new(Looked {
@@ -144,7 +113,8 @@ impl Changes {
             }),
             found: AtomicU64::new(0),
             wanted: Notify::new(),
-            known: Mutex::new(known),
+            waiting: AtomicUsize::new(0),
+            known: Mutex::new(Known::since(last)),
         })
     }
 
@@ -154,8 +124,9 @@ impl Changes {
         loop {
             // Wanted or not.
             drop(timeout(QUIET_MAX, self.wanted.notified()).await);
-            // Not else: a timer may take a millisecond longer, and a request waits for this.
-            if began.elapsed() < LOOKS_APART {
+            // A timer may take a millisecond longer, which one that comes alone would wait each time.
+            let is_shared = self.waiting.load(Ordering::Relaxed) > 1;
+            if is_shared && began.elapsed() < LOOKS_APART {
                 sleep_until(began + LOOKS_APART).await;
             }
             began = Instant::now();
@@ -224,6 +195,7 @@ impl Changes {
     /// # Errors
     /// Those of [`Changes::require`].
     async fn wait_for(&self, moment: u64) -> Result<()> {
+        let _waiting = Waiting::among(&self.waiting);
         let mut looked = self.looked.subscribe();
         loop {
             let last = *looked.borrow_and_update();
@@ -244,24 +216,13 @@ impl Changes {
 
     /// As [`crate::store::Store::foreign_keys`].
     pub(super) fn keys(&self, after: Version, most: usize) -> Option<Vec<String>> {
-        let known = self.known();
-        if after < known.floor {
-            return None;
-        }
-        let first = known
-            .foreign
-            .partition_point(|change| change.version <= after);
-        let changes = known.foreign.range(first..);
-        (changes.len() <= most).then(|| changes.map(|change| change.key.clone()).collect())
+        self.known().keys(after, most)
     }
 
     /// True if another daemon has written this key a moment ago.
     pub(super) fn are_of_others(&self, key: &str) -> bool {
         let since = now().saturating_sub(nanos(CROWDED_FOR));
-        let known = self.known();
-        let last = known.foreign.iter().rev();
-        last.take_while(|change| change.found >= since)
-            .any(|change| change.key == key)
+        self.known().are_of_others(key, since)
     }
 
     /// The last version that this process knows of.
@@ -269,29 +230,10 @@ impl Changes {
         self.known().last
     }
 
-    /// Says that a commit of this process has written what follows a version, up to another.
+    /// Says that a commit of this process has written what follows a version, up to another, and that the process
+    /// knows of it. Other daemons may see it before, so who looks before that finds it, as if it were of others.
     pub(super) fn record_own(&self, before: Version, last: Version) {
-        let mut known = self.known();
-        known.last = known.last.max(last);
-        if before < last && last > known.upto {
-            known.unobserved.push((before, last));
-        }
-    }
-
-    /// Says that this process knows of its commit whose last version this is.
-    pub(super) fn observe_own(&self, last: Version) {
-        let mut known = self.known();
-        let is_it = |(_, of_commit): &(Version, Version)| *of_commit == last;
-        let Some(at) = known.unobserved.iter().position(is_it) else {
-            // It wrote nothing, or was found.
-            return;
-        };
-        let (before, last) = known.unobserved.swap_remove(at);
-        // One after another they are one: nobody may look for long.
-        match known.own.back_mut() {
-            Some((_, end)) if *end == before => *end = last,
-            _ => known.own.push_back((before, last)),
-        }
+        self.known().record_own(before, last);
     }
 
     async fn look_until_answered(&self) {
@@ -345,8 +287,8 @@ impl Changes {
                 self.note(Database::WentBack);
                 return Err(refused);
             }
-            if let Some(last) = known.foreign.back() {
-                self.found.fetch_max(last.version, Ordering::AcqRel);
+            if let Some(last) = known.last_foreign() {
+                self.found.fetch_max(last, Ordering::AcqRel);
             }
             drop(known);
             if is_all {
@@ -364,57 +306,19 @@ impl Changes {
     }
 }
 
-impl Known {
-    /// Takes the changes from a version on.
-    ///
-    /// # Errors
-    /// [`StoreError::Unfit`] where that version is gone and none follows, or is another.
-    fn take(&mut self, from: Version, changes: Vec<(Version, String)>, found: u64) -> Result<()> {
-        let (Some((first, first_key)), Some((last, last_key))) = (changes.first(), changes.last())
-        else {
-            return Err(went_back());
-        };
-        let (first, last, last_key) = (*first, *last, last_key.clone());
-        // Others may have written again as many as were lost.
-        let is_other = self.last_key.as_ref().is_some_and(|key| key != first_key);
-        if first == from && is_other {
-            return Err(went_back());
-        }
-        self.last_key = Some(last_key.clone());
-        let is_whole = first == from && last - first + 1 == changes.len() as u64;
-        if is_whole {
-            // The first is known.
-            for (version, key) in changes.into_iter().skip(1) {
-                let is_own =
-                    |(before, last): &(Version, Version)| *before < version && version <= *last;
-                if !self.own.iter().any(is_own) {
-                    self.foreign.push_back(Foreign {
-                        version,
-                        key,
-                        found,
-                    });
-                }
-            }
-        } else {
-            // What follows was removed before it was read.
-            self.foreign.clear();
-            self.foreign.push_back(Foreign {
-                version: last,
-                key: last_key,
-                found,
-            });
-            self.floor = last;
-        }
-        while self.foreign.len() > FOREIGN_CHANGES_KEPT
-            && let Some(first) = self.foreign.pop_front()
-        {
-            self.floor = self.floor.max(first.version);
-        }
-        self.own.retain(|(_, of_own)| *of_own > last);
-        self.unobserved.retain(|(_, of_commit)| *of_commit > last);
-        self.upto = last;
-        self.last = self.last.max(last);
-        Ok(())
+/// One that waits for a look, until it is dropped.
+struct Waiting<'a>(&'a AtomicUsize);
+
+impl<'a> Waiting<'a> {
+    fn among(waiting: &'a AtomicUsize) -> Self {
+        waiting.fetch_add(1, Ordering::Relaxed);
+        Self(waiting)
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -438,51 +342,4 @@ fn now() -> u64 {
 
 fn nanos(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn changes(versions: &[Version]) -> Vec<(Version, String)> {
-        versions
-            .iter()
-            .map(|version| (*version, format!("k{version}")))
-            .collect()
-    }
-
-    fn kept(known: &Known) -> Vec<Version> {
-        known.foreign.iter().map(|change| change.version).collect()
-    }
-
-    #[test]
-    fn own_changes_are_left_out_and_what_was_removed_is_noticed() {
-        let mut known = Known {
-            upto: 4,
-            ..Known::default()
-        };
-        known.own.push_back((5, 7));
-        known.take(4, changes(&[4, 5, 6, 7, 8]), 0).unwrap();
-        assert_eq!((kept(&known), known.upto, known.floor), (vec![5, 8], 8, 0));
-        assert!(known.own.is_empty());
-        for hole in [&[9, 10][..], &[8, 10]] {
-            (known.upto, known.last_key) = (8, Some("k8".to_owned()));
-            known.take(8, changes(hole), 0).unwrap();
-            assert_eq!((kept(&known), known.upto, known.floor), (vec![10], 10, 10));
-        }
-        assert!(known.take(10, Vec::new(), 0).is_err());
-        let other = vec![(10, "other".to_owned()), (11, "k11".to_owned())];
-        assert!(known.take(10, other, 0).is_err());
-    }
-
-    #[test]
-    fn the_changes_that_are_kept_are_bounded() {
-        let mut known = Known::default();
-        let all: Vec<_> = (0..=FOREIGN_CHANGES_KEPT as u64 + 5).collect();
-        known.take(0, changes(&all), 0).unwrap();
-        assert_eq!(
-            (known.foreign.len(), known.floor),
-            (FOREIGN_CHANGES_KEPT, 5)
-        );
-    }
 }

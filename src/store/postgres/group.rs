@@ -9,13 +9,22 @@ use tokio_postgres::types::ToSql;
 
 use crate::base::id::ObjectId;
 use crate::base::limits::{BATCHES_PER_TRANSACTION_MAX, GROUP_BYTES_MAX, INLINE_BYTES_MAX};
-use crate::store::{Batch, Expect, NewObject, Result, StoreError, Version};
+use crate::store::{Batch, Expect, NewObject, Observe, Result, StoreError, Version};
 
 /// A batch that waits, and who waits for its outcome.
-#[derive(Debug)]
 pub(super) struct Job {
     pub(super) batch: Batch,
+    pub(super) observe: Observe,
     pub(super) outcome: SyncSender<Result<Version>>,
+}
+
+impl Job {
+    /// Has the outcome observed, and gives what tells it to the caller.
+    pub(super) fn observed(self, outcome: Result<Version>) -> impl FnOnce() {
+        (self.observe)(&outcome);
+        // A caller that is gone needs no outcome.
+        move || drop(self.outcome.send(outcome))
+    }
 }
 
 /// Takes jobs from the front that may be committed together: none of them touches a record that another
@@ -224,6 +233,11 @@ pub(super) struct Outcomes {
 }
 
 impl Outcomes {
+    /// The last version of the batches that were committed.
+    pub(super) fn last(&self) -> Option<Version> {
+        self.of_batches.iter().flatten().max().copied()
+    }
+
     /// Reads the row of the answer.
     pub(super) fn of(row: &Row) -> Result<Self> {
         let before: Option<i64> = row.try_get(0)?;

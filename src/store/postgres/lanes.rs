@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::runtime::Handle;
 use tokio::sync::{Mutex, OwnedMutexGuard};
-use tokio::time::{Instant, timeout};
+use tokio::time::{Instant, timeout_at};
 
 use super::link::{Link, Session};
 use super::server::Server;
@@ -14,15 +14,18 @@ use crate::store;
 
 /// How long is waited for a turn; then one goes on without.
 const TURN_WAIT_MAX: Duration = Duration::from_secs(2);
+const TAKE_FREE: &str = "SELECT pg_try_advisory_lock(1936290916, hashtext($1))";
 const TAKE: &str = "SELECT pg_advisory_lock(1936290916, hashtext($1))";
 const LEAVE: &str = "SELECT pg_advisory_unlock(1936290916, hashtext($1))";
 /// What the connection is told: the server gives up a little earlier.
 const SETTINGS: &str = "SET lock_timeout = '1900ms'; SET statement_timeout = '1950ms';";
 
-/// The way to the lanes: one connection, over which one lane is taken at a time.
+/// The way to the lanes: a connection over which any number of free lanes is taken, and one that waits for a lane
+/// that is not, one at a time.
 #[derive(Debug)]
 pub(super) struct Lanes {
-    link: Link,
+    free: Link,
+    waits: Link,
     turn: Arc<Mutex<()>>,
 }
 
@@ -32,6 +35,7 @@ pub(super) struct Lane {
     key: String,
     session: Arc<Session>,
     runtime: Handle,
+    /// Of a lane that was waited for.
     turn: Option<OwnedMutexGuard<()>>,
 }
 
@@ -39,34 +43,58 @@ impl Lanes {
     /// A way that connects when it is first used.
     pub(super) fn new(server: &Arc<Server>) -> Self {
         Self {
-            link: Link::new(server, SETTINGS),
+            free: Link::new(server, SETTINGS),
+            waits: Link::new(server, SETTINGS),
             turn: Arc::default(),
         }
     }
 
-    /// Takes the lane of this key. `None` where it is not free in time.
+    /// Takes the lane of this key, which nobody else of this process has. `None` where it is not free in time.
     pub(super) async fn take(&self, key: String) -> Option<Lane> {
-        let began = Instant::now();
+        let deadline = Instant::now() + TURN_WAIT_MAX;
+        if let Some(session) = taken(&self.free, TAKE_FREE, &key, deadline).await? {
+            return Some(Lane::of(key, session, None));
+        }
         let turn = Arc::clone(&self.turn).lock_owned();
-        let turn = timeout(TURN_WAIT_MAX, turn).await.ok()?;
-        let session = self.link.session(began + TURN_WAIT_MAX).await.ok()?;
-        let mut lane = Lane {
+        let turn = timeout_at(deadline, turn).await.ok()?;
+        let session = taken(&self.waits, TAKE, &key, deadline).await??;
+        Some(Lane::of(key, session, Some(turn)))
+    }
+}
+
+/// The connection over which a statement has taken a lane: none where another has it. `None` where it is not known in
+/// time.
+async fn taken(
+    link: &Link,
+    sql: &'static str,
+    key: &str,
+    deadline: Instant,
+) -> Option<Option<Arc<Session>>> {
+    let session = link.session(deadline).await.ok()?;
+    match timeout_at(deadline, session.query(sql, &[&key])).await {
+        // Without a truth value it was waited for.
+        Ok(Ok(rows)) => {
+            let is_taken = rows
+                .first()
+                .is_none_or(|row| row.try_get(0).unwrap_or(true));
+            Some(is_taken.then_some(session))
+        }
+        // It may be taken later all the same: it goes with the connection.
+        refused => {
+            tracing::debug!(?refused, "no lane");
+            link.discard(&session).await;
+            None
+        }
+    }
+}
+
+impl Lane {
+    fn of(key: String, session: Arc<Session>, turn: Option<OwnedMutexGuard<()>>) -> Self {
+        Self {
             key,
             session,
             runtime: Handle::current(),
-            turn: None,
-        };
-        match timeout(TURN_WAIT_MAX, lane.session.query(TAKE, &[&lane.key])).await {
-            Ok(Ok(_)) => {
-                lane.turn = Some(turn);
-                Some(lane)
-            }
-            // It may be taken later all the same: it goes with the connection.
-            refused => {
-                tracing::debug!(?refused, "no lane");
-                self.link.discard(&lane.session).await;
-                None
-            }
+            turn,
         }
     }
 }
@@ -75,9 +103,7 @@ impl store::Lane for Lane {}
 
 impl Drop for Lane {
     fn drop(&mut self) {
-        let Some(turn) = self.turn.take() else {
-            return;
-        };
+        let turn = self.turn.take();
         let (key, session) = (std::mem::take(&mut self.key), Arc::clone(&self.session));
         drop(self.runtime.spawn(async move {
             // Without the connection it is left already.

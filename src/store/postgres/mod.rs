@@ -10,6 +10,7 @@ mod copying;
 mod failure;
 mod group;
 mod inspection;
+mod known;
 mod lanes;
 mod large;
 mod link;
@@ -35,8 +36,8 @@ use super::error::damaged;
 use super::inspection::row::kind_of;
 use super::remote::{start_runtime, wait};
 use super::{
-    Batch, Body, CatchUp, Lane, Migrated, NewObject, Pin, Record, Result, Scan, Staging, Store,
-    StoreError, StoredObject, Version,
+    Batch, Body, CatchUp, Lane, Migrated, NewObject, Observe, Pin, Record, Result, Scan, Staging,
+    Store, StoreError, StoredObject, Version,
 };
 use crate::base::id::{BlobId, Kind, ObjectId, Sha256};
 use crate::base::limits::INLINE_BYTES_MAX;
@@ -363,31 +364,22 @@ impl Store for PostgresStore {
     }
 
     fn commit(&self, batch: Batch) -> Result<Version> {
-        self.commit_observed(batch, &mut |_| ())
+        self.commit_observed(batch, Box::new(|_| ()))
     }
 
-    fn commit_observed(
-        &self,
-        batch: Batch,
-        observe: &mut dyn FnMut(&Result<Version>),
-    ) -> Result<Version> {
+    fn commit_observed(&self, batch: Batch, observe: Observe) -> Result<Version> {
         let writer = self.writer.as_ref().ok_or(StoreError::ReadOnly)?;
         require_places(&batch)?;
         self.changes.require()?;
         batch.objects.iter().try_for_each(NewObject::publish)?;
-        // What deletes alone may write nothing, and its version is another's then.
-        let writes = !batch.appends.is_empty() || batch.writes.iter().any(|it| it.value.is_some());
         let (outcome, receiver) = sync_channel(1);
         self.wrote.store(true, Ordering::Relaxed);
-        writer.send(Job { batch, outcome })?;
-        let outcome = may_block(|| receiver.recv()).unwrap_or(Err(StoreError::Stopped));
-        observe(&outcome);
-        if let Ok(last) = outcome
-            && writes
-        {
-            self.changes.observe_own(last);
-        }
-        outcome
+        writer.send(Job {
+            batch,
+            observe,
+            outcome,
+        })?;
+        may_block(|| receiver.recv()).unwrap_or(Err(StoreError::Stopped))
     }
 
     fn settle(&self) {

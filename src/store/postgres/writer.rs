@@ -18,7 +18,7 @@ use super::group::{self, Arrays, Job, Outcomes, signed};
 use super::link::{CONNECTION_WAIT_MAX, Link, Params};
 use super::server::Server;
 use crate::base::limits::{BATCHES_PER_TRANSACTION_MAX, BATCHES_WAITING_MAX};
-use crate::store::{Result, StoreError, Version};
+use crate::store::{Result, StoreError};
 
 const COMMIT: &str = "SELECT before, kinds, versions, details FROM siteconf.commit_v2(\
     $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24)";
@@ -113,10 +113,7 @@ impl Calls {
             let group = group::take(&mut waiting);
             let waiters = (&mut waiting, &mut jobs);
             let outcomes = self.commit_while_others_wait(&group, waiters).await;
-            for (job, outcome) in group.into_iter().zip(outcomes) {
-                // A caller that is gone needs no outcome.
-                drop(job.outcome.send(outcome));
-            }
+            self.tell(group, outcomes);
             if pruned.elapsed() >= PRUNE_PAUSE {
                 pruned = Instant::now();
                 if let Err(error) = self.link.read(PRUNE, &[&PRUNED_MAX]).await {
@@ -132,7 +129,7 @@ impl Calls {
         &mut self,
         group: &[Job],
         (waiting, jobs): (&mut VecDeque<Job>, &mut Receiver<Job>),
-    ) -> Vec<Result<Version>> {
+    ) -> Outcomes {
         let changes = Arc::clone(&self.changes);
         let mut commit = pin!(self.commit(group));
         tokio::select! {
@@ -141,26 +138,31 @@ impl Calls {
         }
         waiting.extend(iter::from_fn(|| jobs.try_recv().ok()));
         for job in waiting.drain(..) {
-            // A caller that is gone needs no outcome.
-            drop(job.outcome.send(Err(StoreError::Unavailable)));
+            job.observed(Err(StoreError::Unavailable))();
         }
         commit.await
     }
 
     /// The outcome of each batch.
-    async fn commit(&mut self, group: &[Job]) -> Vec<Result<Version>> {
+    async fn commit(&mut self, group: &[Job]) -> Outcomes {
         self.serial += 1;
-        match self.outcomes(group).await {
-            Ok(outcomes) => {
-                if let Some(mut before) = outcomes.before {
-                    for last in outcomes.of_batches.iter().flatten() {
-                        self.changes.record_own(before, *last);
-                        before = before.max(*last);
-                    }
-                }
-                outcomes.of_batches
-            }
-            Err(refusal) => group.iter().map(|_| Err(refusal())).collect(),
+        let outcomes = self.outcomes(group).await;
+        outcomes.unwrap_or_else(|refusal| Outcomes {
+            before: None,
+            of_batches: group.iter().map(|_| Err(refusal())).collect(),
+        })
+    }
+
+    /// Tells all callers, once none of the group counts as a change of others any more.
+    fn tell(&self, group: Vec<Job>, outcomes: Outcomes) {
+        let own = outcomes.before.zip(outcomes.last());
+        let all = group.into_iter().zip(outcomes.of_batches);
+        let callers: Vec<_> = all.map(|(job, outcome)| job.observed(outcome)).collect();
+        if let Some((before, last)) = own {
+            self.changes.record_own(before, last);
+        }
+        for tell in callers {
+            tell();
         }
     }
 

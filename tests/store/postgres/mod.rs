@@ -2,6 +2,7 @@
 
 mod collection;
 mod failures;
+mod lanes;
 mod large;
 mod order;
 #[path = "../../support/postgres_proxy.rs"]

@@ -38,6 +38,10 @@ const STEPS: &[Step] = &[
         sql: include_str!("5.sql"),
         brings: "records by their last version: saves take no longer while somebody holds an old snapshot",
     },
+    Step {
+        sql: include_str!("6.sql"),
+        brings: "commits that take less of the server",
+    },
 ];
 
 /// What each step ends with.

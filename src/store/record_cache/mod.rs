@@ -1,0 +1,291 @@
+//! Records kept in memory over any store: those that were read, until they are written.
+
+mod kept;
+mod own_writes;
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, MutexGuard};
+
+use bytes::Bytes;
+
+use super::records::Folder;
+use super::watchers::{Changed, Watch};
+use super::{
+    Batch, CatchUp, ForeignSigns, Lane, Pin, Record, Result, Scan, Staging, Store, StoredObject,
+    Version,
+};
+use crate::base::id::{BlobId, ObjectId};
+use crate::base::limits::FOREIGN_KEYS_MAX;
+use crate::base::may_block;
+use crate::base::reads::Reads;
+use crate::base::tally::CacheUse;
+use kept::Kept;
+use own_writes::OwnWrites;
+
+/// So often a record or a folder is read while others write; the last time they wait until it is kept.
+const READS_MAX: u32 = 16;
+
+/// Keeps what was read of a store's records: single ones, also their absence, and whole folders. What
+/// this process commits is renewed or dropped before the commit is answered; what another process
+/// writes is dropped within the bound of [`Store::foreign_writes`]. Who reads from the store what is
+/// newer than what is kept renews that first: nobody reads a record, or a folder, and then the same one
+/// as it was before.
+#[derive(Debug)]
+pub struct RecordCache<S: ?Sized> {
+    store: Arc<S>,
+    kept: Arc<Kept>,
+    /// The version up to which the foreign writes were observed.
+    foreign: AtomicU64,
+}
+
+impl<S: Store> RecordCache<S> {
+    /// Keeps records of this store.
+    pub fn new(store: S) -> Self {
+        Self::over(Arc::new(store))
+    }
+}
+
+impl<S: Store + ?Sized> RecordCache<S> {
+    /// Keeps records of a store that others have, too.
+    pub fn over(store: Arc<S>) -> Self {
+        Self {
+            store,
+            kept: Arc::default(),
+            foreign: AtomicU64::new(0),
+        }
+    }
+
+    /// The store below.
+    pub fn inner(&self) -> &S {
+        &self.store
+    }
+
+    /// Drops what another process has written, and tells who watches it.
+    fn observe_foreign(&self) -> Result<()> {
+        let found = self.store.foreign_writes()?;
+        if self.foreign.load(Ordering::Acquire) < found {
+            // It asks the store for the keys.
+            may_block(|| self.drop_foreign(found));
+        }
+        Ok(())
+    }
+
+    /// Drops what other processes have written up to this version.
+    fn drop_foreign(&self, found: Version) {
+        let gate = self.kept.lock();
+        let observed = self.foreign.load(Ordering::Acquire);
+        if observed >= found {
+            // Another was first.
+            return;
+        }
+        let keys = self.store.foreign_keys(observed, FOREIGN_KEYS_MAX);
+        // Where they cannot be told, whatever is kept may be older.
+        let keys = keys.ok().flatten();
+        match &keys {
+            Some(keys) => keys.iter().for_each(|key| self.kept.forget(key)),
+            None => self.kept.forget_all(),
+        }
+        // Stored only now: who sees it must not find what was kept before.
+        self.foreign.store(found, Ordering::Release);
+        drop(gate);
+        match keys {
+            Some(keys) => self.kept.watchers.tell(keys.iter().map(String::as_str)),
+            // Who is told without a cause looks, and finds nothing new.
+            None => self.kept.watchers.tell_all(),
+        }
+    }
+
+    /// The gate, for the last of the attempts to read something: then nobody changes what is kept between
+    /// the read and the keeping, and what is read is the newest that anybody was told.
+    fn gate_of(&self, attempt: u32) -> Option<MutexGuard<'_, ()>> {
+        (attempt == READS_MAX).then(|| self.kept.lock())
+    }
+}
+
+impl<S: Store + ?Sized> Store for RecordCache<S> {
+    fn object(&self, id: ObjectId) -> Result<Option<StoredObject>> {
+        self.store.object(id)
+    }
+
+    fn objects(&self, ids: &[ObjectId]) -> Result<Vec<Option<StoredObject>>> {
+        self.store.objects(ids)
+    }
+
+    fn is_remote(&self) -> bool {
+        self.store.is_remote()
+    }
+
+    fn outboard(&self, id: BlobId) -> Result<Option<Bytes>> {
+        self.store.outboard(id)
+    }
+
+    fn ids_with_prefix(&self, prefix: &[u8], limit: usize) -> Result<Vec<ObjectId>> {
+        self.store.ids_with_prefix(prefix, limit)
+    }
+
+    fn record(&self, key: &str) -> Result<Option<Arc<Record>>> {
+        self.observe_foreign()?;
+        let mut attempts = 0;
+        loop {
+            if let Some(kept) = self.kept.records.get(key) {
+                return Ok(kept);
+            }
+            attempts += 1;
+            let changes = self.kept.changes_of(key);
+            let gate = self.gate_of(attempts);
+            let before = changes.load(Ordering::Acquire);
+            let record = self.store.record(key)?;
+            let mut is_newest = true;
+            let is_kept = self.kept.keep(
+                gate,
+                record.as_slice(),
+                || changes.load(Ordering::Acquire) == before,
+                || match (self.kept.records.peek(key).flatten(), &record) {
+                    // Another may have read the same record later, and kept it first.
+                    (Some(kept), Some(read)) if kept.version > read.version => is_newest = false,
+                    // Which of the two is older is not known.
+                    (Some(_), None) => {
+                        changes.fetch_add(1, Ordering::AcqRel);
+                        self.kept.records.remove(key);
+                        is_newest = false;
+                    }
+                    _ => self.kept.records.insert(key.to_owned(), record.clone()),
+                },
+            );
+            // What is told and not kept could be followed by something older that another keeps.
+            if is_kept && is_newest || attempts == READS_MAX {
+                return Ok(record);
+            }
+        }
+    }
+
+    fn scan(&self, scan: Scan<'_>) -> Result<Vec<Arc<Record>>> {
+        self.store.scan(scan)
+    }
+
+    fn folder(&self, prefix: &str) -> Result<Folder> {
+        self.observe_foreign()?;
+        let mut attempts = 0;
+        loop {
+            if let Some(kept) = self.kept.folders.get(prefix) {
+                return Ok(kept);
+            }
+            attempts += 1;
+            let state = self.kept.state(prefix);
+            let gate = self.gate_of(attempts);
+            let folder = self.store.folder(prefix)?;
+            let mut is_newest = true;
+            let is_kept = self.kept.keep(
+                gate,
+                &folder,
+                || self.kept.states.get(prefix) == Some(state),
+                || match self.kept.folders.peek(prefix) {
+                    None => self
+                        .kept
+                        .folders
+                        .insert(prefix.to_owned(), Arc::clone(&folder)),
+                    Some(kept) if kept == folder => {}
+                    // Another has read it too; which of the two is older is not known.
+                    Some(_) => {
+                        self.kept.folders.remove(prefix);
+                        self.kept.states.remove(prefix);
+                        is_newest = false;
+                    }
+                },
+            );
+            // As with a single record.
+            if is_kept && is_newest || attempts == READS_MAX {
+                return Ok(folder);
+            }
+        }
+    }
+
+    fn folder_state(&self, prefix: &str) -> Result<u64> {
+        self.observe_foreign()?;
+        Ok(self.kept.state(prefix))
+    }
+
+    fn last_version(&self) -> Result<Version> {
+        self.store.last_version()
+    }
+
+    fn foreign_writes(&self) -> Result<Version> {
+        self.observe_foreign()?;
+        self.store.foreign_writes()
+    }
+
+    fn catch_up(&self, reads: Reads) -> Option<CatchUp> {
+        self.store.catch_up(reads)
+    }
+
+    fn foreign_keys(&self, after: Version, most: usize) -> Result<Option<Vec<String>>> {
+        self.store.foreign_keys(after, most)
+    }
+
+    fn foreign_signs(&self) -> Option<ForeignSigns> {
+        self.store.foreign_signs()
+    }
+
+    fn watch(&self, keys: Vec<String>, changed: &Changed) -> Watch {
+        self.kept.watchers.watch(keys, changed)
+    }
+
+    fn commit(&self, batch: Batch) -> Result<Version> {
+        let own = OwnWrites::of(&batch, &self.kept);
+        let kept = Arc::clone(&self.kept);
+        let observe = Box::new(move |outcome: &Result<Version>| own.observe(outcome, &kept));
+        self.store.commit_observed(batch, observe)
+    }
+
+    fn settle(&self) {
+        self.store.settle();
+    }
+
+    fn lane(&self, key: &str, has_lost: bool) -> Option<Box<dyn Lane>> {
+        self.store.lane(key, has_lost)
+    }
+
+    fn pin(&self) -> Result<Box<dyn Pin>> {
+        self.store.pin()
+    }
+
+    fn stage(&self) -> Result<Box<dyn Staging>> {
+        self.store.stage()
+    }
+
+    fn is_writable(&self) -> bool {
+        self.store.is_writable()
+    }
+
+    fn is_full(&self) -> bool {
+        self.store.is_full()
+    }
+
+    fn free_bytes(&self) -> Option<u64> {
+        self.store.free_bytes()
+    }
+
+    fn has_writer(&self) -> bool {
+        self.store.has_writer()
+    }
+
+    fn is_available(&self) -> bool {
+        self.store.is_available()
+    }
+
+    fn has_large_bodies(&self) -> bool {
+        self.store.has_large_bodies()
+    }
+
+    fn clock_ahead_ms(&self) -> i64 {
+        self.store.clock_ahead_ms()
+    }
+
+    fn cache_uses(&self) -> Vec<CacheUse> {
+        vec![
+            CacheUse::weighed("records", &self.kept.records),
+            CacheUse::weighed("record_folders", &self.kept.folders),
+            CacheUse::counted("folder_states", &self.kept.states),
+        ]
+    }
+}

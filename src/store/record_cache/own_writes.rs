@@ -1,0 +1,79 @@
+//! What this process commits, for the memory of records.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use super::kept::Kept;
+use crate::store::{Batch, Record, RecordAppend, RecordWrite, Result, Version};
+
+/// What a batch writes.
+#[derive(Debug)]
+pub(super) struct OwnWrites {
+    writes: Vec<(RecordWrite, Before)>,
+    appends: Vec<RecordAppend>,
+}
+
+/// Where the count of changes stood that a key shares in, before the commit.
+type Before = u64;
+
+impl OwnWrites {
+    /// Those of a batch that is about to be committed.
+    pub(super) fn of(batch: &Batch, kept: &Kept) -> Self {
+        let before = |key: &str| kept.changes_of(key).load(Ordering::Acquire);
+        let writes = batch.writes.iter();
+        Self {
+            writes: writes.map(|it| (it.clone(), before(&it.key))).collect(),
+            appends: batch.appends.clone(),
+        }
+    }
+
+    /// Brings what is kept up to the outcome of the commit, and tells who watches. A record is renewed where it
+    /// is known now and nothing else has changed since the commit began, else dropped.
+    pub(super) fn observe(self, outcome: &Result<Version>, kept: &Kept) {
+        // Nobody reads a record of a log by itself, so none is kept: what was absent is dropped.
+        let appended: Vec<_> = match outcome {
+            Ok(last) => {
+                let appends = self.appends.iter().rev().zip((0..=*last).rev());
+                appends.map(|(new, at)| new.key(at)).collect()
+            }
+            Err(_) => Vec::new(),
+        };
+        if self.writes.is_empty() && appended.is_empty() {
+            return;
+        }
+        let versions = self.versions(outcome);
+        let gate = kept.lock();
+        // All at once: several keys may share a count.
+        let are_alone: Vec<bool> = self
+            .writes
+            .iter()
+            .map(|(write, before)| kept.changes_of(&write.key).load(Ordering::Acquire) == *before)
+            .collect();
+        for (at, (write, _)) in self.writes.iter().enumerate() {
+            match (&write.value, &versions) {
+                (Some(value), Some(versions)) if are_alone[at] => {
+                    let record = Record::new(write.key.clone(), versions[at], value.clone());
+                    kept.renew(&Arc::new(record));
+                }
+                _ => kept.forget(&write.key),
+            }
+        }
+        for key in &appended {
+            kept.forget(key);
+        }
+        drop(gate);
+        let written = self.writes.iter().map(|(write, _)| write.key.as_str());
+        let appended = appended.iter().map(String::as_str);
+        kept.watchers.tell(written.chain(appended));
+    }
+
+    /// Of each write, where they are known. A deletion may have been none, and then it took no version: the others'
+    /// are not known. After a failure nothing is.
+    fn versions(&self, outcome: &Result<Version>) -> Option<Vec<Version>> {
+        let last = outcome.as_ref().ok()?;
+        let are_known = self.writes.iter().all(|(write, _)| write.value.is_some());
+        let all = (self.writes.len() + self.appends.len()) as u64;
+        let first = (last + 1).checked_sub(all)?;
+        are_known.then(|| (first..).take(self.writes.len()).collect())
+    }
+}
