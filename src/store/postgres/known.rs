@@ -90,7 +90,7 @@ impl Known {
     /// Takes the changes from a version on, which a look found that began at this moment.
     ///
     /// # Errors
-    /// [`StoreError::Unfit`] where that version is gone and none follows, or is another.
+    /// [`crate::store::StoreError::Unfit`] where that version is gone and none follows, or is another.
     pub(super) fn take(
         &mut self,
         from: Version,
