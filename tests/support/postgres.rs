@@ -206,8 +206,12 @@ fn place() -> PathBuf {
     }
 }
 
-/// The folder of the newest PostgreSQL that is installed as Debian does.
+/// The folder of the programs of PostgreSQL: the one that `SITECONF_POSTGRES` names, else that of the newest that is
+/// installed as Debian does.
 pub(crate) fn programs() -> PathBuf {
+    if let Some(named) = std::env::var_os("SITECONF_POSTGRES") {
+        return named.into();
+    }
     let versions = std::fs::read_dir("/usr/lib/postgresql")
         .into_iter()
         .flatten();
