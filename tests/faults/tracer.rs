@@ -1,7 +1,9 @@
 //! `strace`, which records calls of the system, and makes some of them fail.
 
+use std::fs;
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
+use std::thread;
 
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -23,12 +25,15 @@ pub(crate) struct Tracer(Child);
 impl Tracer {
     /// Begins to trace the process of this id, as the command says.
     pub(crate) fn attach(mut strace: Command, id: u32) -> Self {
+        // Of a thread that is in a call when it is attached to, the next call may be taken for the end of that one.
+        let stopped = Stopped::new(id);
         strace.arg("-p").arg(id.to_string()).stderr(Stdio::piped());
         let mut process = strace.spawn().unwrap();
         let mut told = String::new();
         let stderr = process.stderr.take().unwrap();
         BufReader::new(stderr).read_line(&mut told).unwrap();
         assert!(told.contains("attached"), "{told}");
+        drop(stopped);
         Self(process)
     }
 
@@ -37,5 +42,34 @@ impl Tracer {
         let id = Pid::from_raw(i32::try_from(self.0.id()).unwrap()).unwrap();
         kill_process(id, signal).unwrap();
         self.0.wait().unwrap();
+    }
+}
+
+/// A process that does nothing until this is dropped.
+struct Stopped(Pid);
+
+impl Stopped {
+    /// Returns when none of its threads is in a call of the system any more that cannot be begun again.
+    fn new(id: u32) -> Self {
+        let pid = Pid::from_raw(i32::try_from(id).unwrap()).unwrap();
+        kill_process(pid, Signal::STOP).unwrap();
+        let threads = || fs::read_dir(format!("/proc/{id}/task")).unwrap().flatten();
+        // The state follows the name, which ends in a bracket.
+        let has_stopped = |thread: &fs::DirEntry| {
+            fs::read_to_string(thread.path().join("stat")).is_ok_and(|stat| {
+                stat.rsplit_once(") ")
+                    .is_some_and(|(_, rest)| rest.starts_with('T'))
+            })
+        };
+        while !threads().all(|thread| has_stopped(&thread)) {
+            thread::yield_now();
+        }
+        Self(pid)
+    }
+}
+
+impl Drop for Stopped {
+    fn drop(&mut self) {
+        kill_process(self.0, Signal::CONT).unwrap();
     }
 }
