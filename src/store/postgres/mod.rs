@@ -53,8 +53,8 @@ use server::Server;
 use skew::Skew;
 use writer::Writer;
 
-/// Threads that carry what goes to the database and comes from it.
-const THREADS: usize = 2;
+/// Threads that carry what goes to the database and comes from it. Of two, each would have to be woken by the other.
+const THREADS: usize = 1;
 /// Connections that read. What many callers ask goes over each without waiting for earlier answers.
 const READERS: usize = 4;
 /// What a connection is told that reads. A plan that was made for small tables must do for large ones.
