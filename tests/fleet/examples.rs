@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 
 use crate::client::Client;
 use crate::daemon::{Daemon, file, login, read};
-use crate::seaweed::{is_here, program};
+use crate::seaweed::{is_here, program, turn};
 
 /// A script that was started in a folder.
 struct Script {
@@ -107,6 +107,7 @@ fn the_script_starts_a_fleet_that_can_be_used_and_ends_all_of_it() {
     if !is_here("haproxy") || program().is_none() {
         return;
     }
+    let _turn = turn();
     let folder = tempfile::tempdir().unwrap();
     // PostgreSQL does not run as root.
     fs::set_permissions(

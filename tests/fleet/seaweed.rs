@@ -4,6 +4,7 @@ use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::bucket::{KEY_ID, SECRET_KEY, TestBucket};
 use crate::client::Client;
@@ -108,6 +109,12 @@ pub(crate) fn program() -> Option<PathBuf> {
     found
 }
 
+/// Has one test at a time start servers of it: each looks for ports that are free, and takes them later.
+pub(crate) fn turn() -> MutexGuard<'static, ()> {
+    static TURN: Mutex<()> = Mutex::new(());
+    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// True if a program is here. Where it is not, this says so.
 pub(crate) fn is_here(program: &str) -> bool {
     let found = Command::new("sh")
@@ -152,6 +159,7 @@ fn two_daemons_keep_large_files_in_it_and_are_well_again_after_it_was_killed() {
     if program().is_none() {
         return;
     }
+    let _turn = turn();
     let folder = tempfile::tempdir().unwrap();
     let mut seaweed = Seaweed::start(folder.path(), None);
     let cluster = Cluster::start();
