@@ -141,15 +141,18 @@ fn without_a_change_the_wait_ends_with_304() {
         asked.assert_empty(304);
         let since = Instant::now();
         let held = waiting(user, &target, 1).send();
+        let took = since.elapsed();
         // Waits end together, each up to a quarter of a second before its time is over.
-        assert!(since.elapsed() >= Duration::from_millis(750));
+        assert!(took >= Duration::from_millis(750));
         held.assert_empty(304);
         assert_eq!(held.lasting_headers(), asked.lasting_headers());
         let id = held.header("X-Request-Id").unwrap();
         let logged = stage.daemon.logged(id);
         let micros = |name: &str| logged[name].as_u64().unwrap();
         assert!(micros("held_micros") >= 749_000, "{logged}");
-        assert!(micros("micros") < 700_000, "{logged}");
+        // The one does not count in the other, however busy the machine is.
+        let told = Duration::from_micros(micros("micros") + micros("held_micros"));
+        assert!(told < took + Duration::from_millis(500), "{logged}");
     }
     let asked = stage.reader.get(&stage.project.read("/branches"));
     let logged = stage.daemon.logged(asked.header("X-Request-Id").unwrap());
