@@ -31,6 +31,13 @@ fn ask(connection: &mut Connection, request: &Request) -> Answer {
     answer
 }
 
+/// Connects again after the last answer of a connection that has had all its requests.
+fn renew_if_ended(connection: &mut Connection, daemon: &Daemon, last: &Answer) {
+    if last.header("connection") == Some("close") {
+        *connection = daemon.connect();
+    }
+}
+
 /// Asks so often that the answer is kept, if it ever is; the last answer.
 #[track_caller]
 fn ask_again(connection: &mut Connection, request: &Request) -> Answer {
@@ -120,6 +127,7 @@ fn the_date_is_that_of_the_answer() {
         let second = i64::try_from(since.as_secs()).unwrap();
         assert!((before..=after).contains(&second), "{date}");
         dates.insert(date);
+        renew_if_ended(&mut connection, &daemon, &answer);
     }
 }
 
@@ -176,10 +184,7 @@ fn an_expired_token_is_refused_at_once() {
             return;
         }
         assert!(before < expiry, "it counts after its end");
-        // It has had all the requests that one connection may have.
-        if answer.header("connection") == Some("close") {
-            connection = daemon.connect();
-        }
+        renew_if_ended(&mut connection, &daemon, &answer);
     }
 }
 
