@@ -25,7 +25,7 @@ pub(crate) struct Tracer(Child);
 impl Tracer {
     /// Begins to trace the process of this id, as the command says.
     pub(crate) fn attach(mut strace: Command, id: u32) -> Self {
-        // Of a thread that is in a call when it is attached to, the next call may be taken for the end of that one.
+        // Of a thread that was in a call when it was attached to, the call after the first one was seen to get through.
         let stopped = Stopped::new(id);
         strace.arg("-p").arg(id.to_string()).stderr(Stdio::piped());
         let mut process = strace.spawn().unwrap();

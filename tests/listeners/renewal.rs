@@ -62,7 +62,7 @@ fn a_renewed_certificate_is_shown_and_no_request_fails_meanwhile() {
                 while !stop.load(Ordering::Relaxed) {
                     let answer = client.get(HEALTH).expect("no request fails");
                     assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
-                    // As after all the requests that one connection may have.
+                    // A connection may have so many requests; the last answer says so.
                     let ends = answer.contains("\r\nConnection: close\r\n");
                     if ends || !kept {
                         client = Client::connect(&config, service.tls());

@@ -53,7 +53,8 @@ use server::Server;
 use skew::Skew;
 use writer::Writer;
 
-/// Threads that carry what goes to the database and comes from it. Of two, each would have to be woken by the other.
+/// Threads that carry what goes to the database and comes from it. Two hand most messages to each other, which takes
+/// longer than carrying them.
 const THREADS: usize = 1;
 /// Connections that read. What many callers ask goes over each without waiting for earlier answers.
 const READERS: usize = 4;

@@ -92,7 +92,7 @@ export default [
   ["each refusal has words of its own, and the text stays", async (world) => {
     const { repo, person, page } = await edit(world, "acme/refusals");
     person.expected.push(/: PUT/, /status of (4|5)\d\d/);
-    // One way for all: what is saved between two of them may be caught by neither.
+    // One route for all: between two routes a save would reach the service.
     let refusal;
     await page.route("**/files/a.txt*", (route) =>
       route.request().method() === "PUT" ? route.fulfill(refusal) : route.continue());
@@ -107,7 +107,10 @@ export default [
       [500, "something went wrong", "Not saved: something went wrong"],
     ]) {
       refusal = { status, json: { message } };
+      // Two of them have the same words.
+      const refused = page.waitForResponse((response) => response.request().method() === "PUT" && response.status() === status);
       await keys(person, "Control+s");
+      await refused;
       await bar(page).getByText(words).waitFor();
       await person.shot(`refused ${status}`);
       same(await page.locator(".file .cm-content").innerText(), "a\nb\n\n", `${status}`);
