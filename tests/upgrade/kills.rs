@@ -11,6 +11,8 @@ use crate::rounds::Rounds;
 
 /// Records that are added, so that an upgrade takes a while.
 const RECORDS: u32 = 20_000;
+/// Rounds after which a kill has come in the middle: one in three does.
+const MOST_ROUNDS: u64 = 100;
 
 #[test]
 fn an_upgrade_that_is_killed_anywhere_goes_on_with_the_next() {
@@ -24,7 +26,12 @@ fn an_upgrade_that_is_killed_anywhere_goes_on_with_the_next() {
         // Of each format so often.
         let rounds = Rounds::or(8);
         let mut in_the_middle = 0;
-        for round in 0..rounds.count {
+        // The other kind of format has little to do, so that few kills meet the middle of it.
+        let is_met = |in_the_middle| in_the_middle > 0 || format > 1;
+        for round in 0..MOST_ROUNDS.max(rounds.count) {
+            if round >= rounds.count && is_met(in_the_middle) {
+                break;
+            }
             let mut random = rounds.random(round);
             let fixture = Fixture::of(format);
             fixture.add_records(RECORDS);
@@ -45,8 +52,7 @@ fn an_upgrade_that_is_killed_anywhere_goes_on_with_the_next() {
                 fixture.assert_kept_by(&fixture.siteconf());
             }
         }
-        // The other kind of format has little to do.
-        assert!(in_the_middle > 0 || format > 1, "{in_the_middle}");
+        assert!(is_met(in_the_middle), "no kill came in the middle");
     }
 }
 
