@@ -9,9 +9,10 @@ use std::thread;
 use rand::RngExt;
 use rand::rngs::StdRng;
 
+use super::call::is_durable;
 use super::disk::{Disk, Left};
 use super::journal::Journal;
-use super::trace::{Recorder, is_durable};
+use super::trace::Recorder;
 use super::tree::Tree;
 use super::{cut_often, write_index};
 use crate::folders::{copy_of, scratch};

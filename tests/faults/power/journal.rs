@@ -9,7 +9,8 @@ use rand::RngExt;
 use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
 
-use super::trace::{Event, Recorder, Step, is_durable};
+use super::call::{Event, is_durable};
+use super::trace::{Recorder, Step};
 use super::tree::{Change, Content, Node, Tree};
 
 /// A change, from the moment on from which it may reach the disk.
@@ -82,14 +83,7 @@ impl Journal {
     pub(super) fn take(&mut self, recorder: &mut Recorder, root: &Path) {
         let (steps, end) = recorder.read(root, self.end);
         self.end = end;
-        let (over, cut_off): (Vec<_>, Vec<_>) =
-            steps.into_iter().partition(|step| step.ended.is_some());
-        self.note_over(over);
-        for Step { began, event, .. } in cut_off {
-            if let Some(event) = self.done_of(event, root) {
-                self.note(began, end, event);
-            }
-        }
+        self.note_all(steps, root);
         self.moments.sort_by_key(|(place, _)| *place);
         if let Some(difference) = self.view.difference(root, is_durable) {
             panic!("the model has lost its way: {difference}");
@@ -118,9 +112,31 @@ impl Journal {
         self.given[id]
     }
 
-    /// What a call did that its process did not outlive, as the folder shows.
-    fn done_of(&self, event: Event, root: &Path) -> Option<Event> {
-        let is_there = |path: &Path| fs::symlink_metadata(root.join(path)).is_ok();
+    /// Notes calls. They are told in the order in which they were over; of calls that overlap another may have taken
+    /// effect before.
+    fn note_all(&mut self, steps: Vec<Step>, root: &Path) {
+        let mut steps = VecDeque::from(steps);
+        while let Some(step) = steps.remove(self.next_of(&steps)) {
+            let event = if step.has_returned {
+                Some(step.event)
+            } else {
+                self.done_of(step.event, &steps, root)
+            };
+            if let Some(event) = event {
+                self.note(step.began, step.ended, event);
+            }
+        }
+    }
+
+    /// What a call did that its process did not outlive, as later ones and the folder show.
+    fn done_of(&self, event: Event, later: &VecDeque<Step>, root: &Path) -> Option<Event> {
+        if !self.is_possible(&event) {
+            return None;
+        }
+        let is_there = |path: &Path| {
+            let found = later.iter().find_map(|step| step.event.found(path));
+            found.unwrap_or_else(|| fs::symlink_metadata(root.join(path)).is_ok())
+        };
         let was_there = |path: &Path| self.view.at(path).is_some();
         let is_done = match &event {
             Event::Write { path, at, bytes } => {
@@ -142,31 +158,19 @@ impl Journal {
             Event::Link { to, .. } => is_there(to) && !was_there(to),
             Event::Rename { from, .. } | Event::Remove(from) => was_there(from) && !is_there(from),
             Event::MakeFolder(path) => is_there(path) && !was_there(path),
-            // It may have reached the client; if not, nobody asks for its id.
-            Event::Given(_) => true,
-            Event::Seek { .. } | Event::Sync(_) | Event::Printed => false,
+            Event::Seek { .. } | Event::Sync(_) | Event::Given(_) | Event::Printed => false,
         };
         is_done.then_some(event)
     }
 
-    /// Notes calls that are over. They are told in the order in which they returned; of calls that overlap another
-    /// may have taken effect before.
-    fn note_over(&mut self, steps: Vec<Step>) {
-        let mut steps = VecDeque::from(steps);
-        while let Some(step) = steps.remove(self.next_of(&steps)) {
-            let ended = step.ended.unwrap_or(step.began);
-            self.note(step.began, ended, step.event);
-        }
-    }
-
-    /// The first that is possible and began before all in front of it had returned; else the front one.
+    /// The first that is possible and began before all in front of it were over; else the front one.
     fn next_of(&self, steps: &VecDeque<Step>) -> usize {
         let mut first_ended = usize::MAX;
         for (at, step) in steps.iter().enumerate() {
             if step.began <= first_ended && self.is_possible(&step.event) {
                 return at;
             }
-            first_ended = first_ended.min(step.ended.unwrap_or(step.began));
+            first_ended = first_ended.min(step.ended);
         }
         0
     }
@@ -373,11 +377,19 @@ mod tests {
     use super::*;
 
     fn step(began: usize, ended: usize, event: Event) -> Step {
-        let ended = Some(ended);
         Step {
             began,
             ended,
+            has_returned: true,
             event,
+        }
+    }
+
+    fn file(path: &Path) -> Event {
+        Event::Open {
+            path: path.to_owned(),
+            creates: true,
+            truncates: false,
         }
     }
 
@@ -385,11 +397,6 @@ mod tests {
     /// that returns; then all is synced. Gives whether the name is there for every process, and after a power cut.
     fn is_there(made: bool, told: [(usize, usize, Event); 2]) -> [bool; 2] {
         let (folder, other) = (PathBuf::from("folder"), PathBuf::from("other"));
-        let file = |path: &Path| Event::Open {
-            path: path.to_owned(),
-            creates: true,
-            truncates: false,
-        };
         let mut steps = vec![
             step(0, 0, Event::MakeFolder(folder.clone())),
             step(1, 1, file(&other)),
@@ -403,7 +410,7 @@ mod tests {
         steps.push(step(20, 20, Event::Sync(folder.clone())));
         steps.push(step(21, 21, Event::Sync(PathBuf::new())));
         let mut journal = Journal::new(Tree::new());
-        journal.note_over(steps);
+        journal.note_all(steps, Path::new(""));
         journal.moments.sort_by_key(|(place, _)| *place);
         let mut disk = Disk::new(&journal);
         disk.run_to(22);
@@ -440,11 +447,33 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_that_its_process_did_not_outlive_may_have_been_given() {
-        let mut journal = Journal::new(Tree::new());
-        let given = journal.done_of(Event::Given("id".to_owned()), Path::new(""));
-        journal.note(3, 9, given.expect("it counts"));
-        assert!(!journal.was_given("id", 2));
-        assert!(journal.was_given("id", 3));
+    fn what_a_killed_process_did_is_seen_by_what_others_do_next() {
+        let (from, to) = (Path::new("from"), Path::new("to"));
+        let has_come = |later: Option<Event>| {
+            let mut renamed = step(
+                1,
+                3,
+                Event::Rename {
+                    from: from.to_owned(),
+                    to: to.to_owned(),
+                },
+            );
+            renamed.has_returned = false;
+            let mut steps = vec![step(0, 0, file(from)), renamed];
+            steps.extend(later.map(|event| step(4, 5, event)));
+            let mut journal = Journal::new(Tree::new());
+            journal.note_all(steps, Path::new("nothing is there"));
+            [from, to].map(|name| journal.view.at(name).is_some())
+        };
+        // Of both names the folder has none any more.
+        assert_eq!(has_come(None), [false, true]);
+        assert_eq!(has_come(Some(Event::Remove(to.to_owned()))), [false; 2]);
+        assert_eq!(has_come(Some(Event::Remove(from.to_owned()))), [false; 2]);
+        let is_opened = Event::Open {
+            path: from.to_owned(),
+            creates: false,
+            truncates: false,
+        };
+        assert_eq!(has_come(Some(is_opened)), [true, false]);
     }
 }

@@ -2,9 +2,7 @@
 //! answers were given.
 
 use std::collections::HashMap;
-use std::ffi::{OsStr, OsString};
 use std::fs;
-use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
@@ -12,6 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use super::call::{Call, Event, request_id};
 use crate::load::success_of;
 
 /// All by which a file or a name can change, and what carries answers. A process that begins to use one of
@@ -20,56 +19,13 @@ const CALLS: &str = "trace=write,pwrite64,writev,pwritev,pwritev2,sendto,sendmsg
      fallocate,rename,renameat,renameat2,link,linkat,symlink,symlinkat,unlink,unlinkat,mkdir,mkdirat,\
      rmdir,open,openat,openat2,creat,fsync,fdatasync,msync,sync_file_range,copy_file_range,sendfile,\
      splice,lseek,mmap";
-/// `X-Request-Id: ` as it is shown.
-const ID_HEADER: &str = r"\x58\x2d\x52\x65\x71\x75\x65\x73\x74\x2d\x49\x64\x3a\x20";
-const ID_DIGITS: usize = 16;
-
-/// What a call did, by paths below the traced folder.
-#[derive(Clone, Debug)]
-pub(super) enum Event {
-    Open {
-        path: PathBuf,
-        creates: bool,
-        truncates: bool,
-    },
-    /// At this place, else where the last such write of the file ended.
-    Write {
-        path: PathBuf,
-        at: Option<usize>,
-        bytes: Vec<u8>,
-    },
-    Seek {
-        path: PathBuf,
-        to: usize,
-    },
-    Resize {
-        path: PathBuf,
-        length: usize,
-        cuts: bool,
-    },
-    Link {
-        from: PathBuf,
-        to: PathBuf,
-    },
-    Rename {
-        from: PathBuf,
-        to: PathBuf,
-    },
-    Remove(PathBuf),
-    MakeFolder(PathBuf),
-    Sync(PathBuf),
-    /// The answer of this id, or the end of a process in success, by [`success_of`].
-    Given(String),
-    /// A process has printed something.
-    Printed,
-}
-
 /// An event with its place among the lines of all logs.
 #[derive(Clone, Debug)]
 pub(super) struct Step {
     pub(super) began: usize,
-    /// `None` where the process was killed in the call.
-    pub(super) ended: Option<usize>,
+    pub(super) ended: usize,
+    /// False where the process was killed in the call: it may have done all of it, a part, or nothing.
+    pub(super) has_returned: bool,
     pub(super) event: Event,
 }
 
@@ -153,9 +109,7 @@ impl Recorder {
         for (place, line) in (first..).zip(&lines) {
             reader.take(place, line);
         }
-        for (began, text) in std::mem::take(&mut reader.unfinished).into_values() {
-            reader.call(began, None, &text);
-        }
+        assert!(reader.unfinished.is_empty(), "they have all ended");
         (reader.steps, first + lines.len())
     }
 }
@@ -205,12 +159,6 @@ impl<'a> Line<'a> {
     }
 }
 
-/// False for the index of the log, which SQLite makes anew when it finds that nobody has it open: what is
-/// in it after a power cut matters to nobody.
-pub(super) fn is_durable(name: &OsStr) -> bool {
-    name != "store.db-shm"
-}
-
 /// Makes steps of lines.
 struct Reader<'a> {
     root: &'a Path,
@@ -222,17 +170,32 @@ struct Reader<'a> {
 impl Reader<'_> {
     fn take(&mut self, place: usize, line: &Line<'_>) {
         let text = line.text;
-        if let Some(text) = text.strip_suffix("<unfinished ...>") {
-            self.unfinished
-                .insert(line.thread, (place, text.to_owned()));
-        } else if text.starts_with("<... ") {
-            let rest = text.split_once("resumed>").unwrap().1;
-            let (began, text) = self.unfinished.remove(&line.thread).unwrap();
-            self.call(began, Some(place), &(text + rest));
-        } else if text == "+++ exited with 0 +++" {
-            self.note(place, Event::Given(success_of(line.thread)));
-        } else if !text.starts_with("+++") && !text.starts_with("---") {
-            self.call(place, Some(place), text);
+        if text.starts_with("---") {
+            return;
+        }
+        if text.starts_with("+++") {
+            // A call that did not return is over by then.
+            if let Some((began, text)) = self.unfinished.remove(&line.thread) {
+                self.call([began, place], false, &text);
+            }
+            if text == "+++ exited with 0 +++" {
+                self.note(place, Event::Given(success_of(line.thread)));
+            }
+            return;
+        }
+        let (began, text) = match text.split_once("resumed>") {
+            Some((resumed, rest)) if resumed.starts_with("<... ") => {
+                let (began, text) = self.unfinished.remove(&line.thread).unwrap();
+                (began, text + rest)
+            }
+            _ => (place, text.to_owned()),
+        };
+        match without_result(&text) {
+            Some(text) => {
+                self.unfinished
+                    .insert(line.thread, (began, text.to_owned()));
+            }
+            None => self.call([began, place], true, &text),
         }
     }
 
@@ -240,22 +203,22 @@ impl Reader<'_> {
     fn note(&mut self, place: usize, event: Event) {
         self.steps.push(Step {
             began: place,
-            ended: Some(place),
+            ended: place,
+            has_returned: true,
             event,
         });
     }
 
-    fn call(&mut self, began: usize, ended: Option<usize>, text: &str) {
+    fn call(&mut self, [began, ended]: [usize; 2], has_returned: bool, text: &str) {
         let (name, rest) = text.split_once('(').unwrap();
         let (arguments, result) = match rest.rsplit_once(" = ") {
             Some((arguments, result)) => (arguments.trim_end(), result),
-            None => (rest, "?"),
+            None => (rest, ""),
         };
         let result = result.split(|sign: char| !sign.is_ascii_digit()).next();
-        // An error begins with a sign, what is not known with another one.
+        // An error begins with a sign.
         let result = result.unwrap_or_default().parse().ok();
-        let is_over = ended.is_some() && !text.ends_with("= ?");
-        if is_over && result.is_none() {
+        if has_returned && result.is_none() {
             return;
         }
         if let Some(id) = request_id(name, arguments) {
@@ -274,158 +237,75 @@ impl Reader<'_> {
             result,
         };
         if let Some(event) = call.event() {
-            let ended = ended.filter(|_| is_over);
             self.steps.push(Step {
                 began,
                 ended,
+                has_returned,
                 event,
             });
         }
     }
 }
 
-/// The id of the answer that begins with these bytes.
-fn request_id(name: &str, arguments: &str) -> Option<String> {
-    if !matches!(name, "write" | "writev" | "sendto" | "sendmsg") {
-        return None;
+/// A call of which it is not known how it ended, `None` for another.
+fn without_result(text: &str) -> Option<&str> {
+    if let Some(text) = text.strip_suffix("<unfinished ...>") {
+        return Some(text);
     }
-    // It stands in the head.
-    let head = &arguments[..arguments.len().min(16 << 10)];
-    let (_, id) = head.split_once(ID_HEADER)?;
-    let digits = id.get(..ID_DIGITS * 4)?;
-    Some(String::from_utf8(unhex(digits)).unwrap())
+    let (text, result) = text.rsplit_once(" = ")?;
+    // The second was seen of a call that had done its work when the process was killed: no error has that number.
+    (result == "?" || result.starts_with("-1 (errno ")).then_some(text)
 }
 
-/// A call as it is shown.
-struct Call<'a> {
-    root: &'a Path,
-    name: &'a str,
-    arguments: &'a str,
-    /// `None` where it is not known.
-    result: Option<usize>,
-}
+#[cfg(test)]
+mod tests {
+    use super::super::call::{ID_DIGITS, ID_HEADER};
+    use super::*;
 
-impl Call<'_> {
-    /// What it did to the folder, `None` for nothing.
-    fn event(&self) -> Option<Event> {
-        let has = |flag: &str| self.arguments.contains(flag);
-        match self.name {
-            "open" | "openat" => {
-                let path = self.path(0)?;
-                assert!(!has("SYNC"), "{}", self.shown());
-                // It never has a name, and nothing of it outlives a power cut.
-                if has("O_TMPFILE") {
-                    return None;
-                }
-                Some(Event::Open {
-                    path,
-                    creates: has("O_CREAT"),
-                    truncates: has("O_TRUNC"),
-                })
-            }
-            "write" | "pwrite64" => {
-                let path = self.file()?;
-                let mut bytes = self.string(0);
-                bytes.truncate(self.result.unwrap_or(bytes.len()));
-                let at = (self.name == "pwrite64").then(|| self.number(3));
-                Some(Event::Write { path, at, bytes })
-            }
-            "lseek" => Some(Event::Seek {
-                path: self.file()?,
-                to: self.result?,
-            }),
-            "ftruncate" => Some(Event::Resize {
-                path: self.file()?,
-                length: self.number(1),
-                cuts: true,
-            }),
-            "fallocate" => {
-                let path = self.file()?;
-                assert_eq!(self.number(1), 0, "{}", self.shown());
-                Some(Event::Resize {
-                    path,
-                    length: self.number(2) + self.number(3),
-                    cuts: false,
-                })
-            }
-            "link" | "linkat" => Some(Event::Link {
-                from: self.path(0)?,
-                to: self.path(1)?,
-            }),
-            "rename" | "renameat" | "renameat2" => {
-                assert!(!has("RENAME_"), "{}", self.shown());
-                Some(Event::Rename {
-                    from: self.path(0)?,
-                    to: self.path(1)?,
-                })
-            }
-            "unlink" | "unlinkat" | "rmdir" => Some(Event::Remove(self.path(0)?)),
-            "mkdir" | "mkdirat" => Some(Event::MakeFolder(self.path(0)?)),
-            "fsync" | "fdatasync" => Some(Event::Sync(self.file()?)),
-            "sendto" | "sendmsg" => None,
-            "mmap" => {
-                let is_written = has("PROT_WRITE") && has("MAP_SHARED");
-                assert!(!is_written || self.file().is_none(), "{}", self.shown());
-                None
-            }
-            _ => {
-                let is_below =
-                    self.file().is_some() || self.quoted(0).is_some() && self.path(0).is_some();
-                assert!(!is_below, "the model knows no {}", self.shown());
-                None
-            }
+    /// Of a call of a thread, its result, and the ends of another thread and of this one.
+    fn steps(call: &str, result: &str) -> Vec<Step> {
+        let lines = [
+            format!("7 1.0 {call} <unfinished ...>"),
+            format!("7 1.1 <... resumed>) = {result}"),
+            "8 1.2 +++ killed by SIGKILL +++".to_owned(),
+            "7 1.3 +++ killed by SIGKILL +++".to_owned(),
+        ];
+        let mut reader = Reader {
+            root: Path::new("/f"),
+            steps: Vec::new(),
+            unfinished: HashMap::new(),
+        };
+        for (place, line) in lines.iter().enumerate() {
+            reader.take(place, &Line::new(line));
+        }
+        reader.steps
+    }
+
+    #[test]
+    fn a_call_without_a_result_is_over_when_its_thread_has_ended() {
+        let links = |result: &str| {
+            let link = r#"link("\x2f\x66\x2f\x61", "\x2f\x66\x2f\x62""#;
+            let steps = steps(link, result).into_iter().map(|step| {
+                assert_eq!(step.event.found(Path::new("a")), Some(true));
+                (step.began, step.ended, step.has_returned)
+            });
+            steps.collect::<Vec<_>>()
+        };
+        assert_eq!(links("0"), [(0, 1, true)]);
+        assert_eq!(links("-1 EEXIST (File exists)"), []);
+        assert_eq!(links("?"), [(0, 3, false)]);
+        assert_eq!(links("-1 (errno 18446744073709551598)"), [(0, 3, false)]);
+    }
+
+    #[test]
+    fn an_answer_may_have_been_given_from_its_beginning_on() {
+        let answer = format!(r#"sendto(9, "{ID_HEADER}{}""#, r"\x30".repeat(ID_DIGITS));
+        for result in ["80", "?"] {
+            let [given] = &steps(&answer, result)[..] else {
+                panic!("one step");
+            };
+            assert_eq!(given.began, 0);
+            assert!(matches!(&given.event, Event::Given(id) if id == "0000000000000000"));
         }
     }
-
-    fn shown(&self) -> String {
-        format!("{}({:.1000})", self.name, self.arguments)
-    }
-
-    /// The file of a descriptor, unless it has lost its name: then nothing of it outlives a power cut.
-    fn file(&self) -> Option<PathBuf> {
-        let (_, rest) = self.arguments.split_once('<')?;
-        let (path, rest) = rest.split_once('>')?;
-        if rest.starts_with("(deleted)") {
-            return None;
-        }
-        self.below(path)
-    }
-
-    /// A path that is given as a text.
-    fn path(&self, number: usize) -> Option<PathBuf> {
-        self.below(self.quoted(number)?)
-    }
-
-    fn below(&self, hex: &str) -> Option<PathBuf> {
-        let path = PathBuf::from(OsString::from_vec(unhex(hex)));
-        let path = path.strip_prefix(self.root).ok()?;
-        path.file_name()
-            .is_none_or(is_durable)
-            .then(|| path.to_owned())
-    }
-
-    fn string(&self, number: usize) -> Vec<u8> {
-        unhex(self.quoted(number).unwrap())
-    }
-
-    fn quoted(&self, number: usize) -> Option<&str> {
-        self.arguments.split('"').nth(2 * number + 1)
-    }
-
-    /// An argument that is a number.
-    fn number(&self, number: usize) -> usize {
-        let argument = self.arguments.trim_end_matches(')').split(", ").nth(number);
-        let argument = argument.and_then(|text| text.trim().parse().ok());
-        argument.unwrap_or_else(|| panic!("{}", self.shown()))
-    }
-}
-
-/// The bytes of `\x61\x62…`.
-fn unhex(text: &str) -> Vec<u8> {
-    let digits: Vec<_> = text
-        .as_bytes()
-        .chunks_exact(4)
-        .flat_map(|byte| [byte[2], byte[3]])
-        .collect();
-    hex::decode(digits).unwrap_or_else(|e| panic!("{e}: {text:.200}"))
 }
