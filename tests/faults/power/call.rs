@@ -75,28 +75,56 @@ pub(super) fn is_durable(name: &OsStr) -> bool {
     name != "store.db-shm"
 }
 
-/// The id of the answer that begins with these bytes.
-pub(super) fn request_id(name: &str, arguments: &str) -> Option<String> {
-    if !matches!(name, "write" | "writev" | "sendto" | "sendmsg") {
-        return None;
-    }
-    // It stands in the head.
-    let head = &arguments[..arguments.len().min(16 << 10)];
-    let (_, id) = head.split_once(ID_HEADER)?;
-    let digits = id.get(..ID_DIGITS * 4)?;
-    Some(String::from_utf8(unhex(digits)).unwrap())
-}
-
 /// A call as it is shown.
 pub(super) struct Call<'a> {
-    pub(super) root: &'a Path,
-    pub(super) name: &'a str,
-    pub(super) arguments: &'a str,
-    /// `None` where it is not known.
+    root: &'a Path,
+    name: &'a str,
+    arguments: &'a str,
+    /// `None` for an error, and where it is not known.
     pub(super) result: Option<usize>,
 }
 
-impl Call<'_> {
+impl<'a> Call<'a> {
+    pub(super) fn new(root: &'a Path, text: &'a str) -> Self {
+        let (name, rest) = text.split_once('(').unwrap();
+        let (arguments, result) = match rest.rsplit_once(" = ") {
+            Some((arguments, result)) => (arguments.trim_end(), result),
+            None => (rest, ""),
+        };
+        // An error begins with a sign, what is not known with another one.
+        let result = result.split(|sign: char| !sign.is_ascii_digit()).next();
+        Self {
+            root,
+            name,
+            arguments,
+            result: result.unwrap_or_default().parse().ok(),
+        }
+    }
+
+    /// True if it is shown to have done all that it was asked to.
+    pub(super) fn is_whole(&self) -> bool {
+        let is_write = matches!(self.name, "write" | "pwrite64");
+        self.result
+            .is_some_and(|result| !is_write || result == self.number(2))
+    }
+
+    /// The id of the answer that begins with what it sends.
+    pub(super) fn request_id(&self) -> Option<String> {
+        if !matches!(self.name, "write" | "writev" | "sendto" | "sendmsg") {
+            return None;
+        }
+        // It stands in the head.
+        let head = &self.arguments[..self.arguments.len().min(16 << 10)];
+        let (_, id) = head.split_once(ID_HEADER)?;
+        let digits = id.get(..ID_DIGITS * 4)?;
+        Some(String::from_utf8(unhex(digits)).unwrap())
+    }
+
+    /// True if it prints something.
+    pub(super) fn prints(&self) -> bool {
+        self.name == "write" && self.arguments.starts_with("1<")
+    }
+
     /// What it did to the folder, `None` for nothing.
     pub(super) fn event(&self) -> Option<Event> {
         let has = |flag: &str| self.arguments.contains(flag);

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::call::{Call, Event, request_id};
+use super::call::{Call, Event};
 use crate::load::success_of;
 
 /// All by which a file or a name can change, and what carries answers. A process that begins to use one of
@@ -104,12 +104,12 @@ impl Recorder {
         let mut reader = Reader {
             root,
             steps: Vec::new(),
-            unfinished: HashMap::new(),
+            held: HashMap::new(),
         };
         for (place, line) in (first..).zip(&lines) {
             reader.take(place, line);
         }
-        assert!(reader.unfinished.is_empty(), "they have all ended");
+        assert!(reader.held.is_empty(), "they have all ended");
         (reader.steps, first + lines.len())
     }
 }
@@ -163,8 +163,10 @@ impl<'a> Line<'a> {
 struct Reader<'a> {
     root: &'a Path,
     steps: Vec<Step>,
-    /// Calls under way by their threads, from where on and what was shown of them.
-    unfinished: HashMap<u32, (usize, String)>,
+    /// Calls by their threads, from where on and what was shown of them: those under way, and those that did
+    /// not do all that they were asked to. Of a thread that is killed in a call `strace` has shown results that
+    /// were not its own, such as an error of a link that was made.
+    held: HashMap<u32, (usize, String)>,
 }
 
 impl Reader<'_> {
@@ -173,9 +175,9 @@ impl Reader<'_> {
         if text.starts_with("---") {
             return;
         }
+        let held = self.held.remove(&line.thread);
         if text.starts_with("+++") {
-            // A call that did not return is over by then.
-            if let Some((began, text)) = self.unfinished.remove(&line.thread) {
+            if let Some((began, text)) = held {
                 self.call([began, place], false, &text);
             }
             if text == "+++ exited with 0 +++" {
@@ -185,17 +187,23 @@ impl Reader<'_> {
         }
         let (began, text) = match text.split_once("resumed>") {
             Some((resumed, rest)) if resumed.starts_with("<... ") => {
-                let (began, text) = self.unfinished.remove(&line.thread).unwrap();
+                let (began, text) = held.unwrap();
                 (began, text + rest)
             }
-            _ => (place, text.to_owned()),
-        };
-        match without_result(&text) {
-            Some(text) => {
-                self.unfinished
-                    .insert(line.thread, (began, text.to_owned()));
+            _ => {
+                // Its thread went on, so that it is true.
+                if let Some((began, text)) = held {
+                    self.call([began, place], true, &text);
+                }
+                (place, text.to_owned())
             }
-            None => self.call([began, place], true, &text),
+        };
+        if let Some(text) = text.strip_suffix("<unfinished ...>") {
+            self.held.insert(line.thread, (began, text.to_owned()));
+        } else if Call::new(self.root, &text).is_whole() {
+            self.call([began, place], true, &text);
+        } else {
+            self.held.insert(line.thread, (began, text));
         }
     }
 
@@ -210,33 +218,18 @@ impl Reader<'_> {
     }
 
     fn call(&mut self, [began, ended]: [usize; 2], has_returned: bool, text: &str) {
-        let (name, rest) = text.split_once('(').unwrap();
-        let (arguments, result) = match rest.rsplit_once(" = ") {
-            Some((arguments, result)) => (arguments.trim_end(), result),
-            None => (rest, ""),
-        };
-        let result = result.split(|sign: char| !sign.is_ascii_digit()).next();
-        // An error begins with a sign.
-        let result = result.unwrap_or_default().parse().ok();
-        if has_returned && result.is_none() {
+        let mut call = Call::new(self.root, text);
+        if !has_returned {
+            call.result = None;
+        } else if call.result.is_none() {
             return;
         }
-        if let Some(id) = request_id(name, arguments) {
+        if let Some(id) = call.request_id() {
             // It may have been read before the call was over.
             self.note(began, Event::Given(id));
-            return;
-        }
-        if name == "write" && arguments.starts_with("1<") {
+        } else if call.prints() {
             self.note(began, Event::Printed);
-            return;
-        }
-        let call = Call {
-            root: self.root,
-            name,
-            arguments,
-            result,
-        };
-        if let Some(event) = call.event() {
+        } else if let Some(event) = call.event() {
             self.steps.push(Step {
                 began,
                 ended,
@@ -247,33 +240,23 @@ impl Reader<'_> {
     }
 }
 
-/// A call of which it is not known how it ended, `None` for another.
-fn without_result(text: &str) -> Option<&str> {
-    if let Some(text) = text.strip_suffix("<unfinished ...>") {
-        return Some(text);
-    }
-    let (text, result) = text.rsplit_once(" = ")?;
-    // The second was seen of a call that had done its work when the process was killed: no error has that number.
-    (result == "?" || result.starts_with("-1 (errno ")).then_some(text)
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::call::{ID_DIGITS, ID_HEADER};
     use super::*;
 
-    /// Of a call of a thread, its result, and the ends of another thread and of this one.
-    fn steps(call: &str, result: &str) -> Vec<Step> {
+    /// Of a call of a thread, its result, what the thread does then, and its end.
+    fn steps(call: &str, result: &str, then: &str) -> Vec<Step> {
         let lines = [
             format!("7 1.0 {call} <unfinished ...>"),
             format!("7 1.1 <... resumed>) = {result}"),
-            "8 1.2 +++ killed by SIGKILL +++".to_owned(),
+            then.to_owned(),
             "7 1.3 +++ killed by SIGKILL +++".to_owned(),
         ];
         let mut reader = Reader {
             root: Path::new("/f"),
             steps: Vec::new(),
-            unfinished: HashMap::new(),
+            held: HashMap::new(),
         };
         for (place, line) in lines.iter().enumerate() {
             reader.take(place, &Line::new(line));
@@ -281,31 +264,57 @@ mod tests {
         reader.steps
     }
 
+    /// Another thread's end, and another call.
+    const THEN: [&str; 2] = ["8 1.2 +++ killed by SIGKILL +++", "7 1.2 fsync(9</>) = 0"];
+
     #[test]
-    fn a_call_without_a_result_is_over_when_its_thread_has_ended() {
+    fn a_call_that_was_not_whole_is_over_when_its_thread_has_ended_or_goes_on() {
         let links = |result: &str| {
             let link = r#"link("\x2f\x66\x2f\x61", "\x2f\x66\x2f\x62""#;
-            let steps = steps(link, result).into_iter().map(|step| {
-                assert_eq!(step.event.found(Path::new("a")), Some(true));
-                (step.began, step.ended, step.has_returned)
-            });
-            steps.collect::<Vec<_>>()
+            THEN.map(|then| {
+                let steps = steps(link, result, then).into_iter().map(|step| {
+                    assert_eq!(step.event.found(Path::new("a")), Some(true));
+                    (step.ended, step.has_returned)
+                });
+                steps.collect::<Vec<_>>()
+            })
         };
-        assert_eq!(links("0"), [(0, 1, true)]);
-        assert_eq!(links("-1 EEXIST (File exists)"), []);
-        assert_eq!(links("?"), [(0, 3, false)]);
-        assert_eq!(links("-1 (errno 18446744073709551598)"), [(0, 3, false)]);
+        assert_eq!(links("0"), [[(1, true)]; 2]);
+        let not_known = [vec![(3, false)], vec![]];
+        assert_eq!(links("-1 EEXIST (File exists)"), not_known);
+        assert_eq!(links("-1 (errno 18446744073709551598)"), not_known);
+        assert_eq!(links("?"), not_known);
+        assert_eq!(links("? <unavailable>"), not_known);
+    }
+
+    #[test]
+    fn a_write_is_as_long_as_is_shown_if_its_thread_goes_on() {
+        let writes = |result: &str| {
+            let write =
+                r#"pwrite64(9</f/a>, "\x30\x30\x30", 3, 0"#.replace("/f/a", r"\x2f\x66\x2f\x61");
+            THEN.map(|then| match &steps(&write, result, then)[..] {
+                [
+                    Step {
+                        ended,
+                        has_returned,
+                        event: Event::Write { bytes, .. },
+                        ..
+                    },
+                ] => (*ended, *has_returned, bytes.len()),
+                other => panic!("{other:?}"),
+            })
+        };
+        assert_eq!(writes("3"), [(1, true, 3); 2]);
+        assert_eq!(writes("2"), [(3, false, 3), (2, true, 2)]);
     }
 
     #[test]
     fn an_answer_may_have_been_given_from_its_beginning_on() {
         let answer = format!(r#"sendto(9, "{ID_HEADER}{}""#, r"\x30".repeat(ID_DIGITS));
         for result in ["80", "?"] {
-            let [given] = &steps(&answer, result)[..] else {
-                panic!("one step");
-            };
-            assert_eq!(given.began, 0);
-            assert!(matches!(&given.event, Event::Given(id) if id == "0000000000000000"));
+            let given = steps(&answer, result, THEN[0]);
+            assert_eq!((given.len(), given[0].began), (1, 0));
+            assert!(matches!(&given[0].event, Event::Given(id) if id == "0000000000000000"));
         }
     }
 }
