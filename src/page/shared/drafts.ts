@@ -1,5 +1,7 @@
 // Edits that are not saved yet, kept in this browser until they are saved or thrown away: a reload, a crash
-// or the end of a session costs nothing. In IndexedDB, because session storage ends at 5 MB.
+// or the end of a session costs nothing. In IndexedDB, because local storage ends at 5 MB; but a page that ends
+// may be gone before IndexedDB has written, and local storage is written at once: what is under way then lies there
+// until it has come.
 import type { Form } from "../editor/bytes.ts";
 
 /** Whose text it is, and of which file. */
@@ -24,6 +26,8 @@ export interface Draft {
 }
 
 const STORE = "drafts";
+/** What the names of drafts in local storage begin with. */
+const LEFT = "draft\n";
 /** After the last key, in milliseconds. */
 const PAUSE = 300;
 
@@ -79,6 +83,7 @@ async function run<T>(
 }
 
 const idOf = ({ account, repo, branch, path }: DraftKey): string[] => [account, repo, branch, path];
+const nameOf = (key: DraftKey): string => idOf(key).join("\n");
 
 interface Waiting {
   timer: ReturnType<typeof setTimeout>;
@@ -86,39 +91,81 @@ interface Waiting {
   key: DraftKey;
 }
 const waiting = new Map<string, Waiting>();
+/** Drafts that are not in the database yet. */
+const underWay = new Map<string, Draft>();
 
-function write(key: DraftKey, draft: Draft): Promise<boolean> {
-  return run("readwrite", (store) => store.put(draft, idOf(key))).then((done) => done !== null);
+async function write(key: DraftKey, draft: Draft): Promise<void> {
+  const name = nameOf(key);
+  underWay.set(name, draft);
+  const done = await run("readwrite", (store) => store.put(draft, idOf(key)));
+  if (done === null || underWay.get(name) !== draft) return;
+  underWay.delete(name);
+  localStorage.removeItem(LEFT + name);
+}
+
+/** Leaves what is under way where it is at once. */
+function leave(): void {
+  for (const [name, draft] of underWay) {
+    try {
+      localStorage.setItem(LEFT + name, JSON.stringify(draft));
+    } catch {
+      // There is no room for it; the database is likely to get it all the same.
+    }
+  }
+}
+
+/** What a page left that ended. */
+function left(name: string): Draft | null {
+  try {
+    return JSON.parse(localStorage.getItem(LEFT + name) ?? "null");
+  } catch {
+    return null;
+  }
+}
+
+/** Forgets what is not in the database yet. */
+function forget(name: string): void {
+  clearTimeout(waiting.get(name)?.timer);
+  waiting.delete(name);
+  underWay.delete(name);
+  localStorage.removeItem(LEFT + name);
 }
 
 /** Keeps a draft 300 ms after the last call; `make` gives it then. */
 export function keepDraft(key: DraftKey, make: () => Draft): void {
-  const id = idOf(key).join("\n");
-  clearTimeout(waiting.get(id)?.timer);
+  const name = nameOf(key);
+  clearTimeout(waiting.get(name)?.timer);
   const timer = setTimeout(() => {
-    waiting.delete(id);
+    waiting.delete(name);
     void write(key, make());
   }, PAUSE);
-  waiting.set(id, { timer, make, key });
+  waiting.set(name, { timer, make, key });
 }
 
 /** Keeps at once what waits to be kept: the page may be about to end. */
 export function flushDrafts(): void {
-  for (const [id, { timer, make, key }] of waiting) {
+  for (const [name, { timer, make, key }] of waiting) {
     clearTimeout(timer);
-    waiting.delete(id);
+    waiting.delete(name);
     void write(key, make());
   }
+  leave();
 }
 
 export async function readDraft(key: DraftKey): Promise<Draft | null> {
-  return ((await run("readonly", (store) => store.get(idOf(key)))) as Draft | undefined) ?? null;
+  const name = nameOf(key);
+  const last = left(name);
+  const kept = (await run("readonly", (store) => store.get(idOf(key)))) as Draft | null | undefined;
+  if (!last || (kept && kept.at >= last.at)) {
+    localStorage.removeItem(LEFT + name);
+    return kept ?? null;
+  }
+  void write(key, last);
+  return last;
 }
 
 export async function dropDraft(key: DraftKey): Promise<void> {
-  const id = idOf(key).join("\n");
-  clearTimeout(waiting.get(id)?.timer);
-  waiting.delete(id);
+  forget(nameOf(key));
   await run("readwrite", (store) => store.delete(idOf(key)));
 }
 
@@ -126,10 +173,9 @@ const rangeOf = (...start: string[]) => IDBKeyRange.bound(start, [...start, []])
 
 /** Forgets all drafts of an account: whoever logs out leaves nothing in a browser that others use too. */
 export async function dropDrafts(account: string): Promise<void> {
-  for (const [id, { timer, key }] of waiting) {
-    if (key.account !== account) continue;
-    clearTimeout(timer);
-    waiting.delete(id);
+  const names = Object.keys(localStorage).filter((key) => key.startsWith(LEFT));
+  for (const name of [...waiting.keys(), ...underWay.keys(), ...names.map((key) => key.slice(LEFT.length))]) {
+    if (name.startsWith(`${account}\n`)) forget(name);
   }
   await run("readwrite", (store) => store.delete(rangeOf(account)));
 }

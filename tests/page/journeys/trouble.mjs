@@ -78,6 +78,36 @@ export default [
     same(await bar(page).count(), 0);
   }],
 
+  ["a draft survives a page that ends before the browser has written it", async (world) => {
+    const repo = await newProject(world.admin, "acme/ends", { "a.txt": "a\n" });
+    const person = await world.at(open(repo, "a.txt"));
+    const { page } = person;
+    await editor(person);
+    await page.evaluate(() => {
+      const { put } = IDBObjectStore.prototype;
+      IDBObjectStore.prototype.put = function (...given) {
+        const request = put.apply(this, given);
+        this.transaction.abort();
+        return request;
+      };
+    });
+    await type(person, "b\n");
+    await changed(person);
+    for (let reload = 0; reload < 2; reload++) {
+      await page.reload();
+      await editor(person);
+      await bar(page).getByText("They are not saved yet.").waitFor();
+    }
+    // It came to the database at the first one.
+    await page.waitForFunction(() => !Object.keys(localStorage).some((name) => name.startsWith("draft")));
+    await page.reload();
+    await bar(page).getByRole("button", { name: "Discard" }).click();
+    await saved(person);
+    await page.reload();
+    await editor(person);
+    same(await bar(page).count(), 0);
+  }],
+
   ["a draft is discarded when it is not wanted", async (world) => {
     const { repo, person, page } = await edit(world, "acme/discard");
     await page.reload();
