@@ -5,6 +5,7 @@ mod failures;
 mod lanes;
 mod large;
 mod order;
+mod plans;
 #[path = "../../support/postgres_proxy.rs"]
 #[allow(dead_code, reason = "the tests of the service use the rest")]
 mod proxy;

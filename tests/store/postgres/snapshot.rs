@@ -13,7 +13,7 @@ use crate::server::{Database, try_ask};
 /// Pages of the records and their index that were looked at, as far as the backends have told that have ended.
 const LOOKED_AT: &str = "SELECT heap_blks_hit + heap_blks_read + idx_blks_hit + idx_blks_read
     FROM pg_statio_user_tables WHERE relid = 'siteconf.record'::regclass";
-const BACKENDS: &str = "SELECT pid FROM pg_stat_activity
+pub(super) const BACKENDS: &str = "SELECT pid FROM pg_stat_activity
     WHERE datname = current_database() AND application_name LIKE 'siteconf%' AND pid <> pg_backend_pid()";
 const HOLD: &str =
     "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT FROM siteconf.format; SELECT pg_sleep(60)";

@@ -2,6 +2,10 @@
 -- asked together, what a group does not have is not asked about, and what was looked at before the lock is not looked
 -- at again where nothing was committed meanwhile.
 
+-- Nor is a table ever read from one end to the other, whatever the server believes of its rows. It may have looked at
+-- the tables while they were empty; then it takes any of them for the cheap side of a join, and each commit reads all
+-- of it until the next look. So there are no joins: subqueries that OFFSET 0 keeps apart, and arrays.
+
 -- What it does is as before.
 CREATE OR REPLACE FUNCTION siteconf.commit_v2(
     p_writer bytea, p_serial bigint, p_again bool, p_seen bigint, p_batches int,
@@ -54,9 +58,9 @@ BEGIN
     -- epoch already, it is so, and nobody need hold it.
     IF EXISTS (SELECT FROM siteconf.object x WHERE x.id = ANY (o_id || r_id) AND x.epoch < mine) THEN
         UPDATE siteconf.object o SET epoch = mine
-        FROM (SELECT x.id FROM siteconf.object x WHERE x.id = ANY (o_id || r_id) AND x.epoch < mine
-              ORDER BY x.id FOR NO KEY UPDATE) old
-        WHERE o.id = old.id;
+        WHERE o.id = ANY (ARRAY(
+            SELECT x.id FROM siteconf.object x WHERE x.id = ANY (o_id || r_id) AND x.epoch < mine
+            ORDER BY x.id FOR NO KEY UPDATE));
     END IF;
     IF array_remove(o_place, NULL) <> '{}' THEN
         oldest := to_char((now() - interval '1 day') AT TIME ZONE 'UTC', 'YYYY-MM-DD');
@@ -68,7 +72,7 @@ BEGIN
             FROM unnest(o_id, o_kind, o_size, o_sha256, o_bytes, o_place, o_outboard)
                 o (id, kind, size, sha256, bytes, place, outboard)
             WHERE (o.place IS NULL OR o.place COLLATE "C" >= oldest)
-                AND NOT EXISTS (SELECT FROM siteconf.object x WHERE x.id = o.id AND x.epoch >= mine)
+                AND NOT EXISTS (SELECT FROM siteconf.object x WHERE x.id = o.id AND x.epoch >= mine OFFSET 0)
             ORDER BY o.id
             -- It has come meanwhile.
             ON CONFLICT (id) DO UPDATE SET epoch = excluded.epoch WHERE there.epoch < excluded.epoch
@@ -122,7 +126,7 @@ BEGIN
             SELECT DISTINCT ON (r.batch) r.batch, r.id
             FROM unnest(r_batch, r_id) WITH ORDINALITY r (batch, id, n)
             WHERE kinds[r.batch] = 0
-                AND (r.id = ANY (put) OR NOT EXISTS (SELECT FROM siteconf.object o WHERE o.id = r.id))
+                AND (r.id = ANY (put) OR NOT EXISTS (SELECT FROM siteconf.object o WHERE o.id = r.id OFFSET 0))
             ORDER BY r.batch, r.n
         LOOP
             kinds[failed.batch] := 2;
@@ -149,9 +153,9 @@ BEGIN
     END IF;
 
     IF kinds <> nothing THEN
-        DELETE FROM siteconf.object o WHERE o.id IN (
+        DELETE FROM siteconf.object o WHERE o.id = ANY (ARRAY(
             SELECT unnest(put)
-            EXCEPT SELECT a.id FROM unnest(o_batch, o_id) a (batch, id) WHERE kinds[a.batch] = 0);
+            EXCEPT SELECT a.id FROM unnest(o_batch, o_id) a (batch, id) WHERE kinds[a.batch] = 0));
     END IF;
     IF kinds <> nothing OR array_position(w_value, NULL) IS NOT NULL THEN
         -- Only what counts is written: nothing of a batch that is refused, and deleting what is not there is no write.
@@ -174,10 +178,11 @@ BEGIN
             FROM unnest(w_key, w_value, w_appends) WITH ORDINALITY w (key, value, appends, n)
         ), last AS MATERIALIZED (
             SELECT DISTINCT ON (n.key) n.key, n.version, n.value FROM named n ORDER BY n.key, n.version DESC
-        ), old AS MATERIALIZED (
-            SELECT l.key, r.version FROM last l, siteconf.last_v1(l.key) r
         ), replaced AS (
-            DELETE FROM siteconf.record r USING old o WHERE r.key = o.key AND r.version = o.version
+            -- Nobody else changes records, so that each is where it is found.
+            DELETE FROM siteconf.record r WHERE r.ctid = ANY (ARRAY(
+                SELECT (SELECT o.ctid FROM siteconf.record o WHERE o.key = l.key ORDER BY o.version DESC LIMIT 1)
+                FROM last l))
         ), written AS (
             INSERT INTO siteconf.record (key, version, value)
             SELECT l.key, l.version, l.value FROM last l WHERE l.value IS NOT NULL
