@@ -156,9 +156,10 @@ export async function readDraft(key: DraftKey): Promise<Draft | null> {
   const name = nameOf(key);
   const last = left(name);
   const kept = (await run("readonly", (store) => store.get(idOf(key)))) as Draft | null | undefined;
-  if (!last || (kept && kept.at >= last.at)) {
+  if (!last) return kept ?? null;
+  if (kept && kept.at >= last.at) {
     localStorage.removeItem(LEFT + name);
-    return kept ?? null;
+    return kept;
   }
   void write(key, last);
   return last;
