@@ -1,5 +1,5 @@
 // The open file: text, message, save.
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Editor } from "../editor/host.ts";
 import { Icon } from "../shared/icons.tsx";
 import { Path, Trouble, Waiting } from "../shared/parts.tsx";
@@ -71,7 +71,7 @@ const WRAP = "wrap";
 function useKeys(save: () => void, wrap: () => void): void {
   const now = useRef({ save, wrap });
   now.current = { save, wrap };
-  useEffect(() => {
+  useLayoutEffect(() => {
     const listener = (event: KeyboardEvent) => {
       if ((event.ctrlKey || event.metaKey) && !event.altKey && event.code === "KeyS") {
         event.preventDefault();

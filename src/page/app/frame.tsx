@@ -1,5 +1,5 @@
 // The frame: who is logged in, where we are, and the bar above every screen.
-import { useCallback, useEffect, useState } from "preact/hooks";
+import { useCallback, useEffect, useLayoutEffect, useState } from "preact/hooks";
 import { dropDrafts } from "../shared/drafts.ts";
 import type { IconName } from "../shared/icons.tsx";
 import { useLoaded } from "../shared/load.ts";
@@ -31,7 +31,7 @@ function useSession() {
   useEffect(() => {
     calls.session().then(setSession, () => setSession(null));
   }, []);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const login = () =>
       new Promise<void>((done) => {
         setAgain(() => (fresh: Schemas["Session"]) => {

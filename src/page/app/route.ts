@@ -1,6 +1,6 @@
 // Every state has an address: /site-builder/<screen>/<repo id>?branch=&path=&at=&change=&from=&to=
 // Names have their slashes as they are in the path and in the query: some proxies refuse %2F.
-import { useEffect, useState } from "preact/hooks";
+import { useLayoutEffect, useState } from "preact/hooks";
 
 export const BASE = "/site-builder/";
 const screens = ["projects", "files", "compare", "tokens", "accounts", "service"] as const;
@@ -90,7 +90,7 @@ export function followLinks(): void {
 
 export function useRoute(): Route {
   const [route, set] = useState(() => parse(location));
-  useEffect(() => {
+  useLayoutEffect(() => {
     const listener = () => set(parse(location));
     listeners.add(listener);
     return () => {

@@ -1,6 +1,6 @@
 // Files and folders that are dropped on the page, or chosen in a dialog, become one save.
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Dialog } from "../shared/dialog.tsx";
 import { complain } from "../shared/notice.tsx";
 import { t } from "../shared/text.ts";
@@ -31,7 +31,7 @@ export function useUpload(target: UploadTarget | null): Upload {
   const able = target !== null;
   const open = useRef(false);
   open.current = picked !== null;
-  useEffect(() => {
+  useLayoutEffect(() => {
     // Each element tells that something was dragged in and out of it: the last one out counts.
     let depth = 0;
     const stop = () => {

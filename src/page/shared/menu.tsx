@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 
 interface MenuProps {
   label: ComponentChildren;
@@ -16,10 +16,15 @@ const focusable = ".items a, .items button:not(:disabled), .items input";
 export function Menu({ label, title, kind = "quiet", align = "left", children }: MenuProps) {
   const [open, setOpen] = useState(false);
   const ref = useRef<HTMLSpanElement>(null);
-  useEffect(() => {
+  // Some are there in a narrow window only, and what is not shown takes no focus.
+  const items = () =>
+    [...(ref.current?.querySelectorAll<HTMLElement>(focusable) ?? [])].filter((item) =>
+      item.checkVisibility(),
+    );
+  // Before the next key: whoever presses an arrow at once is in the menu.
+  useLayoutEffect(() => {
     if (!open) return;
-    const first = ref.current?.querySelector<HTMLElement>(`.items [aria-current], ${focusable}`);
-    first?.focus();
+    items()[0]?.focus();
     const outside = (event: Event) => {
       if (!ref.current?.contains(event.target as Node)) setOpen(false);
     };
@@ -33,7 +38,7 @@ export function Menu({ label, title, kind = "quiet", align = "left", children }:
       event.stopPropagation();
     }
     if (event.key !== "ArrowDown" && event.key !== "ArrowUp") return;
-    const all = [...(ref.current?.querySelectorAll<HTMLElement>(focusable) ?? [])];
+    const all = items();
     const at = all.indexOf(document.activeElement as HTMLElement) + (event.key === "ArrowDown" ? 1 : -1);
     all[(at + all.length) % all.length]?.focus();
     event.preventDefault();

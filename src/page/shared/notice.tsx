@@ -1,4 +1,4 @@
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useState } from "preact/hooks";
 import { Icon } from "./icons.tsx";
 import { t } from "./text.ts";
 
@@ -70,7 +70,7 @@ function One({ notice, onEnd }: { notice: Notice; onEnd: () => void }) {
 /** Where notices appear: once in the frame. */
 export function Notices() {
   const [list, set] = useState<Notice[]>([]);
-  useEffect(() => {
+  useLayoutEffect(() => {
     show = (notice) => set((all) => [...all.slice(-3), notice]);
     return () => {
       show = null;

@@ -81,6 +81,39 @@ export default [
     await page.getByRole("dialog", { name: "New token" }).waitFor();
   }],
 
+  ["what is drawn hears keys, and takes what is dropped, before anything else can happen", async (world) => {
+    const person = await world.somebody();
+    const { page } = person;
+    // Each event comes in the very turn in which the part that hears it is drawn; what is kept from the browser was heard.
+    await page.addInitScript(() => {
+      const key = (init) => new KeyboardEvent("keydown", { bubbles: true, cancelable: true, ...init });
+      const dragged = new DataTransfer();
+      dragged.items.add(new File(["one"], "one.xml"));
+      const waiting = [
+        ["find", "header.top", key({ key: "k", ctrlKey: true })],
+        ["save", "section.file[data-changed]", key({ key: "s", code: "KeyS", ctrlKey: true })],
+        ["drop", "section.file[data-changed]", new DragEvent("dragover", { bubbles: true, cancelable: true, dataTransfer: dragged })],
+      ];
+      globalThis.heard = [];
+      const observer = new MutationObserver(() => {
+        for (const [name, selector, event] of waiting) {
+          if (event.done || !document.querySelector(selector)) continue;
+          event.done = true;
+          if (!document.dispatchEvent(event)) globalThis.heard.push(name);
+        }
+        const menu = document.querySelector(".menu .items");
+        if (menu?.contains(document.activeElement)) globalThis.heard.push("menu");
+      });
+      observer.observe(document, { childList: true, subtree: true });
+    });
+    await person.login("olga", PASSWORD, `/site-builder/files/${REPO}?branch=main&path=rules/скидки.xml`);
+    await page.locator("section.file[data-changed]").waitFor();
+    await page.keyboard.press("Escape");
+    await page.getByRole("button", { name: "olga", exact: true }).click();
+    await page.locator(".menu .items").waitFor();
+    await soon(() => page.evaluate(() => globalThis.heard.toSorted()), ["drop", "find", "menu", "save"]);
+  }],
+
   ["a tree is walked by keys alone", async (world) => {
     const { page } = await world.at(`/site-builder/files/${REPO}?branch=main`);
     await page.getByRole("treeitem", { name: "config" }).waitFor();
@@ -98,6 +131,25 @@ export default [
     await page.getByRole("treeitem", { name: "prices.xml" }).waitFor({ state: "detached" });
     await page.keyboard.press("End");
     await page.waitForFunction(() => document.activeElement.textContent === "readme.txt");
+  }],
+
+  ["a menu is walked by keys alone, in a wide window and in a narrow one", async (world) => {
+    for (const [width, first] of [[1280, "Change the password"], [400, "Projects"]]) {
+      const { page } = await world.at("/site-builder/", { width });
+      const focused = () => page.evaluate(() => document.activeElement.textContent.trim());
+      await page.getByRole("button", { name: "olga", exact: true }).focus();
+      await page.keyboard.press("Enter");
+      await soon(focused, first);
+      await page.keyboard.press("ArrowUp");
+      same(await focused().then((text) => text.endsWith("Licences")), true);
+      await page.keyboard.press("ArrowUp");
+      same(await focused(), "Log out");
+      for (const _ of "12") await page.keyboard.press("ArrowDown");
+      same(await focused(), first);
+      await page.keyboard.press("Escape");
+      await page.locator(".menu .items").waitFor({ state: "detached" });
+      same(await page.evaluate(() => document.activeElement.title), "olga");
+    }
   }],
 
   ["a link from another site opens what it names", async (world) => {

@@ -1,5 +1,5 @@
 // Keys of the branch's screen.
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { go, type Route } from "../route.ts";
 import type { Change } from "./history-state.ts";
 
@@ -16,7 +16,7 @@ export function useChangeKeys(route: Route, list: Change[] | null): void {
   // What is drawn, and not what was when the listener was made: a key may come in between.
   const now = useRef({ route, list });
   now.current = { route, list };
-  useEffect(() => {
+  useLayoutEffect(() => {
     const listener = (event: KeyboardEvent) => {
       const { route, list } = now.current;
       if ((event.key !== "[" && event.key !== "]") || event.ctrlKey || event.metaKey || event.altKey) return;

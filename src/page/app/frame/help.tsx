@@ -1,5 +1,5 @@
 // The keys of the frame, and the list of all.
-import { useEffect } from "preact/hooks";
+import { useLayoutEffect } from "preact/hooks";
 import { Dialog } from "../../shared/dialog.tsx";
 import { type Key, t } from "../../shared/text.ts";
 import { isTyping } from "../branch/keys.ts";
@@ -16,7 +16,8 @@ const keys: [string[], Key][] = [
 
 /** `Ctrl K` and `Ctrl P` find, `?` helps. */
 export function useFrameKeys(onFind: () => void, onHelp: () => void): void {
-  useEffect(() => {
+  // With what is drawn: a key that comes before the effects of a frame is heard, too.
+  useLayoutEffect(() => {
     const listener = (event: KeyboardEvent) => {
       const control = event.ctrlKey || event.metaKey;
       if (control && !event.altKey && !event.shiftKey && /^[kpлз]$/i.test(event.key)) {

@@ -1,5 +1,5 @@
 // A bar while the service does not answer, and once it is another version than this page.
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useState } from "preact/hooks";
 import { t } from "../../shared/text.ts";
 import { onReach } from "../api.ts";
 import * as calls from "../calls.ts";
@@ -17,7 +17,7 @@ async function isUpdated(): Promise<boolean> {
 export function Reach() {
   const [away, setAway] = useState(false);
   const [updated, setUpdated] = useState(false);
-  useEffect(() => onReach((reachable) => setAway(!reachable)), []);
+  useLayoutEffect(() => onReach((reachable) => setAway(!reachable)), []);
   useEffect(() => {
     if (!away) return;
     const timer = setInterval(() => calls.health().catch(() => null), AGAIN_MS);
