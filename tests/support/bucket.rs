@@ -1,6 +1,9 @@
 //! A bucket for the tests of one process: a server that speaks S3, with signatures and multipart, over a
 //! temporary folder. It does wrong what a test asks it to.
 
+#[path = "bucket/uploads.rs"]
+mod uploads;
+
 use std::convert::Infallible;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -16,6 +19,7 @@ use s3s::auth::SimpleAuth;
 use s3s::service::{S3Service, S3ServiceBuilder};
 use s3s_fs::FileSystem;
 use siteconf::store::bucket_url::{BucketAccess, BucketKeys, BucketUrl};
+use uploads::{Uploads, param};
 
 /// Waits until somebody closes its input, which the end of the process does, and removes the folder.
 const GUARD: &str = r#"trap '' INT TERM; read -r _; rm -rf "$1""#;
@@ -44,6 +48,8 @@ pub(crate) enum Fault {
     Loses,
     /// It takes no second part.
     RefusesParts,
+    /// It does not list uploads.
+    ListsNoUploads,
 }
 
 /// The server, and the part of its bucket that one store has. The server ends with the process.
@@ -60,6 +66,7 @@ struct Server {
     /// Its input stays open as long as the process lives.
     _guard: Child,
     faults: Arc<Faults>,
+    uploads: Arc<Uploads>,
     prefixes: AtomicU32,
 }
 
@@ -158,6 +165,16 @@ impl TestBucket {
         path
     }
 
+    /// Has its unfinished uploads be of another day, as in `2020-01-01`.
+    pub(crate) fn date_uploads(&self, day: &str) {
+        self.server.uploads.date(&self.prefix, day);
+    }
+
+    /// How many uploads of this part are not ended.
+    pub(crate) fn uploads(&self) -> usize {
+        self.server.uploads.count(&self.prefix)
+    }
+
     /// Parts of uploads that are not ended, of all parts of the bucket.
     pub(crate) fn parts_under_way(&self) -> usize {
         let files = std::fs::read_dir(&self.server.folder).unwrap();
@@ -186,33 +203,39 @@ impl Server {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         listener.set_nonblocking(true).unwrap();
         let port = listener.local_addr().unwrap().port();
-        let faults = Arc::new(Faults::default());
-        let of_thread = Arc::clone(&faults);
+        let (faults, uploads) = (Arc::new(Faults::default()), Arc::new(Uploads::default()));
+        let of_thread = (Arc::clone(&faults), Arc::clone(&uploads));
         std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread()
                 .enable_all()
                 .build()
                 .unwrap();
-            runtime.block_on(serve(listener, &service, &of_thread));
+            runtime.block_on(serve(listener, &service, &of_thread.0, &of_thread.1));
         });
         Self {
             port,
             folder,
             _guard: guard,
             faults,
+            uploads,
             prefixes: AtomicU32::new(0),
         }
     }
 }
 
-async fn serve(listener: std::net::TcpListener, service: &S3Service, faults: &Arc<Faults>) {
+async fn serve(
+    listener: std::net::TcpListener,
+    service: &S3Service,
+    faults: &Arc<Faults>,
+    uploads: &Arc<Uploads>,
+) {
     let listener = tokio::net::TcpListener::from_std(listener).unwrap();
     loop {
         let (socket, _) = listener.accept().await.unwrap();
-        let (service, faults) = (service.clone(), Arc::clone(faults));
+        let all = (service.clone(), Arc::clone(faults), Arc::clone(uploads));
         let answer = hyper::service::service_fn(move |request| {
-            let (service, faults) = (service.clone(), Arc::clone(&faults));
-            async move { answer(&service, &faults, request).await }
+            let (service, faults, uploads) = all.clone();
+            async move { answer(&service, &faults, &uploads, request).await }
         });
         tokio::spawn(async move {
             let socket = hyper_util::rt::TokioIo::new(socket);
@@ -228,6 +251,7 @@ async fn serve(listener: std::net::TcpListener, service: &S3Service, faults: &Ar
 async fn answer(
     service: &S3Service,
     faults: &Faults,
+    uploads: &Uploads,
     request: Request<Incoming>,
 ) -> io::Result<Response<Body>> {
     if !request.uri().path().starts_with("/blobs") {
@@ -240,11 +264,25 @@ async fn answer(
         Fault::Denies => return Ok(refusal(StatusCode::FORBIDDEN, "AccessDenied")),
         Fault::Loses => return Ok(refusal(StatusCode::NOT_FOUND, "NoSuchKey")),
         Fault::RefusesParts => return Ok(refusal(StatusCode::BAD_REQUEST, "InvalidPart")),
-        Fault::Nothing | Fault::Flips | Fault::Cuts => {}
+        Fault::Nothing | Fault::Flips | Fault::Cuts | Fault::ListsNoUploads => {}
     }
+    let (method, address) = (request.method().clone(), request.uri().clone());
     let answered = hyper::service::Service::call(service, request).await;
     let answered = answered.map_err(|e| io::Error::other(format!("{e:?}")))?;
     let (head, body) = answered.into_parts();
+    // Who asks for it is allowed to, then.
+    if head.status == StatusCode::NOT_IMPLEMENTED && fault != Fault::ListsNoUploads {
+        let list = uploads.listed(&address);
+        return Ok(Response::new(
+            Full::from(list).map_err(never).boxed_unsync(),
+        ));
+    }
+    if head.status.is_success() && (method == Method::POST || method == Method::DELETE) {
+        let bytes = collected(body).await?;
+        uploads.note(&address, &String::from_utf8_lossy(&bytes));
+        let body = Full::from(bytes).map_err(never).boxed_unsync();
+        return Ok(Response::from_parts(head, body));
+    }
     let body = match fault {
         Fault::Flips => {
             let mut bytes = collected(body).await?.to_vec();
@@ -287,12 +325,16 @@ impl Faults {
         let path = request.uri().path();
         let name = path.strip_prefix("/blobs/").unwrap_or_default();
         let is_blob = request.method() == Method::GET && !name.ends_with("siteconf-store");
+        let listed = param(request.uri(), "uploads").and(param(request.uri(), "prefix"));
         let query = request.uri().query().unwrap_or_default();
         let mut all = self.by_prefix.lock().unwrap();
         let found = all.iter_mut().find(|(prefix, fault, left)| {
             let is_meant = match fault {
                 Fault::Flips | Fault::Cuts | Fault::Loses => is_blob,
                 Fault::RefusesParts => query.contains("partNumber=2"),
+                Fault::ListsNoUploads => {
+                    return *left > 0 && listed.as_deref() == Some(&format!("{prefix}/"));
+                }
                 _ => true,
             };
             is_meant && *left > 0 && name.split('/').next() == Some(prefix)

@@ -68,7 +68,11 @@ impl Client {
 }
 
 impl Client {
-    async fn send(&self, request: HttpRequest) -> std::result::Result<HttpResponse, HttpError> {
+    /// Sends a request, and waits until the answer begins.
+    pub(super) async fn send(
+        &self,
+        request: HttpRequest,
+    ) -> std::result::Result<HttpResponse, HttpError> {
         let patience = if request.body().content_length() == 0 {
             ANSWER_MAX
         } else {

@@ -1,8 +1,10 @@
 //! Large blobs in a bucket of S3. Each lies under a name of its own that is used once, so nobody ever writes
-//! over anything, and only PUT, multipart, ranged GET, DELETE and LIST are asked of a server.
+//! over anything, and only PUT, multipart, ranged GET, DELETE and LIST are asked of a server, and the list of
+//! unfinished uploads where it has one.
 
 mod body;
 mod client;
+mod unfinished;
 mod upload;
 
 use std::sync::Arc;
@@ -49,6 +51,8 @@ const MARK_BYTES_MAX: u64 = 64;
 #[derive(Debug)]
 pub(super) struct Bucket {
     store: AmazonS3,
+    /// What `store` sends its requests with, for those it has not.
+    client: Client,
     prefix: String,
     /// How many days what no row names any more stays.
     trash_days: i32,
@@ -94,6 +98,7 @@ impl Bucket {
     /// [`StoreError::UnfitBucket`].
     pub(super) fn new(access: &BucketAccess) -> Result<Self> {
         let url = &access.url;
+        let client = Client::new(&access.roots, url.is_encrypted())?;
         let mut builder = AmazonS3Builder::new()
             .with_bucket_name(url.bucket())
             .with_region(url.region())
@@ -109,7 +114,7 @@ impl Bucket {
                 max_retries: REPEATS_MAX,
                 retry_timeout: REPEATED_FOR,
             })
-            .with_http_connector(Client::new(&access.roots, url.is_encrypted())?);
+            .with_http_connector(client.clone());
         if let Some(token) = &access.keys.token {
             builder = builder.with_token(token);
         }
@@ -121,6 +126,7 @@ impl Bucket {
         let store = builder.build().map_err(|e| unfit(e.to_string()))?;
         Ok(Self {
             store,
+            client,
             prefix: url.prefix().to_owned(),
             trash_days: access.trash_days,
             parts: Arc::new(Semaphore::new(UPLOAD_PARTS_MAX)),

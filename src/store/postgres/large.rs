@@ -7,7 +7,7 @@ use tokio::time::{MissedTickBehavior, interval};
 
 use super::link::Link;
 use super::server::Server;
-use super::sweep::{empty_trash, sweep, sweep_daily};
+use super::sweep::{sweep, sweep_daily};
 use super::{PostgresStore, SETTINGS};
 use crate::store::bucket::{Bucket, BucketUpload};
 use crate::store::bucket_url::BucketAccess;
@@ -61,8 +61,8 @@ impl PostgresStore {
         }
     }
 
-    /// Rids the bucket of what no row names and is older than from the day before yesterday, and of what was in
-    /// the trash for its time. Gives how many places these were.
+    /// Rids the bucket of what no row names and uploads that were never ended, both older than from the day before
+    /// yesterday, and of what was in the trash for its time. Gives how many these were.
     pub fn sweep_bucket(&self) -> Result<u64> {
         let Some(bucket) = &self.bucket else {
             return Ok(0);
@@ -70,9 +70,7 @@ impl PostgresStore {
         bucket.require(self.server.store_id()?, self.has_places()?)?;
         let link = Link::new(&self.server, SETTINGS);
         let swept = Arc::clone(bucket);
-        bucket.wait(
-            async move { Ok(sweep(&link, &swept).await? + empty_trash(&link, &swept).await?) },
-        )
+        bucket.wait(async move { Ok(sweep(&link, &swept).await?.total()) })
     }
 
     /// A large body on its way into the bucket.

@@ -1,5 +1,5 @@
-//! Rids the bucket of what no row names: uploads whose commit was refused, or never came, and what collections
-//! have put into the trash.
+//! Rids the bucket of what no row names: uploads whose commit was refused, or never came, what collections have
+//! put into the trash, and uploads that were never ended.
 
 use std::collections::HashSet;
 
@@ -21,28 +21,63 @@ const OVER: &str = "SELECT t.place, EXISTS (SELECT FROM siteconf.object o WHERE 
     ORDER BY t.place LIMIT $3";
 const FORGET: &str = "SELECT siteconf.forget_trash_v1($1)";
 
-/// Sweeps unless that was done in the last day, and empties the trash of what was there for so many days.
+/// What was removed from the bucket.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Swept {
+    /// Places that no row has ever named.
+    orphans: u64,
+    /// Places that were in the trash for as long as they must.
+    trashed: u64,
+    /// Uploads that were given up.
+    unfinished: u64,
+}
+
+impl Swept {
+    /// All of it.
+    pub(super) fn total(self) -> u64 {
+        self.orphans + self.trashed + self.unfinished
+    }
+}
+
+/// Sweeps unless that was done in the last day.
 pub(super) async fn sweep_daily(link: &Link, bucket: &Bucket) -> Result<()> {
     let claimed = link.read(CLAIM, &[]).await?;
     if !claimed.first().map_or(Ok(false), |row| row.try_get(0))? {
         return Ok(());
     }
-    let orphans = sweep(link, bucket).await?;
-    let trashed = empty_trash(link, bucket).await?;
-    if orphans + trashed > 0 {
+    let swept = sweep(link, bucket).await?;
+    if swept.total() > 0 {
+        let Swept {
+            orphans,
+            trashed,
+            unfinished,
+        } = swept;
         tracing::info!(
             orphans,
             trashed,
-            "removed from the bucket: uploads that nobody committed, and files that no row has named for \
-             long"
+            unfinished,
+            "removed from the bucket: uploads that nobody committed, files that no row has named for long, and \
+             uploads that were never ended"
         );
     }
     Ok(())
 }
 
+/// Removes what is older than from the day before yesterday and nobody needs.
+pub(super) async fn sweep(link: &Link, bucket: &Bucket) -> Result<Swept> {
+    let rows = link.read(OLDEST, &[]).await?;
+    let oldest = rows.first().map(|row| row.try_get(0)).transpose()?;
+    let oldest: String = oldest.unwrap_or_default();
+    Ok(Swept {
+        orphans: remove_orphans(link, bucket, &oldest).await?,
+        trashed: empty_trash(link, bucket).await?,
+        unfinished: bucket.give_up_before(&oldest).await?,
+    })
+}
+
 /// Removes from the bucket what was in the trash for as long as it must, unless a row names it again. Gives how
 /// many places these were.
-pub(super) async fn empty_trash(link: &Link, bucket: &Bucket) -> Result<u64> {
+async fn empty_trash(link: &Link, bucket: &Bucket) -> Result<u64> {
     let mut removed = 0;
     let mut after = String::new();
     let most = i64::try_from(PLACES_SWEPT_AT_ONCE).unwrap_or(i64::MAX);
@@ -67,13 +102,10 @@ pub(super) async fn empty_trash(link: &Link, bucket: &Bucket) -> Result<u64> {
     }
 }
 
-/// Sweeps. Gives how many places were removed.
-pub(super) async fn sweep(link: &Link, bucket: &Bucket) -> Result<u64> {
-    let rows = link.read(OLDEST, &[]).await?;
-    let oldest = rows.first().map(|row| row.try_get(0)).transpose()?;
-    let oldest: String = oldest.unwrap_or_default();
+/// Removes the places of days before this one that no row names. Gives how many these were.
+async fn remove_orphans(link: &Link, bucket: &Bucket, oldest: &str) -> Result<u64> {
     let mut removed = 0;
-    for day in bucket.days_before(&oldest).await? {
+    for day in bucket.days_before(oldest).await? {
         let mut places = bucket.places_of_day(&day);
         while let Some(some) = places.next(PLACES_SWEPT_AT_ONCE).await? {
             let some: Vec<_> = some.into_iter().map(|(place, _)| place).collect();

@@ -160,6 +160,40 @@ fn the_sweep_removes_what_is_old_and_no_row_names() {
 }
 
 #[test]
+fn uploads_that_a_killed_daemon_has_left_are_given_up_once_they_are_old() {
+    let (database, bucket) = (Database::new(), TestBucket::alone());
+    let store = open(&database, &bucket);
+    store.require_large().unwrap();
+    let left = |number: u64| {
+        let staging = staged(&store, &noise(number, (16 << 20) + 1));
+        soon(|| bucket.uploads() as u64 >= number);
+        // Nobody drops what a process held that was killed.
+        std::mem::forget(staging);
+    };
+    (1..=5).for_each(left);
+    bucket.date_uploads("2020-01-01");
+    let mut under_way = staged(&store, &noise(6, (16 << 20) + 1));
+    soon(|| bucket.uploads() == 6);
+
+    let orphan = bucket.plant("2020-01-01/orphan");
+    bucket.fault(Fault::ListsNoUploads, None);
+    assert_eq!(store.sweep_bucket().unwrap(), 1);
+    assert!(!orphan.exists());
+    assert_eq!((bucket.uploads(), bucket.faults_done()), (6, 1));
+
+    bucket.fault(Fault::Nothing, None);
+    assert_eq!(store.sweep_bucket().unwrap(), 5);
+    assert_eq!(bucket.uploads(), 1);
+    under_way.sync().unwrap();
+    assert_eq!(bucket.uploads(), 0);
+    assert_eq!(bucket.parts_under_way(), 0);
+    assert_eq!(
+        std::fs::read(&bucket.files()[0]).unwrap().len(),
+        (16 << 20) + 1
+    );
+}
+
+#[test]
 fn a_daemon_sweeps_once_a_day() {
     let (database, bucket) = (Database::new(), TestBucket::new());
     database.ask("UPDATE siteconf.sweep SET at = now() - interval '25 hours'");
