@@ -124,6 +124,11 @@ impl Group {
         }
         let _told = kill_process_group(group, Signal::KILL);
         self.leader.wait()?;
+        // The others take a moment, too: whoever is told that they were ended may begin anew at once.
+        let told = Instant::now();
+        while told.elapsed() < GRACE && test_kill_process_group(group).is_ok() {
+            self.printed.pass_on(err, LOOK);
+        }
         Ok(None)
     }
 }
