@@ -1,5 +1,4 @@
-//! The address of a bucket for large files, which holds no secret: what may be one is refused. And with its
-//! keys, which are not shown.
+//! The address of a bucket for large files, which holds no secret: what may be one is refused.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -16,30 +15,7 @@ pub struct BucketUrl {
     region: String,
     endpoint: Option<String>,
     allows_http: bool,
-}
-
-/// How a bucket is reached. Its `Debug` leaves out the keys.
-#[derive(Clone)]
-pub struct BucketAccess {
-    /// Where it is.
-    pub url: BucketUrl,
-    /// What requests are signed with.
-    pub keys: BucketKeys,
-    /// The certificates that are trusted, DER; none for the system's.
-    pub roots: Vec<Vec<u8>>,
-    /// How many days what no row names any more stays there, for backups of the database that name it.
-    pub trash_days: i32,
-}
-
-/// What requests to a bucket are signed with.
-#[derive(Clone, PartialEq, Eq)]
-pub struct BucketKeys {
-    /// The id of the key.
-    pub id: String,
-    /// The key.
-    pub secret: String,
-    /// The token of a key that counts for a time.
-    pub token: Option<String>,
+    is_of_machine: bool,
 }
 
 impl BucketUrl {
@@ -84,6 +60,7 @@ impl BucketUrl {
             region: String::new(),
             endpoint: None,
             allows_http: false,
+            is_of_machine: false,
         };
         for param in query.split('&').filter(|param| !param.is_empty()) {
             url.take(param)?;
@@ -122,9 +99,10 @@ impl BucketUrl {
                 self.endpoint = Some(endpoint.to_owned());
             }
             "allow_http" if value == "true" => self.allows_http = true,
+            "role" if value == "machine" => self.is_of_machine = true,
             _ => {
-                return Err("behind the question mark it takes region, endpoint and \
-                     allow_http=true alone");
+                return Err("behind the question mark it takes region, endpoint, \
+                     allow_http=true and role=machine alone");
             }
         }
         Ok(())
@@ -135,7 +113,8 @@ impl BucketUrl {
         let Some(endpoint) = &self.endpoint else {
             return Ok(());
         };
-        if endpoint.starts_with("https://") || self.allows_http || is_on_this_machine(endpoint) {
+        let is_here = host_of(endpoint).is_some_and(is_this_machine);
+        if endpoint.starts_with("https://") || self.allows_http || is_here {
             return Ok(());
         }
         Err(
@@ -162,6 +141,11 @@ impl BucketUrl {
     /// The server, where it is not Amazon's.
     pub fn endpoint(&self) -> Option<&str> {
         self.endpoint.as_deref()
+    }
+
+    /// True if requests are signed with the keys of the machine's role.
+    pub fn is_of_machine(&self) -> bool {
+        self.is_of_machine
     }
 
     /// True if requests go over TLS.
@@ -194,11 +178,10 @@ fn host_of(endpoint: &str) -> Option<&str> {
     (is_host && is_port).then_some(host)
 }
 
-fn is_on_this_machine(endpoint: &str) -> bool {
-    host_of(endpoint).is_some_and(|host| {
-        let address = host.parse::<IpAddr>();
-        host == "localhost" || address.is_ok_and(|address| address.is_loopback())
-    })
+/// True for a host, as in a URL but without brackets, that is this machine itself.
+pub(super) fn is_this_machine(host: &str) -> bool {
+    let address = host.parse::<IpAddr>();
+    host == "localhost" || address.is_ok_and(|address| address.is_loopback())
 }
 
 impl fmt::Display for BucketUrl {
@@ -214,19 +197,10 @@ impl fmt::Display for BucketUrl {
         if self.allows_http {
             f.write_str("&allow_http=true")?;
         }
+        if self.is_of_machine {
+            f.write_str("&role=machine")?;
+        }
         Ok(())
-    }
-}
-
-impl fmt::Debug for BucketAccess {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "BucketAccess({})", self.url)
-    }
-}
-
-impl fmt::Debug for BucketKeys {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("BucketKeys")
     }
 }
 
@@ -259,6 +233,10 @@ mod tests {
                 "s3://b?endpoint=http://s3.example&allow_http=true",
                 "s3://b?region=us-east-1&endpoint=http://s3.example&allow_http=true",
             ),
+            (
+                "s3://b?role=machine&region=eu-1",
+                "s3://b?region=eu-1&role=machine",
+            ),
         ] {
             let url = BucketUrl::parse(text).unwrap();
             assert_eq!(url.to_string(), shown);
@@ -271,7 +249,8 @@ mod tests {
         for (text, told) in [
             ("http://b", "s3://bucket"),
             ("s3://key:Hidden@b/x?region=r", "it takes no keys"),
-            ("s3://b?region=r&secret=Hidden", "allow_http=true alone"),
+            ("s3://b?region=r&secret=Hidden", "role=machine alone"),
+            ("s3://b?region=r&role=Hidden", "role=machine alone"),
             ("s3://?region=r", "name of a bucket"),
             ("s3://b/../Hidden?region=r", "the prefix"),
             ("s3://b/a//b?region=r", "the prefix"),

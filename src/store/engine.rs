@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::bucket_url::BucketAccess;
+use super::bucket_access::BucketAccess;
 use super::database_url::DatabaseUrl;
 use super::inspection::Inspectable;
 #[cfg(feature = "fleet")]

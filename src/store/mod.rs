@@ -7,6 +7,7 @@ pub mod background_writes;
 pub mod batch;
 #[cfg(feature = "fleet")]
 pub mod bucket;
+pub mod bucket_access;
 pub mod bucket_url;
 pub mod buffer;
 pub mod collection;

@@ -77,6 +77,10 @@ mod records;
 mod recovery;
 #[cfg(test)]
 #[cfg(feature = "fleet")]
+#[path = "../support/role_service.rs"]
+mod role_service;
+#[cfg(test)]
+#[cfg(feature = "fleet")]
 #[path = "../support/rounds.rs"]
 mod rounds;
 #[cfg(test)]

@@ -18,7 +18,8 @@ use hyper::{Method, Request, Response, StatusCode};
 use s3s::auth::SimpleAuth;
 use s3s::service::{S3Service, S3ServiceBuilder};
 use s3s_fs::FileSystem;
-use siteconf::store::bucket_url::{BucketAccess, BucketKeys, BucketUrl};
+use siteconf::store::bucket_access::{BucketAccess, BucketKeys};
+use siteconf::store::bucket_url::BucketUrl;
 use uploads::{Uploads, param};
 
 /// Waits until somebody closes its input, which the end of the process does, and removes the folder.
@@ -110,7 +111,7 @@ impl TestBucket {
     pub(crate) fn access(&self) -> BucketAccess {
         BucketAccess {
             url: BucketUrl::parse(&self.url()).unwrap(),
-            keys: BucketKeys {
+            keys: BucketKeys::Fixed {
                 id: KEY_ID.to_owned(),
                 secret: SECRET_KEY.to_owned(),
                 token: None,
@@ -154,6 +155,12 @@ impl TestBucket {
             .collect();
         files.sort();
         files
+    }
+
+    /// True if a store has marked it as its own.
+    pub(crate) fn is_marked(&self) -> bool {
+        let folder = self.server.folder.join(BUCKET).join(&self.prefix);
+        folder.join("siteconf-store").exists()
     }
 
     /// Puts a file where a blob could lie.

@@ -124,7 +124,7 @@ pub(in crate::cli) const SETTINGS: &[Setting] = &[
          `s3://bucket/prefix?region=eu-central-1`"),
     Setting::of(EVERYWHERE, "s3_credentials_file", "FILE", "",
         "File of the keys for that bucket, as `~/.aws/credentials`; without one they are AWS_ACCESS_KEY_ID \
-         and AWS_SECRET_ACCESS_KEY in the environment"),
+         and AWS_SECRET_ACCESS_KEY in the environment, or those of the platform's role"),
     Setting::of(EVERYWHERE, "s3_ca", "FILE", "",
         "Certificates that are trusted for that bucket instead of the system's, PEM"),
     Setting::of(EVERYWHERE, CONFIG, "FILE", "",

@@ -4,6 +4,7 @@
 
 mod body;
 mod client;
+mod keys;
 mod unfinished;
 mod upload;
 
@@ -24,13 +25,14 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-use super::bucket_url::BucketAccess;
+use super::bucket_access::{BucketAccess, BucketKeys};
 use super::remote::tls;
 use super::remote::{start_runtime, wait};
 use super::{Result, StoreError};
 use crate::base::limits::UPLOAD_PARTS_MAX;
 pub(super) use body::BucketBody;
 use client::{Client, is_refusal, is_silence, silence};
+use keys::with_keys;
 pub(super) use upload::BucketUpload;
 
 /// Threads that carry and sign what goes to the bucket: others than the database's, whose looks must not wait.
@@ -98,12 +100,12 @@ impl Bucket {
     /// [`StoreError::UnfitBucket`].
     pub(super) fn new(access: &BucketAccess) -> Result<Self> {
         let url = &access.url;
-        let client = Client::new(&access.roots, url.is_encrypted())?;
+        // A role may be asked for over TLS, whatever the bucket is.
+        let is_encrypted = url.is_encrypted() || matches!(access.keys, BucketKeys::OfRole(_));
+        let client = Client::new(&access.roots, is_encrypted)?;
         let mut builder = AmazonS3Builder::new()
             .with_bucket_name(url.bucket())
             .with_region(url.region())
-            .with_access_key_id(&access.keys.id)
-            .with_secret_access_key(&access.keys.secret)
             .with_allow_http(!url.is_encrypted())
             .with_retry(RetryConfig {
                 backoff: BackoffConfig {
@@ -115,9 +117,7 @@ impl Bucket {
                 retry_timeout: REPEATED_FOR,
             })
             .with_http_connector(client.clone());
-        if let Some(token) = &access.keys.token {
-            builder = builder.with_token(token);
-        }
+        builder = with_keys(builder, &access.keys);
         builder = match url.endpoint() {
             Some(endpoint) => builder.with_endpoint(endpoint),
             // A certificate covers no name with more dots.
@@ -401,7 +401,7 @@ fn is_day(name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::bucket_url::{BucketKeys, BucketUrl};
+    use super::super::bucket_url::BucketUrl;
     use super::*;
 
     #[test]
@@ -420,7 +420,7 @@ mod tests {
                 "http://127.0.0.1:9000/shop",
             ),
         ] {
-            let keys = BucketKeys {
+            let keys = BucketKeys::Fixed {
                 id: "key".to_owned(),
                 secret: "Hidden".to_owned(),
                 token: Some("Hidden".to_owned()),

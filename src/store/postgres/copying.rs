@@ -11,7 +11,7 @@ use super::group::signed;
 use super::schema::Expected;
 use super::server::{SETTINGS, Server};
 use super::{PostgresStore, THREADS, once};
-use crate::store::bucket_url::BucketAccess;
+use crate::store::bucket_access::BucketAccess;
 use crate::store::remote::{start_runtime, wait};
 use crate::store::transfer::{Hold, Loader};
 use crate::store::{Record, Result, Store, StoreError, Version};

@@ -10,7 +10,7 @@ use super::server::Server;
 use super::sweep::{sweep, sweep_daily};
 use super::{PostgresStore, SETTINGS};
 use crate::store::bucket::{Bucket, BucketUpload};
-use crate::store::bucket_url::BucketAccess;
+use crate::store::bucket_access::BucketAccess;
 use crate::store::{Result, StoreError};
 
 /// By the database's clock, the only one that all daemons have in common.

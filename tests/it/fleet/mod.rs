@@ -2,6 +2,7 @@
 
 mod advice;
 mod away;
+mod bucket_keys;
 mod collection;
 mod commands;
 mod copy;

@@ -245,13 +245,14 @@ fn what_is_wrong_with_a_bucket_in_the_settings_is_told_without_what_may_be_a_sec
     );
     assert_eq!(
         with(&["--blobs", "s3://shop?region=eu-1&key=Secret"]),
-        "siteconf: blobs (--blobs): behind the question mark it takes region, endpoint and \
-         allow_http=true alone\n"
+        "siteconf: blobs (--blobs): behind the question mark it takes region, endpoint, allow_http=true \
+         and role=machine alone\n"
     );
     assert_eq!(
         with(&["--blobs", "s3://shop?region=eu-1"]),
         "siteconf: there are no keys for s3://shop?region=eu-1: give s3_credentials_file, or \
-         AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY in the environment\n"
+         AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY in the environment; on a machine with a role, say \
+         role=machine in blobs\n"
     );
     let folder = own_folder();
     let keys = folder.path().join("keys");

@@ -14,6 +14,10 @@ pub(crate) mod git;
 mod place;
 mod project;
 #[cfg(feature = "fleet")]
+#[path = "../../support/role_service.rs"]
+#[allow(dead_code, reason = "the tests of the engine use the rest")]
+pub(crate) mod role_service;
+#[cfg(feature = "fleet")]
 #[path = "../../support/postgres.rs"]
 #[allow(dead_code, reason = "the tests of the engine use the rest")]
 pub(crate) mod server;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use siteconf::base::outboard::PieceHasher;
+use siteconf::store::bucket_access::BucketKeys;
 use siteconf::store::objects::Objects;
 use siteconf::store::postgres::PostgresStore;
 use siteconf::store::{
@@ -11,7 +12,7 @@ use siteconf::store::{
 };
 
 use super::order::edit;
-use crate::bucket::{Fault, TestBucket};
+use crate::bucket::{Fault, KEY_ID, TestBucket};
 use crate::fixture::{blob_id, noise, of_objects, push};
 use crate::server::Database;
 
@@ -236,7 +237,11 @@ fn a_bucket_that_cannot_be_used_is_refused_by_name() {
     let refusal = |store: &PostgresStore| store.require_large().unwrap_err().to_string();
     let cannot = "the bucket of large files cannot be used: ";
     let mut wrong = bucket.access();
-    wrong.keys.secret.push('x');
+    wrong.keys = BucketKeys::Fixed {
+        id: KEY_ID.to_owned(),
+        secret: "another".to_owned(),
+        token: None,
+    };
     let denied = database.open().with_bucket(&wrong).unwrap();
     let told = refusal(&denied);
     assert!(

@@ -9,6 +9,7 @@ mod plans;
 #[path = "../../support/postgres_proxy.rs"]
 #[allow(dead_code, reason = "the tests of the service use the rest")]
 mod proxy;
+mod roles;
 mod snapshot;
 mod staleness;
 mod steps;
