@@ -3,8 +3,8 @@
 
 use std::fs::{self, File};
 use std::io::{self, Write};
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use rusqlite::{ErrorCode, ffi};
 
@@ -23,6 +23,8 @@ pub(super) struct Writability {
     /// False until what an earlier process left in the log is in the database (see
     /// [`super::recovery`]), and after a sync that failed for want of room until that is done again.
     settled: AtomicBool,
+    /// Held while `settled` and the file are made to agree: of the one alone nobody knows whose the other is.
+    marking: Mutex<()>,
     /// True after a failure of this process that it cannot outlive.
     stopped: AtomicBool,
     /// True while the last commit found no room.
@@ -63,6 +65,7 @@ impl Writability {
         Self {
             folder: folder.clone(),
             settled: AtomicBool::new(false),
+            marking: Mutex::default(),
             stopped: AtomicBool::new(false),
             out_of_room: AtomicBool::new(false),
             free_room: FreeRoom::new(folder.root()),
@@ -73,8 +76,13 @@ impl Writability {
     /// True when nothing more is written until a restart: after a failure of this process or of another
     /// that uses the folder.
     pub(super) fn is_stopped(&self) -> bool {
+        let told = || fs::exists(self.folder.stop_mark()).unwrap_or(false);
         // Before it is settled, the file is this process's own.
-        self.stopped.load(Ordering::SeqCst) || self.is_settled() && self.told().unwrap_or(false)
+        let told_by_others = || {
+            let _agreed = self.marking();
+            self.is_settled() && told()
+        };
+        self.stopped.load(Ordering::SeqCst) || told() && told_by_others()
     }
 
     /// True if the last commit found no room.
@@ -116,6 +124,7 @@ impl Writability {
 
     /// Notes that the log is settled, by this process or by the daemon beside which it runs.
     pub(super) fn settled(&self, by_us: bool) -> Result<()> {
+        let _marking = self.marking();
         if by_us {
             match fs::remove_file(self.folder.stop_mark()) {
                 Err(e) if e.kind() != io::ErrorKind::NotFound => {
@@ -129,6 +138,13 @@ impl Writability {
         }
         self.settled.store(true, Ordering::SeqCst);
         Ok(())
+    }
+
+    /// Has what is in the log settled again before anything is written, by this process alone.
+    fn unsettle(&self, why: &str) {
+        let _marking = self.marking();
+        self.settled.store(false, Ordering::SeqCst);
+        self.tell(why);
     }
 
     /// Tells the other processes not to write, because of this failure. Where not even that can be
@@ -166,8 +182,7 @@ impl Writability {
         if refusal == Refusal::Full && may_be_of_sync(failure) {
             // It heals, but not by writing on: what is written again over what such a sync has left may
             // stay unreadable on the disk.
-            self.settled.store(false, Ordering::SeqCst);
-            self.tell(&format!("{action} failed for want of room: {failure}"));
+            self.unsettle(&format!("{action} failed for want of room: {failure}"));
         }
         refusal
     }
@@ -203,8 +218,8 @@ impl Writability {
         }
     }
 
-    fn told(&self) -> io::Result<bool> {
-        fs::exists(self.folder.stop_mark())
+    fn marking(&self) -> MutexGuard<'_, ()> {
+        self.marking.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
