@@ -91,8 +91,10 @@ impl SteadyClock {
 
     /// Reads the clocks, and moves the mark unless the machine's is doubted.
     fn look(&self) -> Look {
+        // In this order: what passes between the two would be added to the mark, and never taken away again.
+        let now = self.clock.now().ms();
         let uptime = self.clock.uptime_ms();
-        let shown = self.clock.now().ms().saturating_sub(uptime);
+        let shown = now.saturating_sub(uptime);
         let origin = self.origin();
         let mut mark = origin.load(Ordering::Relaxed);
         if mark < shown && shown.saturating_sub(mark) <= DOUBT_MS {

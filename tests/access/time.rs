@@ -1,11 +1,13 @@
 //! What expires, when the machine's clock does not go as it should (`objects-layout.md`, "Time").
 
 use std::io;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use siteconf::access::{NewToken, TokenState, Visit};
-use siteconf::base::clock::Timestamp;
+use siteconf::base::clock::{Clock, Timestamp};
 use siteconf::base::secret::{Secret, ServerKey};
+use siteconf::store::memory::MemoryStore;
 
 use crate::{PASSWORD, World};
 
@@ -129,6 +131,38 @@ fn what_expired_stays_so_when_the_clock_goes_back_and_the_service_starts_anew() 
     assert!(!world.counts(&later));
     world.tick();
     assert!(!world.restarted("2026-10-01").counts(&later));
+}
+
+/// A machine that does something else between any two readings of its clocks, for so many milliseconds.
+#[derive(Debug, Default)]
+struct Busy {
+    for_ms: AtomicI64,
+    uptime: AtomicI64,
+}
+
+impl Clock for Busy {
+    fn now(&self) -> Timestamp {
+        Timestamp::from_ms(at("2026-11-01").ms() + self.uptime_ms())
+    }
+
+    fn uptime_ms(&self) -> i64 {
+        let passed = self.for_ms.load(Ordering::Relaxed);
+        self.uptime.fetch_add(passed, Ordering::Relaxed) + passed
+    }
+}
+
+#[test]
+fn what_passes_while_the_clocks_are_read_makes_nothing_expire_early() {
+    let clock = Arc::new(Busy::default());
+    let projects = siteconf::access::projects(Arc::new(MemoryStore::default()), clock.clone());
+    let steady = projects.steady_clock();
+    assert_eq!(steady.now(), clock.now());
+    clock.for_ms.store(100, Ordering::Relaxed);
+    for _ in 0..3 {
+        assert!(steady.now() <= clock.now());
+    }
+    clock.for_ms.store(0, Ordering::Relaxed);
+    assert_eq!(steady.now(), clock.now());
 }
 
 #[test]
