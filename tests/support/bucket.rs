@@ -27,6 +27,10 @@ const GUARD: &str = r#"trap '' INT TERM; read -r _; rm -rf "$1""#;
 /// The keys that the server takes.
 pub(crate) const KEY_ID: &str = "siteconf-tests";
 pub(crate) const SECRET_KEY: &str = "aVerySecretKeyOfTests";
+/// The id of a key that is taken with its token alone, as those of roles are.
+pub(crate) const ROLE_KEY_ID: &str = "siteconf-role";
+/// That token.
+pub(crate) const ROLE_TOKEN: &str = "aTokenOfTheRole";
 const BUCKET: &str = "blobs";
 
 /// What the server does wrong.
@@ -205,7 +209,9 @@ impl Server {
             .unwrap();
         std::fs::create_dir(folder.join(BUCKET)).unwrap();
         let mut builder = S3ServiceBuilder::new(FileSystem::new(&folder).unwrap());
-        builder.set_auth(SimpleAuth::from_single(KEY_ID, SECRET_KEY));
+        let mut keys = SimpleAuth::from_single(KEY_ID, SECRET_KEY);
+        keys.register(ROLE_KEY_ID.to_owned(), SECRET_KEY.into());
+        builder.set_auth(keys);
         let service = builder.build();
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         listener.set_nonblocking(true).unwrap();
@@ -264,6 +270,9 @@ async fn answer(
     if !request.uri().path().starts_with("/blobs") {
         return Ok(refusal(StatusCode::NOT_FOUND, "NoSuchBucket"));
     }
+    if lacks_token(&request) {
+        return Ok(refusal(StatusCode::FORBIDDEN, "InvalidAccessKeyId"));
+    }
     let fault = faults.meant_for(&request);
     match fault {
         Fault::Away => return Err(io::Error::other("away")),
@@ -278,7 +287,8 @@ async fn answer(
     let answered = answered.map_err(|e| io::Error::other(format!("{e:?}")))?;
     let (head, body) = answered.into_parts();
     // Who asks for it is allowed to, then.
-    if head.status == StatusCode::NOT_IMPLEMENTED && fault != Fault::ListsNoUploads {
+    let is_list = param(&address, "uploads").is_some();
+    if is_list && head.status == StatusCode::NOT_IMPLEMENTED && fault != Fault::ListsNoUploads {
         let list = uploads.listed(&address);
         return Ok(Response::new(
             Full::from(list).map_err(never).boxed_unsync(),
@@ -308,6 +318,19 @@ async fn answer(
             .boxed_unsync(),
     };
     Ok(Response::from_parts(head, body))
+}
+
+/// True for a request that is signed with the key of a role, and does not bring its token along.
+fn lacks_token(request: &Request<Incoming>) -> bool {
+    let header = |name: &str| {
+        let found = request.headers().get(name)?.to_str().ok()?;
+        Some(found.to_owned())
+    };
+    let found =
+        |name: &str, param_name: &str| header(name).or_else(|| param(request.uri(), param_name));
+    let signed_by = found("authorization", "X-Amz-Credential").unwrap_or_default();
+    let token = found("x-amz-security-token", "X-Amz-Security-Token");
+    signed_by.contains(ROLE_KEY_ID) && token.as_deref() != Some(ROLE_TOKEN)
 }
 
 async fn collected(body: s3s::Body) -> io::Result<Bytes> {

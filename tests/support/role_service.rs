@@ -7,10 +7,8 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::json;
 
-use super::bucket::{KEY_ID, SECRET_KEY};
+use super::bucket::{ROLE_KEY_ID, ROLE_TOKEN, SECRET_KEY};
 
-/// What requests with the keys of the role must bring along.
-const SESSION_TOKEN: &str = "aTokenOfTheRole";
 /// What the token service is told, and the one beside a container.
 pub(crate) const PLATFORM_TOKEN: &str = "aTokenOfThePlatform";
 /// What the metadata of a machine want back.
@@ -131,15 +129,15 @@ impl RoleService {
         Some(if path == "POST /" {
             format!(
                 "<AssumeRoleWithWebIdentityResponse><AssumeRoleWithWebIdentityResult><Credentials>\
-                 <AccessKeyId>{KEY_ID}</AccessKeyId><SecretAccessKey>{SECRET_KEY}</SecretAccessKey>\
-                 <SessionToken>{SESSION_TOKEN}</SessionToken><Expiration>{end}</Expiration></Credentials>\
+                 <AccessKeyId>{ROLE_KEY_ID}</AccessKeyId><SecretAccessKey>{SECRET_KEY}</SecretAccessKey>\
+                 <SessionToken>{ROLE_TOKEN}</SessionToken><Expiration>{end}</Expiration></Credentials>\
                  </AssumeRoleWithWebIdentityResult></AssumeRoleWithWebIdentityResponse>"
             )
         } else {
             json!({
-                "AccessKeyId": KEY_ID,
+                "AccessKeyId": ROLE_KEY_ID,
                 "SecretAccessKey": SECRET_KEY,
-                "Token": SESSION_TOKEN,
+                "Token": ROLE_TOKEN,
                 "Expiration": end,
             })
             .to_string()

@@ -134,8 +134,13 @@ pub(super) fn is_refusal(error: &object_store::Error) -> bool {
 
 /// The error for a request that was not sent, or whose answer did not come.
 pub(super) fn silence(reason: &str) -> object_store::Error {
+    unexpected(io::Error::new(io::ErrorKind::TimedOut, reason))
+}
+
+/// The error for an answer that cannot be used, or a failure of what carries it.
+pub(super) fn unexpected(source: impl Into<Box<dyn Error + Send + Sync>>) -> object_store::Error {
     object_store::Error::Generic {
         store: "S3",
-        source: io::Error::new(io::ErrorKind::TimedOut, reason).into(),
+        source: source.into(),
     }
 }

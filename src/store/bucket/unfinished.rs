@@ -10,7 +10,7 @@ use object_store::path::Path;
 use object_store::signer::{SignedUrlOptions, Signer};
 use serde::Deserialize;
 
-use super::client::is_silence;
+use super::client::{is_silence, unexpected};
 use super::{Bucket, is_day};
 use crate::store::Result;
 
@@ -117,27 +117,18 @@ impl Bucket {
             .store
             .signed_url_opts(method, &Path::default(), SIGNED_FOR, &options)
             .await?;
-        *request.uri_mut() = address.as_str().parse().map_err(failed)?;
+        *request.uri_mut() = address.as_str().parse().map_err(unexpected)?;
         let (head, body) = self
             .client
             .send(request)
             .await
-            .map_err(failed)?
+            .map_err(unexpected)?
             .into_parts();
         if !head.status.is_success() {
-            return Err(failed(format!("it answers with {}", head.status)));
+            return Err(unexpected(format!("it answers with {}", head.status)));
         }
         let text = Limited::new(body, LIST_BYTES_MAX).collect().await;
-        let text = text.map_err(failed)?.to_bytes();
-        quick_xml::de::from_reader(&text[..]).map_err(failed)
-    }
-}
-
-fn failed(
-    source: impl Into<Box<dyn std::error::Error + Send + Sync + 'static>>,
-) -> object_store::Error {
-    object_store::Error::Generic {
-        store: "S3",
-        source: source.into(),
+        let text = text.map_err(unexpected)?.to_bytes();
+        quick_xml::de::from_reader(&text[..]).map_err(unexpected)
     }
 }

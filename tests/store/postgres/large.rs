@@ -20,7 +20,7 @@ pub(super) fn open(database: &Database, bucket: &TestBucket) -> PostgresStore {
     database.open().with_bucket(&bucket.access()).unwrap()
 }
 
-fn staged(store: &PostgresStore, bytes: &[u8]) -> Box<dyn Staging> {
+pub(super) fn staged(store: &PostgresStore, bytes: &[u8]) -> Box<dyn Staging> {
     let mut staging = store.stage().unwrap();
     for piece in bytes.chunks(1 << 20) {
         staging.write(piece).unwrap();

@@ -4,7 +4,7 @@ use siteconf::store::bucket_access::{BucketAccess, BucketKeys, RoleSource};
 use siteconf::store::postgres::PostgresStore;
 use siteconf::store::{Store, StoreError};
 
-use super::large::{large, read, soon};
+use super::large::{large, read, soon, staged};
 use crate::bucket::TestBucket;
 use crate::fixture::{noise, of_objects};
 use crate::role_service::{PLATFORM_TOKEN, RoleService};
@@ -53,6 +53,13 @@ fn a_role_has_its_keys_from_a_token_service_a_container_or_a_machine() {
         store
             .commit(of_objects(vec![large(&store, &bytes)]))
             .unwrap();
+        // The list of unfinished uploads is signed in another way.
+        let left = staged(&store, &noise(at, (16 << 20) + 1));
+        soon(|| bucket.uploads() == 1);
+        std::mem::forget(left);
+        bucket.date_uploads("2020-01-01");
+        assert_eq!(store.sweep_bucket().unwrap(), 1);
+        assert_eq!(bucket.uploads(), 0);
         drop(store);
         assert!(read(open(&database, &access), &bytes).unwrap() == bytes);
         // Once by each that was opened.
