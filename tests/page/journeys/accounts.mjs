@@ -247,7 +247,7 @@ export default [
     const made = new Date().toISOString();
     const many = Array.from({ length: 120 }, (_, n) =>
       ({ name: `person-${String(n).padStart(3, "0")}`, roles: [], enabled: true, created_at: made }));
-    await page.route("**/api/accounts", (route) => route.fulfill({ json: many }));
+    await person.route("**/api/accounts", (route) => route.fulfill({ json: many }));
     await person.login("olga", PASSWORD, "/site-builder/accounts");
     const rows = page.locator("table.accounts tbody tr");
     await soon(() => rows.count(), 50);
@@ -266,16 +266,16 @@ export default [
     const person = await world.somebody();
     const { page } = person;
     person.expected.push(/503/, /403/);
-    await page.route("**/api/accounts", (route) => route.fulfill({ status: 503, json: { message: "no" } }));
+    await person.route("**/api/accounts", (route) => route.fulfill({ status: 503, json: { message: "no" } }));
     await person.login("olga", PASSWORD, "/site-builder/accounts");
     await page.getByText("The service cannot show this at the moment.").waitFor();
     await page.unrouteAll();
-    await page.route("**/api/accounts", (route) => route.fulfill({ status: 403, json: { message: "403 Forbidden" } }));
+    await person.route("**/api/accounts", (route) => route.fulfill({ status: 403, json: { message: "403 Forbidden" } }));
     await page.getByRole("button", { name: "Try again" }).click();
     await page.getByText("Your role does not allow this").waitFor();
     await page.unrouteAll();
     const alone = [{ name: "olga", roles: [ROOT], enabled: true, created_at: new Date().toISOString() }];
-    await page.route("**/api/accounts", (route) => route.fulfill({ json: alone }));
+    await person.route("**/api/accounts", (route) => route.fulfill({ json: alone }));
     await page.getByRole("button", { name: "Try again" }).click();
     await page.getByText("Nobody but you has an account yet.").waitFor();
   }],

@@ -23,7 +23,7 @@ export default [
     const person = await world.somebody();
     const { page } = person;
     person.expected.push(/401/, /429/);
-    await page.route("**/user/login", (route) =>
+    await person.route("**/user/login", (route) =>
       route.fulfill({ status: 429, headers: { "Retry-After": "3" }, json: { message: "too many" } }));
     await page.goto("/site-builder/");
     await page.getByLabel("User name").fill("anna");
@@ -153,8 +153,9 @@ export default [
   }],
 
   ["a link from another site opens what it names", async (world) => {
-    const { page, base } = await world.at("/site-builder/");
-    await page.route("http://elsewhere.test/", (route) =>
+    const person = await world.at("/site-builder/");
+    const { page, base } = person;
+    await person.route("http://elsewhere.test/", (route) =>
       route.fulfill({ contentType: "text/html", body: `<a href="${base}/site-builder/files/${REPO}?branch=main&change=v0003">look</a>` }));
     await page.goto("http://elsewhere.test/");
     await page.getByRole("link", { name: "look" }).click();
@@ -169,7 +170,7 @@ export default [
     await context.setOffline(true);
     await page.locator(".moment", { hasText: "v0003" }).locator("a").click();
     await page.getByText("The service does not answer. What you typed is kept").waitFor();
-    await page.route("**/site-builder/", (route) => route.fulfill({ contentType: "text/html", body: "another" }));
+    await person.route("**/site-builder/", (route) => route.fulfill({ contentType: "text/html", body: "another" }));
     await context.setOffline(false);
     await page.getByText("The service was updated").waitFor();
     await page.getByRole("button", { name: "Try again" }).click();
@@ -181,8 +182,8 @@ export default [
     const { page } = person;
     person.expected.push(/404/);
     await page.getByRole("treeitem", { name: "readme.txt" }).waitFor();
-    await page.route("**/site-builder/-/**", (route) => route.fulfill({ status: 404, json: { message: "there is no such asset in this version" } }));
-    await page.route("**/site-builder/", (route) => route.fulfill({ contentType: "text/html", body: "another" }));
+    await person.route("**/site-builder/-/**", (route) => route.fulfill({ status: 404, json: { message: "there is no such asset in this version" } }));
+    await person.route("**/site-builder/", (route) => route.fulfill({ contentType: "text/html", body: "another" }));
     await page.getByRole("treeitem", { name: "readme.txt" }).click();
     await page.getByText("This part of the page could not be fetched.").waitFor();
     await page.getByText("The service was updated").waitFor();

@@ -44,7 +44,7 @@ export default [
     person.expected.push(/412/);
     // The word of the save is held back, as on a slow line.
     await page.getByRole("button", { name: "Roll back 2 files" }).waitFor();
-    await page.route("**/rollback?*", async (route) => {
+    await person.route("**/rollback?*", async (route) => {
       await world.admin.send("PUT", file(repo, "main", "c.txt"), "c\n");
       await route.continue();
     }, { times: 1 });

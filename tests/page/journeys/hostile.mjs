@@ -77,7 +77,7 @@ export default [
       `<script src="${at}"></script><link rel="stylesheet" href="${at}"><img src="${at}"><iframe src="${at}"></iframe><object data="${at}"></object>`);
     // Even on a page of this origin that had no policy of its own.
     for (const origin of ["http://elsewhere.test", world.base]) {
-      await other.page.route(`${origin}/taken`, (route) =>
+      await other.route(`${origin}/taken`, (route) =>
         route.fulfill({ contentType: "text/html", body: `<!doctype html><title>taken</title>${taken.join("")}` }));
       await other.page.goto(`${origin}/taken`);
       same(await other.page.evaluate(() => globalThis.name), "", origin);

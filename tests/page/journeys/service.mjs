@@ -9,7 +9,7 @@ const fact = (page, name) => page.locator(".group dl > div").filter({ has: page.
 async function told(world, changes) {
   const person = await world.somebody();
   const whole = await world.admin.json("GET", api);
-  await person.page.route("**/api/service", (route) => route.fulfill({ json: { ...whole, ...changes } }));
+  await person.route("**/api/service", (route) => route.fulfill({ json: { ...whole, ...changes } }));
   await person.login("olga", PASSWORD, "/site-builder/service");
   await person.page.locator(".group").first().waitFor();
   return { person, page: person.page };
@@ -108,7 +108,7 @@ export default [
     await hide(false);
     await soon(() => asked, 3);
     person.expected.push(/ERR_FAILED/, /failed:/);
-    await page.route("**/api/service", (route) => route.abort("failed"));
+    await person.route("**/api/service", (route) => route.abort("failed"));
     await page.clock.fastForward(11_000);
     await page.getByText("It does not answer now: The service does not answer. What stands here is of").waitFor();
     await page.unrouteAll();
@@ -120,7 +120,7 @@ export default [
     const person = await world.somebody();
     const { page } = person;
     person.expected.push(/500/);
-    await page.route("**/api/service", (route) => route.fulfill({ status: 500, json: { message: "something went wrong" } }));
+    await person.route("**/api/service", (route) => route.fulfill({ status: 500, json: { message: "something went wrong" } }));
     await person.login("olga", PASSWORD, "/site-builder/service");
     await page.getByText("something went wrong").waitFor();
     await page.unrouteAll();

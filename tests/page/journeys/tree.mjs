@@ -21,7 +21,7 @@ export default [
     const { page } = person;
     let release;
     const held = new Promise((resolve) => { release = resolve; });
-    await page.route(asksForAll, async (route) => {
+    await person.route(asksForAll, async (route) => {
       await held;
       await route.continue();
     });
@@ -58,7 +58,7 @@ export default [
     const person = await world.at(`/site-builder/files/${repo}?branch=main`);
     const { page } = person;
     person.expected.push(/503/);
-    await page.route(asksForAll, (route) => route.fulfill({ status: 503, json: { message: "too much at once; try again in a moment" } }));
+    await person.route(asksForAll, (route) => route.fulfill({ status: 503, json: { message: "too much at once; try again in a moment" } }));
     await row(page, "wide").click();
     await row(page, "wide").getByRole("img", { name: "This folder could not be read." }).waitFor();
     await page.unrouteAll();

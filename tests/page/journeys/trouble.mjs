@@ -13,6 +13,21 @@ async function edit(world, name, options) {
   return { repo, person, page: person.page };
 }
 
+/** Has `act` make the page read a.txt; gives what lets it have the answer. */
+async function hold(person, act) {
+  let release;
+  const held = new Promise((resolve) => { release = resolve; });
+  const isRead = (request) => request.method() === "GET" && /\/files\/a\.txt/.test(request.url());
+  await person.route("**/files/a.txt*", async (route) => {
+    if (!isRead(route.request())) return route.fallback();
+    const response = await route.fetch();
+    await held;
+    await route.fulfill({ response });
+  });
+  await Promise.all([person.page.waitForRequest(isRead), act()]);
+  return release;
+}
+
 const bar = (page) => page.locator(".file .strip");
 
 const accounts = "/site-builder/api/accounts";
@@ -47,7 +62,7 @@ export default [
   ["a save whose answer is lost is not a conflict with oneself", async (world) => {
     const { repo, person, page } = await edit(world, "acme/lost");
     person.expected.push(/failed:/, /ERR_FAILED/, /412/);
-    await page.route("**/files/a.txt*", async (route) => {
+    await person.route("**/files/a.txt*", async (route) => {
       if (route.request().method() === "PUT") {
         await route.fetch();
         await route.abort("failed");
@@ -61,6 +76,33 @@ export default [
     });
     same(await page.locator("dialog[open]").count(), 0);
     same(await text(world, repo, "a.txt"), "a\nb\n");
+  }],
+
+  ["what is typed while a save finds that it had arrived before stays", async (world) => {
+    const { repo, person, page } = await edit(world, "acme/arrived");
+    person.expected.push(/failed:/, /ERR_FAILED/, /412/);
+    let isLost = false;
+    await person.route("**/files/a.txt*", async (route) => {
+      if (isLost || route.request().method() !== "PUT") return route.fallback();
+      isLost = true;
+      await route.fetch();
+      await route.abort("failed");
+    });
+    const release = await hold(person, async () => {
+      const refused = page.waitForResponse((response) => response.status() === 412);
+      await keys(person, "Control+s");
+      // If nothing else is answered meanwhile, it does not save once more by itself.
+      bar(page).getByRole("button", { name: "Try again" }).click().catch(() => {});
+      await refused;
+    });
+    await type(person, "c\n");
+    release();
+    await page.locator(".file[data-saving=false]").waitFor();
+    same(await page.locator("dialog[open]").count(), 0);
+    same(await page.locator(".file .cm-content").innerText(), "a\nb\nc\n\n");
+    await keys(person, "Control+s");
+    await saved(person);
+    same(await text(world, repo, "a.txt"), "a\nb\nc\n");
   }],
 
   ["a draft survives a reload, and is dropped by a save", async (world) => {
@@ -124,7 +166,7 @@ export default [
     person.expected.push(/: PUT/, /status of (4|5)\d\d/);
     // One route for all: between two routes a save would reach the service.
     let refusal;
-    await page.route("**/files/a.txt*", (route) =>
+    await person.route("**/files/a.txt*", (route) =>
       route.request().method() === "PUT" ? route.fulfill(refusal) : route.continue());
     for (const [status, message, words] of [
       [507, "no room", "The disk of the service is full"],
@@ -157,7 +199,7 @@ export default [
     const person = await world.somebody();
     const { page } = person;
     person.expected.push(/503/);
-    await page.route("**/files/a.txt*", (route) => route.fulfill({ status: 503, json: { message: "too much at once; try again in a moment" } }));
+    await person.route("**/files/a.txt*", (route) => route.fulfill({ status: 503, json: { message: "too much at once; try again in a moment" } }));
     await person.login("olga", PASSWORD, open(repo, "a.txt"));
     await page.getByText("The service cannot show this at the moment. Try again soon.").waitFor();
     same(await person.accessibility(), []);
@@ -209,5 +251,35 @@ export default [
     person.expected.push(/404/);
     await world.admin.send("DELETE", file(repo, "main", "a.txt"));
     await bar(page).getByText("deleted this file").waitFor({ timeout: 30_000 });
+  }],
+
+  ["what is typed while another's save is on its way stays", async (world) => {
+    const repo = await newProject(world.admin, "acme/meanwhile", { "a.txt": "a\n" });
+    const person = await world.at(open(repo, "a.txt"));
+    const { page } = person;
+    await editor(person);
+    const release = await hold(person, () => put(world, repo, "a.txt", "A\n"));
+    await type(person, "mine\n");
+    await changed(person);
+    release();
+    await bar(page).getByText("saved this file").waitFor();
+    same(await page.locator(".file .cm-content").innerText(), "a\nmine\n\n");
+  }],
+
+  ["what is typed while the text in another encoding is on its way stays", async (world) => {
+    const repo = await newProject(world.admin, "acme/coding", { "a.txt": "a\n" });
+    const person = await world.at(open(repo, "a.txt"));
+    const { page } = person;
+    await editor(person);
+    const release = await hold(person, async () => {
+      await page.getByRole("button", { name: "Encoding:" }).click();
+      await page.locator(".items button", { hasText: "KOI8-R" }).first().click();
+    });
+    await type(person, "b\n");
+    await changed(person);
+    release();
+    await page.getByText("The text has changed in the meantime").waitFor();
+    same(await page.locator(".file .cm-content").innerText(), "a\nb\n\n");
+    await page.getByRole("button", { name: "Encoding: UTF-8" }).waitFor();
   }],
 ];

@@ -4,7 +4,7 @@ import type { DraftKey } from "../../shared/drafts.ts";
 import { complain, notify } from "../../shared/notice.tsx";
 import { t } from "../../shared/text.ts";
 import { Failure, onReach, type Schemas, wordsOf } from "../api.ts";
-import { type Conflict, conflictOf, sameForm } from "./conflict.ts";
+import { type Conflict, conflictOf, sameForm, type Version, versionOf } from "./conflict.ts";
 import { type Owner, Reading } from "./reading.ts";
 import { deleteFile, type Found, lastAuthor, type Place, readFile, saveFile } from "./remote.ts";
 import { troubleOf } from "./trouble.ts";
@@ -42,7 +42,7 @@ export class OpenFile extends Reading {
       const saved = await saveFile(this.place, encode(text, form), base.etag, message);
       this.saved(saved, { document, text: "", form, etag: saved.etag }, base);
     } catch (error) {
-      if (error instanceof Failure && error.status === 412) await this.meet();
+      if (error instanceof Failure && error.status === 412) await this.meet({ text, form });
       else this.fail(error);
     }
     this.set({ saving: false });
@@ -104,36 +104,49 @@ export class OpenFile extends Reading {
   async follow(head: string | null): Promise<void> {
     const { drawn } = this;
     if (this.place.at || drawn.phase === "loading" || drawn.saving || drawn.conflict) return;
-    if (head !== null && head === this.ownCommit) return;
-    const edited = drawn.phase === "text" && this.work.isPrecious(drawn);
+    const { ownCommit } = this;
+    if (head !== null && head === ownCommit) return;
+    const { etag } = this.work.base;
     let found: Found;
     try {
-      found = await readFile(this.place, { known: this.work.base.etag, signal: this.abort.signal });
+      found = await readFile(this.place, { known: etag, signal: this.abort.signal });
     } catch {
       return; // Said elsewhere, and asked for again with the next head.
     }
-    if (found.kind === "same" || (found.kind === "none" && this.work.base.etag === null)) return;
+    if (found.kind === "same" || (found.kind === "none" && etag === null)) return;
+    // A save that began meanwhile meets what was found as a conflict; one that ended is newer.
+    if (this.drawn.saving || this.drawn.conflict || this.ownCommit !== ownCommit) return;
+    // What was found may be older than what is here.
+    if (this.work.base.etag !== etag) return this.follow(head);
+    // Asked now, not before the read: what was typed meanwhile counts.
+    const edited = this.drawn.phase === "text" && this.work.isPrecious(this.drawn);
     const deleted = found.kind === "none";
-    if (edited || (deleted && drawn.phase === "text")) return this.tellNews(deleted);
+    if (edited || (deleted && this.drawn.phase === "text")) return this.tellNews(deleted);
     this.adopt(found);
     if (head === null) return;
     const author = await lastAuthor(this.place);
     if (author) notify(say("followed", { who: author.who }));
   }
 
-  /** Sets what is here against what lies there now. */
-  async meet(): Promise<void> {
-    if (!this.work.editor) return;
-    const mine = { text: this.work.editor.text(), form: this.drawn.form };
+  /** Sets what is here, or was sent, against what lies there now. */
+  async meet(sent?: Version): Promise<void> {
+    const { editor } = this.work;
+    if (!editor) return;
+    const here = () => ({ text: editor.text(), form: this.drawn.form });
+    const known = sent ?? here();
     try {
       const [found, author] = await Promise.all([readFile(this.place), lastAuthor(this.place)]);
-      if (found.kind === "text" && found.read.text === mine.text && sameForm(found.read, mine.form)) {
-        // An earlier save had arrived, and its answer had not.
-        this.adopt(found);
+      if (this.work.editor !== editor) return;
+      if (found.kind === "text" && found.read.text === known.text && sameForm(found.read, known.form)) {
+        // An earlier save had arrived, and its answer had not. What was typed since is an edit of that.
+        const { text, form } = versionOf(found.read);
+        this.work.base = { document: editor.versionOf(text), text: "", form, etag: found.etag };
+        this.set({ size: found.size, isNew: false, news: null, restored: null, trouble: null });
+        this.typed();
         return;
       }
       const base = this.work.base.etag === null ? null : this.work.baseVersion();
-      this.set({ conflict: conflictOf(found, mine, base, author) });
+      this.set({ conflict: conflictOf(found, here(), base, author) });
     } catch (error) {
       this.fail(error);
     }

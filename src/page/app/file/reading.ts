@@ -74,12 +74,14 @@ export class Reading {
 
   /** Reads the bytes of an untouched file in another encoding. */
   async readAs(encoding: Encoding): Promise<void> {
+    const { etag } = this.work.base;
     try {
-      const found = await readFile(this.place, { as: encoding });
-      if (found.kind === "text") this.begin(found);
+      const found = await readFile(this.place, { as: encoding, signal: this.abort.signal });
+      if (this.drawn.changed || this.work.base.etag !== etag) complain(say("changedMeanwhile"));
+      else if (found.kind === "text") this.begin(found);
       else complain(say("notThatEncoding", { name: encoding }));
     } catch (error) {
-      complain(wordsOf(error));
+      if (!this.abort.signal.aborted) complain(wordsOf(error));
     }
   }
 

@@ -30,6 +30,7 @@ export const file = {
   mixedEnds: "Mixed",
   makeEnds: "Make all line ends",
   notThatEncoding: "The file is not in {name}.",
+  changedMeanwhile: "The text has changed in the meantime: the encoding stays as it is.",
 
   draftRestored: "Your edits of {when} are here again. They are not saved yet.",
   savedMeanwhile: "{who} saved this file {when}. Your edits are kept.",

@@ -36,6 +36,7 @@ export const file: Translation<typeof english, Russian> = {
   mixedEnds: "Разные",
   makeEnds: "Сделать все концы строк",
   notThatEncoding: "Файл не в кодировке {name}.",
+  changedMeanwhile: "Текст тем временем изменился: кодировка осталась прежней.",
 
   draftRestored: "Ваши правки восстановлены ({when}). Они ещё не сохранены.",
   savedMeanwhile: "Файл уже сохранён: {who}, {when}. Ваши правки целы.",
