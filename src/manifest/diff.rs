@@ -2,10 +2,11 @@
 
 use std::cmp::Ordering;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use super::nodes::NodeSource;
 use crate::base::id::NodeId;
-use crate::object::node::{FileEntry, Item, Key, Totals, Value};
+use crate::object::node::{FileEntry, Item, Key, Node, Totals, Value};
 use crate::store::Result;
 
 /// A file that differs. At least one side is there.
@@ -185,17 +186,24 @@ pub fn first(source: &impl NodeSource, old: NodeId, new: NodeId) -> Result<Optio
     Ok(first.pop().map(|change| change.path))
 }
 
-/// One side of a comparison: what is left of a directory, nearest last.
+/// One side of a comparison: what is left of a directory.
 struct Side<'a, S> {
     source: &'a S,
-    left: Vec<Item>,
+    /// The nodes of which something is left; the current one is last.
+    nodes: Vec<Position>,
+}
+
+/// A node, and how many of its items have been passed: not all of them.
+struct Position {
+    node: Arc<Node>,
+    passed: usize,
 }
 
 impl<'a, S: NodeSource> Side<'a, S> {
     fn new(source: &'a S, root: Option<NodeId>) -> Result<Self> {
         let mut side = Self {
             source,
-            left: Vec::new(),
+            nodes: Vec::new(),
         };
         if let Some(root) = root {
             side.push_node(root)?;
@@ -205,20 +213,39 @@ impl<'a, S: NodeSource> Side<'a, S> {
 
     fn push_node(&mut self, node: NodeId) -> Result<()> {
         let node = self.source.node(node)?;
-        self.left.extend(node.items.iter().rev().cloned());
+        if !node.items.is_empty() {
+            self.nodes.push(Position { node, passed: 0 });
+        }
         Ok(())
+    }
+
+    /// The item that comes next.
+    fn peek(&self) -> Option<&Item> {
+        let current = self.nodes.last()?;
+        current.node.items.get(current.passed)
+    }
+
+    /// Leaves out the item that comes next.
+    fn pass(&mut self) {
+        let Some(current) = self.nodes.last_mut() else {
+            return;
+        };
+        current.passed += 1;
+        if current.passed == current.node.items.len() {
+            self.nodes.pop();
+        }
     }
 
     /// Leaves out what comes before the start.
     fn skip_to(&mut self, start: Start<'_>) {
-        while self.left.last().is_some_and(|item| start.passes(&item.key)) {
-            self.left.pop();
+        while self.peek().is_some_and(|item| start.passes(&item.key)) {
+            self.pass();
         }
     }
 
     /// The node that comes next, if one does.
     fn subtree(&self) -> Option<NodeId> {
-        match self.left.last()?.value {
+        match self.peek()?.value {
             Value::Subtree(below) => Some(below.node),
             Value::File(_) | Value::Directory(_) => None,
         }
@@ -226,12 +253,12 @@ impl<'a, S: NodeSource> Side<'a, S> {
 
     /// Has a visitor take the node that comes next, which the other side has nothing beside.
     fn is_taken(&mut self, side: Only, visit: &mut dyn Visitor) -> bool {
-        let Some(Value::Subtree(below)) = self.left.last().map(|item| item.value) else {
+        let Some(Value::Subtree(below)) = self.peek().map(|item| item.value) else {
             return false;
         };
         let taken = visit.takes_whole(side, below.counts.totals);
         if taken {
-            self.left.pop();
+            self.pass();
         }
         taken
     }
@@ -239,7 +266,7 @@ impl<'a, S: NodeSource> Side<'a, S> {
     /// Puts the items of the node that comes next in its place.
     fn open(&mut self) -> Result<()> {
         if let Some(node) = self.subtree() {
-            self.left.pop();
+            self.pass();
             self.push_node(node)?;
         }
         Ok(())
@@ -266,29 +293,28 @@ fn directories(
         }
         match (old.subtree(), new.subtree()) {
             (Some(a), Some(b)) if a == b => {
-                old.left.pop();
-                new.left.pop();
+                old.pass();
+                new.pass();
                 continue;
             }
             (None, None) => {}
-            (Some(_), None) if new.left.is_empty() && old.is_taken(Only::Old, visit) => continue,
-            (None, Some(_)) if old.left.is_empty() && new.is_taken(Only::New, visit) => continue,
+            (Some(_), None) if new.peek().is_none() && old.is_taken(Only::Old, visit) => continue,
+            (None, Some(_)) if old.peek().is_none() && new.is_taken(Only::New, visit) => continue,
             _ => {
                 old.open()?;
                 new.open()?;
                 continue;
             }
         }
-        let order = match (old.left.last(), new.left.last()) {
+        let order = match (old.peek(), new.peek()) {
             (None, None) => return Ok(ControlFlow::Continue(())),
             (Some(_), None) => Ordering::Less,
             (None, Some(_)) => Ordering::Greater,
             (Some(a), Some(b)) => a.key.cmp(&b.key),
         };
-        let before = if order.is_le() { old.left.pop() } else { None };
-        let after = if order.is_ge() { new.left.pop() } else { None };
-        let item = before.as_ref().or(after.as_ref());
-        let Some(key) = item.map(|item| item.key.clone()) else {
+        let before = old.peek().filter(|_| order.is_le());
+        let after = new.peek().filter(|_| order.is_ge());
+        let Some(Item { key, .. }) = before.or(after) else {
             continue;
         };
         let length = prefix.len();
@@ -311,13 +337,19 @@ fn directories(
             (a, b) => {
                 prefix.push('/');
                 let (a, b) = (as_directory(a), as_directory(b));
-                let start = start.and_then(|start| start.within(&key));
+                let start = start.and_then(|start| start.within(key));
                 directories(source, a, b, start, prefix, visit)?
             }
         };
         prefix.truncate(length);
         if flow.is_break() {
             return Ok(flow);
+        }
+        if order.is_le() {
+            old.pass();
+        }
+        if order.is_ge() {
+            new.pass();
         }
     }
 }
