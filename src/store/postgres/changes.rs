@@ -13,6 +13,7 @@ use rustix::time::{ClockId, clock_gettime};
 use tokio::sync::{Notify, watch};
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
+use super::SETTINGS;
 use super::failure::went_back;
 use super::group::{signed, unsigned};
 use super::known::Known;
@@ -32,12 +33,12 @@ pub(super) const SETTLED_AFTER: Duration = Duration::from_millis(25);
 const LOOK: &str =
     "SELECT version, key FROM siteconf.change WHERE version >= $1 ORDER BY version LIMIT $2";
 const LAST: &str = "SELECT max(version) FROM siteconf.change";
-/// What the connection is told that looks.
-const SETTINGS: &str = "SET statement_timeout = '10s'; SET enable_seqscan = off;";
-/// What it is told of a store that may be written: it has its share of the lock by which a copy sees that
-/// somebody is here, and which it gets to itself.
+/// What the connection that looks is told of a store that may be written: beside [`SETTINGS`], it has its share of the
+/// lock by which a copy sees that somebody is here, and which it gets to itself.
 const OF_WRITERS: &str = "
-SET statement_timeout = '10s'; SET enable_seqscan = off;
+SET statement_timeout = '10s';
+SET plan_cache_mode = force_generic_plan;
+SET enable_seqscan = off; SET enable_bitmapscan = off;
 SET lock_timeout = '2s'; SELECT pg_advisory_lock_shared(1936290917, 2); SET lock_timeout = 0;
 ";
 /// Without anybody who wants it, there is a look as often as this.
