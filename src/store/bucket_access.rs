@@ -30,7 +30,8 @@ pub enum BucketKeys {
         /// The token of a key that counts for a time.
         token: Option<String>,
     },
-    /// Those of a role, which count for a time and are asked for again five minutes before their end.
+    /// Those of a role, which count for a time. Others are asked for five minutes before their end, till which they
+    /// are used if none are given.
     OfRole(RoleSource),
 }
 

@@ -28,6 +28,8 @@ struct State {
     denies: bool,
     /// How often keys were given.
     given: usize,
+    /// How often somebody was refused by [`RoleService::deny`].
+    denied: usize,
 }
 
 impl RoleService {
@@ -68,6 +70,11 @@ impl RoleService {
         self.state.lock().unwrap().given
     }
 
+    /// How often it has refused somebody because it refuses everybody.
+    pub(crate) fn denied(&self) -> usize {
+        self.state.lock().unwrap().denied
+    }
+
     /// Answers one request.
     fn serve(&self, stream: TcpStream) -> std::io::Result<()> {
         let mut reader = BufReader::new(stream);
@@ -103,6 +110,7 @@ impl RoleService {
     fn answer(&self, asked: &str, header: &dyn Fn(&str) -> String) -> Option<String> {
         let mut state = self.state.lock().unwrap();
         if state.denies {
+            state.denied += 1;
             return None;
         }
         let target = asked.rsplit_once(' ')?.0;

@@ -5,6 +5,7 @@
 mod body;
 mod client;
 mod keys;
+mod role_keys;
 mod unfinished;
 mod upload;
 
@@ -33,6 +34,7 @@ use crate::base::limits::UPLOAD_PARTS_MAX;
 pub(super) use body::BucketBody;
 use client::{Client, is_refusal, is_silence, silence};
 use keys::with_keys;
+use role_keys::RoleKeys;
 pub(super) use upload::BucketUpload;
 
 /// Threads that carry and sign what goes to the bucket: others than the database's, whose looks must not wait.
@@ -123,7 +125,14 @@ impl Bucket {
             // A certificate covers no name with more dots.
             None => builder.with_virtual_hosted_style_request(!url.bucket().contains('.')),
         };
-        let store = builder.build().map_err(|e| unfit(e.to_string()))?;
+        let build = |builder: AmazonS3Builder| builder.build().map_err(|e| unfit(e.to_string()));
+        let store = match &access.keys {
+            BucketKeys::Fixed { .. } => build(builder)?,
+            BucketKeys::OfRole(_) => {
+                let source = Arc::clone(build(builder.clone())?.credentials());
+                build(builder.with_credentials(Arc::new(RoleKeys::new(source))))?
+            }
+        };
         Ok(Self {
             store,
             client,

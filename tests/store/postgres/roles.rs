@@ -68,7 +68,7 @@ fn a_role_has_its_keys_from_a_token_service_a_container_or_a_machine() {
 }
 
 #[test]
-fn keys_that_end_are_asked_for_again_and_without_them_large_blobs_wait() {
+fn keys_that_end_are_asked_for_again_and_used_while_no_others_are_given() {
     let (database, service) = (Database::new(), RoleService::start());
     let bucket = TestBucket::new();
     let source = RoleSource::Machine {
@@ -77,7 +77,8 @@ fn keys_that_end_are_asked_for_again_and_without_them_large_blobs_wait() {
     let in_a_minute = "SELECT to_char((now() + interval '1 minute') AT TIME ZONE 'UTC', \
                        'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"')";
     service.end_keys_at(&database.ask(in_a_minute)[0]);
-    let store = open(&database, &access(&bucket, source));
+    let access = access(&bucket, source);
+    let store = open(&database, &access);
     let mut number = 0;
     let mut save = || {
         number += 1;
@@ -90,22 +91,22 @@ fn keys_that_end_are_asked_for_again_and_without_them_large_blobs_wait() {
         service.given() > 2
     });
 
+    // Those of before are used on.
     service.deny(true);
     soon(|| {
-        store
-            .stage()
-            .and_then(|mut staging| staging.sync())
-            .is_err()
+        save().unwrap();
+        service.denied() > 0
     });
-    let refused = store.stage().and_then(|mut staging| {
-        staging.write(&noise(0, 100_000))?;
-        staging.sync()
-    });
+    save().unwrap();
+    // Who has none waits.
+    let other = open(&database, &access);
+    let staged = || other.stage().and_then(|mut staging| staging.sync());
+    let refused = staged();
     assert!(
         matches!(refused, Err(StoreError::BucketAway)),
         "{refused:?}"
     );
     service.deny(false);
-    soon(|| store.stage().and_then(|mut staging| staging.sync()).is_ok());
+    soon(|| staged().is_ok());
     save().unwrap();
 }
