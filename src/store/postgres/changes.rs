@@ -33,8 +33,8 @@ pub(super) const SETTLED_AFTER: Duration = Duration::from_millis(25);
 const LOOK: &str =
     "SELECT version, key FROM siteconf.change WHERE version >= $1 ORDER BY version LIMIT $2";
 const LAST: &str = "SELECT max(version) FROM siteconf.change";
-/// What the connection that looks is told of a store that may be written: beside [`SETTINGS`], it has its share of the
-/// lock by which a copy sees that somebody is here, and which it gets to itself.
+/// What the connection that looks is told of a store that may be written: the same as [`SETTINGS`], and to take its share
+/// of the lock by which a copy sees that somebody is here, and which it gets to itself.
 const OF_WRITERS: &str = "
 SET statement_timeout = '10s';
 SET plan_cache_mode = force_generic_plan;
