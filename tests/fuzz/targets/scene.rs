@@ -1,13 +1,14 @@
 //! Both APIs in this process, over a store in memory with somebody's project in it. After an input that
 //! changed the store the next one finds it as it was.
 
+use std::cell::Cell;
 use std::io::{Read as _, Write as _};
 use std::net::Shutdown;
 use std::os::linux::net::SocketAddrExt as _;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::process;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -51,8 +52,11 @@ static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| {
 });
 /// What each service begins with.
 static BEGINNING: LazyLock<Beginning> = LazyLock::new(Beginning::make);
-static SERVICE: Mutex<Option<Service>> = Mutex::new(None);
 static SERVICES: AtomicU64 = AtomicU64::new(0);
+thread_local! {
+    /// Of each target its own: what one asks for may make a digest known, which answers to another then tell.
+    static SERVICE: Cell<Option<Service>> = const { Cell::new(None) };
+}
 
 /// A store with a project, and who may use it.
 struct Beginning {
@@ -91,8 +95,7 @@ pub(crate) fn cookie() -> &'static str {
 
 /// Sends what a client says, until it says no more, and reads all that it is told.
 pub(crate) fn tell(said: &[u8]) -> Told {
-    let mut kept = SERVICE.lock().unwrap_or_else(PoisonError::into_inner);
-    let service = kept.take().unwrap_or_else(Service::start);
+    let service = SERVICE.take().unwrap_or_else(Service::start);
     let mut stream = UnixStream::connect_addr(&service.address).expect("it listens");
     stream.set_read_timeout(Some(PATIENCE)).expect("a socket");
     stream.set_write_timeout(Some(PATIENCE)).expect("a socket");
@@ -108,9 +111,8 @@ pub(crate) fn tell(said: &[u8]) -> Told {
     }
     let changed = state(&service.store) != service.begun;
     if !changed {
-        *kept = Some(service);
+        SERVICE.set(Some(service));
     }
-    drop(kept);
     Told {
         answers: answers(&heard),
         changed,
