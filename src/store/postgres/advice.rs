@@ -6,6 +6,7 @@ use std::time::Duration;
 use tokio::time::sleep;
 
 use super::link::Link;
+use super::server::Server;
 use crate::base::clock::{Clock, SystemClock};
 use crate::store::Result;
 
@@ -27,8 +28,13 @@ const EVERY: Duration = Duration::from_mins(1);
 /// A snapshot is old after so many milliseconds.
 const OLD_MS: i64 = 10 * 60 * 1000;
 
-/// Tells what the settings of the server leave to chance, then looks for old snapshots, without end.
-pub(super) async fn advise(link: &Link) {
+/// Tells what the way to the server and its settings leave to chance, then looks for old snapshots, without end.
+pub(super) async fn advise(server: &Server, link: &Link) {
+    if server.is_in_the_clear() {
+        tracing::warn!(
+            "connections to the database on another machine are not encrypted, as sslmode=disable says"
+        );
+    }
     if let Err(error) = tell_settings(link).await {
         tracing::warn!(%error, "the settings of the database cannot be read");
     }

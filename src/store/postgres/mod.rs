@@ -202,8 +202,8 @@ impl PostgresStore {
     /// store is open.
     pub fn advise(&self) {
         if let Some(runtime) = &self.runtime {
-            let readers = Arc::clone(&self.readers);
-            drop(runtime.spawn(async move { advice::advise(&readers[0]).await }));
+            let (server, readers) = (Arc::clone(&self.server), Arc::clone(&self.readers));
+            drop(runtime.spawn(async move { advice::advise(&server, &readers[0]).await }));
         }
     }
 

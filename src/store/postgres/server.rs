@@ -42,6 +42,7 @@ pub(super) type Connection = tokio_postgres::Connection<Socket, Encrypted>;
 pub(super) struct Server {
     config: Config,
     connector: Connector,
+    is_in_the_clear: bool,
     store_id: OnceLock<String>,
     expected: Expected,
 }
@@ -81,12 +82,6 @@ impl Server {
                 Connector::trusting(url.root_file(), url.certificate()).map_err(unfit)?
             }
         };
-        if !is_near && encryption == Encryption::Disable {
-            tracing::warn!(
-                store = %url,
-                "connections to the database on another machine are not encrypted, as sslmode=disable says"
-            );
-        }
         config
             .application_name("siteconf")
             .connect_timeout(CONNECT_TIMEOUT)
@@ -96,6 +91,7 @@ impl Server {
         Ok(Self {
             config,
             connector,
+            is_in_the_clear: !is_near && encryption == Encryption::Disable,
             store_id: OnceLock::new(),
             expected: Expected::Ready,
         })
@@ -104,6 +100,11 @@ impl Server {
     /// The same for a store in this state.
     pub(super) fn expecting(self, expected: Expected) -> Self {
         Self { expected, ..self }
+    }
+
+    /// True if it is on another machine, and connections to it are not encrypted.
+    pub(super) fn is_in_the_clear(&self) -> bool {
+        self.is_in_the_clear
     }
 
     /// The id of the store, once a connection was made to it.
