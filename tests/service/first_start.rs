@@ -2,13 +2,14 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader};
+use std::process::Stdio;
 use std::thread;
 
 use rusqlite::Connection;
 use serde_json::Value;
 use siteconf::base::clock::{Clock, SystemClock};
 
-use crate::daemon::{Daemon, serve};
+use crate::daemon::{Daemon, serve, siteconf};
 
 #[test]
 fn a_first_start_killed_at_any_step_is_finished_by_the_next() {
@@ -89,4 +90,24 @@ fn the_first_password_goes_to_its_file_and_into_no_journal() {
         format!("open {place}/site-builder/ in a browser\n")
     );
     assert_eq!(fs::read_to_string(file).unwrap().trim_end().len(), 32);
+}
+
+#[test]
+fn who_listens_on_all_addresses_is_told_one_that_a_browser_goes_to() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut process = siteconf(&folder.path().join("data"))
+        .args(["--log", "error", "serve", "--listen", "0.0.0.0:0"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let said = BufReader::new(process.stdout.take().unwrap());
+    let lines: Vec<_> = said.lines().take(3).map(Result::unwrap).collect();
+    process.kill().unwrap();
+    process.wait().unwrap();
+    let port = lines[1].strip_prefix("listening on http://0.0.0.0:");
+    let port = port.unwrap();
+    assert_eq!(
+        lines[2],
+        format!("open http://localhost:{port}/site-builder/ in a browser")
+    );
 }
