@@ -1,7 +1,7 @@
 //! The command line's grammar: what all commands have in common, and which there are. The doc comments,
 //! here and where a command's own flags are, are the texts that `--help` shows.
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Parser, Subcommand};
 
 use super::audit::Audit;
 use super::backup::args::{Backup, Restore};
@@ -14,6 +14,8 @@ use super::example::Example;
 use super::export::Export;
 use super::file::args::{Cat, Ls, Put, Rm};
 use super::import::args::Import;
+use super::init;
+use super::init::daemon_role::DaemonRole;
 use super::manual::args::{Completions, ManPages};
 use super::migrate_tree::args::MigrateTree;
 use super::project::args::ProjectCommand;
@@ -48,20 +50,12 @@ fn long_version() -> String {
     )
 }
 
-/// For stores in PostgreSQL.
-#[derive(Clone, Debug, Args)]
-pub(super) struct DaemonRole {
-    /// Lets this role of PostgreSQL serve the store; it can read, and change nothing but by siteconf's functions
-    #[arg(long, value_name = "NAME")]
-    pub(super) daemon_role: Option<String>,
-}
-
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
     /// Starts the service; makes the store on its first start
     Serve(Box<ServeFlags>),
     /// Makes the store without serving it, as a first start of the service does
-    Init(DaemonRole),
+    Init(init::Wish),
     /// The state of a store at a glance; exit code 1 where something must be done
     Status(status::Wish),
     /// Accounts: add, list, show, rename, remove, passwd, disable, enable, role

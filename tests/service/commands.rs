@@ -220,11 +220,13 @@ fn the_status_tells_whether_the_service_runs_and_what_is_damaged() {
 fn a_store_is_made_without_serving_it_and_once() {
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path().join("data");
-    let init = || {
+    let init_with = |flags: &[&str]| {
         let mut init: Command = siteconf(&data);
-        init.arg("init").stdin(Stdio::null()).output().unwrap()
+        init.arg("init").args(flags);
+        init.stdin(Stdio::null()).output().unwrap()
     };
-    let said = output(init());
+    let init = || init_with(&[]);
+    let said = output(init_with(&["--if-absent"]));
     let password = data.join("secrets/initial-password");
     assert!(said.contains(&password.display().to_string()), "{said}");
     assert!(!said.contains(fs::read_to_string(&password).unwrap().trim()));
@@ -242,6 +244,9 @@ fn a_store_is_made_without_serving_it_and_once() {
             )
         )
     );
+    let kept = fs::read(&password).unwrap();
+    assert_eq!(output(init_with(&["--if-absent"])), "");
+    assert_eq!(fs::read(&password).unwrap(), kept);
     // Another folder's content is left alone.
     let other = folder.path().join("other");
     fs::create_dir(&other).unwrap();

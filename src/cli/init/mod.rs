@@ -1,8 +1,14 @@
 //! A store, made without being served.
 
+pub(super) mod daemon_role;
+
+use std::fmt::Display;
 use std::path::Path;
 
-use crate::cli::args::DaemonRole;
+use clap::Args;
+
+use daemon_role::DaemonRole;
+
 use crate::cli::first_start::{first_account, first_account_of_fleet, server_key};
 use crate::cli::opened::Opened;
 use crate::cli::output::visible_path;
@@ -12,27 +18,47 @@ use crate::store::database_url::DatabaseUrl;
 use crate::store::engine::{Engine, Purpose, StoreAddress};
 use crate::store::sqlite::Folder;
 
+/// What is to be made, and whether it may be there.
+#[derive(Debug, Args)]
+pub(super) struct Wish {
+    #[command(flatten)]
+    daemon: DaemonRole,
+    /// Where a store is there already, succeeds and changes nothing
+    #[arg(long)]
+    if_absent: bool,
+}
+
 /// `init`. It makes what a first start of the service makes; one that was interrupted is finished.
-pub(super) fn init(
-    role: &DaemonRole,
-    settings: &Settings,
-    streams: &mut Streams<'_>,
-) -> Result<()> {
+pub(super) fn init(wish: &Wish, settings: &Settings, streams: &mut Streams<'_>) -> Result<()> {
     match &settings.store {
-        StoreAddress::Folder(_) if role.daemon_role.is_some() => Err(Error::Usage(
+        StoreAddress::Folder(_) if wish.daemon.daemon_role.is_some() => Err(Error::Usage(
             "--daemon-role is for a store in PostgreSQL, and store names none".to_owned(),
         )),
-        StoreAddress::Folder(data) => in_folder(data, settings, streams),
-        StoreAddress::Postgres(url) => in_database(url, role, settings, streams),
+        StoreAddress::Folder(data) => in_folder(data, wish, settings, streams),
+        StoreAddress::Postgres(url) => in_database(url, wish, settings, streams),
     }
 }
 
-fn in_folder(data: &Path, settings: &Settings, streams: &mut Streams<'_>) -> Result<()> {
+/// What is said where a store is there already.
+fn is_there(wish: &Wish, said: &dyn Display, streams: &mut Streams<'_>) -> Result<()> {
+    if wish.if_absent {
+        return streams.tell(format_args!("{said}"));
+    }
+    Err(Error::Failed(said.to_string()))
+}
+
+fn in_folder(
+    data: &Path,
+    wish: &Wish,
+    settings: &Settings,
+    streams: &mut Streams<'_>,
+) -> Result<()> {
     let shown = visible_path(data);
     if Folder::was_made(data) && !Opened::for_reading(settings)?.accounts.is_empty()? {
-        return Err(Error::Failed(format!(
+        let said = format_args!(
             "{shown}: there is a store here already; \"siteconf status --data {shown}\" shows it"
-        )));
+        );
+        return is_there(wish, &said, streams);
     }
     let engine = engine::open(settings, Purpose::Serve)?;
     let opened = Opened::of(engine);
@@ -53,7 +79,7 @@ fn in_folder(data: &Path, settings: &Settings, streams: &mut Streams<'_>) -> Res
 /// The tables, the key and the first account, whose password is printed: there is no folder to keep it in.
 fn in_database(
     url: &DatabaseUrl,
-    role: &DaemonRole,
+    wish: &Wish,
     settings: &Settings,
     streams: &mut Streams<'_>,
 ) -> Result<()> {
@@ -72,11 +98,10 @@ fn in_database(
         ..
     } = Opened::beside(settings)?;
     if !accounts.is_empty()? {
-        return Err(Error::Failed(format!(
-            "{url}: there is a store here already"
-        )));
+        let said = format_args!("{url}: there is a store here already");
+        return is_there(wish, &said, streams);
     }
-    if let Some(role) = &role.daemon_role {
+    if let Some(role) = &wish.daemon.daemon_role {
         Engine::grant(&address, role).map_err(refused)?;
     }
     server_key(key_file, &repository, &accounts, false)?;

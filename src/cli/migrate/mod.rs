@@ -1,6 +1,6 @@
 //! `migrate`: the tables of a store in a database get what this version needs, on request.
 
-use super::args::DaemonRole;
+use super::init::daemon_role::DaemonRole;
 use super::output::visible_path;
 use super::settings::Settings;
 use super::{Error, Result, Streams, engine, upgrade};

@@ -56,6 +56,14 @@ fn a_store_is_made_once_and_served_only_once_it_is_made() {
     assert_eq!(password.lines().count(), 1, "{said}");
     let again = run(&[&init[..], &with_key].concat());
     assert_refused(&again, 1, &format!("{url}: there is a store here already"));
+    let all = "SELECT md5(string_agg(r::text, '' ORDER BY key)) FROM siteconf.record r";
+    let before = database.ask(all);
+    let if_absent = run(&[&init[..], &with_key, &["--if-absent"]].concat());
+    assert!(
+        if_absent.status.success() && if_absent.stdout.is_empty(),
+        "{if_absent:?}"
+    );
+    assert_eq!(database.ask(all), before);
     assert_refused(&run(&serve), 2, no_key);
 
     // Another key than the store's serves nobody.
