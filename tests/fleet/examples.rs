@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
-use std::net::{SocketAddr, TcpListener};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
@@ -12,12 +12,23 @@ use saphyr_parser::{Event, Parser};
 use serde_json::{Map, Value, json};
 
 use crate::client::Client;
+use crate::cluster::until;
 use crate::daemon::{Daemon, file, login, read};
 use crate::seaweed::{is_here, program, turn};
 
+/// A process that ends with the test, with what it has started.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _may_have_ended = kill_process(Pid::from_child(&self.0), Signal::TERM);
+        drop(self.0.wait());
+    }
+}
+
 /// A script that was started in a folder.
 struct Script {
-    process: Child,
+    process: Running,
     /// Kept open, so that it may print.
     _said: BufReader<ChildStdout>,
     password: String,
@@ -62,7 +73,7 @@ impl Script {
             panic!("{} {texts:#?}", process.wait().unwrap());
         };
         Self {
-            process,
+            process: Running(process),
             _said: said,
             password,
         }
@@ -70,16 +81,8 @@ impl Script {
 
     /// Ends it, and waits until it has ended.
     fn end(&mut self, signal: Signal) -> ExitStatus {
-        kill_process(Pid::from_child(&self.process), signal).unwrap();
-        self.process.wait().unwrap()
-    }
-}
-
-impl Drop for Script {
-    fn drop(&mut self) {
-        // With what it has started; it may have ended.
-        let _may_have_ended = kill_process(Pid::from_child(&self.process), Signal::TERM);
-        drop(self.process.wait());
+        kill_process(Pid::from_child(&self.process.0), signal).unwrap();
+        self.process.0.wait().unwrap()
     }
 }
 
@@ -183,6 +186,40 @@ fn the_script_starts_a_fleet_that_can_be_used_and_ends_all_of_it() {
     assert_eq!(processes_of(&data), [""; 0]);
 }
 
+#[test]
+fn a_daemon_that_has_ended_costs_no_request_through_the_balancer() {
+    if !is_here("haproxy") {
+        return;
+    }
+    let balancer = TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap();
+    let [mut one, two] = [(); 2].map(|()| Daemon::start());
+    let compose = document(&example("fleet"));
+    let text = compose["configs"]["balancer"]["content"].as_str().unwrap();
+    // The names of the containers are those of the daemons here, and nobody is asked for them.
+    let text = text
+        .replace("bind :8080", &format!("bind {balancer}"))
+        .replace("one:8080", one.base().trim_start_matches("http://"))
+        .replace("two:8080", two.base().trim_start_matches("http://"))
+        .replace(" resolvers docker init-addr none", "");
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("haproxy.cfg"), text).unwrap();
+    let haproxy = Command::new("haproxy")
+        .args(["-db", "-f", "haproxy.cfg"])
+        .current_dir(folder.path())
+        .stderr(Stdio::null())
+        .spawn();
+    let _haproxy = Running(haproxy.unwrap());
+    until(|| TcpStream::connect(balancer).is_ok());
+    let asked = || Client::new(balancer, "").get("/livez").status;
+    assert_eq!([(); 4].map(|()| asked()), [200; 4]);
+    assert!(one.stop().success());
+    // Its looks have not told the balancer yet.
+    assert_eq!([(); 20].map(|()| asked()), [200; 20]);
+}
+
 /// The one document of a text without aliases.
 fn document(text: &str) -> Value {
     let mut open: Vec<(Value, Option<String>)> = Vec::new();
@@ -274,7 +311,11 @@ fn the_compose_file_names_what_is_there_and_its_settings_are_right() {
     }
     assert_eq!(
         commands,
-        ["siteconf init", "siteconf serve", "siteconf serve"]
+        [
+            "siteconf init --if-absent",
+            "siteconf serve",
+            "siteconf serve"
+        ]
     );
     let checked = Command::new(env!("CARGO_BIN_EXE_siteconf"))
         .args(["config", "check", "--config", &at("siteconf.toml")])
