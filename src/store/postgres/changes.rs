@@ -58,6 +58,8 @@ pub(super) struct Changes {
     looked: watch::Sender<Looked>,
     /// The last change of another daemon that was found, 0 for none.
     found: AtomicU64,
+    /// The last moment from which somebody wants a look.
+    wanted_since: AtomicU64,
     /// Wakes the task that looks.
     wanted: Notify,
     /// How many wait for a look.
@@ -113,6 +115,7 @@ impl Changes {
                 is_confirmed: true,
             }),
             found: AtomicU64::new(0),
+            wanted_since: AtomicU64::new(0),
             wanted: Notify::new(),
             waiting: AtomicUsize::new(0),
             known: Mutex::new(Known::since(last)),
@@ -123,8 +126,12 @@ impl Changes {
     pub(super) async fn follow(self: Arc<Self>) {
         let mut began = Instant::now();
         loop {
-            // Wanted or not.
-            drop(timeout(QUIET_MAX, self.wanted.notified()).await);
+            let is_wanted = timeout(QUIET_MAX, self.wanted.notified()).await.is_ok();
+            // Who came before the last look began, and said so after, has it.
+            let wanted_since = self.wanted_since.load(Ordering::Acquire);
+            if is_wanted && self.looked.borrow().began >= wanted_since {
+                continue;
+            }
             // A timer may take a millisecond longer, which one that comes alone would wait each time.
             let is_shared = self.waiting.load(Ordering::Relaxed) > 1;
             if is_shared && began.elapsed() < LOOKS_APART {
@@ -182,13 +189,19 @@ impl Changes {
         };
         // For who comes next.
         if asked.saturating_sub(last) > nanos(LEASE) / 2 {
-            self.wanted.notify_one();
+            self.want(asked);
         }
         if last >= since && looked.require().is_ok() {
             return None;
         }
         let changes = Arc::clone(self);
         Some(async move { changes.wait_for(since).await })
+    }
+
+    /// Has a look begin, unless one has begun at this moment or later.
+    fn want(&self, moment: u64) {
+        self.wanted_since.fetch_max(moment, Ordering::AcqRel);
+        self.wanted.notify_one();
     }
 
     /// Waits for a look that began at this moment or later.
@@ -205,7 +218,7 @@ impl Changes {
                 return Ok(());
             }
             // The look under way may have begun before.
-            self.wanted.notify_one();
+            self.want(moment);
             looked.changed().await.map_err(|_| StoreError::Stopped)?;
         }
     }

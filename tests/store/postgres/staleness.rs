@@ -5,9 +5,11 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rand::RngExt;
+use siteconf::base::reads::Reads;
 use siteconf::store::postgres::PostgresStore;
 use siteconf::store::record_cache::RecordCache;
 use siteconf::store::{Expect, Store};
+use tokio::runtime::Builder;
 
 use super::proxy::{Cut, Proxy};
 use crate::fixture::of_write;
@@ -59,4 +61,24 @@ fn every_answer_is_backed_by_a_look_that_began_20_ms_before_at_most() {
         }
         looks.drain(..looks.len() - 1);
     }
+}
+
+#[test]
+fn whoever_waits_alone_causes_one_look() {
+    const WAITS: usize = 50;
+    let database = Database::new();
+    let proxy = Proxy::new(database.socket.clone());
+    let store = PostgresStore::open(&database.url_at(proxy.port)).unwrap();
+    let runtime = Builder::new_current_thread().build().unwrap();
+    let (began, _before) = (Instant::now(), proxy.looks());
+    for _ in 0..WAITS {
+        // So long nobody has asked for anything.
+        thread::sleep(BOUND);
+        let caught_up = store.catch_up(Reads::Strict).unwrap();
+        runtime.block_on(caught_up).unwrap();
+    }
+    let looks = proxy.looks().len();
+    // There is one a second that nobody waits for.
+    let others = usize::try_from(began.elapsed().as_secs()).unwrap() + 1;
+    assert!((WAITS..=WAITS + others).contains(&looks), "{looks} looks");
 }
