@@ -38,6 +38,8 @@ struct Shared {
     commits: AtomicU32,
     lost: AtomicU32,
     open: Mutex<Vec<TcpStream>>,
+    /// How long each answer takes, in milliseconds.
+    way_ms: AtomicU64,
     /// Longest delay of a look for changes, in milliseconds.
     delay_ms: AtomicU64,
     /// When looks for changes were passed on, as long as somebody wants to know.
@@ -55,6 +57,7 @@ impl Proxy {
             commits: AtomicU32::new(0),
             lost: AtomicU32::new(0),
             open: Mutex::default(),
+            way_ms: AtomicU64::new(0),
             delay_ms: AtomicU64::new(0),
             looks: Mutex::default(),
         });
@@ -85,6 +88,12 @@ impl Proxy {
                 drop(open.shutdown(Shutdown::Both));
             }
         }
+    }
+
+    /// Has the server be so far away, there and back, for connections that are made from now on.
+    pub(crate) fn move_away(&self, way: Duration) {
+        let way = u64::try_from(way.as_millis()).unwrap();
+        self.shared.way_ms.store(way, Ordering::Release);
     }
 
     /// Has each look for changes take up to so long from now on, on its way there or back.
@@ -127,11 +136,13 @@ impl Shared {
         let pass = Arc::clone(&answers);
         let answer_delay_ms = Arc::new(AtomicU64::new(0));
         let delay_ms = Arc::clone(&answer_delay_ms);
+        let way_ms = self.way_ms.load(Ordering::Acquire);
         let (answered, has_answered) = std::sync::mpsc::channel();
         thread::spawn(move || {
             let mut bytes = vec![0; 1 << 16];
             while let Ok(length @ 1..) = from_server.read(&mut bytes) {
-                thread::sleep(Duration::from_millis(delay_ms.swap(0, Ordering::AcqRel)));
+                let delay_ms = delay_ms.swap(0, Ordering::AcqRel);
+                thread::sleep(Duration::from_millis(way_ms + delay_ms));
                 let is_passed = *pass.lock().unwrap();
                 // Nobody may listen any more.
                 answered.send(()).ok();

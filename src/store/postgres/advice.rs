@@ -3,8 +3,9 @@
 
 use std::time::Duration;
 
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 
+use super::changes::LEASE;
 use super::link::Link;
 use super::server::Server;
 use crate::base::clock::{Clock, SystemClock};
@@ -25,6 +26,8 @@ SELECT kept::text FROM (
 ) all_of_them WHERE kept IS NOT NULL ORDER BY age(kept) DESC LIMIT 1";
 /// How often it is looked for old snapshots.
 const EVERY: Duration = Duration::from_mins(1);
+/// How often the way to the database is measured.
+const WAYS: u32 = 5;
 /// A snapshot is old after so many milliseconds.
 const OLD_MS: i64 = 10 * 60 * 1000;
 
@@ -33,6 +36,13 @@ pub(super) async fn advise(server: &Server, link: &Link) {
     if server.is_in_the_clear() {
         tracing::warn!(
             "connections to the database on another machine are not encrypted, as sslmode=disable says"
+        );
+    }
+    if let Some(way) = way_to_it(link).await.ok().filter(|way| *way >= LEASE) {
+        tracing::warn!(
+            ms = u64::try_from(way.as_millis()).unwrap_or(u64::MAX),
+            "the database is far away: the way there and back takes longer than what memory has of it counts as new \
+             (20 ms), so that each request waits for it several times"
         );
     }
     if let Err(error) = tell_settings(link).await {
@@ -56,6 +66,17 @@ pub(super) async fn advise(server: &Server, link: &Link) {
         }
         sleep(EVERY).await;
     }
+}
+
+/// How long the way there and back takes, the shortest of some.
+async fn way_to_it(link: &Link) -> Result<Duration> {
+    let mut shortest = Duration::MAX;
+    for _ in 0..WAYS {
+        let began = Instant::now();
+        link.read("SELECT 1", &[]).await?;
+        shortest = shortest.min(began.elapsed());
+    }
+    Ok(shortest)
 }
 
 async fn tell_settings(link: &Link) -> Result<()> {

@@ -26,7 +26,7 @@ use crate::store::{Result, StoreError, Version};
 /// How long others who have written a record count as at work on it.
 const CROWDED_FOR: Duration = Duration::from_millis(100);
 /// How long a write of another daemon may go unnoticed.
-const LEASE: Duration = Duration::from_millis(20);
+pub(super) const LEASE: Duration = Duration::from_millis(20);
 /// After so long everybody has noticed it: a look that still counts began after it.
 pub(super) const SETTLED_AFTER: Duration = Duration::from_millis(25);
 /// From the last version that is known: its row proves that the database has all that it had.

@@ -1,8 +1,10 @@
 //! What a daemon tells of a database that could do better, and of clocks that differ.
 
+use std::time::Duration;
+
 use super::Fleet;
 use super::away::until;
-use crate::harness::{Place, soon};
+use crate::harness::{Daemon, Place, own_folder, soon};
 
 /// Has the clock of the database be ahead, for who compares it.
 const SHIFT: &str = "
@@ -56,4 +58,16 @@ fn what_the_settings_of_the_server_leave_to_chance_is_told_at_the_start() {
     let log = daemon.log();
     assert!(!log.contains("restart_after_crash"), "{log}");
     assert!(!log.contains("cannot be read"), "{log}");
+    assert!(!log.contains("far away"), "{log}");
+}
+
+#[test]
+fn that_the_database_is_far_away_is_told_at_the_start() {
+    let fleet = Fleet::new();
+    let (place, proxy) = fleet.place_by_proxy();
+    proxy.move_away(Duration::from_millis(25));
+    let daemon = Daemon::start_at(place, own_folder(), &[]);
+    let told = daemon.logged("the database is far away");
+    assert!((25..1000).contains(&told["ms"].as_u64().unwrap()), "{told}");
+    daemon.anonymous().get("/readyz").expect_status(200);
 }
