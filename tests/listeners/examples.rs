@@ -260,7 +260,7 @@ fn haproxy_runs_with_its_file() {
             ("bind :80", &format!("bind {plain}")),
             ("/etc/haproxy/conf.example.pem", &at("both.pem")),
             // The same checks, sooner.
-            (" check", " check inter 100ms"),
+            ("inter 1s", "inter 100ms"),
         ],
     );
     fs::write(service.at("haproxy.cfg"), text).unwrap();

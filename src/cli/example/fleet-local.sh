@@ -132,14 +132,12 @@ for number in 1 2; do
 done
 
 # The balancer, as "siteconf example haproxy" has it, but without TLS and with both.
-backend="    timeout check 5s\n    timeout connect 1s\n    option redispatch 1\n"
-backend="$backend    default-server check inter 1s fall 2 rise 1\n$servers"
 siteconf example haproxy | sed \
   -e '/^frontend siteconf_plain/,/^$/d' \
   -e "s|bind :443 .*|bind 127.0.0.1:$port|" \
   -e 's|X-Forwarded-Proto https|X-Forwarded-Proto http|' \
   -e 's|GET /livez|GET /readyz|' \
-  -e "s|^    server one 127.*|$backend|" >haproxy.cfg
+  -e "s|^    server one 127.*|$servers|" >haproxy.cfg
 start balancer TERM haproxy -db -f haproxy.cfg
 sleep 1
 kill -0 "$id" 2>/dev/null || fail "the balancer has not started: see $folder/balancer.log"

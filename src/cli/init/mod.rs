@@ -39,8 +39,8 @@ pub(super) fn init(wish: &Wish, settings: &Settings, streams: &mut Streams<'_>) 
     }
 }
 
-/// What is said where a store is there already.
-fn is_there(wish: &Wish, said: &dyn Display, streams: &mut Streams<'_>) -> Result<()> {
+/// What becomes of it where a store is there already.
+fn already_there(wish: &Wish, said: &dyn Display, streams: &mut Streams<'_>) -> Result<()> {
     if wish.if_absent {
         return streams.tell(format_args!("{said}"));
     }
@@ -58,7 +58,7 @@ fn in_folder(
         let said = format_args!(
             "{shown}: there is a store here already; \"siteconf status --data {shown}\" shows it"
         );
-        return is_there(wish, &said, streams);
+        return already_there(wish, &said, streams);
     }
     let engine = engine::open(settings, Purpose::Serve)?;
     let opened = Opened::of(engine);
@@ -99,7 +99,7 @@ fn in_database(
     } = Opened::beside(settings)?;
     if !accounts.is_empty()? {
         let said = format_args!("{url}: there is a store here already");
-        return is_there(wish, &said, streams);
+        return already_there(wish, &said, streams);
     }
     if let Some(role) = &wish.daemon.daemon_role {
         Engine::grant(&address, role).map_err(refused)?;

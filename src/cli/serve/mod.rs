@@ -200,17 +200,11 @@ fn say_places(streams: &mut Streams<'_>, shown: &[String], external_url: Option<
     for place in shown {
         say(streams, format_args!("listening on {place}"));
     }
-    let mut places = shown.iter().filter(|place| place.starts_with("http"));
-    // To listen on all addresses of a machine is no address that a browser goes to.
-    let own = || {
-        let place = places.next()?;
-        Some(
-            place
-                .replace("//0.0.0.0:", "//localhost:")
-                .replace("//[::]:", "//localhost:"),
-        )
-    };
-    if let Some(url) = external_url.map(str::to_owned).or_else(own) {
+    let mut places = shown.iter().map(String::as_str);
+    if let Some(url) = external_url.or_else(|| places.find(|place| place.starts_with("http"))) {
+        // Who listens on all addresses of a machine names none that a browser goes to.
+        let url = url.replace("//0.0.0.0:", "//localhost:");
+        let url = url.replace("//[::]:", "//localhost:");
         say(
             streams,
             format_args!("open {url}/site-builder/ in a browser"),

@@ -127,7 +127,7 @@ impl Changes {
         let mut began = Instant::now();
         loop {
             let is_wanted = timeout(QUIET_MAX, self.wanted.notified()).await.is_ok();
-            // Who came before the last look began, and said so after, has it.
+            // The last look has served all who asked before it began.
             let wanted_since = self.wanted_since.load(Ordering::Acquire);
             if is_wanted && self.looked.borrow().began >= wanted_since {
                 continue;
