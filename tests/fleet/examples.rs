@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 
 use crate::client::Client;
 use crate::cluster::until;
-use crate::daemon::{Daemon, file, login, read};
+use crate::daemon::{Daemon, file, login, read, serve};
 use crate::seaweed::{is_here, program, turn};
 
 /// A process that ends with the test, with what it has started.
@@ -132,10 +132,7 @@ fn the_script_starts_a_fleet_that_can_be_used_and_ends_all_of_it() {
     )
     .unwrap();
     let data = folder.path().join("data");
-    let balancer = TcpListener::bind("127.0.0.1:0")
-        .unwrap()
-        .local_addr()
-        .unwrap();
+    let balancer = free_address();
     let mut script = Script::start(folder.path(), balancer.port());
     let daemon = |number: usize| -> SocketAddr {
         let log = fs::read_to_string(data.join(format!("daemon-{number}.log"))).unwrap();
@@ -191,33 +188,90 @@ fn a_daemon_that_has_ended_costs_no_request_through_the_balancer() {
     if !is_here("haproxy") {
         return;
     }
-    let balancer = TcpListener::bind("127.0.0.1:0")
-        .unwrap()
-        .local_addr()
-        .unwrap();
     let [mut one, two] = [(); 2].map(|()| Daemon::start());
-    let compose = document(&example("fleet"));
-    let text = compose["configs"]["balancer"]["content"].as_str().unwrap();
-    // The names of the containers are those of the daemons here, and nobody is asked for them.
-    let text = text
-        .replace("bind :8080", &format!("bind {balancer}"))
-        .replace("one:8080", one.base().trim_start_matches("http://"))
-        .replace("two:8080", two.base().trim_start_matches("http://"))
-        .replace(" resolvers docker init-addr none", "");
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("haproxy.cfg"), text).unwrap();
-    let haproxy = Command::new("haproxy")
-        .args(["-db", "-f", "haproxy.cfg"])
-        .current_dir(folder.path())
-        .stderr(Stdio::null())
-        .spawn();
-    let _haproxy = Running(haproxy.unwrap());
-    until(|| TcpStream::connect(balancer).is_ok());
-    let asked = || Client::new(balancer, "").get("/livez").status;
+    let balancer = Balancer::start([&one, &two]);
+    let asked = || balancer.client().get("/livez").status;
     assert_eq!([(); 4].map(|()| asked()), [200; 4]);
     assert!(one.stop().success());
     // Its looks have not told the balancer yet.
     assert_eq!([(); 20].map(|()| asked()), [200; 20]);
+}
+
+#[test]
+fn where_no_daemon_is_ready_the_balancer_asks_them_nonetheless() {
+    if !is_here("haproxy") {
+        return;
+    }
+    let unready = || {
+        let folder = tempfile::tempdir().unwrap();
+        let mut command = serve(&folder.path().join("data"));
+        command.args(["--disk-low-bytes", &(1_u64 << 60).to_string()]);
+        Daemon::start_as(folder, command)
+    };
+    let [mut one, two] = [(); 2].map(|()| unready());
+    let balancer = Balancer::start([&one, &two]);
+    for name in ["one", "two"] {
+        until(|| balancer.log().contains(&format!("siteconf/{name} is DOWN")));
+    }
+    let ready = balancer.client().get("/readyz");
+    let reasons = ready.json()["message"].as_str().unwrap().to_owned();
+    assert!(
+        ready.status == 503 && reasons.contains("less than disk_low_bytes"),
+        "{reasons}"
+    );
+    let asked = || balancer.client().get("/livez").status;
+    assert_eq!([(); 4].map(|()| asked()), [200; 4]);
+    assert!(one.stop().success());
+    assert_eq!([(); 20].map(|()| asked()), [200; 20]);
+}
+
+/// HAProxy as the compose file has it, before two daemons.
+struct Balancer {
+    _process: Running,
+    folder: tempfile::TempDir,
+    address: SocketAddr,
+}
+
+impl Balancer {
+    fn start([one, two]: [&Daemon; 2]) -> Self {
+        let address = free_address();
+        let compose = document(&example("fleet"));
+        let text = compose["configs"]["balancer"]["content"].as_str().unwrap();
+        // The names of the containers are those of the daemons here, and nobody is asked for them.
+        let text = text
+            .replace("bind :8080", &format!("bind {address}"))
+            .replace("one:8080", one.base().trim_start_matches("http://"))
+            .replace("two:8080", two.base().trim_start_matches("http://"))
+            .replace(" resolvers docker init-addr none", "");
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("haproxy.cfg"), text).unwrap();
+        let haproxy = Command::new("haproxy")
+            .args(["-db", "-f", "haproxy.cfg"])
+            .current_dir(folder.path())
+            .stderr(fs::File::create(folder.path().join("log")).unwrap())
+            .spawn();
+        let balancer = Self {
+            _process: Running(haproxy.unwrap()),
+            folder,
+            address,
+        };
+        until(|| TcpStream::connect(address).is_ok());
+        balancer
+    }
+
+    fn client(&self) -> Client {
+        Client::new(self.address, "")
+    }
+
+    fn log(&self) -> String {
+        fs::read_to_string(self.folder.path().join("log")).unwrap()
+    }
+}
+
+/// An address of the loopback that nobody listens on.
+fn free_address() -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.local_addr().unwrap()
 }
 
 /// The one document of a text without aliases.
