@@ -32,6 +32,8 @@ mod kills;
 )]
 mod load;
 #[cfg(test)]
+mod pooler;
+#[cfg(test)]
 #[path = "../support/rounds.rs"]
 mod rounds;
 #[cfg(test)]

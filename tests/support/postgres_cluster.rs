@@ -102,6 +102,11 @@ impl Cluster {
         url(&hosts, database)
     }
 
+    /// The folder that its servers lie in, which ends with it.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
     /// The first column of what the primary answers to this statement, as text.
     pub(crate) fn ask(&self, database: &str, sql: &str) -> Vec<String> {
         let url = self.primary.url(database);

@@ -119,6 +119,7 @@ impl Link {
         let (client, connection) = self.server.connect().await?;
         let is_doubtful = Arc::default();
         tokio::spawn(drive(connection, Arc::clone(&is_doubtful)));
+        self.server.require_sessions(&client).await?;
         client.batch_execute(SETTINGS).await?;
         let told = client.batch_execute(self.settings).await;
         told.map_err(|error| match error.code() {

@@ -3,12 +3,13 @@
 use std::error::Error as _;
 use std::net::IpAddr;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tokio::task::JoinHandle;
 use tokio_postgres::config::{Config, Host, SslMode, TargetSessionAttrs};
 use tokio_postgres::error::SqlState;
-use tokio_postgres::{Client, Socket};
+use tokio_postgres::{Client, SimpleQueryMessage, Socket};
 
 use super::failure::{Meaning, meaning_of, unfit};
 use super::schema;
@@ -43,6 +44,8 @@ pub(super) struct Server {
     config: Config,
     connector: Connector,
     is_in_the_clear: bool,
+    /// True once it was found that no two connections share a process of the server.
+    keeps_sessions: AtomicBool,
     store_id: OnceLock<String>,
     expected: Expected,
 }
@@ -92,6 +95,7 @@ impl Server {
             config,
             connector,
             is_in_the_clear: !is_near && encryption == Encryption::Disable,
+            keeps_sessions: AtomicBool::new(false),
             store_id: OnceLock::new(),
             expected: Expected::Ready,
         })
@@ -162,20 +166,56 @@ impl Server {
 
     /// A connection of its own to a server that keeps what is written, whatever store it has.
     async fn single(&self) -> Result<Single> {
-        let (client, connection) = self.connect().await?;
-        let driver = tokio::spawn(connection);
-        let single = Single { client, driver };
-        if let Err(refused) = single.prepare().await {
+        let single = self.unprepared().await?;
+        let prepared = async {
+            self.require_sessions(&single.client).await?;
+            single.prepare().await
+        };
+        if let Err(refused) = prepared.await {
             single.end().await;
             return Err(refused);
         }
         Ok(single)
     }
 
+    async fn unprepared(&self) -> Result<Single> {
+        let (client, connection) = self.connect().await?;
+        let driver = tokio::spawn(connection);
+        Ok(Single { client, driver })
+    }
+
     /// A connection that nothing was asked of yet.
     pub(super) async fn connect(&self) -> Result<(Client, Connection)> {
         let connected = self.config.connect(self.connector.clone()).await;
         connected.map_err(unreachable)
+    }
+
+    /// Looks, once, whether a connection has a process of the server to itself as long as it lasts. A pooler may
+    /// give each transaction whichever is free: then settings and locks of a session would be those of strangers.
+    ///
+    /// # Errors
+    /// [`StoreError::Unfit`].
+    pub(super) async fn require_sessions(&self, client: &Client) -> Result<()> {
+        if self.keeps_sessions.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        let own = process_of(client, "").await?;
+        let other = self.unprepared().await?;
+        let looked = async {
+            // While its transaction lasts nobody else is given the process that it has.
+            let others = process_of(&other.client, "BEGIN;").await?;
+            Ok::<_, StoreError>(others != own && process_of(client, "").await? == own)
+        };
+        let keeps = looked.await;
+        other.end().await;
+        if !keeps? {
+            return Err(unfit(
+                "a pooler before it gives each transaction another connection; give the address of \
+                 the server itself, or have the pooler keep one for a session (pool_mode = session)",
+            ));
+        }
+        self.keeps_sessions.store(true, Ordering::Release);
+        Ok(())
     }
 
     /// Looks whether what is connected to keeps what is written, and is the store that it was.
@@ -219,6 +259,19 @@ impl Single {
         // It has nothing to say but that the connection has ended.
         drop(self.driver.await);
     }
+}
+
+/// The process of the server that answers, after this statement.
+async fn process_of(client: &Client, first: &str) -> Result<Option<String>> {
+    // What is prepared would stay with the process.
+    let told = client
+        .simple_query(&format!("{first}SELECT pg_catalog.pg_backend_pid()"))
+        .await?;
+    let row = told.into_iter().find_map(|message| match message {
+        SimpleQueryMessage::Row(row) => row.get(0).map(str::to_owned),
+        _ => None,
+    });
+    Ok(row)
 }
 
 /// Looks whether this server keeps what is written.

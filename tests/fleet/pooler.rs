@@ -1,0 +1,103 @@
+//! A pooler between the service and its database.
+
+use std::ffi::OsString;
+use std::fs;
+use std::process::{Child, Command, Stdio};
+
+use crate::cluster::{Cluster, until};
+use crate::daemon::{Daemon, file, serve_at, siteconf_at};
+use crate::seaweed::is_here;
+use crate::server::run_as_owner;
+use crate::store::init_at;
+
+/// A pooler before the primary of a cluster.
+struct Pooler {
+    process: Child,
+    url: String,
+}
+
+impl Pooler {
+    /// Starts one that keeps a connection for as long as this tells, before the database `shop`.
+    fn start(cluster: &Cluster, mode: &str) -> Self {
+        let folder = cluster.folder();
+        let text = format!(
+            "[databases]\n\
+             shop = host={} user=siteconf\n\
+             [pgbouncer]\n\
+             unix_socket_dir = {}\n\
+             listen_port = 6432\n\
+             auth_type = any\n\
+             pool_mode = {mode}\n",
+            folder.join("one").display(),
+            folder.display(),
+        );
+        let settings = folder.join(format!("{mode}.ini"));
+        fs::write(&settings, text).unwrap();
+        let mut run = Command::new("pgbouncer");
+        run.arg(settings).stdin(Stdio::null()).stderr(Stdio::null());
+        run_as_owner(&mut run, folder);
+        let process = run.spawn().unwrap();
+        until(|| folder.join(".s.PGSQL.6432").exists());
+        let host = folder.to_str().unwrap().replace('/', "%2F");
+        Self {
+            process,
+            url: format!("postgres://siteconf@{host}:6432/shop"),
+        }
+    }
+}
+
+impl Drop for Pooler {
+    fn drop(&mut self) {
+        drop(self.process.kill());
+        drop(self.process.wait());
+    }
+}
+
+#[test]
+fn a_pooler_is_used_if_it_keeps_a_connection_for_a_session_and_refused_if_it_does_not() {
+    if !is_here("pgbouncer") {
+        return;
+    }
+    let cluster = Cluster::start();
+    cluster.ask("postgres", "CREATE DATABASE shop");
+    let key = tempfile::tempdir().unwrap();
+    let flags = |pooler: &Pooler| -> Vec<OsString> {
+        vec![
+            "--store".into(),
+            pooler.url.clone().into(),
+            "--server-key-file".into(),
+            key.path().join("server-key").into(),
+        ]
+    };
+
+    let pooler = Pooler::start(&cluster, "session");
+    let through = flags(&pooler);
+    let password = init_at(&through);
+    let daemon = Daemon::start_as(tempfile::tempdir().unwrap(), serve_at(&through));
+    let mut admin = daemon.admin_with(&password);
+    Daemon::make_project(&mut admin);
+    let saved = admin.attempt("PUT", &file("a.xml"), "application/octet-stream", b"<a/>");
+    assert_eq!(saved.unwrap().status, 201);
+    assert_eq!(admin.get(&file("a.xml")).body, b"<a/>");
+    let collected = siteconf_at(&through).arg("gc").output().unwrap();
+    assert!(collected.status.success(), "{collected:?}");
+    drop(daemon);
+    drop(pooler);
+
+    let pooler = Pooler::start(&cluster, "transaction");
+    let through = flags(&pooler);
+    for command in ["init", "gc", "serve"] {
+        let refused = siteconf_at(&through).arg(command).output().unwrap();
+        assert_eq!(refused.status.code(), Some(1), "{command}: {refused:?}");
+        assert_eq!(
+            String::from_utf8(refused.stderr).unwrap(),
+            format!(
+                "siteconf: {}: the database cannot be used: a pooler before it gives each transaction \
+                 another connection; give the address of the server itself, or have the pooler keep one \
+                 for a session (pool_mode = session)\n",
+                pooler.url
+            ),
+            "{command}"
+        );
+    }
+}
