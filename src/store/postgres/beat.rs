@@ -69,8 +69,9 @@ impl Beats {
             } else {
                 if self.changes.confirm(false) {
                     tracing::error!(
-                        "the database has committed nothing for 3 seconds: its standby does not follow, or \
-                         another server has taken its place; requests are refused until it does"
+                        "the database has committed nothing for 3 seconds; requests are refused until it \
+                         does: it is away, its standby does not follow, or another server has taken its \
+                         place"
                     );
                 }
                 beat.await

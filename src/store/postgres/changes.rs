@@ -18,6 +18,7 @@ use super::failure::went_back;
 use super::group::{signed, unsigned};
 use super::known::Known;
 use super::link::Link;
+use super::repeated::Repeated;
 use super::server::Server;
 use crate::base::limits::CHANGES_READ_MAX;
 use crate::base::reads::Reads;
@@ -252,8 +253,11 @@ impl Changes {
 
     async fn look_until_answered(&self) {
         let mut pause = PAUSE_MIN;
+        let failed = Repeated::default();
         while let Err(error) = self.look().await {
-            tracing::warn!(%error, "the changes of other daemons cannot be read");
+            if failed.is_due(&error.to_string()) {
+                tracing::warn!(%error, "the changes of other daemons cannot be read");
+            }
             sleep(pause).await;
             pause = PAUSE_MAX.min(pause * 2);
         }

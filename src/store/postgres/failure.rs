@@ -65,11 +65,7 @@ pub(super) fn meaning_of(error: &tokio_postgres::Error) -> Meaning {
 
 /// The store's error for a statement that has done nothing.
 pub(super) fn failure(error: &tokio_postgres::Error) -> StoreError {
-    // What the server says, without the statement's parameters; other errors are about the connection.
-    let said = || match error.as_db_error() {
-        Some(said) => format!("{} ({})", said.message(), said.code().code()),
-        None => error.to_string(),
-    };
+    let said = || said_by(error);
     let Some(state) = error.code() else {
         return StoreError::Engine(said().into());
     };
@@ -94,6 +90,15 @@ pub(super) fn failure(error: &tokio_postgres::Error) -> StoreError {
         state if state.code() == WENT_BACK => went_back(),
         state if state.code() == RAISED => StoreError::Busy,
         _ => StoreError::Engine(said().into()),
+    }
+}
+
+/// What the server says, without the statement's parameters; other errors are about the connection.
+pub(super) fn said_by(error: &tokio_postgres::Error) -> String {
+    match (error.as_db_error(), error.source()) {
+        (Some(said), _) => format!("{} ({})", said.message(), said.code().code()),
+        (None, Some(cause)) => cause.to_string(),
+        (None, None) => error.to_string(),
     }
 }
 

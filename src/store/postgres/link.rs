@@ -96,7 +96,7 @@ impl Link {
             match connecting {
                 Ok(session) => return Ok(Arc::clone(kept.insert(Arc::new(session)))),
                 Err(refused @ StoreError::Unfit { .. }) => return Err(refused),
-                Err(error) => tracing::warn!(%error, "the database cannot be reached"),
+                Err(error) => self.server.tell_unreached(&error),
             }
             if Instant::now() + pause > deadline {
                 return Err(StoreError::Unavailable);
@@ -129,6 +129,7 @@ impl Link {
             _ => failure(&error),
         })?;
         self.server.require(&client).await?;
+        self.server.note_reached();
         Ok(Session {
             client,
             statements: Mutex::default(),

@@ -14,10 +14,10 @@ mod known;
 mod lanes;
 mod large;
 mod link;
+mod repeated;
 mod schema;
 mod server;
 mod skew;
-mod sweep;
 mod tls;
 mod writer;
 

@@ -1,6 +1,5 @@
 //! The server of the database: how it is reached, and what is asked of it.
 
-use std::error::Error as _;
 use std::net::IpAddr;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,7 +10,8 @@ use tokio_postgres::config::{Config, Host, SslMode, TargetSessionAttrs};
 use tokio_postgres::error::SqlState;
 use tokio_postgres::{Client, SimpleQueryMessage, Socket};
 
-use super::failure::{Meaning, meaning_of, unfit};
+use super::failure::{Meaning, meaning_of, said_by, unfit};
+use super::repeated::Repeated;
 use super::schema;
 use super::schema::{Expected, Kept, no_store};
 use super::tls::{Connector, Encrypted, refused_by_server};
@@ -46,6 +46,8 @@ pub(super) struct Server {
     is_in_the_clear: bool,
     /// True once it was found that no two connections share a process of the server.
     keeps_sessions: AtomicBool,
+    /// Why it could not be reached.
+    unreached: Repeated,
     store_id: OnceLock<String>,
     expected: Expected,
 }
@@ -96,6 +98,7 @@ impl Server {
             connector,
             is_in_the_clear: !is_near && encryption == Encryption::Disable,
             keeps_sessions: AtomicBool::new(false),
+            unreached: Repeated::default(),
             store_id: OnceLock::new(),
             expected: Expected::Ready,
         })
@@ -187,7 +190,19 @@ impl Server {
     /// A connection that nothing was asked of yet.
     pub(super) async fn connect(&self) -> Result<(Client, Connection)> {
         let connected = self.config.connect(self.connector.clone()).await;
-        connected.map_err(unreachable)
+        connected.map_err(|error| unreachable(&error))
+    }
+
+    /// Tells the log that an attempt to reach it has failed. All ways to it tell the same, over and over.
+    pub(super) fn tell_unreached(&self, error: &StoreError) {
+        if self.unreached.is_due(&error.to_string()) {
+            tracing::warn!(%error, "the database cannot be reached");
+        }
+    }
+
+    /// Says that a connection was made which can be used.
+    pub(super) fn note_reached(&self) {
+        self.unreached.end();
     }
 
     /// Looks, once, whether a connection has a process of the server to itself as long as it lasts. A pooler may
@@ -342,7 +357,7 @@ fn is_on_this_machine(config: &Config) -> bool {
 }
 
 /// The error for a connection that was not made: what another attempt does not change is told.
-fn unreachable(error: tokio_postgres::Error) -> StoreError {
+fn unreachable(error: &tokio_postgres::Error) -> StoreError {
     match error.as_db_error() {
         // Class 28 is a login that is refused.
         Some(said)
@@ -353,10 +368,8 @@ fn unreachable(error: tokio_postgres::Error) -> StoreError {
         }
         // It was not even tried: it is not trusted, or a password is missing, or asked for in a way that is
         // unknown here.
-        None if meaning_of(&error) == Meaning::Refused => {
-            let cause = error
-                .source()
-                .map_or(error.to_string(), ToString::to_string);
+        None if meaning_of(error) == Meaning::Refused => {
+            let cause = said_by(error);
             unfit(match cause.as_str() {
                 "server does not support TLS" => {
                     "its server has no TLS: turn it on there (ssl = on), or write sslmode=disable into the \
@@ -367,8 +380,8 @@ fn unreachable(error: tokio_postgres::Error) -> StoreError {
             })
         }
         // With TLS 1.3 that comes after the handshake.
-        None if let Some(alert) = tls::refusal(&error) => unfit(refused_by_server(&alert)),
-        _ => error.into(),
+        None if let Some(alert) = tls::refusal(error) => unfit(refused_by_server(&alert)),
+        _ => StoreError::Engine(said_by(error).into()),
     }
 }
 

@@ -38,6 +38,20 @@ fn a_service_without_its_database_says_so_and_is_well_when_it_is_back() {
         "not ready: the database does not answer, or cannot be used; the log says why",
     );
     daemon.anonymous().get("/livez").expect_status(200);
+    // Each connection is tried several times a second, and each reason is told once.
+    let log = daemon.log();
+    let told = "the database cannot be reached";
+    let mut told: Vec<_> = log
+        .lines()
+        .filter_map(|line| line.split_once(told))
+        .collect();
+    told.sort_by_key(|(_, reason)| *reason);
+    let different = told.chunk_by(|(_, one), (_, other)| one == other);
+    assert_eq!(
+        (different.count(), told.is_empty()),
+        (told.len(), false),
+        "{log}"
+    );
 
     proxy.cut(Cut::Never);
     until(|| daemon.anonymous().get("/readyz"), 200);

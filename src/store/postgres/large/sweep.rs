@@ -3,17 +3,18 @@
 
 use std::collections::HashSet;
 
-use super::link::Link;
 use crate::base::limits::PLACES_SWEPT_AT_ONCE;
 use crate::store::Result;
 use crate::store::bucket::Bucket;
+use crate::store::postgres::link::Link;
 
 /// True for one daemon a day.
 const CLAIM: &str = "SELECT siteconf.claim_sweep_v1()";
 /// The first day that is left alone, by the same clock as the places.
 const OLDEST: &str = "SELECT to_char((now() - interval '2 days') AT TIME ZONE 'UTC', 'YYYY-MM-DD')";
 /// Also what is in the trash: it has its own time.
-pub(super) const NAMED: &str = "SELECT place FROM siteconf.object WHERE place = ANY ($1)
+pub(in crate::store::postgres) const NAMED: &str =
+    "SELECT place FROM siteconf.object WHERE place = ANY ($1)
     UNION ALL SELECT place FROM siteconf.trash WHERE place = ANY ($1)";
 /// What was in the trash for so many days, and whether a row names it all the same.
 const OVER: &str = "SELECT t.place, EXISTS (SELECT FROM siteconf.object o WHERE o.place = t.place)

@@ -1,13 +1,15 @@
 //! Large blobs of a store in PostgreSQL: in a bucket, at the places that the rows name.
 
+pub(super) mod sweep;
+
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use tokio::time::{MissedTickBehavior, interval};
 
+use self::sweep::{sweep, sweep_daily};
 use super::link::Link;
 use super::server::Server;
-use super::sweep::{sweep, sweep_daily};
 use super::{PostgresStore, SETTINGS};
 use crate::store::bucket::{Bucket, BucketUpload};
 use crate::store::bucket_access::BucketAccess;
