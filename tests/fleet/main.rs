@@ -18,6 +18,8 @@ mod cluster;
 #[allow(dead_code, reason = "the tests of the service use more of it")]
 mod daemon;
 #[cfg(test)]
+mod dump;
+#[cfg(test)]
 mod examples;
 #[cfg(test)]
 mod hot_branch;
