@@ -10,7 +10,7 @@ use tokio_postgres::config::{Config, Host, SslMode, TargetSessionAttrs};
 use tokio_postgres::error::SqlState;
 use tokio_postgres::{Client, SimpleQueryMessage, Socket};
 
-use super::failure::{Meaning, meaning_of, said_by, unfit};
+use super::failure::{Meaning, failure, meaning_of, said_by, unfit};
 use super::repeated::Repeated;
 use super::schema;
 use super::schema::{Expected, Kept, no_store};
@@ -381,7 +381,11 @@ fn unreachable(error: &tokio_postgres::Error) -> StoreError {
         }
         // With TLS 1.3 that comes after the handshake.
         None if let Some(alert) = tls::refusal(error) => unfit(refused_by_server(&alert)),
-        _ => StoreError::Engine(said_by(error).into()),
+        _ => match failure(error) {
+            // Why, for the log.
+            StoreError::Unavailable => StoreError::Engine(said_by(error).into()),
+            failure => failure,
+        },
     }
 }
 

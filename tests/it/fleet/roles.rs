@@ -105,4 +105,14 @@ fn a_store_gets_the_role_later_and_a_role_that_is_none_is_named() {
         )
     );
     assert_eq!(refused.status.code(), Some(1));
+
+    let name = &database.name;
+    database.ask(&format!("REVOKE CONNECT ON DATABASE {name} FROM PUBLIC"));
+    assert_refused(
+        &run(&["user", "list", "--store", &by_daemon]),
+        1,
+        &format!(
+            "{by_daemon}: the database cannot be used: permission denied for database \"{name}\" (42501)"
+        ),
+    );
 }
