@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs;
+use std::os::unix::net::UnixStream;
 use std::process::{Child, Command, Stdio};
 
 use crate::cluster::{Cluster, until};
@@ -37,7 +38,8 @@ impl Pooler {
         run.arg(settings).stdin(Stdio::null()).stderr(Stdio::null());
         run_as_owner(&mut run, folder);
         let process = run.spawn().unwrap();
-        until(|| folder.join(".s.PGSQL.6432").exists());
+        // One that was killed before has left its socket.
+        until(|| UnixStream::connect(folder.join(".s.PGSQL.6432")).is_ok());
         let host = folder.to_str().unwrap().replace('/', "%2F");
         Self {
             process,
