@@ -206,7 +206,8 @@ impl Server {
     }
 
     /// Looks, once, whether a connection has a process of the server to itself as long as it lasts. A pooler may
-    /// give each transaction whichever is free: then settings and locks of a session would be those of strangers.
+    /// give each transaction whichever is free: then settings and locks of a session would hold for transactions of
+    /// other clients.
     ///
     /// # Errors
     /// [`StoreError::Unfit`].
