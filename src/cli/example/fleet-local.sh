@@ -129,7 +129,6 @@ for number in 1 2; do
   start "daemon-$number" TERM siteconf --config siteconf.toml serve --listen 127.0.0.1:0
   told 'listening on http:\/\/'
   servers="${servers:-}    server daemon-$number $found\\n"
-  unready="${unready:-}    server daemon-$number-unready $found no-check backup\\n"
 done
 
 # The balancer, as "siteconf example haproxy" has it, but without TLS and with both.
@@ -137,9 +136,7 @@ siteconf example haproxy | sed \
   -e '/^frontend siteconf_plain/,/^$/d' \
   -e "s|bind :443 .*|bind 127.0.0.1:$port|" \
   -e 's|X-Forwarded-Proto https|X-Forwarded-Proto http|' \
-  -e 's|GET /livez|GET /readyz|' \
-  -e "s|^    server one 127.*|$servers|" \
-  -e "s|^    #server one-unready .*|$unready|" >haproxy.cfg
+  -e "s|^    server one 127.*|$servers|" >haproxy.cfg
 start balancer TERM haproxy -db -f haproxy.cfg
 sleep 1
 kill -0 "$id" 2>/dev/null || fail "the balancer has not started: see $folder/balancer.log"
