@@ -27,6 +27,9 @@ impl TryFrom<String> for RepoId {
 }
 
 impl RepoId {
+    /// Longest identifier, in bytes.
+    pub const BYTES_MAX: usize = PROJECT_NAME_BYTES_MAX + 1 + PROJECT_TYPE_BYTES_MAX;
+
     /// Checks a name and a type and joins them.
     pub fn new(name: &str, kind: &str) -> Result<Self, NameError> {
         check_name(name)?;

@@ -5,7 +5,6 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use quick_cache::unsync::Cache;
 
-use crate::base::clock::Timestamp;
 use crate::base::limits::FAILED_CLIENTS_KEPT;
 
 /// In this time, in milliseconds, all that was counted is forgiven.
@@ -13,6 +12,8 @@ const MINUTE_MS: i64 = 60_000;
 
 /// Counts failures, and says how long somebody who failed too often has to wait. Each failure is
 /// forgiven after a minute's share: with 5 a minute, 5 may come at once and one more every 12 s.
+/// `now_ms` is of the clock that nobody sets ([`Clock::uptime_ms`](crate::base::clock::Clock::uptime_ms)), so that one
+/// who is refused has to wait as long as it was told, whatever becomes of the time of day.
 ///
 /// # Limits
 /// Remembers the 16,384 that failed last, some 40 bytes each.
@@ -20,8 +21,8 @@ const MINUTE_MS: i64 = 60_000;
 pub(in crate::http) struct Failures {
     /// Milliseconds after which one failure is forgiven; `None` when nothing is counted.
     forgiven_after_ms: Option<i64>,
-    /// By the hash of who failed: when all is forgiven.
-    clean_at: Mutex<Cache<u64, Timestamp>>,
+    /// By the hash of who failed: when all is forgiven, by the same clock.
+    clean_at_ms: Mutex<Cache<u64, i64>>,
     hasher: RandomState,
 }
 
@@ -31,28 +32,28 @@ impl Failures {
         let most = i64::try_from(most).unwrap_or(i64::MAX);
         Self {
             forgiven_after_ms: (most > 0).then(|| (MINUTE_MS / most).max(1)),
-            clean_at: Mutex::new(Cache::new(FAILED_CLIENTS_KEPT)),
+            clean_at_ms: Mutex::new(Cache::new(FAILED_CLIENTS_KEPT)),
             hasher: RandomState::new(),
         }
     }
 
     /// How long this one has to wait, in seconds; `None` for who may try.
-    pub(in crate::http) fn wait_s(&self, who: &impl Hash, now: Timestamp) -> Option<u64> {
+    pub(in crate::http) fn wait_s(&self, who: &impl Hash, now_ms: i64) -> Option<u64> {
         let forgiven_after_ms = self.forgiven_after_ms?;
         let room_ms = MINUTE_MS - forgiven_after_ms;
-        let wait_ms = self.counted_ms(who, now) - room_ms;
+        let wait_ms = self.counted_ms(who, now_ms) - room_ms;
         let wait_ms = u64::try_from(wait_ms).ok().filter(|&ms| ms > 0)?;
         Some(wait_ms.div_ceil(1000))
     }
 
     /// Counts a failure.
-    pub(in crate::http) fn add(&self, who: &impl Hash, now: Timestamp) {
+    pub(in crate::http) fn add(&self, who: &impl Hash, now_ms: i64) {
         let Some(forgiven_after_ms) = self.forgiven_after_ms else {
             return;
         };
-        let counted_ms = self.counted_ms(who, now) + forgiven_after_ms;
-        let clean_at = Timestamp::from_ms(now.ms() + counted_ms.min(MINUTE_MS));
-        self.table().insert(self.hasher.hash_one(who), clean_at);
+        let counted_ms = self.counted_ms(who, now_ms) + forgiven_after_ms;
+        let clean_at_ms = now_ms + counted_ms.min(MINUTE_MS);
+        self.table().insert(self.hasher.hash_one(who), clean_at_ms);
     }
 
     /// Forgives all failures of this one.
@@ -60,55 +61,61 @@ impl Failures {
         self.table().remove(&self.hasher.hash_one(who));
     }
 
-    /// How long it takes until all is forgiven, in milliseconds: a minute at most, whatever a clock that
-    /// was set back says.
-    fn counted_ms(&self, who: &impl Hash, now: Timestamp) -> i64 {
-        let clean_at = self.table().get(&self.hasher.hash_one(who)).copied();
-        clean_at.map_or(0, |at| (at.ms() - now.ms()).clamp(0, MINUTE_MS))
+    /// How long it takes until all is forgiven, in milliseconds.
+    fn counted_ms(&self, who: &impl Hash, now_ms: i64) -> i64 {
+        let clean_at_ms = self.table().get(&self.hasher.hash_one(who)).copied();
+        clean_at_ms.map_or(0, |at_ms| (at_ms - now_ms).max(0))
     }
 
-    fn table(&self) -> MutexGuard<'_, Cache<u64, Timestamp>> {
-        self.clean_at.lock().unwrap_or_else(PoisonError::into_inner)
+    fn table(&self) -> MutexGuard<'_, Cache<u64, i64>> {
+        self.clean_at_ms
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::clock::{Clock, ManualClock};
+    use crate::base::clock::{Clock, ManualClock, Timestamp};
 
     #[test]
     fn who_fails_too_often_waits_and_nobody_else() {
         let clock = ManualClock::new(Timestamp::from_ms(1_000_000));
         let failures = Failures::per_minute(5);
         for _ in 0..5 {
-            assert_eq!(failures.wait_s(&"ann", clock.now()), None);
-            failures.add(&"ann", clock.now());
+            assert_eq!(failures.wait_s(&"ann", clock.uptime_ms()), None);
+            failures.add(&"ann", clock.uptime_ms());
         }
-        assert_eq!(failures.wait_s(&"ann", clock.now()), Some(12));
-        assert_eq!(failures.wait_s(&"bob", clock.now()), None);
+        assert_eq!(failures.wait_s(&"ann", clock.uptime_ms()), Some(12));
+        assert_eq!(failures.wait_s(&"bob", clock.uptime_ms()), None);
         clock.advance_s(11);
-        assert_eq!(failures.wait_s(&"ann", clock.now()), Some(1));
+        assert_eq!(failures.wait_s(&"ann", clock.uptime_ms()), Some(1));
         clock.advance_s(1);
-        assert_eq!(failures.wait_s(&"ann", clock.now()), None);
-        failures.add(&"ann", clock.now());
-        assert_eq!(failures.wait_s(&"ann", clock.now()), Some(12));
+        assert_eq!(failures.wait_s(&"ann", clock.uptime_ms()), None);
+        failures.add(&"ann", clock.uptime_ms());
+        assert_eq!(failures.wait_s(&"ann", clock.uptime_ms()), Some(12));
         failures.forgive(&"ann");
-        assert_eq!(failures.wait_s(&"ann", clock.now()), None);
+        assert_eq!(failures.wait_s(&"ann", clock.uptime_ms()), None);
     }
 
     #[test]
-    fn a_clock_that_is_set_back_locks_nobody_out() {
+    fn who_is_refused_waits_as_long_as_it_was_told_whatever_the_time_of_day_becomes() {
         let clock = ManualClock::new(Timestamp::from_ms(1_000_000_000));
         let failures = Failures::per_minute(1);
-        failures.add(&"ann", clock.now());
+        failures.add(&"ann", clock.uptime_ms());
+        for set_to_ms in [0, 2_000_000_000] {
+            clock.set(Timestamp::from_ms(set_to_ms));
+            assert_eq!(failures.wait_s(&"ann", clock.uptime_ms()), Some(60));
+        }
         clock.set(Timestamp::from_ms(0));
-        assert_eq!(failures.wait_s(&"ann", clock.now()), Some(60));
+        clock.advance_s(60);
+        assert_eq!(failures.wait_s(&"ann", clock.uptime_ms()), None);
     }
 
     #[test]
     fn without_a_limit_nothing_is_counted_and_with_one_not_without_end() {
-        let now = Timestamp::from_ms(0);
+        let now = 0;
         let unlimited = Failures::per_minute(0);
         unlimited.add(&1, now);
         assert_eq!(unlimited.wait_s(&1, now), None);

@@ -9,7 +9,6 @@ use super::failures::Failures;
 use super::network::ClientNetwork;
 use super::places;
 use super::quota::{Quota, Share};
-use crate::base::clock::Timestamp;
 use crate::base::limits::FAILED_CLIENTS_KEPT;
 use crate::http::settings::Limits;
 
@@ -61,21 +60,21 @@ impl Logins {
         &self,
         account: &str,
         client: ClientNetwork,
-        now: Timestamp,
+        now_ms: i64,
     ) -> Option<u64> {
-        let own = self.of_pair.wait_s(&(account, client), now);
+        let own = self.of_pair.wait_s(&(account, client), now_ms);
         if own.is_some() || self.has_succeeded(account, client) {
             return own;
         }
-        let by_client = self.of_client.wait_s(&client, now);
-        by_client.max(self.of_account.wait_s(&account, now))
+        let by_client = self.of_client.wait_s(&client, now_ms);
+        by_client.max(self.of_account.wait_s(&account, now_ms))
     }
 
     /// A password was wrong, or there is no such account.
-    pub(in crate::http) fn failed(&self, account: &str, client: ClientNetwork, now: Timestamp) {
-        self.of_pair.add(&(account, client), now);
-        self.of_client.add(&client, now);
-        self.of_account.add(&account, now);
+    pub(in crate::http) fn failed(&self, account: &str, client: ClientNetwork, now_ms: i64) {
+        self.of_pair.add(&(account, client), now_ms);
+        self.of_client.add(&client, now_ms);
+        self.of_account.add(&account, now_ms);
     }
 
     /// A password was right.
@@ -104,7 +103,7 @@ mod tests {
 
     use super::*;
 
-    const NOW: Timestamp = Timestamp::from_ms(0);
+    const NOW: i64 = 0;
 
     fn client(last: u8) -> ClientNetwork {
         ClientNetwork::of([192, 0, 2, last].into())

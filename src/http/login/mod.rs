@@ -109,8 +109,8 @@ async fn credentials(
 fn check_failures(context: &RequestContext, username: &str) -> Result<(), Error> {
     let client = ClientNetwork::of(context.client);
     let logins = &context.service.logins;
-    let now = context.service.clock.now();
-    match logins.wait_s(username, client, now) {
+    let now_ms = context.service.clock.uptime_ms();
+    match logins.wait_s(username, client, now_ms) {
         Some(wait_s) => Err(too_many(context, username, GUESSING, wait_s)),
         None => Ok(()),
     }
@@ -161,7 +161,7 @@ fn login(context: &RequestContext, credentials: &Credentials) -> Result<Reply, E
         .login(username, password, &visit)
         .inspect_err(|refused| {
             if let access::Error::WrongLogin(refusal) = refused {
-                logins.failed(username, client, context.service.clock.now());
+                logins.failed(username, client, context.service.clock.uptime_ms());
                 context.note_refusal(Refused::Login, refusal);
                 context.service.tallies.logins_wrong.up();
             }

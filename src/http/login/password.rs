@@ -56,7 +56,7 @@ fn set(context: &RequestContext, passwords: &Passwords) -> Result<Reply, Error> 
     let changed = context.gate().change_own_password(&caller, old, new);
     let secret = changed.inspect_err(|error| {
         if let access::Error::WrongPassword(refusal) = error {
-            logins.failed(name, client, context.service.clock.now());
+            logins.failed(name, client, context.service.clock.uptime_ms());
             context.note_refusal(Refused::Login, refusal);
             context.service.tallies.logins_wrong.up();
         }

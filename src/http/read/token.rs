@@ -37,14 +37,14 @@ fn count(context: &RequestContext, refused: access::Error) -> Error {
         return refused.into();
     };
     context.note_refusal(Refused::Token, refusal);
-    let (client, now) = (
+    let (client, now_ms) = (
         ClientNetwork::of(context.client),
-        context.service.clock.now(),
+        context.service.clock.uptime_ms(),
     );
     let wrong_tokens = &context.service.wrong_tokens;
     let tallies = &context.service.tallies;
-    let Some(retry_after_s) = wrong_tokens.wait_s(&client, now) else {
-        wrong_tokens.add(&client, now);
+    let Some(retry_after_s) = wrong_tokens.wait_s(&client, now_ms) else {
+        wrong_tokens.add(&client, now_ms);
         tallies.tokens_wrong.up();
         return refused.into();
     };

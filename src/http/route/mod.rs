@@ -8,6 +8,7 @@ pub(in crate::http) mod names;
 pub(in crate::http) mod openapi;
 pub(in crate::http) mod policy;
 pub(in crate::http) mod probe;
+mod project_name;
 pub(in crate::http) mod read;
 pub(in crate::http) mod template;
 pub(in crate::http) mod user;

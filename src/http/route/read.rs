@@ -1,8 +1,10 @@
 //! The routes of the Read API.
 
+use std::iter;
+
 use hyper::Method;
 
-use crate::base::repo_id::RepoId;
+use super::project_name;
 use crate::http::archive::Format;
 
 /// A route, with the decoded names of its path.
@@ -98,22 +100,16 @@ impl Route {
     /// The strict form has one segment for the project; several are what a decoding proxy makes of
     /// it.
     fn below_projects(segments: &[&str]) -> Option<Self> {
-        let mut ends = 1..=segments.len();
-        ends.find_map(|end| {
-            let (project, rest) = segments.split_at(end);
-            let strict = end == 1;
-            let likely = strict || !project.contains(&"repository");
-            let project = project.join("/");
-            let likely = strict || likely && RepoId::parse(&project).is_ok();
-            match rest {
-                _ if !likely => None,
-                [] => Some(Self::Project { project }),
-                ["repository", rest @ ..] => {
-                    let resource = Resource::find(rest)?;
-                    Some(Self::Repository { project, resource })
-                }
-                _ => None,
+        let (first, behind) = segments.split_first()?;
+        let strict = iter::once(((*first).to_owned(), behind));
+        let mut ways = strict.chain(project_name::from_several(segments, "repository"));
+        ways.find_map(|(project, rest)| match rest {
+            [] => Some(Self::Project { project }),
+            ["repository", rest @ ..] => {
+                let resource = Resource::find(rest)?;
+                Some(Self::Repository { project, resource })
             }
+            _ => None,
         })
     }
 }

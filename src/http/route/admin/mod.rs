@@ -6,7 +6,7 @@ pub(in crate::http) mod project;
 
 use hyper::Method;
 
-use crate::base::repo_id::RepoId;
+use super::project_name;
 
 /// A route, with the decoded names of its path.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,36 +48,32 @@ impl Route {
     /// segment for the project; several are what a decoding proxy makes of it, as on the Read API.
     pub(in crate::http) fn find(method: &Method, segments: &[&str]) -> Option<Self> {
         let method = method.as_str();
-        let decoded = || {
-            let ["projects", rest @ ..] = segments else {
-                return None;
-            };
-            (2..=rest.len()).find_map(|end| {
-                let (project, rest) = rest.split_at(end);
-                let likely = !project.contains(&"branches");
-                let project = project.join("/");
-                if !likely || RepoId::parse(&project).is_err() {
-                    return None;
-                }
-                Self::find_strictly(method, &[&["projects", project.as_str()], rest].concat())
-            })
-        };
-        Self::find_strictly(method, segments).or_else(decoded)
-    }
-
-    fn find_strictly(method: &str, segments: &[&str]) -> Option<Self> {
         match segments {
-            ["projects", project, "branches", branch, rest @ ..] => {
-                let at = BranchAt {
-                    project: (*project).to_owned(),
-                    branch: (*branch).to_owned(),
-                };
-                branch::Route::find(method, rest).map(|route| Self::Branch(at, route))
+            ["projects", behind @ ..] if let [project, rest @ ..] = behind => {
+                let mut ways = project_name::from_several(behind, "branches");
+                Self::below_project(method, project, rest).or_else(|| {
+                    ways.find_map(|(project, rest)| Self::below_project(method, &project, rest))
+                })
             }
             ["projects" | "deleted", ..] => {
                 project::Route::find(method, segments).map(Self::Project)
             }
             _ => account::Route::find(method, segments).map(Self::Account),
+        }
+    }
+
+    fn below_project(method: &str, project: &str, rest: &[&str]) -> Option<Self> {
+        match rest {
+            ["branches", branch, rest @ ..] => {
+                let at = BranchAt {
+                    project: project.to_owned(),
+                    branch: (*branch).to_owned(),
+                };
+                branch::Route::find(method, rest).map(|route| Self::Branch(at, route))
+            }
+            [] => project::Route::find(method, &["projects", project]).map(Self::Project),
+            [part] => project::Route::find(method, &["projects", project, part]).map(Self::Project),
+            _ => None,
         }
     }
 
