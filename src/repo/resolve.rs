@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{Error, Missing, Project, Result, Revision};
 use crate::base::branch_name::BranchName;
-use crate::base::id::{ManifestId, is_lower_hex};
+use crate::base::id::ManifestId;
 use crate::base::limits::SNAPSHOTS_SEARCHED_MAX;
 use crate::base::may_block;
 use crate::object::key;
@@ -53,6 +53,21 @@ impl Project {
         }
     }
 
+    /// A number that stays the same as long as nothing is removed that this reference may name beside the head of a
+    /// branch: a snapshot, or a state by its commit id. Saves may change it, too.
+    pub fn past_state(&self, reference: Option<&str>) -> Result<u64> {
+        let folder = match reference.map(|text| (text, BranchName::split_snapshot(text))) {
+            Some((_, Some((name, _)))) => match self.branch(&name) {
+                Ok(branch) => key::snapshots(branch.number),
+                Err(Error::NotFound { .. }) => return Ok(0),
+                Err(failed) => return Err(failed),
+            },
+            Some((text, None)) if is_id(text) => key::commits(self.number()),
+            _ => return Ok(0),
+        };
+        Ok(self.projects.store().folder_state(&folder)?)
+    }
+
     /// The head of the branch of this name, `None` if there is none.
     fn head(&self, name: &str) -> Result<Option<Revision>> {
         let Ok(name) = BranchName::parse(name) else {
@@ -67,9 +82,7 @@ impl Project {
 
     /// The one state whose commit id begins with this text.
     fn by_commit(&self, text: &str) -> Result<Revision> {
-        if !is_lower_hex(text.as_bytes())
-            || !(ABBREVIATION_DIGITS_MIN..=COMMIT_DIGITS).contains(&text.len())
-        {
+        if !is_id(text) {
             return Err(Error::missing(Missing::Revision));
         }
         // Entries on their way first: of an id that several branches have, all who ask get the same.
@@ -154,4 +167,10 @@ impl Project {
         }
         Ok(found)
     }
+}
+
+/// True for a commit id in either case, whole or abbreviated.
+fn is_id(text: &str) -> bool {
+    let has_length = (ABBREVIATION_DIGITS_MIN..=COMMIT_DIGITS).contains(&text.len());
+    has_length && text.bytes().all(|digit| digit.is_ascii_hexdigit())
 }

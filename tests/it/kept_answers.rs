@@ -438,3 +438,60 @@ fn who_wants_to_end_is_let_go() {
         }
     }
 }
+
+#[test]
+fn a_file_of_a_snapshot_that_was_pruned_is_gone() {
+    let daemon = Daemon::start();
+    let (project, reader) = stage(&daemon);
+    project.save("main", "a.xml", "<old/>");
+    let commits = reader.get(&project.read("/commits?ref_name=main")).json();
+    let commit = commits[0]["id"].as_str().unwrap().to_owned();
+    for body in ["<new/>", "<newest/>"] {
+        project.save("main", "a.xml", body);
+    }
+    let newest = project.versions("main").len();
+    let raw = |reference: &str| {
+        let target = project.read(&format!("/files/a.xml/raw?ref={reference}"));
+        reader.request("GET", &target)
+    };
+    let pruned = [
+        raw(&format!("main@v{:04}", newest - 1)),
+        raw(&commit),
+        raw(&commit[..12].to_ascii_uppercase()),
+    ];
+    let mut connection = daemon.connect();
+    for request in &pruned {
+        ask_again(&mut connection, request).assert_bytes(200, b"<old/>");
+    }
+    daemon.run(&["prune", "--keep-snapshots", "1"], "");
+    for request in &pruned {
+        ask(&mut connection, request).assert_error(404, "404 Commit Not Found");
+    }
+    let kept = raw(&format!("main@v{newest:04}"));
+    ask_again(&mut connection, &kept).assert_bytes(200, b"<new/>");
+}
+
+#[test]
+fn a_walk_through_a_branch_that_was_made_again_goes_on() {
+    let daemon = Daemon::start();
+    let (project, reader) = stage(&daemon);
+    let same = json!({ "name": "same", "from": "main" });
+    let make = || {
+        let made = project.user.post(&project.admin("/branches"), &same);
+        made.expect_status(201);
+    };
+    let target = project.read("/tree?ref=same&pagination=keyset&per_page=1");
+    let request = reader.request("GET", &target);
+    let mut connection = daemon.connect();
+    for _ in 0..2 {
+        make();
+        let first = ask_again(&mut connection, &request);
+        let link = first.header("Link").unwrap().to_owned();
+        let next = link.split(['<', '>']).nth(1).unwrap();
+        let next = &next[next.find("/site-builder").unwrap()..];
+        let rest = reader.get(next).expect_status(200).json();
+        assert_eq!(rest[0]["path"], "b.xml");
+        let deleted = project.user.delete(&project.on("same", ""));
+        deleted.expect_status(204);
+    }
+}

@@ -79,13 +79,14 @@ impl<'a> Opened<'a> {
 }
 
 /// The bytes of a file, with what GitLab tells about it in headers. A short file is kept as it is
-/// answered, for all who ask while no branch of the project changes.
+/// answered, for all who ask while no branch of the project changes, nor the past that the request names.
 pub(super) fn raw(context: &RequestContext, project: &Project, path: &str) -> Result<Reply, Error> {
     if !file::is_for_whole(context.headers()) {
         return read(context, project, path, |_, _, _| {});
     }
+    let reference = params::reference(context.query.text("ref")?)?;
     let key = RenderedKey {
-        state: ShownState::of_branches(project)?,
+        state: ShownState::of_reference(project, reference)?,
         url: context.target(),
         gzip: false,
     };

@@ -59,7 +59,7 @@ impl Asked {
         let revision =
             revision.map_err(|error| Error::from(error).revision_as("404 Tree Not Found"))?;
         let key = RenderedKey {
-            state: ShownState::Revision(revision.id()),
+            state: ShownState::of_revision(&revision),
             url: context.url(),
             gzip: gzip::is_accepted(context.headers()),
         };

@@ -10,7 +10,7 @@ use crate::base::limits::{RENDERED_BYTES, RENDERED_USUAL_BYTES};
 use crate::base::may_block;
 use crate::base::tally::CacheUse;
 use crate::http::error::Error;
-use crate::repo::{Project, RevisionId};
+use crate::repo::{Project, Revision, RevisionId};
 
 /// All that a rendered answer depends on.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -27,7 +27,12 @@ pub(in crate::http) struct RenderedKey {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(in crate::http) enum ShownState {
     /// A state of a branch.
-    Revision(RevisionId),
+    Revision {
+        /// The number of the branch, which links name.
+        branch: u64,
+        /// The state.
+        id: RevisionId,
+    },
     /// All branches of a project.
     Branches {
         /// The project's number.
@@ -36,17 +41,36 @@ pub(in crate::http) enum ShownState {
         project_state: u64,
         /// Their state, as [`crate::repo::Project::branches_state`] gives it.
         state: u64,
+        /// That of what a reference names beside their heads, as [`crate::repo::Project::past_state`] gives it.
+        past: u64,
     },
 }
 
+/// The states are asked for before what they show is read: a save between the two makes the next state.
 impl ShownState {
-    /// The state that all branches of a project are in. It is asked for before what it shows is read: a
-    /// save between the two makes the next state.
+    /// This state.
+    pub(in crate::http) fn of_revision(revision: &Revision) -> Self {
+        Self::Revision {
+            branch: revision.branch_number(),
+            id: revision.id(),
+        }
+    }
+
+    /// The state that all branches of a project are in.
     pub(in crate::http) fn of_branches(project: &Project) -> Result<Self, Error> {
+        Self::of_reference(project, None)
+    }
+
+    /// The state of all that a reference may name in a project.
+    pub(in crate::http) fn of_reference(
+        project: &Project,
+        reference: Option<&str>,
+    ) -> Result<Self, Error> {
         Ok(Self::Branches {
             project: project.number(),
             project_state: project.state(),
             state: project.branches_state()?,
+            past: project.past_state(reference)?,
         })
     }
 }
