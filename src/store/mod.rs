@@ -340,6 +340,11 @@ pub trait Store: Send + Sync + fmt::Debug {
     /// Begins a body that is too large for a row.
     fn stage(&self) -> Result<Box<dyn Staging>>;
 
+    /// Bytes of such a body that are in memory, beside what its caller holds, while more of it is waited for.
+    fn staged_bytes_held(&self) -> u64 {
+        0
+    }
+
     /// False after a failed write: reads go on, writes are refused until a restart.
     fn is_writable(&self) -> bool;
 

@@ -98,6 +98,11 @@ impl Uploads {
         self.0.upload(announced)
     }
 
+    /// Bytes of such a body that are in memory, beside the blocks of its caller, while more of it is waited for.
+    pub fn bytes_held(&self) -> u64 {
+        self.0.store().staged_bytes_held()
+    }
+
     /// Takes a whole small body.
     pub fn new_file(&self, bytes: Bytes) -> repo::Result<NewFile> {
         self.0.new_file(bytes)

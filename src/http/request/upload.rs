@@ -10,7 +10,7 @@ use crate::http::error::Error;
 use crate::repo::Block;
 use crate::repo::{NewFile, Upload};
 
-/// Memory that an upload is counted with at most: a block that is filled and one that is written.
+/// Memory of an upload at most, beside what the store holds of it: a block that is filled and one that is written.
 const UPLOAD_BYTES_HELD: u64 = 2 * BLOCK_BYTES as u64;
 
 /// Takes a body as a file that a save can name. A small one is collected, a larger one or one of
@@ -32,7 +32,8 @@ pub(in crate::http) async fn receive(
         // Digesting so few takes less than the way to the pool and back.
         return Ok(uploads.new_file(bytes)?);
     }
-    body.hold(announced.map_or(UPLOAD_BYTES_HELD, |bytes| bytes.min(UPLOAD_BYTES_HELD)))?;
+    let held_max = UPLOAD_BYTES_HELD + uploads.bytes_held();
+    body.hold(announced.map_or(held_max, |bytes| bytes.min(held_max)))?;
     let mut upload = Box::new(uploads.upload(announced));
     let (first, second) = (upload.block(), upload.block());
     let mut upload = Writing::Done(upload, second);

@@ -40,7 +40,7 @@ use super::{
     Store, StoreError, StoredObject, Version,
 };
 use crate::base::id::{BlobId, Kind, ObjectId, Sha256};
-use crate::base::limits::INLINE_BYTES_MAX;
+use crate::base::limits::{INLINE_BYTES_MAX, UPLOAD_PART_BYTES};
 use crate::base::may_block;
 use crate::base::reads::Reads;
 use beat::Beats;
@@ -415,6 +415,10 @@ impl Store for PostgresStore {
                 bytes_max: INLINE_BYTES_MAX,
             }),
         }
+    }
+
+    fn staged_bytes_held(&self) -> u64 {
+        UPLOAD_PART_BYTES as u64
     }
 
     fn is_writable(&self) -> bool {

@@ -253,6 +253,10 @@ impl<S: Store + ?Sized> Store for RecordCache<S> {
         self.store.stage()
     }
 
+    fn staged_bytes_held(&self) -> u64 {
+        self.store.staged_bytes_held()
+    }
+
     fn is_writable(&self) -> bool {
         self.store.is_writable()
     }

@@ -273,6 +273,35 @@ fn an_upload_that_is_given_up_leaves_nothing() {
     crate::harness::soon(|| bucket.files().is_empty());
 }
 
+#[test]
+fn slow_uploads_of_one_account_leave_memory_for_those_of_others() {
+    let two = Two::set();
+    let bob = two.one.user("bob", &[]);
+    let bobs = Project::with_main(&bob, "bob/shop");
+    let begin = |number: u32| {
+        let target = two.project.file("main", &format!("slow-{number}.bin"));
+        let request = two.project.user.request("PUT", &target);
+        let request = request.header("Content-Length", "104857600");
+        let mut connection = two.one.connect();
+        connection.send(&request.header("Expect", "100-continue").to_bytes());
+        connection
+    };
+    // Each has a part and two blocks of the account's 64 MiB.
+    let _slow: Vec<_> = (0..6)
+        .map(|number| {
+            let mut connection = begin(number);
+            let wanted = b"HTTP/1.1 100 Continue\r\n\r\n";
+            assert_eq!(connection.bytes(wanted.len()), wanted);
+            connection.send(&noise(1, 1 << 20));
+            connection
+        })
+        .collect();
+    let refused = begin(6).answer();
+    refused.assert_error(429, "too many bytes of bodies at once; try again in 1 s");
+    let fast = bob.put(&bobs.file("main", "fast.bin"), &noise(2, 200_000));
+    fast.expect_status(201);
+}
+
 /// The first answer of this status.
 #[track_caller]
 fn until(mut ask: impl FnMut() -> Answer, status: u16) -> Answer {
