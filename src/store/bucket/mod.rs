@@ -82,11 +82,14 @@ impl Places<'_> {
     /// The next ones, so many at most, each with its bytes; `None` at the end.
     pub(super) async fn next(&mut self, most: usize) -> Result<Option<Vec<(String, u64)>>> {
         let mut places = Vec::new();
-        while places.len() < most
-            && let Some(object) = self.listed.next().await
-        {
+        while places.len() < most {
+            // It asks once for a page of places, and has the others from it.
+            let next = async { self.listed.next().await.transpose() };
+            let object = self.bucket.asked(next).await;
             let failed = |error| self.bucket.failed("listing the bucket", &error);
-            let object = object.map_err(failed)?;
+            let Some(object) = object.map_err(failed)? else {
+                break;
+            };
             if let Some(name) = object.location.filename() {
                 places.push((format!("{}/{name}", self.day), object.size));
             }
