@@ -1,6 +1,7 @@
 //! A primary that its synchronous standby no longer follows, as one is whose place the standby has taken: it
 //! would go on to answer reads.
 
+use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -53,6 +54,40 @@ fn what_a_primary_without_its_standby_tells_is_refused_after_3_seconds() {
     store.daemons[0].kill();
     store.ask(&cluster, aged);
     until(|| store.ask(&cluster, "SELECT count(*) FROM siteconf.daemon") == ["1"]);
+}
+
+#[test]
+fn a_change_whose_connection_ends_is_told_of_once_the_standby_has_it() {
+    let mut cluster = Cluster::start();
+    let store = Store::make(&cluster, 1, &[]);
+    let mut admin = store.admin_at(0);
+    cluster.add_standby();
+    cluster.cut_standby_off();
+    let put = thread::spawn(move || {
+        let saved = admin.attempt("PUT", &file("a.txt"), "application/octet-stream", b"a");
+        saved.unwrap().status
+    });
+    let waits_for_standby = |function: &str| {
+        cluster.ask(
+            "postgres",
+            &format!(
+                "SELECT pid FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND query LIKE '%{function}%'"
+            ),
+        )
+    };
+    until(|| !waits_for_standby("commit_v2").is_empty());
+    let committed = waits_for_standby("commit_v2");
+    cluster.ask(
+        "postgres",
+        &format!("SELECT pg_terminate_backend({})", committed[0]),
+    );
+    until(|| !waits_for_standby("confirm_v1").is_empty());
+    assert!(!put.is_finished());
+    cluster.join_standby();
+    assert_eq!(put.join().unwrap(), 201);
+    let mut admin = store.admin_at(0);
+    cluster.fail_over();
+    until(|| admin.get(&file("a.txt")).status == 200);
 }
 
 #[test]

@@ -215,6 +215,10 @@ impl Cluster {
 
 impl Drop for Cluster {
     fn drop(&mut self) {
+        // Of one that stands still the processes would not notice that the first of them is gone.
+        if self.standby.is_some() {
+            self.join_standby();
+        }
         drop(self.guard.stdin.take());
         drop(self.guard.wait());
         let servers = [Some(&mut self.primary), self.standby.as_mut()];

@@ -238,6 +238,12 @@ impl Outcomes {
         self.of_batches.iter().flatten().max().copied()
     }
 
+    /// How many versions the group has given.
+    pub(super) fn written(&self) -> u64 {
+        let own = self.before.zip(self.last());
+        own.map_or(0, |(before, last)| last.saturating_sub(before))
+    }
+
     /// Reads the row of the answer.
     pub(super) fn of(row: &Row) -> Result<Self> {
         let before: Option<i64> = row.try_get(0)?;

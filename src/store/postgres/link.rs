@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep, timeout_at};
-use tokio_postgres::error::{Severity, SqlState};
+use tokio_postgres::error::{DbError, Severity, SqlState};
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{AsyncMessage, Client, Row, Statement};
 
@@ -118,7 +118,8 @@ impl Link {
     async fn connect(&self) -> Result<Session> {
         let (client, connection) = self.server.connect().await?;
         let is_doubtful = Arc::default();
-        tokio::spawn(drive(connection, Arc::clone(&is_doubtful)));
+        let server = Arc::clone(&self.server);
+        tokio::spawn(drive(connection, server, Arc::clone(&is_doubtful)));
         self.server.require_sessions(&client).await?;
         client.batch_execute(SETTINGS).await?;
         let told = client.batch_execute(self.settings).await;
@@ -179,17 +180,29 @@ impl Session {
 }
 
 /// Moves what goes over a connection until it ends.
-async fn drive(mut connection: Connection, is_doubtful: Arc<AtomicBool>) {
+async fn drive(mut connection: Connection, server: Arc<Server>, is_doubtful: Arc<AtomicBool>) {
     while let Some(Ok(message)) = poll_fn(|context| connection.poll_message(context)).await {
         if let AsyncMessage::Notice(notice) = message
             && notice.parsed_severity() == Some(Severity::Warning)
         {
-            tracing::warn!(warning = notice.message(), "the database warns");
-            // Class 57: the server stops, and an answer that comes before is as good as any.
-            if !notice.code().code().starts_with("57") {
+            server.tell_warning(notice.message());
+            if casts_doubt(&notice) {
                 // Before the answer that it belongs to.
                 is_doubtful.store(true, Ordering::Release);
             }
         }
     }
+}
+
+/// True for a warning that what was committed may not be there after a failure. All do, for a server may say so in any
+/// language, except those that are known to be about something else.
+fn casts_doubt(warning: &DbError) -> bool {
+    // Class 57: the server stops, and an answer that comes before is as good as any.
+    let stops = warning.code().code().starts_with("57");
+    // Numbers of transactions run out. Millions are left, and each new one is warned of.
+    let is_of_numbers = matches!(
+        warning.routine(),
+        Some("GetNewTransactionId" | "GetNewMultiXactId")
+    );
+    !stops && !is_of_numbers
 }

@@ -26,13 +26,20 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 const SILENCE_MAX: Duration = Duration::from_secs(5);
 
 /// What every connection is told. Without `jit`: ways that are turned off count as dear, so that each short
-/// statement would be compiled first, 50 ms and more on every new connection.
+/// statement would be compiled first, 50 ms and more on every new connection. Warnings come, whatever a role is set
+/// to: they say that a commit may not be kept. The server, too, looks whether we are still there: what a machine
+/// that died has locked, and its connections, would stay for hours.
 pub(super) const SETTINGS: &str = "
 SET search_path = pg_catalog;
 SET default_transaction_isolation = 'read committed';
 SET idle_in_transaction_session_timeout = '10s';
 SET synchronous_commit = 'on';
 SET jit = off;
+SET client_min_messages = 'warning';
+SET tcp_keepalives_idle = 5;
+SET tcp_keepalives_interval = 5;
+SET tcp_keepalives_count = 3;
+SET tcp_user_timeout = '30s';
 ";
 
 /// What carries the requests of a client.
@@ -48,6 +55,7 @@ pub(super) struct Server {
     keeps_sessions: AtomicBool,
     /// Why it could not be reached.
     unreached: Repeated,
+    warnings: Repeated,
     store_id: OnceLock<String>,
     expected: Expected,
 }
@@ -99,6 +107,7 @@ impl Server {
             is_in_the_clear: !is_near && encryption == Encryption::Disable,
             keeps_sessions: AtomicBool::new(false),
             unreached: Repeated::default(),
+            warnings: Repeated::default(),
             store_id: OnceLock::new(),
             expected: Expected::Ready,
         })
@@ -197,6 +206,13 @@ impl Server {
     pub(super) fn tell_unreached(&self, error: &StoreError) {
         if self.unreached.is_due(&error.to_string()) {
             tracing::warn!(%error, "the database cannot be reached");
+        }
+    }
+
+    /// Tells the log of a warning. It may come with every statement of every connection.
+    pub(super) fn tell_warning(&self, warning: &str) {
+        if self.warnings.is_due(warning) {
+            tracing::warn!(warning, "the database warns");
         }
     }
 

@@ -56,6 +56,38 @@ fn a_refusal_whose_answer_is_lost_stays_one() {
 }
 
 #[test]
+fn what_may_have_been_made_before_its_connection_was_lost_is_in_doubt_and_not_refused() {
+    let database = Database::new();
+    let proxy = Proxy::new(database.socket.clone());
+    let store = PostgresStore::open(&database.url_at(proxy.port)).unwrap();
+    store
+        .commit(of_write("k", Expect::Absent, Some("1")))
+        .unwrap();
+    thread::scope(|scope| {
+        // As a commit does that waits for a standby.
+        let held = scope.spawn(|| {
+            database.ask("SELECT pg_advisory_lock(1936290915, 1); SELECT pg_sleep(12)");
+        });
+        let asked = |lock: &str| {
+            let waits =
+                format!("SELECT count(*) FROM pg_stat_activity WHERE wait_event = '{lock}'");
+            let began = Instant::now();
+            while database.ask(&waits) == ["0"] {
+                assert!(began.elapsed() < Duration::from_secs(10));
+            }
+        };
+        asked("PgSleep");
+        let commit = scope.spawn(|| store.commit(of_write("k", Expect::Anything, Some("2"))));
+        asked("advisory");
+        proxy.cut(Cut::All);
+        proxy.cut(Cut::Never);
+        let told = commit.join().unwrap();
+        assert!(matches!(told, Err(StoreError::InDoubt)), "{told:?}");
+        held.join().unwrap();
+    });
+}
+
+#[test]
 fn connections_that_the_server_ends_are_made_again() {
     let database = Database::new();
     let store = database.open();
@@ -186,11 +218,17 @@ fn a_commit_that_the_server_warns_of_is_in_doubt() {
     let warns = "RAISE WARNING 'canceling wait'; IF kinds <> nothing THEN";
     edit(&database, &[("IF kinds <> nothing THEN", warns)]);
     assert!(matches!(commit(), Err(StoreError::InDoubt)));
+    // Also where whoever maintains the database wants to see no warnings.
+    let unseen = "DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET client_min_messages = error', current_database()); END $$";
+    database.ask(unseen);
+    let other = database.open();
+    let other = other.commit(of_write("k", Expect::Anything, Some("1")));
+    assert!(matches!(other, Err(StoreError::InDoubt)));
     // That it stops is no doubt.
     let stops = "RAISE WARNING 'a crash' USING ERRCODE = '57P02'; ";
     edit(&database, &[("RAISE WARNING 'canceling wait'; ", stops)]);
     commit().unwrap();
     edit(&database, &[(stops, "")]);
     commit().unwrap();
-    assert_eq!(store.last_version().unwrap(), 4);
+    assert_eq!(store.last_version().unwrap(), 5);
 }

@@ -25,16 +25,12 @@ use crate::store::collection::{
 use crate::store::remote::wait;
 use crate::store::{Batch, Record, Result, Store, StoreError};
 
-/// What the connection of a collection is told. Of one that is lost the server must learn soon: it holds the
-/// lock of collections.
+/// What the connection of a collection is told.
 pub(super) const SETTINGS: &str = "
 SET lock_timeout = '5s';
 SET statement_timeout = '60s';
 SET plan_cache_mode = force_generic_plan;
 SET enable_seqscan = off;
-SET tcp_keepalives_idle = 5;
-SET tcp_keepalives_interval = 5;
-SET tcp_keepalives_count = 3;
 ";
 /// Two at once would be safe; one of them would work in vain. Who looks through the store has a share of the lock.
 const TRY_LOCK: &str = "SELECT pg_try_advisory_lock(1936290915, 2)";

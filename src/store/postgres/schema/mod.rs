@@ -42,6 +42,11 @@ const STEPS: &[Step] = &[
         sql: include_str!("6.sql"),
         brings: "commits that take less of the server",
     },
+    Step {
+        sql: include_str!("7.sql"),
+        brings: "commits that are told of when a standby has them, also after a lost connection; room that is given \
+                 back as fast as it is taken",
+    },
 ];
 
 /// What each step ends with.

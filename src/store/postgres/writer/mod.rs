@@ -1,6 +1,8 @@
 //! The one connection that writes. What comes while a group of batches is under way waits, and is the next
 //! group: one call of the database, one transaction, one sync.
 
+mod pruning;
+
 use std::collections::VecDeque;
 use std::iter;
 use std::pin::pin;
@@ -12,20 +14,18 @@ use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout};
 
+use self::pruning::Pruning;
 use super::changes::Changes;
 use super::failure::{Meaning, failure, meaning_of};
 use super::group::{self, Arrays, Job, Outcomes, signed};
-use super::link::{CONNECTION_WAIT_MAX, Link, Params};
+use super::link::{CONNECTION_WAIT_MAX, Link, Params, Session};
 use super::server::Server;
 use crate::base::limits::{BATCHES_PER_TRANSACTION_MAX, BATCHES_WAITING_MAX};
 use crate::store::{Result, StoreError};
 
 const COMMIT: &str = "SELECT before, kinds, versions, details FROM siteconf.commit_v2(\
     $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24)";
-const PRUNE: &str = "SELECT siteconf.prune_v1($1)";
-/// Rows of a kind that are removed at once, so that nobody waits long.
-const PRUNED_MAX: i32 = 10_000;
-const PRUNE_PAUSE: Duration = Duration::from_mins(1);
+const CONFIRM: &str = "SELECT siteconf.confirm_v1($1, $2)";
 /// How often a group is sent again because a collection has begun meanwhile.
 const RAISES_MAX: u32 = 100;
 /// How long is tried to find out whether a group was committed.
@@ -97,7 +97,7 @@ impl Calls {
     /// Commits groups until nobody can send any more.
     async fn run(mut self, mut jobs: Receiver<Job>) {
         let mut waiting = VecDeque::new();
-        let mut pruned = Instant::now();
+        let mut pruning = Pruning::new();
         loop {
             if waiting.is_empty() {
                 let Some(first) = jobs.recv().await else {
@@ -113,13 +113,9 @@ impl Calls {
             let group = group::take(&mut waiting);
             let waiters = (&mut waiting, &mut jobs);
             let outcomes = self.commit_while_others_wait(&group, waiters).await;
+            let written = outcomes.written();
             self.tell(group, outcomes);
-            if pruned.elapsed() >= PRUNE_PAUSE {
-                pruned = Instant::now();
-                if let Err(error) = self.link.read(PRUNE, &[&PRUNED_MAX]).await {
-                    tracing::warn!(%error, "old changes were not removed from the database");
-                }
-            }
+            pruning.go_on(&self.link, written).await;
         }
     }
 
@@ -206,7 +202,10 @@ impl Calls {
                 Ok(Ok(rows)) => {
                     let outcomes = rows.first().map(Outcomes::of);
                     return match outcomes {
-                        Some(Ok(outcomes)) if outcomes.of_batches.len() == group.len() => {
+                        Some(Ok(outcomes))
+                            if outcomes.of_batches.len() == group.len()
+                                && (!was_sent || self.is_kept(&session, &outcomes).await) =>
+                        {
                             Ok(outcomes)
                         }
                         // It is committed, and cannot be understood.
@@ -224,6 +223,10 @@ impl Calls {
                         repeats += 1;
                     }
                     Meaning::Raised if raises < RAISES_MAX => raises += 1,
+                    // The first call may be under way still: it holds the lock while it waits for a standby.
+                    Meaning::Again | Meaning::Raised | Meaning::Refused if was_sent => {
+                        return Err(Box::new(|| StoreError::InDoubt));
+                    }
                     Meaning::Again | Meaning::Raised | Meaning::Refused => {
                         return Err(Box::new(move || failure(&error)));
                     }
@@ -234,5 +237,21 @@ impl Calls {
                 }
             }
         }
+    }
+
+    /// False if what an earlier call has left may be lost later: who only reads it does not wait for a standby. It is
+    /// written once more, which does.
+    async fn is_kept(&self, session: &Arc<Session>, outcomes: &Outcomes) -> bool {
+        let is_of_this_call = outcomes.before.is_some();
+        if is_of_this_call {
+            return true;
+        }
+        let named: Params<'_> = &[&self.writer.as_slice(), &self.serial];
+        let confirmed = timeout(CALL_MAX, session.query(CONFIRM, named)).await;
+        let is_kept = matches!(confirmed, Ok(Ok(_))) && !session.is_doubtful();
+        if !is_kept {
+            self.link.discard(session).await;
+        }
+        is_kept
     }
 }

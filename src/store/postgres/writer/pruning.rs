@@ -1,0 +1,63 @@
+//! The removal of what nobody needs any more: changes before the last million, and outcomes older than an hour.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use crate::store::Result;
+use crate::store::postgres::link::Link;
+
+const PRUNE: &str = "SELECT siteconf.prune_v2($1)";
+/// Rows of a kind that are removed at once, so that nobody waits long.
+const AT_ONCE: i32 = 2_000;
+/// While there is more, some is removed after so many writes of this daemon, and after each second: twice as much goes
+/// as comes.
+const WRITES_BETWEEN: u64 = 1_000;
+const PAUSE_MIN: Duration = Duration::from_secs(1);
+/// When there was no more.
+const PAUSE_MAX: Duration = Duration::from_mins(1);
+
+/// When some was removed last, and what came since.
+#[derive(Debug)]
+pub(super) struct Pruning {
+    last: Instant,
+    written: u64,
+    has_more: bool,
+}
+
+impl Pruning {
+    /// Begins; nothing is known of what others have left.
+    pub(super) fn new() -> Self {
+        Self {
+            last: Instant::now(),
+            written: 0,
+            has_more: true,
+        }
+    }
+
+    /// Removes some if it is time to, after a group with so many writes.
+    pub(super) async fn go_on(&mut self, link: &Link, written: u64) {
+        self.written += written;
+        let pause = if self.has_more { PAUSE_MIN } else { PAUSE_MAX };
+        let has_enough = self.has_more && self.written >= WRITES_BETWEEN;
+        if self.last.elapsed() < pause && !has_enough {
+            return;
+        }
+        let removed = remove_some(link).await;
+        self.has_more = matches!(removed, Ok(rows) if rows >= i64::from(AT_ONCE));
+        if let Err(error) = removed {
+            tracing::warn!(%error, "old changes were not removed from the database");
+        }
+        self.written = 0;
+        self.last = Instant::now();
+    }
+}
+
+/// The number of rows that went, of the kind of which most did.
+async fn remove_some(link: &Link) -> Result<i64> {
+    let rows = link.read(PRUNE, &[&AT_ONCE]).await?;
+    match rows.first() {
+        Some(row) => Ok(row.try_get(0)?),
+        None => Ok(0),
+    }
+}
