@@ -248,6 +248,33 @@ fn a_server_is_trusted_by_its_certificate_and_the_name_of_its_host_alone() {
 }
 
 #[test]
+fn the_server_looks_soon_whether_a_client_is_still_there() {
+    let scene = Scene::set();
+    let url = scene.url(HOST, &scene.trusting("root.pem"));
+    init_at(&scene.flags(&url));
+    let flags = scene.flags(&url);
+    let _daemon = Daemon::start_as(tempfile::tempdir().unwrap(), serve_at(&flags));
+    // As the kernel shows it: the least byte of the address first.
+    let server = u32::from_le_bytes(scene.address.octets());
+    let server = format!("{server:08X}:1538");
+    // Timer 2 is that of a connection on which nothing is said; how long it has is told in hundredths of a second.
+    let kept = || {
+        let sockets = fs::read_to_string("/proc/net/tcp").unwrap();
+        let rows = sockets
+            .lines()
+            .map(|row| row.split_whitespace().collect::<Vec<_>>());
+        let ends = rows.filter(|row| row[1] == server && row[3] == "01");
+        ends.map(|row| row[5].to_owned()).collect::<Vec<_>>()
+    };
+    let is_soon = |timer: &String| {
+        let (kind, left) = timer.split_once(':').unwrap();
+        kind == "02" && u32::from_str_radix(left, 16).unwrap() <= 500
+    };
+    // Each has said something a moment ago, for which another timer may run.
+    until(|| kept().len() >= 3 && kept().iter().all(is_soon));
+}
+
+#[test]
 fn a_server_that_asks_for_a_certificate_is_shown_one() {
     let scene = Scene::set();
     let root = fs::read_to_string(scene.certificates.at("root.pem")).unwrap();
