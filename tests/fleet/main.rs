@@ -47,6 +47,8 @@ mod server;
 #[cfg(test)]
 mod signs;
 #[cfg(test)]
+mod silent;
+#[cfg(test)]
 mod store;
 #[cfg(test)]
 mod tls;

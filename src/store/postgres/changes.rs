@@ -105,7 +105,8 @@ impl Looked {
 impl Changes {
     /// Begins after the last change that there is.
     pub(super) async fn new(server: &Arc<Server>, writes: bool) -> Result<Self> {
-        let link = Link::new(server, if writes { OF_WRITERS } else { SETTINGS });
+        let told = if writes { OF_WRITERS } else { SETTINGS };
+        let link = Link::new(server, told).answering_within(AWAY_AFTER);
         let began = now();
         let last = last_version(&link).await?;
         Ok(Self {

@@ -32,6 +32,7 @@ pub(super) struct Link {
     server: Arc<Server>,
     /// What a new connection is told, beside what every one is.
     settings: &'static str,
+    answer_wait_max: Duration,
     session: tokio::sync::Mutex<Option<Arc<Session>>>,
 }
 
@@ -49,7 +50,16 @@ impl Link {
         Self {
             server: Arc::clone(server),
             settings,
+            answer_wait_max: ANSWER_WAIT_MAX,
             session: tokio::sync::Mutex::default(),
+        }
+    }
+
+    /// The same, for what is answered at once or not at all: without an answer for so long the connection is lost.
+    pub(super) fn answering_within(self, answer_wait_max: Duration) -> Self {
+        Self {
+            answer_wait_max,
+            ..self
         }
     }
 
@@ -61,7 +71,7 @@ impl Link {
         let began = Instant::now();
         loop {
             let session = self.session(began + CONNECTION_WAIT_MAX).await?;
-            match timeout_at(began + ANSWER_WAIT_MAX, session.query(sql, params)).await {
+            match timeout_at(began + self.answer_wait_max, session.query(sql, params)).await {
                 Ok(Ok(rows)) => return Ok(rows),
                 Ok(Err(error)) if meaning_of(&error) == Meaning::Lost => {
                     self.discard(&session).await;

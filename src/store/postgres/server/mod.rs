@@ -1,5 +1,7 @@
 //! The server of the database: how it is reached, and what is asked of it.
 
+mod hosts;
+
 use std::net::IpAddr;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,6 +12,7 @@ use tokio_postgres::config::{Config, Host, SslMode, TargetSessionAttrs};
 use tokio_postgres::error::SqlState;
 use tokio_postgres::{Client, SimpleQueryMessage, Socket};
 
+use self::hosts::Hosts;
 use super::failure::{Meaning, failure, meaning_of, said_by, unfit};
 use super::repeated::Repeated;
 use super::schema;
@@ -21,7 +24,6 @@ use crate::store::{Migrated, Result, StoreError};
 
 /// PostgreSQL 14.
 const VERSION_MIN: i32 = 140_000;
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 /// After so long without an answer of the network a connection is lost.
 const SILENCE_MAX: Duration = Duration::from_secs(5);
 
@@ -48,7 +50,7 @@ pub(super) type Connection = tokio_postgres::Connection<Socket, Encrypted>;
 /// A server of the database, and the store that was found there first.
 #[derive(Debug)]
 pub(super) struct Server {
-    config: Config,
+    hosts: Hosts,
     connector: Connector,
     is_in_the_clear: bool,
     /// True once it was found that no two connections share a process of the server.
@@ -97,12 +99,11 @@ impl Server {
         };
         config
             .application_name("siteconf")
-            .connect_timeout(CONNECT_TIMEOUT)
             .tcp_user_timeout(SILENCE_MAX)
             .keepalives_idle(SILENCE_MAX)
             .target_session_attrs(TargetSessionAttrs::ReadWrite);
         Ok(Self {
-            config,
+            hosts: Hosts::of(&config),
             connector,
             is_in_the_clear: !is_near && encryption == Encryption::Disable,
             keeps_sessions: AtomicBool::new(false),
@@ -198,8 +199,7 @@ impl Server {
 
     /// A connection that nothing was asked of yet.
     pub(super) async fn connect(&self) -> Result<(Client, Connection)> {
-        let connected = self.config.connect(self.connector.clone()).await;
-        connected.map_err(|error| unreachable(&error))
+        self.hosts.connect(&self.connector).await
     }
 
     /// Tells the log that an attempt to reach it has failed. All ways to it tell the same, over and over.
@@ -425,7 +425,7 @@ mod tests {
             ("postgres://a@db.example/c?sslmode=disable", false),
         ] {
             let server = Server::new(url).unwrap();
-            let mode = server.config.get_ssl_mode();
+            let mode = server.hosts.each[0].get_ssl_mode();
             let encrypts = mode == SslMode::Require && format!("{:?}", server.connector) == "TLS";
             assert_eq!(encrypts, is_encrypted, "{url}");
             assert!(is_encrypted || mode == SslMode::Disable, "{url}");

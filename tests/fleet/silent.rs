@@ -1,0 +1,64 @@
+//! A server that takes connections and says nothing, as one does that hangs.
+
+use std::fs;
+use std::net::{Ipv4Addr, TcpListener};
+use std::os::unix::net::UnixListener;
+use std::time::{Duration, Instant};
+
+use crate::cluster::{Cluster, until};
+use crate::daemon::{Daemon, file, serve_at, siteconf_at};
+use crate::store::Store;
+
+/// Beyond it a person thinks that nothing works.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+#[test]
+fn a_host_that_hangs_keeps_nobody_from_the_next() {
+    let mut cluster = Cluster::start();
+    let store = Store::make(&cluster, 1, &[]);
+    let mut admin = store.admin_at(0);
+    cluster.add_standby();
+    cluster.fail_over();
+    let socket = cluster.folder().join("one/.s.PGSQL.5432");
+    let _gone_with_the_server = fs::remove_file(&socket);
+    let _hangs = UnixListener::bind(&socket).unwrap();
+
+    let put = |admin: &mut crate::client::Client| {
+        let saved = admin.attempt("PUT", &file("a.txt"), "application/octet-stream", b"a");
+        [200, 201].contains(&saved.unwrap().status)
+    };
+    let began = Instant::now();
+    cluster.end_connections();
+    until(|| put(&mut admin));
+    let status = siteconf_at(&store.flags).arg("status").output().unwrap();
+    assert_eq!(status.status.code(), Some(0), "{status:?}");
+    let another = Daemon::start_as(tempfile::tempdir().unwrap(), serve_at(&store.flags));
+    let mut admin = another.again(&admin.credential);
+    assert!(put(&mut admin));
+    assert!(began.elapsed() < PATIENCE, "{:?}", began.elapsed());
+}
+
+#[test]
+fn a_command_ends_where_the_only_server_hangs() {
+    let hangs = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let url = format!("postgres://siteconf@{}/x", hangs.local_addr().unwrap());
+    let folder = tempfile::tempdir().unwrap();
+    let silent = "database: it has not answered within 2 seconds";
+    for (command, told) in [
+        ("init", silent),
+        ("migrate", silent),
+        ("status", "the database does not answer"),
+    ] {
+        let began = Instant::now();
+        let mut run = siteconf_at(&["--store".into(), url.clone().into()]);
+        let key = folder.path().join("server-key");
+        let run = run.arg("--server-key-file").arg(key).arg(command);
+        let ended = run.output().unwrap();
+        assert_eq!(ended.status.code(), Some(1), "{ended:?}");
+        let took = began.elapsed();
+        assert!(took < PATIENCE, "{command}: {took:?}");
+        let said = String::from_utf8(ended.stderr).unwrap();
+        let last = said.lines().last().unwrap();
+        assert_eq!(last, format!("siteconf: {url}: {told}"));
+    }
+}
