@@ -51,6 +51,7 @@ pub(in crate::http) async fn respond(
     body: &mut RequestBody,
 ) -> Result<Reply, Error> {
     cross_site::check(context.headers(), context.peer, context.settings())?;
+    let threads = &context.service.threads;
     match route {
         Route::Login => {
             let credentials = credentials(&context, body).await?;
@@ -64,19 +65,19 @@ pub(in crate::http) async fn respond(
             })
             .await
         }
-        Route::Logout => blocking::run(move || logout(&context)).await,
+        Route::Logout => threads.run(|| logout(&context)).await,
         Route::Session => {
             body.refuse()?;
-            blocking::run(move || session::show(&context)).await
+            threads.run(|| session::show(&context)).await
         }
         Route::ChangePassword => password::change(context, body).await,
         Route::Sessions => {
             body.refuse()?;
-            blocking::run(move || session::list(&context)).await
+            threads.run(|| session::list(&context)).await
         }
         Route::EndSession { id } => {
             body.refuse()?;
-            blocking::run(move || session::end(&context, &id)).await
+            threads.run(|| session::end(&context, &id)).await
         }
     }
 }
