@@ -269,6 +269,14 @@ pub const PIECES_READ_AT_ONCE_MAX: usize = 16;
 pub const PIECE_BUFFERS_KEPT: usize = 16;
 /// Memory for rendered answers, in bytes.
 pub const RENDERED_BYTES: u64 = 32 << 20;
+/// Bytes of a whole answer from which on it is counted while it is in memory: the system takes a shorter one.
+pub const ANSWER_BYTES_COUNTED_MIN: u64 = UNSENT_BYTES_MAX as u64;
+/// So many bytes of one are counted at most: who has no other always gets it.
+pub const ANSWER_BYTES_COUNTED_MAX: u64 = 16 << 20;
+/// Most bytes of such answers in memory, those of the rendered ones that are kept among them.
+pub const ANSWERS_BYTES_MAX: u64 = RENDERED_BYTES + (64 << 20);
+/// Of these, most that were made for one token, or for one account that is logged in: all that are kept may be.
+pub const ANSWERS_BYTES_CREDENTIAL_MAX: u64 = RENDERED_BYTES + ANSWER_BYTES_COUNTED_MAX;
 /// What a rendered answer usually takes, in bytes: the table is laid out by it.
 pub const RENDERED_USUAL_BYTES: u64 = 64 << 10;
 /// Memory for the newest steps of branches, in bytes: 48 each.

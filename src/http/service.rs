@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
+use super::admission::answers::AnswerMemory;
 use super::admission::failures::Failures;
 use super::admission::hosts::Hosts;
 use super::admission::logins::Logins;
@@ -33,6 +34,8 @@ pub(in crate::http) struct Service {
     pub(in crate::http) bodies: Arc<Quota<u64>>,
     /// By who asks: bytes of large files that are read and not written yet.
     pub(in crate::http) pieces: PieceMemory,
+    /// By who asks: bytes of whole answers in memory.
+    pub(in crate::http) answers: AnswerMemory,
     pub(in crate::http) hosts: Hosts,
     pub(in crate::http) long: LongRequests,
     pub(in crate::http) logins: Logins,
@@ -74,6 +77,7 @@ impl Service {
                 settings.limits.bodies_bytes_account_max,
             ),
             pieces: PieceMemory::new(),
+            answers: AnswerMemory::new(),
             hosts: Hosts::new(&settings),
             long: LongRequests::new(&settings.limits),
             logins: Logins::new(&settings.limits),

@@ -12,6 +12,8 @@ use crate::daemon::{file, on_branch, read};
 use crate::limited::{Crowd, alone, assert_within, open_files, put, start, threads, with_project};
 
 const MIB: usize = 1 << 20;
+/// Whoever takes nothing is waited for longer than a test takes.
+const PATIENT: [&str; 2] = ["--write-s-max", "600"];
 /// Those of the network, of the requests that read, of large files, and some more.
 const THREADS_MAX: usize = 200;
 
@@ -192,6 +194,103 @@ fn readers_that_take_nothing_of_large_files() {
     let threads = threads(&daemon);
     assert!(threads < THREADS_MAX, "{threads}");
     assert_within(&daemon);
+}
+
+/// Connections of a client that asks for a target each and takes no more of the answers than their statuses.
+fn unread(
+    crowd: &Crowd,
+    client: &Client,
+    targets: impl Iterator<Item = String>,
+) -> Vec<(u16, TcpStream)> {
+    let targets = targets.enumerate();
+    let held = targets.map(|(number, target)| {
+        let mut stream = crowd.connect(number);
+        let head = format!(
+            "GET {target} HTTP/1.1\r\nHost: a\r\n{}\r\n",
+            client.credential
+        );
+        stream.write_all(head.as_bytes()).unwrap();
+        (status(stream.try_clone().unwrap()), stream)
+    });
+    held.collect()
+}
+
+/// Some of these got an answer, and no more: who asks is refused one more, and nobody else is.
+#[track_caller]
+fn assert_refused(held: &[(u16, TcpStream)], asks: &Client, other: &Client, target: &str) {
+    let whole = held.iter().filter(|(status, _)| *status == 200).count();
+    let refused = held.iter().filter(|(status, _)| *status == 429).count();
+    assert!(whole > 0 && whole + refused == held.len(), "{whole} got it");
+    let answer = asks.another().get(target);
+    assert_eq!(answer.status, 429);
+    assert_eq!(answer.header("retry-after"), Some("1"));
+    assert_eq!(
+        answer.json(),
+        json!({ "message": "too many bytes of answers at once; try again in 1 s" })
+    );
+    assert_eq!(other.another().get(target).status, 200);
+}
+
+#[test]
+fn readers_that_take_nothing_of_trees() {
+    let _alone = alone();
+    open_files(2_000);
+    let (daemon, mut admin) = with_project(&PATIENT);
+    let folder = tempfile::tempdir().unwrap();
+    for number in 0..3_000 {
+        let below = folder.path().join((number % 50).to_string());
+        std::fs::create_dir_all(&below).unwrap();
+        std::fs::write(below.join(format!("{number:0>100}.xml")), "").unwrap();
+    }
+    daemon.import(folder.path());
+    let [reader, other] = [(); 2].map(|()| daemon.reader(&mut admin));
+    let tree = read("/tree?recursive=true&pagination=none&ref=main");
+    let kept = reader.another().get(&tree);
+    let crowd = Crowd::of(&daemon);
+    let targets = (0..900).map(|number| format!("{tree}&x={number}"));
+    let held = unread(&crowd, &reader, targets);
+    assert_within(&daemon);
+    assert_refused(&held, &reader, &other, &format!("{tree}&x=more"));
+    // Who takes it after all gets it.
+    let (_, first) = held.into_iter().next().unwrap();
+    let mut first = BufReader::new(first);
+    while !line(&mut first).is_empty() {}
+    let mut body = vec![0; kept.body.len()];
+    first.read_exact(&mut body).unwrap();
+    assert_eq!(body, kept.body);
+}
+
+#[test]
+fn many_readers_that_take_nothing_of_the_same_tree() {
+    let _alone = alone();
+    open_files(2_000);
+    let (daemon, mut admin) = with_project(&[]);
+    let folder = tempfile::tempdir().unwrap();
+    for number in 0..3_000 {
+        std::fs::write(folder.path().join(format!("{number:0>100}.xml")), "").unwrap();
+    }
+    daemon.import(folder.path());
+    let reader = daemon.reader(&mut admin);
+    let tree = read("/tree?recursive=true&pagination=none&ref=main");
+    let crowd = Crowd::of(&daemon);
+    let held = unread(&crowd, &reader, (0..900).map(|_| tree.clone()));
+    assert!(held.iter().all(|(status, _)| *status == 200));
+    assert_within(&daemon);
+}
+
+#[test]
+fn readers_that_take_nothing_of_comparisons() {
+    let _alone = alone();
+    open_files(2_000);
+    let (daemon, mut admin) = with_project(&PATIENT);
+    put(&mut admin, "a.txt", b"before\n");
+    put(&mut admin, "a.txt", "line\n".repeat(MIB / 5).as_bytes());
+    let [reader, other] = [(); 2].map(|()| daemon.reader(&mut admin));
+    let target = read("/compare?from=main@v0001&to=main&straight=true");
+    let crowd = Crowd::of(&daemon);
+    let held = unread(&crowd, &reader, (0..200).map(|_| target.clone()));
+    assert_within(&daemon);
+    assert_refused(&held, &reader, &other, &target);
 }
 
 #[test]

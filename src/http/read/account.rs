@@ -4,6 +4,7 @@
 use serde::Serialize;
 
 use crate::access::{TokenHolder, TokenState};
+use crate::http::error::Error;
 use crate::http::reply::json;
 use crate::http::reply::{Freshness, Reply};
 use crate::http::request::context::RequestContext;
@@ -29,7 +30,7 @@ struct UserJson<'a> {
 }
 
 /// The owner of the token.
-pub(super) fn user(context: &RequestContext, holder: &TokenHolder) -> Reply {
+pub(super) fn user(context: &RequestContext, holder: &TokenHolder) -> Result<Reply, Error> {
     let owner = holder.owner();
     let user = UserJson {
         id: owner.number(),
@@ -46,7 +47,7 @@ pub(super) fn user(context: &RequestContext, holder: &TokenHolder) -> Reply {
         bot: false,
         external: false,
     };
-    json::respond(context.headers(), &user, Freshness::Moving, &[])
+    json::respond(context, &user, Freshness::Moving, &[])
 }
 
 #[derive(Debug, Serialize)]
@@ -65,7 +66,7 @@ struct TokenJson<'a> {
 }
 
 /// The token itself.
-pub(super) fn token(context: &RequestContext, holder: &TokenHolder) -> Reply {
+pub(super) fn token(context: &RequestContext, holder: &TokenHolder) -> Result<Reply, Error> {
     let token = holder.token();
     let day = |at: crate::base::clock::Timestamp| at.to_string()[..10].to_owned();
     let shown = TokenJson {
@@ -80,7 +81,7 @@ pub(super) fn token(context: &RequestContext, holder: &TokenHolder) -> Reply {
         active: token.state == TokenState::Active,
         expires_at: token.expires_at.map(day),
     };
-    json::respond(context.headers(), &shown, Freshness::Moving, &[])
+    json::respond(context, &shown, Freshness::Moving, &[])
 }
 
 #[derive(Debug, Serialize)]
@@ -101,7 +102,7 @@ struct KasJson {
 }
 
 /// The version of GitLab that this service speaks like, and its own as the revision.
-pub(super) fn version(context: &RequestContext) -> Reply {
+pub(super) fn version(context: &RequestContext) -> Result<Reply, Error> {
     let version = VersionJson {
         version: GITLAB_VERSION,
         revision: env!("CARGO_PKG_VERSION"),
@@ -112,5 +113,5 @@ pub(super) fn version(context: &RequestContext) -> Reply {
         },
         enterprise: false,
     };
-    json::respond(context.headers(), &version, Freshness::Moving, &[])
+    json::respond(context, &version, Freshness::Moving, &[])
 }

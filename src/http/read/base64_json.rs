@@ -10,6 +10,7 @@ use hyper::StatusCode;
 use serde::Serialize;
 
 use crate::base::outboard::PIECE_BYTES;
+use crate::http::error::Error;
 use crate::http::reply::json;
 use crate::http::reply::stream::{ChunkStream, Pieces};
 use crate::http::reply::{Freshness, Reply};
@@ -19,12 +20,15 @@ use crate::repo::{Body, Content};
 
 /// Answers with `object`, which serialises to an object with at least one field and tells the file's
 /// SHA-256, and the bytes of the file as its field `content`. Of a large one nothing is read yet.
+///
+/// # Errors
+/// As [`RequestContext::count`].
 pub(super) fn respond(
     context: &RequestContext,
     object: &impl Serialize,
     content: Content,
     freshness: Freshness,
-) -> Reply {
+) -> Result<Reply, Error> {
     let mut head = serde_json::to_vec(object).expect("answers have text keys and finite numbers");
     head.pop();
     head.extend_from_slice(b",\"content\":\"");
@@ -33,11 +37,11 @@ pub(super) fn respond(
         BASE64_STANDARD.encode_string(bytes, &mut whole);
         whole.push_str("\"}");
         let whole = whole.into_bytes();
-        return json::respond_text(context.headers(), whole, freshness, &[]);
+        return json::respond_text(context, whole, freshness, &[]);
     }
     let tag = ETag::of_parts(&[&head]);
     if tag.is_known_to(context.headers()) {
-        return Reply::empty(StatusCode::NOT_MODIFIED).validated(&tag, freshness);
+        return Ok(Reply::empty(StatusCode::NOT_MODIFIED).validated(&tag, freshness));
     }
     let length = head.len() as u64 + content.size.div_ceil(3) * 4 + 2;
     let pieces = Encoded {
@@ -48,7 +52,7 @@ pub(super) fn respond(
         at_end: false,
     };
     let body = ChunkStream::of_file(pieces, Some(length), context.piece_shares());
-    Reply::pieces(StatusCode::OK, "application/json", body).validated(&tag, freshness)
+    Ok(Reply::pieces(StatusCode::OK, "application/json", body).validated(&tag, freshness))
 }
 
 /// The object under way.

@@ -29,8 +29,7 @@ pub(super) fn show(context: &RequestContext, project: &Project, sha: &str) -> Re
         sha: id,
     };
     let content = file.content()?;
-    let reply = base64_json::respond(context, &blob, content, Freshness::Fixed);
-    Ok(reply)
+    base64_json::respond(context, &blob, content, Freshness::Fixed)
 }
 
 /// The bytes of a blob.

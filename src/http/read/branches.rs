@@ -60,7 +60,7 @@ pub(super) fn show(
         let branch = project.branch(&name)?;
         let is_default = project.default_branch_name()?.as_deref() == Some(name.as_str());
         let shown = BranchJson::alone(context, project, &branch, is_default)?;
-        Ok(json::rendered(&shown, &[], Freshness::Moving, gzip))
+        json::shared(context, &shown, &[], Freshness::Moving, gzip)
     })
 }
 
@@ -136,12 +136,7 @@ fn render_list(context: &RequestContext, project: &Project, gzip: bool) -> Resul
             BranchJson::new(context, project, branch, is_default)
         })
         .collect::<Result<_, _>>()?;
-    Ok(json::rendered(
-        &shown,
-        headers.lines(),
-        Freshness::Moving,
-        gzip,
-    ))
+    json::shared(context, &shown, headers.lines(), Freshness::Moving, gzip)
 }
 
 /// Reads a regular expression. It is matched in linear time, and its program is bounded.

@@ -100,12 +100,7 @@ pub(super) fn list(context: &RequestContext, project: &Project) -> Result<Reply,
     }
     let shown = shown(context, project, &part)?;
     let headers = PageHeaders::numbered_open(context, page, per_page, more);
-    Ok(json::respond(
-        context.headers(),
-        &shown,
-        Freshness::Moving,
-        headers.lines(),
-    ))
+    json::respond(context, &shown, Freshness::Moving, headers.lines())
 }
 
 /// Commits with their parents' ids.
@@ -151,12 +146,7 @@ pub(super) fn show(
         last_pipeline: None,
     };
     // The same id can be reached again by another commit, so even a full one is no name of this answer.
-    Ok(json::respond(
-        context.headers(),
-        &shown,
-        Freshness::Moving,
-        &[],
-    ))
+    json::respond(context, &shown, Freshness::Moving, &[])
 }
 
 /// True if the commits that are asked for have to be looked for among others.
@@ -201,12 +191,7 @@ pub(super) fn diff(
     let place = |difference: &FileDifference| difference.path.clone();
     let (part, headers) = pagination::cut(context, &paging, &list, differences, place)?;
     let shown = diffs::shown(&part, unidiff)?;
-    Ok(json::respond(
-        context.headers(),
-        &shown,
-        Freshness::Moving,
-        headers.lines(),
-    ))
+    json::respond(context, &shown, Freshness::Moving, headers.lines())
 }
 
 /// A branch or tag that a commit is in.
@@ -244,10 +229,5 @@ pub(super) fn refs(
             name: branch.name().as_str(),
         })
         .collect();
-    Ok(json::respond(
-        context.headers(),
-        &shown,
-        Freshness::Moving,
-        headers.lines(),
-    ))
+    json::respond(context, &shown, Freshness::Moving, headers.lines())
 }

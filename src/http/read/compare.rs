@@ -58,12 +58,7 @@ pub(super) fn show(context: &RequestContext, project: &Project) -> Result<Reply,
         compare_same_ref: old.id() == new.id(),
         web_url: format!("{}/repository/compare", project_url(context, project)),
     };
-    Ok(json::respond(
-        context.headers(),
-        &comparison,
-        Freshness::Moving,
-        &[],
-    ))
+    json::respond(context, &comparison, Freshness::Moving, &[])
 }
 
 fn required<'a>(context: &'a RequestContext, key: &str) -> Result<&'a str, Error> {

@@ -172,7 +172,7 @@ pub(super) fn show(
         last_commit_id: last_change.commit_id(),
         execute_filemode: opened.file.is_executable(),
     };
-    let reply = base64_json::respond(context, &object, content, opened.freshness());
+    let reply = base64_json::respond(context, &object, content, opened.freshness())?;
     opened.described(reply, sha256)
 }
 

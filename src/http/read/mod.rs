@@ -221,9 +221,9 @@ impl Opened {
 
     fn show(&self, context: &RequestContext, route: &Route) -> Result<Reply, Error> {
         match (route, &self.project) {
-            (Route::User, _) => Ok(account::user(context, &self.holder)),
-            (Route::Token, _) => Ok(account::token(context, &self.holder)),
-            (Route::Version, _) => Ok(account::version(context)),
+            (Route::User, _) => account::user(context, &self.holder),
+            (Route::Token, _) => account::token(context, &self.holder),
+            (Route::Version, _) => account::version(context),
             (Route::Projects, _) => projects::list(context, &self.holder),
             (Route::Project { .. }, Some(project)) => projects::show(context, project),
             (Route::Repository { resource, .. }, Some(project)) => show(context, project, resource),

@@ -139,12 +139,7 @@ impl<'a> ProjectJson<'a> {
 pub(super) fn show(context: &RequestContext, project: &Project) -> Result<Reply, Error> {
     let owner = context.gate().owner_name(project)?;
     let shown = ProjectJson::new(context, project, &owner)?;
-    Ok(json::respond(
-        context.headers(),
-        &shown,
-        Freshness::Moving,
-        &[],
-    ))
+    json::respond(context, &shown, Freshness::Moving, &[])
 }
 
 /// A place in the list: what it is ordered by, a text or a number, then the project's number.
@@ -203,10 +198,5 @@ pub(super) fn list(context: &RequestContext, holder: &TokenHolder) -> Result<Rep
         .zip(&owners)
         .map(|((_, project), owner)| ProjectJson::new(context, project, owner))
         .collect::<Result<_, _>>()?;
-    Ok(json::respond(
-        context.headers(),
-        &shown,
-        Freshness::Moving,
-        headers.lines(),
-    ))
+    json::respond(context, &shown, Freshness::Moving, headers.lines())
 }

@@ -131,7 +131,7 @@ pub(super) fn list(context: &RequestContext, project: &Project) -> Result<Reply,
     let body = rendered.get_or_render(&asked.key, || {
         let entries = listing.part(skip, take)?;
         let shown: Vec<_> = entries.iter().map(EntryJson::new).collect();
-        Ok(json::rendered(&shown, lines, freshness, asked.key.gzip))
+        json::shared(context, &shown, lines, freshness, asked.key.gzip)
     })?;
     Ok(body.reply(context.headers()))
 }

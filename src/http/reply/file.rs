@@ -111,9 +111,13 @@ pub(in crate::http) fn respond(
 }
 
 /// A text that is made for this answer, with the headers of a file that may hold anything.
-pub(in crate::http) fn text(text: String) -> Reply {
-    Reply::bytes(StatusCode::OK, TEXT, text.into())
-        .with(CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY))
+///
+/// # Errors
+/// As [`RequestContext::count`].
+pub(in crate::http) fn text(context: &RequestContext, text: String) -> Result<Reply, Error> {
+    let bytes = context.count(text.into())?;
+    Ok(Reply::bytes(StatusCode::OK, TEXT, bytes)
+        .with(CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY)))
 }
 
 /// The part that a `GET` asks for, when its `If-Range` still holds.

@@ -9,6 +9,7 @@ use serde::Serialize;
 use super::rendered::Rendered;
 use super::{Freshness, Reply, VARY_COMPRESSED, gzip};
 use crate::base::limits::COMPRESS_BYTES_MIN;
+use crate::http::error::Error;
 use crate::http::request::conditions::ETag;
 use crate::http::request::context::RequestContext;
 
@@ -35,51 +36,95 @@ pub(in crate::http) fn rendered(
     Rendered::new(&reply, bytes, tag, &unchanged)
 }
 
-/// Answers a request with these headers with a value, made for it alone.
+/// As [`rendered`], and counted for who sent this request, the first of those who get it.
+///
+/// # Errors
+/// As [`RequestContext::count`].
+pub(in crate::http) fn shared(
+    context: &RequestContext,
+    value: &impl Serialize,
+    lines: &HeaderLines,
+    freshness: Freshness,
+    gzip: bool,
+) -> Result<Rendered, Error> {
+    rendered(value, lines, freshness, gzip).counted(|bytes| context.count(bytes))
+}
+
+/// Answers a request with a value, made for it alone.
+///
+/// # Errors
+/// As [`RequestContext::count`].
 pub(in crate::http) fn respond(
-    request: &HeaderMap,
+    context: &RequestContext,
     value: &impl Serialize,
     freshness: Freshness,
     lines: &HeaderLines,
-) -> Reply {
-    respond_text(request, to_json(value), freshness, lines)
+) -> Result<Reply, Error> {
+    respond_text(context, to_json(value), freshness, lines)
 }
 
 /// Answers with a list of the Admin API, which changes from one request to the next.
+///
+/// # Errors
+/// As [`RequestContext::count`].
 pub(in crate::http) fn list(
     context: &RequestContext,
     value: &impl Serialize,
     lines: &HeaderLines,
-) -> Reply {
-    respond(context.headers(), value, Freshness::Moving, lines)
+) -> Result<Reply, Error> {
+    respond(context, value, Freshness::Moving, lines)
 }
 
 /// Answers with a list that is made on request and has no tag.
-pub(in crate::http) fn untagged(request: &HeaderMap, value: &impl Serialize) -> Reply {
+///
+/// # Errors
+/// As [`RequestContext::count`].
+pub(in crate::http) fn untagged(
+    context: &RequestContext,
+    value: &impl Serialize,
+) -> Result<Reply, Error> {
     let text = to_json(value);
-    let gzip = text.len() >= COMPRESS_BYTES_MIN && gzip::is_accepted(request);
+    let gzip = text.len() >= COMPRESS_BYTES_MIN && gzip::is_accepted(context.headers());
     let bytes = if gzip { gzip::compressed(&text) } else { text };
-    let mut reply = Reply::bytes(StatusCode::OK, "application/json", bytes.into());
+    let bytes = context.count(bytes.into())?;
+    let mut reply = Reply::bytes(StatusCode::OK, "application/json", bytes);
     if gzip {
         reply = reply.with(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
     }
-    varied(reply)
+    Ok(varied(reply))
 }
 
-/// Answers a request with these headers with a JSON text, made for it alone.
+/// Answers a request with a JSON text, made for it alone.
+///
+/// # Errors
+/// As [`RequestContext::count`].
 pub(in crate::http) fn respond_text(
+    context: &RequestContext,
+    text: Vec<u8>,
+    freshness: Freshness,
+    lines: &HeaderLines,
+) -> Result<Reply, Error> {
+    let request = context.headers();
+    answer_to(request, text, freshness, lines, |bytes| {
+        context.count(bytes)
+    })
+}
+
+fn answer_to(
     request: &HeaderMap,
     text: Vec<u8>,
     freshness: Freshness,
     lines: &HeaderLines,
-) -> Reply {
+    count: impl FnOnce(Bytes) -> Result<Bytes, Error>,
+) -> Result<Reply, Error> {
     let gzip = text.len() >= COMPRESS_BYTES_MIN && gzip::is_accepted(request);
     let tag = tag_of(&text, lines, gzip);
     if tag.is_known_to(request) {
-        return unchanged(&tag, freshness);
+        return Ok(unchanged(&tag, freshness));
     }
     let bytes = if gzip { gzip::compressed(&text) } else { text };
-    whole(bytes.into(), lines, freshness, gzip, &tag)
+    let bytes = count(bytes.into())?;
+    Ok(whole(bytes, lines, freshness, gzip, &tag))
 }
 
 fn whole(
@@ -134,8 +179,9 @@ mod tests {
     #[test]
     fn a_list_is_sent_once() {
         let mut request = HeaderMap::new();
-        let list =
-            |request: &HeaderMap, name: &str| respond(request, &[name], Freshness::Moving, &[]);
+        let list = |request: &HeaderMap, name: &str| {
+            answer_to(request, to_json(&[name]), Freshness::Moving, &[], Ok).unwrap()
+        };
         let first = list(&request, "a");
         let tag = first.headers()[ETAG].clone();
         request.insert(IF_NONE_MATCH, tag.clone());

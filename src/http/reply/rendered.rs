@@ -5,6 +5,7 @@ use hyper::header::HeaderValue;
 use hyper::{HeaderMap, StatusCode};
 
 use super::Reply;
+use crate::http::error::Error;
 use crate::http::request::conditions::ETag;
 
 /// The bytes and the headers of an answer, and those that say that a client has it.
@@ -25,6 +26,18 @@ impl Rendered {
             headers: side_by_side(whole.headers()),
             unchanged: side_by_side(unchanged.headers()),
         }
+    }
+
+    /// The same, with its bytes as `count` gives them.
+    ///
+    /// # Errors
+    /// Those of `count`.
+    pub(super) fn counted(
+        mut self,
+        count: impl FnOnce(Bytes) -> Result<Bytes, Error>,
+    ) -> Result<Self, Error> {
+        self.bytes = count(self.bytes)?;
+        Ok(self)
     }
 
     /// Length in memory, in bytes.

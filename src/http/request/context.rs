@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::net::IpAddr;
 use std::sync::{Arc, OnceLock};
 
+use bytes::Bytes;
 use hyper::HeaderMap;
 use hyper::http::request::Parts;
 
@@ -110,6 +111,20 @@ impl RequestContext {
     pub(in crate::http) fn piece_shares(&self) -> PieceShares {
         let credential = |who: &Who| Credential::new(who.account(), who.token());
         self.service.pieces.shares(self.who.get().map(credential))
+    }
+
+    /// Counts the bytes of an answer for who sent this request, as
+    /// [`AnswerMemory::count`](crate::http::admission::answers::AnswerMemory::count) does. What nobody
+    /// whom the service knows asked for is small.
+    ///
+    /// # Errors
+    /// Who sent it, or all together, have too many in memory.
+    pub(in crate::http) fn count(&self, bytes: Bytes) -> Result<Bytes, Error> {
+        let Some(who) = self.who.get() else {
+            return Ok(bytes);
+        };
+        let answers = &self.service.answers;
+        answers.count(who.account(), who.token(), bytes)
     }
 
     /// Has it told in the audit log that this request is refused.

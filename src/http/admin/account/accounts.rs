@@ -88,7 +88,7 @@ pub(super) fn list(context: &RequestContext, caller: &Caller) -> Result<Reply, E
     let accounts = context.gate().accounts(caller)?.list()?;
     let shown = accounts.iter().map(|account| AccountJson::from(&**account));
     let shown: Vec<_> = shown.collect();
-    Ok(json::list(context, &shown, &[]))
+    json::list(context, &shown, &[])
 }
 
 /// `POST /accounts`

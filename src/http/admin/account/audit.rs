@@ -51,5 +51,5 @@ pub(super) fn list(context: &RequestContext, caller: &Caller) -> Result<Reply, E
         entries: page.entries.iter().map(Shown::new).collect(),
         next: page.next,
     };
-    Ok(json::list(context, &shown, &[]))
+    json::list(context, &shown, &[])
 }

@@ -112,7 +112,7 @@ pub(super) fn list(context: &RequestContext, caller: &Caller) -> Result<Reply, E
     let place = |token: &TokenView| token.id.parse::<u64>().unwrap_or(u64::MAX);
     let list = format!("tokens/{name}");
     let (part, headers) = pagination::cut(context, &paging, &list, tokens, place)?;
-    Ok(listed(context, part, headers.lines()))
+    listed(context, part, headers.lines())
 }
 
 /// `GET /projects/<project>/tokens`
@@ -123,10 +123,14 @@ pub(in crate::http::admin) fn list_of_project(
 ) -> Result<Reply, Error> {
     let id = params::repo_id(project)?;
     let tokens = context.gate().tokens_for(caller, &id)?;
-    Ok(listed(context, tokens, &[]))
+    listed(context, tokens, &[])
 }
 
-fn listed(context: &RequestContext, tokens: Vec<TokenView>, lines: &json::HeaderLines) -> Reply {
+fn listed(
+    context: &RequestContext,
+    tokens: Vec<TokenView>,
+    lines: &json::HeaderLines,
+) -> Result<Reply, Error> {
     let shown: Vec<_> = tokens.into_iter().map(TokenJson::from).collect();
     json::list(context, &shown, lines)
 }

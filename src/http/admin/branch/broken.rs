@@ -56,5 +56,5 @@ pub(super) fn list(
     let next = page.next.as_deref();
     let next = next.map(|last| (LINK, links::next(context, &[("after", last)])));
     let lines: Vec<_> = next.into_iter().collect();
-    Ok(json::list(context, &shown, &lines))
+    json::list(context, &shown, &lines)
 }

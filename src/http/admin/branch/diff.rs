@@ -123,7 +123,7 @@ pub(super) fn show(
         let path = path.ok_or_else(|| {
             Error::malformed("query parameter \"path\" is missing: a text diff is of one file")
         })?;
-        return Ok(file::text(repo::text_diff(&old, &new, &path)?));
+        return file::text(context, repo::text_diff(&old, &new, &path)?);
     }
     let is_page = limit.is_some() || after.is_some();
     let (differences, more) = if is_page {
@@ -141,7 +141,7 @@ pub(super) fn show(
     let next = shown.last().filter(|_| more);
     let next = next.map(|last| (LINK, links::next(context, &[("after", last.path)])));
     let lines: Vec<_> = next.into_iter().collect();
-    Ok(json::list(context, &shown, &lines))
+    json::list(context, &shown, &lines)
 }
 
 /// A version of the branch, or any revision of the project.

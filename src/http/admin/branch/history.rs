@@ -152,7 +152,7 @@ pub(super) fn list(
         (LINK, links::next(context, &[("before", before.as_str())]))
     });
     let lines: Vec<(_, HeaderValue)> = next.into_iter().collect();
-    Ok(json::list(context, &shown, &lines))
+    json::list(context, &shown, &lines)
 }
 
 /// A long history from its newest snapshot to its first.

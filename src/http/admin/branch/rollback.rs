@@ -54,7 +54,7 @@ pub(super) fn restore(
             branch.check_rollback(to, &paths)?;
         }
         let shown = diff::shown(&differences, 0..differences.len())?;
-        return Ok(json::untagged(context.headers(), &shown));
+        return json::untagged(context, &shown);
     }
     let project = writer(context, caller, &at.project, Right::Rollback)?;
     let project = project.requiring(condition).passing_over_rules(passes_over);

@@ -83,7 +83,7 @@ fn whole(context: &RequestContext, listing: Listing) -> Result<Reply, Error> {
     }
     let entries = listing.part(0, listing.total())?;
     let shown: Vec<_> = entries.iter().map(EntryJson::with_content).collect();
-    Ok(json::list(context, &shown, &[]))
+    json::list(context, &shown, &[])
 }
 
 fn page(
@@ -120,7 +120,7 @@ fn page(
         .collect::<Result<_, _>>()?;
     let next = next.map(|path| (LINK, links::next(context, &[("after", path.as_str())])));
     let lines: Vec<_> = next.into_iter().collect();
-    Ok(json::list(context, &shown, &lines))
+    json::list(context, &shown, &lines)
 }
 
 impl Part {

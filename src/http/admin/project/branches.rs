@@ -37,7 +37,7 @@ pub(super) fn list(
             AdminBranchJson::new(context, &project, branch, default.as_ref(), permissions)
         })
         .collect::<Result<_, _>>()?;
-    Ok(json::list(context, &shown, &[]))
+    json::list(context, &shown, &[])
 }
 
 /// `POST /projects/<project>/branches`

@@ -67,7 +67,7 @@ pub(super) fn list(context: &RequestContext, caller: &Caller) -> Result<Reply, E
         .into_iter()
         .map(|(deleted, owner)| DeletedJson::new(context, &deleted, owner))
         .collect();
-    Ok(json::list(context, &shown, headers.lines()))
+    json::list(context, &shown, headers.lines())
 }
 
 /// `POST /deleted/<id>/restore`

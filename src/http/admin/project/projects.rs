@@ -84,7 +84,7 @@ pub(super) fn list(context: &RequestContext, caller: &Caller) -> Result<Reply, E
             ProjectJson::new(&project, owner, permissions)
         })
         .collect::<Result<_, _>>()?;
-    Ok(json::list(context, &shown, headers.lines()))
+    json::list(context, &shown, headers.lines())
 }
 
 /// True if a list is wanted of all that the caller's roles open.

@@ -33,7 +33,7 @@ pub(super) fn show(
 ) -> Result<Reply, Error> {
     let rules = open(context, caller, project)?.rules();
     let shown = RulesJson { rules: &rules };
-    Ok(json::list(context, &shown, &[]))
+    json::list(context, &shown, &[])
 }
 
 /// `PUT /projects/<project>/validation`
