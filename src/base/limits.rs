@@ -267,6 +267,10 @@ pub const PIECE_CACHE_BYTES: u64 = 16 << 20;
 pub const PIECES_READ_AT_ONCE_MAX: usize = 16;
 /// Buffers of pieces that are kept for the next one: 4 MiB.
 pub const PIECE_BUFFERS_KEPT: usize = 16;
+/// One of so many parts of what all who ask share is kept for people who are logged in.
+pub const KEPT_FOR_SESSIONS_PART: u64 = 4;
+/// All tokens of one account take one of so many parts of it together at most.
+pub const TOKENS_OF_ACCOUNT_PART: u64 = 2;
 /// Memory for rendered answers, in bytes.
 pub const RENDERED_BYTES: u64 = 32 << 20;
 /// Bytes of a whole answer from which on it is counted while it is in memory: the system takes a shorter one.
@@ -274,7 +278,7 @@ pub const ANSWER_BYTES_COUNTED_MIN: u64 = UNSENT_BYTES_MAX as u64;
 /// So many bytes of one are counted at most: who has no other always gets it.
 pub const ANSWER_BYTES_COUNTED_MAX: u64 = 16 << 20;
 /// Most bytes of such answers in memory, those of the rendered ones that are kept among them.
-pub const ANSWERS_BYTES_MAX: u64 = RENDERED_BYTES + (64 << 20);
+pub const ANSWERS_BYTES_MAX: u64 = RENDERED_BYTES + (96 << 20);
 /// Of these, most that were made for one token, or for one account that is logged in: all that are kept may be.
 pub const ANSWERS_BYTES_CREDENTIAL_MAX: u64 = RENDERED_BYTES + ANSWER_BYTES_COUNTED_MAX;
 /// What a rendered answer usually takes, in bytes: the table is laid out by it.

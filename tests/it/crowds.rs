@@ -248,40 +248,54 @@ fn a_batch_is_read_no_further_than_its_limit() {
     );
 }
 
-#[test]
-fn long_requests_have_places_and_short_ones_go_by() {
+/// A service with so many places for long requests that run, that wait, and that are of one credential; and a
+/// project with an archive that is more than the sockets of both ends hold.
+fn with_places(at_once: u64, waiting: u64, of_credential: u64) -> (Daemon, Project) {
     let flags = [
-        "--long-at-once-max",
-        "1",
-        "--long-waiting-max",
-        "1",
-        "--long-credential-max",
-        "1",
+        ("--long-at-once-max", at_once),
+        ("--long-waiting-max", waiting),
+        ("--long-credential-max", of_credential),
     ];
+    let flags = flags.map(|(flag, places)| [flag.to_owned(), places.to_string()]);
+    let flags: Vec<_> = flags.iter().flatten().map(String::as_str).collect();
     let daemon = Daemon::start_with(&flags);
     let project = Project::with_main(&daemon.session("admin"), "acme/shop");
-    // More than the sockets of both ends hold.
     let mut large = vec![0; 48 << 20];
     for (at, byte) in large.iter_mut().enumerate() {
         *byte = u8::try_from(at.wrapping_mul(2_654_435_761) >> 24 & 0xff).unwrap();
     }
     project.save("main", "large.bin", &large).expect_status(201);
-    let [one, two, three] = [(); 3].map(|()| daemon.reader(&project));
-    let archive = project.read("/archive.tar");
-    let ask = |user: &User| {
-        let mut connection = daemon.connect();
-        connection.send(&user.request("GET", &archive).to_bytes());
-        connection
-    };
-    let mut first = ask(&one);
-    assert!(first.bytes(12).starts_with(b"HTTP/1.1 200"));
+    (daemon, project)
+}
+
+/// Has an archive sent and does not take it: it keeps its place.
+#[track_caller]
+fn unread(daemon: &Daemon, user: &User, archive: &str) -> Connection {
+    let mut connection = daemon.connect();
+    connection.send(&user.request("GET", archive).to_bytes());
+    assert!(connection.bytes(12).starts_with(b"HTTP/1.1 200"));
+    connection
+}
+
+const HAS_ITS_PLACES: &str = "too many long requests at once; try again in 1 s";
+const NO_PLACE: &str = "too many long requests at once; try again in a moment";
+
+#[test]
+fn long_requests_have_places_and_short_ones_go_by() {
+    // One for tokens, and one for people.
+    let (daemon, project) = with_places(1, 1, 1);
+    let bob = daemon.user("bob", &["ROLE_SITEBUILDER_EDITOR__ROOT"]);
+    let [one, two] = [(); 2].map(|()| daemon.reader(&project));
+    let of_bob = daemon.reader(&project.seen_by(&bob));
     let compare = project.read("/compare?from=main&to=main");
-    let refused = one.get(&compare);
-    refused.assert_error(429, "too many long requests at once; try again in 1 s");
-    let mut second = ask(&two);
-    assert!(second.bytes(12).starts_with(b"HTTP/1.1 200"));
-    let refused = three.get(&compare);
-    refused.assert_error(503, "too many long requests at once; try again in a moment");
+    let first = unread(&daemon, &one, &project.read("/archive.tar"));
+    one.get(&compare).assert_error(429, HAS_ITS_PLACES);
+    two.get(&compare).assert_error(429, HAS_ITS_PLACES);
+    let refused = of_bob.get(&compare);
+    refused.assert_error(503, NO_PLACE);
+    assert_eq!(refused.header("Retry-After"), Some("1"));
+    let archive = project.on("main", "/archive.tar");
+    let second = unread(&daemon, &bob, &archive);
     // So has what reads everything that was deleted, searches, compares or counts.
     for long in [
         "/site-builder/api/deleted".to_owned(),
@@ -290,11 +304,8 @@ fn long_requests_have_places_and_short_ones_go_by() {
         project.on("main", "/tree?with=last_change"),
         project.on("main", "/history?limit=1"),
     ] {
-        let told = project.user.get(&long).assert_refused(503);
-        assert_eq!(
-            told,
-            "too many long requests at once; try again in a moment"
-        );
+        assert_eq!(bob.get(&long).assert_refused(429), HAS_ITS_PLACES);
+        assert_eq!(project.user.get(&long).assert_refused(503), NO_PLACE);
     }
     for short in ["/tree", "/history", "/tree?limit=1"] {
         let shown = project.user.get(&project.on("main", short));
@@ -302,8 +313,34 @@ fn long_requests_have_places_and_short_ones_go_by() {
     }
     for short in [project.read("/branches"), project.read("/commits")] {
         one.get(&short).expect_status(200);
-        three.get(&short).expect_status(200);
+        of_bob.get(&short).expect_status(200);
     }
-    drop(first);
-    soon(|| three.get(&compare).status == 200);
+    drop((first, second));
+    soon(|| of_bob.get(&compare).status == 200);
+}
+
+#[test]
+fn tokens_leave_places_for_long_requests_to_those_of_others_and_to_people() {
+    // Of 8 places 2 are kept for people, and the tokens of one account take 4 at most.
+    let (daemon, project) = with_places(1, 7, 2);
+    let [bob, carol] =
+        ["bob", "carol"].map(|name| daemon.user(name, &["ROLE_SITEBUILDER_EDITOR__ROOT"]));
+    let reader = |user: &User| daemon.reader(&project.seen_by(user));
+    let archive = project.read("/archive.tar");
+    let compare = project.read("/compare?from=main&to=main");
+    let unread = |token: &User| [(); 2].map(|()| unread(&daemon, token, &archive));
+    let diff = project.on("main", "/diff?from=main&to=main");
+
+    let _held = [(); 2].map(|()| unread(&reader(&project.user)));
+    let more = reader(&project.user).get(&compare);
+    more.assert_error(429, HAS_ITS_PLACES);
+    let of_bob = reader(&bob);
+    of_bob.get(&compare).expect_status(200);
+
+    let _held_by_bob = unread(&of_bob);
+    of_bob.get(&compare).assert_error(429, HAS_ITS_PLACES);
+    reader(&carol).get(&compare).assert_error(503, NO_PLACE);
+    for person in [&project.user, &bob, &carol] {
+        assert_eq!(person.get(&diff).expect_status(200).json(), json!([]));
+    }
 }

@@ -1,11 +1,9 @@
 //! Memory for answers that are made as a whole and not taken by their clients yet.
 
-use std::sync::Arc;
-
 use bytes::Bytes;
 
-use super::long::Credential;
-use super::quota::{Full, Quota, Share};
+use super::credential::{Credential, CredentialQuota, CredentialShare};
+use super::quota::Full;
 use crate::access::{Account, Refusal};
 use crate::base::limits::{
     ANSWER_BYTES_COUNTED_MAX, ANSWER_BYTES_COUNTED_MIN, ANSWERS_BYTES_CREDENTIAL_MAX,
@@ -16,20 +14,20 @@ use crate::http::error::Error;
 /// The memory.
 #[derive(Debug)]
 pub(in crate::http) struct AnswerMemory {
-    quota: Arc<Quota<Credential>>,
+    quota: CredentialQuota,
 }
 
 /// The bytes of an answer, and what they take of the memory.
 struct Counted {
     bytes: Box<[u8]>,
-    _share: Share<Credential>,
+    _share: CredentialShare,
 }
 
 impl AnswerMemory {
     /// Nothing is taken.
     pub(in crate::http) fn new() -> Self {
         Self {
-            quota: Quota::new(ANSWERS_BYTES_MAX, ANSWERS_BYTES_CREDENTIAL_MAX),
+            quota: CredentialQuota::new(ANSWERS_BYTES_MAX, ANSWERS_BYTES_CREDENTIAL_MAX),
         }
     }
 
@@ -37,7 +35,8 @@ impl AnswerMemory {
     /// answers share what is given, until the last of these is dropped.
     ///
     /// # Errors
-    /// [`Error::TooMany`] for a credential that has its part already, [`Error::NoRoom`].
+    /// [`Error::TooMany`] for a credential that has its part already, or a token whose account's tokens have
+    /// theirs; [`Error::NoRoom`].
     ///
     /// # Limits
     /// Fewer than [`ANSWER_BYTES_COUNTED_MIN`] bytes are not counted, more than
@@ -48,19 +47,24 @@ impl AnswerMemory {
         token: Option<u64>,
         bytes: Bytes,
     ) -> Result<Bytes, Error> {
-        let length = bytes.len() as u64;
-        if length < ANSWER_BYTES_COUNTED_MIN {
-            return Ok(bytes);
-        }
-        let counted = length.min(ANSWER_BYTES_COUNTED_MAX);
-        let share = self.quota.take(Credential::new(account, token), counted);
-        let share = share.map_err(|full| match full {
+        let counted = self.counted(Credential::new(account, token), bytes);
+        counted.map_err(|full| match full {
             Full::Holder => Error::TooMany {
                 refusal: Refusal::of(account.name(), "too many bytes of answers at once"),
                 retry_after_s: 1,
             },
             Full::All => Error::NoRoom("too many bytes of answers at once"),
-        })?;
+        })
+    }
+
+    fn counted(&self, credential: Credential, bytes: Bytes) -> Result<Bytes, Full> {
+        let length = bytes.len() as u64;
+        if length < ANSWER_BYTES_COUNTED_MIN {
+            return Ok(bytes);
+        }
+        let share = self
+            .quota
+            .take(credential, length.min(ANSWER_BYTES_COUNTED_MAX))?;
         Ok(Bytes::from_owner(Counted {
             // What they were written to may be twice as large.
             bytes: Box::from(&bytes[..]),
@@ -72,5 +76,35 @@ impl AnswerMemory {
 impl AsRef<[u8]> for Counted {
     fn as_ref(&self) -> &[u8] {
         &self.bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::http::admission::credential::tests::session;
+
+    #[test]
+    fn bytes_count_until_the_last_who_shares_them_is_done() {
+        let memory = AnswerMemory::new();
+        let count = |bytes: u64| {
+            let bytes = vec![b'x'; usize::try_from(bytes).unwrap()];
+            memory.counted(session(1), bytes.into())
+        };
+        // Longer than all that it may have: who holds nothing gets it.
+        let longest = count(ANSWERS_BYTES_CREDENTIAL_MAX + 1).unwrap();
+        assert_eq!(longest.len() as u64, ANSWERS_BYTES_CREDENTIAL_MAX + 1);
+        let rest = ANSWERS_BYTES_CREDENTIAL_MAX - ANSWER_BYTES_COUNTED_MAX;
+        let mut held = Vec::new();
+        for _ in 0..rest / ANSWER_BYTES_COUNTED_MAX {
+            held.push(count(ANSWER_BYTES_COUNTED_MAX).unwrap());
+        }
+        assert_eq!(count(ANSWER_BYTES_COUNTED_MIN).unwrap_err(), Full::Holder);
+        assert!(count(ANSWER_BYTES_COUNTED_MIN - 1).is_ok());
+        let shared = longest.clone();
+        drop(longest);
+        assert_eq!(count(ANSWER_BYTES_COUNTED_MIN).unwrap_err(), Full::Holder);
+        drop(shared);
+        assert!(count(ANSWER_BYTES_COUNTED_MIN).is_ok());
     }
 }

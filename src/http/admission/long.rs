@@ -5,87 +5,105 @@ use std::sync::Arc;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use super::credential::{Credential, CredentialQuota, CredentialShare};
 use super::places;
-use super::quota::{Full, Quota, Share};
+use super::quota::Full;
 use crate::access::{Account, Refusal};
 use crate::base::may_block;
 use crate::http::error::Error;
 use crate::http::settings::Limits;
 
-/// Who asks: an account that is logged in, or a token.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(in crate::http) struct Credential {
-    account: u64,
-    token: Option<u64>,
-}
-
-impl Credential {
-    /// The account itself, or its token of this number.
-    pub(in crate::http) fn new(account: &Account, token: Option<u64>) -> Self {
-        Self {
-            account: account.number(),
-            token,
-        }
-    }
-}
-
 /// Room for such requests.
 #[derive(Debug)]
 pub(in crate::http) struct LongRequests {
-    room: Arc<Quota<Credential>>,
-    running: Arc<Semaphore>,
+    room: CredentialQuota,
+    turns: Turns,
 }
 
 /// One request's place. It is free again when this is dropped.
 #[derive(Debug)]
 pub(in crate::http) struct LongPlace {
+    turns: Turns,
+    is_of_token: bool,
+    _share: CredentialShare,
+}
+
+/// Who runs: first come, first served, but tokens wait among themselves until one of them is next. So a
+/// person waits for those that run, and for no crowd.
+#[derive(Clone, Debug)]
+struct Turns {
     running: Arc<Semaphore>,
-    _share: Share<Credential>,
+    of_tokens: Arc<Semaphore>,
+}
+
+/// A request's turn. It ends when this is dropped.
+#[derive(Debug)]
+pub(in crate::http) struct Turn {
+    _running: OwnedSemaphorePermit,
+    _of_tokens: Option<OwnedSemaphorePermit>,
 }
 
 impl LongRequests {
     /// Nobody has asked yet.
     pub(in crate::http) fn new(limits: &Limits) -> Self {
-        let room = limits
-            .long_at_once_max
-            .saturating_add(limits.long_waiting_max);
+        let at_once = limits.long_at_once_max;
+        let room = at_once.saturating_add(limits.long_waiting_max);
         Self {
-            room: Quota::new(room, limits.long_credential_max),
-            running: Arc::new(places(limits.long_at_once_max)),
+            room: CredentialQuota::new(room, limits.long_credential_max),
+            turns: Turns {
+                running: Arc::new(places(at_once)),
+                of_tokens: Arc::new(places(at_once)),
+            },
         }
     }
 
-    /// Takes a place in the room.
+    /// Takes a place in the room, which is kept until all of the answer is sent where that is made meanwhile.
     ///
     /// # Errors
-    /// [`Error::TooMany`] for a credential that has its part already, [`Error::NoRoom`].
+    /// [`Error::TooMany`] for a credential that has its part already, or a token whose account's tokens have
+    /// theirs; [`Error::NoRoom`].
+    ///
+    /// # Limits
+    /// As [`CredentialQuota::new`], of all that run or wait.
     pub(in crate::http) fn enter(
         &self,
         account: &Account,
         token: Option<u64>,
     ) -> Result<LongPlace, Error> {
-        let credential = Credential::new(account, token);
-        let share = self.room.take(credential, 1).map_err(|full| match full {
+        let place = self.place(Credential::new(account, token));
+        place.map_err(|full| match full {
             Full::Holder => Error::TooMany {
                 refusal: Refusal::of(account.name(), "too many long requests at once"),
                 retry_after_s: 1,
             },
             Full::All => Error::NoRoom("too many long requests at once"),
-        })?;
+        })
+    }
+
+    fn place(&self, credential: Credential) -> Result<LongPlace, Full> {
         Ok(LongPlace {
-            running: Arc::clone(&self.running),
-            _share: share,
+            _share: self.room.take(credential, 1)?,
+            turns: self.turns.clone(),
+            is_of_token: credential.is_token(),
         })
     }
 }
 
 impl LongPlace {
-    /// Waits without a thread until it is this one's turn. The turn ends when what is given is dropped.
-    pub(in crate::http) fn turn(&self) -> impl Future<Output = OwnedSemaphorePermit> + use<> {
-        let running = Arc::clone(&self.running);
+    /// Waits without a thread until it is this one's turn.
+    pub(in crate::http) fn turn(&self) -> impl Future<Output = Turn> + use<> {
+        let Turns { running, of_tokens } = self.turns.clone();
+        let is_of_token = self.is_of_token;
         async move {
-            let turn = running.acquire_owned().await;
-            turn.expect("the semaphore is never closed")
+            let of_tokens = if is_of_token {
+                Some(permit(of_tokens).await)
+            } else {
+                None
+            };
+            Turn {
+                _running: permit(running).await,
+                _of_tokens: of_tokens,
+            }
         }
     }
 
@@ -93,5 +111,45 @@ impl LongPlace {
     pub(in crate::http) async fn run<T>(&self, work: impl FnOnce() -> T) -> T {
         let _turn = self.turn().await;
         may_block(work)
+    }
+}
+
+async fn permit(of: Arc<Semaphore>) -> OwnedSemaphorePermit {
+    let permit = of.acquire_owned().await;
+    permit.expect("the semaphore is never closed")
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt as _;
+
+    use super::*;
+    use crate::http::admission::credential::tests::{session, token};
+
+    #[test]
+    fn a_person_waits_for_those_that_run_and_for_no_crowd() {
+        let requests = LongRequests::new(&Limits {
+            long_at_once_max: 1,
+            long_waiting_max: 9,
+            ..Limits::default()
+        });
+        let turn = |credential| Box::pin(requests.place(credential).unwrap().turn());
+        let first = turn(token(1, 1)).now_or_never().unwrap();
+        let [mut second, mut third] = [2, 3].map(|number| turn(token(1, number)));
+        assert!(second.as_mut().now_or_never().is_none());
+        assert!(third.as_mut().now_or_never().is_none());
+        let [mut person, mut another] = [1, 2].map(|account| turn(session(account)));
+        assert!(person.as_mut().now_or_never().is_none());
+        drop(first);
+        assert!(second.as_mut().now_or_never().is_none());
+        let of_person = person.as_mut().now_or_never().unwrap();
+        // It is among those who are next now, and so before the next person.
+        assert!(another.as_mut().now_or_never().is_none());
+        drop(of_person);
+        assert!(another.as_mut().now_or_never().is_none());
+        let of_second = second.as_mut().now_or_never().unwrap();
+        drop(of_second);
+        assert!(third.as_mut().now_or_never().is_none());
+        assert!(another.as_mut().now_or_never().is_some());
     }
 }

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::long::Credential;
+use super::credential::Credential;
 use super::quota::{Quota, Share};
 use crate::base::limits::{PIECES_BYTES_CREDENTIAL_MAX, PIECES_BYTES_MAX, PIECES_READ_AT_ONCE_MAX};
 use crate::http::blocking::{FewThreads, Wanted};

@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use super::long::Credential;
+use super::credential::Credential;
 use super::network::ClientNetwork;
 use super::quota::{Full, Quota, Share};
 use crate::access::{Account, Refusal};

@@ -11,7 +11,7 @@ use futures_util::task::AtomicWaker;
 
 use crate::base::limits::{INLINE_BYTES_MAX, UNSHARED_PIECE_BYTES};
 use crate::base::outboard::PIECE_BYTES;
-use crate::http::admission::long::Credential;
+use crate::http::admission::credential::Credential;
 use crate::http::admission::pieces::PieceShares;
 use crate::http::admission::quota::Share;
 use crate::http::blocking::Wanted;

@@ -6,10 +6,9 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
-use tokio::sync::OwnedSemaphorePermit;
 use tokio::task::JoinError;
 
-use crate::http::admission::long::LongPlace;
+use crate::http::admission::long::{LongPlace, Turn};
 use crate::http::admission::pieces::PieceShares;
 use crate::http::blocking;
 
@@ -158,7 +157,7 @@ impl ChunkStream {
 }
 
 async fn in_turn<T: Send + 'static>(
-    turn: impl Future<Output = OwnedSemaphorePermit>,
+    turn: impl Future<Output = Turn>,
     make: impl FnOnce() -> Option<T> + Send + 'static,
 ) -> Option<T> {
     let turn = turn.await;

@@ -14,7 +14,7 @@ use super::cookie::SessionCookie;
 use super::query::Query;
 use crate::access::{self, Account, Caller, Gate, Refusal, Refused, TokenHolder};
 use crate::base::secret::Secret;
-use crate::http::admission::long::Credential;
+use crate::http::admission::credential::Credential;
 use crate::http::admission::pieces::PieceShares;
 use crate::http::admission::waiting::WaitingPlace;
 use crate::http::error::Error;

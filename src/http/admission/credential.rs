@@ -1,0 +1,117 @@
+//! Who asks, and what each of them may have of what there is.
+
+use std::sync::Arc;
+
+use super::quota::{Full, Quota, Share};
+use crate::access::Account;
+use crate::base::limits::{KEPT_FOR_SESSIONS_PART, TOKENS_OF_ACCOUNT_PART};
+
+/// Who asks: an account that is logged in, or a token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(in crate::http) struct Credential {
+    account: u64,
+    token: Option<u64>,
+}
+
+impl Credential {
+    /// The account itself, or its token of this number.
+    pub(in crate::http) fn new(account: &Account, token: Option<u64>) -> Self {
+        Self {
+            account: account.number(),
+            token,
+        }
+    }
+
+    /// True for a token.
+    pub(in crate::http) fn is_token(self) -> bool {
+        self.token.is_some()
+    }
+}
+
+/// Something that there is a bounded amount of, and of which tokens leave some to people.
+#[derive(Debug)]
+pub(in crate::http) struct CredentialQuota {
+    of_all: Arc<Quota<Credential>>,
+    /// What tokens take of it, by account.
+    of_tokens: Arc<Quota<u64>>,
+}
+
+/// What a credential holds of it, until this is dropped.
+#[derive(Debug)]
+pub(in crate::http) struct CredentialShare {
+    _of_all: Share<Credential>,
+    _of_tokens: Option<Share<u64>>,
+}
+
+impl CredentialQuota {
+    /// So much in all, and so much for each.
+    ///
+    /// # Limits
+    /// One part in [`KEPT_FOR_SESSIONS_PART`] is for accounts that are logged in alone, and all tokens of an
+    /// account have one in [`TOKENS_OF_ACCOUNT_PART`] together. Each has 1 at least.
+    pub(in crate::http) fn new(all_max: u64, each_max: u64) -> Self {
+        let kept = all_max.div_ceil(KEPT_FOR_SESSIONS_PART);
+        let tokens_max = (all_max - kept).max(1);
+        let account_max = (all_max / TOKENS_OF_ACCOUNT_PART).max(1);
+        Self {
+            of_all: Quota::new(all_max, each_max),
+            of_tokens: Quota::new(tokens_max, account_max),
+        }
+    }
+
+    /// Takes so much for a credential.
+    ///
+    /// # Errors
+    /// The credential, or the tokens of its account, have their part; or there is not that much left for
+    /// tokens, or in all.
+    pub(in crate::http) fn take(
+        &self,
+        credential: Credential,
+        amount: u64,
+    ) -> Result<CredentialShare, Full> {
+        let of_all = self.of_all.take(credential, amount)?;
+        let of_tokens = if credential.is_token() {
+            Some(self.of_tokens.take(credential.account, amount)?)
+        } else {
+            None
+        };
+        Ok(CredentialShare {
+            _of_all: of_all,
+            _of_tokens: of_tokens,
+        })
+    }
+}
+
+#[cfg(test)]
+pub(in crate::http) mod tests {
+    use super::*;
+
+    pub(in crate::http) fn session(account: u64) -> Credential {
+        let token = None;
+        Credential { account, token }
+    }
+
+    pub(in crate::http) fn token(account: u64, number: u64) -> Credential {
+        let token = Some(number);
+        Credential { account, token }
+    }
+
+    #[test]
+    fn tokens_of_an_account_leave_some_to_others_and_all_of_them_to_people() {
+        let quota = CredentialQuota::new(8, 3);
+        let mut held = vec![quota.take(token(1, 1), 3).unwrap()];
+        assert_eq!(quota.take(token(1, 1), 1).unwrap_err(), Full::Holder);
+        held.push(quota.take(token(1, 2), 1).unwrap());
+        assert_eq!(quota.take(token(1, 3), 1).unwrap_err(), Full::Holder);
+        held.push(quota.take(token(2, 1), 2).unwrap());
+        assert_eq!(quota.take(token(2, 1), 1).unwrap_err(), Full::All);
+        held.push(quota.take(session(1), 1).unwrap());
+        held.push(quota.take(session(2), 1).unwrap());
+        assert_eq!(quota.take(session(3), 1).unwrap_err(), Full::All);
+        drop(held);
+        let people = [1, 2].map(|account| quota.take(session(account), 3).unwrap());
+        assert_eq!(quota.take(session(3), 3).unwrap_err(), Full::All);
+        drop(people);
+        assert!(CredentialQuota::new(1, 1).take(token(1, 1), 1).is_ok());
+    }
+}
