@@ -196,6 +196,8 @@ impl Bucket {
             Err(error) => return Err(self.unfit_or_away(&error)),
         };
         if found != store_id.as_bytes() {
+            // What is put there from now on would be swept by the other.
+            self.is_checked.store(false, Ordering::Release);
             return Err(unfit(
                 "the large files of another store lie there; give a prefix of its own, as in \
                  s3://bucket/prefix",

@@ -279,6 +279,10 @@ fn a_bucket_that_cannot_be_used_is_refused_by_name() {
     assert!(told.contains("blobs names none"), "{told}");
     let refused = open(&other, &bucket).stage();
     assert!(matches!(refused, Err(StoreError::UnfitBucket { .. })));
+    // A look of a daemon that is running finds it, too.
+    bucket.plant("siteconf-store");
+    store.keep_bucket();
+    soon(|| matches!(store.stage(), Err(StoreError::UnfitBucket { .. })));
 }
 
 #[test]
