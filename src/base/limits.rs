@@ -63,6 +63,8 @@ pub const DIFF_PAGE_MAX: usize = 1000;
 pub const MERGE_BASE_STATES_MAX: usize = 10_000;
 /// Snapshots of a branch, the newest, that are searched for the last change of a file or for a state.
 pub const SNAPSHOTS_SEARCHED_MAX: usize = 1000;
+/// Snapshots that a search for a state through all branches of a project looks at; after these, only heads.
+pub const PROJECT_SNAPSHOTS_SEARCHED_MAX: usize = 100_000;
 /// Nodes of trees that a search for a blob by its git id looks at.
 pub const BLOB_SEARCH_NODES_MAX: usize = 250_000;
 /// Most entries on a page of a list.
@@ -293,6 +295,8 @@ pub const HISTORY_STEPS_BYTES: u64 = 16 << 20;
 pub const CHANGE_COUNTS_ENTRIES: usize = 32_768;
 /// Memory for states of the hash from which digests go on, in bytes.
 pub const DIGEST_STATES_BYTES: u64 = 8 << 20;
+/// Commit ids that were searched for in vain and are remembered, entries of some hundred bytes.
+pub const ABSENT_IDS_KEPT: usize = 4096;
 /// Branch digests and git tree ids kept in memory, entries each.
 pub const DIGEST_CACHE_ENTRIES: usize = 65_536;
 

@@ -6,6 +6,7 @@ use bytes::Bytes;
 
 use super::digests::Digests;
 use super::history::{CountedChanges, LastChanges, StepCache};
+use super::resolve::AbsentIds;
 use super::save::queue::SaveQueue;
 use super::save::{Job, Outcome};
 use super::steady_clock::SteadyClock;
@@ -43,6 +44,7 @@ pub(super) struct Shared {
     background: Arc<BackgroundWrites>,
     pub(super) tree_ids: TreeIds,
     pub(super) digests: Digests,
+    pub(super) absent_ids: AbsentIds,
     pub(super) last_changes: LastChanges,
     pub(super) steps: StepCache,
     pub(super) counted_changes: CountedChanges,
@@ -70,6 +72,7 @@ impl Projects {
                 background,
                 tree_ids,
                 digests,
+                absent_ids: AbsentIds::default(),
                 last_changes: LastChanges::default(),
                 steps: StepCache::default(),
                 counted_changes: CountedChanges::default(),
@@ -127,6 +130,7 @@ impl Projects {
         let mut uses = self.nodes().cache_uses();
         uses.push(self.shared.tree_ids.cache_use());
         uses.extend(self.shared.digests.cache_uses());
+        uses.push(self.shared.absent_ids.cache_use());
         uses.extend(self.shared.last_changes.cache_uses());
         uses.push(self.shared.steps.cache_use());
         uses.push(self.shared.counted_changes.cache_use());

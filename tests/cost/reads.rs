@@ -221,3 +221,67 @@ fn branches_cost_what_is_asked_for_however_many_there_are() {
     assert_eq!(few, many);
     assert!(many.0 + many.1 <= 8 && many.2 <= 10, "{many:?}");
 }
+
+#[test]
+fn an_id_that_nothing_has_is_searched_for_once_until_a_branch_changes() {
+    let bench = Bench::new();
+    for number in 0..4 {
+        let name = branch(&format!("b-{number}"));
+        bench.project.create_branch(&name, None).unwrap();
+        for seed in 0..50 {
+            bench.save(&name, &Layout::Flat.path(0), body(seed, 100));
+        }
+    }
+    let counts = bench.counts.inner();
+    let miss = |text: &str| {
+        counts.take();
+        let missed = bench.project.resolve(Some(text)).unwrap_err();
+        assert_eq!(missed.to_string(), "Revision not found");
+        counts.take().records
+    };
+    let unknown = "0123456789abcdef0123456789abcdef01234567";
+    for text in [unknown, &unknown[..8], "20261128"] {
+        assert!(miss(text) >= 200, "{text}");
+        for text in [text, &text.to_uppercase()] {
+            assert_eq!(miss(text), 0, "{text}");
+            assert!(bench.project.resolve_known(Some(text)).is_err());
+        }
+    }
+    bench.save(&branch("b-0"), &Layout::Flat.path(1), body(1, 100));
+    assert_eq!(
+        bench
+            .project
+            .resolve_known(Some(unknown))
+            .unwrap()
+            .map(|_| ()),
+        None
+    );
+    assert!(miss(unknown) >= 200);
+    assert_eq!(miss(unknown), 0);
+}
+
+#[test]
+fn an_abbreviation_that_is_known_costs_no_look_at_other_branches() {
+    let bench = Bench::new();
+    for number in 0..20 {
+        let made = bench
+            .project
+            .create_branch(&branch(&format!("b-{number}")), None);
+        bench.save(
+            made.unwrap().name(),
+            &Layout::Flat.path(number),
+            body(1, 100),
+        );
+    }
+    let head = bench.project.branch(&branch("b-7")).unwrap().head();
+    let id = head.digest().unwrap();
+    let counts = bench.counts.inner();
+    for text in [id.short_id(), id.commit_id()] {
+        bench.project.resolve(Some(text)).unwrap();
+        counts.take();
+        let found = bench.project.resolve(Some(text)).unwrap();
+        assert_eq!(found.id(), head.id());
+        let passed = counts.take();
+        assert_eq!((passed.records, passed.commits), (1, 0), "{text}");
+    }
+}

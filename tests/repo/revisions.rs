@@ -8,6 +8,7 @@ use crate::on_every_engine;
 on_every_engine!(
     a_reference_names_a_branch_a_snapshot_or_a_commit,
     an_id_that_nobody_was_told_is_found,
+    an_id_that_was_missed_is_found_once_a_state_has_it,
     listings_have_their_order,
     digests_go_on_where_trees_differ,
 );
@@ -72,6 +73,34 @@ fn an_id_that_nobody_was_told_is_found(scene: &Scene) {
         files_of(&scene.project.resolve(Some(&id[..40])).unwrap()),
         ["a=1"]
     );
+}
+
+fn an_id_that_was_missed_is_found_once_a_state_has_it(scene: &Scene) {
+    // SHA-256 of the line of "a" with the one byte "1".
+    let line = "a|1|c4ca4238a0b923820dcc509a6f75849b\n";
+    let id = siteconf::base::digest::sha256(line.as_bytes()).to_string();
+    let forms = [&id[..40], &id[..8]];
+    let missed = |text| {
+        let missed = scene.project.resolve(Some(text)).unwrap_err();
+        assert!(matches!(
+            missed,
+            Error::NotFound {
+                what: Missing::Revision
+            }
+        ));
+    };
+    scene.save("a", "2");
+    // What the first search writes may be a change to a store that keeps nothing in memory.
+    for text in forms.into_iter().chain(forms) {
+        missed(text);
+    }
+    scene.save("a", "1");
+    for text in forms {
+        assert_eq!(
+            files_of(&scene.project.resolve(Some(text)).unwrap()),
+            ["a=1"]
+        );
+    }
 }
 
 fn listings_have_their_order(scene: &Scene) {

@@ -3,7 +3,9 @@
 use std::collections::HashSet;
 
 use super::commits::States;
-use crate::base::limits::{MERGE_BASE_STATES_MAX, SNAPSHOTS_SEARCHED_MAX};
+use crate::base::limits::{
+    MERGE_BASE_STATES_MAX, PROJECT_SNAPSHOTS_SEARCHED_MAX, SNAPSHOTS_SEARCHED_MAX,
+};
 use crate::repo::{Branch, Project, Result, Revision};
 
 /// The state from which two others came: the older of them when the other came from it, else the
@@ -53,7 +55,7 @@ impl Project {
     /// In other branches than the state's own the newest 1,000 snapshots are searched, and after 100,000
     /// of all of them only heads.
     pub fn branches_with(&self, state: &Revision) -> Result<Vec<Branch>> {
-        let mut left = 100 * SNAPSHOTS_SEARCHED_MAX;
+        let mut left = PROJECT_SNAPSHOTS_SEARCHED_MAX;
         let mut found = Vec::new();
         for branch in self.branches()? {
             if branch.head().id() == state.id() || branch.head().branch == state.branch {

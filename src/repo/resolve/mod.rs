@@ -1,21 +1,32 @@
 //! What a reference names (contract section 4).
 
+mod absent_ids;
+
 use std::collections::BTreeMap;
 
 use super::{Error, Missing, Project, Result, Revision};
 use crate::base::branch_name::BranchName;
 use crate::base::id::ManifestId;
-use crate::base::limits::SNAPSHOTS_SEARCHED_MAX;
+use crate::base::limits::{PROJECT_SNAPSHOTS_SEARCHED_MAX, SNAPSHOTS_SEARCHED_MAX};
 use crate::base::may_block;
 use crate::object::key;
 use crate::object::key::COMMIT_DIGITS;
 use crate::object::record::CommitRecord;
 use crate::store::Scan;
 
+pub(super) use absent_ids::AbsentIds;
+
 /// The shortest abbreviation of a commit id.
 const ABBREVIATION_DIGITS_MIN: usize = 8;
 /// Index entries looked at for one abbreviation; more cannot be unique in any real project.
 const CANDIDATES_MAX: usize = 1000;
+
+/// What a reference comes to before any history is looked at.
+enum Named {
+    State(Revision),
+    /// No branch, and no commit id in the index begins with this text.
+    Unknown(String),
+}
 
 impl Project {
     /// The state that a reference names: a branch's head, also as `refs/heads/<branch>` and
@@ -24,28 +35,53 @@ impl Project {
     ///
     /// # Errors
     /// [`Missing::Revision`]; [`Missing::Branch`] when there is no default branch.
+    ///
+    /// # Limits
+    /// A commit id that the index does not have is searched for among the heads, then among the newest
+    /// 1,000 snapshots of each branch, 100,000 in all. That may take seconds, but for a text that was
+    /// searched for in vain since a branch last changed.
     pub fn resolve(&self, reference: Option<&str>) -> Result<Revision> {
+        match self.named(reference)? {
+            Named::State(state) => Ok(state),
+            Named::Unknown(text) => may_block(|| self.search(&text)),
+        }
+    }
+
+    /// The same in microseconds: `None` for what [`Project::resolve`] would search for.
+    ///
+    /// # Errors
+    /// As [`Project::resolve`].
+    pub fn resolve_known(&self, reference: Option<&str>) -> Result<Option<Revision>> {
+        match self.named(reference)? {
+            Named::State(state) => Ok(Some(state)),
+            Named::Unknown(_) => Ok(None),
+        }
+    }
+
+    fn named(&self, reference: Option<&str>) -> Result<Named> {
         let Some(text) = reference.filter(|text| *text != "HEAD") else {
             let branch = self
                 .default_branch()?
                 .ok_or(Error::missing(Missing::Branch))?;
-            return Ok(branch.head());
+            return Ok(Named::State(branch.head()));
         };
         if let Some(name) = text.strip_prefix("refs/heads/") {
             let head = self.head(name)?;
-            return head.ok_or(Error::missing(Missing::Revision));
+            return head
+                .map(Named::State)
+                .ok_or(Error::missing(Missing::Revision));
         }
         for name in [Some(text), text.strip_prefix("heads/")] {
             if let Some(head) = name.map(|name| self.head(name)).transpose()?.flatten() {
-                return Ok(head);
+                return Ok(Named::State(head));
             }
         }
         let found = match BranchName::split_snapshot(text) {
             Some((name, version)) => self
                 .branch(&name)
-                .and_then(|branch| branch.snapshot(version)),
-            // Looks through all branches where the index does not know the id.
-            None => may_block(|| self.by_commit(&text.to_ascii_lowercase())),
+                .and_then(|branch| branch.snapshot(version))
+                .map(Named::State),
+            None => self.by_commit(text.to_ascii_lowercase()),
         };
         match found {
             Err(Error::NotFound { .. }) => Err(Error::missing(Missing::Revision)),
@@ -80,39 +116,60 @@ impl Project {
         }
     }
 
-    /// The one state whose commit id begins with this text.
-    fn by_commit(&self, text: &str) -> Result<Revision> {
-        if !is_id(text) {
+    /// The one state in the index whose commit id begins with this text.
+    fn by_commit(&self, text: String) -> Result<Named> {
+        if !is_id(&text) {
             return Err(Error::missing(Missing::Revision));
         }
         // Entries on their way first: of an id that several branches have, all who ask get the same.
         let entries = key::commits(self.number());
         self.projects.background().flush(&entries);
-        let mut found = self.indexed(text)?;
-        if text.len() == COMMIT_DIGITS && !found.is_empty() {
-            return self.only(found);
+        let found = self.indexed(&text)?;
+        if !found.is_empty() {
+            return self.only(found).map(Named::State);
         }
-        // A client may know the id of a state from its content alone, before the service gave it out.
+        let absent = &self.projects.shared.absent_ids;
+        if absent.has(self.number(), &text, self.branches_state()?) {
+            return Err(Error::missing(Missing::Revision));
+        }
+        Ok(Named::Unknown(text))
+    }
+
+    /// The one state whose commit id begins with this text, which the index does not know: a client may know
+    /// the id of a state from its content alone, before the service gave it out.
+    fn search(&self, text: &str) -> Result<Revision> {
+        // First: a change that comes while it is searched makes the next state.
+        let state = self.branches_state()?;
         let branches = self.branches()?;
+        let mut found = BTreeMap::new();
         let heads = branches
             .iter()
             .map(|branch| (branch.number, branch.head().manifest()));
-        self.search(text, heads.collect(), &mut found)?;
+        self.publish(text, heads.collect(), &mut found)?;
         if found.is_empty() {
+            let mut left = PROJECT_SNAPSHOTS_SEARCHED_MAX;
             for branch in &branches {
-                let history = branch.history(None, Some(SNAPSHOTS_SEARCHED_MAX))?;
+                if left == 0 {
+                    break;
+                }
+                let history = branch.history(None, Some(left.min(SNAPSHOTS_SEARCHED_MAX)))?;
+                left -= history.len();
                 let states = history
                     .iter()
                     .map(|snapshot| (branch.number, snapshot.revision.manifest()));
-                self.search(text, states.collect(), &mut found)?;
+                self.publish(text, states.collect(), &mut found)?;
             }
+        }
+        if found.is_empty() {
+            let absent = &self.projects.shared.absent_ids;
+            absent.keep(self.number(), text, state);
         }
         self.only(found)
     }
 
     /// Enters these states in the index, and adds those whose commit ids begin with this text: also where
     /// they cannot be entered, as by who only reads.
-    fn search(
+    fn publish(
         &self,
         text: &str,
         states: Vec<(u64, ManifestId)>,
