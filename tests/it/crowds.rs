@@ -248,6 +248,98 @@ fn a_batch_is_read_no_further_than_its_limit() {
     );
 }
 
+/// A service with one place for what takes long, and the project's file that holds it while it is sent.
+struct Busy {
+    daemon: Daemon,
+    project: Project,
+}
+
+impl Busy {
+    fn new() -> Self {
+        let flags = [
+            "--long-at-once-max",
+            "1",
+            "--long-waiting-max",
+            "0",
+            "--long-credential-max",
+            "1",
+        ];
+        let daemon = Daemon::start_with(&flags);
+        let project = Project::with_main(&daemon.session("admin"), "acme/shop");
+        project
+            .save("main", "large.bin", incompressible(48 << 20))
+            .expect_status(201);
+        Self { daemon, project }
+    }
+
+    /// Takes the place until what is given is dropped.
+    fn hold(&self, user: &User) -> Connection {
+        let mut connection = self.daemon.connect();
+        let archive = self.project.read("/archive.tar");
+        connection.send(&user.request("GET", &archive).to_bytes());
+        assert!(connection.bytes(12).starts_with(b"HTTP/1.1 200"));
+        connection
+    }
+}
+
+/// True where a request wants the place that somebody holds.
+fn takes_long(user: &User, target: &str) -> bool {
+    let answer = user.get(target);
+    if answer.status == 503 {
+        answer.assert_error(503, "too many long requests at once; try again in a moment");
+    }
+    answer.status == 503
+}
+
+/// More than the sockets of both ends hold, which nothing makes shorter.
+fn incompressible(length: usize) -> Vec<u8> {
+    let byte = |at: usize| u8::try_from(at.wrapping_mul(2_654_435_761) >> 24 & 0xff).unwrap();
+    (0..length).map(byte).collect()
+}
+
+#[test]
+fn a_revision_that_has_to_be_searched_takes_a_long_place_and_once_missed_none() {
+    let busy = Busy::new();
+    let project = &busy.project;
+    project.save("main", "a.xml", "one").expect_status(201);
+    let [one, two] = [(); 2].map(|()| busy.daemon.reader(project));
+    let held = busy.hold(&one);
+    let unknown = "0123456789abcdef0123456789abcdef01234567";
+    let targets = |unknown: &str| {
+        [
+            format!("{}?ref={unknown}", project.raw("a.xml")),
+            format!("{}?ref={unknown}", project.raw("a.xml").replace("/raw", "")),
+            project.read(&format!("/tree?ref={unknown}")),
+            project.read(&format!("/commits?ref_name={unknown}")),
+            project.read(&format!("/commits/{unknown}?stats=false")),
+        ]
+    };
+    for target in targets(unknown) {
+        assert!(takes_long(&two, &target), "{target}");
+    }
+    let main = two.get(&format!("{}?ref=main", project.raw("a.xml")));
+    main.assert_bytes(200, b"one");
+    drop(held);
+    let [raw, ..] = targets(unknown);
+    soon(|| two.get(&raw).status == 404);
+
+    let held = busy.hold(&one);
+    for target in targets(unknown) {
+        let missed = two.get(&target);
+        let what = if target.contains("/tree") {
+            "Tree"
+        } else {
+            "Commit"
+        };
+        missed.assert_error(404, &format!("404 {what} Not Found"));
+    }
+    // Another, and the same once a branch has changed.
+    assert!(takes_long(&two, &raw.replace("?ref=0", "?ref=1")));
+    project.save("main", "a.xml", "two").expect_status(200);
+    assert!(takes_long(&two, &raw));
+    drop(held);
+}
+
 /// A service with so many places for long requests that run, that wait, and that are of one credential; and a
 /// project with an archive that is more than the sockets of both ends hold.
 fn with_places(at_once: u64, waiting: u64, of_credential: u64) -> (Daemon, Project) {
@@ -260,10 +352,7 @@ fn with_places(at_once: u64, waiting: u64, of_credential: u64) -> (Daemon, Proje
     let flags: Vec<_> = flags.iter().flatten().map(String::as_str).collect();
     let daemon = Daemon::start_with(&flags);
     let project = Project::with_main(&daemon.session("admin"), "acme/shop");
-    let mut large = vec![0; 48 << 20];
-    for (at, byte) in large.iter_mut().enumerate() {
-        *byte = u8::try_from(at.wrapping_mul(2_654_435_761) >> 24 & 0xff).unwrap();
-    }
+    let large = incompressible(48 << 20);
     project.save("main", "large.bin", &large).expect_status(201);
     (daemon, project)
 }

@@ -150,13 +150,20 @@ pub(super) fn show(
 }
 
 /// True if the commits that are asked for have to be looked for among others.
-pub(super) fn searches(context: &RequestContext) -> Result<bool, Error> {
+pub(super) fn searches_list(context: &RequestContext, project: &Project) -> Result<bool, Error> {
     for key in ["path", "author", "until"] {
         if context.query.text(key)?.is_some() {
             return Ok(true);
         }
     }
-    Ok(false)
+    searches(project, context.query.text("ref_name")?)
+}
+
+/// True if the revision has to be searched for.
+pub(super) fn searches(project: &Project, reference: Option<&str>) -> Result<bool, Error> {
+    let known = project.resolve_known(params::reference(reference)?);
+    // Of what is not there the answer says so.
+    Ok(matches!(known, Ok(None)))
 }
 
 /// True if a commit is asked for with how many lines it changed.

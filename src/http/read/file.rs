@@ -15,7 +15,49 @@ use crate::http::reply::file;
 use crate::http::reply::{Freshness, Reply};
 use crate::http::request::context::RequestContext;
 use crate::http::request::params;
+use crate::repo;
 use crate::repo::{Body, FileView, Project, Revision};
+
+/// What a request names: a file, and the revision where it lies.
+struct Named<'a> {
+    path: FilePath,
+    reference: Option<&'a str>,
+}
+
+impl<'a> Named<'a> {
+    fn by(context: &'a RequestContext, path: &str) -> Result<Self, Error> {
+        Ok(Self {
+            path: params::file(path)?,
+            reference: params::reference(context.query.text("ref")?)?,
+        })
+    }
+
+    /// The file. Its revision is searched for where that is needed.
+    fn open(self, project: &Project) -> Result<Opened<'a>, Error> {
+        let revision = project.resolve(self.reference).map_err(not_found)?;
+        self.at(revision)
+    }
+
+    /// The file, `None` where its revision has to be searched for.
+    fn open_known(self, project: &Project) -> Result<Option<Opened<'a>>, Error> {
+        let revision = project.resolve_known(self.reference).map_err(not_found)?;
+        revision.map(|revision| self.at(revision)).transpose()
+    }
+
+    fn at(self, revision: Revision) -> Result<Opened<'a>, Error> {
+        let file = revision.file(&self.path)?;
+        Ok(Opened {
+            path: self.path,
+            reference: self.reference,
+            revision,
+            file,
+        })
+    }
+}
+
+fn not_found(error: repo::Error) -> Error {
+    Error::from(error).revision_as("404 Commit Not Found")
+}
 
 /// A file of a revision, as a request names it.
 struct Opened<'a> {
@@ -25,22 +67,7 @@ struct Opened<'a> {
     file: FileView,
 }
 
-impl<'a> Opened<'a> {
-    fn open(context: &'a RequestContext, project: &Project, path: &str) -> Result<Self, Error> {
-        let path = params::file(path)?;
-        let reference = params::reference(context.query.text("ref")?)?;
-        let revision = project
-            .resolve(reference)
-            .map_err(|error| Error::from(error).revision_as("404 Commit Not Found"))?;
-        let file = revision.file(&path)?;
-        Ok(Self {
-            path,
-            reference,
-            revision,
-            file,
-        })
-    }
-
+impl Opened<'_> {
     fn freshness(&self) -> Freshness {
         Freshness::of_reference(self.reference)
     }
@@ -79,10 +106,18 @@ impl<'a> Opened<'a> {
 }
 
 /// The bytes of a file, with what GitLab tells about it in headers. A short file is kept as it is
-/// answered, for all who ask while no branch of the project changes, nor the past that the request names.
-pub(super) fn raw(context: &RequestContext, project: &Project, path: &str) -> Result<Reply, Error> {
+/// answered, for all who ask while no branch of the project changes, nor the past that the request names. `None`
+/// where the revision has to be searched for.
+pub(super) fn raw_at_once(
+    context: &RequestContext,
+    project: &Project,
+    path: &str,
+) -> Result<Option<Reply>, Error> {
+    let open = || Named::by(context, path)?.open_known(project);
     if !file::is_for_whole(context.headers()) {
-        return read(context, project, path, |_, _, _| {});
+        return open()?
+            .map(|opened| read(context, &opened, |_, _| {}))
+            .transpose();
     }
     let reference = params::reference(context.query.text("ref")?)?;
     let key = RenderedKey {
@@ -92,22 +127,30 @@ pub(super) fn raw(context: &RequestContext, project: &Project, path: &str) -> Re
     };
     let rendered = &context.service.rendered;
     if let Some(kept) = rendered.get(&key) {
-        return Ok(kept.reply(context.headers()));
+        return Ok(Some(kept.reply(context.headers())));
     }
-    read(context, project, path, |opened, bytes, reply| {
+    let Some(opened) = open()? else {
+        return Ok(None);
+    };
+    let reply = read(context, &opened, |bytes, reply| {
         let answer = file::rendered(reply, &opened.file, bytes, opened.freshness());
         rendered.keep(key, answer);
-    })
+    })?;
+    Ok(Some(reply))
+}
+
+/// The same, with a search for the revision where that is needed.
+pub(super) fn raw(context: &RequestContext, project: &Project, path: &str) -> Result<Reply, Error> {
+    let opened = Named::by(context, path)?.open(project)?;
+    read(context, &opened, |_, _| {})
 }
 
 /// Answers with a file's bytes. `keep` gets the bytes of a short file and the answer.
 fn read(
     context: &RequestContext,
-    project: &Project,
-    path: &str,
-    keep: impl FnOnce(&Opened<'_>, Bytes, &Reply),
+    opened: &Opened<'_>,
+    keep: impl FnOnce(Bytes, &Reply),
 ) -> Result<Reply, Error> {
-    let opened = Opened::open(context, project, path)?;
     let (file, freshness) = (&opened.file, opened.freshness());
     if let Some(reply) = file::unchanged(context, file, freshness)? {
         return Ok(reply);
@@ -128,7 +171,7 @@ fn read(
     )?;
     let reply = opened.described(reply, sha256)?;
     if let Some(bytes) = short {
-        keep(&opened, bytes, &reply);
+        keep(bytes, &reply);
     }
     Ok(reply)
 }
@@ -149,13 +192,27 @@ struct FileJson<'a> {
     execute_filemode: bool,
 }
 
-/// A file as a JSON object. GitLab wants a `ref`; here it is the default branch when there is none.
+/// A file as a JSON object. GitLab wants a `ref`; here it is the default branch when there is none. `None`
+/// where the revision has to be searched for.
+pub(super) fn show_at_once(
+    context: &RequestContext,
+    project: &Project,
+    path: &str,
+) -> Result<Option<Reply>, Error> {
+    let opened = Named::by(context, path)?.open_known(project)?;
+    opened.map(|opened| object(context, &opened)).transpose()
+}
+
+/// The same, with a search for the revision where that is needed.
 pub(super) fn show(
     context: &RequestContext,
     project: &Project,
     path: &str,
 ) -> Result<Reply, Error> {
-    let opened = Opened::open(context, project, path)?;
+    object(context, &Named::by(context, path)?.open(project)?)
+}
+
+fn object(context: &RequestContext, opened: &Opened<'_>) -> Result<Reply, Error> {
     let content = opened.file.content()?;
     let sha256 = content.sha256;
     let digest = opened.revision.digest()?;

@@ -90,28 +90,6 @@ async fn wait(mut context: RequestContext, route: &Route) -> Result<Reply, Error
     .await
 }
 
-/// True for what may compute, search or read for long.
-fn takes_long(context: &RequestContext, route: &Route) -> Result<bool, Error> {
-    let Route::Repository { resource, .. } = route else {
-        return Ok(false);
-    };
-    Ok(match resource {
-        Resource::Compare
-        | Resource::CommitDiff(_)
-        | Resource::CommitRefs(_)
-        | Resource::Blob(_)
-        | Resource::RawBlob(_)
-        | Resource::Archive(_) => true,
-        Resource::Commit(_) => commits::wants_stats(context)?,
-        Resource::Commits => commits::searches(context)?,
-        Resource::Branches
-        | Resource::Branch(_)
-        | Resource::Tree
-        | Resource::File(_)
-        | Resource::Raw(_) => false,
-    })
-}
-
 fn health(context: &RequestContext) -> Result<Reply, Error> {
     context.gate().require_writable()?;
     let health = Health {
@@ -174,12 +152,12 @@ impl Opened {
                 Ok(reply)
             };
         }
-        if takes_long(context, route)? {
+        let threads = &context.service.threads;
+        if threads.look(|| self.takes_long(context, route)).await? {
             let place = place()?;
             let reply = place.run(|| self.show(context, route)).await?;
             return Ok(reply.in_turns(place));
         }
-        let threads = &context.service.threads;
         let reply = threads.run_to_read(|| self.show(context, route)).await?;
         if reply.is_made_while_sent() {
             return Ok(reply.in_turns(place()?));
@@ -211,12 +189,36 @@ impl Opened {
             return Ok(None);
         };
         match resource {
-            Resource::Raw(path) => file::raw(context, project, path).map(Some),
-            Resource::File(path) => file::show(context, project, path).map(Some),
+            Resource::Raw(path) => file::raw_at_once(context, project, path),
+            Resource::File(path) => file::show_at_once(context, project, path),
             Resource::Branches | Resource::Branch(_) => branches::rendered(context, project),
             Resource::Tree => tree::rendered(context, project),
             _ => Ok(None),
         }
+    }
+
+    /// True for what was not answered at once, and may compute, search or read for long.
+    fn takes_long(&self, context: &RequestContext, route: &Route) -> Result<bool, Error> {
+        let (Route::Repository { resource, .. }, Some(project)) = (route, &self.project) else {
+            return Ok(false);
+        };
+        Ok(match resource {
+            // Their revision has to be searched for.
+            Resource::File(_)
+            | Resource::Raw(_)
+            | Resource::Compare
+            | Resource::CommitDiff(_)
+            | Resource::CommitRefs(_)
+            | Resource::Blob(_)
+            | Resource::RawBlob(_)
+            | Resource::Archive(_) => true,
+            Resource::Tree => tree::searches(context, project)?,
+            Resource::Commit(reference) => {
+                commits::wants_stats(context)? || commits::searches(project, Some(reference))?
+            }
+            Resource::Commits => commits::searches_list(context, project)?,
+            Resource::Branches | Resource::Branch(_) => false,
+        })
     }
 
     fn show(&self, context: &RequestContext, route: &Route) -> Result<Reply, Error> {

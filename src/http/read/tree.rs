@@ -13,6 +13,7 @@ use crate::http::reply::{Freshness, Reply, gzip, json};
 use crate::http::request::context::RequestContext;
 use crate::http::request::params;
 use crate::http::shape::entry::EntryJson;
+use crate::repo;
 use crate::repo::{Project, Revision};
 
 /// A place in a tree: the state that the first page showed, and how much of it was shown. Saves that
@@ -32,10 +33,8 @@ struct Asked {
     paging: Paging,
     /// What a token of the list is sealed to.
     list: String,
-    revision: Revision,
-    /// Entries that were shown on the pages before.
-    shown: u64,
-    key: RenderedKey,
+    /// Where the pages before ended, by a token.
+    place: Option<Place>,
 }
 
 impl Asked {
@@ -45,23 +44,11 @@ impl Asked {
         let recursive = context.query.flag("recursive")?;
         let paging = Paging::of_tree(&context.query, recursive)?;
         let list = list_name(project, reference, folder.as_ref(), recursive);
-        let mut shown = 0;
-        let revision = match &paging {
+        let place = match &paging {
             Paging::From {
                 token: Some(token), ..
-            } => {
-                let place: Place = page_token::read(context, &list, token)?;
-                shown = place.shown;
-                project.reopen(place.branch, place.manifest)
-            }
-            _ => project.resolve(reference),
-        };
-        let revision =
-            revision.map_err(|error| Error::from(error).revision_as("404 Tree Not Found"))?;
-        let key = RenderedKey {
-            state: ShownState::of_revision(&revision),
-            url: context.url(),
-            gzip: gzip::is_accepted(context.headers()),
+            } => Some(page_token::read(context, &list, token)?),
+            _ => None,
         };
         Ok(Self {
             reference: reference.map(str::to_owned),
@@ -69,14 +56,40 @@ impl Asked {
             recursive,
             paging,
             list,
-            revision,
-            shown,
-            key,
+            place,
         })
     }
 
+    /// The state that is shown. It is searched for where that is needed.
+    fn state(&self, project: &Project) -> Result<Revision, Error> {
+        let state = match &self.place {
+            Some(place) => project.reopen(place.branch, place.manifest),
+            None => project.resolve(self.reference.as_deref()),
+        };
+        state.map_err(not_found)
+    }
+
+    /// The state that is shown, `None` where it has to be searched for.
+    fn known_state(&self, project: &Project) -> Result<Option<Revision>, Error> {
+        let state = match &self.place {
+            Some(place) => project.reopen(place.branch, place.manifest).map(Some),
+            None => project.resolve_known(self.reference.as_deref()),
+        };
+        state.map_err(not_found)
+    }
+
+    /// Entries that were shown on the pages before.
+    fn shown(&self) -> u64 {
+        self.place.as_ref().map_or(0, |place| place.shown)
+    }
+
     /// Where the page begins, how many entries it has, and what its headers say.
-    fn part(&self, context: &RequestContext, total: u64) -> (u64, u64, PageHeaders) {
+    fn part(
+        &self,
+        context: &RequestContext,
+        state: &Revision,
+        total: u64,
+    ) -> (u64, u64, PageHeaders) {
         match self.paging {
             Paging::Whole => (0, total, PageHeaders::whole(total)),
             Paging::Plain => (0, total, PageHeaders::default()),
@@ -86,15 +99,27 @@ impl Asked {
                 (skip, per_page, headers)
             }
             Paging::From { per_page, .. } => {
-                let end = self.shown.saturating_add(per_page);
+                let end = self.shown().saturating_add(per_page);
                 let next = (end < total).then(|| {
-                    let place = place_in(&self.revision, end);
+                    let place = place_in(state, end);
                     page_token::make(context, &self.list, &place)
                 });
                 let headers = PageHeaders::from_place(context, per_page, next.as_deref());
-                (self.shown, per_page, headers)
+                (self.shown(), per_page, headers)
             }
         }
+    }
+}
+
+fn not_found(error: repo::Error) -> Error {
+    Error::from(error).revision_as("404 Tree Not Found")
+}
+
+fn key(context: &RequestContext, state: &Revision) -> RenderedKey {
+    RenderedKey {
+        state: ShownState::of_revision(state),
+        url: context.url(),
+        gzip: gzip::is_accepted(context.headers()),
     }
 }
 
@@ -104,18 +129,26 @@ pub(super) fn rendered(
     project: &Project,
 ) -> Result<Option<Reply>, Error> {
     let asked = Asked::by(context, project)?;
-    let kept = context.service.rendered.get(&asked.key);
+    let Some(state) = asked.known_state(project)? else {
+        return Ok(None);
+    };
+    let kept = context.service.rendered.get(&key(context, &state));
     Ok(kept.map(|body| body.reply(context.headers())))
+}
+
+/// True if the revision has to be searched for.
+pub(super) fn searches(context: &RequestContext, project: &Project) -> Result<bool, Error> {
+    let asked = Asked::by(context, project)?;
+    Ok(asked.known_state(project)?.is_none())
 }
 
 /// Lists a folder of a revision, or everything below it.
 pub(super) fn list(context: &RequestContext, project: &Project) -> Result<Reply, Error> {
     let asked = Asked::by(context, project)?;
+    let state = asked.state(project)?;
     let freshness = Freshness::of_reference(asked.reference.as_deref());
-    let listing = asked
-        .revision
-        .listing(asked.folder.as_ref(), asked.recursive)?;
-    let (skip, take, headers) = asked.part(context, listing.total());
+    let listing = state.listing(asked.folder.as_ref(), asked.recursive)?;
+    let (skip, take, headers) = asked.part(context, &state, listing.total());
     let lines = headers.lines();
     let whole = matches!(asked.paging, Paging::Whole | Paging::Plain);
     if whole && stream::is_long(&listing) {
@@ -127,11 +160,12 @@ pub(super) fn list(context: &RequestContext, project: &Project) -> Result<Reply,
             lines,
         ));
     }
+    let key = key(context, &state);
     let rendered = &context.service.rendered;
-    let body = rendered.get_or_render(&asked.key, || {
+    let body = rendered.get_or_render(&key, || {
         let entries = listing.part(skip, take)?;
         let shown: Vec<_> = entries.iter().map(EntryJson::new).collect();
-        json::shared(context, &shown, lines, freshness, asked.key.gzip)
+        json::shared(context, &shown, lines, freshness, key.gzip)
     })?;
     Ok(body.reply(context.headers()))
 }
