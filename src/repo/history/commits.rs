@@ -5,12 +5,13 @@
 //! to an earlier content returns to its id. Such a state is a commit once, where it was last, and no
 //! commit has a parent that is newer than itself: whoever follows the parents comes to an end.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::VecDeque;
 
+use super::newer::{Newer, totals};
 use super::snapshot::Snapshot;
 use crate::base::clock::Timestamp;
 use crate::base::file_path::FilePath;
-use crate::base::id::{ManifestId, Sha256};
+use crate::base::id::ManifestId;
 use crate::base::snapshot_version::SnapshotVersion;
 use crate::manifest::lookup;
 use crate::object::record::ParentRecord;
@@ -124,49 +125,6 @@ struct State {
     by: String,
 }
 
-/// The states that a walk has come past.
-#[derive(Debug, Default)]
-struct Newer {
-    manifests: HashSet<ManifestId>,
-    /// Files that differ only in their modes have one commit id in two manifests, of equal totals.
-    by_totals: HashMap<(u64, u64), SameTotals>,
-}
-
-/// States with equal totals, whose digests are computed when another such state is met.
-#[derive(Debug, Default)]
-struct SameTotals {
-    digests: HashSet<Sha256>,
-    waiting: Vec<Revision>,
-}
-
-impl Newer {
-    fn insert(&mut self, state: &Revision) {
-        if self.manifests.insert(state.manifest()) {
-            let same = self.by_totals.entry(totals(state)).or_default();
-            same.waiting.push(state.clone());
-        }
-    }
-
-    /// True if one of them has the commit id of this state.
-    fn has(&mut self, state: &Revision) -> Result<bool> {
-        if self.manifests.contains(&state.manifest()) {
-            return Ok(true);
-        }
-        let Some(same) = self.by_totals.get_mut(&totals(state)) else {
-            return Ok(false);
-        };
-        for state in same.waiting.drain(..) {
-            same.digests.insert(state.sha256()?);
-        }
-        Ok(same.digests.contains(&state.sha256()?))
-    }
-}
-
-fn totals(state: &Revision) -> (u64, u64) {
-    let totals = state.totals();
-    (totals.files, totals.bytes)
-}
-
 impl Branch {
     /// The commits of this branch, from its head on.
     pub fn commits(&self) -> Commits {
@@ -228,7 +186,8 @@ impl Branch {
 
 impl Revision {
     /// The commits of the branch from this state on, where the branch was last in it. It is looked for
-    /// from the newest state on, at the cost of reading the snapshots after it.
+    /// from the newest state on, at the cost of reading the snapshots after it: see
+    /// [`Revision::states_after`].
     ///
     /// # Errors
     /// [`Missing::Revision`] when the branch is gone.
@@ -236,6 +195,19 @@ impl Revision {
         let mut commits = self.branch()?.commits();
         commits.skip_to(self)?;
         Ok(commits)
+    }
+
+    /// How many states came after it, at most: all of the branch where it was opened by its content and is
+    /// not the head's.
+    ///
+    /// # Errors
+    /// [`Missing::Revision`] when the branch is gone.
+    pub fn states_after(&self) -> Result<u64> {
+        let head = self.branch()?.head();
+        let last = head.place().unwrap_or_default();
+        let is_head = head.id() == self.id();
+        let place = self.place().unwrap_or(if is_head { last } else { 0 });
+        Ok(last.saturating_sub(place))
     }
 
     /// The branch that it is, or was, a state of.

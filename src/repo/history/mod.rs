@@ -4,6 +4,7 @@ mod change;
 mod change_cache;
 mod commits;
 mod last_change;
+mod newer;
 mod of_path;
 mod shared;
 mod snapshot;

@@ -1,0 +1,102 @@
+//! The states that a walk from the newest state back has come past.
+
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
+
+use crate::base::id::{ManifestId, Sha256};
+use crate::repo::{Result, Revision};
+
+/// States of one branch, of each what tells its commit id: some hundred bytes.
+///
+/// Files that differ only in their modes have one commit id in two manifests, of equal totals.
+#[derive(Debug, Default)]
+pub(super) struct Newer {
+    by_totals: HashMap<(u64, u64), SameTotals>,
+}
+
+/// States with equal totals.
+#[derive(Debug)]
+enum SameTotals {
+    One(ManifestId),
+    Several(Box<Several>),
+}
+
+/// Their digests are computed when another such state is met.
+#[derive(Debug, Default)]
+struct Several {
+    manifests: HashSet<ManifestId>,
+    digests: HashSet<Sha256>,
+    waiting: Vec<ManifestId>,
+}
+
+impl Newer {
+    pub(super) fn insert(&mut self, state: &Revision) {
+        match self.by_totals.entry(totals(state)) {
+            Entry::Vacant(none) => drop(none.insert(SameTotals::One(state.manifest()))),
+            Entry::Occupied(mut same) => same.get_mut().insert(state.manifest()),
+        }
+    }
+
+    /// True if one of them has the commit id of this state.
+    pub(super) fn has(&mut self, state: &Revision) -> Result<bool> {
+        let manifest = state.manifest();
+        match self.by_totals.get_mut(&totals(state)) {
+            None => Ok(false),
+            Some(SameTotals::One(one)) => {
+                Ok(*one == manifest || digest(state, *one)? == state.sha256()?)
+            }
+            Some(SameTotals::Several(several)) => {
+                if several.manifests.contains(&manifest) {
+                    return Ok(true);
+                }
+                for waiting in several.waiting.drain(..) {
+                    several.digests.insert(digest(state, waiting)?);
+                }
+                Ok(several.digests.contains(&state.sha256()?))
+            }
+        }
+    }
+}
+
+impl SameTotals {
+    fn insert(&mut self, manifest: ManifestId) {
+        match self {
+            Self::One(one) if *one == manifest => {}
+            Self::One(one) => {
+                let both = [*one, manifest];
+                *self = Self::Several(Box::new(Several {
+                    manifests: both.into(),
+                    digests: HashSet::new(),
+                    waiting: both.into(),
+                }));
+            }
+            Self::Several(several) => {
+                if several.manifests.insert(manifest) {
+                    several.waiting.push(manifest);
+                }
+            }
+        }
+    }
+}
+
+/// What tells apart most states without their digests.
+pub(super) fn totals(state: &Revision) -> (u64, u64) {
+    let totals = state.totals();
+    (totals.files, totals.bytes)
+}
+
+/// The digest of another state of the same branch.
+fn digest(state: &Revision, manifest: ManifestId) -> Result<Sha256> {
+    let digests = &state.project.projects.shared.digests;
+    digests.compute(state.branch, manifest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_state_takes_little_memory() {
+        assert!(size_of::<((u64, u64), SameTotals)>() <= 56);
+    }
+}
