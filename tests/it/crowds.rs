@@ -340,6 +340,62 @@ fn a_revision_that_has_to_be_searched_takes_a_long_place_and_once_missed_none() 
     drop(held);
 }
 
+#[test]
+fn commits_far_from_the_head_take_a_long_place() {
+    let busy = Busy::new();
+    let project = &busy.project;
+    for number in 0..320 {
+        project.save("main", "a.xml", number.to_string());
+    }
+    let short = Project::with_main(&project.user, "acme/short");
+    let [one, two] = [(); 2].map(|()| busy.daemon.reader(project));
+    let other = busy.daemon.reader(&short);
+    let head = two.get(&project.read("/commits?per_page=1")).json()[0]["id"].clone();
+    let old = two
+        .get(&project.read("/commits?per_page=1&page=200"))
+        .json()[0]["id"]
+        .clone();
+    let (head, old) = (head.as_str().unwrap(), old.as_str().unwrap());
+    let held = busy.hold(&one);
+    for near in [
+        "/commits".to_owned(),
+        "/commits?per_page=100&page=3".to_owned(),
+        "/commits?ref_name=main&per_page=60&page=5".to_owned(),
+        "/commits?ref_name=main@v0310".to_owned(),
+        format!("/commits?ref_name={head}"),
+        format!("/commits/{head}?stats=false"),
+        "/commits/main@v0310?stats=false".to_owned(),
+    ] {
+        two.get(&project.read(&near)).expect_status(200);
+    }
+    other
+        .get(&short.read("/commits?page=99"))
+        .expect_status(200);
+    for far in [
+        "/commits?per_page=100&page=4".to_owned(),
+        "/commits?ref_name=main&per_page=1&page=301".to_owned(),
+        "/commits?ref_name=main@v0003".to_owned(),
+        "/commits?ref_name=main@v0310&per_page=100&page=3".to_owned(),
+        format!("/commits?ref_name={old}"),
+        format!("/commits/{old}?stats=false"),
+        "/commits/main@v0003?stats=false".to_owned(),
+    ] {
+        assert!(takes_long(&two, &project.read(&far)), "{far}");
+    }
+    drop(held);
+    let last = project.read("/commits?per_page=100&page=4");
+    soon(|| two.get(&last).status == 200);
+    let titles = two.get(&last).json();
+    let titles = titles
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| one["title"].as_str().unwrap());
+    // Those of a.xml from the 20th on, that of the large file, and the branch.
+    let expected = std::iter::repeat_n("save a.xml", 20).chain(["save large.bin", "create branch"]);
+    assert!(titles.eq(expected));
+}
+
 /// A service with so many places for long requests that run, that wait, and that are of one credential; and a
 /// project with an archive that is more than the sockets of both ends hold.
 fn with_places(at_once: u64, waiting: u64, of_credential: u64) -> (Daemon, Project) {

@@ -6,7 +6,7 @@ use super::diffs;
 use super::stats::{StatsJson, stats};
 use crate::base::clock::Timestamp;
 use crate::base::file_path::FilePath;
-use crate::base::limits::{COMPARE_FILES_MAX, PAGE_ENTRIES_USUAL};
+use crate::base::limits::{COMMITS_PASSED_MAX, COMPARE_FILES_MAX, PAGE_ENTRIES_USUAL};
 use crate::http::error::Error;
 use crate::http::list::pagination;
 use crate::http::list::pagination::{PageHeaders, Paging};
@@ -17,7 +17,7 @@ use crate::http::request::params;
 use crate::http::request::query::Query;
 use crate::http::shape::commit::CommitJson;
 use crate::repo;
-use crate::repo::{Branch, Commit, FileDifference, Missing, Project};
+use crate::repo::{Branch, Commit, FileDifference, Missing, Project, Revision};
 
 /// Which commits are listed.
 #[derive(Debug)]
@@ -63,13 +63,7 @@ impl Filter {
 pub(super) fn list(context: &RequestContext, project: &Project) -> Result<Reply, Error> {
     let reference = params::reference(context.query.text("ref_name")?)?;
     let filter = Filter::read(&context.query)?;
-    let (page, per_page) = match Paging::of(&context.query)? {
-        Paging::Numbered { page, per_page } => (page, per_page),
-        Paging::Whole => (1, PAGE_ENTRIES_USUAL),
-        Paging::Plain | Paging::From { .. } => {
-            return Err(Error::malformed("pagination does not have a valid value"));
-        }
-    };
+    let (page, per_page) = page(&context.query)?;
     let mut skip = (page - 1).saturating_mul(per_page);
     let mut part: Vec<Commit> = Vec::new();
     let mut more = false;
@@ -149,25 +143,60 @@ pub(super) fn show(
     json::respond(context, &shown, Freshness::Moving, &[])
 }
 
-/// True if the commits that are asked for have to be looked for among others.
-pub(super) fn searches_list(context: &RequestContext, project: &Project) -> Result<bool, Error> {
+/// True if the commits that are asked for lie far from the head of their branch, or have to be looked for
+/// among others.
+pub(super) fn list_takes_long(context: &RequestContext, project: &Project) -> Result<bool, Error> {
     for key in ["path", "author", "until"] {
         if context.query.text(key)?.is_some() {
             return Ok(true);
         }
     }
-    searches(project, context.query.text("ref_name")?)
+    let reference = context.query.text("ref_name")?;
+    let (page, per_page) = page(&context.query)?;
+    Ok(is_far(project, reference, page.saturating_mul(per_page)))
 }
 
-/// True if the revision has to be searched for.
-pub(super) fn searches(project: &Project, reference: Option<&str>) -> Result<bool, Error> {
-    let known = project.resolve_known(params::reference(reference)?);
-    // Of what is not there the answer says so.
-    Ok(matches!(known, Ok(None)))
+/// True if a commit lies far from the head of its branch, or its diff is counted.
+pub(super) fn takes_long(
+    context: &RequestContext,
+    project: &Project,
+    reference: &str,
+) -> Result<bool, Error> {
+    Ok(wants_stats(context)? || is_far(project, Some(reference), 1))
+}
+
+/// True if more than some hundred states are read for so many from a revision on, or it has to be searched
+/// for. Of what is not there the answer says so.
+fn is_far(project: &Project, reference: Option<&str>, shown: u64) -> bool {
+    let known = params::reference(reference).map(|reference| project.resolve_known(reference));
+    match known {
+        Ok(Ok(Some(state))) => {
+            passed(&state, shown).is_ok_and(|states| states > COMMITS_PASSED_MAX)
+        }
+        Ok(Ok(None)) => true,
+        Ok(Err(_)) | Err(_) => false,
+    }
+}
+
+/// How many states of its branch are read for so many from a revision on.
+fn passed(from: &Revision, shown: u64) -> repo::Result<u64> {
+    let all = from.branch()?.snapshot_count().saturating_add(1);
+    Ok(from.states_after()?.saturating_add(shown).min(all))
+}
+
+/// Which page of a list is asked for, and how long one is.
+fn page(query: &Query) -> Result<(u64, u64), Error> {
+    match Paging::of(query)? {
+        Paging::Numbered { page, per_page } => Ok((page, per_page)),
+        Paging::Whole => Ok((1, PAGE_ENTRIES_USUAL)),
+        Paging::Plain | Paging::From { .. } => {
+            Err(Error::malformed("pagination does not have a valid value"))
+        }
+    }
 }
 
 /// True if a commit is asked for with how many lines it changed.
-pub(super) fn wants_stats(context: &RequestContext) -> Result<bool, Error> {
+fn wants_stats(context: &RequestContext) -> Result<bool, Error> {
     Ok(context.query.text("stats")?.is_none() || context.query.flag("stats")?)
 }
 

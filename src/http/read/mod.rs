@@ -213,10 +213,8 @@ impl Opened {
             | Resource::RawBlob(_)
             | Resource::Archive(_) => true,
             Resource::Tree => tree::searches(context, project)?,
-            Resource::Commit(reference) => {
-                commits::wants_stats(context)? || commits::searches(project, Some(reference))?
-            }
-            Resource::Commits => commits::searches_list(context, project)?,
+            Resource::Commit(reference) => commits::takes_long(context, project, reference)?,
+            Resource::Commits => commits::list_takes_long(context, project)?,
             Resource::Branches | Resource::Branch(_) => false,
         })
     }
