@@ -61,6 +61,8 @@ pub const COMPARE_DIFF_BYTES_MAX: usize = 4 << 20;
 pub const COMPARE_MS_MAX: u64 = 5000;
 /// Most files on a page of what differs between two revisions.
 pub const DIFF_PAGE_MAX: usize = 1000;
+/// Files that differ above which a whole diff is made while it is sent, and not held in memory: a MiB.
+pub const DIFF_WHOLE_MAX: usize = 1000;
 /// States of either history that a comparison of two revisions follows to where they part.
 pub const MERGE_BASE_STATES_MAX: usize = 10_000;
 /// Snapshots of a branch, the newest, that are searched for the last change of a file or for a state.

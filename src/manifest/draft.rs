@@ -133,6 +133,11 @@ impl<'a> Draft<'a> {
         }
     }
 
+    /// Gives up the changes, and keeps what has to be read of them.
+    pub fn into_nodes(self) -> DraftNodes {
+        DraftNodes { new: self.new }
+    }
+
     fn put(&mut self, kind: Kind, id: crate::base::id::ObjectId, bytes: Vec<u8>) {
         let size = byte_count(&bytes);
         let body = NewBody::Inline(Bytes::from(bytes));
@@ -147,6 +152,39 @@ impl<'a> Draft<'a> {
 }
 
 impl NodeSource for Draft<'_> {
+    fn node(&self, id: NodeId) -> Result<Arc<Node>> {
+        over(&self.new, self.nodes).node(id)
+    }
+
+    fn read_ahead(&self, ids: &mut dyn Iterator<Item = NodeId>) {
+        over(&self.new, self.nodes).read_ahead(ids);
+    }
+}
+
+/// The nodes of a draft that was given up.
+#[derive(Debug, Default)]
+pub struct DraftNodes {
+    new: HashMap<NodeId, Arc<Node>>,
+}
+
+impl DraftNodes {
+    /// These nodes, and those of the store over which they were drafted.
+    pub fn over<'a>(&'a self, nodes: &'a Nodes) -> impl NodeSource + 'a {
+        over(&self.new, nodes)
+    }
+}
+
+/// New nodes and those of a store.
+struct Over<'a> {
+    new: &'a HashMap<NodeId, Arc<Node>>,
+    nodes: &'a Nodes,
+}
+
+fn over<'a>(new: &'a HashMap<NodeId, Arc<Node>>, nodes: &'a Nodes) -> Over<'a> {
+    Over { new, nodes }
+}
+
+impl NodeSource for Over<'_> {
     fn node(&self, id: NodeId) -> Result<Arc<Node>> {
         match self.new.get(&id) {
             Some(node) => Ok(Arc::clone(node)),

@@ -20,6 +20,6 @@ pub mod rewrite;
 pub mod walk;
 
 pub use directory_builder::DirectoryBuilder;
-pub use draft::Draft;
+pub use draft::{Draft, DraftNodes};
 pub use edit::{EditError, Editor};
 pub use nodes::{NodeSource, Nodes};

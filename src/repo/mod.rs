@@ -34,7 +34,7 @@ pub use branch::{Branch, BranchNames, Overview};
 pub use branch_changes::{BranchChanges, BranchStates};
 pub use collection::{Collected, CollectionStep, Damage, Patience, Pruned, Pruning, Weights};
 pub use deleted::{Deleted, DeletedId, Forgotten};
-pub use diff::{ChangeKind, FileDifference, diff, diff_at_most, diff_page, renames};
+pub use diff::{ChangeKind, Comparison, FileDifference, Renames, Survey, diff, diff_at_most};
 pub use digests::BranchDigest;
 pub use error::{Error, Missing, Result};
 pub use export::export;

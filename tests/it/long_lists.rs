@@ -182,3 +182,152 @@ fn a_long_folder_lists_its_folders_first() {
     let files = (0..FILES).map(|number| format!("{number:05}"));
     assert!(names[4..].iter().copied().eq(files));
 }
+
+/// More files than a whole diff holds in memory, of each of which two changes are told.
+const MOVED: usize = 1_200;
+
+/// `main` as it was when `old` was made of it, but for a folder that was moved, files that were moved without
+/// it, and one that was changed. Gives all differences.
+fn moved(project: &Project) -> Vec<Value> {
+    let file = |action: &str, path: String, content: String| json!({ "action": action, "file_path": path, "content": content });
+    let batch = |actions: Vec<Value>| {
+        let actions = json!({ "actions": actions });
+        let made = project.user.post(&project.on("main", "/batch"), &actions);
+        made.expect_status(200);
+    };
+    let mut before: Vec<_> = (0..MOVED)
+        .map(|number| file("create", format!("a/{number:04}"), number.to_string()))
+        .collect();
+    before.push(file("create", "m.xml".to_owned(), "one".to_owned()));
+    for letter in ["x", "y", "z"] {
+        before.push(file("create", format!("c/{letter}"), letter.to_owned()));
+    }
+    batch(before);
+    let body = json!({ "name": "old", "from": "main" });
+    let made = project.user.post(&project.admin("/branches"), &body);
+    made.expect_status(201);
+    let mut after = vec![
+        json!({ "action": "move", "file_path": "b", "previous_path": "a" }),
+        file("update", "m.xml".to_owned(), "two".to_owned()),
+    ];
+    for (letter, to) in [("x", "z3"), ("y", "z1"), ("z", "z2")] {
+        after.push(json!({
+            "action": "move", "file_path": to, "previous_path": format!("c/{letter}"),
+        }));
+    }
+    batch(after);
+
+    let side = |text: &str| {
+        json!({
+            "id": git_blob_id(text.as_bytes()), "size": text.len(),
+            "md5": md5_hex(text.as_bytes()), "mode": "100644",
+        })
+    };
+    let added = |path: String, from: String, text: &str| {
+        json!({
+            "path": path, "change": "added", "renamed_from": from, "additions": 1,
+            "deletions": 0, "binary": false, "old": null, "new": side(text),
+        })
+    };
+    let deleted = |path: String, text: &str| {
+        json!({
+            "path": path, "change": "deleted", "renamed_from": null, "additions": 0,
+            "deletions": 1, "binary": false, "old": side(text), "new": null,
+        })
+    };
+    let numbers = || (0..MOVED).map(|number| (format!("{number:04}"), number.to_string()));
+    let mut all: Vec<_> = numbers()
+        .map(|(name, text)| deleted(format!("a/{name}"), &text))
+        .collect();
+    all.extend(
+        numbers().map(|(name, text)| added(format!("b/{name}"), format!("a/{name}"), &text)),
+    );
+    all.extend(["x", "y", "z"].map(|letter| deleted(format!("c/{letter}"), letter)));
+    all.push(json!({
+        "path": "m.xml", "change": "modified", "renamed_from": null, "additions": 1,
+        "deletions": 1, "binary": false, "old": side("one"), "new": side("two"),
+    }));
+    for (name, letter) in [("z1", "y"), ("z2", "z"), ("z3", "x")] {
+        all.push(added(name.to_owned(), format!("c/{letter}"), letter));
+    }
+    all
+}
+
+#[test]
+fn a_long_diff_is_whole_and_knows_what_was_moved() {
+    let daemon = Daemon::start();
+    let project = Project::with_main(&daemon.user("alice", &[]), "acme/shop");
+    let all = moved(&project);
+    let user = &project.user;
+    let target = project.on("main", "/diff?from=old&to=main");
+    let whole = user.get(&target).expect_status(200);
+    assert_eq!(whole.header("Transfer-Encoding"), Some("chunked"));
+    assert!(whole.json() == json!(all));
+
+    let packed = user
+        .request("GET", &target)
+        .header("Accept-Encoding", "gzip");
+    let packed = packed.send().expect_status(200);
+    assert_eq!(packed.header("Content-Encoding"), Some("gzip"));
+    let mut unpacked = Vec::new();
+    let mut decoder = GzDecoder::new(packed.body.as_slice());
+    decoder.read_to_end(&mut unpacked).unwrap();
+    assert!(unpacked == whole.body);
+
+    let below = |path: &str| {
+        let below = user
+            .get(&format!("{target}&path={path}"))
+            .expect_status(200);
+        assert_ne!(below.header("ETag"), whole.header("ETag"));
+        below.json()
+    };
+    assert!(below("b") == json!(all[MOVED..2 * MOVED]));
+    assert_eq!(below("m.xml"), json!([all[2 * MOVED + 3]]));
+    assert_eq!(below("none"), json!([]));
+
+    // Without a number it is a page, too.
+    let after = user
+        .get(&format!("{target}&after=a/0099"))
+        .expect_status(200);
+    assert!(after.header("Link").unwrap().contains("after=a%2F1099"));
+    assert!(after.json() == json!(all[100..1_100]));
+
+    let known = |tag: Option<&str>, coding: &str| {
+        let request = user
+            .request("GET", &target)
+            .header("If-None-Match", tag.unwrap());
+        request.header("Accept-Encoding", coding).send()
+    };
+    known(whole.header("ETag"), "identity").assert_empty(304);
+    known(packed.header("ETag"), "gzip").assert_empty(304);
+    known(whole.header("ETag"), "gzip").expect_status(200);
+    project.save("main", "m.xml", "three");
+    known(whole.header("ETag"), "identity").expect_status(200);
+}
+
+#[test]
+fn a_long_rehearsal_is_the_diff_that_a_rollback_makes() {
+    let daemon = Daemon::start();
+    let project = Project::with_main(&daemon.user("alice", &[]), "acme/shop");
+    let all = moved(&project);
+    let diff = project.on("main", "/diff?from=main&to=old");
+    let diff = project.user.get(&diff).expect_status(200).body;
+    let rehearse = |paths: &str| {
+        let before = &project.versions("main")[0];
+        let target = project.on("main", &format!("/rollback?to={before}&dry_run=1{paths}"));
+        let told = project
+            .user
+            .request("POST", &target)
+            .send()
+            .expect_status(200);
+        assert_eq!(told.header("Transfer-Encoding"), Some("chunked"));
+        assert_eq!(told.header("ETag"), None);
+        told
+    };
+    assert!(rehearse("").body == diff);
+    // Of these there is no state yet.
+    let folders = rehearse("&path=a&path=b").json();
+    let paths = |of: &[Value]| of.iter().map(|it| it["path"].clone()).collect::<Vec<_>>();
+    assert!(paths(folders.as_array().unwrap()) == paths(&all[..2 * MOVED]));
+    assert_eq!(folders[7]["renamed_from"], "b/0007");
+}

@@ -347,6 +347,36 @@ fn whole_histories() {
 }
 
 #[test]
+fn whole_diffs_and_rehearsals() {
+    let _alone = alone();
+    let (daemon, mut admin) = with_project(&[]);
+    let batch = |admin: &mut Client, actions: Vec<serde_json::Value>| {
+        let made = admin.post(&on_branch("/batch"), &json!({ "actions": actions }));
+        assert_eq!(made.status, 200, "{made:?}");
+    };
+    for folder in 0..10 {
+        let create = |number| {
+            let path = format!("here/{folder}/a-name-as-long-as-they-are/{number:05}.xml");
+            json!({ "action": "create", "file_path": path, "content": "<a/>" })
+        };
+        batch(&mut admin, (0..10_000).map(create).collect());
+    }
+    let there = json!({ "action": "move", "file_path": "there", "previous_path": "here" });
+    batch(&mut admin, vec![there]);
+    let diff = on_branch("/diff?from=v0011&to=main");
+    for answer in at_once(4, 1, &admin, &diff) {
+        assert_eq!(answer.status, 200);
+        let entry = "\"renamed_from\":\"here/";
+        let text = String::from_utf8(answer.body).unwrap();
+        assert_eq!(text.matches(entry).count(), 100_000);
+    }
+    let rehearsal = on_branch("/rollback?to=v0011&dry_run=1");
+    let told = admin.attempt("POST", &rehearsal, "", b"").unwrap();
+    assert_eq!(told.status, 200);
+    assert_within(&daemon);
+}
+
+#[test]
 fn whole_trees_and_archives() {
     let _alone = alone();
     let (daemon, mut admin) = with_project(&[]);

@@ -45,6 +45,8 @@ mod pages;
 #[cfg(test)]
 mod parents;
 #[cfg(test)]
+mod renames;
+#[cfg(test)]
 mod revisions;
 #[cfg(test)]
 mod saves;

@@ -61,7 +61,9 @@ pub(in crate::cli) fn run(
     };
     let paths = path.as_slice();
     let changes = branch.preview_rollback(to, paths, &Condition::None);
-    let mut changes = changes.map_err(refusal)?;
+    let mut changes = changes
+        .and_then(|changes| changes.part(None, usize::MAX))
+        .map_err(refusal)?;
     let what = match &path {
         Some(path) => format!("{path} in {repo_id}:{name}"),
         None => format!("{repo_id}:{name}"),

@@ -43,7 +43,6 @@ pub(in crate::http) fn respond(
     freshness: Freshness,
     lines: &[(HeaderName, HeaderValue)],
 ) -> Reply {
-    let packed = gzip::is_accepted(context.headers());
     let content = listing.content();
     let mut parts: Vec<&[u8]> = vec![content.as_bytes()];
     for (name, value) in lines {
@@ -52,10 +51,27 @@ pub(in crate::http) fn respond(
     if form == Form::Admin {
         parts.push(b"admin");
     }
+    let entries = Entries {
+        listing,
+        form,
+        made: 0,
+    };
+    tagged(context, parts, entries, freshness, lines)
+}
+
+/// Answers with a list that is made part by part, with a tag of what it is made of.
+pub(in crate::http) fn tagged(
+    context: &RequestContext,
+    mut made_of: Vec<&[u8]>,
+    parts: impl Parts + 'static,
+    freshness: Freshness,
+    lines: &[(HeaderName, HeaderValue)],
+) -> Reply {
+    let packed = gzip::is_accepted(context.headers());
     if packed {
-        parts.push(b"gzip");
+        made_of.push(b"gzip");
     }
-    let tag = ETag::of_parts(&parts);
+    let tag = ETag::of_parts(&made_of);
     let kept = |reply: Reply| {
         reply
             .validated(&tag, freshness)
@@ -64,12 +80,14 @@ pub(in crate::http) fn respond(
     if tag.is_known_to(context.headers()) {
         return kept(Reply::empty(StatusCode::NOT_MODIFIED));
     }
-    let entries = Entries {
-        listing,
-        form,
-        made: 0,
-    };
-    kept(reply(packed, entries, lines))
+    kept(reply(packed, parts, lines))
+}
+
+/// The same without a tag.
+pub(in crate::http) fn untagged(context: &RequestContext, parts: impl Parts + 'static) -> Reply {
+    let packed = gzip::is_accepted(context.headers());
+    let vary = (VARY, HeaderValue::from_static(VARY_COMPRESSED));
+    reply(packed, parts, &[vary])
 }
 
 /// A long list, part by part.
@@ -82,11 +100,7 @@ pub(in crate::http) trait Parts: Send + Sync {
 }
 
 /// Answers with a list that is made part by part, compressed if it is to be packed, and these header lines.
-pub(in crate::http) fn reply(
-    packed: bool,
-    parts: impl Parts + 'static,
-    lines: &[(HeaderName, HeaderValue)],
-) -> Reply {
+fn reply(packed: bool, parts: impl Parts + 'static, lines: &[(HeaderName, HeaderValue)]) -> Reply {
     let body = ChunkStream::new(LongList::new(parts, packed), None);
     let mut reply = Reply::pieces(StatusCode::OK, "application/json", body);
     for (name, value) in lines {

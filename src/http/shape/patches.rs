@@ -9,20 +9,20 @@ use crate::repo::{FileDifference, Patch};
 
 /// How much more text is compared for one answer.
 pub(in crate::http) struct Budget {
-    until: Instant,
+    time: Duration,
     bytes: usize,
 }
 
 impl Budget {
     pub(in crate::http) fn new() -> Self {
         Self {
-            until: Instant::now() + Duration::from_millis(COMPARE_MS_MAX),
+            time: Duration::from_millis(COMPARE_MS_MAX),
             bytes: COMPARE_DIFF_BYTES_MAX,
         }
     }
 
     fn is_spent(&self) -> bool {
-        self.bytes == 0 || Instant::now() >= self.until
+        self.bytes == 0 || self.time.is_zero()
     }
 
     /// The patch of a file, `None` when there is nothing left for it.
@@ -33,7 +33,9 @@ impl Budget {
         if self.is_spent() {
             return Ok(None);
         }
+        let begun = Instant::now();
         let patch = repo::patch(difference.old.as_ref(), difference.new.as_ref())?;
+        self.time = self.time.saturating_sub(begun.elapsed());
         if let Patch::Text { hunks, .. } = &patch {
             self.bytes = self.bytes.saturating_sub(hunks.len());
         }

@@ -20,7 +20,7 @@ use crate::object::manifest::Manifest;
 use crate::object::record::{BranchRecord, LastChange, Operation, ParentRecord, SnapshotRecord};
 use crate::repo::validation::demand::Demand;
 use crate::repo::validation::rules::Rules;
-use crate::repo::{Branch, Error, FileDifference, Missing, Project, Result, audit, diff};
+use crate::repo::{Branch, Comparison, Error, Missing, Project, Result, audit};
 use crate::store::retry::Attempts;
 use crate::store::{Batch, Expect, StoreError, Version};
 
@@ -158,12 +158,13 @@ impl Branch {
         to: SnapshotVersion,
         paths: &[FilePath],
         condition: &Condition,
-    ) -> Result<Vec<FileDifference>> {
+    ) -> Result<Comparison> {
         self.require(condition)?;
         let mut head = Head::of(self)?;
         let before = head.manifest.root;
         let (_, after) = head.rolled_back(to, paths)?;
-        diff::differences(&self.project, &head.draft, before, after.root)
+        let project = &self.project;
+        Ok(Comparison::drafted(project, head.draft, before, after.root))
     }
 }
 

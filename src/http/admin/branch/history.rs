@@ -3,7 +3,7 @@
 use std::io;
 use std::time::{Duration, Instant};
 
-use hyper::header::{HeaderValue, LINK, VARY};
+use hyper::header::{HeaderValue, LINK};
 use serde::Serialize;
 
 use crate::access::Caller;
@@ -13,7 +13,7 @@ use crate::http::admin::open::open_branch;
 use crate::http::error::Error;
 use crate::http::list::links;
 use crate::http::list::stream::{self, Parts};
-use crate::http::reply::{Reply, VARY_COMPRESSED, gzip, json};
+use crate::http::reply::{Reply, json};
 use crate::http::request::context::RequestContext;
 use crate::http::request::params;
 use crate::http::route::admin::BranchAt;
@@ -124,9 +124,7 @@ pub(super) fn list(
     let paged = before.is_some() || limit.is_some() || path.is_some();
     let (_, branch) = open_branch(context, caller, at)?;
     if !paged && branch.snapshot_count() > HISTORY_WHOLE_MAX {
-        let packed = gzip::is_accepted(context.headers());
-        let vary = (VARY, HeaderValue::from_static(VARY_COMPRESSED));
-        return Ok(stream::reply(packed, WholeHistory::of(branch), &[vary]));
+        return Ok(stream::untagged(context, WholeHistory::of(branch)));
     }
     let most = limit.unwrap_or(HISTORY_PAGE_MAX);
     let found = match &path {

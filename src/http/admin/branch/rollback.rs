@@ -4,13 +4,13 @@ use hyper::StatusCode;
 use hyper::header::ETAG;
 use serde::Serialize;
 
-use super::diff;
+use super::diff::whole::{self, Tagged};
 use super::state::StateJson;
 use crate::access::{Caller, Right};
 use crate::base::snapshot_version::SnapshotVersion;
 use crate::http::admin::open::{open_branch, passes_over_rules, writer};
 use crate::http::error::Error;
-use crate::http::reply::{Reply, json};
+use crate::http::reply::Reply;
 use crate::http::request::conditions::ETag;
 use crate::http::request::context::RequestContext;
 use crate::http::request::{conditions, params};
@@ -49,12 +49,11 @@ pub(super) fn restore(
     let passes_over = passes_over_rules(context, caller)?;
     if dry_run {
         let (_, branch) = open_branch(context, caller, at)?;
-        let differences = branch.preview_rollback(to, &paths, &condition)?;
+        let changes = branch.preview_rollback(to, &paths, &condition)?;
         if !passes_over {
             branch.check_rollback(to, &paths)?;
         }
-        let shown = diff::shown(&differences, 0..differences.len())?;
-        return json::untagged(context, &shown);
+        return whole::respond(context, changes, None, Tagged::No);
     }
     let project = writer(context, caller, &at.project, Right::Rollback)?;
     let project = project.requiring(condition).passing_over_rules(passes_over);

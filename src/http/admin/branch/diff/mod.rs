@@ -1,0 +1,68 @@
+//! `GET …/diff`
+
+mod shown;
+pub(super) mod whole;
+
+use hyper::header::LINK;
+
+use crate::access::Caller;
+use crate::base::limits::DIFF_PAGE_MAX;
+use crate::base::snapshot_version::SnapshotVersion;
+use crate::http::admin::open::open_branch;
+use crate::http::error::Error;
+use crate::http::list::links;
+use crate::http::reply::{Reply, file, json};
+use crate::http::request::context::RequestContext;
+use crate::http::request::params;
+use crate::http::route::admin::BranchAt;
+use crate::repo;
+use crate::repo::{Branch, Comparison, Project, Revision};
+use shown::shown;
+use whole::Tagged;
+
+/// Shows what differs between two revisions or versions of the branch; with `unified`, in one file,
+/// as a text diff. With `limit` or `after` it is a page, and `Link` names the next.
+pub(super) fn show(
+    context: &RequestContext,
+    caller: &Caller,
+    at: &BranchAt,
+) -> Result<Reply, Error> {
+    let query = &context.query;
+    let from = query.required("from")?;
+    let to = query.required("to")?;
+    let unified = query.flag("unified")?;
+    let path = query.text("path")?.map(params::file).transpose()?;
+    let limit = query
+        .text("limit")?
+        .map(|text| params::limit(text, DIFF_PAGE_MAX))
+        .transpose()?;
+    let after = query.text("after")?.map(params::file).transpose()?;
+    let (project, branch) = open_branch(context, caller, at)?;
+    let old = side(&project, &branch, from)?;
+    let new = side(&project, &branch, to)?;
+    if unified {
+        let path = path.ok_or_else(|| {
+            Error::malformed("query parameter \"path\" is missing: a text diff is of one file")
+        })?;
+        return file::text(context, repo::text_diff(&old, &new, &path)?);
+    }
+    let comparison = Comparison::of(&old, &new)?;
+    if limit.is_none() && after.is_none() {
+        return whole::respond(context, comparison, path, Tagged::Yes);
+    }
+    let limit = limit.unwrap_or(DIFF_PAGE_MAX);
+    let (differences, more) = comparison.page(path.as_ref(), after.as_ref(), limit)?;
+    let shown = shown(&differences, 0..differences.len())?;
+    let next = shown.last().filter(|_| more);
+    let next = next.map(|last| (LINK, links::next(context, &[("after", last.path)])));
+    let lines: Vec<_> = next.into_iter().collect();
+    json::list(context, &shown, &lines)
+}
+
+/// A version of the branch, or any revision of the project.
+fn side(project: &Project, branch: &Branch, text: &str) -> Result<Revision, Error> {
+    if let Ok(version) = SnapshotVersion::parse(text) {
+        return Ok(branch.snapshot(version)?);
+    }
+    Ok(project.resolve(params::reference(Some(text))?)?)
+}
