@@ -248,40 +248,6 @@ fn a_batch_is_read_no_further_than_its_limit() {
     );
 }
 
-/// A service with one place for what takes long, and the project's file that holds it while it is sent.
-struct Busy {
-    daemon: Daemon,
-    project: Project,
-}
-
-impl Busy {
-    fn new() -> Self {
-        let flags = [
-            "--long-at-once-max",
-            "1",
-            "--long-waiting-max",
-            "0",
-            "--long-credential-max",
-            "1",
-        ];
-        let daemon = Daemon::start_with(&flags);
-        let project = Project::with_main(&daemon.session("admin"), "acme/shop");
-        project
-            .save("main", "large.bin", incompressible(48 << 20))
-            .expect_status(201);
-        Self { daemon, project }
-    }
-
-    /// Takes the place until what is given is dropped.
-    fn hold(&self, user: &User) -> Connection {
-        let mut connection = self.daemon.connect();
-        let archive = self.project.read("/archive.tar");
-        connection.send(&user.request("GET", &archive).to_bytes());
-        assert!(connection.bytes(12).starts_with(b"HTTP/1.1 200"));
-        connection
-    }
-}
-
 /// True where a request wants the place that somebody holds.
 fn takes_long(user: &User, target: &str) -> bool {
     let answer = user.get(target);
@@ -299,11 +265,11 @@ fn incompressible(length: usize) -> Vec<u8> {
 
 #[test]
 fn a_revision_that_has_to_be_searched_takes_a_long_place_and_once_missed_none() {
-    let busy = Busy::new();
-    let project = &busy.project;
+    let (daemon, project) = with_places(1, 0, 1);
+    let project = &project;
     project.save("main", "a.xml", "one").expect_status(201);
-    let [one, two] = [(); 2].map(|()| busy.daemon.reader(project));
-    let held = busy.hold(&one);
+    let [one, two] = [(); 2].map(|()| daemon.reader(project));
+    let held = unread(&daemon, &one, &project.read("/archive.tar"));
     let unknown = "0123456789abcdef0123456789abcdef01234567";
     let targets = |unknown: &str| {
         [
@@ -323,7 +289,7 @@ fn a_revision_that_has_to_be_searched_takes_a_long_place_and_once_missed_none() 
     let [raw, ..] = targets(unknown);
     soon(|| two.get(&raw).status == 404);
 
-    let held = busy.hold(&one);
+    let held = unread(&daemon, &one, &project.read("/archive.tar"));
     for target in targets(unknown) {
         let missed = two.get(&target);
         let what = if target.contains("/tree") {
@@ -342,21 +308,21 @@ fn a_revision_that_has_to_be_searched_takes_a_long_place_and_once_missed_none() 
 
 #[test]
 fn commits_far_from_the_head_take_a_long_place() {
-    let busy = Busy::new();
-    let project = &busy.project;
+    let (daemon, project) = with_places(1, 0, 1);
+    let project = &project;
     for number in 0..320 {
         project.save("main", "a.xml", number.to_string());
     }
     let short = Project::with_main(&project.user, "acme/short");
-    let [one, two] = [(); 2].map(|()| busy.daemon.reader(project));
-    let other = busy.daemon.reader(&short);
+    let [one, two] = [(); 2].map(|()| daemon.reader(project));
+    let other = daemon.reader(&short);
     let head = two.get(&project.read("/commits?per_page=1")).json()[0]["id"].clone();
     let old = two
         .get(&project.read("/commits?per_page=1&page=200"))
         .json()[0]["id"]
         .clone();
     let (head, old) = (head.as_str().unwrap(), old.as_str().unwrap());
-    let held = busy.hold(&one);
+    let held = unread(&daemon, &one, &project.read("/archive.tar"));
     for near in [
         "/commits".to_owned(),
         "/commits?per_page=100&page=3".to_owned(),
