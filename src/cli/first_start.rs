@@ -16,6 +16,7 @@ use crate::base::secret::ServerKey;
 use crate::repo::Projects;
 use crate::repo::audit;
 use crate::repo::audit::{Action, AuditRecord};
+use crate::store::sqlite::backup::KnownKey;
 use crate::store::sqlite::{Folder, write_durably};
 use crate::store::{Batch, Expect, Store, Versioned};
 
@@ -40,10 +41,17 @@ impl KeyRecord {
     }
 }
 
+/// What the key's file holds.
+enum KeyFile {
+    Absent,
+    Damaged,
+    Holds(ServerKey),
+}
+
 /// The key's file, and what the store knows of the key.
 pub(super) struct KeyState {
     path: PathBuf,
-    key: Option<ServerKey>,
+    file: KeyFile,
     known: Option<Versioned<KeyRecord>>,
     /// True where there is an account: then a key has been in use.
     in_use: bool,
@@ -53,19 +61,19 @@ impl KeyState {
     /// Reads both.
     ///
     /// # Errors
-    /// [`Error::Failed`] for a file that holds no key.
+    /// [`Error::File`] for a file that cannot be read, and those of the store.
     pub(super) fn read(path: PathBuf, store: &dyn Store, accounts: &Accounts) -> Result<Self> {
-        let key = match fs::read_to_string(&path) {
-            Ok(text) => Some(ServerKey::parse(&text).ok_or_else(|| {
-                let shown = path.display();
-                Error::Failed(format!("{shown} is damaged; restore it from a backup"))
-            })?),
-            Err(e) if e.kind() == ErrorKind::NotFound => None,
+        let file = match fs::read(&path) {
+            Ok(bytes) => std::str::from_utf8(&bytes)
+                .ok()
+                .and_then(ServerKey::parse)
+                .map_or(KeyFile::Damaged, KeyFile::Holds),
+            Err(e) if e.kind() == ErrorKind::NotFound => KeyFile::Absent,
             Err(e) => return Err(Error::file("reading", path)(e)),
         };
         Ok(Self {
             path,
-            key,
+            file,
             known: store.value(KEY_RECORD)?,
             in_use: !accounts.is_empty()?,
         })
@@ -76,11 +84,10 @@ impl KeyState {
     /// # Errors
     /// What is wrong with it, a sentence.
     pub(super) fn into_key(self) -> std::result::Result<ServerKey, String> {
-        match self.fault() {
-            Some(fault) => Err(fault),
-            None => self.key.ok_or_else(|| {
-                "the store has no server key yet: start the service once".to_owned()
-            }),
+        match (self.fault(), self.file) {
+            (Some(fault), _) => Err(fault),
+            (None, KeyFile::Holds(key)) => Ok(key),
+            (None, _) => Err("the store has no server key yet: start the service once".to_owned()),
         }
     }
 
@@ -88,11 +95,12 @@ impl KeyState {
     /// yet.
     pub(super) fn fault(&self) -> Option<String> {
         let shown = self.path.display();
-        match (&self.key, &self.known) {
-            (None, known) if self.in_use || known.is_some() => {
+        match (&self.file, &self.known) {
+            (KeyFile::Absent, known) if self.in_use || known.is_some() => {
                 Some(format!("{shown} is missing, and the store has been in use"))
             }
-            (Some(key), Some(known)) if *known.value != KeyRecord::of(key) => {
+            (KeyFile::Damaged, _) => Some(format!("{shown} is damaged")),
+            (KeyFile::Holds(key), Some(known)) if *known.value != KeyRecord::of(key) => {
                 Some(format!("{shown} is not the key of this store"))
             }
             _ => None,
@@ -108,8 +116,24 @@ pub(super) fn key_fault(opened: &Opened, settings: &Settings) -> Option<String> 
     state.map_or_else(|error| Some(error.to_string()), |state| state.fault())
 }
 
+/// What a backup goes by: the fault of the key's file, and the proof that the store has of its key. What damage hides
+/// of the latter the backup finds by itself.
+pub(super) fn known_key(opened: &Opened, path: PathBuf) -> KnownKey {
+    match KeyState::read(path, opened.store.as_ref(), &opened.accounts) {
+        Ok(state) => KnownKey {
+            fault: state.fault(),
+            proof: state.known.map(|known| known.value.proof.clone()),
+        },
+        Err(error @ Error::File { .. }) => KnownKey {
+            fault: Some(error.to_string()),
+            proof: None,
+        },
+        Err(_) => KnownKey::default(),
+    }
+}
+
 /// The server's key; made and kept durably when there is none yet, and made known to the store. With
-/// `renew`, another key than the store's becomes the store's.
+/// `renew`, another key than the store's becomes the store's, and one takes the place of what is none.
 ///
 /// # Errors
 /// [`Error::Failed`] without `renew` when the key is not the store's, or lost: with another one no
@@ -136,7 +160,7 @@ pub(super) fn server_key(
         ),
         None => {}
     }
-    let key = if let Some(key) = state.key {
+    let key = if let KeyFile::Holds(key) = state.file {
         key
     } else {
         let key = ServerKey::generate();

@@ -71,8 +71,8 @@ fn a_lost_or_another_server_key_is_refused_until_it_is_restored_or_given_up() {
     assert_eq!(refusal(&data), told(&another));
     assert_eq!(findings(&data), json!([another]));
     fs::write(&file, "damaged").unwrap();
-    let damaged = format!("{} is damaged; restore it from a backup", file.display());
-    assert_eq!(refusal(&data), format!("siteconf: {damaged}\n"));
+    let damaged = format!("{} is damaged", file.display());
+    assert_eq!(refusal(&data), told(&damaged));
     assert_eq!(findings(&data), json!([damaged]));
     fs::write(&file, &key).unwrap();
     restart(&mut daemon);
@@ -94,12 +94,100 @@ fn a_lost_or_another_server_key_is_refused_until_it_is_restored_or_given_up() {
     forget();
     restart(&mut daemon);
 
-    fs::remove_file(&file).unwrap();
-    daemon.kill_and_restart_with(&["--new-server-key"]);
-    daemon.kill();
-    assert_ne!(fs::read(&file).unwrap(), key);
-    assert_eq!(findings(&data), json!([]));
-    restart(&mut daemon);
+    for rest in [None, Some(""), Some("junk"), Some("\u{e4}")] {
+        match rest {
+            None => fs::remove_file(&file).unwrap(),
+            Some(rest) => fs::write(&file, rest).unwrap(),
+        }
+        daemon.kill_and_restart_with(&["--new-server-key"]);
+        daemon.kill();
+        assert_ne!(fs::read(&file).unwrap(), key, "{rest:?}");
+        assert_eq!(findings(&data), json!([]), "{rest:?}");
+        restart(&mut daemon);
+    }
     fs::write(&file, &key).unwrap();
     assert_eq!(refusal(&data), told(&another));
+}
+
+/// Backs up, and gives the exit code and what was said on standard error.
+#[track_caller]
+fn back_up(data: &Path, target: &Path) -> (Option<i32>, String) {
+    let output = siteconf(data).arg("backup").arg(target).output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    (output.status.code(), said)
+}
+
+/// The server key that comes out of a backup.
+#[track_caller]
+fn restored_key(backup: &Path) -> Option<Vec<u8>> {
+    let room = tempfile::tempdir().unwrap();
+    let new = room.path().join("new");
+    let restored = siteconf(&new).arg("restore").arg(backup).output().unwrap();
+    assert!(restored.status.success(), "{restored:?}");
+    fs::read(new.join("secrets/server-key")).ok()
+}
+
+#[test]
+fn a_backup_tells_of_a_lost_key_and_keeps_the_one_that_it_has() {
+    let mut daemon = Daemon::start();
+    daemon.kill();
+    let data = daemon.data();
+    let room = tempfile::tempdir().unwrap();
+    let file = data.join("secrets/server-key");
+    let key = fs::read(&file).unwrap();
+    let faults = [
+        (None, "is missing, and the store has been in use"),
+        (Some(String::new()), "is damaged"),
+        (Some("junk".to_owned()), "is damaged"),
+        (Some("0".repeat(64)), "is not the key of this store"),
+    ];
+    let told = |fault: &str, kept: &str| {
+        let said = format!(
+            "siteconf: {} {fault}: {kept}\n\
+             siteconf: the store is damaged: 1 things are not in the backup as they should be; see \
+             \"siteconf debug check --deep\"\n",
+            file.display()
+        );
+        (Some(1), said)
+    };
+    for name in ["backup", "backup.tar"] {
+        let target = room.path().join(name);
+        assert_eq!(back_up(&data, &target), (Some(0), String::new()));
+        for (number, (content, fault)) in faults.iter().enumerate() {
+            match content {
+                None => fs::remove_file(&file).unwrap(),
+                Some(content) => fs::write(&file, content).unwrap(),
+            }
+            fs::remove_file(data.join("last-backup")).unwrap();
+            let kept = "the one in the backup there stays, from which it can be restored";
+            assert_eq!(back_up(&data, &target), told(fault, kept), "{name}");
+            assert_eq!(
+                restored_key(&target).as_ref(),
+                Some(&key),
+                "{name}: {fault}"
+            );
+            let fresh = room.path().join(format!("{number} {name}"));
+            assert_eq!(back_up(&data, &fresh), told(fault, "the backup has none"));
+            assert_eq!(restored_key(&fresh), None, "{name}: {fault}");
+            assert!(!data.join("last-backup").exists());
+            // The folder without a key takes it when it is there again.
+            fs::write(&file, &key).unwrap();
+            for target in [&target, &fresh] {
+                assert_eq!(back_up(&data, target), (Some(0), String::new()));
+                assert_eq!(restored_key(target).as_ref(), Some(&key), "{name}: {fault}");
+            }
+        }
+    }
+    // One that is given up: what the folder has is of another.
+    fs::write(&file, "").unwrap();
+    daemon.kill_and_restart_with(&["--new-server-key"]);
+    daemon.kill();
+    let refused = "siteconf: the backup there has another server key than this store: it is of another store, \
+                   or of the time before --new-server-key; name another folder\n";
+    let folder = room.path().join("backup");
+    assert_eq!(back_up(&data, &folder), (Some(1), refused.to_owned()));
+    // Also where the new one is lost in turn.
+    fs::remove_file(&file).unwrap();
+    assert_eq!(back_up(&data, &folder), (Some(1), refused.to_owned()));
+    assert_eq!(restored_key(&folder), Some(key));
 }

@@ -9,15 +9,17 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use super::first_start::known_key;
+use super::opened::Opened;
 use super::output::visible;
 use super::progress::Progress;
 use super::settings::Settings;
-use super::{Error, Outcome, Result, Streams};
+use super::{Error, Outcome, Result, Streams, engine};
 use crate::base::clock::SystemClock;
 use crate::store::StoreError;
 use crate::store::sqlite::backup;
 use crate::store::sqlite::backup::{Made, Source, Step, Target, Verified};
-use crate::store::sqlite::{CollectionLock, Folder, SqliteStore};
+use crate::store::sqlite::{CollectionLock, Folder};
 use args::{Backup, BackupCommand, Restore};
 use stop::Stop;
 
@@ -25,6 +27,9 @@ use stop::Stop;
 const COLLECTION_WAIT: Duration = Duration::from_mins(1);
 /// How often it looks.
 const COLLECTION_LOOK: Duration = Duration::from_millis(100);
+/// What backs a store in a database up.
+const INSTEAD: &str =
+    "take a base backup of its server, or pg_dump, and keep the file of server_key_file with it";
 /// Bytes of a MiB.
 const MIB: u64 = 1 << 20;
 
@@ -50,17 +55,16 @@ fn create(target: &Path, settings: &Settings, streams: &mut Streams<'_>) -> Resu
                 .to_owned(),
         ));
     }
-    let data = settings.folder(
-        "\"siteconf backup\"",
-        "take a base backup of its server, or pg_dump, and keep the file of server_key_file with it",
-    )?;
+    let data = settings.folder("\"siteconf backup\"", INSTEAD)?;
     let stop = Stop::watch(is_stream)?;
     let folder = Folder::open(data)?;
     folder.require_owner()?;
     let _lock = hold_off_collection(&folder, &stop)?;
     // Now: an upgrade may have ended meanwhile.
-    let store = SqliteStore::open_read_only(data)?;
+    let opened = Opened::for_reading(settings)?;
+    let store = opened.embedded("\"siteconf backup\"", INSTEAD)?;
     let folder = store.data_folder();
+    let key = known_key(&opened, engine::key_file_in(folder));
     let target_name = target;
     let mut target = if is_stream {
         Target::stream(streams.out, "standard output", &std::env::temp_dir())
@@ -71,7 +75,7 @@ fn create(target: &Path, settings: &Settings, streams: &mut Streams<'_>) -> Resu
     };
     let made = {
         let mut progress = Progress::on(streams.err, streams.err_is_terminal);
-        backup::create(&store, &mut target, &SystemClock, &mut |step| {
+        backup::create(store, &mut target, &key, &SystemClock, &mut |step| {
             told(step, "written", &mut progress, &stop)
         })
     };

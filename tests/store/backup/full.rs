@@ -31,9 +31,13 @@ fn a_full_disk_leaves_the_last_backup_and_nothing_that_stops_the_next() {
                     _ => Target::file(&path, data),
                 }
                 .and_then(|mut target| {
-                    create(&scene.store, &mut target, &clock, &mut |_| {
-                        ControlFlow::Continue(())
-                    })
+                    create(
+                        &scene.store,
+                        &mut target,
+                        &KnownKey::default(),
+                        &clock,
+                        &mut |_| ControlFlow::Continue(()),
+                    )
                 });
                 let Err(error) = made else { break };
                 let error = error.to_string();
@@ -89,9 +93,13 @@ fn a_full_folder_for_temporary_files_is_named() {
     let clock = ManualClock::new(Timestamp::parse(AT).unwrap());
     let mut sink = std::io::sink();
     let mut target = Target::stream(&mut sink, "a stream", &scratch);
-    let refused = create(&scene.store, &mut target, &clock, &mut |_| {
-        ControlFlow::Continue(())
-    });
+    let refused = create(
+        &scene.store,
+        &mut target,
+        &KnownKey::default(),
+        &clock,
+        &mut |_| ControlFlow::Continue(()),
+    );
     assert_eq!(
         refused.unwrap_err().to_string(),
         format!(

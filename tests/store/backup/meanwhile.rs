@@ -12,21 +12,27 @@ fn what_is_written_meanwhile_is_there_whole_or_not_at_all() {
     let mut written = 0_u64;
     let clock = ManualClock::new(Timestamp::parse(AT).unwrap());
     // At every step another save: the state that is copied changes all the time.
-    let made = create(&scene.store, &mut scene.folder(), &clock, &mut |_| {
-        written += 1;
-        let text = written.to_string();
-        put_large(&scene.store, &noise(10_000 + written, 70_000));
-        let mut batch = of_objects(vec![blob(&text)]);
-        push(&mut batch, "last", Expect::Anything, Some(&text));
-        push(
-            &mut batch,
-            &format!("save/{text}"),
-            Expect::Absent,
-            Some(&text),
-        );
-        scene.store.commit(batch).unwrap();
-        ControlFlow::Continue(())
-    });
+    let made = create(
+        &scene.store,
+        &mut scene.folder(),
+        &KnownKey::default(),
+        &clock,
+        &mut |_| {
+            written += 1;
+            let text = written.to_string();
+            put_large(&scene.store, &noise(10_000 + written, 70_000));
+            let mut batch = of_objects(vec![blob(&text)]);
+            push(&mut batch, "last", Expect::Anything, Some(&text));
+            push(
+                &mut batch,
+                &format!("save/{text}"),
+                Expect::Absent,
+                Some(&text),
+            );
+            scene.store.commit(batch).unwrap();
+            ControlFlow::Continue(())
+        },
+    );
     let made = made.unwrap();
     assert!(written > 5, "{written}");
     let room = tempfile::tempdir().unwrap();
@@ -71,14 +77,20 @@ fn rows_that_come_meanwhile_under_numbers_of_the_last_file_are_there() {
     let store = SqliteStore::open_locked(&elsewhere.path().join("new")).unwrap();
     let clock = ManualClock::new(Timestamp::parse(AT).unwrap());
     let mut written = 0_u64;
-    create(&store, &mut scene.folder(), &clock, &mut |_| {
-        written += 1;
-        let text = format!("meanwhile {written}");
-        let mut batch = of_objects(vec![blob(&text)]);
-        push(&mut batch, &text, Expect::Absent, Some("1"));
-        store.commit(batch).unwrap();
-        ControlFlow::Continue(())
-    })
+    create(
+        &store,
+        &mut scene.folder(),
+        &KnownKey::default(),
+        &clock,
+        &mut |_| {
+            written += 1;
+            let text = format!("meanwhile {written}");
+            let mut batch = of_objects(vec![blob(&text)]);
+            push(&mut batch, &text, Expect::Absent, Some("1"));
+            store.commit(batch).unwrap();
+            ControlFlow::Continue(())
+        },
+    )
     .unwrap();
     assert!((3..20).contains(&written), "{written}");
     let again = tempfile::tempdir().unwrap();

@@ -20,7 +20,7 @@ use siteconf::base::id::{Kind, ObjectId};
 use siteconf::store::inspection::Inspectable as _;
 use siteconf::store::sqlite::SqliteStore;
 use siteconf::store::sqlite::backup::{
-    BackupError, Made, Restored, Source, Step, Target, Verified, create, restore, verify,
+    BackupError, KnownKey, Made, Restored, Source, Step, Target, Verified, create, restore, verify,
 };
 use siteconf::store::{Expect, Store};
 
@@ -80,9 +80,13 @@ impl Scene {
     fn back_up_damaged(&self, target: &mut Target<'_>) -> (Made, Vec<String>) {
         let clock = ManualClock::new(Timestamp::parse(AT).unwrap());
         let mut told = Vec::new();
-        let made = create(&self.store, target, &clock, &mut |step| {
-            collect(step, &mut told)
-        });
+        let made = create(
+            &self.store,
+            target,
+            &KnownKey::default(),
+            &clock,
+            &mut |step| collect(step, &mut told),
+        );
         (made.unwrap(), told)
     }
 

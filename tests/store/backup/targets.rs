@@ -76,7 +76,13 @@ fn a_backup_is_not_replaced_by_an_older_state_or_another_store() {
     let older = SqliteStore::open_locked(&room.path().join("new")).unwrap();
     let clock = ManualClock::new(Timestamp::parse(AT).unwrap());
     let go_on = &mut |_: Step<'_>| ControlFlow::Continue(());
-    let refused = create(&older, &mut scene.folder(), &clock, go_on);
+    let refused = create(
+        &older,
+        &mut scene.folder(),
+        &KnownKey::default(),
+        &clock,
+        go_on,
+    );
     assert_eq!(
         said(refused, &scene),
         "the backup there holds write 5, and the store ends at write 4: it has lost some, or was restored \
@@ -89,7 +95,14 @@ fn a_backup_is_not_replaced_by_an_older_state_or_another_store() {
             .commit(of_write("one", Expect::Anything, Some(&text)))
             .unwrap();
     }
-    create(&older, &mut scene.folder(), &clock, go_on).unwrap();
+    create(
+        &older,
+        &mut scene.folder(),
+        &KnownKey::default(),
+        &clock,
+        go_on,
+    )
+    .unwrap();
     let again = tempfile::tempdir().unwrap();
     let again = again.path().join("again");
     restore_from(&scene.path("backup"), &again).unwrap();
@@ -103,10 +116,17 @@ fn a_backup_is_not_replaced_by_an_older_state_or_another_store() {
             .commit(of_write("one", Expect::Anything, Some("x")))
             .unwrap();
     }
-    let refused = create(&scene.store, &mut scene.folder(), &clock, go_on);
+    let refused = create(
+        &scene.store,
+        &mut scene.folder(),
+        &KnownKey::default(),
+        &clock,
+        go_on,
+    );
     assert_eq!(
         said(refused, &scene),
-        "the backup there is of another store (its server key is another); name another folder"
+        "the backup there has another server key than this store: it is of another store, or of the time before \
+         --new-server-key; name another folder"
     );
     assert!(is_sound(&scene.path("backup")));
 }
@@ -273,14 +293,20 @@ fn an_end_at_any_step_leaves_the_last_backup_and_nothing_else() {
     let clock = ManualClock::new(Timestamp::parse(AT).unwrap());
     let until = |target: &mut Target<'_>, last: usize| {
         let mut steps = 0;
-        create(&scene.store, target, &clock, &mut |_| {
-            steps += 1;
-            if steps > last {
-                ControlFlow::Break(())
-            } else {
-                ControlFlow::Continue(())
-            }
-        })
+        create(
+            &scene.store,
+            target,
+            &KnownKey::default(),
+            &clock,
+            &mut |_| {
+                steps += 1;
+                if steps > last {
+                    ControlFlow::Break(())
+                } else {
+                    ControlFlow::Continue(())
+                }
+            },
+        )
     };
     let mut ended = 0;
     for last in 0.. {

@@ -12,13 +12,14 @@ use std::path::Path;
 use super::blob_reader::BlobReader;
 use super::error::{BackupError, Result, Step, Tell};
 use super::manifest::{FORMAT, FileSum, Manifest};
-use super::part::{Part, Span, is_plain_name};
+use super::part::{Part, SERVER_KEY, Span, is_plain_name};
+use super::place::target::Target;
 use super::refresh::{Extent, Pinned, Reads as _, Sliced};
 use super::rows::{ObjectEntry, RecordEntry};
+use super::server_key::KnownKey;
 use super::session::Session;
 use super::spool::Spool;
 use super::table::{LargeBlob, Tabled as _, known_version};
-use super::target::Target;
 use crate::base::clock::{Clock, Timestamp};
 use crate::base::id::Kind;
 use crate::store::Version;
@@ -53,16 +54,19 @@ pub struct Made {
 pub fn create(
     store: &SqliteStore,
     target: &mut Target<'_>,
+    key: &KnownKey,
     clock: &dyn Clock,
     tell: &mut Tell<'_>,
 ) -> Result<Made> {
     let mut backup = Session::new(store, &mut *target.0, tell);
     backup.put(Part::Format, FORMAT.as_bytes())?;
     backup.refuse_older()?;
+    backup.refuse_other_key(key)?;
     if let Some(fault) = store.lost_commits()? {
         backup.found(fault)?;
     }
-    let secrets = backup.secrets()?;
+    let mut secrets = backup.secrets()?;
+    secrets.extend(backup.put_key(key)?);
 
     let mut objects = backup.spans::<ObjectEntry>();
     backup.refresh::<ObjectEntry>(&Sliced(store), &mut objects, Extent::All)?;
@@ -80,7 +84,7 @@ pub fn create(
 }
 
 impl Session<'_, '_, '_> {
-    /// Refuses to replace a backup by an older state or by that of another store.
+    /// Refuses to replace a backup by an older state.
     fn refuse_older(&self) -> Result<()> {
         let Some(last) = &self.last else {
             return Ok(());
@@ -96,17 +100,7 @@ impl Session<'_, '_, '_> {
                 last.version
             )));
         }
-        let path = self.store.data_folder().secrets().join("server-key");
-        let key = fs::read(path).map(|bytes| Part::secret("server-key", &bytes));
-        let is_key =
-            |part: &&Part| matches!(part, Part::Secret { name, .. } if name == "server-key");
-        match (last.files.keys().find(is_key), key) {
-            (Some(there), Ok(key)) if *there != key => Err(BackupError::Refused(
-                "the backup there is of another store (its server key is another); name another folder"
-                    .to_owned(),
-            )),
-            _ => Ok(()),
-        }
+        Ok(())
     }
 
     /// Copies the large blobs that the backup lacks.
@@ -171,7 +165,7 @@ impl Session<'_, '_, '_> {
         self.go_on()
     }
 
-    /// The files of `secrets/`, put.
+    /// The files of `secrets/`, put, but for the server key.
     fn secrets(&mut self) -> Result<Vec<Part>> {
         let dir = self.store.data_folder().secrets();
         let mut parts = Vec::new();
@@ -186,7 +180,8 @@ impl Session<'_, '_, '_> {
             let entry = entry.map_err(BackupError::file("reading", &dir))?;
             let name = entry.file_name();
             // One that is being written.
-            if Path::new(&name).extension().is_some_and(|end| end == "new") {
+            let is_new = Path::new(&name).extension().is_some_and(|end| end == "new");
+            if is_new || name == SERVER_KEY {
                 continue;
             }
             if !entry.file_type().is_ok_and(|kind| kind.is_file()) {

@@ -32,6 +32,8 @@ pub(super) enum Part {
 
 /// The manifest's path.
 pub(super) const MANIFEST: &str = "MANIFEST";
+/// The name of the server key's file in `secrets/`.
+pub(super) const SERVER_KEY: &str = "server-key";
 /// Digits of a sum in the name of a secret's file.
 const SUM_DIGITS: usize = 16;
 

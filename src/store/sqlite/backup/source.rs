@@ -10,7 +10,7 @@ use super::error::{BackupError, Result, Step, Tell};
 use super::manifest::{FileSum, Manifest, require_format};
 use super::part::{MANIFEST, Part};
 use super::place::folder::{Content, manifest_of};
-use super::target::canonical;
+use super::place::target::canonical;
 use crate::base::limits::BLOCK_BYTES;
 
 /// Most bytes of a manifest that are read: of some million files.

@@ -1,7 +1,8 @@
-//! What takes the files of a backup: a folder or a stream.
+//! What takes the files of a backup: a folder, a file or a stream.
 
 pub(super) mod folder;
 pub(super) mod stream;
+pub(super) mod target;
 
 use std::fmt;
 use std::io::Read;
@@ -31,6 +32,9 @@ pub(super) trait Place: fmt::Debug {
 
     /// A file of the last backup, `None` if it is not sound.
     fn read(&self, part: &Part) -> Option<Vec<u8>>;
+
+    /// A file of `secrets/` of the last backup, `None` if there is none that is sound.
+    fn last_secret(&self, name: &str) -> Option<Vec<u8>>;
 
     /// Makes what was put, with the files of the last backup that the manifest names, the backup.
     ///

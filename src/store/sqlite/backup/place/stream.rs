@@ -92,6 +92,10 @@ impl<W: Write> Place for StreamPlace<W> {
         None
     }
 
+    fn last_secret(&self, _name: &str) -> Option<Vec<u8>> {
+        None
+    }
+
     fn finish(&mut self, manifest: &Manifest) -> Result<()> {
         self.end(manifest).map(drop)
     }
@@ -179,6 +183,10 @@ impl Place for FilePlace {
         None
     }
 
+    fn last_secret(&self, name: &str) -> Option<Vec<u8>> {
+        secret_in(&self.path, name)
+    }
+
     fn finish(&mut self, manifest: &Manifest) -> Result<()> {
         let file = self.stream.end(manifest)?;
         let synced = file.map_or(Ok(()), |file| file.sync_all());
@@ -200,6 +208,25 @@ impl Drop for FilePlace {
             tracing::warn!(%error, "an unfinished backup could not be removed");
         }
     }
+}
+
+/// A file of `secrets/` in a backup that is a file. They lie at its beginning.
+fn secret_in(path: &Path, name: &str) -> Option<Vec<u8>> {
+    let mut archive = tar::Archive::new(File::open(path).ok()?);
+    for entry in archive.entries().ok()? {
+        let mut entry = entry.ok()?;
+        let part = Part::parse(&String::from_utf8_lossy(&entry.path_bytes()))?;
+        match &part {
+            Part::Secret { name: found, .. } if found == name => {
+                let mut bytes = Vec::new();
+                entry.read_to_end(&mut bytes).ok()?;
+                return (Part::secret(name, &bytes) == part).then_some(bytes);
+            }
+            Part::Secret { .. } | Part::Format => {}
+            _ => return None,
+        }
+    }
+    None
 }
 
 fn is_named(file: &File, path: &Path) -> bool {

@@ -3,15 +3,15 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use super::error::{BackupError, Result};
-use super::place::Place;
-use super::place::folder::FolderPlace;
-use super::place::stream::{FilePlace, StreamPlace};
+use super::Place;
+use super::folder::FolderPlace;
+use super::stream::{FilePlace, StreamPlace};
 use crate::store::sqlite::Folder;
+use crate::store::sqlite::backup::error::{BackupError, Result};
 
 /// Where a backup goes.
 #[derive(Debug)]
-pub struct Target<'a>(pub(super) Box<dyn Place + 'a>);
+pub struct Target<'a>(pub(in crate::store::sqlite::backup) Box<dyn Place + 'a>);
 
 impl<'a> Target<'a> {
     /// A folder with an earlier backup of the same store, an empty one, or one that is made.
@@ -54,7 +54,7 @@ fn refuse_inside(path: &Path, data: &Folder) -> Result<()> {
 }
 
 /// The path without links as far as it exists.
-pub(super) fn canonical(path: &Path) -> PathBuf {
+pub(in crate::store::sqlite::backup) fn canonical(path: &Path) -> PathBuf {
     let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let mut rest = Vec::new();
     let mut at = whole.as_path();
