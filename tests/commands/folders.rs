@@ -7,8 +7,10 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use rustix::process::geteuid;
+use serde_json::{Value, json};
 
 use crate::daemon::copy_program;
+use crate::mounted::Mounted;
 use crate::stage::{Stage, command, refused};
 
 const NOBODY: u32 = 65_534;
@@ -176,4 +178,92 @@ fn another_users_folder_is_told_with_its_owner_and_what_that_one_runs() {
     }
     let made = as_nobody(&["user", "add", "bob"]).output().unwrap();
     assert!(made.status.success(), "{made:?}");
+    // Who looks is not asked whether it could write, the owner is.
+    status_refuses(&mut stage.command(&["status", "--json"]), None);
+    fs::set_permissions(&data, fs::Permissions::from_mode(0o500)).unwrap();
+    status_refuses(&mut stage.command(&["status", "--json"]), None);
+    let why = format!(
+        "{}: nothing can be written here: Permission denied (os error 13)",
+        data.display()
+    );
+    status_refuses(&mut as_nobody(&["status", "--json"]), Some(&why));
+}
+
+/// Asserts what the status says of why changes are refused, which is a finding.
+#[track_caller]
+fn status_refuses(status: &mut Command, why: Option<&str>) {
+    let ran = status.output().unwrap();
+    let shown: Value = serde_json::from_slice(&ran.stdout).unwrap();
+    let finding = why.map(|why| format!("changes are refused until that is put right: {why}"));
+    assert_eq!(
+        (
+            ran.status.code(),
+            &shown["writes_refused"],
+            &shown["findings"]
+        ),
+        (
+            Some(i32::from(why.is_some())),
+            &json!(why),
+            &json!(Vec::from_iter(finding))
+        )
+    );
+}
+
+#[test]
+fn the_status_of_a_folder_that_takes_no_changes_says_so() {
+    let stage = Stage::new();
+    let data = stage.path("data");
+    let status = || stage.command(&["status", "--json"]);
+    status_refuses(&mut status(), None);
+    let shown = stage.shown("data");
+    for (part, mode) in [("", 0o777), ("secrets", 0o720)] {
+        let path = data.join(part);
+        fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+        let why = format!(
+            "{}: others than its owner may write here (mode {mode:o}): look what they wrote, then take the \
+             right from them: chmod -R go-w '{shown}'",
+            path.display().to_string().trim_end_matches('/')
+        );
+        // As who changes something is told.
+        stage.refused(&["user", "add", "bob"], 1, &format!("siteconf: {why}"));
+        status_refuses(&mut status(), Some(&why));
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o700)).unwrap();
+    }
+    if let Some(_mounted) = Mounted::again(&data, &data) {
+        let read_only = Command::new("mount")
+            .args(["-o", "remount,bind,ro"])
+            .arg(&data)
+            .status();
+        assert!(read_only.unwrap().success());
+        let why =
+            format!("{shown}: nothing can be written here: Read-only file system (os error 30)");
+        stage.refused(&["user", "add", "bob"], 1, &format!("siteconf: {why}"));
+        status_refuses(&mut status(), Some(&why));
+    }
+    status_refuses(&mut status(), None);
+}
+
+#[test]
+fn the_status_below_disk_free_min_says_that_saves_are_refused() {
+    let stage = Stage::new();
+    let words = ["status", "--disk-free-min", "8000000000000000000"];
+    let ran = stage.command(&words).output().unwrap();
+    let text = String::from_utf8(ran.stdout).unwrap();
+    let line = |name: &str| {
+        let mut lines = text.lines();
+        let line = lines.find(|line| line.starts_with(name)).unwrap();
+        line[name.len()..].trim_start().to_owned()
+    };
+    assert_eq!(ran.status.code(), Some(1), "{text}");
+    assert_eq!(line("changes"), "refused");
+    let (free, said) = line("to do")
+        .split_once(' ')
+        .map(|(a, b)| (a.to_owned(), b.to_owned()))
+        .unwrap();
+    assert!(free.parse::<u64>().is_ok(), "{free}");
+    assert_eq!(
+        said,
+        "bytes are free on the disk, less than disk_free_min: saves are refused until there is more, or it \
+         is set lower"
+    );
 }

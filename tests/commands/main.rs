@@ -18,6 +18,10 @@ mod folders;
 #[cfg(test)]
 mod messages;
 #[cfg(test)]
+#[path = "../pull/mounted.rs"]
+#[allow(dead_code, reason = "the tests of the pull use more of it")]
+mod mounted;
+#[cfg(test)]
 mod progress;
 #[cfg(test)]
 mod rules;

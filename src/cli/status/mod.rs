@@ -93,11 +93,14 @@ fn gather(weigh: bool, settings: &Settings, opened: &Opened, streams: &mut Strea
         None
     };
     findings.extend(key_fault(opened, settings));
-    if let Some(Refusal { until, why }) = &stopped {
+    let mut refused = None;
+    if let Some(Refusal { until, why }) = stopped {
         findings.push(format!("changes are refused until {until}: {why}"));
+        refused = Some(why);
     }
-    if let Some(free) = free_bytes {
-        findings.extend(finding_of_room(free, settings));
+    if let Some((why, refuses)) = free_bytes.and_then(|free| finding_of_room(free, settings)) {
+        findings.push(why.clone());
+        refused = refused.or(refuses.then_some(why));
     }
     let projects = store.count_records(key::PROJECTS);
     let projects = told(&mut findings, "projects", projects);
@@ -147,14 +150,15 @@ fn gather(weigh: bool, settings: &Settings, opened: &Opened, streams: &mut Strea
         last_backup: backup.map(|at| at.to_string()),
         last_collection: collection.map(LastCollection::from),
         weights: weights.map(Weights::from),
-        writes_refused: stopped.map(|refusal| refusal.why),
+        writes_refused: refused,
         findings,
     }
 }
 
-/// What must be told of the room that is free on the disk, in bytes.
-fn finding_of_room(free: u64, settings: &Settings) -> Option<String> {
-    let said = if free < settings.disk_free_min {
+/// What must be told of the room that is free on the disk, in bytes; true if saves are refused for it.
+fn finding_of_room(free: u64, settings: &Settings) -> Option<(String, bool)> {
+    let refuses = free < settings.disk_free_min;
+    let said = if refuses {
         "less than disk_free_min: saves are refused until there is more, or it is set lower"
     } else if free < settings.disk_low_bytes {
         "less than disk_low_bytes: the service says that it is not ready, and refuses saves below \
@@ -162,7 +166,10 @@ fn finding_of_room(free: u64, settings: &Settings) -> Option<String> {
     } else {
         return None;
     };
-    Some(format!("{free} bytes are free on the disk, {said}"))
+    Some((
+        format!("{free} bytes are free on the disk, {said}"),
+        refuses,
+    ))
 }
 
 /// What could be told; else a finding.

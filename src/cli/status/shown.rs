@@ -230,7 +230,10 @@ impl Status {
 
     fn service_line(&self) -> String {
         match (&self.daemons, self.service.running, self.service.pid) {
-            (Some(daemons), ..) => format!("{} daemons seen in the last 10 seconds", daemons.len()),
+            (Some(daemons), ..) => {
+                let s = if daemons.len() == 1 { "" } else { "s" };
+                format!("{} daemon{s} seen in the last 10 seconds", daemons.len())
+            }
             (None, _, Some(pid)) => format!("running, process id {pid}"),
             (None, Some(false), None) => "not running".to_owned(),
             _ => "unknown".to_owned(),

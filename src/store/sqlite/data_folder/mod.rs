@@ -124,6 +124,16 @@ impl Folder {
         ownership::require_owner(&self.root, geteuid().as_raw())
     }
 
+    /// Refuses a folder into which its own owner cannot write either: one on a network file system or mounted to be
+    /// read, and one that others may write. Who looks may be another than the owner.
+    ///
+    /// # Errors
+    /// [`StoreError::Folder`] that says what is wrong.
+    pub fn require_writable(&self) -> Result<()> {
+        refuse_network(&self.root)?;
+        ownership::require_writable(&self.root)
+    }
+
     fn with_database(root: &Path, format: Format) -> Result<Self> {
         refuse_links(root)?;
         let folder = Self {

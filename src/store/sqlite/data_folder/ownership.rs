@@ -7,6 +7,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 
 use rustix::fs::{Access, AtFlags, CWD, accessat};
+use rustix::io::Errno;
 use rustix::process::geteuid;
 
 use crate::store::{Result, StoreError};
@@ -51,11 +52,31 @@ pub(super) fn refuse_links(root: &Path) -> Result<()> {
 pub(super) fn require_own(root: &Path) -> Result<()> {
     refuse_links(root)?;
     require_owner(root, geteuid().as_raw())?;
+    may_write(root).map_err(|e| unwritable(root, e))
+}
+
+/// Refuses a folder into which its own owner cannot write, or whose parts are not that owner's alone. Who looks may
+/// be another.
+pub(super) fn require_writable(root: &Path) -> Result<()> {
+    let owner = fs::metadata(root)
+        .map_err(|e| unreadable(root, root, &e))?
+        .uid();
+    require_owner(root, owner)?;
+    match may_write(root) {
+        // That says nothing of the owner.
+        Err(Errno::ACCESS) if owner != geteuid().as_raw() => Ok(()),
+        tried => tried.map_err(|e| unwritable(root, e)),
+    }
+}
+
+fn may_write(root: &Path) -> rustix::io::Result<()> {
     let rights = Access::WRITE_OK | Access::EXEC_OK;
-    accessat(CWD, root, rights, AtFlags::EACCESS).map_err(|e| {
-        let e = std::io::Error::from(e);
-        StoreError::folder(root, format!("nothing can be written here: {e}"))
-    })
+    accessat(CWD, root, rights, AtFlags::EACCESS)
+}
+
+fn unwritable(root: &Path, error: Errno) -> StoreError {
+    let error = std::io::Error::from(error);
+    StoreError::folder(root, format!("nothing can be written here: {error}"))
 }
 
 /// Refuses a folder, or a part of it, that is another user's than this, or that others may write.

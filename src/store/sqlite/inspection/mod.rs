@@ -99,14 +99,12 @@ impl Inspectable for SqliteStore {
 
     fn overview(&self) -> Overview {
         let format = self.folder.format();
-        let stopped = self.folder.stopped_by();
-        let until = "the service is restarted";
         Overview {
             format: Some(format.to_string()),
             advice: format.is_older().then(|| format.advice(self.folder.root())),
             schema: Ok(None),
             service: self.folder.holder().map(Service::Process),
-            writes_refused: stopped.map(|why| Some(Refusal { until, why: why? })),
+            writes_refused: self.refusal(),
             standby: Ok(None),
             database_bytes: Ok(self.database_bytes()),
             unused_bytes: self.unused_bytes().map(Some),
@@ -132,6 +130,19 @@ impl SqliteStore {
                 Err(e) => visit(Err(format!("files of blobs cannot be listed: {e}"))),
             }
         }
+    }
+
+    /// Why nobody may write: a write that failed, or the folder itself.
+    fn refusal(&self) -> Result<Option<Refusal>> {
+        if let Some(why) = self.folder.stopped_by()? {
+            let until = "the service is restarted";
+            return Ok(Some(Refusal { until, why }));
+        }
+        let unfit = self.folder.require_writable().err();
+        Ok(unfit.map(|error| Refusal {
+            until: "that is put right",
+            why: error.to_string(),
+        }))
     }
 
     fn objects_held(&self) -> Result<ObjectsHeld> {
