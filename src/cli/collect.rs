@@ -4,6 +4,7 @@ use clap::Args;
 use serde::Serialize;
 
 use super::backup::stop::Stop;
+use super::backup::turn::in_turn;
 use super::opened::Opened;
 use super::output;
 use super::progress::Progress;
@@ -125,14 +126,19 @@ fn run(keep_deleted_days: u64, opened: &Opened, streams: &mut Streams<'_>) -> Re
     let repository = &opened.repository;
     let patience = Patience::default();
     let mut progress = Progress::new(streams);
-    let step = |step| {
+    let mut step = |step| {
         progress.say(|| said(step));
         stop.flow()
     };
     let done = match opened.engine() {
-        Engine::Embedded(store) => repository.collect(store.as_ref(), patience, step),
+        Engine::Embedded(store) => in_turn(&stop, || {
+            repository.collect(store.as_ref(), patience, &mut step)
+        })
+        .map_err(|e| stop.name(e)),
         #[cfg(feature = "fleet")]
-        Engine::Postgres(store) => repository.collect(store.as_ref(), patience, step),
+        Engine::Postgres(store) => repository
+            .collect(store.as_ref(), patience, &mut step)
+            .map_err(Error::from),
     }?;
     let Collected {
         states,

@@ -3,20 +3,22 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 use rusqlite::Connection;
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
 use crate::scene::{Process, assert_sound, branch, number};
 
+fn command(root: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_siteconf"));
+    command.arg("--data").arg(root).args(arguments);
+    command
+}
+
 fn siteconf(root: &Path, arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_siteconf"))
-        .arg("--data")
-        .arg(root)
-        .args(arguments)
-        .output()
-        .unwrap()
+    command(root, arguments).output().unwrap()
 }
 
 /// What a command prints that succeeds.
@@ -148,25 +150,54 @@ fn what_was_deleted_long_ago_is_forgotten_first() {
 }
 
 #[test]
-fn one_that_must_not_run_says_why() {
+fn one_beside_a_backup_or_another_waits_until_that_has_ended() {
+    let root = tempfile::tempdir().unwrap();
+    let root = root.path();
+    saved(root, 1);
+    let process = Process::beside(root);
+    let folder = process.store().data_folder();
+    for (number, is_interrupted) in [false, false, true].into_iter().enumerate() {
+        let held = match number {
+            0 => folder.lock_for_collection(),
+            _ => folder.lock_for_backup(),
+        };
+        text(root, &["branch", "create", "acme/shop.erp", "gone"]);
+        text(root, &["branch", "delete", "acme/shop.erp", "gone"]);
+        let mut gc = command(root, &["gc", "--keep-deleted-days", "0"]);
+        let gc = gc.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+        let mut gc = gc.unwrap();
+        // What it does before it takes its turn.
+        while number_of_forgotten(root) < number + 1 {
+            assert!(gc.try_wait().unwrap().is_none());
+        }
+        let held = held.unwrap();
+        if is_interrupted {
+            let id = i32::try_from(gc.id()).unwrap();
+            kill_process(Pid::from_raw(id).unwrap(), Signal::INT).unwrap();
+        } else {
+            drop(held);
+        }
+        let ended = gc.wait_with_output().unwrap();
+        let said = String::from_utf8(ended.stderr).unwrap();
+        let (code, expected) = if is_interrupted {
+            (130, "siteconf: interrupted; nothing half is left\n")
+        } else {
+            (0, "")
+        };
+        assert_eq!((ended.status.code(), said.as_str()), (Some(code), expected));
+    }
+}
+
+/// How many branches were forgotten so far.
+fn number_of_forgotten(root: &Path) -> usize {
+    let told = text(root, &["audit", "--json"]);
+    told.matches("\"action\":\"branch-forgotten\"").count()
+}
+
+#[test]
+fn wrong_flags_are_refused() {
     let root = tempfile::tempdir().unwrap();
     saved(root.path(), 1);
-    let process = Process::beside(root.path());
-    let folder = process.store().data_folder();
-    let refused = |what: &str| {
-        let refused = siteconf(root.path(), &["gc"]);
-        assert_eq!(refused.status.code(), Some(1), "{refused:?}");
-        assert_eq!(
-            String::from_utf8(refused.stderr).unwrap(),
-            format!("siteconf: a {what} is running; try again when it has ended\n")
-        );
-    };
-    let held = folder.lock_for_collection().unwrap();
-    refused("collection");
-    drop(held);
-    let held = folder.lock_for_backup().unwrap();
-    refused("backup");
-    drop(held);
     let wrong = siteconf(root.path(), &["gc", "--dry-run", "--compact"]);
     assert_eq!(wrong.status.code(), Some(2), "{wrong:?}");
     let wrong = siteconf(root.path(), &["project", "keep", "acme/shop.erp"]);

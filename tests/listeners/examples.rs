@@ -295,6 +295,11 @@ fn systemd_finds_nothing_wrong_with_its_units() {
             adapted(example("backup-service"), &program),
         ),
         ("siteconf-backup.timer", example("backup-timer")),
+        (
+            "siteconf-gc.service",
+            adapted(example("gc-service"), &program),
+        ),
+        ("siteconf-gc.timer", example("gc-timer")),
         ("siteconf-pull.service", adapted(example("pull"), &program)),
         (
             "siteconf-pull-once.service",

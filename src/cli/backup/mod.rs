@@ -2,12 +2,11 @@
 
 pub(super) mod args;
 pub(super) mod stop;
+pub(super) mod turn;
 
 use std::io::{BufRead, Read};
 use std::ops::ControlFlow;
 use std::path::Path;
-use std::thread;
-use std::time::{Duration, Instant};
 
 use super::first_start::known_key;
 use super::opened::Opened;
@@ -16,17 +15,13 @@ use super::progress::Progress;
 use super::settings::Settings;
 use super::{Error, Outcome, Result, Streams, engine};
 use crate::base::clock::SystemClock;
-use crate::store::StoreError;
+use crate::store::sqlite::Folder;
 use crate::store::sqlite::backup;
 use crate::store::sqlite::backup::{Made, Source, Step, Target, Verified};
-use crate::store::sqlite::{CollectionLock, Folder};
 use args::{Backup, BackupCommand, Restore};
 use stop::Stop;
+use turn::in_turn;
 
-/// How long a backup waits for a collection to end.
-const COLLECTION_WAIT: Duration = Duration::from_mins(1);
-/// How often it looks.
-const COLLECTION_LOOK: Duration = Duration::from_millis(100);
 /// What backs a store in a database up.
 const INSTEAD: &str =
     "take a base backup of its server, or pg_dump, and keep the file of server_key_file with it";
@@ -59,7 +54,8 @@ fn create(target: &Path, settings: &Settings, streams: &mut Streams<'_>) -> Resu
     let stop = Stop::watch(is_stream)?;
     let folder = Folder::open(data)?;
     folder.require_owner()?;
-    let _lock = hold_off_collection(&folder, &stop)?;
+    // No collection, and no upgrade.
+    let _lock = in_turn(&stop, || folder.lock_for_backup()).map_err(|e| stop.name(e))?;
     // Now: an upgrade may have ended meanwhile.
     let opened = Opened::for_reading(settings)?;
     let store = opened.embedded("\"siteconf backup\"", INSTEAD)?;
@@ -101,21 +97,6 @@ fn create(target: &Path, settings: &Settings, streams: &mut Streams<'_>) -> Resu
         tracing::warn!(%error, "the data folder does not note this backup");
     }
     Ok(Outcome::Fine)
-}
-
-/// Waits until no collection and no upgrade runs, and keeps it so.
-fn hold_off_collection(folder: &Folder, stop: &Stop) -> Result<CollectionLock> {
-    let began = Instant::now();
-    loop {
-        match folder.lock_for_backup() {
-            Err(StoreError::Underway { .. })
-                if began.elapsed() < COLLECTION_WAIT && !stop.is_asked() =>
-            {
-                thread::sleep(COLLECTION_LOOK);
-            }
-            outcome => return outcome.map_err(|e| stop.name(e)),
-        }
-    }
 }
 
 fn summary(made: &Made, target: &Path) -> String {

@@ -16,6 +16,10 @@ pub(super) enum Example {
     BackupService,
     /// The timer by which systemd begins that every night
     BackupTimer,
+    /// The unit by which systemd removes old snapshots and what no state needs
+    GcService,
+    /// The timer by which systemd begins that every night
+    GcTimer,
     /// The unit by which systemd keeps a client's folder equal to a branch
     Pull,
     /// The unit by which systemd pulls once
@@ -46,6 +50,8 @@ impl Example {
             Self::Systemd => include_str!("siteconf.service"),
             Self::BackupService => include_str!("siteconf-backup.service"),
             Self::BackupTimer => include_str!("siteconf-backup.timer"),
+            Self::GcService => include_str!("siteconf-gc.service"),
+            Self::GcTimer => include_str!("siteconf-gc.timer"),
             Self::Pull => include_str!("siteconf-pull.service"),
             Self::PullOnce => include_str!("siteconf-pull-once.service"),
             Self::PullTimer => include_str!("siteconf-pull-once.timer"),
