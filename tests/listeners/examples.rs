@@ -319,6 +319,51 @@ fn systemd_finds_nothing_wrong_with_its_units() {
     );
 }
 
+/// What Prometheus makes of the file, minute by minute: of a store in PostgreSQL nobody asks for a backup.
+#[test]
+fn a_store_without_a_backup_gives_alarm_and_one_in_postgresql_does_not() {
+    if !is_here("promtool") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("alerts.yml"), example("alerts")).unwrap();
+    let cases = r#"
+rule_files: [alerts.yml]
+tests:
+  - interval: 1m
+    input_series:
+      - { series: 'siteconf_build_info{instance="folder"}', values: '1x12000' }
+      - { series: 'siteconf_database_bytes{instance="folder"}', values: '1x12000' }
+      - { series: 'siteconf_last_collection_age_seconds{instance="folder"}', values: '0+60x12000' }
+      - { series: 'siteconf_build_info{instance="backed-up"}', values: '1x12000' }
+      - { series: 'siteconf_database_bytes{instance="backed-up"}', values: '1x12000' }
+      - { series: 'siteconf_last_backup_age_seconds{instance="backed-up"}', values: '60x12000' }
+      - { series: 'siteconf_build_info{instance="postgres"}', values: '1x12000' }
+    alert_rule_test:
+      - alertname: SiteconfNoBackup
+        eval_time: 47h
+      - alertname: SiteconfNoBackup
+        eval_time: 49h
+        exp_alerts:
+          - exp_labels: { severity: warning, instance: folder }
+            exp_annotations:
+              summary: "siteconf on folder was never backed up"
+      - alertname: SiteconfCollectionOld
+        eval_time: 192h
+      - alertname: SiteconfCollectionOld
+        eval_time: 195h
+        exp_alerts:
+          - exp_labels: { severity: warning, instance: folder }
+            exp_annotations:
+              summary: "the last collection of siteconf on folder that came to its end is older than eight days"
+              description: "siteconf gc gives room back that nothing needs; journalctl -u siteconf-gc says why it does not."
+"#;
+    let file = folder.path().join("cases.yml");
+    fs::write(&file, cases).unwrap();
+    let said = output_of(Command::new("promtool").args(["test", "rules"]).arg(&file));
+    assert!(said.contains("SUCCESS"), "{said}");
+}
+
 /// A browser behind a proxy that nobody told the service of reads what to set, and so does the log.
 #[test]
 fn a_browser_behind_an_unknown_proxy_is_told_what_to_set() {
