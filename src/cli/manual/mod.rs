@@ -32,12 +32,33 @@ pub(super) fn pages(wish: &ManPages, streams: &mut Streams<'_>) -> Result<()> {
     Ok(())
 }
 
+/// What ends a page, in the language of `man`.
+const EXIT_STATUS: &str = "\
+.SH \"EXIT STATUS\"
+.TP
+.B 0
+It was done.
+.TP
+.B 1
+It failed, or it looked for faults and found some.
+.TP
+.B 2
+The command line or a setting is wrong; nothing was done.
+.TP
+.B 130
+Ctrl\\-C ended it.
+.TP
+.B 143
+SIGTERM ended it, where it did not end by itself with 0.
+";
+
 /// Writes the page of a command and those of its commands; how many they are.
 fn write_pages(command: &Command, name: &str, dir: &Path) -> Result<usize> {
     let path = dir.join(format!("{name}.1"));
     let mut text = Vec::new();
     let page = Man::new(command.clone().name(name.to_owned())).source("siteconf");
     page.render(&mut text)
+        .map(|()| text.extend_from_slice(EXIT_STATUS.as_bytes()))
         .and_then(|()| fs::write(&path, &text))
         .map_err(Error::file("writing", &path))?;
     let mut count = 1;

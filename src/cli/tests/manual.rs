@@ -81,6 +81,11 @@ fn every_command_has_a_page_that_man_reads_without_a_warning() {
     for part in ["siteconf token create", "\\-\\-expires", "\\-\\-data"] {
         assert!(text.contains(part), "{part}: {text}");
     }
+    let text = fs::read_to_string(dir.join("siteconf-serve.1")).unwrap();
+    for part in ["SITECONF_DATA", "SITECONF_LISTEN", "SITECONF_CONFIG"] {
+        let said = format!("May also be specified with the \\fB{part}\\fR environment variable.");
+        assert!(text.contains(&said), "{part}: {text}");
+    }
     if !is_here("man") || !is_here("groff") {
         return;
     }
@@ -94,5 +99,12 @@ fn every_command_has_a_page_that_man_reads_without_a_warning() {
             .unwrap();
         let said = String::from_utf8_lossy(&ran.stderr);
         assert!(ran.status.success() && said.is_empty(), "{page}: {said}");
+        let shown = String::from_utf8_lossy(&ran.stdout);
+        let (_, last) = shown.split_once("\nEXIT STATUS\n").unwrap();
+        let codes = last.lines().filter_map(|line| {
+            let word = line.strip_prefix("       ")?.split(' ').next()?;
+            word.parse::<u8>().ok()
+        });
+        assert_eq!(codes.collect::<Vec<_>>(), [0, 1, 2, 130, 143], "{shown}");
     }
 }
