@@ -195,21 +195,19 @@ fn show(json: bool, report: Report, streams: &mut Streams<'_>) -> Result<Outcome
         return Ok(Outcome::Fine);
     }
     if report.is_remote {
-        writeln!(
-            streams.err,
+        streams.note(format_args!(
             "siteconf: the database is damaged: {} objects that states need are not there. \"siteconf debug \
              check\" names them; a backup of the database has them",
             report.lost_files
-        )?;
+        ))?;
         return Ok(Outcome::Findings);
     }
-    writeln!(
-        streams.err,
+    streams.note(format_args!(
         "siteconf: the store is damaged: files that states need were not found {} times, and {} objects \
          are not where the index says. They stay, and so does every file in blobs/. \"siteconf debug \
          check\" names them; \"siteconf backup\" and \"siteconf restore\" make the index anew",
         report.lost_files, report.unindexed_objects
-    )?;
+    ))?;
     Ok(Outcome::Findings)
 }
 

@@ -92,6 +92,13 @@ impl Streams<'_> {
         }
         Ok(())
     }
+
+    /// Says something on standard error, behind the results that were written so far.
+    fn note(&mut self, line: impl Display) -> Result<()> {
+        self.out.flush()?;
+        writeln!(self.err, "{line}")?;
+        Ok(())
+    }
 }
 
 /// Runs one command line, the program's name first, and writes results to `out` and everything else
@@ -139,6 +146,8 @@ fn run_on(args: impl IntoIterator<Item = OsString>, mut streams: Streams<'_>) ->
         Err(Error::Output(e)) if e.kind() == ErrorKind::BrokenPipe => ExitCode::SUCCESS,
         Err(error) => {
             let said = output::visible_lines(&error.to_string());
+            // Behind what was written before it failed.
+            let _written = streams.out.flush();
             let _said = writeln!(streams.err, "siteconf: {said}");
             error.exit_code()
         }

@@ -72,6 +72,23 @@ fn a_terminal_shows_one_line_that_goes_before_the_result() {
     }
 }
 
+/// What is said of a result stands behind it, also where both go to one place.
+#[test]
+fn a_remark_stands_behind_the_result_that_it_is_about() {
+    let stage = Stage::new();
+    let words = ["history", "acme/shop.erp", "main", "--limit", "1"];
+    let Ended { code, shown, .. } = Terminal::run(stage.command(&words)).end();
+    let table = stage.done(&words);
+    assert!(table.starts_with("STATE "), "{table}");
+    assert_eq!(
+        (code, shown),
+        (
+            Some(0),
+            table + "older ones with --before v0002, all with --limit 0\n"
+        )
+    );
+}
+
 #[test]
 fn nothing_is_overwritten_where_it_cannot_be() {
     let stage = Stage::new();

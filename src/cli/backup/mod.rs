@@ -85,12 +85,11 @@ fn create(target: &Path, settings: &Settings, streams: &mut Streams<'_>) -> Resu
         writeln!(streams.out, "{said}")?;
     }
     if made.damaged > 0 {
-        writeln!(
-            streams.err,
+        streams.note(format_args!(
             "siteconf: the store is damaged: {} things are not in the backup as they should be; see \
              \"siteconf debug check --deep\"",
             made.damaged
-        )?;
+        ))?;
         return Ok(Outcome::Findings);
     }
     if let Err(error) = folder.note_backup(made.at) {
@@ -178,6 +177,7 @@ pub(super) fn restore(
         restored.bytes
     )?;
     if restored.format.is_older() {
+        out.flush()?;
         writeln!(err, "siteconf: {}", visible(&restored.format.advice(data)))?;
     }
     Ok(())

@@ -111,10 +111,9 @@ fn show_text(differences: &[FileDifference], streams: &mut Streams<'_>) -> Resul
     for (index, difference) in differences.iter().enumerate() {
         if written > TEXT_DIFFS_BYTES_MAX {
             let left = differences.len() - index;
-            writeln!(
-                streams.err,
+            streams.note(format_args!(
                 "siteconf: {left} more files differ, and are left out; --path shows one of them"
-            )?;
+            ))?;
             return Ok(Outcome::Findings);
         }
         let mut text = text_of(difference)?;

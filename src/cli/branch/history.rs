@@ -89,10 +89,9 @@ fn tell_rest(
     streams: &mut Streams<'_>,
 ) -> Result<()> {
     if let (true, Some(last)) = (streams.out_is_terminal && !wish.json, last) {
-        writeln!(
-            streams.err,
+        streams.note(format_args!(
             "older ones with --before {last}, all with --limit 0"
-        )?;
+        ))?;
     }
     Ok(())
 }

@@ -72,7 +72,7 @@ fn revision(opened: &Opened, target: &str) -> Result<Revision> {
 /// Says on standard error what was found wrong.
 fn report(findings: &[String], streams: &mut Streams<'_>) -> Result<Outcome> {
     for finding in findings {
-        writeln!(streams.err, "siteconf: {finding}")?;
+        streams.note(format_args!("siteconf: {finding}"))?;
     }
     Ok(outcome(findings.is_empty()))
 }

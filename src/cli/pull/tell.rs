@@ -125,27 +125,24 @@ impl Teller {
             counted(*bytes, "byte", "bytes")
         )?;
         if !switched.mended.is_empty() {
-            writeln!(
-                streams.err,
+            streams.note(format_args!(
                 "changed in the folder by somebody else, and as in the branch again: {}",
                 named(&switched.mended)
-            )?;
+            ))?;
         }
         if !switched.left_out.is_empty() {
-            writeln!(
-                streams.err,
+            streams.note(format_args!(
                 "left out, as links and submodules are: {}",
                 named(&switched.left_out)
-            )?;
+            ))?;
         }
         if !switched.is_proven && !self.is_unproven_told {
             self.is_unproven_told = true;
-            writeln!(
-                streams.err,
+            streams.note(format_args!(
                 "the commit ids of this server are no digests: each file that came is proven by its own id, \
                  {} as a whole is not",
                 visible_path(pull.folder.path())
-            )?;
+            ))?;
         }
         Ok(())
     }
