@@ -320,3 +320,43 @@ fn results_are_json_where_that_is_asked_for() {
     expected["mended"] = json!(["b"]);
     assert_eq!(told(&["--exec", "echo ran"]), expected);
 }
+
+/// A shell that stands in the folder stands in the old one afterwards.
+#[test]
+fn who_stands_in_the_folder_is_told_to_enter_it_again() {
+    let mut scene = Scene::new();
+    let mut branch = files(&[("a", "1"), ("b/c", "2")]);
+    scene.save(&branch);
+    scene.pulled(&[], &branch);
+    let shown = scene.dir().display().to_string();
+    let told = format!("the current folder is the state before; enter it again: cd {shown}\n");
+    for (within, text) in [("", "3"), ("b", "4")] {
+        branch.insert("a".to_owned(), (text.into(), false));
+        scene.save(&branch);
+        let mut pull = scene.command(&scene.daemon.base(), &[]);
+        pull.current_dir(scene.dir().join(within));
+        said(&pull.output().unwrap(), 0, &told);
+        assert_eq!(crate::scene::read(&scene.dir()), branch);
+        // Where nothing changes, nothing is replaced.
+        said(&pull.output().unwrap(), 0, "");
+    }
+    let mut here = plain(&[
+        "pull",
+        &scene.daemon.base(),
+        crate::daemon::PROJECT,
+        "main",
+        ".",
+    ]);
+    here.arg("--token-file").arg(scene.at("token"));
+    let old = scene.side().join("old");
+    let refused = format!(
+        "siteconf: {} is a state of {shown} from before; name that, or enter it again: cd {shown}\n",
+        old.display()
+    );
+    said(&here.current_dir(&old).output().unwrap(), 2, &refused);
+    let side = scene.side();
+    assert_eq!(
+        names(&side),
+        ["instance", "lock", "old", "old.json", "state.json"]
+    );
+}

@@ -17,7 +17,7 @@ pub(in crate::cli) struct Pull {
     /// The branch
     #[arg(value_name = "REF")]
     pub(super) branch: String,
-    /// The folder to keep equal to it; made when absent
+    /// The folder to keep equal to it; made when absent. A change replaces it: a shell in it must enter it again
     pub(super) dir: PathBuf,
     /// Goes on for ever: waits for changes, and lays them out as they come
     #[arg(long)]

@@ -23,6 +23,9 @@ use crate::cli::output::visible_path;
 use crate::cli::pull::fault::{Fault, Pulled};
 use crate::cli::{Error, Result};
 
+/// What the name of the folder beside the folder ends with.
+const SIDE: &str = ".siteconf-pull";
+
 /// The folder, and the one beside it.
 #[derive(Debug)]
 pub(in crate::cli::pull) struct Folder {
@@ -41,6 +44,13 @@ impl Folder {
     /// [`Error::Usage`] for what can be no such folder, [`Error::Failed`] where another pull has it.
     pub(in crate::cli::pull) fn open(dir: &Path) -> Result<Self> {
         let dir = found(dir)?;
+        if let Some(now) = replaced(&dir) {
+            return Err(Error::Usage(format!(
+                "{} is a state of {1} from before; name that, or enter it again: cd {1}",
+                visible_path(&dir),
+                visible_path(&now)
+            )));
+        }
         let (Some(parent), Some(name)) = (dir.parent(), dir.file_name()) else {
             return Err(Error::Usage(
                 "the root of a file system cannot be replaced: name a folder in it".to_owned(),
@@ -54,7 +64,7 @@ impl Folder {
         }
         let mut side_name = std::ffi::OsString::from(".");
         side_name.push(name);
-        side_name.push(".siteconf-pull");
+        side_name.push(SIDE);
         let side = parent.join(side_name);
         make_private(&side)?;
         let lock = lock(&dir, &side)?;
@@ -232,10 +242,25 @@ impl Folder {
         self.drop_old()?;
         state.write(&self.next_state())?;
         let switched = match self.inode()? {
-            Some(_) => exchange(&next, &self.dir),
+            Some(_) => {
+                let entered = self.is_entered();
+                let exchanged = exchange(&next, &self.dir);
+                if entered && exchanged.is_ok() {
+                    self.notes.borrow_mut().push(format!(
+                        "the current folder is the state before; enter it again: cd {}",
+                        visible_path(&self.dir)
+                    ));
+                }
+                exchanged
+            }
             None => renameat_with(CWD, &next, CWD, &self.dir, RenameFlags::NOREPLACE),
         };
         switched.map_err(|errno| self.not_exchanged(errno))
+    }
+
+    /// True if who runs this stands in the folder.
+    fn is_entered(&self) -> bool {
+        std::env::current_dir().is_ok_and(|current| current.starts_with(&self.dir))
     }
 
     /// Makes an exchange durable.
@@ -373,6 +398,15 @@ fn found(dir: &Path) -> Result<PathBuf> {
         }
         Err(error) => Err(looking()(error)),
     }
+}
+
+/// The folder that was exchanged with this one, or with one that this lies in.
+fn replaced(dir: &Path) -> Option<PathBuf> {
+    dir.ancestors().find_map(|above| {
+        let name = above.file_name()?.to_str()?;
+        let name = name.strip_prefix('.')?.strip_suffix(SIDE)?;
+        Some(above.with_file_name(name))
+    })
 }
 
 /// Makes the folder beside the folder, or takes the one that is there if nobody else can write into it.
