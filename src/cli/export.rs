@@ -10,6 +10,7 @@ use super::output::visible_path;
 use super::progress::Progress;
 use super::{Error, Result, Streams, names};
 use crate::repo;
+use crate::repo::ExportError;
 
 #[derive(Debug, Args)]
 pub(super) struct Export {
@@ -17,7 +18,7 @@ pub(super) struct Export {
     pub(super) repo_id: String,
     /// A branch, `<branch>@v0007`, or a commit id
     pub(super) revision: String,
-    /// The folder to write: absent or empty; Ctrl-C leaves it so
+    /// The folder to write: absent or empty; Ctrl-C leaves it so, a failure leaves what was written
     pub(super) dir: PathBuf,
 }
 
@@ -33,9 +34,9 @@ pub(super) fn export(wish: &Export, opened: &Opened, streams: &mut Streams<'_>) 
         written += 1;
         progress.say(|| format!("{written} of {total} files written"));
         stop.flow()
-    })?;
+    });
     drop(progress);
-    let Some(files) = files else {
+    let Some(files) = files.map_err(|error| failed(&error, written, total))? else {
         return Err(stop.name(Error::Failed("interrupted".to_owned())));
     };
     writeln!(
@@ -44,4 +45,12 @@ pub(super) fn export(wish: &Export, opened: &Opened, streams: &mut Streams<'_>) 
         visible_path(&wish.dir)
     )?;
     Ok(())
+}
+
+/// The failure, with what is left of the export. Nothing is made of one that is refused.
+fn failed(error: &ExportError, written: u64, total: u64) -> Error {
+    Error::Failed(match error {
+        ExportError::Refused(_) => error.to_string(),
+        _ => format!("{error}; of {total} files, {written} were written before, and stay"),
+    })
 }

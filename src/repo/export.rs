@@ -4,36 +4,85 @@ use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::ops::ControlFlow;
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use super::{Body, Error, FileView, Listing, Result, Revision};
+use super::{Body, Error, FileView, Listing, Revision};
 use crate::base::digest::byte_count;
 use crate::base::limits::READ_CHUNK_BYTES;
-use crate::store::StoreError;
 
 /// Entries of the tree looked up at once.
 const ENTRIES_AT_ONCE: u64 = 1000;
+
+/// Why an export came to no end. Its text is for whoever runs it.
+#[derive(Debug, thiserror::Error)]
+pub enum ExportError {
+    /// The folder cannot take a state; a sentence that says why.
+    #[error("{0}")]
+    Refused(String),
+    /// A file or folder of the target failed.
+    #[error("{action} {}: {source}", path.display())]
+    Target {
+        /// What was being done, as in "writing".
+        action: &'static str,
+        /// With which.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+    /// The content of a file of the state cannot be had.
+    #[error("reading \"{path}\": {reason}")]
+    Content {
+        /// Its path in the tree.
+        path: String,
+        /// Why.
+        reason: String,
+    },
+    /// The state cannot be listed.
+    #[error(transparent)]
+    State(#[from] Error),
+}
+
+impl ExportError {
+    fn target(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self + use<> {
+        let path = path.to_owned();
+        move |source| Self::Target {
+            action,
+            path,
+            source,
+        }
+    }
+}
+
+type Result<T> = std::result::Result<T, ExportError>;
 
 /// Lays a state out in a folder, which is made if it is missing and must be empty if not. Gives the
 /// number of files; `None` when `go_on`, which is asked with the path of each file that was written,
 /// ended it: then nothing is left of it.
 ///
 /// # Errors
-/// [`Error::Invalid`] when the folder is not empty. After another error what could be written stays: of
-/// a damaged state it may be all that there is.
+/// [`ExportError::Refused`] when the folder is none or not empty. After another error what was written before stays:
+/// of a damaged state it may be all that there is.
 pub fn export(
     revision: &Revision,
     dir: &Path,
     mut go_on: impl FnMut(&str) -> ControlFlow<()>,
 ) -> Result<Option<u64>> {
-    let io = |e| Error::from(StoreError::io("writing the export", e));
-    let is_new = !fs::exists(dir).map_err(io)?;
-    fs::create_dir_all(dir).map_err(io)?;
-    if fs::read_dir(dir).map_err(io)?.next().is_some() {
-        return Err(Error::invalid(format!(
-            "{} is not empty; name an empty folder",
-            dir.display()
-        )));
+    let failed = ExportError::target;
+    let refused = |why: &str| {
+        let shown = dir.display();
+        Err(ExportError::Refused(format!(
+            "{shown} is {why}; name an empty folder"
+        )))
+    };
+    let is_new = !fs::exists(dir).map_err(failed("looking at", dir))?;
+    if !is_new && !dir.is_dir() {
+        return refused("no folder");
+    }
+    fs::create_dir_all(dir).map_err(failed("making", dir))?;
+    let mut there = fs::read_dir(dir).map_err(failed("reading", dir))?;
+    if there.next().is_some() {
+        return refused("not empty");
     }
     let listing = revision.listing(None, true)?;
     let (mut files, mut laid) = (0, 0);
@@ -46,15 +95,15 @@ pub fn export(
             laid += 1;
             let target = dir.join(&path);
             let Some(file) = file else {
-                fs::create_dir(&target).map_err(io)?;
+                fs::create_dir(&target).map_err(failed("making", &target))?;
                 continue;
             };
-            write_file(&file, &target)?;
+            write_file(&path, &file, &target)?;
             files += 1;
             if go_on(&path).is_break() {
                 remove(&listing, laid, dir)?;
                 if is_new {
-                    fs::remove_dir(dir).map_err(io)?;
+                    fs::remove_dir(dir).map_err(failed("removing", dir))?;
                 }
                 return Ok(None);
             }
@@ -64,7 +113,7 @@ pub fn export(
 
 /// Removes the first so many entries again.
 fn remove(listing: &Listing, count: u64, dir: &Path) -> Result<()> {
-    let io = |e| Error::from(StoreError::io("removing the export", e));
+    let failed = |path: &Path| ExportError::target("removing", path);
     let mut folders = Vec::new();
     let mut passed = 0;
     while passed < count {
@@ -72,7 +121,7 @@ fn remove(listing: &Listing, count: u64, dir: &Path) -> Result<()> {
         for (path, file) in listing.opened_part(passed, most)? {
             let target = dir.join(path);
             match file {
-                Some(_) => fs::remove_file(target).map_err(io)?,
+                Some(_) => fs::remove_file(&target).map_err(failed(&target))?,
                 None => folders.push(target),
             }
         }
@@ -80,36 +129,40 @@ fn remove(listing: &Listing, count: u64, dir: &Path) -> Result<()> {
     }
     // A folder comes before what is in it.
     for folder in folders.iter().rev() {
-        fs::remove_dir(folder).map_err(io)?;
+        fs::remove_dir(folder).map_err(failed(folder))?;
     }
     Ok(())
 }
 
-fn write_file(file: &FileView, target: &Path) -> Result<()> {
-    let io = |e: io::Error| Error::from(StoreError::io("writing the export", e));
-    let content = file.content()?;
+/// Writes the file of this path in the tree.
+fn write_file(path: &str, file: &FileView, target: &Path) -> Result<()> {
+    let unread = |reason| ExportError::Content {
+        path: path.to_owned(),
+        reason,
+    };
+    let writing = || ExportError::target("writing", target);
+    let content = file.content().map_err(|e| unread(e.to_string()))?;
     let mode = if file.is_executable() { 0o777 } else { 0o666 };
     let mut out = OpenOptions::new()
         .write(true)
         .create_new(true)
         .mode(mode)
         .open(target)
-        .map_err(io)?;
-    match &content.body {
-        Body::Inline(bytes) => out.write_all(bytes).map_err(io),
-        Body::Large(large) => {
-            let mut chunk = vec![0; READ_CHUNK_BYTES];
-            let mut offset = 0;
-            while offset < content.size {
-                let left = usize::try_from(content.size - offset).unwrap_or(usize::MAX);
-                let take = left.min(chunk.len());
-                large
-                    .read_exact_at(&mut chunk[..take], offset)
-                    .map_err(io)?;
-                out.write_all(&chunk[..take]).map_err(io)?;
-                offset += byte_count(&chunk[..take]);
-            }
-            Ok(())
-        }
+        .map_err(writing())?;
+    let large = match &content.body {
+        Body::Inline(bytes) => return out.write_all(bytes).map_err(writing()),
+        Body::Large(large) => large,
+    };
+    let mut chunk = vec![0; READ_CHUNK_BYTES];
+    let mut offset = 0;
+    while offset < content.size {
+        let left = usize::try_from(content.size - offset).unwrap_or(usize::MAX);
+        let piece = &mut chunk[..left.min(READ_CHUNK_BYTES)];
+        large
+            .read_exact_at(piece, offset)
+            .map_err(|e| unread(e.to_string()))?;
+        out.write_all(piece).map_err(writing())?;
+        offset += byte_count(piece);
     }
+    Ok(())
 }

@@ -14,6 +14,8 @@ mod daemon;
 #[cfg(test)]
 mod every;
 #[cfg(test)]
+mod exports;
+#[cfg(test)]
 mod folders;
 #[cfg(test)]
 mod messages;
