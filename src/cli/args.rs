@@ -64,7 +64,7 @@ pub(super) enum Command {
     /// Read tokens: create, list, show, update, rotate, revoke
     #[command(subcommand)]
     Token(TokenCommand),
-    /// Projects: create, show, list, rename, transfer, delete, restore, keep
+    /// Projects: create, show, list, rename, transfer, delete, restore, keep, rules, validate
     #[command(subcommand)]
     Project(ProjectCommand),
     /// Branches: list, create, delete, restore
@@ -135,5 +135,24 @@ mod tests {
     #[test]
     fn the_grammar_is_consistent() {
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn the_texts_that_list_commands_list_all() {
+        let cli = Cli::command();
+        let mut lists = 0;
+        for command in cli.get_subcommands() {
+            let about = command.get_about().unwrap().to_string();
+            let names: Vec<_> = command
+                .get_subcommands()
+                .map(clap::Command::get_name)
+                .collect();
+            let listed = about.split_once(": ").filter(|_| !names.is_empty());
+            if let Some((_, listed)) = listed {
+                assert_eq!(listed, names.join(", "), "{}", command.get_name());
+                lists += 1;
+            }
+        }
+        assert_eq!(lists, 5);
     }
 }

@@ -1,7 +1,7 @@
 //! Settings as they reach the binary: by flags, variables and a file.
 
 use std::fs;
-use std::process::Output;
+use std::process::{Command, Output};
 
 use crate::daemon::siteconf;
 
@@ -71,4 +71,31 @@ fn the_stronger_place_holds_and_is_told() {
     ] {
         assert_eq!(refused(variables, flags), format!("siteconf: {said}\n"));
     }
+}
+
+#[test]
+fn a_variable_that_is_empty_is_not_set() {
+    let names = [
+        "DATA",
+        "STORE",
+        "LISTEN",
+        "HOSTS",
+        "ROOT_MOUNT",
+        "KEEP_DAYS",
+        "LOG_FORMAT",
+        "LOG",
+        "CONFIG",
+    ];
+    let printed = |variables: &[String]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_siteconf"));
+        command.args(["config", "print"]).env_clear();
+        let output = command
+            .envs(variables.iter().map(|name| (name, "")))
+            .output();
+        let output = output.unwrap();
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let all = names.map(|name| format!("SITECONF_{name}"));
+    assert_eq!(printed(&all), printed(&[]));
 }

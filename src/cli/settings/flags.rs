@@ -46,8 +46,11 @@ impl<const COMMANDS: u8> FromArgMatches for Flags<COMMANDS> {
                 ValueSource::EnvVariable => Source::Variable,
                 _ => Source::Flag,
             };
-            let values = matches.get_raw(setting.name)?;
-            let values = values.map(OsString::from).collect();
+            let values: Vec<_> = matches.get_raw(setting.name)?.map(OsString::from).collect();
+            // As a file of variables has it that names one and gives it nothing.
+            if source == Source::Variable && values.iter().all(|value| value.is_empty()) {
+                return None;
+            }
             Some(Given::plain(setting, source, values))
         });
         Ok(Self(given.collect()))

@@ -84,13 +84,11 @@ fn the_filters_of_the_list_combine() {
         ("ann", &["--repo", "acme/shop.erp"][..]),
         ("ann", &["--all", "--expires", "20d"]),
         ("bob", &["--all"]),
-        (
-            "bob",
-            &["--repo", "acme/shop.erp", "--expires", "2020-01-01"],
-        ),
+        ("bob", &["--repo", "acme/shop.erp"]),
     ] {
         desk.token(user, flags);
     }
+    desk.done(&["token", "update", "4", "--expires", "2020-01-01"]);
     for (filter, ids) in [
         (&[][..], &["1", "2", "3", "4"][..]),
         (&["--repo", "acme/shop.erp"], &["1", "2", "4"]),
@@ -112,6 +110,29 @@ fn the_filters_of_the_list_combine() {
         "siteconf: --unused \"long\" must be a length of time, as 30d or 12h, or YYYY-MM-DD, midnight \
          UTC, or RFC 3339, as in 2027-01-31T10:00:00Z\n"
     );
+}
+
+/// The Admin API takes such an end, too.
+#[test]
+fn a_token_that_has_ended_already_is_told() {
+    let desk = Desk::with_project();
+    desk.account("bob", &[]);
+    let create = ["token", "create", "--user", "bob", "--name", "n", "--all"];
+    let value = "a".repeat(64);
+    for (id, flags, input) in [
+        ("1", &[][..], ""),
+        ("2", &["--value-stdin"], value.as_str()),
+        ("3", &["--json"], ""),
+    ] {
+        let words = [&create[..], &["--expires", "2020-01-01"], flags].concat();
+        let ran = desk.run_with(input, &words);
+        let told = format!(
+            "siteconf: token {id} has ended at 2020-01-01T00:00:00.000Z, and opens nothing; give it another end \
+             with \"siteconf token update {id} --expires 30d\"\n"
+        );
+        assert_eq!((ran.code, ran.err), (ExitCode::SUCCESS, told), "{flags:?}");
+        assert_eq!(ran.out.is_empty(), id == "2", "{}", ran.out);
+    }
 }
 
 /// What was used counts from its last use on, the rest from when it was made.

@@ -90,23 +90,35 @@ fn create(wish: TokenCreate, opened: &Opened, streams: &mut Streams<'_>) -> Resu
     };
     let tokens = Tokens::new(&opened.repository);
     let actor = &opened.actor;
+    let id;
     if wish.value_stdin {
         let secret = read_value(streams)?;
         let made = tokens.create_with(&account, new, &secret, actor)?;
+        id = made.id.clone();
         // Who gave the value has it.
         if wish.json {
-            return output::write_json(streams.out, &Row::from(made));
+            output::write_json(streams.out, &Row::from(made))?;
+        } else {
+            streams.tell(format_args!("token {id} is made"))?;
         }
-        return streams.tell(format_args!("token {} is made", made.id));
+    } else {
+        let (secret, made) = tokens.create(&account, new, actor)?;
+        show(&secret, &made, wish.json, streams).or_else(|e| {
+            // A token that nobody has seen would only lie there.
+            tokens.revoke(&account, &made.id, actor)?;
+            Err(Error::Failed(format!(
+                "writing the token: {e}; it is revoked again"
+            )))
+        })?;
+        id = made.id;
     }
-    let (secret, made) = tokens.create(&account, new, actor)?;
-    show(&secret, &made, wish.json, streams).or_else(|e| {
-        // A token that nobody has seen would only lie there.
-        tokens.revoke(&account, &made.id, actor)?;
-        Err(Error::Failed(format!(
-            "writing the token: {e}; it is revoked again"
-        )))
-    })
+    if let Some(end) = expires_at.filter(|end| *end <= now) {
+        streams.note(format_args!(
+            "siteconf: token {id} has ended at {end}, and opens nothing; give it another end with \"siteconf token \
+             update {id} --expires 30d\""
+        ))?;
+    }
+    Ok(())
 }
 
 fn update(wish: TokenUpdate, opened: &Opened, streams: &mut Streams<'_>) -> Result<()> {
