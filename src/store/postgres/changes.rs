@@ -107,6 +107,7 @@ impl Changes {
     pub(super) async fn new(server: &Arc<Server>, writes: bool) -> Result<Self> {
         let told = if writes { OF_WRITERS } else { SETTINGS };
         let link = Link::new(server, told).answering_within(AWAY_AFTER);
+        drop(link.first_session().await?);
         let began = now();
         let last = last_version(&link).await?;
         Ok(Self {

@@ -17,6 +17,8 @@ use crate::store::{Result, StoreError};
 
 /// How long is waited for a connection.
 pub(super) const CONNECTION_WAIT_MAX: Duration = Duration::from_secs(3);
+/// How long the first connection of a process may take, whatever hosts are silent.
+const FIRST_CONNECTION_MAX: Duration = Duration::from_secs(15);
 /// How long an answer may take; the server gives up a statement that reads a little earlier.
 const ANSWER_WAIT_MAX: Duration = Duration::from_secs(11);
 /// Between two attempts to connect, at first and at most.
@@ -90,6 +92,22 @@ impl Link {
     /// # Errors
     /// [`StoreError::Unavailable`] if there is none at the deadline, [`StoreError::Unfit`].
     pub(super) async fn session(&self, deadline: Instant) -> Result<Arc<Session>> {
+        self.session_by(deadline, deadline).await
+    }
+
+    /// The first connection of a process. Nothing tells it yet which of several hosts is silent, so that an attempt that
+    /// goes on from one to the next may take longer than later ones.
+    ///
+    /// # Errors
+    /// As [`Link::session`].
+    pub(super) async fn first_session(&self) -> Result<Arc<Session>> {
+        let now = Instant::now();
+        self.session_by(now + CONNECTION_WAIT_MAX, now + FIRST_CONNECTION_MAX)
+            .await
+    }
+
+    /// No attempt begins after the one moment, or is waited for after the other.
+    async fn session_by(&self, last_attempt: Instant, deadline: Instant) -> Result<Arc<Session>> {
         let unavailable = |_| StoreError::Unavailable;
         let mut kept = timeout_at(deadline, self.session.lock())
             .await
@@ -108,7 +126,7 @@ impl Link {
                 Err(refused @ StoreError::Unfit { .. }) => return Err(refused),
                 Err(error) => self.server.tell_unreached(&error),
             }
-            if Instant::now() + pause > deadline {
+            if Instant::now() + pause > last_attempt {
                 return Err(StoreError::Unavailable);
             }
             // Not all daemons at once.

@@ -69,8 +69,9 @@ fn what_may_have_been_made_before_its_connection_was_lost_is_in_doubt_and_not_re
             database.ask("SELECT pg_advisory_lock(1936290915, 1); SELECT pg_sleep(12)");
         });
         let asked = |lock: &str| {
-            let waits =
-                format!("SELECT count(*) FROM pg_stat_activity WHERE wait_event = '{lock}'");
+            let waits = format!(
+                "SELECT count(*) FROM pg_stat_activity WHERE wait_event = '{lock}' AND datname = current_database()"
+            );
             let began = Instant::now();
             while database.ask(&waits) == ["0"] {
                 assert!(began.elapsed() < Duration::from_secs(10));

@@ -7,6 +7,8 @@ use std::time::Duration;
 use tokio::net::lookup_host;
 use tokio::time::timeout;
 use tokio_postgres::Client;
+#[cfg(test)]
+use tokio_postgres::config::SslMode;
 use tokio_postgres::config::{Config, Host, LoadBalanceHosts};
 
 use super::{Connection, unreachable};
@@ -21,12 +23,22 @@ const PORT: u16 = 5432;
 /// The hosts that a URL names.
 #[derive(Debug)]
 pub(super) struct Hosts {
-    /// What each is asked with.
-    pub(super) each: Vec<Config>,
-    /// Which of all their addresses is asked first: the one that was reached last, or the next after one that was not.
-    /// So an attempt that is given up early has not been in vain.
-    first: AtomicUsize,
+    each: Vec<OneHost>,
+    first: First,
 }
+
+#[derive(Debug)]
+struct OneHost {
+    /// What it is asked with.
+    config: Config,
+    /// Of the addresses that its name has.
+    first: First,
+}
+
+/// Which is asked first: the one that was reached last, or the next after one that was not. So an attempt that is given up
+/// early has not been in vain.
+#[derive(Debug, Default)]
+struct First(AtomicUsize);
 
 impl Hosts {
     /// Those of these parameters.
@@ -34,22 +46,28 @@ impl Hosts {
         let (hosts, addresses) = (config.get_hosts().len(), config.get_hostaddrs().len());
         let count = hosts.max(addresses);
         let is_even = |some: usize| some <= 1 || some == count;
-        // What does not fit together is left to the client, which refuses it.
-        let fits = (hosts == 0 || addresses == 0 || hosts == addresses)
+        // What does not fit together, or names none, is left to the client, which refuses it.
+        let fits = count > 0
+            && (hosts == 0 || addresses == 0 || hosts == addresses)
             && is_even(config.get_ports().len());
-        let each = if fits {
+        let configs = if fits {
             (0..count).map(|place| of_one(config, place)).collect()
         } else {
             vec![config.clone()]
         };
+        let each = configs.into_iter().map(|config| OneHost {
+            config,
+            first: First::default(),
+        });
         let is_random = config.get_load_balance_hosts() == LoadBalanceHosts::Random;
+        let first = if is_random {
+            rand::random_range(0..1024)
+        } else {
+            0
+        };
         Self {
-            each,
-            first: AtomicUsize::new(if is_random {
-                rand::random_range(0..1024)
-            } else {
-                0
-            }),
+            each: each.collect(),
+            first: First(AtomicUsize::new(first)),
         }
     }
 
@@ -58,15 +76,45 @@ impl Hosts {
     /// # Errors
     /// Why the last one that was asked could not be connected to.
     pub(super) async fn connect(&self, connector: &Connector) -> Result<(Client, Connection)> {
-        let addresses = self.addresses().await;
-        let first = self.first.load(Ordering::Relaxed);
         let mut refusal = StoreError::Unavailable;
-        for place in (first..).take(addresses.len()) {
-            self.first.store(place + 1, Ordering::Relaxed);
-            let address = &addresses[place % addresses.len()];
-            match within(address.connect(connector.clone())).await {
+        for turn in self.first.turns(self.each.len()) {
+            match self.each[turn % self.each.len()].connect(connector).await {
+                Ok(connected) => {
+                    self.first.note_reached(turn);
+                    return Ok(connected);
+                }
+                Err(refused) => refusal = refused,
+            }
+        }
+        Err(refusal)
+    }
+
+    /// How each of them is to be encrypted.
+    #[cfg(test)]
+    pub(super) fn ssl_modes(&self) -> impl Iterator<Item = SslMode> {
+        self.each.iter().map(|host| host.config.get_ssl_mode())
+    }
+}
+
+impl OneHost {
+    /// Connects to the first of its addresses that takes changes: one of several may be silent.
+    async fn connect(&self, connector: &Connector) -> Result<(Client, Connection)> {
+        let found = resolved(&self.config).await;
+        let with_address = |address: &IpAddr| {
+            let mut config = self.config.clone();
+            config.hostaddr(*address);
+            config
+        };
+        let mut ways: Vec<Config> = found.iter().map(with_address).collect();
+        if ways.is_empty() {
+            ways.push(self.config.clone());
+        }
+        let mut refusal = StoreError::Unavailable;
+        for turn in self.first.turns(ways.len()) {
+            let way = &ways[turn % ways.len()];
+            match within(way.connect(connector.clone())).await {
                 Some(Ok(connected)) => {
-                    self.first.store(place, Ordering::Relaxed);
+                    self.first.note_reached(turn);
                     return Ok(connected);
                 }
                 Some(Err(error)) => refusal = unreachable(&error),
@@ -77,22 +125,19 @@ impl Hosts {
         }
         Err(refusal)
     }
+}
 
-    /// The addresses of all of them, in their order: a name may have several, and one of them may be silent.
-    async fn addresses(&self) -> Vec<Config> {
-        let mut addresses = Vec::new();
-        for host in &self.each {
-            let found = resolved(host).await;
-            if found.is_empty() {
-                addresses.push(host.clone());
-            }
-            addresses.extend(found.into_iter().map(|address| {
-                let mut config = host.clone();
-                config.hostaddr(address);
-                config
-            }));
-        }
-        addresses
+impl First {
+    /// A turn for each of so many, counted on without end: the place of one is the rest by their number.
+    fn turns(&self, count: usize) -> impl Iterator<Item = usize> {
+        let first = self.0.load(Ordering::Relaxed);
+        (first..)
+            .take(count)
+            .inspect(|turn| self.0.store(turn + 1, Ordering::Relaxed))
+    }
+
+    fn note_reached(&self, turn: usize) {
+        self.0.store(turn, Ordering::Relaxed);
     }
 }
 

@@ -16,11 +16,16 @@ const WRITES_BETWEEN: u64 = 1_000;
 const PAUSE_MIN: Duration = Duration::from_secs(1);
 /// When there was no more.
 const PAUSE_MAX: Duration = Duration::from_mins(1);
+/// It takes no more than one part in so many of the time, however much else is in its way: what was removed under an
+/// old snapshot of somebody stays in the indexes for as long.
+const PART_OF_TIME: u32 = 10;
 
 /// When some was removed last, and what came since.
 #[derive(Debug)]
 pub(super) struct Pruning {
     last: Instant,
+    /// How long that took.
+    took: Duration,
     written: u64,
     has_more: bool,
 }
@@ -30,6 +35,7 @@ impl Pruning {
     pub(super) fn new() -> Self {
         Self {
             last: Instant::now(),
+            took: Duration::ZERO,
             written: 0,
             has_more: true,
         }
@@ -40,9 +46,11 @@ impl Pruning {
         self.written += written;
         let pause = if self.has_more { PAUSE_MIN } else { PAUSE_MAX };
         let has_enough = self.has_more && self.written >= WRITES_BETWEEN;
-        if self.last.elapsed() < pause && !has_enough {
+        let since = self.last.elapsed();
+        if since < self.took * PART_OF_TIME || since < pause && !has_enough {
             return;
         }
+        let began = Instant::now();
         let removed = remove_some(link).await;
         self.has_more = matches!(removed, Ok(rows) if rows >= i64::from(AT_ONCE));
         if let Err(error) = removed {
@@ -50,6 +58,7 @@ impl Pruning {
         }
         self.written = 0;
         self.last = Instant::now();
+        self.took = self.last - began;
     }
 }
 
