@@ -51,6 +51,7 @@ pub(super) fn export(wish: &Export, opened: &Opened, streams: &mut Streams<'_>) 
 fn failed(error: &ExportError, written: u64, total: u64) -> Error {
     Error::Failed(match error {
         ExportError::Refused(_) => error.to_string(),
-        _ => format!("{error}; of {total} files, {written} were written before, and stay"),
+        _ if written == 0 => format!("{error}; no file was written"),
+        _ => format!("{error}; {written} of {total} files were written, and stay"),
     })
 }

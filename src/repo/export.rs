@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use super::{Body, Error, FileView, Listing, Revision};
+use super::{Body, Content, Error, FileView, Listing, Revision};
 use crate::base::digest::byte_count;
 use crate::base::limits::READ_CHUNK_BYTES;
 
@@ -134,21 +134,23 @@ fn remove(listing: &Listing, count: u64, dir: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Writes the file of this path in the tree.
+/// Writes the file of this path in the tree. Of one that fails nothing is left: half of it could pass for all.
 fn write_file(path: &str, file: &FileView, target: &Path) -> Result<()> {
-    let unread = |reason| ExportError::Content {
-        path: path.to_owned(),
-        reason,
-    };
-    let writing = || ExportError::target("writing", target);
-    let content = file.content().map_err(|e| unread(e.to_string()))?;
+    let content = file.content().map_err(|e| unread(path, e.to_string()))?;
     let mode = if file.is_executable() { 0o777 } else { 0o666 };
-    let mut out = OpenOptions::new()
+    let out = OpenOptions::new()
         .write(true)
         .create_new(true)
         .mode(mode)
         .open(target)
-        .map_err(writing())?;
+        .map_err(ExportError::target("writing", target))?;
+    write_content(path, &content, out, target).inspect_err(|_| {
+        let _stays_if_it_must = fs::remove_file(target);
+    })
+}
+
+fn write_content(path: &str, content: &Content, mut out: fs::File, target: &Path) -> Result<()> {
+    let writing = || ExportError::target("writing", target);
     let large = match &content.body {
         Body::Inline(bytes) => return out.write_all(bytes).map_err(writing()),
         Body::Large(large) => large,
@@ -160,9 +162,16 @@ fn write_file(path: &str, file: &FileView, target: &Path) -> Result<()> {
         let piece = &mut chunk[..left.min(READ_CHUNK_BYTES)];
         large
             .read_exact_at(piece, offset)
-            .map_err(|e| unread(e.to_string()))?;
+            .map_err(|e| unread(path, e.to_string()))?;
         out.write_all(piece).map_err(writing())?;
         offset += byte_count(piece);
     }
     Ok(())
+}
+
+fn unread(path: &str, reason: String) -> ExportError {
+    ExportError::Content {
+        path: path.to_owned(),
+        reason,
+    }
 }

@@ -32,7 +32,10 @@ pub(in crate::http) async fn receive(
         // Digesting so few takes less than the way to the pool and back.
         return Ok(uploads.new_file(bytes)?);
     }
-    let held_max = UPLOAD_BYTES_HELD + uploads.bytes_held();
+    // Where less is allowed in memory, one at a time may take all of it.
+    let limits = &context.settings().limits;
+    let allowed = limits.bodies_bytes_account_max.min(limits.bodies_bytes_max);
+    let held_max = allowed.min(UPLOAD_BYTES_HELD + uploads.bytes_held());
     body.hold(announced.map_or(held_max, |bytes| bytes.min(held_max)))?;
     let mut upload = Box::new(uploads.upload(announced));
     let (first, second) = (upload.block(), upload.block());

@@ -138,6 +138,10 @@ impl SqliteStore {
             let until = "the service is restarted";
             return Ok(Some(Refusal { until, why }));
         }
+        // One that runs was able to; from here it may look otherwise.
+        if let Ok(Some(_)) = self.folder.holder() {
+            return Ok(None);
+        }
         let unfit = self.folder.require_writable().err();
         Ok(unfit.map(|error| Refusal {
             until: "that is put right",
