@@ -15,7 +15,7 @@ import { useBranchEvents } from "./frame/events.ts";
 import { Help, useFrameKeys } from "./frame/help.tsx";
 import { asScreen, lazy } from "./frame/lazy.tsx";
 import { Own, type OwnPart } from "./frame/own.tsx";
-import { Reach } from "./frame/reach.tsx";
+import { Reach, Stale } from "./frame/reach.tsx";
 import { LoginDialog, LoginScreen } from "./login.tsx";
 import { ProjectsScreen } from "./projects.tsx";
 import { go, type Route, useRoute } from "./route.ts";
@@ -122,6 +122,7 @@ function Inside({
         onLeave={onLeave}
       />
       <Reach />
+      <Stale of={repo ? branches : projects} />
       {route.screen === "tokens" ? (
         <TokensScreen route={route} projects={projects} />
       ) : route.screen === "accounts" ? (

@@ -1,4 +1,4 @@
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { Icon } from "../shared/icons.tsx";
 import type { Loaded } from "../shared/load.ts";
 import { Ago, Empty, Trouble, Waiting, Who } from "../shared/parts.tsx";
@@ -21,6 +21,15 @@ export function ProjectsScreen({ session, projects }: ProjectsProps) {
   const [filter, setFilter] = useState("");
   const [making, make] = useState(false);
   const list = projects.value;
+  useEffect(() => {
+    // No word comes of a project that somebody else makes: it is looked for whenever somebody comes to see.
+    if (list) projects.again();
+    const seen = () => {
+      if (!document.hidden) projects.again();
+    };
+    document.addEventListener("visibilitychange", seen);
+    return () => document.removeEventListener("visibilitychange", seen);
+  }, []);
   const wanted = filter.trim().toLowerCase();
   const shown = (list ?? [])
     .filter((project) => project.repo_id.toLowerCase().includes(wanted))

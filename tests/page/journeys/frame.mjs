@@ -1,8 +1,11 @@
 // Logging in, finding, and what happens to the page from outside.
 import { same, soon } from "../browser.mjs";
-import { newProject, PASSWORD, REPO } from "../seed.mjs";
+import { file, newProject, PASSWORD, REPO } from "../seed.mjs";
 
 const heading = (page, name) => page.getByRole("heading", { name, level: 1 });
+
+/** As when somebody comes back to the window. */
+const seenAgain = (page) => page.evaluate(() => document.dispatchEvent(new Event("visibilitychange")));
 
 export default [
   ["a wrong password is told, the right one opens what the link named", async (world) => {
@@ -55,6 +58,51 @@ export default [
     await dialog.waitFor({ state: "detached" });
     await page.locator(".changes li").first().waitFor();
     await soon(() => page.locator(".changes li").count(), 3);
+  }],
+
+  ["a session that ends while somebody only looks is told, and what was saved meanwhile comes after the login", async (world) => {
+    const repo = await newProject(world.admin, "acme/looked-at", { "a.txt": "a\n" });
+    const person = await world.at(`/site-builder/files/${repo}?branch=main`);
+    const { page, context } = person;
+    person.expected.push(/401/);
+    await page.locator(".moment", { hasText: "v0001" }).waitFor();
+    await context.clearCookies();
+    await seenAgain(page);
+    const dialog = page.getByRole("dialog", { name: "Your session has ended" });
+    await dialog.waitFor();
+    await world.admin.send("PUT", file(repo, "main", "b.txt"), "b\n");
+    await dialog.getByLabel("Password").fill(PASSWORD);
+    await page.keyboard.press("Enter");
+    await dialog.waitFor({ state: "detached" });
+    await page.locator(".moment", { hasText: "b.txt" }).waitFor();
+  }],
+
+  ["what could not be read again is told to be old", async (world) => {
+    const repo = await newProject(world.admin, "acme/stale", { "a.txt": "a\n" });
+    const person = await world.at(`/site-builder/files/${repo}?branch=main`);
+    const { page } = person;
+    person.expected.push(/403/);
+    await page.locator(".moment", { hasText: "v0001" }).waitFor();
+    for (const asked of ["events", "branches"])
+      await person.route(`**/${encodeURIComponent(repo)}/${asked}`, (route) => route.fulfill({ status: 403, json: { message: "no" } }));
+    await seenAgain(page);
+    await page.getByText("What you see may be out of date").waitFor();
+    same(await person.accessibility(), []);
+    await person.shot("stale");
+    await page.unrouteAll();
+    await page.getByRole("button", { name: "Try again" }).click();
+    await page.getByText("What you see may be out of date").waitFor({ state: "detached" });
+  }],
+
+  ["a project that a colleague makes is there when somebody comes back to the projects, or to the window", async (world) => {
+    const { page } = await world.at(`/site-builder/files/${REPO}?branch=main`);
+    await page.locator(".overview").waitFor();
+    await newProject(world.admin, "acme/of-a-colleague");
+    await page.getByRole("link", { name: "To the projects" }).click();
+    await page.getByRole("link", { name: /of-a-colleague/ }).waitFor();
+    await newProject(world.admin, "acme/of-another");
+    await seenAgain(page);
+    await page.getByRole("link", { name: /of-another/ }).waitFor();
   }],
 
   ["a project is made, and its branch says what to do", async (world) => {

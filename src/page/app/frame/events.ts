@@ -31,6 +31,8 @@ export function useBranchEvents(repo: string, branches: Loaded<Branch[]>): void 
       source.onerror = () => {
         if (source?.readyState !== EventSource.CLOSED) return;
         stop();
+        // A stream does not say why it was refused: a request does, and asks for the login where the session has ended.
+        known.current.again();
         timer = window.setTimeout(listen, AGAIN_MS);
       };
       // What changed before the stream was open, it does not tell.

@@ -1,7 +1,9 @@
-// A bar while the service does not answer, and once it is another version than this page.
+// Bars: while the service does not answer, once it is another version than this page, and where what is shown could
+// not be asked for again.
 import { useEffect, useLayoutEffect, useState } from "preact/hooks";
+import type { Loaded } from "../../shared/load.ts";
 import { t } from "../../shared/text.ts";
-import { onReach } from "../api.ts";
+import { Failure, onReach, wordsOf } from "../api.ts";
 import * as calls from "../calls.ts";
 
 const AGAIN_MS = 3000;
@@ -41,6 +43,20 @@ export function Reach() {
       {t("updated")}
       <button type="button" class="button" onClick={() => location.reload()}>
         {t("reload")}
+      </button>
+    </div>
+  );
+}
+
+/** A bar where what is shown is what came before, since it was refused the last time. */
+export function Stale({ of: { value, error, again } }: { of: Omit<Loaded<unknown>, "set"> }) {
+  // That nothing answers is told already.
+  if (!error || value === null || (error instanceof Failure && error.status === 0)) return null;
+  return (
+    <div class="strip" role="status">
+      {t("stale", { why: wordsOf(error) })}
+      <button type="button" class="button" onClick={again}>
+        {t("tryAgain")}
       </button>
     </div>
   );
