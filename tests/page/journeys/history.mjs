@@ -27,6 +27,19 @@ export default [
     same([await text(world, repo, "a.txt"), await text(world, repo, "b.txt")], ["a two\n", "b two\n"]);
   }],
 
+  ["what somebody saves after a rollback is not undone with it", async (world) => {
+    const repo = await newProject(world.admin, "acme/undone", ...saves);
+    const person = await world.at(`/site-builder/files/${repo}?branch=main&change=v0002&rollback=v0002`);
+    const { page } = person;
+    person.expected.push(/412/);
+    await page.getByRole("button", { name: "Roll back 2 files" }).click();
+    await page.getByText("The branch is back at v0002").waitFor();
+    await world.admin.send("PUT", file(repo, "main", "c.txt"), "c\n");
+    await page.getByRole("button", { name: "Undo", exact: true }).click();
+    await page.getByText("Somebody saved since.").waitFor();
+    same([await text(world, repo, "a.txt"), await text(world, repo, "c.txt")], ["a one\n", "c\n"]);
+  }],
+
   ["one file of a change goes back alone", async (world) => {
     const repo = await newProject(world.admin, "acme/one", ...saves);
     const { page } = await world.at(`/site-builder/files/${repo}?branch=main&change=v0002&path=b.txt`);

@@ -3,7 +3,7 @@ import { useState } from "preact/hooks";
 import { Dialog } from "../../shared/dialog.tsx";
 import { Icon } from "../../shared/icons.tsx";
 import { useLoaded } from "../../shared/load.ts";
-import { notify } from "../../shared/notice.tsx";
+import { complain, notify } from "../../shared/notice.tsx";
 import { Alert, Trouble, Waiting } from "../../shared/parts.tsx";
 import { t, when } from "../../shared/text.ts";
 import { Failure, wordsOf } from "../api.ts";
@@ -58,7 +58,7 @@ export function Rollback({
       onDone();
       notify(t("rolled", { version: back.restored }), {
         label: t("undo"),
-        run: () => undo(repo, branch, back.snapshot, path, onDone),
+        run: () => undo(repo, branch, { to: back.snapshot, path, expect: back.commit_id }, onDone),
       });
     } catch (error) {
       setBusy(false);
@@ -131,18 +131,14 @@ export function Rollback({
   );
 }
 
-async function undo(
-  repo: string,
-  branch: string,
-  to: string,
-  path: string[] | undefined,
-  onDone: () => void,
-) {
+/** Takes a rollback back, unless somebody saved since. */
+async function undo(repo: string, branch: string, back: calls.Back, onDone: () => void) {
   try {
-    await calls.rollback(repo, branch, { to, path });
+    await calls.rollback(repo, branch, back);
     notify(t("rollbackUndone"));
+    onDone();
   } catch (error) {
-    notify(wordsOf(error));
+    const late = error instanceof Failure && error.status === 412;
+    complain(late ? t("rollbackUndoLate") : wordsOf(error));
   }
-  onDone();
 }
