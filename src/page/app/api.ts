@@ -78,12 +78,31 @@ export const reached = (reachable: boolean): void => {
   for (const listener of listeners) listener(reachable);
 };
 
+/** How often what is read is asked for again where the service has too much to do, if that is soon enough to wait for. */
+const BUSY_TURNS = 3;
+const BUSY_WAIT_MAX_S = 5;
+
+const pause = (seconds: number): Promise<void> =>
+  new Promise((resolve) => {
+    setTimeout(resolve, seconds * 1000);
+  });
+
+/** What the service says of a refusal; null where a proxy answered in its place. */
+async function said(answer: Response): Promise<string | null> {
+  try {
+    const { message } = (await answer.json()) as { message?: unknown };
+    return typeof message === "string" ? message : null;
+  } catch {
+    return null;
+  }
+}
+
 /**
  * Sends a request and gives its answer, of status 2xx or 304.
  * @throws Failure for any other, and where nothing answers.
  */
-export async function send(path: string, options: Options = {}): Promise<Response> {
-  const { method = "GET", json, quiet } = options;
+export async function send(path: string, options: Options = {}, turns = BUSY_TURNS): Promise<Response> {
+  const { method = "GET", json, quiet, signal } = options;
   const headers = new Headers(options.headers);
   if (json !== undefined) headers.set("Content-Type", "application/json");
   const body = json === undefined ? options.body : JSON.stringify(json);
@@ -95,35 +114,39 @@ export async function send(path: string, options: Options = {}): Promise<Respons
       credentials: "same-origin",
       cache: "no-store",
       ...(body === undefined ? {} : { body }),
-      ...(options.signal ? { signal: options.signal } : {}),
+      ...(signal ? { signal } : {}),
     });
   } catch (error) {
-    if (options.signal?.aborted) throw error;
+    if (signal?.aborted) throw error;
     reached(false);
     throw new Failure(0, t("offline"));
   }
-  reached(true);
-  if (answer.status === 401 && !quiet && ask) {
+  const { status } = answer;
+  const fine = answer.ok || status === 304;
+  const message = fine ? null : await said(answer);
+  signal?.throwIfAborted();
+  // A proxy's word for a service that is not there, as while it is started anew.
+  const isAway = message === null && (status === 502 || status === 504);
+  reached(!isAway);
+  if (isAway) throw new Failure(0, t("offline"));
+  if (fine) return answer;
+  if (status === 401 && !quiet && ask) {
     asking ??= ask().finally(() => {
       asking = null;
     });
     await asking;
     return send(path, options);
   }
-  if (answer.ok || answer.status === 304) return answer;
-  let message = answer.statusText;
-  try {
-    message = ((await answer.json()) as { message?: string }).message ?? message;
-  } catch {
-    // A proxy's answer; its status has to do.
+  const reads = method === "GET" || method === "HEAD";
+  const wait = Number(answer.headers.get("Retry-After")) || 0;
+  const isBusy = status === 429 || status === 503;
+  if (reads && isBusy && turns > 0 && wait > 0 && wait <= BUSY_WAIT_MAX_S) {
+    await pause(wait);
+    signal?.throwIfAborted();
+    return send(path, options, turns - 1);
   }
-  throw new Failure(
-    answer.status,
-    message,
-    Number(answer.headers.get("Retry-After")) || 0,
-    answer.headers.get("ETag"),
-    method === "GET" || method === "HEAD",
-  );
+  const words = message ?? (answer.statusText || String(status));
+  throw new Failure(status, words, wait, answer.headers.get("ETag"), reads);
 }
 
 /** Sends a request whose answer is JSON, or nothing. */

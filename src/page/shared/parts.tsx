@@ -116,6 +116,18 @@ export function Trouble({ words, onAgain }: { words: string; onAgain?: () => voi
   );
 }
 
+/** A line beside what is shown: it is what came before, and why no more did. */
+export function Behind({ words, onAgain }: { words: string; onAgain: () => void }) {
+  return (
+    <div class="strip" role="status">
+      <span>{words}</span>
+      <button type="button" class="button" onClick={onAgain}>
+        {t("tryAgain")}
+      </button>
+    </div>
+  );
+}
+
 /** Why a form was refused. */
 export function Alert({ children }: { children: ComponentChildren }) {
   return (

@@ -1,6 +1,6 @@
 // Folders of more files than a screen has lines.
 import { same } from "../browser.mjs";
-import { newProject, PASSWORD } from "../seed.mjs";
+import { file, newProject, PASSWORD } from "../seed.mjs";
 import { put } from "./editor/steps.mjs";
 
 const nameOf = (at) => `f-${String(at).padStart(3, "0")}.txt`;
@@ -51,6 +51,20 @@ export default [
     await put(world, repo, "wide/g.txt", ".");
     await page.locator('[role=treeitem][aria-setsize="252"]').first().waitFor();
     same(await page.evaluate(() => globalThis.tops.size), 1, "places scrolled to");
+  }],
+
+  ["an open folder that somebody removes goes without a complaint", async (world) => {
+    const repo = await newProject(world.admin, "tree/gone", { "a.txt": "a", "wide/b.txt": "b" });
+    const person = await world.at(`/site-builder/files/${repo}?branch=main`);
+    const { page } = person;
+    person.expected.push(/404/);
+    await row(page, "wide").click();
+    await row(page, "b.txt").waitFor();
+    const asked = page.waitForResponse((response) => new URL(response.url()).searchParams.get("path") === "wide");
+    await world.admin.send("DELETE", file(repo, "main", "wide/b.txt"));
+    await asked;
+    await row(page, "wide").waitFor({ state: "detached" });
+    same(await page.locator(".strip").count(), 0);
   }],
 
   ["a folder whose rest cannot be read says so, and is asked for again when it is opened again", async (world) => {

@@ -2,7 +2,7 @@
 import { useState } from "preact/hooks";
 import { Icon } from "../../shared/icons.tsx";
 import { Menu } from "../../shared/menu.tsx";
-import { Trouble, Waiting } from "../../shared/parts.tsx";
+import { Behind, Trouble, Waiting } from "../../shared/parts.tsx";
 import { size, t } from "../../shared/text.ts";
 import { type Schemas, wordsOf } from "../api.ts";
 import { FormDialog } from "../form-dialog.tsx";
@@ -37,7 +37,7 @@ export function Files({ where, known, path, onOpen, onUpload }: FilesProps) {
             value={filter}
             onInput={(event) => setFilter(event.currentTarget.value)}
             onKeyDown={(event) => {
-              if (event.key === "Enter" && found?.[0]) onOpen(found[0].path);
+              if (event.key === "Enter" && found.rows?.[0]) onOpen(found.rows[0].path);
               if (event.key === "Escape") setFilter("");
             }}
           />
@@ -57,16 +57,21 @@ export function Files({ where, known, path, onOpen, onUpload }: FilesProps) {
         )}
       </div>
       {making && <NewFile near={path} onClose={() => make(false)} onOpen={onOpen} />}
-      {tree.error ? (
-        <Trouble words={wordsOf(tree.error)} />
-      ) : found?.length === 0 ? (
+      {tree.error && !tree.bare && <Behind words={wordsOf(tree.error)} onAgain={tree.again} />}
+      {found.error ? (
+        <p class="hint inset" role="status">
+          {t("notSearched", { why: wordsOf(found.error) })}
+        </p>
+      ) : found.rows?.length === 0 ? (
         <p class="hint inset">{t("nothingMatches", { q: filter })}</p>
-      ) : tree.loading ? (
+      ) : tree.bare && tree.error ? (
+        <Trouble words={wordsOf(tree.error)} onAgain={tree.again} />
+      ) : tree.bare ? (
         <Waiting />
       ) : (
         <Tree
-          rows={found ?? tree.rows}
-          found={found !== null}
+          rows={found.rows ?? tree.rows}
+          found={found.rows !== null}
           current={path}
           onOpen={onOpen}
           onToggle={tree.toggle}

@@ -9,10 +9,12 @@ export type Change = calls.History[number];
 export interface HistoryState {
   /** Null before the first answer. */
   list: Change[] | null;
+  /** Why the list is not what it is now, or has no older changes. */
   error: unknown;
   /** The first change of the branch is in the list. */
   whole: boolean;
   older: () => Promise<void>;
+  /** Tries again what failed. */
   again: () => void;
 }
 
@@ -21,18 +23,18 @@ const PAGE = 100;
 /** The history of a branch, read anew whenever its head is another. */
 export function useHistory(repo: string, branch: string, head: string | null): HistoryState {
   const [list, setList] = useState<Change[] | null>(null);
-  const [error, setError] = useState<unknown>(null);
+  const [failed, fail] = useState<{ error: unknown; again: "now" | "older" } | null>(null);
   const [whole, setWhole] = useState(false);
   const [turn, setTurn] = useState(0);
   useEffect(() => {
     const abort = new AbortController();
     calls.history(repo, branch, undefined, abort.signal).then(
       (page) => {
-        setError(null);
+        fail(null);
         setList((old) => joined(page, old));
         setWhole((was) => was || page.length < PAGE);
       },
-      (problem) => !abort.signal.aborted && setError(problem),
+      (error) => !abort.signal.aborted && fail({ error, again: "now" }),
     );
     return () => abort.abort();
   }, [repo, branch, head, turn]);
@@ -46,11 +48,16 @@ export function useHistory(repo: string, branch: string, head: string | null): H
         ...page.filter((one) => !old?.some((known) => known.version === one.version)),
       ]);
       setWhole(page.length < PAGE);
-    } catch (problem) {
-      setError(problem);
+      fail(null);
+    } catch (error) {
+      fail({ error, again: "older" });
     }
   };
-  return { list, error, whole, older, again: () => setTurn((n) => n + 1) };
+  const again = () => {
+    if (failed?.again === "older") void older();
+    else setTurn((n) => n + 1);
+  };
+  return { list, error: failed?.error ?? null, whole, older, again };
 }
 
 /** A new first page, with what was read of older ones behind it where the two meet. */

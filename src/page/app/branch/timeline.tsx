@@ -1,5 +1,5 @@
 import { Icon, type IconName } from "../../shared/icons.tsx";
-import { Path, Trouble, Waiting, Who } from "../../shared/parts.tsx";
+import { Behind, Path, Trouble, Waiting, Who } from "../../shared/parts.tsx";
 import { ago, day, number, t, time, when } from "../../shared/text.ts";
 import { wordsOf } from "../api.ts";
 import { address, go, type Route } from "../route.ts";
@@ -40,47 +40,50 @@ export function Timeline({ route, history, onRollback }: TimelineProps) {
   const now = !route.at && !route.change;
   const { at: _at, change: _change, rollback: _rollback, ...here } = route;
   return (
-    <div class="timeline">
-      <ol>
-        <li class={now ? "moment now current" : "moment now"}>
-          <a href={address(here)} aria-current={now ? "true" : undefined}>
-            <span class="dot" />
-            <span class="body">
-              <b>{t("now")}</b>
-              <span class="sub">{t("present")}</span>
+    <>
+      {history.error && <Behind words={wordsOf(history.error)} onAgain={history.again} />}
+      <div class="timeline">
+        <ol>
+          <li class={now ? "moment now current" : "moment now"}>
+            <a href={address(here)} aria-current={now ? "true" : undefined}>
+              <span class="dot" />
+              <span class="body">
+                <b>{t("now")}</b>
+                <span class="sub">{t("present")}</span>
+              </span>
+            </a>
+          </li>
+        </ol>
+        {byDay(list).map(([name, changes]) => (
+          <section key={changes[0]!.version} aria-label={name}>
+            <h3 class="day">{name}</h3>
+            <ol>
+              {changes.map((change) => (
+                <Moment
+                  key={change.version}
+                  change={change}
+                  route={route}
+                  list={list}
+                  onRollback={onRollback}
+                />
+              ))}
+            </ol>
+          </section>
+        ))}
+        {history.whole ? (
+          <p class="moment first">
+            <span class="still">
+              <span class="dot" />
+              <span class="sub">{t("initial")}</span>
             </span>
-          </a>
-        </li>
-      </ol>
-      {byDay(list).map(([name, changes]) => (
-        <section key={changes[0]!.version} aria-label={name}>
-          <h3 class="day">{name}</h3>
-          <ol>
-            {changes.map((change) => (
-              <Moment
-                key={change.version}
-                change={change}
-                route={route}
-                list={list}
-                onRollback={onRollback}
-              />
-            ))}
-          </ol>
-        </section>
-      ))}
-      {history.whole ? (
-        <p class="moment first">
-          <span class="still">
-            <span class="dot" />
-            <span class="sub">{t("initial")}</span>
-          </span>
-        </p>
-      ) : (
-        <button type="button" class="link older" onClick={history.older}>
-          {t("older")}
-        </button>
-      )}
-    </div>
+          </p>
+        ) : (
+          <button type="button" class="link older" onClick={history.older}>
+            {t("older")}
+          </button>
+        )}
+      </div>
+    </>
   );
 }
 

@@ -1,6 +1,6 @@
 // The folders of a state: fetched when they are opened, and kept until the state is another.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { query, read, type Schemas, statePath } from "../api.ts";
+import { Failure, query, read, type Schemas, statePath } from "../api.ts";
 import * as calls from "../calls.ts";
 
 export type Entry = Schemas["AdminTreeEntry"];
@@ -21,8 +21,16 @@ export interface Row {
   failed: boolean;
 }
 
-/** By their paths; null stands for one that could not be read. */
-type Folders = ReadonlyMap<string, calls.Folder | null>;
+/** A folder as it came last; null before it did. */
+interface Kept {
+  folder: calls.Folder | null;
+  /** The snapshot that it is of. */
+  at: string | undefined;
+  /** Why it could not be read the last time. */
+  error: unknown;
+}
+
+type Folders = ReadonlyMap<string, Kept>;
 
 interface Where {
   repo: string;
@@ -39,46 +47,58 @@ const parents = (path: string): string[] => {
 
 export interface TreeState {
   rows: Row[];
-  /** The root could not be read. */
+  /** Why a folder could not be read; what came of it before is shown. */
   error: unknown;
-  loading: boolean;
+  /** There is nothing to show: the root did not come yet, or cannot be read. */
+  bare: boolean;
+  again: () => void;
   toggle: (path: string, open?: boolean) => void;
 }
 
 /** The lines of a tree whose folders are opened one by one; `reveal` is a path whose folders are open. */
 export function useTree({ repo, branch, at, head }: Where, reveal: string | undefined): TreeState {
   const [folders, setFolders] = useState<Folders>(new Map());
-  const [error, setError] = useState<unknown>(null);
+  const [turn, setTurn] = useState(0);
   const [open, setOpen] = useState<ReadonlySet<string>>(() => new Set([""]));
   const asked = useRef(new AbortController());
   const load = async (path: string) => {
     const { signal } = asked.current;
-    const set = (folder: calls.Folder | null) => setFolders((map) => new Map(map).set(path, folder));
+    const set = (folder: calls.Folder) =>
+      setFolders((map) => new Map(map).set(path, { folder, at, error: null }));
     const get = (how: { limit?: number }) => calls.folder(repo, branch, at, path, { signal, ...how });
     try {
       // What is shown already is replaced by all there is: by the first entries it would shrink for a moment.
-      const first = folders.get(path) ? null : await get({ limit: FIRST });
+      const first = folders.get(path)?.folder ? null : await get({ limit: FIRST });
       if (first) set(first);
       if (!first?.whole) set(await get({}));
-    } catch (problem) {
+    } catch (error) {
       if (signal.aborted) return;
-      set(null);
-      if (path === "") setError(problem);
+      setFolders((map) => {
+        const next = new Map(map);
+        const was = next.get(path);
+        // It went, and the folder above will say so.
+        if (path && error instanceof Failure && error.status === 404) next.delete(path);
+        // What another state has there is not what this one has.
+        else next.set(path, { folder: was?.at === at ? (was?.folder ?? null) : null, at, error });
+        return next;
+      });
     }
   };
   useEffect(() => {
     asked.current = new AbortController();
-    setError(null);
     // What is closed is fetched anew when it is opened.
     setFolders((map) => new Map([...map].filter(([path]) => open.has(path))));
     for (const path of open) void load(path);
     return () => asked.current.abort();
-  }, [repo, branch, at, head]);
+  }, [repo, branch, at, head, turn]);
   const show = (paths: string[]) => {
     const missing = paths.filter((path) => !open.has(path));
     if (missing.length === 0) return;
     setOpen(new Set([...open, ...missing]));
-    for (const path of missing) if (!folders.get(path)) void load(path);
+    for (const path of missing) {
+      const kept = folders.get(path);
+      if (!kept?.folder || kept.error) void load(path);
+    }
   };
   useEffect(() => {
     if (reveal) show(parents(reveal));
@@ -90,13 +110,20 @@ export function useTree({ repo, branch, at, head }: Where, reveal: string | unde
     setOpen(next);
   };
   const rows = useMemo(() => flatten(folders, open), [folders, open]);
-  return { rows, error: folders.get("") === null ? error : null, loading: !folders.has(""), toggle };
+  const failed = [...open].find((path) => folders.get(path)?.error);
+  return {
+    rows,
+    error: failed === undefined ? null : folders.get(failed)?.error,
+    bare: !folders.get("")?.folder,
+    toggle,
+    again: () => setTurn((n) => n + 1),
+  };
 }
 
 function flatten(folders: Folders, open: ReadonlySet<string>): Row[] {
   const rows: Row[] = [];
   const walk = (path: string, depth: number) => {
-    for (const entry of folders.get(path)?.entries ?? []) {
+    for (const entry of folders.get(path)?.folder?.entries ?? []) {
       const folder = entry.type === "tree";
       const isOpen = folder && open.has(entry.path);
       const inside = isOpen ? folders.get(entry.path) : undefined;
@@ -107,8 +134,8 @@ function flatten(folders: Folders, open: ReadonlySet<string>): Row[] {
         folder,
         open: isOpen,
         size: entry.size,
-        count: inside?.whole ? inside.entries.length : undefined,
-        failed: inside === null,
+        count: inside?.folder?.whole ? inside.folder.entries.length : undefined,
+        failed: Boolean(inside?.error),
       });
       if (isOpen) walk(entry.path, depth + 1);
     }
@@ -135,21 +162,31 @@ export async function findFiles(
 /** Between two searches, in milliseconds. */
 const FILTER_PAUSE = 150;
 
-/** The files that a filter finds, as lines; null while there is no filter, or before its answer came. */
-export function useFilter({ repo, branch, at, head }: Where, filter: string): Row[] | null {
-  const [found, setFound] = useState<Row[] | null>(null);
+/** What a filter finds. */
+export interface Found {
+  /** The files, as lines; null before they came. */
+  rows: Row[] | null;
+  /** Why they could not be searched. */
+  error: unknown;
+}
+
+const NOTHING: Found = { rows: null, error: null };
+
+/** The files that a filter finds. */
+export function useFilter({ repo, branch, at, head }: Where, filter: string): Found {
+  const [found, setFound] = useState(NOTHING);
   const asked = useRef(-FILTER_PAUSE);
   const text = filter.trim();
   useEffect(() => {
-    if (!text) return setFound(null);
+    if (!text) return setFound(NOTHING);
     const abort = new AbortController();
     const ask = async () => {
       asked.current = performance.now();
       try {
         const entries = await findFiles({ repo, branch, at }, text, abort.signal);
-        setFound(entries.map((entry) => fileRow(entry)));
-      } catch {
-        if (!abort.signal.aborted) setFound([]);
+        setFound({ rows: entries.map((entry) => fileRow(entry)), error: null });
+      } catch (error) {
+        if (!abort.signal.aborted) setFound({ rows: null, error });
       }
     };
     // The first letter is searched for at once; who types on is not searched for letter by letter.
@@ -159,7 +196,7 @@ export function useFilter({ repo, branch, at, head }: Where, filter: string): Ro
       abort.abort();
     };
   }, [text, repo, branch, at, head]);
-  return text ? found : null;
+  return text ? found : NOTHING;
 }
 
 function fileRow(entry: Entry): Row {

@@ -3,6 +3,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Icon, type IconName } from "../../shared/icons.tsx";
 import { Path } from "../../shared/parts.tsx";
 import { t } from "../../shared/text.ts";
+import { wordsOf } from "../api.ts";
 import { findFiles } from "../branch/tree-state.ts";
 import { score } from "./score.ts";
 
@@ -26,6 +27,7 @@ const SHOWN_MAX = 12;
 export function Finder({ where, commands, onFile, onClose }: FinderProps) {
   const [text, setText] = useState("");
   const [files, setFiles] = useState<string[]>([]);
+  const [failed, fail] = useState<unknown>(null);
   const [chosen, choose] = useState(0);
   const ref = useRef<HTMLDialogElement>(null);
   // Before the next key: whoever types at once types into it.
@@ -36,11 +38,16 @@ export function Finder({ where, commands, onFile, onClose }: FinderProps) {
   }, []);
   const wanted = text.trim();
   useEffect(() => {
+    fail(null);
     if (!where || !wanted) return setFiles([]);
     const abort = new AbortController();
     findFiles(where, wanted, abort.signal).then(
       (entries) => setFiles(entries.map((entry) => entry.path)),
-      () => !abort.signal.aborted && setFiles([]),
+      (error) => {
+        if (abort.signal.aborted) return;
+        setFiles([]);
+        fail(error);
+      },
     );
     return () => abort.abort();
   }, [wanted, where?.repo, where?.branch, where?.at]);
@@ -118,7 +125,13 @@ export function Finder({ where, commands, onFile, onClose }: FinderProps) {
           </div>
         ))}
       </div>
-      {found.length === 0 && <p class="hint inset">{t("findNothing")}</p>}
+      {failed ? (
+        <p class="hint inset" role="status">
+          {t("notSearched", { why: wordsOf(failed) })}
+        </p>
+      ) : (
+        found.length === 0 && <p class="hint inset">{t("findNothing")}</p>
+      )}
     </dialog>
   );
 }

@@ -2,6 +2,7 @@
 // not be asked for again.
 import { useEffect, useLayoutEffect, useState } from "preact/hooks";
 import type { Loaded } from "../../shared/load.ts";
+import { Behind } from "../../shared/parts.tsx";
 import { t } from "../../shared/text.ts";
 import { Failure, onReach, wordsOf } from "../api.ts";
 import * as calls from "../calls.ts";
@@ -52,12 +53,5 @@ export function Reach() {
 export function Stale({ of: { value, error, again } }: { of: Omit<Loaded<unknown>, "set"> }) {
   // That nothing answers is told already.
   if (!error || value === null || (error instanceof Failure && error.status === 0)) return null;
-  return (
-    <div class="strip" role="status">
-      {t("stale", { why: wordsOf(error) })}
-      <button type="button" class="button" onClick={again}>
-        {t("tryAgain")}
-      </button>
-    </div>
-  );
+  return <Behind words={t("stale", { why: wordsOf(error) })} onAgain={again} />;
 }

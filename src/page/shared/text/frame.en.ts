@@ -20,6 +20,7 @@ export const frame = {
   widthOf: "Width of {pane}",
   dragToSize: "Drag to make it wider or narrower; a double click takes that back",
   nothingMatches: "Nothing matches “{q}”",
+  notSearched: "The files could not be searched. {why}",
   theme: "Theme: {name}",
   themeAuto: "as the system",
   themeLight: "light",

@@ -22,6 +22,7 @@ export const frame: Translation<typeof english, Russian> = {
   widthOf: "Ширина области “{pane}”",
   dragToSize: "Потяните, чтобы изменить ширину; двойной щелчок вернёт прежнюю",
   nothingMatches: "Нет совпадений с “{q}”",
+  notSearched: "Поиск по файлам не удался. {why}",
   theme: "Тема: {name}",
   themeAuto: "как в системе",
   themeLight: "светлая",
