@@ -9,7 +9,7 @@ import { type Schemas, wordsOf } from "./api.ts";
 import { ChangeView } from "./branch/change.tsx";
 import { Edge } from "./branch/edge.tsx";
 import { Files } from "./branch/files.tsx";
-import { type Change, type HistoryState, useHistory } from "./branch/history-state.ts";
+import { type Change, type HistoryState, useChange, useHistory } from "./branch/history-state.ts";
 import { useChangeKeys } from "./branch/keys.ts";
 import { NewBranch } from "./branch/new-branch.tsx";
 import { Overview } from "./branch/overview.tsx";
@@ -104,7 +104,8 @@ function Branch({ session, route, branches, known }: ScreenProps & { known: Sche
   );
   const history = useHistory(repo, branch, `${head} ${known.snapshots}`);
   useChangeKeys(route, history.list);
-  const back = history.list?.find((one) => one.version === (change ?? at));
+  const sought = useChange(history, change ?? at);
+  const back = sought.change;
   const goBack = may.rollback
     ? (to: Change, file = path) =>
         go({
@@ -114,7 +115,7 @@ function Branch({ session, route, branches, known }: ScreenProps & { known: Sche
           rollback: to.version,
         } as Route)
     : undefined;
-  const target = route.rollback && history.list?.find((one) => one.version === route.rollback);
+  const target = useChange(history, route.rollback).change;
   const close = () => go({ ...route, rollback: "" }, { replace: true });
   return (
     <div class={`branch pane-${pane}`}>
@@ -133,7 +134,7 @@ function Branch({ session, route, branches, known }: ScreenProps & { known: Sche
         {change ? (
           <ChangeView
             route={route}
-            history={history}
+            sought={sought}
             head={head}
             onRollback={back && goBack && ((file) => goBack(back, file))}
           />
@@ -149,7 +150,7 @@ function Branch({ session, route, branches, known }: ScreenProps & { known: Sche
             head={head}
             account={session.username}
             onChanged={branches.again}
-            onRestore={() => back && goBack?.(back)}
+            onRestore={back && goBack && (() => goBack(back))}
           />
         ) : (
           <Overview repo={repo} branch={known} />

@@ -47,8 +47,8 @@ export async function folder(
 export type History = Schemas["Snapshot"][];
 
 /** A page of the history, newest first; `before` is the version that it begins after. */
-export const history = (repo: string, branch: string, before?: string, signal?: Signal) =>
-  get<History>(`${branchPath(repo, branch)}/history${query({ limit: 100, before })}`, signal);
+export const history = (repo: string, branch: string, before?: string, signal?: Signal, limit = 100) =>
+  get<History>(`${branchPath(repo, branch)}/history${query({ limit, before })}`, signal);
 
 /** What differs between two states; each is a version or the branch itself. */
 export const difference = (repo: string, branch: string, from: string, to: string, signal?: Signal) =>

@@ -4,7 +4,7 @@ import { useLoaded } from "../shared/load.ts";
 import { day, t, time } from "../shared/text.ts";
 import type { Schemas } from "./api.ts";
 import { Differences, type Side } from "./branch/difference.tsx";
-import { type HistoryState, nameOf, useHistory } from "./branch/history-state.ts";
+import { type Change, type HistoryState, nameOf, useChange, useHistory } from "./branch/history-state.ts";
 import * as calls from "./calls.ts";
 import { address, go, type Query, type Route } from "./route.ts";
 
@@ -73,19 +73,22 @@ interface PickProps {
   onPick: (version: string) => void;
 }
 
+const wordsFor = (one: Change): string =>
+  `${one.version} · ${day(one.created_at)} ${time(one.created_at)} · ${t("beforeThat", { what: nameOf(one) })}`;
+
 function Pick({ label, value, history, onPick }: PickProps) {
   const list = history.list ?? [];
   const known = !value || list.some((one) => one.version === value);
+  const { change } = useChange(history, value);
   return (
     <label class="pick">
       <span>{label}</span>
       <select value={value ?? ""} onChange={(event) => onPick(event.currentTarget.value)}>
         <option value="">{t("now")}</option>
-        {!known && <option value={value}>{value}</option>}
+        {!known && <option value={value}>{change ? wordsFor(change) : value}</option>}
         {list.map((one) => (
           <option key={one.version} value={one.version}>
-            {one.version} · {day(one.created_at)} {time(one.created_at)} ·{" "}
-            {t("beforeThat", { what: nameOf(one) })}
+            {wordsFor(one)}
           </option>
         ))}
       </select>

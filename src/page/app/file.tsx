@@ -31,8 +31,8 @@ export interface FileProps {
   account: string;
   /** Something was saved, deleted or undone here: tree, history and head are to be read again. */
   onChanged: () => void;
-  /** Opens the sheet that restores this one file as of `at`. */
-  onRestore: () => void;
+  /** Opens the sheet that restores this one file as of `at`; absent where there is nothing to go back to. */
+  onRestore: (() => void) | undefined;
 }
 
 /** The open file of these names; the caller gives another `key` for another file. */
@@ -205,7 +205,7 @@ function Head({ repo, branch, path, at, may, drawn, file, onSave, onRestore }: H
           <Icon of="download" />
         </a>
       )}
-      {at && may.rollback && drawn.phase !== "loading" && (
+      {onRestore && drawn.phase !== "loading" && (
         <button type="button" class="button" onClick={onRestore}>
           <Icon of="back" />
           {say("restoreFile")}

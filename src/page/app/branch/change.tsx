@@ -1,32 +1,35 @@
 // What one change did: who, when, and the files before and after it.
 import { Icon } from "../../shared/icons.tsx";
 import { useLoaded } from "../../shared/load.ts";
-import { Ago, Empty, Waiting, Who } from "../../shared/parts.tsx";
+import { Ago, Empty, Trouble, Waiting, Who } from "../../shared/parts.tsx";
 import { t } from "../../shared/text.ts";
+import { wordsOf } from "../api.ts";
 import * as calls from "../calls.ts";
 import { address, go, type Route } from "../route.ts";
 import { Differences, shownOf } from "./difference.tsx";
-import { type HistoryState, nameOf, stateAfter } from "./history-state.ts";
+import { nameOf, type Sought } from "./history-state.ts";
 
 interface ChangeProps {
   route: Route;
-  history: HistoryState;
+  sought: Sought;
   /** What the branch is now, which the newest change led to. */
   head: string | null;
   /** Goes back to before it; the path is the one that is shown. */
   onRollback?: ((path: string | undefined) => void) | undefined;
 }
 
-export function ChangeView({ route, history, head, onRollback }: ChangeProps) {
+export function ChangeView({ route, sought, head, onRollback }: ChangeProps) {
   const { repo, path } = route;
   const branch = route.branch!;
-  const change = history.list?.find((one) => one.version === route.change);
-  const to = change && history.list ? stateAfter(history.list, change) : null;
+  const { change, after: to } = sought;
   const from = change?.version;
   const differences = useLoaded([repo, branch, from, to, to ? "" : head], (signal) =>
     from ? calls.difference(repo, branch, from, to ?? branch, signal) : null,
   );
-  if (!change) return history.list && history.whole ? <Gone route={route} /> : <Older history={history} />;
+  if (!change) {
+    if (sought.gone) return <Gone route={route} />;
+    return sought.error ? <Trouble words={wordsOf(sought.error)} onAgain={sought.again} /> : <Waiting />;
+  }
   const entry = shownOf(differences.value, path);
   const then = { screen: "files", repo, branch, at: change.version } as const;
   return (
@@ -73,18 +76,6 @@ function Gone({ route }: { route: Route }) {
   return (
     <Empty icon="clock" title={t("changeGone", { version: route.change ?? "" })}>
       <p>{t("changeGoneHint")}</p>
-    </Empty>
-  );
-}
-
-/** A link to a change that is further back than what was read. */
-function Older({ history }: { history: HistoryState }) {
-  if (!history.list) return <Waiting />;
-  return (
-    <Empty icon="clock" title={t("changeOlder")}>
-      <button type="button" class="button" onClick={history.older}>
-        {t("older")}
-      </button>
     </Empty>
   );
 }

@@ -1,18 +1,24 @@
 // The history as people think of it: changes, newest first. A snapshot holds the state from right before its
 // change, so the state after it is that of the next snapshot, or the branch itself.
 import { useEffect, useState } from "preact/hooks";
+import { useLoaded } from "../../shared/load.ts";
 import { t } from "../../shared/text.ts";
 import * as calls from "../calls.ts";
 
 export type Change = calls.History[number];
 
-export interface HistoryState {
+/** What was read of a history. */
+interface Read {
   /** Null before the first answer. */
   list: Change[] | null;
-  /** Why the list is not what it is now, or has no older changes. */
-  error: unknown;
   /** The first change of the branch is in the list. */
   whole: boolean;
+}
+
+export interface HistoryState extends Read {
+  of: { repo: string; branch: string };
+  /** Why the list is not what it is now, or has no older changes. */
+  error: unknown;
   older: () => Promise<void>;
   /** Tries again what failed. */
   again: () => void;
@@ -22,32 +28,31 @@ const PAGE = 100;
 
 /** The history of a branch, read anew whenever its head is another. */
 export function useHistory(repo: string, branch: string, head: string | null): HistoryState {
-  const [list, setList] = useState<Change[] | null>(null);
+  const [read, setRead] = useState<Read>({ list: null, whole: false });
   const [failed, fail] = useState<{ error: unknown; again: "now" | "older" } | null>(null);
-  const [whole, setWhole] = useState(false);
   const [turn, setTurn] = useState(0);
   useEffect(() => {
     const abort = new AbortController();
     calls.history(repo, branch, undefined, abort.signal).then(
       (page) => {
         fail(null);
-        setList((old) => joined(page, old));
-        setWhole((was) => was || page.length < PAGE);
+        setRead((was) => joined(page, was));
       },
       (error) => !abort.signal.aborted && fail({ error, again: "now" }),
     );
     return () => abort.abort();
   }, [repo, branch, head, turn]);
   const older = async () => {
-    const last = list?.at(-1);
+    const last = read.list?.at(-1);
     if (!last) return;
     try {
       const page = await calls.history(repo, branch, last.version);
-      setList((old) => [
-        ...(old ?? []),
-        ...page.filter((one) => !old?.some((known) => known.version === one.version)),
-      ]);
-      setWhole(page.length < PAGE);
+      setRead((was) =>
+        // Unless the list has become another meanwhile.
+        was.list?.at(-1)?.version === last.version
+          ? { list: [...was.list, ...page], whole: page.length < PAGE }
+          : was,
+      );
       fail(null);
     } catch (error) {
       fail({ error, again: "older" });
@@ -57,15 +62,54 @@ export function useHistory(repo: string, branch: string, head: string | null): H
     if (failed?.again === "older") void older();
     else setTurn((n) => n + 1);
   };
-  return { list, error: failed?.error ?? null, whole, older, again };
+  return { of: { repo, branch }, ...read, error: failed?.error ?? null, older, again };
 }
 
 /** A new first page, with what was read of older ones behind it where the two meet. */
-function joined(page: Change[], old: Change[] | null): Change[] {
+function joined(page: Change[], was: Read): Read {
   const last = page.at(-1);
-  const meets = last && old ? old.findIndex((one) => one.version === last.version) : -1;
-  return meets < 0 ? page : [...page, ...(old ?? []).slice(meets + 1)];
+  const meets = last && was.list ? was.list.findIndex((one) => one.version === last.version) : -1;
+  return {
+    list: meets < 0 ? page : [...page, ...(was.list ?? []).slice(meets + 1)],
+    whole: page.length < PAGE || (was.whole && meets >= 0),
+  };
 }
+
+export interface Sought {
+  /** Absent before it came, and where the branch has none of that version. */
+  change: Change | undefined;
+  /** The version that holds the state after it; null: the branch as it is now. */
+  after: string | null;
+  /** The branch has none of that version. */
+  gone: boolean;
+  /** Why it could not be asked for. */
+  error: unknown;
+  again: () => void;
+}
+
+/** The change of a version, which is asked for where it is further back than what was read of the history. */
+export function useChange(history: HistoryState, version: string | undefined): Sought {
+  const { of, list, whole } = history;
+  const near = list?.some((one) => one.version === version);
+  const number = Number(/^v(\d+)$/.exec(version ?? "")?.[1]);
+  const far = list && !near && !whole && number ? version : undefined;
+  const asked = useLoaded([of.repo, of.branch, far], (signal) =>
+    // With the one after it, which holds the state that it led to.
+    far ? calls.history(of.repo, of.branch, versionOf(number + 2), signal, 2) : null,
+  );
+  const { value, error, again } = far ? asked : { ...history, value: list };
+  const known = value ?? [];
+  const at = known.findIndex((one) => one.version === version);
+  return {
+    change: known[at],
+    after: known[at - 1]?.version ?? null,
+    gone: at < 0 && value !== null,
+    error,
+    again,
+  };
+}
+
+const versionOf = (number: number): string => `v${String(number).padStart(4, "0")}`;
 
 /** What a change is called: its file, its message, or what was done. */
 export function nameOf(change: Change): string {
@@ -78,10 +122,4 @@ export function doneBy(change: Change): string {
   if (change.operation === "rollback") return t("rolledBack");
   const counts = change.changed;
   return counts ? t("fileCount", { n: counts.added + counts.modified + counts.deleted }) : t("severalFiles");
-}
-
-/** The version that holds the state after a change; null: the branch as it is now. */
-export function stateAfter(list: Change[], change: Change): string | null {
-  const at = list.findIndex((one) => one.version === change.version);
-  return at > 0 ? list[at - 1]!.version : null;
 }

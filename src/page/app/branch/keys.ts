@@ -23,6 +23,8 @@ export function useChangeKeys(route: Route, list: Change[] | null): void {
       if (!list || isTyping(event)) return;
       event.preventDefault();
       const at = list.findIndex((one) => one.version === route.change);
+      // It is further back than the list: what is beside it is not known.
+      if (route.change && at < 0) return;
       const next = list[event.key === "[" ? at + 1 : at - 1];
       const { repo, branch } = route;
       const here = { screen: "files", repo, branch: branch! } as const;

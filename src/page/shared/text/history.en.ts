@@ -24,7 +24,6 @@ export const history = {
   changedNothing: "This change left all files as they were",
   changeGone: "There is no {version} in this branch",
   changeGoneHint: "Old snapshots may have been removed to make room.",
-  changeOlder: "That change is further back",
   noDifference: "The two states are the same",
   binaryDiffers: "Not text: only that it differs can be shown",
   largeDiffers: "Too large to show: it differs",

@@ -26,7 +26,6 @@ export const history: Translation<typeof english, Russian> = {
   changedNothing: "Это изменение оставило файлы прежними",
   changeGone: "В этой ветке нет {version}",
   changeGoneHint: "Старые снимки могли удалить, чтобы освободить место.",
-  changeOlder: "Это изменение ещё раньше",
   noDifference: "Состояния совпадают",
   binaryDiffers: "Не текст: видно только, что он изменился",
   largeDiffers: "Слишком велик, чтобы показать: он изменился",
