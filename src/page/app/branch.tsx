@@ -1,6 +1,6 @@
 // A branch: its files, the open one, and the history beside it.
 import type { ComponentChildren } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useState } from "preact/hooks";
 import { Icon } from "../shared/icons.tsx";
 import type { Loaded } from "../shared/load.ts";
 import { Empty, Path, Trouble, Waiting } from "../shared/parts.tsx";
@@ -96,6 +96,8 @@ function Branch({ session, route, branches, known }: ScreenProps & { known: Sche
   const head = known.commit.id;
   const may = known.permissions;
   const [pane, setPane] = useState<Pane>("open");
+  // Whoever goes somewhere wants to see it, be it what is open already.
+  useLayoutEffect(() => setPane("open"), [route]);
   const able = may.write && !at && !change;
   const upload = useUpload(
     able
@@ -125,7 +127,6 @@ function Branch({ session, route, branches, known }: ScreenProps & { known: Sche
         path={path}
         onUpload={able ? upload.choose : undefined}
         onOpen={(file) => {
-          setPane("open");
           go({ screen: "files", repo, branch, path: file, ...(at ? { at } : {}) });
         }}
       />
@@ -157,7 +158,7 @@ function Branch({ session, route, branches, known }: ScreenProps & { known: Sche
         )}
       </main>
       <HistoryPane route={route} history={history} onRollback={goBack} />
-      <Tabs pane={pane} setPane={setPane} path={path} />
+      <Tabs pane={pane} setPane={setPane} open={change ?? path?.split("/").at(-1) ?? t("overview")} />
       {upload.over}
       {target && may.rollback && (
         <Rollback
@@ -246,15 +247,16 @@ function HistoryPane({ route, history, onRollback }: HistoryPaneProps) {
 function Tabs({
   pane,
   setPane,
-  path,
+  open,
 }: {
   pane: Pane;
   setPane: (pane: Pane) => void;
-  path: string | undefined;
+  /** What is open. */
+  open: string;
 }) {
   const tabs = [
     ["files", "folder", t("files")],
-    ["open", "file", path?.split("/").at(-1) ?? t("overview")],
+    ["open", "file", open],
     ["history", "clock", t("history")],
   ] as const;
   return (

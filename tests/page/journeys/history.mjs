@@ -40,6 +40,27 @@ export default [
     same([await text(world, repo, "a.txt"), await text(world, repo, "c.txt")], ["a one\n", "c\n"]);
   }],
 
+  ["on a phone a change is in sight once it is tapped, each time", async (world) => {
+    const repo = await newProject(world.admin, "acme/phone", ...saves);
+    const person = await world.at(`/site-builder/files/${repo}?branch=main`, { width: 390, height: 844, touch: true });
+    const { page } = person;
+    const tabs = page.getByRole("navigation", { name: "Menu" }).getByRole("button");
+    const history = page.getByRole("complementary", { name: "History" });
+    for (const _ of "12") {
+      await tabs.filter({ hasText: "History" }).tap();
+      await page.locator(".moment", { hasText: "v0002" }).locator("a").tap();
+      await page.locator(".change .labels").waitFor();
+      await history.waitFor({ state: "hidden" });
+      same(await tabs.nth(1).innerText(), "v0002");
+    }
+    same(await person.accessibility(), []);
+    await person.shot("phone change");
+    await page.locator("main").getByRole("button", { name: "Go back to before this" }).tap();
+    await page.getByRole("button", { name: "Roll back 2 files" }).tap();
+    await page.getByText("The branch is back at v0002").waitFor();
+    same(await text(world, repo, "a.txt"), "a one\n");
+  }],
+
   ["one file of a change goes back alone", async (world) => {
     const repo = await newProject(world.admin, "acme/one", ...saves);
     const { page } = await world.at(`/site-builder/files/${repo}?branch=main&change=v0002&path=b.txt`);
