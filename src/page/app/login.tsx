@@ -85,12 +85,11 @@ export function LoginScreen(props: LoginProps) {
 export function LoginDialog(props: LoginProps) {
   const ref = useRef<HTMLDialogElement>(null);
   useLayoutEffect(() => {
-    const before = document.activeElement;
-    ref.current!.showModal();
-    return () => {
-      // Closed by the login; who was typing goes on.
-      if (before instanceof HTMLElement) before.focus();
-    };
+    const dialog = ref.current!;
+    dialog.showModal();
+    // Closed by the login, and before it is taken away: then the browser gives the focus back, into an editor's
+    // shadow root too, and who was typing goes on.
+    return () => dialog.close();
   }, []);
   return (
     <dialog

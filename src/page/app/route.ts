@@ -83,6 +83,8 @@ export function followLinks(): void {
     const inside =
       link.pathname.startsWith(BASE) && !/^(api|-|licences)(\/|$)/.test(link.pathname.slice(BASE.length));
     if (!inside) return;
+    // A place on this page, as of the link that skips to the content.
+    if (link.hash && link.pathname === location.pathname && link.search === location.search) return;
     event.preventDefault();
     go(parse(link));
   });

@@ -11,6 +11,7 @@ interface MenuProps {
 }
 
 const focusable = ".items a, .items button:not(:disabled), .items input";
+const isItem = (event: Event) => (event.target as Element).closest("a, button") !== null;
 
 /** A button with a menu under it: arrows move in it, Escape closes it, a click on an item too. */
 export function Menu({ label, title, kind = "quiet", align = "left", children }: MenuProps) {
@@ -62,8 +63,12 @@ export function Menu({ label, title, kind = "quiet", align = "left", children }:
         // biome-ignore lint/a11y/useKeyWithClickEvents: a key on an item is a click
         <div
           class={`items ${align}`}
+          onClickCapture={(event) => {
+            // Before the item hears of it: a dialog that it opens gives the focus back to what has it now.
+            if (isItem(event)) ref.current?.querySelector("button")?.focus();
+          }}
           onClick={(event) => {
-            if ((event.target as Element).closest("a, button")) setOpen(false);
+            if (isItem(event)) setOpen(false);
           }}
         >
           {children}
