@@ -153,7 +153,7 @@ export function File(props: FileProps) {
         <ConflictSheet
           path={path}
           conflict={drawn.conflict}
-          onClose={() => file.leaveConflict()}
+          onClose={(left) => file.leaveConflict(left)}
           onTakeTheirs={() => void file.takeTheirs()}
           onSave={(text, form) => drawn.conflict && void file.resolve(drawn.conflict, text, form)}
         />

@@ -64,25 +64,28 @@ export interface MergerOptions extends Omit<PairOptions, "before" | "after"> {
   merged: string;
   /** Lines of the merged text that both sides changed. */
   clashes: Lines[];
+  /** Read aloud after the name of the text to be written in: how to leave it by keys. */
+  description: string;
   /** What the arrows are called that take a piece of theirs over. */
   takeOver: string;
 }
 
 /** Two texts of which the right one is to be made from both. */
 export interface Merger extends Shown {
-  /** The right text as it is now. */
-  text(): string;
+  /** The right text as it is now, and where its marked lines are. */
+  state(): { text: string; clashes: Lines[] };
   /** Shows a line of it, from 0. */
   goTo(line: number): void;
 }
 
 /** Opens two texts for merging; the right one, or the lower one, takes pieces over by arrows. */
 export function openMerger(host: HTMLElement, options: MergerOptions): Merger {
-  const { theirs, merged, clashes, labels, takeOver, unified } = options;
+  const { theirs, merged, clashes, labels, description, takeOver, unified } = options;
   const root = rootOf(host);
   const setting = settingOf({ ...options, before: theirs, after: merged });
-  const right = { ...setting, label: labels[1] };
-  const written = [common(right), writing(right), marks(clashes), submit];
+  const right = { ...setting, label: labels[1], description };
+  const marked = marks(clashes);
+  const written = [common(right), writing(right), marked, submit];
   if (unified) {
     // To reject what differs is to take theirs; what is not taken needs no button.
     const control = (type: "reject" | "accept", act: (event: MouseEvent) => void) =>
@@ -94,7 +97,7 @@ export function openMerger(host: HTMLElement, options: MergerOptions): Merger {
       doc: split(setting, merged),
       extensions: [written, unifiedMergeView({ original, mergeControls: control, gutter: true, diffConfig })],
     });
-    return mergerOf(view, view);
+    return mergerOf(view, view, marked);
   }
   const view = new MergeView({
     parent: root,
@@ -107,13 +110,16 @@ export function openMerger(host: HTMLElement, options: MergerOptions): Merger {
     a: { doc: split(setting, theirs), extensions: [common({ ...setting, label: labels[0] }), reading()] },
     b: { doc: split(setting, merged), extensions: written },
   });
-  return mergerOf(view.b, view);
+  return mergerOf(view.b, view, marked);
 }
 
 /** The merger whose text is that of `view`. */
-function mergerOf(view: EditorView, shown: Shown): Merger {
+function mergerOf(view: EditorView, shown: Shown, marked: StateField<DecorationSet>): Merger {
   return {
-    text: () => view.state.sliceDoc(),
+    state: () => ({
+      text: view.state.sliceDoc(),
+      clashes: linesOf(view.state.doc, view.state.field(marked)),
+    }),
     goTo: (line) => {
       const { doc } = view.state;
       const at = doc.line(Math.min(line + 1, doc.lines)).from;
@@ -166,4 +172,16 @@ function marks(clashes: Lines[]) {
     update: (found, transaction) => found.map(transaction.changes),
     provide: (field) => EditorView.decorations.from(field),
   });
+}
+
+/** The lines that are marked; those side by side are one place. */
+function linesOf(doc: Text, marked: DecorationSet): Lines[] {
+  const places: Lines[] = [];
+  for (const at = marked.iter(); at.value; at.next()) {
+    const line = doc.lineAt(at.from).number - 1;
+    const last = places.at(-1);
+    if (last?.to === line) last.to = line + 1;
+    else places.push({ from: line, to: line + 1 });
+  }
+  return places;
 }

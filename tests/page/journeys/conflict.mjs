@@ -68,16 +68,35 @@ export default [
     same(await text(world, repo, "a.txt"), "theirs\n");
   }],
 
-  ["a sheet that is closed leaves the edit, and the next save asks again", async (world) => {
-    const { repo, person, page } = await meet(world, "acme/later", "theirs\n");
+  ["what was merged by hand goes by no key, and is there again at the next save", async (world) => {
+    const { repo, person, page } = await meet(world, "acme/later", `${start}SIX\n`);
     await keys(person, "Control+s");
-    await sheet(page).waitFor();
+    await soon(() => sheet(page).locator(".cm-clash").count(), 1);
+    await sheet(page).locator(".cm-content").last().click();
+    await page.keyboard.press("Control+End");
+    await page.keyboard.type("seven\n");
     await page.keyboard.press("Escape");
+    await page.keyboard.press("Escape");
+    await page.mouse.click(2, 2);
+    await page.getByRole("button", { name: "Back to my text" }).click();
     await sheet(page).waitFor({ state: "detached" });
     await changed(person);
+    same(await text(world, repo, "a.txt"), `${start}SIX\n`);
+    await type(person, "eight\n");
+    await put(world, repo, "a.txt", `ONE${start.slice(3)}SIX\n`);
     await keys(person, "Control+s");
-    await sheet(page).waitFor();
-    same(await text(world, repo, "a.txt"), "theirs\n");
+    await sheet(page).locator(".cm-line", { hasText: "seven" }).waitFor();
+    const merged = sheet(page).locator(".cm-content").last();
+    await soon(() => merged.innerText().then((told) => /^ONE\n[^]*seven/.test(told)), true);
+    same(await merged.getAttribute("aria-description"), "Escape and then Tab leaves the editor.");
+    await merged.click();
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("Tab");
+    await page.waitForFunction(() => document.activeElement.matches("dialog footer button"));
+    await page.getByRole("button", { name: "Save the merged text" }).click();
+    await saved(person);
+    const told = await text(world, repo, "a.txt");
+    same([told.startsWith("ONE\ntwo\n"), told.includes("seven\n"), told.includes("SIX\n")], [true, true, false]);
   }],
 
   ["theirs deleted it: mine brings it back", async (world) => {

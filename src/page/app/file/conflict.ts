@@ -1,6 +1,6 @@
 // Two versions of one file: what came of them by itself.
 import { COLOUR_MAX, type Decoded, type Form } from "../../editor/bytes.ts";
-import { type Clash, merge } from "../../editor/merge.ts";
+import { type Lines, merge } from "../../editor/merge.ts";
 import type { Author, Found } from "./remote.ts";
 
 /** A text and how it lies in its file. */
@@ -19,7 +19,23 @@ export interface Conflict {
   /** Null: it was deleted, or is no text. */
   theirs: Version | null;
   /** Null where the two cannot be shown side by side. */
-  merged: { text: string; clashes: Clash[]; form: Form } | null;
+  merged: Merged | null;
+}
+
+/** What is made of both: the text as it stands, and its lines that both had changed. */
+export interface Merged {
+  text: string;
+  clashes: Lines[];
+  form: Form;
+  /** It was begun before, and left. */
+  again?: boolean;
+}
+
+/** A merge that was left before it was saved. */
+export interface Left {
+  conflict: Conflict;
+  text: string;
+  clashes: Lines[];
 }
 
 export function versionOf({ text, encoding, bom, end }: Decoded): Version {
@@ -44,7 +60,22 @@ export function conflictOf(
   return { mine, author, etag, theirs, merged: mergeOf(base, mine, theirs) };
 }
 
-function mergeOf(base: Version | null, mine: Version, theirs: Version): Conflict["merged"] {
+/** Goes on with a merge that was left; what either side has changed since is taken into it. */
+export function takeUp(conflict: Conflict, left: Left | null): Conflict {
+  const { mine, theirs, merged } = conflict;
+  const before = left?.conflict;
+  if (!left || !before?.theirs || !theirs || !merged) return conflict;
+  const own = merge(linesOf(before.mine), left.text.split("\n"), linesOf(mine));
+  const both = merge(linesOf(before.theirs), own.lines, linesOf(theirs));
+  const text = both.lines.join("\n");
+  const clashes = text === left.text ? left.clashes : placesOf(both);
+  return { ...conflict, merged: { ...merged, text, clashes, again: true } };
+}
+
+const linesOf = ({ text }: Version): string[] => text.split("\n");
+const placesOf = ({ clashes }: ReturnType<typeof merge>): Lines[] => clashes.map((clash) => clash.merged);
+
+function mergeOf(base: Version | null, mine: Version, theirs: Version): Merged | null {
   if (mine.text.length > COLOUR_MAX || theirs.text.length > COLOUR_MAX) return null;
   // Where only one of the two has carriage returns in its lines, every line is another.
   if ((mine.form.end === "mixed") !== (theirs.form.end === "mixed")) return null;
@@ -52,6 +83,6 @@ function mergeOf(base: Version | null, mine: Version, theirs: Version): Conflict
   const form = base && sameForm(mine.form, base.form) ? theirs.form : mine.form;
   if (!base) return { text: mine.text, clashes: [], form };
   const before = mine.form.end === "mixed" ? base.text : base.text.replace(/\r\n?/g, "\n");
-  const { lines, clashes } = merge(before.split("\n"), mine.text.split("\n"), theirs.text.split("\n"));
-  return { text: lines.join("\n"), clashes, form };
+  const both = merge(before.split("\n"), linesOf(mine), linesOf(theirs));
+  return { text: both.lines.join("\n"), clashes: placesOf(both), form };
 }

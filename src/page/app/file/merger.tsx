@@ -6,13 +6,14 @@ import { Dialog } from "../../shared/dialog.tsx";
 import { Waiting } from "../../shared/parts.tsx";
 import { when } from "../../shared/text.ts";
 import { useChunk } from "./chunk.ts";
-import type { Conflict } from "./conflict.ts";
+import type { Conflict, Left, Merged } from "./conflict.ts";
 import { say } from "./words.ts";
 
 interface ConflictProps {
   path: string;
   conflict: Conflict;
-  onClose: () => void;
+  /** With what was made of both, if anything. */
+  onClose: (left: Left | null) => void;
   onTakeTheirs: () => void;
   onSave: (text: string, form: Form) => void;
 }
@@ -26,19 +27,30 @@ export function ConflictSheet(props: ConflictProps) {
   const lead = author
     ? say("conflictLead", { who: author.who, path, when: when(author.at) })
     : say("conflictLeadUnknown", { path });
-  const save = () => merged && onSave(merger.current?.text() ?? merged.text, merged.form);
+  const save = () => merged && onSave(merger.current?.state().text ?? merged.text, merged.form);
+  const back = () => {
+    const { text = merged?.text ?? "", clashes = merged?.clashes ?? [] } = merger.current?.state() ?? {};
+    onClose(merged && { conflict, text, clashes });
+  };
   return (
     <Dialog
       wide={merged !== null}
+      // What was written by hand goes by a button, not by a key or a click beside it.
+      fixed={merged !== null}
       title={say("conflict")}
       lead={lead}
-      onClose={onClose}
+      onClose={back}
       onSubmit={merged ? save : undefined}
       foot={
         <>
           <button type="button" class="button" onClick={onTakeTheirs}>
             {say("takeTheirs")}
           </button>
+          {merged && (
+            <button type="button" class="button" onClick={back}>
+              {say("backToMine")}
+            </button>
+          )}
           <span class="grow" />
           <button type="button" class="button" onClick={() => onSave(mine.text, mine.form)}>
             {say("keepMine")}
@@ -63,7 +75,7 @@ export function ConflictSheet(props: ConflictProps) {
 interface ViewProps {
   path: string;
   theirs: string;
-  merged: NonNullable<Conflict["merged"]>;
+  merged: Merged;
   handle: { current: Merger | null };
 }
 
@@ -79,9 +91,10 @@ function MergerView({ path, theirs, merged, handle }: ViewProps) {
     const merger = chunk.openMerger(place.current, {
       theirs,
       merged: merged.text,
-      clashes: clashes.map((clash) => clash.merged),
+      clashes,
       language: language(path),
       labels: [say("theirs"), say("mine")],
+      description: say("leaveEditor"),
       takeOver: say("takePiece"),
       unified,
     });
@@ -93,14 +106,16 @@ function MergerView({ path, theirs, merged, handle }: ViewProps) {
   }, [chunk]);
   const goOn = () => {
     const clash = clashes[next % clashes.length];
-    if (clash) handle.current?.goTo(clash.merged.from);
+    if (clash) handle.current?.goTo(clash.from);
     setNext(next + 1);
   };
   return (
     <div class="merger">
       <div class={clashes.length > 0 ? "hintline strong" : "hintline"}>
         <span>
-          {clashes.length > 0 ? say("conflictClashes", { n: clashes.length }) : say("conflictMerged")}
+          {clashes.length > 0
+            ? say("conflictClashes", { n: clashes.length })
+            : say(merged.again ? "conflictAgain" : "conflictMerged")}
         </span>
         {clashes.length > 0 && (
           <button type="button" class="link" onClick={goOn}>
@@ -125,7 +140,7 @@ function DeletedSheet({ path, conflict, onClose, onTakeTheirs, onSave }: Conflic
     <Dialog
       title={path}
       lead={say(author ? "deletedMeanwhile" : "deletedMeanwhileUnknown", values)}
-      onClose={onClose}
+      onClose={() => onClose(null)}
       foot={
         <>
           <span class="grow" />

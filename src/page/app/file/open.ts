@@ -4,7 +4,15 @@ import type { DraftKey } from "../../shared/drafts.ts";
 import { complain, notify } from "../../shared/notice.tsx";
 import { t } from "../../shared/text.ts";
 import { Failure, onReach, type Schemas, wordsOf } from "../api.ts";
-import { type Conflict, conflictOf, sameForm, type Version, versionOf } from "./conflict.ts";
+import {
+  type Conflict,
+  conflictOf,
+  type Left,
+  sameForm,
+  takeUp,
+  type Version,
+  versionOf,
+} from "./conflict.ts";
 import { type Owner, Reading } from "./reading.ts";
 import { deleteFile, type Found, lastAuthor, type Place, readFile, saveFile } from "./remote.ts";
 import { troubleOf } from "./trouble.ts";
@@ -15,6 +23,8 @@ export class OpenFile extends Reading {
   /** The commit that the last save here made: that it appears is no news. */
   private ownCommit: string | null = null;
   private saveAgain = false;
+  /** A merge to go on with at the next conflict. */
+  private left: Left | null = null;
   private readonly stopListening: () => void;
 
   constructor(place: Place, key: DraftKey, owner: Owner) {
@@ -52,6 +62,7 @@ export class OpenFile extends Reading {
   /** The service has the file so now. What was typed meanwhile is an edit of that. */
   private saved(saved: Schemas["SavedFile"], now: Base, before: Base): void {
     this.work.base = now;
+    this.left = null;
     this.ownCommit = saved.commit_id;
     this.set({ size: saved.size, isNew: false, restored: null, news: null, message: "" });
     this.set({ changed: this.differs() });
@@ -146,19 +157,22 @@ export class OpenFile extends Reading {
         return;
       }
       const base = this.work.base.etag === null ? null : this.work.baseVersion();
-      this.set({ conflict: conflictOf(found, here(), base, author) });
+      const conflict = conflictOf(found, here(), base, author);
+      this.set({ conflict: conflict && takeUp(conflict, this.left) });
     } catch (error) {
       this.fail(error);
     }
   }
 
-  /** Ends a conflict without an answer: the edits stay, and so does what they are based on. */
-  leaveConflict(): void {
+  /** Ends a conflict without an answer: the edits stay, what they are based on, and what was made of both. */
+  leaveConflict(left: Left | null): void {
+    this.left = left;
     this.set({ conflict: null });
   }
 
   /** Takes what lies there, and throws away what was typed. */
   async takeTheirs(): Promise<void> {
+    this.left = null;
     this.set({ conflict: null });
     await this.discard();
   }
