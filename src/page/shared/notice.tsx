@@ -2,26 +2,31 @@ import { useEffect, useLayoutEffect, useState } from "preact/hooks";
 import { Icon } from "./icons.tsx";
 import { t } from "./text.ts";
 
+interface Action {
+  label: string;
+  run: () => void;
+}
+
 interface Notice {
   id: number;
   message: string;
   bad: boolean;
-  action?: { label: string; run: () => void };
+  action?: Action;
 }
 
 let show: ((notice: Notice) => void) | null = null;
 let count = 0;
 
 /** Says for a moment that something happened, with a button for what can be done about it. */
-export function notify(message: string, action?: { label: string; run: () => void }): void {
+export function notify(message: string, action?: Action): void {
   count += 1;
   show?.({ id: count, message, bad: false, ...(action ? { action } : {}) });
 }
 
 /** Says that something went wrong; it stays until it is closed. */
-export function complain(message: string): void {
+export function complain(message: string, action?: Action): void {
   count += 1;
-  show?.({ id: count, message, bad: true });
+  show?.({ id: count, message, bad: true, ...(action ? { action } : {}) });
 }
 
 const STAYS_MS = 6000;

@@ -4,6 +4,7 @@ import type { DraftKey } from "../../shared/drafts.ts";
 import { complain, notify } from "../../shared/notice.tsx";
 import { t } from "../../shared/text.ts";
 import { Failure, onReach, type Schemas, wordsOf } from "../api.ts";
+import { go } from "../route.ts";
 import {
   type Conflict,
   conflictOf,
@@ -36,6 +37,8 @@ export class OpenFile extends Reading {
 
   override close(): void {
     this.stopListening();
+    // A save that is under way tells how it ends.
+    if (!this.drawn.saving && this.isPrecious()) this.tellUnsaved();
     super.close();
   }
 
@@ -71,15 +74,28 @@ export class OpenFile extends Reading {
     const can = before.etag !== null || this.owner.mayDelete();
     notify(say("saved", { path: this.place.path }), can ? undo : undefined);
     this.owner.onChanged();
+    if (this.abort.signal.aborted && this.isPrecious()) this.tellUnsaved();
+  }
+
+  /** Whether somebody would miss what is on the screen. */
+  private isPrecious(): boolean {
+    return this.drawn.phase === "text" && this.work.editor !== null && this.work.isPrecious(this.drawn);
+  }
+
+  /** Says of a file that is no longer on the screen, where its state would be told, that it waits to be saved. */
+  private tellUnsaved(message?: string): void {
+    const { repo, branch, path } = this.place;
+    const back = { label: say("openAgain"), run: () => go({ screen: "files", repo, branch, path }) };
+    if (message) complain(say("keptUnsaved", { path, message }), back);
+    else notify(say("notSaved", { path }), back);
   }
 
   private fail(error: unknown): void {
-    const trouble = troubleOf(error);
-    // The file is no longer on the screen, where its state would be told.
     if (this.abort.signal.aborted) {
-      complain(say("keptUnsaved", { path: this.place.path, message: wordsOf(error) }));
+      this.tellUnsaved(wordsOf(error));
       return;
     }
+    const trouble = troubleOf(error);
     this.set({ trouble });
     if (trouble.kind !== "refused" || !trouble.place || !this.work.editor) return;
     const { line, column } = trouble.place;
@@ -156,6 +172,7 @@ export class OpenFile extends Reading {
         this.typed();
         return;
       }
+      if (sent && this.abort.signal.aborted) return this.tellUnsaved(`${say("conflict")}.`);
       const base = this.work.base.etag === null ? null : this.work.baseVersion();
       const conflict = conflictOf(found, here(), base, author);
       this.set({ conflict: conflict && takeUp(conflict, this.left) });

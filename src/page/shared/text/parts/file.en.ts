@@ -6,6 +6,8 @@ export const file = {
   save: "Save",
   saved: "Saved {path}",
   keptUnsaved: "{path} is not saved: {message} Your text is kept: open the file again.",
+  notSaved: "{path} is not saved. Your text is kept in this browser.",
+  openAgain: "Open it",
   undone: "The save of {path} was taken back",
   undoLate: "Somebody saved {path} since. Its history shows what there is to go back to.",
   unsaved: "unsaved",

@@ -7,6 +7,8 @@ export const file: Translation<typeof english, Russian> = {
   save: "Сохранить",
   saved: "Сохранён {path}",
   keptUnsaved: "{path} не сохранён: {message} Текст цел: откройте файл снова.",
+  notSaved: "Файл {path} не сохранён. Ваш текст остался в этом браузере.",
+  openAgain: "Открыть его",
   undone: "Сохранение {path} отменено",
   undoLate: "После этого {path} уже сохраняли. К чему можно вернуться, видно в его истории.",
   unsaved: "не сохранено",
