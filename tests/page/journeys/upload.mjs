@@ -97,4 +97,63 @@ export default [
     await sheet.getByRole("alert").waitFor();
     await sheet.getByRole("button", { name: "Cancel" }).click();
   }],
+
+  ["what a try that ended half-way has saved is not sent again, and is taken back with the rest", async (world) => {
+    const repo = await newProject(world.admin, "acme/parts", { "a.txt": "old\n" });
+    const person = await world.at(`/site-builder/files/${repo}?branch=main`);
+    const { page } = person;
+    person.expected.push(/503/);
+    // A batch takes one file here, and the second is refused once.
+    await person.route("**/user/session", async (route) => {
+      const response = await route.fetch();
+      const session = await response.json();
+      session.limits.batch_actions_max = 1;
+      await route.fulfill({ response, json: session });
+    });
+    const batches = [];
+    await person.route("**/batch*", (route) => {
+      batches.push(route.request().url());
+      return batches.length === 2 ? route.fulfill({ status: 503, json: { message: "no changes" } }) : route.fallback();
+    });
+    await page.reload();
+    await drop(page, { "a.txt": "new\n", "b.txt": "b\n", "c.txt": "c\n" });
+    const sheet = page.getByRole("dialog", { name: "Add 3 files" });
+    await sheet.getByText("it becomes 3, one after the other").waitFor();
+    await sheet.getByRole("button", { name: "Save 3 files" }).click();
+    await sheet.getByText("1 of 3 saves are made.").waitFor();
+    await sheet.getByText("2 new · 0 replaced").waitFor();
+    await sheet.getByRole("button", { name: "Save 2 files" }).click();
+    await page.getByText("Saved 3 files").waitFor();
+    same(batches.length, 4);
+    same([await text(world, repo, "a.txt"), await text(world, repo, "c.txt")], ["new\n", "c\n"]);
+    await page.getByRole("button", { name: "Undo", exact: true }).click();
+    await page.getByText("The files are as they were before").waitFor();
+    same(await text(world, repo, "a.txt"), "old\n");
+    const left = await world.admin.json("GET", `${branch(repo, "main")}/tree`);
+    same(left.map((entry) => entry.path), ["a.txt"]);
+  }],
+
+  ["what is there is asked for once a folder is typed, and again where it could not be seen", async (world) => {
+    const repo = await newProject(world.admin, "acme/unseen", { "a.txt": "old\n" });
+    const person = await world.at(`/site-builder/files/${repo}?branch=main`);
+    const { page } = person;
+    person.expected.push(/404/, /503/);
+    await drop(page, { "a.txt": "new\n" });
+    const sheet = page.getByRole("dialog", { name: "Add 1 file" });
+    await sheet.getByText("0 new · 1 replaced").waitFor();
+    const folder = "some/folder";
+    const asked = [];
+    await person.route("**/tree?path=*", (route) => {
+      asked.push(new URL(route.request().url()).searchParams.get("path"));
+      return asked.filter((path) => path === folder).length === 1 ? route.fulfill({ status: 503, json: { message: "not now" } }) : route.fallback();
+    });
+    await sheet.getByLabel("Under the folder").pressSequentially(folder);
+    await sheet.getByRole("alert").getByText("The service cannot show this at the moment.").waitFor();
+    same(await person.accessibility(), []);
+    await sheet.getByRole("button", { name: "Try again" }).click();
+    await sheet.getByText("1 new · 0 replaced").waitFor();
+    same(asked.slice(-2), [folder, folder]);
+    // A slow machine may come to ask between two letters, and not between all.
+    same(asked.length < folder.length, true);
+  }],
 ];

@@ -7,15 +7,21 @@ import { tar } from "./tar.ts";
 const FOLDERS_MAX = 24;
 
 /** Looks what is there of these paths. */
-export async function look({ repo, branch }: Target, paths: readonly string[]): Promise<Present> {
-  const { commit } = await read<Schemas["AdminBranch"]>(branchPath(repo, branch));
+export async function look(
+  { repo, branch }: Target,
+  paths: readonly string[],
+  signal: AbortSignal,
+): Promise<Present> {
+  const { commit } = await read<Schemas["AdminBranch"]>(branchPath(repo, branch), { signal });
   const folders = [...new Set(paths.map((path) => path.slice(0, Math.max(0, path.lastIndexOf("/")))))];
   const queries =
     folders.length > FOLDERS_MAX ? [query({ recursive: true })] : folders.map((path) => query({ path }));
   const files: Present["files"] = new Map();
   for (const one of queries) {
     try {
-      const list = await read<Schemas["AdminTreeEntry"][]>(`${statePath(repo, branch)}/tree${one}`);
+      const list = await read<Schemas["AdminTreeEntry"][]>(`${statePath(repo, branch)}/tree${one}`, {
+        signal,
+      });
       for (const entry of list) {
         if (entry.type !== "blob") continue;
         files.set(entry.path, { executable: entry.mode === "100755", etag: entry.etag ?? null });

@@ -1,4 +1,4 @@
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { Dialog } from "../../shared/dialog.tsx";
 import { complain, notify } from "../../shared/notice.tsx";
 import { Alert, Path, Waiting } from "../../shared/parts.tsx";
@@ -26,30 +26,44 @@ export interface SheetProps extends UploadTarget {
 /** Rows that are drawn; of more only the number is told. */
 const ROWS_MAX = 300;
 
+/** A folder's name is looked for once it has been typed, in milliseconds after the last key. */
+const PAUSE = 250;
+
 /** What is there of the paths; null while it is asked for. It is asked again when the branch has moved on. */
 function usePresent(props: SheetProps, files: Picked[], folder: string, turn: number) {
   const [present, set] = useState<Present | null>(null);
   const [failed, fail] = useState("");
+  const seen = useRef(folder);
   useEffect(() => {
-    let gone = false;
+    const abort = new AbortController();
+    const { signal } = abort;
     set(null);
     fail("");
-    const timer = setTimeout(
-      () => {
-        const paths = files.map((one) => under(folder, one.path));
-        look(props, paths).then(
-          (found) => !gone && set(found),
-          (error) => !gone && fail(wordsOf(error)),
-        );
-      },
-      turn === 0 ? 0 : 250,
-    );
+    const ask = () => {
+      const paths = files.map((one) => under(folder, one.path));
+      look(props, paths, signal).then(
+        (found) => !signal.aborted && set(found),
+        (error) => !signal.aborted && fail(wordsOf(error)),
+      );
+    };
+    const timer = setTimeout(ask, seen.current === folder ? 0 : PAUSE);
+    seen.current = folder;
     return () => {
-      gone = true;
+      abort.abort();
       clearTimeout(timer);
     };
   }, [folder, turn]);
   return { present, failed };
+}
+
+/** What is saved already, of an upload of several saves. */
+interface Made {
+  saves: number;
+  paths: Set<string>;
+  /** The snapshot from before the first; null where to go back to it would take away what others saved, too. */
+  first: string | null;
+  /** The state after the last. */
+  commit: string | null;
 }
 
 /** What will be new and what will be replaced, under which folder, and why: one look before anything is saved. */
@@ -66,43 +80,48 @@ export function UploadSheet(props: SheetProps) {
   const [at, setAt] = useState<number | null>(null);
   const [failed, fail] = useState("");
   const { present, failed: unseen } = usePresent(props, files, folder, turn);
-  const plan = present ? steps(files, folder, present) : null;
+  // After a try that ended half-way only the rest is to be saved.
+  const made = useRef<Made>({ saves: 0, paths: new Set(), first: null, commit: null }).current;
+  const rest = files.filter((one) => !made.paths.has(under(folder, one.path)));
+  const plan = present ? steps(rest, folder, present) : null;
   const saves = plan ? cut(plan, { entries: limits.batch_actions_max, bytes: limits.batch_bytes_max }) : [];
+  const total = made.saves + saves.length;
   const busy = at !== null;
   const start = async () => {
     if (!present || busy || saves.length === 0) return;
     fail("");
     let commit: string | null = present.commit;
-    let first = "";
-    let done = 0;
+    if (made.commit !== commit) made.first = null;
     try {
       for (const save of saves) {
-        setAt(done);
+        setAt(made.saves);
         const result = await send(props, save, commit, message.trim());
-        first ||= result.snapshot;
+        if (made.saves === 0) made.first = result.snapshot;
+        made.saves += 1;
+        for (const one of save.kind === "file" ? [save.file] : save.files) made.paths.add(one.path);
         commit = result.commit;
-        done += 1;
+        made.commit = commit;
       }
-      finish(props, files.length, first, commit);
+      finish(props, files.length, made);
     } catch (error) {
       setAt(null);
       const moved = error instanceof Failure && error.status === 412;
       const words = moved ? say("uploadMoved") : wordsOf(error);
-      fail(done > 0 ? `${say("uploadPart", { n: done, of: saves.length })} ${words}` : words);
-      if (done > 0) props.onChanged();
+      fail(made.saves > 0 ? `${say("uploadPart", { n: made.saves, of: total })} ${words}` : words);
+      if (made.saves > 0) props.onChanged();
       setTurn(turn + 1);
     }
   };
   return (
     <Dialog
       title={say("uploadTitle", { n: files.length })}
-      lead={saves.length > 1 ? say("uploadSaves", { n: saves.length }) : say("uploadLead")}
+      lead={total > 1 ? say("uploadSaves", { n: total }) : say("uploadLead")}
       onClose={busy ? () => undefined : onClose}
       onSubmit={() => void start()}
       foot={
         <>
           {busy && (
-            <progress class="grow" max={saves.length} value={at} aria-label={t("saving")}>
+            <progress class="grow" max={total} value={at} aria-label={t("saving")}>
               {at}
             </progress>
           )}
@@ -116,7 +135,7 @@ export function UploadSheet(props: SheetProps) {
             disabled={!plan || busy || files.length === 0}
             onClick={() => void start()}
           >
-            {busy ? t("saving") : say("uploadDo", { n: files.length })}
+            {busy ? t("saving") : say("uploadDo", { n: rest.length })}
           </button>
         </>
       }
@@ -127,7 +146,7 @@ export function UploadSheet(props: SheetProps) {
           <input
             value={folder}
             placeholder={say("uploadFolderTop")}
-            disabled={busy}
+            disabled={busy || made.saves > 0}
             onInput={(event) => setFolder(event.currentTarget.value)}
           />
         </label>
@@ -140,15 +159,23 @@ export function UploadSheet(props: SheetProps) {
             onInput={(event) => setMessage(event.currentTarget.value)}
           />
         </label>
-        {(failed || unseen) && <Alert>{failed || unseen}</Alert>}
+        {failed && <Alert>{failed}</Alert>}
+        {unseen && (
+          <Alert>
+            {unseen}{" "}
+            <button type="button" class="link" onClick={() => setTurn(turn + 1)}>
+              {t("tryAgain")}
+            </button>
+          </Alert>
+        )}
         {plan ? <Plan plan={plan} /> : !unseen && <Waiting />}
       </div>
     </Dialog>
   );
 }
 
-function finish(props: SheetProps, count: number, snapshot: string, commit: string | null): void {
-  const undo = async () => {
+function finish(props: SheetProps, count: number, { first, commit }: Made): void {
+  const undo = async (snapshot: string) => {
     try {
       await takeBack(props, snapshot, commit);
       notify(say("uploadUndone"));
@@ -158,7 +185,7 @@ function finish(props: SheetProps, count: number, snapshot: string, commit: stri
       complain(late ? say("uploadUndoLate") : wordsOf(error));
     }
   };
-  const can = props.may.rollback ? { label: t("undo"), run: () => void undo() } : undefined;
+  const can = props.may.rollback && first ? { label: t("undo"), run: () => void undo(first) } : undefined;
   notify(say("uploadDone", { n: count }), can);
   props.onClose();
   props.onChanged();
