@@ -1,6 +1,5 @@
 // The frame: who is logged in, where we are, and the bar above every screen.
 import { useCallback, useEffect, useLayoutEffect, useState } from "preact/hooks";
-import { dropDrafts } from "../shared/drafts.ts";
 import type { IconName } from "../shared/icons.tsx";
 import { useLoaded } from "../shared/load.ts";
 import { Notices } from "../shared/notice.tsx";
@@ -14,6 +13,7 @@ import { TopBar } from "./frame/bar.tsx";
 import { useBranchEvents } from "./frame/events.ts";
 import { Help, useFrameKeys } from "./frame/help.tsx";
 import { asScreen, lazy } from "./frame/lazy.tsx";
+import { useLeave } from "./frame/leave.tsx";
 import { Own, type OwnPart } from "./frame/own.tsx";
 import { Reach, Stale } from "./frame/reach.tsx";
 import { LoginDialog, LoginScreen } from "./login.tsx";
@@ -42,14 +42,10 @@ function useSession() {
       });
     onSessionEnd(login);
   }, []);
-  const leave = useCallback(async () => {
-    if (session) await dropDrafts(session.username);
-    await calls.logout().catch(() => null);
-    setSession(null);
-  }, [session]);
+  const { leave, question } = useLeave(session, () => setSession(null));
   // What somebody may do has changed: a session that has ended is found by the next request.
   const renew = useCallback(() => void calls.session().then(setSession, () => null), []);
-  return { session, setSession, again, leave, renew };
+  return { session, setSession, again, leave, question, renew };
 }
 
 function title(route: Route): string {
@@ -60,7 +56,7 @@ function title(route: Route): string {
 }
 
 export function App() {
-  const { session, setSession, again, leave, renew } = useSession();
+  const { session, setSession, again, leave, question, renew } = useSession();
   const route = useRoute();
   useEffect(() => {
     document.title = title(route);
@@ -70,6 +66,7 @@ export function App() {
   return (
     <>
       <Inside key={session.username} session={session} route={route} onLeave={leave} onRights={renew} />
+      {question}
       {again && <LoginDialog again={session.username} onDone={again} />}
       <Notices />
     </>

@@ -172,12 +172,23 @@ export async function dropDraft(key: DraftKey): Promise<void> {
 
 const rangeOf = (...start: string[]) => IDBKeyRange.bound(start, [...start, []]);
 
+/** The names of an account's drafts that may not be in the database yet. */
+function namesOf(account: string): string[] {
+  const names = Object.keys(localStorage).filter((key) => key.startsWith(LEFT));
+  const all = [...waiting.keys(), ...underWay.keys(), ...names.map((key) => key.slice(LEFT.length))];
+  return all.filter((name) => name.startsWith(`${account}\n`));
+}
+
+/** How many drafts of an account there are. */
+export async function countDrafts(account: string): Promise<number> {
+  const names = namesOf(account);
+  const kept = await run("readonly", (store) => store.getAllKeys(rangeOf(account)));
+  return new Set([...names, ...(kept ?? []).map((key) => (key as string[]).join("\n"))]).size;
+}
+
 /** Forgets all drafts of an account: whoever logs out leaves nothing in a browser that others use too. */
 export async function dropDrafts(account: string): Promise<void> {
-  const names = Object.keys(localStorage).filter((key) => key.startsWith(LEFT));
-  for (const name of [...waiting.keys(), ...underWay.keys(), ...names.map((key) => key.slice(LEFT.length))]) {
-    if (name.startsWith(`${account}\n`)) forget(name);
-  }
+  for (const name of namesOf(account)) forget(name);
   await run("readwrite", (store) => store.delete(rangeOf(account)));
 }
 

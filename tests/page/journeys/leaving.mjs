@@ -1,6 +1,6 @@
 // Whoever goes elsewhere with something unsaved is told.
 import { same } from "../browser.mjs";
-import { newProject } from "../seed.mjs";
+import { newProject, PASSWORD } from "../seed.mjs";
 import { changed, editor, keys, open, put, text, type } from "./editor/steps.mjs";
 
 /** Somebody has typed into a.txt, and nothing is saved yet. */
@@ -18,6 +18,12 @@ async function edit(world, name) {
 async function leave({ page }) {
   await page.getByRole("treeitem", { name: "b.txt" }).click();
   await page.getByRole("heading", { name: "b.txt", level: 1 }).waitFor();
+}
+
+/** Chooses to log out. */
+async function logOut(page) {
+  await page.getByRole("button", { name: "olga", exact: true }).click();
+  await page.getByRole("button", { name: "Log out", exact: true }).click();
 }
 
 const toast = (page) => page.locator(".toast", { hasText: "a.txt is not saved" });
@@ -59,5 +65,36 @@ export default [
     await editor(person);
     await page.getByText("They are not saved yet.").waitFor();
     same(await page.locator(".file .cm-content").innerText(), "a\nmine\n\n");
+  }],
+
+  ["who cannot be logged out stays inside, and is told", async (world) => {
+    const person = await world.at("/site-builder/");
+    const { page } = person;
+    person.expected.push(/503/);
+    await person.route("**/user/logout", (route) => route.fulfill({ status: 503, json: { message: "no changes" } }));
+    await logOut(page);
+    await page.getByText("You are still logged in. The service takes no changes at the moment.").waitFor();
+    await page.getByRole("heading", { name: "Projects", level: 1 }).waitFor();
+    await page.unrouteAll();
+    await logOut(page);
+    await page.locator("form.login").waitFor();
+    await page.reload();
+    await page.locator("form.login").waitFor();
+  }],
+
+  ["who logs out with edits that are not saved is asked first", async (world) => {
+    const { repo, person, page } = await edit(world, "acme/drafts");
+    const question = page.getByRole("dialog", { name: "Log out" });
+    await logOut(page);
+    await question.getByText("1 file has edits that are not saved.").waitFor();
+    same(await person.accessibility(), []);
+    await question.getByRole("button", { name: "Cancel" }).click();
+    await question.waitFor({ state: "detached" });
+    await logOut(page);
+    await question.getByRole("button", { name: "Discard them and log out" }).click();
+    await person.login("olga", PASSWORD, open(repo, "a.txt"));
+    await editor(person);
+    same(await page.locator(".file .cm-content").innerText(), "a\n\n");
+    same(await page.locator(".file .strip").count(), 0);
   }],
 ];

@@ -33,6 +33,12 @@ export const frame = {
 
   login: "Log in",
   logout: "Log out",
+  logoutDrafts: {
+    one: "{n} file has edits that are not saved. They go when you log out.",
+    other: "{n} files have edits that are not saved. They go when you log out.",
+  },
+  logoutDiscard: "Discard them and log out",
+  stillIn: "You are still logged in. {message}",
   changePassword: "Change the password",
   sessions: "Sessions",
   user: "User name",
