@@ -88,3 +88,8 @@ test("two texts with nothing in common are one clash, soon", () => {
   assert.equal(merged.clashes.length, 1);
   assert.ok(performance.now() - start < 5000);
 });
+
+test("a run of more lines than a call takes arguments is taken", () => {
+  const many = Array.from({ length: 200_000 }, (_, n) => `${n}`);
+  assert.deepEqual(merge([], many, []), { lines: many, clashes: [] });
+});

@@ -48,7 +48,9 @@ export function merge(base: readonly string[], ours: readonly string[], theirs: 
     const from = lines.length;
     const onlyTheirs = group.left === i;
     const onlyOurs = group.right === j;
-    lines.push(...(onlyTheirs ? theirs.slice(their.from, their.to) : ours.slice(mine.from, mine.to)));
+    const [taken, run] = onlyTheirs ? [theirs, their] : [ours, mine];
+    // One by one: a call takes no list of any length.
+    for (let n = run.from; n < run.to; n++) lines.push(taken[n] ?? "");
     if (!onlyTheirs && !onlyOurs && !same(ours, mine, theirs, their)) {
       clashes.push({ merged: { from, to: lines.length }, theirs: their });
     }
