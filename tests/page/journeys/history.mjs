@@ -148,4 +148,17 @@ export default [
     await world.admin.send("DELETE", branch(repo, "release/1"));
     await page.getByText("It is not there").first().waitFor();
   }],
+
+  ["what a change did is said not to come where an updated service lacks a part of the page, and comes when it is there", async (world) => {
+    const person = await world.at("/site-builder/");
+    const { page } = person;
+    person.expected.push(/404/);
+    await person.route("**/site-builder/-/**", (route) => route.fulfill({ status: 404, json: { message: "there is no such asset in this version" } }));
+    await page.getByRole("link", { name: /shop/ }).click();
+    await page.locator(".moment", { hasText: "v0003" }).locator("a").click();
+    await page.locator(".pair").getByText("This part of the page could not be fetched.").waitFor();
+    await page.unrouteAll();
+    await page.locator(".pair").getByRole("button", { name: "Try again" }).click();
+    await page.locator(".pair .cm-content").first().waitFor();
+  }],
 ];

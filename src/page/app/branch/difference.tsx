@@ -6,6 +6,8 @@ import { Empty, Path, Trouble, Waiting } from "../../shared/parts.tsx";
 import { type Key, size, t } from "../../shared/text.ts";
 import { filePath, type Schemas, wordsOf } from "../api.ts";
 import * as calls from "../calls.ts";
+import { type Chunk, loadChunk } from "../file/chunk.ts";
+import { noted } from "../frame/lazy.tsx";
 
 export type Difference = Schemas["Difference"];
 
@@ -110,7 +112,15 @@ interface SidesProps {
   entry: Difference | undefined;
 }
 
-type Texts = { before: string; after: string; language: Language } | { reason: "binary" | "large" | "same" };
+type Texts = Compared | { reason: "binary" | "large" | "same" };
+
+interface Compared {
+  before: string;
+  after: string;
+  language: Language;
+  /** What shows them. */
+  chunk: Chunk;
+}
 
 const versionOf = (side: Side): string | undefined => side.version ?? undefined;
 
@@ -119,19 +129,20 @@ async function textsOf(
   signal: AbortSignal,
 ): Promise<Texts> {
   if (!entry) return { reason: "same" };
-  const bytes = await import("../../editor/bytes.ts");
+  const bytes = await noted(import("../../editor/bytes.ts"));
   if (Math.max(entry.old?.size ?? 0, entry.new?.size ?? 0) > bytes.COMPARED_MAX) return { reason: "large" };
   const textOf = async (side: Side, there: boolean) => {
     if (!there) return "";
     const file = await calls.fileBytes(filePath(repo, branch, entry.path, versionOf(side)), signal);
     return bytes.decode(file.bytes)?.text ?? null;
   };
-  const [old, young] = await Promise.all([
+  const [old, young, chunk] = await Promise.all([
     textOf(before, entry.old !== null),
     textOf(after, entry.new !== null),
+    noted(loadChunk()),
   ]);
   if (old === null || young === null) return { reason: "binary" };
-  return { before: old, after: young, language: bytes.language(entry.path) };
+  return { before: old, after: young, language: bytes.language(entry.path), chunk };
 }
 
 /** Less than this, and the two texts stand one below the other. */
@@ -193,28 +204,16 @@ function Untold({ reason, entry }: { reason: "binary" | "large" | "same"; entry:
   );
 }
 
-interface PairProps {
-  before: string;
-  after: string;
-  language: Language;
+interface PairProps extends Compared {
   labels: [string, string];
   unified: boolean;
 }
 
-function Pair({ before, after, language, labels, unified }: PairProps) {
+function Pair({ before, after, language, chunk, labels, unified }: PairProps) {
   const place = useRef<HTMLDivElement>(null);
   useEffect(() => {
-    // The element of this form: another may have taken its place when the editor has come.
-    const node = place.current!;
-    let shown: { destroy(): void } | null = null;
-    let gone = false;
-    import("../../editor/host.ts").then((host) => {
-      if (!gone) shown = host.showPair(node, { before, after, language, labels, unified });
-    });
-    return () => {
-      gone = true;
-      shown?.destroy();
-    };
+    const shown = chunk.showPair(place.current!, { before, after, language, labels, unified });
+    return () => shown.destroy();
   }, [before, after, language, unified, labels[0], labels[1]]);
   // Another element for each form: what was mounted in a shadow root stays in it.
   return <div key={String(unified)} class="code" ref={place} />;

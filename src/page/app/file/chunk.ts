@@ -1,6 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
 
-type Chunk = typeof import("../../editor/host.ts");
+export type Chunk = typeof import("../../editor/host.ts");
 let loading: Promise<Chunk> | null = null;
 let loaded: Chunk | null = null;
 

@@ -3,15 +3,22 @@ import type { ComponentChildren, ComponentType } from "preact";
 import { useLoaded } from "../../shared/load.ts";
 import { Trouble, Waiting } from "../../shared/parts.tsx";
 import { t } from "../../shared/text.ts";
-import { reached } from "../api.ts";
+import { Failure, reached, wordsOf } from "../api.ts";
 
 /** A part that does not come is one that an updated service does not have, or the service is away: that is looked for. */
-async function noted<T>(part: Promise<T>): Promise<T> {
+export async function noted<T>(part: Promise<T>): Promise<T> {
   try {
     return await part;
-  } catch (error) {
+  } catch {
     reached(false);
-    throw error;
+    throw new NoPart(0, "");
+  }
+}
+
+/** A part of the page that did not come. */
+class NoPart extends Failure {
+  override get words(): string {
+    return t("noPart");
   }
 }
 
@@ -26,7 +33,7 @@ export function lazy<Props extends object>(
     known ??= part.value;
     const Known = known;
     if (Known) return <Known {...props} />;
-    const inside = part.error ? <Trouble words={t("noPart")} onAgain={part.again} /> : <Waiting />;
+    const inside = part.error ? <Trouble words={wordsOf(part.error)} onAgain={part.again} /> : <Waiting />;
     return <>{around(inside, props)}</>;
   };
 }
