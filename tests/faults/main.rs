@@ -12,6 +12,8 @@ mod client;
 #[allow(dead_code, reason = "the tests of the service use more of it")]
 mod daemon;
 #[cfg(test)]
+mod descriptors;
+#[cfg(test)]
 mod flips;
 #[cfg(test)]
 mod folders;

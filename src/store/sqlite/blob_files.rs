@@ -12,7 +12,8 @@ use std::thread::JoinHandle;
 use rustix::fs::{OFlags, fcntl_setfl};
 use rustix::io::Errno;
 
-use super::data_folder::{FileLock, Folder, private_options, sync_dir};
+use super::data_folder::{FileLock, Folder, private_options};
+use super::failure::unopened;
 use super::writability::Writability;
 use crate::base::digest::byte_count;
 use crate::base::id::{BlobId, Kind, ObjectId};
@@ -128,7 +129,8 @@ impl StagedFile {
             let path = folder
                 .incoming()
                 .join(hex::encode(rand::random::<[u8; 16]>()));
-            let file = private_options().create_new(true).open(&path)?;
+            let opened = private_options().create_new(true).open(&path);
+            let file = opened.map_err(unopened)?;
             file.lock()?;
             // A sweep may have come between creation and lock; then the name is gone, and we begin anew.
             if file.metadata()?.nlink() > 0 {
@@ -187,7 +189,8 @@ impl StagedFile {
         // A file system that has no second names gets an empty file, locked as well: it keeps the blob
         // from a collection, and after a crash the next one removes that.
         if fs::hard_link(&self.path, &claim).is_err() {
-            let file = private_options().create_new(true).open(&claim)?;
+            let opened = private_options().create_new(true).open(&claim);
+            let file = opened.map_err(unopened)?;
             file.lock()?;
             self.claim = Some(file);
         }
@@ -228,7 +231,7 @@ impl StagedFile {
     }
 
     /// The refusal that a failed write or sync leads to: after one of an upload nothing more is written,
-    /// as after one of the log.
+    /// as after one of the log. What could not be opened ([`unopened`]) stops nothing.
     fn failed(&self, action: &'static str, error: io::Error) -> StoreError {
         let is_of_disk = !matches!(
             error.kind(),
@@ -254,7 +257,7 @@ impl Staging for StagedFile {
         if self.dirty >= WRITE_BACK_BYTES {
             self.dirty = 0;
             self.finish_write_back()?;
-            let file = self.file.try_clone();
+            let file = self.file.try_clone().map_err(unopened);
             let file = file.map_err(|e| StoreError::io("writing an upload back", e))?;
             self.writing_back = Some(std::thread::spawn(move || file.sync_data()));
         }
@@ -292,7 +295,9 @@ impl Staging for StagedFile {
         }
         if self.stage == Stage::Named {
             let dir = target.parent().unwrap_or(Path::new("/"));
-            sync_dir(dir).map_err(|e| self.failed("syncing a folder of blobs", e))?;
+            let opened = File::open(dir).map_err(unopened);
+            let synced = opened.and_then(|dir| dir.sync_all());
+            synced.map_err(|e| self.failed("syncing a folder of blobs", e))?;
             self.stage = Stage::Published;
         }
         Ok(())
@@ -339,7 +344,7 @@ pub(super) struct Sweep(#[expect(dead_code, reason = "it is held")] FileLock);
 
 impl Sweep {
     fn hold_off(folder: &Folder) -> io::Result<Self> {
-        let incoming = File::open(folder.incoming())?;
+        let incoming = File::open(folder.incoming()).map_err(unopened)?;
         FileLock::shared(incoming).map(Self)
     }
 

@@ -34,7 +34,7 @@ impl Checkpointer {
     pub(super) fn start(
         db: Connection,
         writability: Arc<Writability>,
-        high_water: HighWater,
+        mut high_water: HighWater,
         external: Arc<ExternalWrites>,
         tallies: Arc<Tallies>,
     ) -> Result<Self> {

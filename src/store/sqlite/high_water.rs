@@ -4,15 +4,15 @@
 //! SQLite takes a log that was cut, or damaged in its middle, for one that ends there, and a folder with
 //! an older copy of the database is whole in itself. The mark exposes both: what it names must be there.
 
-use std::fs::{self, OpenOptions};
+use std::fs::{self, File, Metadata, OpenOptions};
 use std::io;
-use std::os::unix::fs::FileExt;
-use std::path::PathBuf;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
 
-use super::data_folder::{Folder, write_durably};
+use super::data_folder::{Folder, Replacement, write_durably};
+use super::failure::unopened;
 use super::schema;
 use crate::store::{Result, StoreError, Version};
 
@@ -21,7 +21,9 @@ use crate::store::{Result, StoreError, Version};
 pub(super) struct HighWater {
     path: PathBuf,
     /// What it was last raised to by this process, or found at.
-    raised: AtomicU64,
+    raised: Version,
+    /// Kept open once it was raised: no want of file descriptors keeps it where it is.
+    file: Option<File>,
 }
 
 impl HighWater {
@@ -52,30 +54,54 @@ impl HighWater {
         }
         Ok(Self {
             path: folder.high_water(),
-            raised: AtomicU64::new(marked),
+            raised: marked,
+            file: None,
         })
     }
 
     /// Raises the mark to a version that is durable. Costs nothing when it is there already.
-    pub(super) fn raise(&self, version: Version) -> Result<()> {
-        if self.raised.load(Ordering::Acquire) >= version && self.path.exists() {
+    ///
+    /// # Errors
+    /// [`StoreError::Busy`] when it cannot be opened for want of file descriptors or memory.
+    pub(super) fn raise(&mut self, version: Version) -> Result<()> {
+        if self.raised >= version && self.path.exists() {
             return Ok(());
         }
-        let line = line_of(version);
-        let write = || match OpenOptions::new().write(true).open(&self.path) {
-            Ok(file) => {
-                file.write_all_at(line.as_bytes(), 0)?;
-                file.sync_data()
-            }
-            Err(e) if e.kind() == io::ErrorKind::NotFound => {
-                write_durably(&self.path, line.as_bytes())
-            }
-            Err(e) => Err(e),
-        };
-        write().map_err(|e| StoreError::io("raising the high-water mark", e))?;
-        self.raised.store(version, Ordering::Release);
+        let file = self
+            .write(line_of(version).as_bytes())
+            .map_err(|e| StoreError::io("raising the high-water mark", e))?;
+        self.file = Some(file);
+        self.raised = version;
         Ok(())
     }
+
+    /// Writes the mark in place, or makes it. Gives its file.
+    fn write(&mut self, line: &[u8]) -> io::Result<File> {
+        let kept = self.file.take().filter(|file| is_at(file, &self.path));
+        let opened = match kept {
+            Some(file) => Ok(file),
+            None => OpenOptions::new().write(true).open(&self.path),
+        };
+        match opened {
+            Ok(file) => {
+                file.write_all_at(line, 0)?;
+                file.sync_data()?;
+                Ok(file)
+            }
+            Err(e) if e.kind() == io::ErrorKind::NotFound => {
+                let replacement = Replacement::open(&self.path).map_err(unopened)?;
+                replacement.write(line)
+            }
+            Err(e) => Err(unopened(e)),
+        }
+    }
+}
+
+/// True if an open file is the one of this name. Another process may have removed it, and made it anew.
+fn is_at(file: &File, path: &Path) -> bool {
+    let which = |found: Metadata| (found.dev(), found.ino());
+    let named = fs::metadata(path).map(which);
+    named.is_ok_and(|named| file.metadata().map(which).is_ok_and(|own| own == named))
 }
 
 /// Makes the mark of a folder whose database ends at this version.

@@ -14,7 +14,7 @@ use rusqlite::wal::CheckpointMode;
 use rusqlite::{Connection, TransactionBehavior};
 
 use super::data_folder::Folder;
-use super::failure::failure_of;
+use super::failure::{failure_of, unopened};
 use super::high_water::HighWater;
 use super::room::reserve::Reserve;
 use super::schema;
@@ -46,7 +46,7 @@ pub(super) fn open(
         }
         opened => opened,
     };
-    let (mut db, high_water) = opened?;
+    let (mut db, mut high_water) = opened?;
     if !settles {
         schema::make_tables(&db)?;
         writability.settled(false)?;
@@ -131,8 +131,9 @@ pub(super) fn proven(
 /// or a power cut comes, the log is as it was.
 ///
 /// # Errors
-/// [`StoreError::Full`] where there is no room for it, [`StoreError::Engine`] when another process
-/// reads or writes for longer than a connection waits.
+/// [`StoreError::Full`] where there is no room for it, [`StoreError::Busy`] where a file cannot be opened
+/// for want of file descriptors or memory, [`StoreError::Engine`] when another process reads or writes for
+/// longer than a connection waits.
 pub(super) fn settle_log(db: &mut Connection, folder: &Folder) -> Result<()> {
     let log = &folder.log();
     let frames = frames_in_log(db)?;
@@ -147,7 +148,8 @@ pub(super) fn settle_log(db: &mut Connection, folder: &Folder) -> Result<()> {
     }
     db.wal_checkpoint_v2(None::<&str>, CheckpointMode::TRUNCATE)?;
     // SQLite does not sync after it. On the disk the old log would be copied over newer pages.
-    let emptied = File::open(log).and_then(|log| log.sync_all());
+    let opened = File::open(log).map_err(unopened);
+    let emptied = opened.and_then(|log| log.sync_all());
     emptied.map_err(|e| StoreError::io("syncing the emptied log", e))
 }
 
@@ -162,7 +164,8 @@ fn frames_in_log(db: &Connection) -> Result<u64> {
 /// Writes the first bytes of a file over themselves and syncs them: what is only in the system's memory
 /// is written to the disk, where a sync alone might take it for written.
 fn write_again(path: &Path, length: u64) -> io::Result<()> {
-    let file = OpenOptions::new().read(true).write(true).open(path)?;
+    let opened = OpenOptions::new().read(true).write(true).open(path);
+    let file = opened.map_err(unopened)?;
     let mut block = vec![0; BLOCK_BYTES];
     let mut offset = 0;
     while offset < length {

@@ -43,7 +43,7 @@ pub(super) enum Refusal {
     Full,
     /// There is no room, and it may have been written all the same; it heals when there is.
     InDoubt,
-    /// Another process writes; it heals.
+    /// Another process writes, or a file could not be opened for want of descriptors; it heals.
     Busy,
     /// Nothing more is written until a restart.
     Stopped,

@@ -8,6 +8,7 @@ mod holder;
 mod last_backup;
 mod last_collection;
 mod ownership;
+mod replacement;
 mod restoring;
 
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
@@ -17,6 +18,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::process::geteuid;
 
+use super::failure::unopened;
 use super::schema;
 use crate::store::{Result, StoreError};
 pub use collection_lock::CollectionLock;
@@ -24,6 +26,8 @@ use copying::{COPY_INTERRUPTED, is_copying};
 pub(super) use file_lock::FileLock;
 pub use format::Format;
 use ownership::{refuse_links, require_own, unreadable};
+pub(super) use replacement::Replacement;
+pub use replacement::write_durably;
 pub(super) use restoring::Restoring;
 use restoring::{RESTORE_INTERRUPTED, is_restoring, refuse_content};
 
@@ -238,10 +242,11 @@ impl Folder {
     /// Finds out whether the disk, and the quota, take so many bytes more.
     ///
     /// # Errors
-    /// [`StoreError::Full`] when they do not.
+    /// [`StoreError::Full`] when they do not, [`StoreError::Busy`] for want of file descriptors or memory.
     pub(super) fn try_room(&self, bytes: u64) -> Result<()> {
         let path = self.incoming().join("room");
-        let taken = private_file(&path, true).and_then(|mut file| {
+        let opened = private_file(&path, true).map_err(unopened);
+        let taken = opened.and_then(|mut file| {
             io::copy(&mut io::repeat(1).take(bytes), &mut file)?;
             file.sync_all()
         });
@@ -345,20 +350,6 @@ impl Lock {
         writeln!(file, "siteconf with process id {}", std::process::id()).map_err(io)?;
         Ok(Self { _file: lock })
     }
-}
-
-/// Writes a small file so that after a crash it is there whole or not at all: a temporary file
-/// beside it, synced, renamed, the folder synced. Mode 0600.
-pub fn write_durably(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let parent = parent_of(path);
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(".new");
-    let staged = parent.join(name);
-    let mut file = private_file(&staged, true)?;
-    file.write_all(bytes)?;
-    file.sync_all()?;
-    fs::rename(&staged, path)?;
-    sync_dir(parent)
 }
 
 /// Makes a folder that is its owner's alone, and those it lies in, where they are missing, and their
