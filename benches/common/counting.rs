@@ -27,6 +27,8 @@ pub struct Passed {
     pub record_reads: u64,
     /// Records that they gave.
     pub records: u64,
+    /// The most records of one scan.
+    pub records_at_most: u64,
 }
 
 /// A store that counts what passes.
@@ -42,6 +44,10 @@ impl<S: Store> Counting<S> {
             store,
             passed: Mutex::default(),
         }
+    }
+
+    pub fn store(&self) -> &S {
+        &self.store
     }
 
     /// The counts since the last call.
@@ -82,7 +88,9 @@ impl<S: Store> Store for Counting<S> {
         let found = self.store.scan(scan)?;
         let mut passed = self.passed();
         passed.record_reads += 1;
-        passed.records += u64::try_from(found.len()).unwrap();
+        let records = u64::try_from(found.len()).unwrap();
+        passed.records += records;
+        passed.records_at_most = passed.records_at_most.max(records);
         Ok(found)
     }
     fn last_version(&self) -> Result<Version> {

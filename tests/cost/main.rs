@@ -6,6 +6,7 @@ mod common;
 
 mod caches;
 mod imports;
+mod prunes;
 mod reads;
 mod saves;
 mod tracked;

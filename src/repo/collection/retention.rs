@@ -165,19 +165,9 @@ impl Branch {
             .saturating_sub(retention.snapshots)
             .saturating_add(1)
             .min(last);
-        let prefix = key::snapshots(self.number);
         let mut old = Vec::new();
-        let mut after: Option<String> = None;
-        loop {
-            let records = projects.store().scan(Scan {
-                after: after.as_deref(),
-                limit: READ_AT_ONCE,
-                ..Scan::prefix(&prefix)
-            })?;
-            let Some(newest) = records.last() else {
-                return Ok(old);
-            };
-            after = Some(newest.key.clone());
+        let mut records = self.snapshots_after(None)?;
+        while let Some(newest) = records.last() {
             for record in &records {
                 let snapshot = record.decode::<SnapshotRecord>()?;
                 let is_young = |at: Timestamp| retention.days > 0 && at >= young;
@@ -196,7 +186,20 @@ impl Branch {
                     manifest: snapshot.value.manifest,
                 });
             }
+            records = self.snapshots_after(Some(&newest.key))?;
         }
+        Ok(old)
+    }
+
+    /// The records of the snapshots behind this key, from the oldest on: [`READ_AT_ONCE`] at most. All of a
+    /// branch might not fit into memory.
+    fn snapshots_after(&self, after: Option<&str>) -> Result<Vec<Arc<Record>>> {
+        let records = self.project.projects.store().scan(Scan {
+            after,
+            limit: READ_AT_ONCE,
+            ..Scan::prefix(&key::snapshots(self.number))
+        });
+        Ok(records?)
     }
 
     /// The states that are still kept when these are gone.
@@ -204,14 +207,12 @@ impl Branch {
         let mut kept = HashSet::from([self.record.manifest]);
         let parent = self.record.last.as_ref().and_then(|last| last.parent);
         kept.extend(parent.map(|parent| parent.manifest));
-        let prefix = key::snapshots(self.number);
-        let scan = Scan {
-            after: old.last().map(|last| last.key.as_str()),
-            ..Scan::prefix(&prefix)
-        };
-        let records: Vec<Arc<Record>> = self.project.projects.store().scan(scan)?;
-        for record in records {
-            kept.insert(record.decode::<SnapshotRecord>()?.value.manifest);
+        let mut records = self.snapshots_after(old.last().map(|last| last.key.as_str()))?;
+        while let Some(newest) = records.last() {
+            for record in &records {
+                kept.insert(record.decode::<SnapshotRecord>()?.value.manifest);
+            }
+            records = self.snapshots_after(Some(&newest.key))?;
         }
         Ok(kept)
     }
