@@ -1,7 +1,7 @@
 //! Changing one directory: the nodes on the way to each change are written anew, split where the
 //! content says so, and all others stay as they are.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use super::boundary::Run;
@@ -93,12 +93,12 @@ fn rewrite_level(
     while let Some((first, _)) = edits.peek() {
         let mut cursor = Cursor::seek(draft, root, top, level, first)?;
         let mut chunks = Chunks::new(level);
-        let mut replaced: Vec<(Key, NodeId)> = Vec::new();
+        let mut replaced: HashMap<Key, NodeId> = HashMap::new();
         loop {
             let node = Arc::clone(cursor.node());
             let last_key = node.items.last().map(|item| item.key.clone());
             if let Some(key) = last_key.clone() {
-                replaced.push((key, cursor.id()));
+                replaced.insert(key, cursor.id());
             }
             let ends_list = cursor.is_last();
             let mut old = node.items.iter().cloned().peekable();
@@ -127,14 +127,12 @@ fn rewrite_level(
             cursor.advance(draft)?;
         }
         let written = chunks.finish(draft);
-        for (key, _) in &replaced {
-            above.insert(key.clone(), None);
-        }
+        above.extend(replaced.keys().map(|key| (key.clone(), None)));
         for item in written {
             // The level above holds it already, if there is one.
             let unchanged = level < top.level
                 && matches!(item.value, Value::Subtree(new)
-                    if replaced.iter().any(|(key, id)| *key == item.key && *id == new.node));
+                    if replaced.get(&item.key) == Some(&new.node));
             if unchanged {
                 above.remove(&item.key);
             } else {
