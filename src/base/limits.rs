@@ -109,6 +109,15 @@ pub const SCHEMA_PATHS_MAX: f64 = 1e6;
 pub const SCHEMA_DEPTH_MAX: usize = 100;
 /// Most steps that holding a schema against a file may take, as they are told before: a few seconds.
 pub const SCHEMA_STEPS_MAX: f64 = 5e7;
+/// Most regular expressions in a schema, each counted as often as it is there.
+pub const SCHEMA_PATTERNS_MAX: usize = 1000;
+/// Longest of them, in bytes: each may name a class of some thousand characters, which is read into some KiB.
+pub const SCHEMA_PATTERN_BYTES_MAX: usize = 8 << 10;
+/// Most memory of the programs that are made of them, in bytes; what else is made of them, and is kept for
+/// matching, is a few times as much.
+pub const SCHEMA_PATTERNS_BYTES_MAX: usize = 8 << 20;
+/// Most memory for matching one of them faster, in bytes.
+pub const SCHEMA_DFA_BYTES_MAX: usize = 256 << 10;
 /// Stack for holding a schema against a file, in bytes: as deep as the file and the chains in the schema.
 pub const SCHEMA_STACK_BYTES: usize = 64 << 20;
 /// Files that break rules and are told in one refusal; others are counted.
@@ -117,13 +126,13 @@ pub const BROKEN_TOLD_MAX: usize = 10;
 pub const BROKEN_PAGE_MAX: usize = 100;
 /// Longest time that such a page is searched for, in milliseconds.
 pub const BROKEN_SEARCH_MS_MAX: u64 = 2000;
-/// Schemas that are kept in memory, some MiB each at most.
-pub const SCHEMA_CACHE_ENTRIES: usize = 8;
+/// Memory for schemas that are kept, in bytes.
+pub const SCHEMA_CACHE_BYTES: u64 = 32 << 20;
 /// Projects whose rules are kept in memory, ready to be used.
 pub const RULES_CACHE_ENTRIES: usize = 256;
 /// Longest expression that filters branches, in bytes.
 pub const REGEX_BYTES_MAX: usize = 1024;
-/// Largest program that is made of such an expression, in bytes.
+/// Largest program that is made of such an expression, or of one in a schema, in bytes.
 pub const REGEX_PROGRAM_BYTES_MAX: usize = 1 << 20;
 /// Largest sum of the files of an archive unless the settings say otherwise, in bytes.
 pub const ARCHIVE_BYTES_MAX_DEFAULT: u64 = 10 << 30;

@@ -208,3 +208,132 @@ fn a_schema_that_would_take_for_ever_is_told_before() {
     );
     put(&project, "conf/a.json", "1").expect_status(201);
 }
+
+#[test]
+fn patterns_that_would_take_too_much_are_told_before() {
+    let daemon = Daemon::start();
+    let project = ruled(&daemon);
+    let of = |patterns: Vec<String>| {
+        let all: Vec<_> = patterns
+            .iter()
+            .map(|one| json!({ "pattern": one }))
+            .collect();
+        json!({ "anyOf": all }).to_string()
+    };
+    let names: serde_json::Map<_, _> = (0..1001)
+        .map(|number| (format!("a{number}[bc]"), json!({})))
+        .collect();
+    let repeated = "its patterns may take more than 8388608 bytes of memory together: use fewer of them, \
+                    with shorter repetitions and fewer classes as \"\\p{L}\"";
+    let many = "it has more than 1000 patterns: join some of them to one, as in \"^(a|b)\"";
+    for (schema, message) in [
+        (
+            of((0..20)
+                .map(|number| format!("a{number}\\pL{{20}}"))
+                .collect()),
+            repeated,
+        ),
+        (of(vec!["a17\\pL{20}".to_owned(); 20]), repeated),
+        (
+            of((0..1001).map(|number| format!("a{number}[bc]")).collect()),
+            many,
+        ),
+        (json!({ "patternProperties": names }).to_string(), many),
+        (
+            of(vec!["a17\\pL{250}".to_owned()]),
+            "the pattern \"a17\\pL{250}\" takes more than 1048576 bytes of memory: give it shorter \
+             repetitions, and fewer classes as \"\\p{L}\"",
+        ),
+        (
+            of(vec!["[ab]".repeat(2049)]),
+            "the pattern \"[ab][ab][ab][ab][ab][ab][ab][ab][ab][ab]…\" has more than 8192 bytes: make it \
+             shorter",
+        ),
+    ] {
+        put(&project, "schemas/conf.json", &schema).assert_error(
+            400,
+            &one(&format!("schemas/conf.json: rule 1 (schema): {message}")),
+        );
+        project.save("main", "schemas/other.json", &schema);
+        let rule =
+            json!([{ "patterns": ["conf/*"], "check": "schema", "schema": "schemas/other.json" }]);
+        set(&project, &rule).assert_error(
+            400,
+            &format!(
+                "rule 1: \"schemas/other.json\" in branch \"main\" is no schema that can be used: {message}"
+            ),
+        );
+    }
+}
+
+#[test]
+fn a_text_that_a_pattern_would_take_for_ever_with_is_told_before() {
+    let daemon = Daemon::start();
+    let project = ruled(&daemon);
+    let large = "a[ab]{12000}[cd]";
+    let text = "ab".repeat(500_000);
+    for (schema, file) in [
+        (
+            json!({ "additionalProperties": { "pattern": large } }),
+            json!({ "a": text }),
+        ),
+        (
+            json!({ "patternProperties": { large: {} } }),
+            json!({ text.as_str(): 1 }),
+        ),
+        (
+            json!({ "propertyNames": { "pattern": large } }),
+            json!({ text.as_str(): 1 }),
+        ),
+    ] {
+        project.save("main", "schemas/conf.json", schema.to_string());
+        put(&project, "conf/a.json", &file.to_string()).assert_error(
+            400,
+            &one(
+                "conf/a.json: rule 1 (schema): it would take too long to hold the schema against this \
+                 file: make one of them simpler",
+            ),
+        );
+    }
+}
+
+#[test]
+fn patterns_as_they_are_usual_work() {
+    let daemon = Daemon::start();
+    let project = ruled(&daemon);
+    let patterns = [
+        "^[a-z]+$",
+        "^[a-z0-9-]{1,63}$",
+        "^.{1,255}$",
+        "^\\p{L}[\\p{L} ]*$",
+        "^\\d{1,3}(\\.\\d{1,3}){3}$",
+        "^#([A-Fa-f0-9]{6}|[A-Fa-f0-9]{3})$",
+        "^[^@]+@[^@]+\\.[a-z]+$",
+        "^\\d{4}-\\d{2}-\\d{2}$",
+        "^https?://",
+        "^\\S+$",
+        "^/",
+        "^(yes|no)$",
+    ];
+    let properties: serde_json::Map<_, _> = patterns
+        .iter()
+        .enumerate()
+        .map(|(number, pattern)| (format!("p{number}"), json!({ "pattern": pattern })))
+        .collect();
+    let schema = json!({
+        "properties": properties,
+        "patternProperties": { "^x-[a-z]+$": { "pattern": "^[^ ]*$" } },
+        "propertyNames": { "pattern": "^[a-z0-9-]+$" },
+        "additionalProperties": false,
+    });
+    project.save("main", "schemas/conf.json", schema.to_string());
+    let long = "b".repeat(50_000);
+    let file = json!({ "p0": long, "p2": "a text", "p3": "Zoë", "p4": "127.0.0.1", "x-a": long });
+    put(&project, "conf/a.json", &file.to_string()).expect_status(201);
+    put(&project, "conf/b.json", r#"{"p4": "127"}"#).assert_error(
+        400,
+        &one(
+            "conf/b.json:1:8: rule 1 (schema): /p4: value does not match \"^\\d{1,3}(\\.\\d{1,3}){3}$\"",
+        ),
+    );
+}

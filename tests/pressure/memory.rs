@@ -379,6 +379,26 @@ fn whole_diffs_and_rehearsals() {
 }
 
 #[test]
+fn patterns_of_a_schema() {
+    let _alone = alone();
+    let (daemon, mut admin) = with_project(&[]);
+    let rules =
+        json!({ "rules": [{ "patterns": ["conf/*"], "check": "schema", "schema": "a.json" }] });
+    let validation = on_branch("").replace("/branches/main", "/validation");
+    for count in [600, 9_000] {
+        let patterns =
+            (0..count).map(|number| json!({ "pattern": format!("a{number}\\pL{{20}}") }));
+        let schema = json!({ "anyOf": patterns.collect::<Vec<_>>() });
+        put(&mut admin, "a.json", schema.to_string().as_bytes());
+        let rules = rules.to_string();
+        let refused = admin.attempt("PUT", &validation, "application/json", rules.as_bytes());
+        let refused = refused.unwrap();
+        assert_eq!(refused.status, 400, "{refused:?}");
+        assert_within(&daemon);
+    }
+}
+
+#[test]
 fn whole_trees_and_archives() {
     let _alone = alone();
     let (daemon, mut admin) = with_project(&[]);

@@ -16,12 +16,24 @@ use super::text::{Fault, decoded, decoded_xml};
 use super::{json, xml, yaml};
 use crate::base::id::BlobId;
 use crate::base::limits::{
-    BROKEN_TOLD_MAX, CHECKED_BYTES_MAX, RULES_CACHE_ENTRIES, SCHEMA_CACHE_ENTRIES,
+    BROKEN_TOLD_MAX, CHECKED_BYTES_MAX, RULES_CACHE_ENTRIES, SCHEMA_CACHE_BYTES,
     SCHEMA_CHECKED_BYTES_MAX,
 };
 use crate::object::record::ProjectRecord;
 use crate::repo::{Error, Result};
 use crate::store::{Version, Versioned};
+
+/// Schemas that are kept, where they are large.
+const SCHEMAS_USUAL: usize = 8;
+
+#[derive(Clone, Debug)]
+struct ByMemory;
+
+impl quick_cache::Weighter<BlobId, Arc<Schema>> for ByMemory {
+    fn weight(&self, _blob: &BlobId, schema: &Arc<Schema>) -> u64 {
+        schema.bytes()
+    }
+}
 
 /// What memory keeps for checks.
 #[derive(Debug)]
@@ -29,14 +41,14 @@ pub(in crate::repo) struct Validation {
     /// The rules of projects by their numbers, each with the version of the record that has them.
     rules: Cache<u64, (Version, Arc<Rules>)>,
     /// Schemas by their blobs.
-    schemas: Cache<BlobId, Arc<Schema>>,
+    schemas: Cache<BlobId, Arc<Schema>, ByMemory>,
 }
 
 impl Default for Validation {
     fn default() -> Self {
         Self {
             rules: Cache::new(RULES_CACHE_ENTRIES),
-            schemas: Cache::new(SCHEMA_CACHE_ENTRIES),
+            schemas: Cache::with_weighter(SCHEMAS_USUAL, SCHEMA_CACHE_BYTES, ByMemory),
         }
     }
 }

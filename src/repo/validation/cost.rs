@@ -5,6 +5,7 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
+use super::patterns::Patterns;
 use crate::base::limits::{SCHEMA_CHAIN_MAX, SCHEMA_DEPTH_MAX, SCHEMA_PARTS_MAX, SCHEMA_PATHS_MAX};
 
 /// Keywords whose value is a schema for the same value.
@@ -14,13 +15,12 @@ const SAME_LISTS: [&str; 3] = ["allOf", "anyOf", "oneOf"];
 /// Keywords whose value has schemas for the same value under names.
 const SAME_NAMED: [&str; 2] = ["dependentSchemas", "dependencies"];
 /// Keywords whose value is a schema, or a list of them, for what is in the value.
-const BELOW: [&str; 6] = [
+const BELOW: [&str; 5] = [
     "additionalProperties",
     "additionalItems",
     "items",
     "prefixItems",
     "contains",
-    "propertyNames",
 ];
 /// Keywords that are not taken: what they cost cannot be told from the schema, or they lead elsewhere.
 const NOT_TAKEN: [&str; 6] = [
@@ -32,16 +32,32 @@ const NOT_TAKEN: [&str; 6] = [
     "$recursiveAnchor",
 ];
 
-/// How often a schema is held against each value of a file at a depth, at most; the last number is that of
+/// Bytes of a text that are looked at in one step.
+const TEXT_BYTES_A_STEP: f64 = 16.0;
+
+/// How many steps a schema takes at most for what is in a file at a depth; the last number of each is that of
 /// all deeper ones, too.
 #[derive(Clone, Debug)]
-pub(super) struct Cost(Vec<f64>);
+pub(super) struct Cost {
+    /// For each value.
+    values: Vec<f64>,
+    /// For each byte of a text.
+    texts: Vec<f64>,
+    /// For each byte of a name in an object.
+    names: Vec<f64>,
+}
 
 /// A schema within the schema.
 #[derive(Default)]
 struct Part {
     /// What it says beside other schemas, in scalars.
     weight: f64,
+    /// Steps of its expression for each byte of a text.
+    text: f64,
+    /// Those of its expressions for each byte of a name.
+    name: f64,
+    /// For names.
+    names: Vec<usize>,
     /// For the same value.
     same: Vec<usize>,
     /// For one child of the value each: a child has one name.
@@ -51,14 +67,15 @@ struct Part {
 }
 
 impl Cost {
-    /// Looks through a schema from its root, along its references.
+    /// Looks through a schema from its root, along its references; its expressions are counted.
     ///
     /// # Errors
     /// Says what is not taken: a reference that leads out of the schema or nowhere, one that leads back
     /// without going deeper into a file, and what is too large.
-    pub(super) fn of(schema: &Value) -> Result<Self, String> {
+    pub(super) fn of<'s>(schema: &'s Value, patterns: &mut Patterns<'s>) -> Result<Self, String> {
         let mut parts = Parts {
             schema,
+            patterns,
             all: Vec::new(),
             known: HashMap::new(),
             open: Vec::new(),
@@ -68,35 +85,24 @@ impl Cost {
             parts.all[at] = parts.read(value)?;
         }
         let order = parts.order(root)?;
-        let parts = parts.all;
-        let mut by_depth = Vec::new();
-        let mut above = vec![0.0; parts.len()];
-        for depth in 0..SCHEMA_DEPTH_MAX {
-            let mut here = vec![0.0; parts.len()];
-            for at in &order {
-                let part = &parts[*at];
-                let same: f64 = part.same.iter().map(|other| here[*other]).sum();
-                let own = if depth == 0 {
-                    part.weight
-                } else {
-                    let named = part.named.iter().map(|other| above[*other]);
-                    let below: f64 = part.below.iter().map(|other| above[*other]).sum();
-                    named.fold(0.0, f64::max) + below
-                };
-                here[*at] = same + own;
-            }
-            if depth == 0 && here[root] > SCHEMA_PATHS_MAX {
-                return Err(format!(
-                    "it leads to its parts in more than {SCHEMA_PATHS_MAX} ways"
-                ));
-            }
-            by_depth.push(here[root]);
-            if here.iter().all(|count| *count == 0.0) {
-                break;
-            }
-            above = here;
+        let values = parts.by_depth(root, &order, |part| part.weight);
+        if values[0] > SCHEMA_PATHS_MAX {
+            return Err(format!(
+                "it leads to its parts in more than {SCHEMA_PATHS_MAX} ways"
+            ));
         }
-        Ok(Self(by_depth))
+        let text = |part: &Part| part.weight / TEXT_BYTES_A_STEP + part.text;
+        let of_texts = parts.joined(&order, |at| text(&parts.all[at]));
+        let names = parts.by_depth(root, &order, |part| {
+            let schemas = part.names.iter().map(|other| of_texts[*other]);
+            part.name + schemas.sum::<f64>()
+        });
+        let texts = parts.by_depth(root, &order, text);
+        Ok(Self {
+            values,
+            texts,
+            names,
+        })
     }
 
     /// How many steps it takes at most to hold the schema against this value.
@@ -105,31 +111,32 @@ impl Cost {
     }
 
     fn steps(&self, value: &Value, depth: usize) -> f64 {
-        let each = self.0.get(depth).or(self.0.last()).copied();
-        let own = each.unwrap_or(0.0);
+        let at = |each: &[f64]| each.get(depth).or(each.last()).copied().unwrap_or(0.0);
         match value {
             Value::Array(list) => {
-                own + list
-                    .iter()
-                    .map(|below| self.steps(below, depth + 1))
-                    .sum::<f64>()
+                let below = list.iter().map(|below| self.steps(below, depth + 1));
+                at(&self.values) + below.sum::<f64>()
             }
             Value::Object(object) => {
+                let names = object.keys().map(|name| bytes(name)).sum::<f64>();
                 let below = object.values().map(|below| self.steps(below, depth + 1));
-                own + below.sum::<f64>()
+                at(&self.values) + at(&self.names) * names + below.sum::<f64>()
             }
-            // A pattern looks at each character.
-            Value::String(text) => {
-                own * (1.0 + f64::from(u32::try_from(text.len()).unwrap_or(u32::MAX)) / 16.0)
-            }
-            Value::Null | Value::Bool(_) | Value::Number(_) => own,
+            Value::String(text) => at(&self.texts) * bytes(text),
+            Value::Null | Value::Bool(_) | Value::Number(_) => at(&self.values),
         }
     }
 }
 
+/// The bytes of a text, and some for looking at it at all.
+fn bytes(text: &str) -> f64 {
+    TEXT_BYTES_A_STEP + f64::from(u32::try_from(text.len()).unwrap_or(u32::MAX))
+}
+
 /// The parts of a schema that its root leads to.
-struct Parts<'s> {
+struct Parts<'s, 'p> {
     schema: &'s Value,
+    patterns: &'p mut Patterns<'s>,
     all: Vec<Part>,
     /// By where they are in memory.
     known: HashMap<*const Value, usize>,
@@ -137,7 +144,7 @@ struct Parts<'s> {
     open: Vec<(usize, &'s Value)>,
 }
 
-impl<'s> Parts<'s> {
+impl<'s> Parts<'s, '_> {
     /// The number of a part.
     fn part(&mut self, value: &'s Value) -> Result<usize, String> {
         let key = std::ptr::from_ref(value);
@@ -189,8 +196,20 @@ impl<'s> Parts<'s> {
                     part.below.extend(self.these(listed())?);
                 }
                 "properties" => part.named.extend(self.these(named())?),
-                "patternProperties" => part.below.extend(self.these(named())?),
+                "patternProperties" => {
+                    for pattern in value.as_object().into_iter().flat_map(Map::keys) {
+                        part.name += self.patterns.add(pattern)?;
+                    }
+                    part.below.extend(self.these(named())?);
+                }
+                "propertyNames" => part.names.extend(self.these([value].into_iter())?),
                 "$defs" | "definitions" => {}
+                "pattern" => {
+                    part.weight += 1.0;
+                    if let Some(pattern) = value.as_str() {
+                        part.text += self.patterns.add(pattern)?;
+                    }
+                }
                 _ => part.weight += scalars(value),
             }
         }
@@ -219,6 +238,32 @@ impl<'s> Parts<'s> {
             return anchored.ok_or_else(elsewhere);
         }
         self.schema.pointer(&pointer).ok_or_else(elsewhere)
+    }
+
+    /// What comes together of each part for a value: its own, and that of those it leads to for the same value.
+    fn joined(&self, order: &[usize], own: impl Fn(usize) -> f64) -> Vec<f64> {
+        let mut here = vec![0.0; self.all.len()];
+        for at in order {
+            let same: f64 = self.all[*at].same.iter().map(|other| here[*other]).sum();
+            here[*at] = same + own(*at);
+        }
+        here
+    }
+
+    /// What comes together of the root at each depth, at most.
+    fn by_depth(&self, root: usize, order: &[usize], own: impl Fn(&Part) -> f64) -> Vec<f64> {
+        let mut here = self.joined(order, |at| own(&self.all[at]));
+        let mut by_depth = vec![here[root]];
+        while by_depth.len() < SCHEMA_DEPTH_MAX && here.iter().any(|count| *count > 0.0) {
+            here = self.joined(order, |at| {
+                let part = &self.all[at];
+                let named = part.named.iter().map(|other| here[*other]);
+                let below: f64 = part.below.iter().map(|other| here[*other]).sum();
+                named.fold(0.0, f64::max) + below
+            });
+            by_depth.push(here[root]);
+        }
+        by_depth
     }
 
     /// The parts, each behind those that it leads to for the same value.
@@ -288,10 +333,11 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::base::limits::SCHEMA_STEPS_MAX;
 
     #[test]
     fn what_leads_nowhere_or_back_is_refused() {
-        let refused = |schema: Value| Cost::of(&schema).unwrap_err();
+        let refused = |schema: Value| Cost::of(&schema, &mut Patterns::default()).unwrap_err();
         let chain =
             "a part leads back to itself without going into a file, or through more than 64 others";
         assert_eq!(refused(json!({"$ref": "#"})), chain);
@@ -323,7 +369,7 @@ mod tests {
             doubling = json!({"allOf": [{"$ref": "#/$defs/d"}, {"$ref": "#/$defs/d"}], "$defs": {"d": doubling}});
         }
         // Names of definitions are found from the root, so each step refers to the next by its path.
-        assert!(Cost::of(&doubling).is_err());
+        assert!(Cost::of(&doubling, &mut Patterns::default()).is_err());
     }
 
     #[test]
@@ -332,7 +378,7 @@ mod tests {
             "type": "object",
             "properties": {"name": {"type": "string"}, "nodes": {"items": {"$ref": "#"}}},
         });
-        let cost = Cost::of(&tree).unwrap();
+        let cost = Cost::of(&tree, &mut Patterns::default()).unwrap();
         let mut file = json!({"name": "a"});
         for _ in 0..30 {
             file = json!({"name": "a", "nodes": [file]});
@@ -343,11 +389,45 @@ mod tests {
             {"properties": {"a": {"$ref": "#"}}, "required": ["x"]},
             {"properties": {"a": {"$ref": "#"}}, "required": ["y"]},
         ]});
-        let cost = Cost::of(&forked).unwrap();
+        let cost = Cost::of(&forked, &mut Patterns::default()).unwrap();
         let mut file = json!(1);
         for _ in 0..60 {
             file = json!({"a": file});
         }
         assert!(cost.against(&file) > 1e15);
+    }
+    #[test]
+    fn expressions_count_by_their_programs() {
+        let steps = |schema: Value, file: &Value| {
+            let cost = Cost::of(&schema, &mut Patterns::default()).unwrap();
+            cost.against(file)
+        };
+        let large = "a[ab]{12000}[cd]";
+        let text = "ab".repeat(1 << 18);
+        let (value, name) = (json!({ "a": text }), json!({ text.as_str(): 1 }));
+        for (schema, file) in [
+            (json!({"properties": {"a": {"pattern": large}}}), &value),
+            (json!({"patternProperties": {large: {}}}), &name),
+            (
+                json!({"propertyNames": {"allOf": [{"pattern": large}]}}),
+                &name,
+            ),
+        ] {
+            assert!(steps(schema, file) > SCHEMA_STEPS_MAX);
+        }
+        assert!(steps(json!({"propertyNames": {"pattern": large}}), &value) < SCHEMA_STEPS_MAX);
+
+        let mut usual = Map::new();
+        for number in 0..12 {
+            usual.insert(
+                format!("^x{number}-[a-z0-9.-]+$"),
+                json!({"pattern": "^[a-z0-9./-]+$"}),
+            );
+        }
+        let file: Map<_, _> = (0..10_000)
+            .map(|number| (format!("x1-name-{number:05}"), json!("v".repeat(80))))
+            .collect();
+        let schema = json!({"patternProperties": usual, "additionalProperties": false});
+        assert!(steps(schema, &Value::Object(file)) < SCHEMA_STEPS_MAX);
     }
 }

@@ -11,6 +11,7 @@ mod cost;
 pub(super) mod demand;
 mod json;
 mod listing;
+mod patterns;
 pub(super) mod rules;
 mod schema;
 mod text;

@@ -4,20 +4,23 @@
 use std::borrow::Cow;
 use std::thread;
 
-use jsonschema::{PatternOptions, ValidationError, Validator};
+use jsonschema::{ValidationError, Validator};
 
 use super::cost::Cost;
+use super::patterns::Patterns;
 use super::text::{Fault, Place, decoded};
 use super::{json, yaml};
-use crate::base::limits::{
-    REGEX_PROGRAM_BYTES_MAX, SCHEMA_BYTES_MAX, SCHEMA_STACK_BYTES, SCHEMA_STEPS_MAX,
-};
+use crate::base::limits::{SCHEMA_BYTES_MAX, SCHEMA_STACK_BYTES, SCHEMA_STEPS_MAX};
+
+/// Memory that a byte of a schema takes once it is read, in bytes, but for its expressions.
+const BYTES_OF_ONE: usize = 16;
 
 /// A schema that can be held against files.
 #[derive(Debug)]
 pub(super) struct Schema {
     validator: Validator,
     cost: Cost,
+    bytes: u64,
 }
 
 impl Schema {
@@ -27,7 +30,7 @@ impl Schema {
     /// What is no JSON, no schema of a draft that is known, or refers to what is not in the file.
     ///
     /// # Limits
-    /// [`SCHEMA_BYTES_MAX`], and those of [`Cost::of`].
+    /// [`SCHEMA_BYTES_MAX`], and those of [`Cost::of`] and [`Patterns::add`].
     pub(super) fn read(bytes: &[u8]) -> Result<Self, Fault> {
         if bytes.len() > SCHEMA_BYTES_MAX {
             return Err(Fault::of_all(format!(
@@ -37,16 +40,24 @@ impl Schema {
         let text = decoded(bytes)?;
         let schema = json::value(&text)?;
         on_own_stack(|| {
-            let cost = Cost::of(&schema).map_err(Fault::of_all)?;
-            let patterns = PatternOptions::regex().size_limit(REGEX_PROGRAM_BYTES_MAX);
-            let validator = jsonschema::options()
-                .with_pattern_options(patterns)
-                .offline()
-                .build(&schema);
-            let validator = validator
+            let mut patterns = Patterns::default();
+            let cost = Cost::of(&schema, &mut patterns).map_err(Fault::of_all)?;
+            let validator = patterns
+                .options()
+                .build(&schema)
                 .map_err(|error| fault_of(&error, |path| Some(json::place(&text, path))))?;
-            Ok(Self { validator, cost })
+            let bytes = (BYTES_OF_ONE * text.len() + 2 * patterns.bytes()) as u64;
+            Ok(Self {
+                validator,
+                cost,
+                bytes,
+            })
         })
+    }
+
+    /// The memory that it takes, in bytes, at a guess: programs are there for both directions.
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes
     }
 
     /// Holds it against a file in JSON or YAML; each document of the latter.
