@@ -66,8 +66,8 @@ impl AnswerMemory {
             .quota
             .take(credential, length.min(ANSWER_BYTES_COUNTED_MAX))?;
         Ok(Bytes::from_owner(Counted {
-            // What they were written to may be twice as large.
-            bytes: Box::from(&bytes[..]),
+            // What they were written to may be twice as large; the rest of it is given back.
+            bytes: Vec::from(bytes).into_boxed_slice(),
             _share: share,
         }))
     }
