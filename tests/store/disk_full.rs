@@ -10,7 +10,7 @@ use siteconf::base::limits::RESERVE_BYTES;
 use siteconf::store::sqlite::SqliteStore;
 use siteconf::store::{Batch, Expect, Store, StoreError};
 
-use crate::fixture::{contents, noise, object, of_write, put_large, value};
+use crate::fixture::{contents, copy, noise, object, of_write, put_large, value};
 
 /// A file system of a few megabytes in memory. One at a time: while a command is begun, its process has
 /// the open files of this one, with their locks and their room.
@@ -270,6 +270,29 @@ fn a_start_on_a_full_disk_uses_the_room_that_is_kept() {
     store
         .commit(of_write("after", Expect::Absent, Some("1")))
         .unwrap();
+}
+
+#[test]
+fn a_start_on_a_full_disk_has_room_for_a_log_of_pages_that_are_there() {
+    let Some(disk) = small_disk() else { return };
+    let root = tempfile::tempdir().unwrap();
+    let store = daemon(root.path());
+    // Less than what makes the log be copied, and more than what is kept for a full disk.
+    for round in 0..900 {
+        let value = format!("\"{round}\"");
+        store.commit(protecting("k", Some(&value))).unwrap();
+    }
+    let before = contents(&store);
+    copy(root.path(), &disk.data());
+    let log = disk.data().join("store.db-wal");
+    let log = || fs::metadata(&log).unwrap().len();
+    assert!(log() > RESERVE_BYTES + (1 << 20), "{}", log());
+    disk.fill();
+
+    let store = daemon(&disk.data());
+    assert!(log() == 0 && store.is_writable());
+    assert_eq!(contents(&store), before);
+    store.commit(protecting("session/1", Some("1"))).unwrap();
 }
 
 #[test]

@@ -1,6 +1,10 @@
 //! Objects and batches as the checks write them.
 
+use std::fs;
+use std::path::Path;
+
 use bytes::Bytes;
+use walkdir::WalkDir;
 
 use siteconf::base::digest::{byte_count, object_id, sha256};
 use siteconf::base::id::{BlobId, Kind, ObjectId};
@@ -125,4 +129,17 @@ pub(crate) fn contents(store: &dyn Store) -> (u64, Vec<String>, Vec<String>) {
             })
             .collect(),
     )
+}
+
+/// Copies a data folder as a kill at this moment leaves it.
+pub(crate) fn copy(from: &Path, to: &Path) {
+    for entry in WalkDir::new(from) {
+        let entry = entry.unwrap();
+        let target = to.join(entry.path().strip_prefix(from).unwrap());
+        if entry.file_type().is_dir() {
+            fs::create_dir_all(target).unwrap();
+        } else if entry.file_name() != "store.db-shm" {
+            fs::copy(entry.path(), target).unwrap();
+        }
+    }
 }

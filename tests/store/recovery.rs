@@ -5,13 +5,11 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use walkdir::WalkDir;
-
 use siteconf::store::inspection::Inspectable as _;
 use siteconf::store::sqlite::SqliteStore;
 use siteconf::store::{Expect, Store, StoreError};
 
-use crate::fixture::{blob_id, contents, noise, of_write, put_large, value};
+use crate::fixture::{blob_id, contents, copy, noise, of_write, put_large, value};
 
 fn daemon(root: &Path) -> SqliteStore {
     SqliteStore::open_locked(root).unwrap()
@@ -23,19 +21,6 @@ fn commit_many(store: &dyn Store, count: u32) {
         store
             .commit(of_write(&format!("k/{number}"), Expect::Absent, Some("1")))
             .unwrap();
-    }
-}
-
-/// What a kill at this moment leaves.
-fn copy(from: &Path, to: &Path) {
-    for entry in WalkDir::new(from) {
-        let entry = entry.unwrap();
-        let target = to.join(entry.path().strip_prefix(from).unwrap());
-        if entry.file_type().is_dir() {
-            fs::create_dir_all(target).unwrap();
-        } else if entry.file_name() != "store.db-shm" {
-            fs::copy(entry.path(), target).unwrap();
-        }
     }
 }
 

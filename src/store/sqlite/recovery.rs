@@ -5,7 +5,7 @@
 //! cut would take, with every one that it wrote behind them. So nothing is written behind what another
 //! process left: the log is written again to the disk, copied into the database, and emptied.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
@@ -13,7 +13,7 @@ use std::path::Path;
 use rusqlite::wal::CheckpointMode;
 use rusqlite::{Connection, TransactionBehavior};
 
-use super::data_folder::Folder;
+use super::data_folder::{FileSystem, Folder};
 use super::failure::{failure_of, unopened};
 use super::high_water::HighWater;
 use super::room::reserve::Reserve;
@@ -24,8 +24,10 @@ use crate::store::{Result, StoreError};
 
 /// Bytes before the first frame of the log.
 const LOG_HEADER_BYTES: u64 = 32;
+/// Bytes of a page of the database.
+const PAGE_BYTES: u64 = 4096;
 /// Bytes of a frame: a header and a page.
-const FRAME_BYTES: u64 = 24 + 4096;
+const FRAME_BYTES: u64 = 24 + PAGE_BYTES;
 
 /// Opens the connection that writes, with its log settled. `settles` is false beside a daemon, which has
 /// settled it.
@@ -138,9 +140,11 @@ pub(super) fn settle_log(db: &mut Connection, folder: &Folder) -> Result<()> {
     let log = &folder.log();
     let frames = frames_in_log(db)?;
     if frames > 0 {
-        // A sync of the database that fails for want of room would leave it as doubtful as the log. It
-        // grows by less, but not all that a thin disk calls free is there.
-        folder.try_room(frames * FRAME_BYTES)?;
+        // A sync of the database that fails for want of room would leave it as doubtful as the log.
+        let needed = room_needed(db, folder, frames)?;
+        if needed > 0 {
+            folder.try_room(needed)?;
+        }
         // While nobody else can write: who appends to the log or starts it again holds this lock.
         let _alone = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let length = LOG_HEADER_BYTES + frames * FRAME_BYTES;
@@ -151,6 +155,20 @@ pub(super) fn settle_log(db: &mut Connection, folder: &Folder) -> Result<()> {
     let opened = File::open(log).map_err(unopened);
     let emptied = opened.and_then(|log| log.sync_all());
     emptied.map_err(|e| StoreError::io("syncing the emptied log", e))
+}
+
+/// Bytes of room that a copy of a log of so many frames takes at most.
+fn room_needed(db: &Connection, folder: &Folder, frames: u64) -> Result<u64> {
+    let file_system = FileSystem::of(folder.root());
+    let file_system = file_system.map_err(|e| StoreError::io("asking for the file system", e))?;
+    if !file_system.writes_in_place() {
+        return Ok(frames * FRAME_BYTES);
+    }
+    // With the log, most of which are pages that the database has.
+    let pages: u64 = db.pragma_query_value(None, "page_count", |row| row.get(0))?;
+    let database = fs::metadata(folder.database());
+    let length = database.map_err(|e| StoreError::io("measuring the database", e))?;
+    Ok((pages * PAGE_BYTES).saturating_sub(length.len()))
 }
 
 /// How many frames of whole transactions the log holds.

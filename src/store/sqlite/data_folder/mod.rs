@@ -3,6 +3,7 @@
 mod collection_lock;
 mod copying;
 mod file_lock;
+mod file_system;
 mod format;
 mod holder;
 mod last_backup;
@@ -19,11 +20,13 @@ use std::path::{Path, PathBuf};
 use rustix::process::geteuid;
 
 use super::failure::unopened;
+use super::room::free;
 use super::schema;
 use crate::store::{Result, StoreError};
 pub use collection_lock::CollectionLock;
 use copying::{COPY_INTERRUPTED, is_copying};
 pub(super) use file_lock::FileLock;
+pub(super) use file_system::FileSystem;
 pub use format::Format;
 use ownership::{refuse_links, require_own, unreadable};
 pub(super) use replacement::Replacement;
@@ -43,16 +46,6 @@ const OWN_NAMES: [&str; 9] = [
     "store.db-shm",
     "lost+found",
 ];
-/// Magic numbers of network file systems, on which neither locks nor the log can be trusted.
-const NETWORK_FILE_SYSTEMS: [(i64, &str); 6] = [
-    (0x6969, "NFS"),
-    (0xff53_4d42, "CIFS"),
-    (0xfe53_4d42, "SMB"),
-    (0x0102_1997, "9P"),
-    (0x5346_414f, "AFS"),
-    (0x00c3_6400, "Ceph"),
-];
-
 /// A data folder whose format was checked.
 #[derive(Clone, Debug)]
 pub struct Folder {
@@ -244,6 +237,10 @@ impl Folder {
     /// # Errors
     /// [`StoreError::Full`] when they do not, [`StoreError::Busy`] for want of file descriptors or memory.
     pub(super) fn try_room(&self, bytes: u64) -> Result<()> {
+        // Known without megabytes that are written in vain each time.
+        if free::at_most_bytes(&self.root).is_some_and(|free| free < bytes) {
+            return Err(StoreError::Full);
+        }
         let path = self.incoming().join("room");
         let opened = private_file(&path, true).map_err(unopened);
         let taken = opened.and_then(|mut file| {
@@ -461,17 +458,11 @@ fn refuse_other_content(root: &Path) -> Result<()> {
 }
 
 fn refuse_network(root: &Path) -> Result<()> {
-    let found = rustix::fs::statfs(root)
-        .map_err(|e| StoreError::io("asking for the file system", e.into()))?
-        .f_type;
-    // Some architectures sign-extend the 32-bit magic number.
-    let found = found & 0xffff_ffff;
-    match NETWORK_FILE_SYSTEMS
-        .iter()
-        .find(|(magic, _)| *magic == found)
-    {
+    let found =
+        FileSystem::of(root).map_err(|e| StoreError::io("asking for the file system", e))?;
+    match found.network_name() {
         None => Ok(()),
-        Some((_, name)) => {
+        Some(name) => {
             let reason =
                 format!("the folder lies on {name}; a network file system cannot hold the store");
             Err(StoreError::folder(root, reason))

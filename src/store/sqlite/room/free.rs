@@ -90,6 +90,12 @@ pub(in crate::store::sqlite) fn free_bytes(path: &Path) -> Option<u64> {
     Some(room.f_bavail.saturating_mul(room.f_frsize))
 }
 
+/// The same with what is kept for the system itself, which root may take.
+pub(in crate::store::sqlite) fn at_most_bytes(path: &Path) -> Option<u64> {
+    let room = statvfs(path).ok()?;
+    Some(room.f_bfree.saturating_mul(room.f_frsize))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
