@@ -1,5 +1,7 @@
 //! Copying the log into the database beside the writer.
 
+use std::fs::File;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
@@ -8,17 +10,23 @@ use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 use rusqlite::wal::CheckpointMode;
+use rustix::fs::syncfs;
 
+use super::data_folder::Folder;
 use super::external_writes::ExternalWrites;
 use super::high_water::HighWater;
-use super::spawn;
 use super::tallies::Tallies;
 use super::writability::Writability;
+use super::{schema, spawn};
 use crate::base::limits::{WAL_FRAMES_IDLE_MAX, WAL_FRAMES_MAX};
 use crate::store::{Result, StoreError};
 
-/// How old the high-water mark may be. Each time it is raised costs a sync.
+/// How old the high-water mark may be, each rise of which costs a sync, and how often a log that is held is
+/// tried.
 const RAISED_EVERY: Duration = Duration::from_secs(1);
+/// How often what came while a long log was copied is copied too: each time less is left for the writer, for
+/// which saves wait.
+const REPEATS_MAX: u32 = 4;
 
 /// The thread that copies the log into the database beside the writer, and keeps the high-water mark.
 /// Dropped, it waits for the thread to end.
@@ -28,24 +36,40 @@ pub(super) struct Checkpointer {
     requests: Option<SyncSender<()>>,
     thread: Option<JoinHandle<()>>,
     copying: Arc<AtomicBool>,
+    held: Arc<AtomicBool>,
 }
 
 impl Checkpointer {
+    /// Starts the thread.
+    ///
+    /// # Errors
+    /// [`StoreError::Engine`] when the database cannot be opened, and where no thread can be started.
     pub(super) fn start(
-        db: Connection,
+        folder: &Folder,
         writability: Arc<Writability>,
         mut high_water: HighWater,
         external: Arc<ExternalWrites>,
         tallies: Arc<Tallies>,
     ) -> Result<Self> {
+        let db = schema::open_checkpointer(&folder.database())?;
+        let root = folder.root().to_owned();
         let (requests, requested) = sync_channel::<()>(1);
         let copying = Arc::new(AtomicBool::new(false));
         let ended = Arc::clone(&copying);
+        let held = Arc::new(AtomicBool::new(false));
+        let found_held = Arc::clone(&held);
         let thread = spawn("store-checkpoint", move || {
             loop {
                 let request = requested.recv_timeout(RAISED_EVERY);
-                if request.is_ok() {
-                    copy(&db, &writability, &tallies);
+                let was_held = found_held.load(Ordering::Relaxed);
+                if request.is_ok() || was_held {
+                    let copy = || copy(&db, &writability, &tallies);
+                    let is_held = if was_held {
+                        copy_held(copy, &root)
+                    } else {
+                        copy().is_some_and(Copied::is_held)
+                    };
+                    found_held.store(is_held, Ordering::Relaxed);
                     ended.store(false, Ordering::Release);
                 }
                 if writability.is_sound()
@@ -62,6 +86,7 @@ impl Checkpointer {
             requests: Some(requests),
             thread: Some(thread),
             copying,
+            held,
         })
     }
 
@@ -77,27 +102,81 @@ impl Checkpointer {
         true
     }
 
+    /// True while a reader keeps much of the log from the database. The thread tries again each second.
+    pub(super) fn is_held(&self) -> bool {
+        self.held.load(Ordering::Relaxed)
+    }
+
     /// True while the thread copies.
     pub(super) fn is_copying(&self) -> bool {
         self.copying.load(Ordering::Acquire)
     }
 }
 
-/// Copies the log into the database as far as no reader needs the older state. True if that is all of it.
-pub(super) fn copy(db: &Connection, writability: &Writability, tallies: &Tallies) -> bool {
+/// Copies a log that a reader has held, and then what came meanwhile, so that little is left for the writer. True
+/// if it is still held.
+fn copy_held(copy: impl Fn() -> Option<Copied>, root: &Path) -> bool {
+    let mut length = 0;
+    for _ in 0..REPEATS_MAX {
+        let Some(copied) = copy() else {
+            return false;
+        };
+        if copied.is_held() {
+            return true;
+        }
+        // SQLite syncs only with the last frame, for which the writer would wait. Nothing relies on this: whether it
+        // succeeds, SQLite's own sync tells.
+        let synced = File::open(root).and_then(|root| Ok(syncfs(root)?));
+        if let Err(error) = synced {
+            tracing::debug!(%error, "what was copied is not synced yet");
+        }
+        if copied.frames.saturating_sub(length) <= WAL_FRAMES_IDLE_MAX {
+            return false;
+        }
+        length = copied.frames;
+    }
+    false
+}
+
+/// What a copy of the log has come to.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Copied {
+    /// How long the log was, in frames.
+    frames: u64,
+    /// How many of them a reader that needs the older state has kept from the database.
+    pub(super) frames_left: u64,
+}
+
+impl Copied {
+    /// True if that is so much that saves would notice if they had to wait for it.
+    fn is_held(self) -> bool {
+        self.frames_left > WAL_FRAMES_IDLE_MAX
+    }
+}
+
+/// Copies the log into the database as far as no reader needs the older state. `None` where nothing can be
+/// copied now.
+pub(super) fn copy(
+    db: &Connection,
+    writability: &Writability,
+    tallies: &Tallies,
+) -> Option<Copied> {
     if !writability.is_sound() {
-        return false;
+        return None;
     }
     let since = Instant::now();
     let copied = db.wal_checkpoint_v2(None::<&str>, CheckpointMode::PASSIVE);
     tallies.checkpoints.add_duration(since.elapsed());
     match copied {
-        Ok((frames, copied)) => frames == copied,
+        Ok((frames, copied)) => Some(Copied {
+            frames: u64::try_from(frames).unwrap_or(0),
+            frames_left: u64::try_from(frames - copied).unwrap_or(0),
+        }),
         Err(failure) => {
             let failure = StoreError::from(failure);
             let refusal = writability.judge("copying the log into the database", &failure);
             tracing::debug!(error = %failure, ?refusal, "the log was not copied");
-            false
+            None
         }
     }
 }
@@ -126,8 +205,17 @@ pub(super) enum Copier {
 /// `None` if nobody. The log starts again, in the blocks that it has on the disk already, only at a
 /// moment at which all of it is copied: so after the checkpointer has copied most of it, the writer
 /// copies the little that came meanwhile. `alone` is false where several batches came at once; there
-/// the writer copies seldom, because others wait.
-pub(super) fn next_copier(frames: u64, frames_copied: u64, alone: bool) -> Option<Copier> {
+/// the writer copies seldom, because others wait. Of a log that a reader holds, and of what it has held until now,
+/// the writer copies nothing: it may be so much that saves would wait for seconds.
+pub(super) fn next_copier(
+    frames: u64,
+    frames_copied: u64,
+    alone: bool,
+    held: bool,
+) -> Option<Copier> {
+    if held {
+        return None;
+    }
     let most = if alone {
         WAL_FRAMES_IDLE_MAX
     } else {
@@ -169,10 +257,11 @@ mod tests {
             (2 * MAX + 1, MAX + 1, false, Some(Copier::Writer)),
         ] {
             assert_eq!(
-                next_copier(frames, frames_copied, alone),
+                next_copier(frames, frames_copied, alone, false),
                 copier,
                 "{frames} frames, {frames_copied} copied, alone {alone}"
             );
+            assert_eq!(next_copier(frames, frames_copied, alone, true), None);
         }
     }
 }

@@ -71,7 +71,7 @@ impl Writer {
         let (jobs, received) = sync_channel(BATCHES_WAITING_MAX);
         let external = Arc::new(ExternalWrites::new(&database)?);
         let checkpointer = Checkpointer::start(
-            schema::open_checkpointer(&database)?,
+            folder,
             Arc::clone(&writability),
             high_water,
             Arc::clone(&external),
@@ -168,13 +168,8 @@ impl Writer {
             if state.writability.is_stopped() {
                 return Err(StoreError::Stopped);
             }
-            let State {
-                db,
-                writability,
-                tallies,
-                ..
-            } = &*state;
-            Ok(checkpointer::copy(db, writability, tallies))
+            let copied = checkpointer::copy(&state.db, &state.writability, &state.tallies);
+            Ok(copied.is_some_and(|copied| copied.frames_left == 0))
         })
     }
 
@@ -453,7 +448,8 @@ impl State {
                  suspended command, holds it"
             );
         }
-        match next_copier(frames, self.frames_copied, alone) {
+        let held = self.checkpointer.is_held();
+        match next_copier(frames, self.frames_copied, alone, held) {
             Some(Copier::Checkpointer) if self.checkpointer.begin() => self.frames_copied = frames,
             Some(Copier::Writer) if !self.checkpointer.is_copying() => {
                 checkpointer::copy(&self.db, &self.writability, &self.tallies);
