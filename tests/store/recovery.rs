@@ -5,11 +5,16 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use rusqlite::Connection;
+
+use siteconf::base::id::Kind;
 use siteconf::store::inspection::Inspectable as _;
 use siteconf::store::sqlite::SqliteStore;
 use siteconf::store::{Expect, Store, StoreError};
 
-use crate::fixture::{blob_id, contents, copy, noise, of_write, put_large, value};
+use crate::fixture::{
+    blob_id, contents, copy, noise, object, of_objects, of_write, put_large, value,
+};
 
 fn daemon(root: &Path) -> SqliteStore {
     SqliteStore::open_locked(root).unwrap()
@@ -207,5 +212,29 @@ fn folders_that_a_copy_has_lost_are_made_again() {
     let store = daemon(root.path());
     for seed in 0..3 {
         put_large(&store, &noise(seed, 100_000));
+    }
+}
+
+#[test]
+fn what_a_reader_has_held_of_the_log_is_copied_when_it_has_ended() {
+    let root = tempfile::tempdir().unwrap();
+    let store = daemon(root.path());
+    let reader = Connection::open(root.path().join("store.db")).unwrap();
+    reader.execute_batch("BEGIN").unwrap();
+    let read = reader.query_one("SELECT count(*) FROM record", [], |row| row.get(0));
+    assert_eq!(read, Ok(0));
+    for seed in 0..1000 {
+        let objects = vec![object(Kind::Blob, &noise(seed, 48 << 10))];
+        store.commit(of_objects(objects)).unwrap();
+    }
+    let length = || fs::metadata(root.path().join("store.db")).unwrap().len();
+    assert!(log_length(root.path()) > 40 << 20 && length() < 1 << 20);
+
+    // Nothing else is written.
+    reader.execute_batch("COMMIT").unwrap();
+    let begun = Instant::now();
+    while length() < 40 << 20 {
+        assert!(begun.elapsed() < Duration::from_mins(1), "{}", length());
+        std::thread::yield_now();
     }
 }

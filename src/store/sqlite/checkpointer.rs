@@ -115,7 +115,7 @@ impl Checkpointer {
 
 /// Copies a log that a reader has held, and then what came meanwhile, so that little is left for the writer. True
 /// if it is still held.
-fn copy_held(copy: impl Fn() -> Option<Copied>, root: &Path) -> bool {
+fn copy_held(mut copy: impl FnMut() -> Option<Copied>, root: &Path) -> bool {
     let mut length = 0;
     for _ in 0..REPEATS_MAX {
         let Some(copied) = copy() else {
@@ -263,5 +263,32 @@ mod tests {
             );
             assert_eq!(next_copier(frames, frames_copied, alone, true), None);
         }
+    }
+    #[test]
+    fn what_came_while_a_held_log_was_copied_is_copied_until_it_is_little() {
+        const IDLE: u64 = WAL_FRAMES_IDLE_MAX;
+        let root = tempfile::tempdir().unwrap();
+        // The length of the log at each copy, and what a reader has left of it.
+        let tried = |lengths: &[(u64, u64)]| {
+            let mut copies = lengths.iter();
+            let copy = || {
+                let &(frames, frames_left) = copies.next()?;
+                Some(Copied {
+                    frames,
+                    frames_left,
+                })
+            };
+            let is_held = copy_held(copy, root.path());
+            (is_held, copies.len())
+        };
+        assert_eq!(tried(&[]), (false, 0), "nothing can be copied now");
+        assert_eq!(tried(&[(90_000, IDLE + 1), (90_000, 0)]), (true, 1));
+        assert_eq!(
+            tried(&[(90_000, 0), (99_000, IDLE), (99_000 + IDLE, 0), (1, 0)]),
+            (false, 1)
+        );
+        // It comes as fast as it is copied.
+        let fast = [(10_000, 0), (20_000, 0), (30_000, 0), (40_000, 0), (1, 0)];
+        assert_eq!(tried(&fast), (false, 1));
     }
 }
