@@ -140,7 +140,7 @@ fn what_a_sync_without_room_leaves_in_doubt_is_told_and_heals() {
             let case = format!("{error} in {places:?}");
             while !scene.heals_after(places, error, &mut statuses) {
                 cut_short += 1;
-                assert!(cut_short < 3, "{case}: there is room again");
+                assert!(cut_short < 2, "{case}: there is room again");
                 scene.restart();
             }
             scene.restart();

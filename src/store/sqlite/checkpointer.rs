@@ -13,23 +13,19 @@ use rusqlite::wal::CheckpointMode;
 use rustix::fs::syncfs;
 
 use super::data_folder::Folder;
-use super::external_writes::ExternalWrites;
-use super::high_water::HighWater;
 use super::tallies::Tallies;
 use super::writability::Writability;
 use super::{schema, spawn};
 use crate::base::limits::{WAL_FRAMES_IDLE_MAX, WAL_FRAMES_MAX};
 use crate::store::{Result, StoreError};
 
-/// How old the high-water mark may be, each rise of which costs a sync, and how often a log that is held is
-/// tried.
-const RAISED_EVERY: Duration = Duration::from_secs(1);
-/// How often what came while a long log was copied is copied too: each time less is left for the writer, for
-/// which saves wait.
+/// How often a log that is held is tried.
+const HELD_TRIED_EVERY: Duration = Duration::from_secs(1);
+/// How often what came while a long log was copied is copied too, so that little is left for the writer, for which
+/// saves wait.
 const REPEATS_MAX: u32 = 4;
 
-/// The thread that copies the log into the database beside the writer, and keeps the high-water mark.
-/// Dropped, it waits for the thread to end.
+/// The thread that copies the log into the database beside the writer. Dropped, it waits for the thread to end.
 #[derive(Debug)]
 pub(super) struct Checkpointer {
     /// `None` only while it is dropped.
@@ -43,24 +39,24 @@ impl Checkpointer {
     /// Starts the thread.
     ///
     /// # Errors
-    /// [`StoreError::Engine`] when the database cannot be opened, and where no thread can be started.
+    /// [`StoreError::Engine`] when the database cannot be opened, [`StoreError::Io`] when no thread can be started.
     pub(super) fn start(
         folder: &Folder,
         writability: Arc<Writability>,
-        mut high_water: HighWater,
-        external: Arc<ExternalWrites>,
         tallies: Arc<Tallies>,
     ) -> Result<Self> {
         let db = schema::open_checkpointer(&folder.database())?;
         let root = folder.root().to_owned();
         let (requests, requested) = sync_channel::<()>(1);
         let copying = Arc::new(AtomicBool::new(false));
-        let ended = Arc::clone(&copying);
         let held = Arc::new(AtomicBool::new(false));
-        let found_held = Arc::clone(&held);
+        let (ended, found_held) = (Arc::clone(&copying), Arc::clone(&held));
         let thread = spawn("store-checkpoint", move || {
             loop {
-                let request = requested.recv_timeout(RAISED_EVERY);
+                let request = requested.recv_timeout(HELD_TRIED_EVERY);
+                if request == Err(RecvTimeoutError::Disconnected) {
+                    return;
+                }
                 let was_held = found_held.load(Ordering::Relaxed);
                 if request.is_ok() || was_held {
                     let copy = || copy(&db, &writability, &tallies);
@@ -71,14 +67,6 @@ impl Checkpointer {
                     };
                     found_held.store(is_held, Ordering::Relaxed);
                     ended.store(false, Ordering::Release);
-                }
-                if writability.is_sound()
-                    && let Err(failure) = high_water.raise(external.last())
-                {
-                    writability.judge("raising the high-water mark", &failure);
-                }
-                if request == Err(RecvTimeoutError::Disconnected) {
-                    return;
                 }
             }
         })?;
@@ -102,9 +90,17 @@ impl Checkpointer {
         true
     }
 
-    /// True while a reader keeps much of the log from the database. The thread tries again each second.
+    /// True from when a reader was found to keep much of the log from the database until that is copied. The thread
+    /// tries it each second.
     pub(super) fn is_held(&self) -> bool {
         self.held.load(Ordering::Relaxed)
+    }
+
+    /// Notes what a copy by the writer has come to.
+    pub(super) fn note(&self, copied: Copied) {
+        if copied.is_held() {
+            self.held.store(true, Ordering::Relaxed);
+        }
     }
 
     /// True while the thread copies.
@@ -113,19 +109,18 @@ impl Checkpointer {
     }
 }
 
-/// Copies a log that a reader has held, and then what came meanwhile, so that little is left for the writer. True
-/// if it is still held.
+/// Copies a log that a reader has held, and then what came meanwhile. True while that is not done.
 fn copy_held(mut copy: impl FnMut() -> Option<Copied>, root: &Path) -> bool {
     let mut length = 0;
     for _ in 0..REPEATS_MAX {
         let Some(copied) = copy() else {
-            return false;
+            return true;
         };
         if copied.is_held() {
             return true;
         }
-        // SQLite syncs only with the last frame, for which the writer would wait. Nothing relies on this: whether it
-        // succeeds, SQLite's own sync tells.
+        // SQLite syncs only with the last frame, for which the writer would wait. Nothing relies on this: a failure is
+        // told to SQLite's own sync, too.
         let synced = File::open(root).and_then(|root| Ok(syncfs(root)?));
         if let Err(error) = synced {
             tracing::debug!(%error, "what was copied is not synced yet");
@@ -264,6 +259,7 @@ mod tests {
             assert_eq!(next_copier(frames, frames_copied, alone, true), None);
         }
     }
+
     #[test]
     fn what_came_while_a_held_log_was_copied_is_copied_until_it_is_little() {
         const IDLE: u64 = WAL_FRAMES_IDLE_MAX;
@@ -281,7 +277,7 @@ mod tests {
             let is_held = copy_held(copy, root.path());
             (is_held, copies.len())
         };
-        assert_eq!(tried(&[]), (false, 0), "nothing can be copied now");
+        assert_eq!(tried(&[]), (true, 0), "nothing can be copied now");
         assert_eq!(tried(&[(90_000, IDLE + 1), (90_000, 0)]), (true, 1));
         assert_eq!(
             tried(&[(90_000, 0), (99_000, IDLE), (99_000 + IDLE, 0), (1, 0)]),

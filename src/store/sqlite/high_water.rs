@@ -8,13 +8,22 @@ use std::fs::{self, File, Metadata, OpenOptions};
 use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
 
 use rusqlite::Connection;
 
 use super::data_folder::{Folder, Replacement, write_durably};
+use super::external_writes::ExternalWrites;
 use super::failure::unopened;
-use super::schema;
+use super::writability::Writability;
+use super::{schema, spawn};
 use crate::store::{Result, StoreError, Version};
+
+/// How old the mark may be. Each time it is raised costs a sync.
+const RAISED_EVERY: Duration = Duration::from_secs(1);
 
 /// The mark of a folder.
 #[derive(Debug)]
@@ -93,6 +102,56 @@ impl HighWater {
                 replacement.write(line)
             }
             Err(e) => Err(unopened(e)),
+        }
+    }
+}
+
+/// The thread that raises the mark, beside what takes long. Dropped, it raises it once more and ends.
+#[derive(Debug)]
+pub(super) struct Raiser {
+    /// `None` only while it is dropped.
+    stays: Option<SyncSender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Raiser {
+    /// Starts the thread.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`] when none can be started.
+    pub(super) fn start(
+        mut high_water: HighWater,
+        writability: Arc<Writability>,
+        external: Arc<ExternalWrites>,
+    ) -> Result<Self> {
+        let (stays, ends) = sync_channel::<()>(0);
+        let thread = spawn("store-high-water", move || {
+            loop {
+                let waited = ends.recv_timeout(RAISED_EVERY);
+                if writability.is_sound()
+                    && let Err(failure) = high_water.raise(external.last())
+                {
+                    writability.judge("raising the high-water mark", &failure);
+                }
+                if waited == Err(RecvTimeoutError::Disconnected) {
+                    return;
+                }
+            }
+        })?;
+        Ok(Self {
+            stays: Some(stays),
+            thread: Some(thread),
+        })
+    }
+}
+
+impl Drop for Raiser {
+    fn drop(&mut self) {
+        drop(self.stays.take());
+        if let Some(thread) = self.thread.take()
+            && thread.join().is_err()
+        {
+            tracing::error!("the store's high-water mark ended in a panic");
         }
     }
 }

@@ -98,7 +98,8 @@ pub(super) fn settle(
         return Ok(());
     }
     let mut settle = || {
-        let outcome = settle_log(db, folder)
+        let outcome = require_uncopied(db, writability)
+            .and_then(|()| settle_log(db, folder))
             .and_then(|()| Ok(schema::make_tables(db)?))
             .and_then(|()| writability.settled(true));
         outcome.map_err(|failure| writability.judge("settling the log", &failure))
@@ -107,6 +108,21 @@ pub(super) fn settle(
         Err(Refusal::Full) if reserve.give_up() => settle(),
         outcome => outcome,
     }
+}
+
+/// Refuses to settle a log of which this process copied a part before a sync failed. Pages that the system could not
+/// write count as written then, so that they may be lost, and SQLite does not copy them again before it reads the log
+/// anew.
+///
+/// # Errors
+/// [`StoreError::Engine`].
+fn require_uncopied(db: &Connection, writability: &Writability) -> Result<()> {
+    let (_, copied) = frames_in_log(db)?;
+    if copied > 0 && writability.sync_has_failed() {
+        let why = "a part of the log was copied before a sync failed, and is copied again with the next start";
+        return Err(StoreError::Engine(why.into()));
+    }
+    Ok(())
 }
 
 /// The refusal of a transaction, once it is known what a restart makes of it. One whose sync found no room
@@ -138,7 +154,7 @@ pub(super) fn proven(
 /// longer than a connection waits.
 pub(super) fn settle_log(db: &mut Connection, folder: &Folder) -> Result<()> {
     let log = &folder.log();
-    let frames = frames_in_log(db)?;
+    let (frames, _) = frames_in_log(db)?;
     if frames > 0 {
         // A sync of the database that fails for want of room would leave it as doubtful as the log.
         let needed = room_needed(db, folder, frames)?;
@@ -164,19 +180,20 @@ fn room_needed(db: &Connection, folder: &Folder, frames: u64) -> Result<u64> {
     if !file_system.writes_in_place() {
         return Ok(frames * FRAME_BYTES);
     }
-    // With the log, most of which are pages that the database has.
+    // The database's pages, those in the log included.
     let pages: u64 = db.pragma_query_value(None, "page_count", |row| row.get(0))?;
     let database = fs::metadata(folder.database());
     let length = database.map_err(|e| StoreError::io("measuring the database", e))?;
     Ok((pages * PAGE_BYTES).saturating_sub(length.len()))
 }
 
-/// How many frames of whole transactions the log holds.
-fn frames_in_log(db: &Connection) -> Result<u64> {
+/// How many frames of whole transactions the log holds, and how many of them are in the database already.
+fn frames_in_log(db: &Connection) -> Result<(u64, u64)> {
     // The log is read, and looked through, with the first statement.
     db.query_one("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
-    let (frames, _) = db.wal_checkpoint_v2(None::<&str>, CheckpointMode::NOOP)?;
-    Ok(u64::try_from(frames).unwrap_or(0))
+    let (frames, copied) = db.wal_checkpoint_v2(None::<&str>, CheckpointMode::NOOP)?;
+    let count = |frames| u64::try_from(frames).unwrap_or(0);
+    Ok((count(frames), count(copied)))
 }
 
 /// Writes the first bytes of a file over themselves and syncs them: what is only in the system's memory
@@ -194,4 +211,34 @@ fn write_again(path: &Path, length: u64) -> io::Result<()> {
         offset += u64::try_from(piece.len()).unwrap_or(u64::MAX);
     }
     file.sync_all()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_copied_before_a_sync_failed_is_left_to_the_next_start() {
+        let root = tempfile::tempdir().unwrap();
+        let (folder, _lock) = Folder::open_or_create(root.path()).unwrap();
+        let reserve = Reserve::new(&folder);
+        let write = "INSERT INTO tombstone (version, key) VALUES (1, '')";
+        for copies in [false, true] {
+            let writability = Writability::new(&folder);
+            let (mut db, _) = open(&folder, true, &reserve, &writability).unwrap();
+            db.execute_batch("DELETE FROM tombstone").unwrap();
+            db.execute_batch(write).unwrap();
+            if copies {
+                db.wal_checkpoint_v2(None::<&str>, CheckpointMode::PASSIVE)
+                    .unwrap();
+            }
+            writability.unsettle("a sync failed");
+            let settled = settle(&mut db, &folder, &reserve, &writability);
+            let stopped = copies.then_some(Refusal::Stopped);
+            assert_eq!((settled.err(), folder.has_log()), (stopped, copies));
+        }
+        let writability = Writability::new(&folder);
+        open(&folder, true, &reserve, &writability).unwrap();
+        assert!(writability.is_sound());
+    }
 }

@@ -23,6 +23,8 @@ pub(super) struct Writability {
     /// False until what an earlier process left in the log is in the database (see
     /// [`super::recovery`]), and after a sync that failed for want of room until that is done again.
     settled: AtomicBool,
+    /// True from when a sync has failed until all of the log was copied, and synced, after it.
+    sync_failed: AtomicBool,
     /// Held while `settled` and the file are made to agree: of the one alone nobody knows whose the other is.
     marking: Mutex<()>,
     /// True after a failure of this process that it cannot outlive.
@@ -65,6 +67,7 @@ impl Writability {
         Self {
             folder: folder.clone(),
             settled: AtomicBool::new(false),
+            sync_failed: AtomicBool::new(false),
             marking: Mutex::default(),
             stopped: AtomicBool::new(false),
             out_of_room: AtomicBool::new(false),
@@ -117,6 +120,12 @@ impl Writability {
         self.settled.load(Ordering::SeqCst)
     }
 
+    /// True if a sync has failed since the log was last settled: what was copied of the log before may be lost, and is
+    /// not copied again by this process.
+    pub(super) fn sync_has_failed(&self) -> bool {
+        self.sync_failed.load(Ordering::SeqCst)
+    }
+
     /// True when what is committed now is durable, and stays so.
     pub(super) fn is_sound(&self) -> bool {
         self.is_settled() && !self.is_stopped()
@@ -136,13 +145,15 @@ impl Writability {
         if let Ok(log) = File::open(self.folder.log()) {
             self.log.get_or_init(|| log);
         }
+        self.sync_failed.store(false, Ordering::SeqCst);
         self.settled.store(true, Ordering::SeqCst);
         Ok(())
     }
 
     /// Has what is in the log settled again before anything is written, by this process alone.
-    fn unsettle(&self, why: &str) {
+    pub(super) fn unsettle(&self, why: &str) {
         let _marking = self.marking();
+        self.sync_failed.store(true, Ordering::SeqCst);
         self.settled.store(false, Ordering::SeqCst);
         self.tell(why);
     }

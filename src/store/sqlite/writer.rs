@@ -14,6 +14,7 @@ use super::checkpointer::{self, Checkpointer, Copier, next_copier};
 use super::data_folder::Folder;
 use super::external_writes::ExternalWrites;
 use super::failure::is_damage;
+use super::high_water::Raiser;
 use super::object_index::{IndexMerge, ObjectIndex};
 use super::room::reserve::Reserve;
 use super::tallies::Tallies;
@@ -70,15 +71,12 @@ impl Writer {
         }))?;
         let (jobs, received) = sync_channel(BATCHES_WAITING_MAX);
         let external = Arc::new(ExternalWrites::new(&database)?);
-        let checkpointer = Checkpointer::start(
-            folder,
-            Arc::clone(&writability),
-            high_water,
-            Arc::clone(&external),
-            Arc::clone(tallies),
-        )?;
+        let checkpointer =
+            Checkpointer::start(folder, Arc::clone(&writability), Arc::clone(tallies))?;
+        let raiser = Raiser::start(high_water, Arc::clone(&writability), Arc::clone(&external))?;
         let state = Arc::new(Mutex::new(State {
             checkpointer,
+            _raiser: raiser,
             external: Arc::clone(&external),
             db,
             folder: folder.clone(),
@@ -259,6 +257,7 @@ impl Queue {
 struct State {
     /// Before the writing connection, which must close last, as those that watch.
     checkpointer: Checkpointer,
+    _raiser: Raiser,
     external: Arc<ExternalWrites>,
     db: Connection,
     folder: Folder,
@@ -452,7 +451,8 @@ impl State {
         match next_copier(frames, self.frames_copied, alone, held) {
             Some(Copier::Checkpointer) if self.checkpointer.begin() => self.frames_copied = frames,
             Some(Copier::Writer) if !self.checkpointer.is_copying() => {
-                checkpointer::copy(&self.db, &self.writability, &self.tallies);
+                let copied = checkpointer::copy(&self.db, &self.writability, &self.tallies);
+                copied.inspect(|copied| self.checkpointer.note(*copied));
             }
             Some(_) | None => {}
         }

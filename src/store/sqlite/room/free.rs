@@ -90,9 +90,10 @@ pub(in crate::store::sqlite) fn free_bytes(path: &Path) -> Option<u64> {
     Some(room.f_bavail.saturating_mul(room.f_frsize))
 }
 
-/// The same with what is kept for the system itself, which root may take.
+/// The same with what is kept for the system itself, which root may take. A file system may have no limit, and tell
+/// zeros.
 pub(in crate::store::sqlite) fn at_most_bytes(path: &Path) -> Option<u64> {
-    let room = statvfs(path).ok()?;
+    let room = statvfs(path).ok().filter(|room| room.f_blocks > 0)?;
     Some(room.f_bfree.saturating_mul(room.f_frsize))
 }
 
