@@ -348,6 +348,15 @@ tests:
           - exp_labels: { severity: warning, instance: folder }
             exp_annotations:
               summary: "siteconf on folder was never backed up"
+      - alertname: SiteconfNoCollection
+        eval_time: 191h
+      - alertname: SiteconfNoCollection
+        eval_time: 193h
+        exp_alerts:
+          - exp_labels: { severity: warning, instance: backed-up }
+            exp_annotations:
+              summary: "nothing was ever collected of siteconf's store on backed-up"
+              description: "siteconf gc gives room back that nothing needs; siteconf-gc.timer begins it every night."
       - alertname: SiteconfCollectionOld
         eval_time: 192h
       - alertname: SiteconfCollectionOld

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::ErrorKind;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::base::secret::ServerKey;
 use crate::cli::first_start::{KeyState, keep};
@@ -23,7 +23,7 @@ impl KeyFile {
     /// Reads it, and looks whether its place for the copy is free or holds it already.
     ///
     /// # Errors
-    /// [`Error::Failed`] where the key is not the store's, or another one is in its place.
+    /// [`Error::Failed`] where the key is not the store's, another one is in its place, or its place has no folder.
     pub(super) fn of(source: &Opened, from: &Settings, to: &Settings) -> Result<Self> {
         let state = KeyState::read(
             source.key_file(from)?,
@@ -31,13 +31,15 @@ impl KeyFile {
             &source.accounts,
         )?;
         let key = state.into_key().map_err(Error::Failed)?;
-        let path = match &to.store {
-            StoreAddress::Folder(root) => engine::key_file_below(root),
-            StoreAddress::Postgres(_) => engine::key_file(None, to)?,
+        let (path, is_of_folder) = match &to.store {
+            StoreAddress::Folder(root) => (engine::key_file_below(root), true),
+            StoreAddress::Postgres(_) => (engine::key_file(None, to)?, false),
         };
         let proof = key.proof();
         let key = Self { key, proof, path };
-        key.is_there()?;
+        if !key.is_there()? && !is_of_folder {
+            key.require_folder()?;
+        }
         Ok(key)
     }
 
@@ -57,6 +59,18 @@ impl KeyFile {
             return Ok(());
         }
         keep(&self.path, &self.key.reveal())
+    }
+
+    /// Refuses what would fail when all is copied.
+    fn require_folder(&self) -> Result<()> {
+        let folder = self.path.parent().unwrap_or(Path::new(""));
+        if folder.as_os_str().is_empty() || folder.is_dir() {
+            return Ok(());
+        }
+        Err(Error::Failed(format!(
+            "{}: there is no folder for the file of the server key; make it first",
+            visible_path(folder)
+        )))
     }
 
     fn is_there(&self) -> Result<bool> {

@@ -55,7 +55,7 @@ pub(in crate::cli) enum ProjectCommand {
     },
     /// Restores a deleted project with its history
     Restore(RestoreWish),
-    /// Says which snapshots of a project stay when it is pruned
+    /// Says which snapshots of a project stay when it is pruned, in place of what was said before
     Keep(ProjectKeep),
     /// Shows the rules of a project for its contents, or sets them
     Rules(ProjectRules),

@@ -290,7 +290,7 @@ fn of_state(service: &Service, metrics: &mut Metrics<'_>) -> fmt::Result {
     let flag = |flag: bool| iter::once((&[][..], as_flag(flag)));
     metrics.gauge(
         "siteconf_writes_refused",
-        "1 while changes are refused: the disk is full, or a write has failed",
+        "1 while changes are refused: the disk is full, the database is away, or a write has failed",
         flag(state.writes != Writes::Taken),
     )?;
     metrics.gauge(

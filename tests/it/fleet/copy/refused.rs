@@ -56,6 +56,25 @@ fn what_is_no_place_for_a_copy_is_refused_and_stays_as_it_is() {
         [""]
     );
     fs::remove_file(side.key_file()).unwrap();
+    let nowhere = side.key_file().with_file_name("none");
+    let no_folder = run(&[
+        "copy",
+        "--from",
+        from,
+        "--to",
+        url,
+        "--server-key-file",
+        text(&nowhere.join("server-key")),
+    ]);
+    let said = format!(
+        "{}: there is no folder for the file of the server key; make it first",
+        text(&nowhere)
+    );
+    assert_refused(&no_folder, 1, &said);
+    assert_eq!(
+        side.database.ask("SELECT to_regclass('siteconf.format')"),
+        [""]
+    );
 
     // Without a bucket there is no place for large files; with one the same goes on.
     let no_bucket = run(&[
