@@ -92,6 +92,8 @@ export default [
     await question.waitFor({ state: "detached" });
     await logOut(page);
     await question.getByRole("button", { name: "Discard them and log out" }).click();
+    // A page that is left before has not forgotten them yet.
+    await page.locator("form.login").waitFor();
     await person.login("olga", PASSWORD, open(repo, "a.txt"));
     await editor(person);
     same(await page.locator(".file .cm-content").innerText(), "a\n\n");
