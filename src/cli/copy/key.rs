@@ -31,15 +31,17 @@ impl KeyFile {
             &source.accounts,
         )?;
         let key = state.into_key().map_err(Error::Failed)?;
-        let (path, is_of_folder) = match &to.store {
-            StoreAddress::Folder(root) => (engine::key_file_below(root), true),
-            StoreAddress::Postgres(_) => (engine::key_file(None, to)?, false),
+        let path = match &to.store {
+            StoreAddress::Folder(root) => engine::key_file_below(root),
+            StoreAddress::Postgres(_) => {
+                let path = engine::key_file(None, to)?;
+                require_folder_of(&path)?;
+                path
+            }
         };
         let proof = key.proof();
         let key = Self { key, proof, path };
-        if !key.is_there()? && !is_of_folder {
-            key.require_folder()?;
-        }
+        key.is_there()?;
         Ok(key)
     }
 
@@ -61,18 +63,6 @@ impl KeyFile {
         keep(&self.path, &self.key.reveal())
     }
 
-    /// Refuses what would fail when all is copied.
-    fn require_folder(&self) -> Result<()> {
-        let folder = self.path.parent().unwrap_or(Path::new(""));
-        if folder.as_os_str().is_empty() || folder.is_dir() {
-            return Ok(());
-        }
-        Err(Error::Failed(format!(
-            "{}: there is no folder for the file of the server key; make it first",
-            visible_path(folder)
-        )))
-    }
-
     fn is_there(&self) -> Result<bool> {
         match fs::read_to_string(&self.path) {
             Ok(text) => match ServerKey::parse(&text) {
@@ -86,4 +76,16 @@ impl KeyFile {
             Err(e) => Err(Error::file("reading", &self.path)(e)),
         }
     }
+}
+
+/// Refuses what would fail when all is copied.
+fn require_folder_of(path: &Path) -> Result<()> {
+    let folder = path.parent().unwrap_or(Path::new(""));
+    if folder.as_os_str().is_empty() || folder.is_dir() {
+        return Ok(());
+    }
+    Err(Error::Failed(format!(
+        "{}: there is no folder for the file of the server key; make it first",
+        visible_path(folder)
+    )))
 }

@@ -215,6 +215,8 @@ fn write_again(path: &Path, length: u64) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use rusqlite::ffi;
+
     use super::*;
 
     #[test]
@@ -223,7 +225,12 @@ mod tests {
         let (folder, _lock) = Folder::open_or_create(root.path()).unwrap();
         let reserve = Reserve::new(&folder);
         let write = "INSERT INTO tombstone (version, key) VALUES (1, '')";
-        for copies in [false, true] {
+        for (code, copies, stops) in [
+            (ffi::SQLITE_IOERR_FSYNC, false, false),
+            (ffi::SQLITE_IOERR_FSYNC, true, true),
+            // Over a quota; it heals.
+            (ffi::SQLITE_IOERR_WRITE, true, false),
+        ] {
             let writability = Writability::new(&folder);
             let (mut db, _) = open(&folder, true, &reserve, &writability).unwrap();
             db.execute_batch("DELETE FROM tombstone").unwrap();
@@ -232,10 +239,10 @@ mod tests {
                 db.wal_checkpoint_v2(None::<&str>, CheckpointMode::PASSIVE)
                     .unwrap();
             }
-            writability.unsettle("a sync failed");
+            writability.fail_for_want_of_room(code);
             let settled = settle(&mut db, &folder, &reserve, &writability);
-            let stopped = copies.then_some(Refusal::Stopped);
-            assert_eq!((settled.err(), folder.has_log()), (stopped, copies));
+            let stopped = stops.then_some(Refusal::Stopped);
+            assert_eq!((settled.err(), folder.has_log()), (stopped, stops));
         }
         let writability = Writability::new(&folder);
         open(&folder, true, &reserve, &writability).unwrap();

@@ -151,9 +151,8 @@ impl Writability {
     }
 
     /// Has what is in the log settled again before anything is written, by this process alone.
-    pub(super) fn unsettle(&self, why: &str) {
+    fn unsettle(&self, why: &str) {
         let _marking = self.marking();
-        self.sync_failed.store(true, Ordering::SeqCst);
         self.settled.store(false, Ordering::SeqCst);
         self.tell(why);
     }
@@ -190,12 +189,21 @@ impl Writability {
             );
             self.tell(&format!("{action} failed: {failure}"));
         }
-        if refusal == Refusal::Full && may_be_of_sync(failure) {
-            // It heals, but not by writing on: what is written again over what such a sync has left may
-            // stay unreadable on the disk.
-            self.unsettle(&format!("{action} failed for want of room: {failure}"));
+        if refusal == Refusal::Full {
+            self.heed_want_of_room(action, failure);
         }
         refusal
+    }
+
+    /// Has the log settled again after a failure that may be one of a sync: it heals, but not by writing on. What is
+    /// written again over what such a sync has left may stay unreadable on the disk.
+    fn heed_want_of_room(&self, action: &str, failure: &StoreError) {
+        if may_be_of_sync(failure) {
+            if !is_of_write(failure) {
+                self.sync_failed.store(true, Ordering::SeqCst);
+            }
+            self.unsettle(&format!("{action} failed for want of room: {failure}"));
+        }
     }
 
     /// The same of a failure of SQLite, without stopping.
@@ -242,6 +250,22 @@ fn may_be_of_sync(failure: &StoreError) -> bool {
     let extended = failure.sqlite_error().map(|error| error.extended_code);
     failure.sqlite_error_code() == Some(ErrorCode::SystemIoFailure)
         && extended != Some(ffi::SQLITE_IOERR_SHMSIZE)
+}
+
+/// True for a failure of SQLite that is one of a write, as over a quota: what was copied before is as it was.
+fn is_of_write(failure: &StoreError) -> bool {
+    failure_of(failure)
+        .and_then(rusqlite::Error::sqlite_error)
+        .is_some_and(|error| error.extended_code == ffi::SQLITE_IOERR_WRITE)
+}
+
+#[cfg(test)]
+impl Writability {
+    /// As after a commit that failed for want of room, by this code of SQLite.
+    pub(super) fn fail_for_want_of_room(&self, code: i32) {
+        let failure = rusqlite::Error::SqliteFailure(ffi::Error::new(code), None).into();
+        self.heed_want_of_room("a commit", &failure);
+    }
 }
 
 #[cfg(test)]
