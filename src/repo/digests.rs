@@ -5,7 +5,6 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use quick_cache::sync::Cache;
@@ -15,6 +14,7 @@ use crate::base::id::{ManifestId, Sha256};
 use crate::base::limits::{DIGEST_CACHE_ENTRIES, DIGEST_STATES_BYTES};
 use crate::base::may_block;
 use crate::base::tally::CacheUse;
+use crate::base::threads::joined::Joined;
 use crate::manifest::Nodes;
 use crate::manifest::digest::Digested;
 use crate::object::key;
@@ -255,40 +255,22 @@ impl Computed {
 /// The thread that computes before readers ask.
 #[derive(Debug)]
 struct Background {
+    /// `None` where there is no thread. Before it, which ends without them.
     heads: Option<SyncSender<(u64, ManifestId)>>,
-    thread: Option<JoinHandle<()>>,
+    _thread: Option<Joined>,
 }
 
 impl Background {
     fn start(computed: Arc<Computed>) -> Self {
         let (heads, queued) = sync_channel(WAITING_MAX);
         let work = move || compute_ahead(&computed, &queued);
-        match std::thread::Builder::new()
-            .name("digests".to_owned())
-            .spawn(work)
-        {
-            Ok(thread) => Self {
-                heads: Some(heads),
-                thread: Some(thread),
-            },
-            Err(error) => {
-                tracing::warn!(%error, "digests are computed only when asked for");
-                Self {
-                    heads: None,
-                    thread: None,
-                }
-            }
-        }
-    }
-}
-
-impl Drop for Background {
-    fn drop(&mut self) {
-        drop(self.heads.take());
-        if let Some(thread) = self.thread.take()
-            && thread.join().is_err()
-        {
-            tracing::error!("the thread of digests ended in a panic");
+        let thread = Joined::spawn("digests", work).inspect_err(
+            |error| tracing::warn!(%error, "digests are computed only when asked for"),
+        );
+        let thread = thread.ok();
+        Self {
+            heads: thread.is_some().then_some(heads),
+            _thread: thread,
         }
     }
 }

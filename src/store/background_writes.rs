@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
-use std::thread::JoinHandle;
 use std::time::Duration;
 
 use super::{Batch, Store, StoreError};
 use crate::base::limits::BACKGROUND_WRITES_MAX;
 use crate::base::may_block;
+use crate::base::threads::joined::Joined;
 
 /// How long changes are gathered before they share a commit.
 const GATHER: Duration = Duration::from_millis(200);
@@ -22,7 +22,7 @@ const GATHER: Duration = Duration::from_millis(200);
 #[derive(Debug)]
 pub struct BackgroundWrites {
     shared: Arc<Shared>,
-    thread: Option<JoinHandle<()>>,
+    thread: Option<Joined>,
 }
 
 #[derive(Debug)]
@@ -56,9 +56,7 @@ impl BackgroundWrites {
             lost: AtomicU64::new(0),
         });
         let works = Arc::clone(&shared);
-        let thread = std::thread::Builder::new()
-            .name("background-writes".to_owned())
-            .spawn(move || works.run());
+        let thread = Joined::spawn("background-writes", move || works.run());
         let thread = thread
             .inspect_err(|error| tracing::warn!(%error, "last uses are not recorded"))
             .ok();
@@ -109,11 +107,6 @@ impl Drop for BackgroundWrites {
     fn drop(&mut self) {
         self.shared.state().stopping = true;
         self.shared.changed.notify_all();
-        if let Some(thread) = self.thread.take()
-            && thread.join().is_err()
-        {
-            tracing::error!("the thread of background writes ended in a panic");
-        }
     }
 }
 

@@ -1,6 +1,7 @@
-//! What threads share: turns, buffers, and their runtime while one of them waits.
+//! Threads, and what they share: turns, buffers, and their runtime while one of them waits.
 
 pub mod buffers;
+pub mod joined;
 mod may_block;
 pub mod turns;
 

@@ -2,10 +2,10 @@
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use crate::access::{Census, Gate};
+use crate::base::threads::joined::Joined;
 use crate::cli::{Error, Result};
 #[cfg(feature = "fleet")]
 use crate::store::collection::Collectable as _;
@@ -53,9 +53,9 @@ impl Samples {
 /// The thread that counts. Dropped, it waits for the thread to end: the store is closed after it.
 #[derive(Debug)]
 pub(super) struct Sampler {
-    /// `None` only while it is dropped.
-    stop: Option<SyncSender<()>>,
-    thread: Option<JoinHandle<()>>,
+    /// Before the thread, which ends without it.
+    _stop: SyncSender<()>,
+    _thread: Joined,
 }
 
 impl Sampler {
@@ -100,13 +100,11 @@ impl Sampler {
                 }
             }
         };
-        let thread = thread::Builder::new()
-            .name("metrics".to_owned())
-            .spawn(count)
+        let thread = Joined::spawn("metrics", count)
             .map_err(|e| Error::Failed(format!("starting the thread of the metrics: {e}")))?;
         Ok(Self {
-            stop: Some(stop),
-            thread: Some(thread),
+            _stop: stop,
+            _thread: thread,
         })
     }
 }
@@ -130,17 +128,6 @@ fn count_all<E>(
 /// Waits so long. True if it was told to stop.
 fn is_over(stopped: &Receiver<()>, wait: Duration) -> bool {
     stopped.recv_timeout(wait) != Err(RecvTimeoutError::Timeout)
-}
-
-impl Drop for Sampler {
-    fn drop(&mut self) {
-        drop(self.stop.take());
-        if let Some(thread) = self.thread.take()
-            && thread.join().is_err()
-        {
-            tracing::error!("the counting of the metrics ended in a panic");
-        }
-    }
 }
 
 #[cfg(test)]

@@ -5,7 +5,6 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
@@ -17,6 +16,7 @@ use super::tallies::Tallies;
 use super::writability::Writability;
 use super::{schema, spawn};
 use crate::base::limits::{WAL_FRAMES_IDLE_MAX, WAL_FRAMES_MAX};
+use crate::base::threads::joined::Joined;
 use crate::store::{Result, StoreError};
 
 /// How often a log that is held is tried.
@@ -28,9 +28,9 @@ const REPEATS_MAX: u32 = 4;
 /// The thread that copies the log into the database beside the writer. Dropped, it waits for the thread to end.
 #[derive(Debug)]
 pub(super) struct Checkpointer {
-    /// `None` only while it is dropped.
-    requests: Option<SyncSender<()>>,
-    thread: Option<JoinHandle<()>>,
+    /// Before the thread, which ends without it.
+    requests: SyncSender<()>,
+    _thread: Joined,
     copying: Arc<AtomicBool>,
     held: Arc<AtomicBool>,
 }
@@ -71,8 +71,8 @@ impl Checkpointer {
             }
         })?;
         Ok(Self {
-            requests: Some(requests),
-            thread: Some(thread),
+            requests,
+            _thread: thread,
             copying,
             held,
         })
@@ -83,10 +83,8 @@ impl Checkpointer {
         if self.copying.swap(true, Ordering::AcqRel) {
             return false;
         }
-        if let Some(requests) = &self.requests {
-            // A thread that has ended has logged why.
-            let _sent = requests.try_send(());
-        }
+        // A thread that has ended has logged why.
+        let _sent = self.requests.try_send(());
         true
     }
 
@@ -172,17 +170,6 @@ pub(super) fn copy(
             let refusal = writability.judge("copying the log into the database", &failure);
             tracing::debug!(error = %failure, ?refusal, "the log was not copied");
             None
-        }
-    }
-}
-
-impl Drop for Checkpointer {
-    fn drop(&mut self) {
-        drop(self.requests.take());
-        if let Some(thread) = self.thread.take()
-            && thread.join().is_err()
-        {
-            tracing::error!("the store's checkpoints ended in a panic");
         }
     }
 }

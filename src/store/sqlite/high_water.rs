@@ -10,7 +10,6 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
-use std::thread::JoinHandle;
 use std::time::Duration;
 
 use rusqlite::Connection;
@@ -20,6 +19,7 @@ use super::external_writes::ExternalWrites;
 use super::failure::unopened;
 use super::writability::Writability;
 use super::{schema, spawn};
+use crate::base::threads::joined::Joined;
 use crate::store::{Result, StoreError, Version};
 
 /// How old the mark may be. Each time it is raised costs a sync.
@@ -109,9 +109,9 @@ impl HighWater {
 /// The thread that raises the mark, beside what takes long. Dropped, it raises it once more and ends.
 #[derive(Debug)]
 pub(super) struct Raiser {
-    /// `None` only while it is dropped.
-    stays: Option<SyncSender<()>>,
-    thread: Option<JoinHandle<()>>,
+    /// Before the thread, which ends without it.
+    _stays: SyncSender<()>,
+    _thread: Joined,
 }
 
 impl Raiser {
@@ -139,20 +139,9 @@ impl Raiser {
             }
         })?;
         Ok(Self {
-            stays: Some(stays),
-            thread: Some(thread),
+            _stays: stays,
+            _thread: thread,
         })
-    }
-}
-
-impl Drop for Raiser {
-    fn drop(&mut self) {
-        drop(self.stays.take());
-        if let Some(thread) = self.thread.take()
-            && thread.join().is_err()
-        {
-            tracing::error!("the store's high-water mark ended in a panic");
-        }
     }
 }
 

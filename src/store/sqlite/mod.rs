@@ -25,7 +25,6 @@ mod writer;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::JoinHandle;
 
 use bytes::Bytes;
 use rusqlite::types::ValueRef;
@@ -45,6 +44,7 @@ use super::{
 use crate::base::digest::record_checksum;
 use crate::base::id::{BlobId, ObjectId, Sha256};
 use crate::base::may_block;
+use crate::base::threads::joined::Joined;
 use collection::pin::FilePin;
 use collection::state::State;
 use external_writes::ExternalWrites;
@@ -432,9 +432,6 @@ fn sound_record(
     }
 }
 
-fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>> {
-    let thread = std::thread::Builder::new()
-        .name(name.to_owned())
-        .spawn(work);
-    thread.map_err(|e| StoreError::io("starting a thread", e))
+fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> Result<Joined> {
+    Joined::spawn(name, work).map_err(|e| StoreError::io("starting a thread", e))
 }

@@ -5,7 +5,6 @@
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex};
-use std::thread::JoinHandle;
 use std::time::Instant;
 
 use rusqlite::Connection;
@@ -24,6 +23,7 @@ use crate::base::limits::{
     BATCHES_PER_TRANSACTION_MAX, BATCHES_WAITING_MAX, WAL_FRAMES_HELD, WAL_FRAMES_IDLE_MAX,
 };
 use crate::base::may_block;
+use crate::base::threads::joined::Joined;
 use crate::store::{Batch, Result, StoreError, Version};
 
 /// What the writer's thread is asked to do.
@@ -38,12 +38,12 @@ enum Job {
 /// wait.
 #[derive(Debug)]
 pub(super) struct Writer {
-    /// `None` only while it is dropped.
-    jobs: Option<SyncSender<Job>>,
+    /// Before the thread, which ends without it.
+    jobs: SyncSender<Job>,
     /// The jobs that were sent and that the thread has not begun with the connection locked. While
     /// there are any, no caller commits by itself: the thread would get the connection late or never.
     waiting: Arc<AtomicUsize>,
-    thread: Option<JoinHandle<()>>,
+    thread: Joined,
     state: Arc<Mutex<State>>,
     writability: Arc<Writability>,
 }
@@ -97,9 +97,9 @@ impl Writer {
         let shared = Arc::clone(&state);
         let thread = spawn("store-writer", move || run(&queue, &shared))?;
         let writer = Self {
-            jobs: Some(jobs),
+            jobs,
             waiting,
-            thread: Some(thread),
+            thread,
             state,
             writability,
         };
@@ -108,11 +108,7 @@ impl Writer {
 
     /// False when the thread has panicked, or a commit on another one.
     pub(super) fn is_alive(&self) -> bool {
-        let running = self
-            .thread
-            .as_ref()
-            .is_some_and(|thread| !thread.is_finished());
-        running && !self.state.is_poisoned()
+        !self.thread.is_finished() && !self.state.is_poisoned()
     }
 
     pub(super) fn commit(&self, batch: Batch) -> Result<Version> {
@@ -172,9 +168,8 @@ impl Writer {
     }
 
     fn send(&self, job: Job) -> Result<()> {
-        let jobs = self.jobs.as_ref().ok_or(StoreError::Stopped)?;
         self.waiting.fetch_add(1, Ordering::AcqRel);
-        jobs.try_send(job).map_err(|refused| {
+        self.jobs.try_send(job).map_err(|refused| {
             self.waiting.fetch_sub(1, Ordering::AcqRel);
             match refused {
                 TrySendError::Full(_) => StoreError::Busy,
@@ -189,17 +184,6 @@ impl Writer {
 
     pub(super) fn is_stopped(&self) -> bool {
         self.writability.is_stopped() || self.state.is_poisoned()
-    }
-}
-
-impl Drop for Writer {
-    fn drop(&mut self) {
-        drop(self.jobs.take());
-        if let Some(thread) = self.thread.take()
-            && thread.join().is_err()
-        {
-            tracing::error!("the store's writer ended in a panic");
-        }
     }
 }
 
