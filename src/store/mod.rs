@@ -216,7 +216,8 @@ pub struct Migrated {
 /// # Invariants
 /// Objects never change. What [`Store::commit`] acknowledged is durable and visible to every later
 /// read; what it refused changed nothing. A read never returns what is not durable. Nobody reads a record, by
-/// itself or in a folder, and later as it was before; nor a scan, which may be ahead of what memory keeps.
+/// itself or in a folder, and later as it was before. Where the store lies on this machine, nobody who has seen a
+/// write, by a scan, too, later reads anything as it was before it.
 pub trait Store: Send + Sync + fmt::Debug {
     /// The object with this id, `None` if there is none. The bytes are as they lie there: the caller
     /// holds them against the id (see [`objects::Objects`]).
@@ -267,6 +268,12 @@ pub trait Store: Send + Sync + fmt::Debug {
     /// only rises: as long as it stays the same, nobody else has written, up to a bound of 20 ms. A process
     /// beside the daemon ends only after it.
     fn foreign_writes(&self) -> Result<Version>;
+
+    /// The same without the bound, for who has just read from the store: what it may have seen is found. 0 over a
+    /// network, where a look costs as much as a read: who needs the order calls [`Store::catch_up`] before it reads.
+    fn foreign_writes_seen(&self) -> Result<Version> {
+        Ok(0)
+    }
 
     /// Waits, and holds no thread meanwhile, until what is read then is as new as this. `None` if it is now, as
     /// always where all daemons are one process.

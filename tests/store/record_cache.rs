@@ -1,11 +1,12 @@
 //! What the cache of records promises beyond every store.
 
 use std::sync::Arc;
+use std::sync::mpsc::channel;
 
 use siteconf::base::limits::FOREIGN_KEYS_MAX;
 use siteconf::store::record_cache::RecordCache;
 use siteconf::store::sqlite::SqliteStore;
-use siteconf::store::{Batch, Expect, Store};
+use siteconf::store::{Batch, Expect, Scan, Store};
 
 fn write(store: &dyn Store, key: &str, value: u64) {
     let mut batch = Batch::default();
@@ -368,4 +369,55 @@ fn what_was_seen_in_a_record_is_seen_in_its_folders_and_the_reverse() {
     write(&store, "x/y/z", 4);
     assert_eq!(values(&store, "x/"), ["3", "4"]);
     assert_eq!(values(&store, "x/y/"), ["3", "4"]);
+}
+
+#[test]
+fn who_has_seen_what_another_process_wrote_reads_nothing_from_before_it() {
+    let root = tempfile::tempdir().unwrap();
+    let store = RecordCache::new(SqliteStore::open_locked(root.path()).unwrap());
+    let other = SqliteStore::open_beside(root.path()).unwrap();
+    let sees = |turn: u64, folder: &str| match turn % 3 {
+        0 => store.folder(folder).unwrap().is_empty(),
+        1 => store.scan(Scan::prefix(folder)).unwrap().is_empty(),
+        _ => store.record(&format!("{folder}gone")).unwrap().is_none(),
+    };
+    for turn in 0..60 {
+        // One of them is kept, and the other is read from the store.
+        let (folder, kept) = (format!("a/{turn}/"), format!("b/{turn}"));
+        let gone = format!("{folder}gone");
+        write(&store, &gone, 1);
+        write(&store, &kept, 1);
+        assert!(store.record(&kept).unwrap().is_some());
+        let mut batch = Batch::default();
+        batch.delete(gone, Expect::Anything);
+        batch.delete(kept.clone(), Expect::Anything);
+        other.commit(batch).unwrap();
+        // Before the bound within which it is noticed.
+        assert!(sees(turn, &folder), "{turn}");
+        assert_eq!(store.record(&kept).unwrap(), None, "{turn}");
+    }
+}
+
+#[test]
+fn who_sees_a_write_of_this_process_before_it_is_answered_reads_nothing_from_before_it() {
+    let root = tempfile::tempdir().unwrap();
+    let store = Arc::new(SqliteStore::open_locked(root.path()).unwrap());
+    let cache = RecordCache::over(Arc::clone(&store));
+    write(&cache, "a/gone", 1);
+    write(&cache, "b", 1);
+    assert!(cache.record("b").unwrap().is_some());
+    let mut batch = Batch::default();
+    batch.delete("a/gone".to_owned(), Expect::Anything);
+    batch.delete("b".to_owned(), Expect::Anything);
+    let (tells, told) = channel();
+    let look = move |_: &_| {
+        tells
+            .send((
+                cache.folder("a/").unwrap().len(),
+                cache.record("b").unwrap(),
+            ))
+            .unwrap();
+    };
+    store.commit_observed(batch, Box::new(look)).unwrap();
+    assert_eq!(told.recv().unwrap(), (0, None));
 }

@@ -28,8 +28,8 @@ const READS_MAX: u32 = 16;
 /// Keeps what was read of a store's records: single ones, also their absence, and whole folders. What
 /// this process commits is renewed or dropped before the commit is answered; what another process
 /// writes is dropped within the bound of [`Store::foreign_writes`]. Who reads from the store what is
-/// newer than what is kept renews that first: nobody reads a record, or a folder, and then the same one
-/// as it was before.
+/// newer than what is kept renews that first, and drops what other processes wrote with it
+/// ([`Store::foreign_writes_seen`]): nobody who has seen a write later reads from memory as before it.
 #[derive(Debug)]
 pub struct RecordCache<S: ?Sized> {
     store: Arc<S>,
@@ -60,19 +60,34 @@ impl<S: Store + ?Sized> RecordCache<S> {
         &self.store
     }
 
-    /// Drops what another process has written, and tells who watches it.
+    /// Drops what other processes were found to have written, and tells who watches it.
     fn observe_foreign(&self) -> Result<()> {
         let found = self.store.foreign_writes()?;
-        if self.foreign.load(Ordering::Acquire) < found {
+        if self.is_news(found) {
             // It asks the store for the keys.
-            may_block(|| self.drop_foreign(found));
+            may_block(|| self.drop_foreign(found, None));
         }
         Ok(())
     }
 
+    /// Drops what is older than what has just been read from the store; true if others may have written it. Who finds
+    /// in memory what was read must find nothing older beside it: it is kept after this.
+    fn observe_read(&self, gate: Option<&MutexGuard<'_, ()>>) -> Result<bool> {
+        let found = self.store.foreign_writes_seen()?;
+        let is_news = self.is_news(found);
+        if is_news {
+            may_block(|| self.drop_foreign(found, gate));
+        }
+        Ok(is_news)
+    }
+
+    fn is_news(&self, found: Version) -> bool {
+        self.foreign.load(Ordering::Acquire) < found
+    }
+
     /// Drops what other processes have written up to this version.
-    fn drop_foreign(&self, found: Version) {
-        let gate = self.kept.lock();
+    fn drop_foreign(&self, found: Version, gate: Option<&MutexGuard<'_, ()>>) {
+        let own = gate.is_none().then(|| self.kept.lock());
         let observed = self.foreign.load(Ordering::Acquire);
         if observed >= found {
             // Another was first.
@@ -87,7 +102,7 @@ impl<S: Store + ?Sized> RecordCache<S> {
         }
         // Stored only now: who sees it must not find what was kept before.
         self.foreign.store(found, Ordering::Release);
-        drop(gate);
+        drop(own);
         match keys {
             Some(keys) => self.kept.watchers.tell(keys.iter().map(String::as_str)),
             // Who is told without a cause looks, and finds nothing new.
@@ -135,6 +150,10 @@ impl<S: Store + ?Sized> Store for RecordCache<S> {
             let gate = self.gate_of(attempts);
             let before = changes.load(Ordering::Acquire);
             let record = self.store.record(key)?;
+            if self.observe_read(gate.as_ref())? && gate.is_some() {
+                // Nobody has kept an older one since, and nobody will.
+                return Ok(record);
+            }
             let mut is_newest = true;
             let is_kept = self.kept.keep(
                 gate,
@@ -160,7 +179,9 @@ impl<S: Store + ?Sized> Store for RecordCache<S> {
     }
 
     fn scan(&self, scan: Scan<'_>) -> Result<Vec<Arc<Record>>> {
-        self.store.scan(scan)
+        let found = self.store.scan(scan)?;
+        self.observe_read(None)?;
+        Ok(found)
     }
 
     fn folder(&self, prefix: &str) -> Result<Folder> {
@@ -174,6 +195,10 @@ impl<S: Store + ?Sized> Store for RecordCache<S> {
             let state = self.kept.state(prefix);
             let gate = self.gate_of(attempts);
             let folder = self.store.folder(prefix)?;
+            if self.observe_read(gate.as_ref())? && gate.is_some() {
+                // As with a single record.
+                return Ok(folder);
+            }
             let mut is_newest = true;
             let is_kept = self.kept.keep(
                 gate,

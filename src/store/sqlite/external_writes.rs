@@ -75,23 +75,31 @@ impl ExternalWrites {
     /// The last version at which another process was found to have written, 0 if none was. What was
     /// written for [`UNNOTICED_MAX`] is found.
     pub(super) fn found(&self) -> Result<Version> {
-        let now = self.began.elapsed();
-        let looked = Duration::from_nanos(self.looked.load(Ordering::Acquire));
-        if now.saturating_sub(looked) >= UNNOTICED_MAX {
+        self.found_as_of(self.began.elapsed().saturating_sub(UNNOTICED_MAX))
+    }
+
+    /// The same, with all that is written when this is called.
+    pub(super) fn found_now(&self) -> Result<Version> {
+        self.found_as_of(self.began.elapsed())
+    }
+
+    /// The same, by a look that began at this time since `began`, or later.
+    fn found_as_of(&self, time: Duration) -> Result<Version> {
+        let is_known = || Duration::from_nanos(self.looked.load(Ordering::Acquire)) >= time;
+        if !is_known() {
             // Another thread that holds it may have looked before what we must find, and be kept from its core
             // since.
             let mut watch = self.watch.lock().unwrap_or_else(PoisonError::into_inner);
-            let looked = Duration::from_nanos(self.looked.load(Ordering::Acquire));
-            if now.saturating_sub(looked) < UNNOTICED_MAX {
-                return Ok(self.found.load(Ordering::Acquire));
+            if !is_known() {
+                let now = self.began.elapsed();
+                let seen = data_version(&watch.db)?;
+                if seen != watch.data_version {
+                    self.observe(schema::last_version(&watch.db)?);
+                    watch.data_version = seen;
+                }
+                let nanos = u64::try_from(now.as_nanos()).unwrap_or(u64::MAX);
+                self.looked.store(nanos, Ordering::Release);
             }
-            let seen = data_version(&watch.db)?;
-            if seen != watch.data_version {
-                self.observe(schema::last_version(&watch.db)?);
-                watch.data_version = seen;
-            }
-            let nanos = u64::try_from(now.as_nanos()).unwrap_or(u64::MAX);
-            self.looked.store(nanos, Ordering::Release);
         }
         Ok(self.found.load(Ordering::Acquire))
     }

@@ -15,7 +15,8 @@ use crate::base::limits::TOMBSTONES_KEPT;
 use crate::store::{Batch, Expect, NewObject, Result, StoreError, Version};
 
 /// Applies the batches in their order and commits those that can be applied; gives the outcome of
-/// each. A batch sees what those before it wrote.
+/// each. A batch sees what those before it wrote. Their writes are found as another process's until
+/// [`ExternalWrites::record_own`] is told of them.
 ///
 /// # Errors
 /// An outer error means that nothing was committed.
@@ -48,11 +49,10 @@ pub(super) fn commit(
             None => group.apply(batch).map(Ok)?,
         });
     }
-    let Group { put, version, .. } = group;
+    let Group { put, .. } = group;
     if outcomes.iter().any(Result::is_ok) {
         tx.commit()?;
         index.add(put);
-        external.record_own(version);
     }
     Ok(outcomes)
 }

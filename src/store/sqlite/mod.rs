@@ -38,8 +38,8 @@ pub use tallies::{ObjectCensus, ObjectCount, Tallies};
 use super::error::damaged;
 use super::inspection::row::{kind_of, size_of};
 use super::{
-    Batch, Body, ForeignSigns, NewObject, Pin, Record, Result, Scan, Staging, Store, StoreError,
-    StoredObject, Version,
+    Batch, Body, ForeignSigns, NewObject, Observe, Pin, Record, Result, Scan, Staging, Store,
+    StoreError, StoredObject, Version,
 };
 use crate::base::digest::record_checksum;
 use crate::base::id::{BlobId, ObjectId, Sha256};
@@ -323,6 +323,12 @@ impl Store for SqliteStore {
             .map_or(Ok(0), |external| external.found())
     }
 
+    fn foreign_writes_seen(&self) -> Result<Version> {
+        self.external
+            .as_ref()
+            .map_or(Ok(0), |external| external.found_now())
+    }
+
     fn foreign_keys(&self, after: Version, most: usize) -> Result<Option<Vec<String>>> {
         match self.external.as_ref().and_then(|it| it.first_after(after)) {
             Some(before) => self.read(|db| Ok(schema::keys_written_after(db, before, most)?)),
@@ -339,6 +345,10 @@ impl Store for SqliteStore {
     }
 
     fn commit(&self, batch: Batch) -> Result<Version> {
+        self.commit_observed(batch, Box::new(|_| ()))
+    }
+
+    fn commit_observed(&self, batch: Batch, observe: Observe) -> Result<Version> {
         let writer = self.writer.as_ref().ok_or(StoreError::ReadOnly)?;
         if writer.is_stopped() {
             return Err(StoreError::Stopped);
@@ -354,7 +364,7 @@ impl Store for SqliteStore {
         may_block(|| {
             batch.objects.iter().try_for_each(NewObject::publish)?;
             let staged = batch.staged();
-            let outcome = writer.commit(batch);
+            let outcome = writer.commit(batch, observe);
             if outcome.is_ok() {
                 for body in staged {
                     body.committed();

@@ -24,12 +24,12 @@ use crate::base::limits::{
 };
 use crate::base::may_block;
 use crate::base::threads::joined::Joined;
-use crate::store::{Batch, Result, StoreError, Version};
+use crate::store::{Batch, Observe, Result, StoreError, Version};
 
 /// What the writer's thread is asked to do.
 enum Job {
-    /// Commit a batch and send its outcome.
-    Commit(Batch, SyncSender<Result<Version>>),
+    /// Commit a batch, have its outcome observed, and send it.
+    Commit(Batch, Observe, SyncSender<Result<Version>>),
     /// Merge the index and copy the log, where they are due.
     Maintain,
 }
@@ -111,12 +111,13 @@ impl Writer {
         !self.thread.is_finished() && !self.state.is_poisoned()
     }
 
-    pub(super) fn commit(&self, batch: Batch) -> Result<Version> {
+    /// Commits a batch; see [`crate::store::Store::commit_observed`].
+    pub(super) fn commit(&self, batch: Batch, observe: Observe) -> Result<Version> {
         // Where batches wait already, one more shares their sync.
         if self.waiting.load(Ordering::Acquire) == 0
             && let Ok(mut state) = self.state.try_lock()
         {
-            let mut outcomes = state.commit_all(std::slice::from_ref(&batch));
+            let mut outcomes = state.commit_observed(std::slice::from_ref(&batch), [observe]);
             if state.is_maintenance_due() {
                 // Where the queue is full, the thread maintains after the next group anyway.
                 drop(self.send(Job::Maintain));
@@ -124,7 +125,7 @@ impl Writer {
             return outcomes.pop().unwrap_or(Err(StoreError::Stopped));
         }
         let (outcome, receiver) = sync_channel(1);
-        self.send(Job::Commit(batch, outcome))?;
+        self.send(Job::Commit(batch, observe, outcome))?;
         receiver.recv().unwrap_or(Err(StoreError::Stopped))
     }
 
@@ -203,11 +204,12 @@ fn run(queue: &Queue, state: &Mutex<State>) {
         };
         queue.waiting.fetch_sub(jobs.len(), Ordering::AcqRel);
         let commits = jobs.into_iter().filter_map(|job| match job {
-            Job::Commit(batch, outcome) => Some((batch, outcome)),
+            Job::Commit(batch, observe, outcome) => Some((batch, (observe, outcome))),
             Job::Maintain => None,
         });
-        let (batches, senders): (Vec<_>, Vec<_>) = commits.unzip();
-        let outcomes = state.commit_all(&batches);
+        let (batches, callers): (Vec<_>, Vec<_>) = commits.unzip();
+        let (observers, senders): (Vec<_>, Vec<_>) = callers.into_iter().unzip();
+        let outcomes = state.commit_observed(&batches, observers);
         for (sender, outcome) in senders.into_iter().zip(outcomes) {
             // A caller that is gone needs no outcome.
             drop(sender.send(outcome));
@@ -274,6 +276,23 @@ impl State {
     /// True if the thread has something to do beside batches.
     fn is_maintenance_due(&self) -> bool {
         self.frames.load(Ordering::Relaxed) > WAL_FRAMES_IDLE_MAX || self.index.is_merge_due()
+    }
+
+    /// Commits what can be committed of the batches, has each outcome observed, and gives it.
+    fn commit_observed(
+        &mut self,
+        batches: &[Batch],
+        observers: impl IntoIterator<Item = Observe>,
+    ) -> Vec<Result<Version>> {
+        let outcomes = self.commit_all(batches);
+        for (observe, outcome) in observers.into_iter().zip(&outcomes) {
+            observe(outcome);
+        }
+        // Until now they are found as another process's by whoever has read them already.
+        if let Some(last) = outcomes.iter().flatten().max() {
+            self.external.record_own(*last);
+        }
+        outcomes
     }
 
     /// Commits what can be committed of the batches, and gives the outcome of each.
@@ -470,10 +489,11 @@ mod tests {
         for _ in 0..100 {
             let state = writer.state.lock().unwrap();
             let (outcome, first) = sync_channel(1);
-            writer.send(Job::Commit(batch("first"), outcome)).unwrap();
+            let job = Job::Commit(batch("first"), Box::new(|_| ()), outcome);
+            writer.send(job).unwrap();
             drop(state);
             // The connection is free, and the thread may not have taken it yet.
-            let later = writer.commit(batch("later")).unwrap();
+            let later = writer.commit(batch("later"), Box::new(|_| ())).unwrap();
             assert!(first.recv().unwrap().unwrap() < later);
         }
     }
