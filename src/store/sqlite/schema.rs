@@ -10,6 +10,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 use rustix::fs::{Access, AtFlags, CWD, accessat};
 
+use super::data_folder::log_index;
 use crate::base::limits::{TOMBSTONES_KEPT, WAL_FRAMES_MAX};
 use crate::store::{Result, StoreError, Version};
 
@@ -79,6 +80,7 @@ const COLUMNS: &str = "
 /// must not take its place. Closed, it keeps the log unless told otherwise.
 pub(super) fn open_writer(path: &Path) -> Result<Connection> {
     require_sound_sqlite(path)?;
+    log_index::make_in_place(path);
     let db = Connection::open_with_flags(
         path,
         OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX,
@@ -169,6 +171,7 @@ pub(super) fn open_reader(path: &Path) -> Result<Connection> {
     let db = if lies_still(path)? {
         open_still(path)?
     } else {
+        log_index::make_in_place(path);
         Connection::open_with_flags(path, READING)?
     };
     db.busy_timeout(BUSY_WAIT)?;

@@ -14,6 +14,7 @@ const NETWORK: [(i64, &str); 6] = [
 ];
 /// Those that write over a block where it is: ext2 to ext4, XFS, and those in memory.
 const IN_PLACE: [i64; 3] = [0xef53, 0x5846_5342, 0x0102_1994];
+const BTRFS: i64 = 0x9123_683e;
 
 /// The kind of a file system, by its magic number.
 #[derive(Clone, Copy, Debug)]
@@ -34,6 +35,11 @@ impl FileSystem {
     pub(in crate::store::sqlite) fn network_name(self) -> Option<&'static str> {
         let (_, name) = NETWORK.iter().find(|(magic, _)| *magic == self.0)?;
         Some(name)
+    }
+
+    /// True for btrfs, which writes those files in place that are told so while they are empty.
+    pub(in crate::store::sqlite) fn is_btrfs(self) -> bool {
+        self.0 == BTRFS
     }
 
     /// True if what is written over bytes that a file has takes no more room. Others, such as btrfs and ZFS,

@@ -8,6 +8,7 @@ mod format;
 mod holder;
 mod last_backup;
 mod last_collection;
+pub(super) mod log_index;
 mod ownership;
 mod replacement;
 mod restoring;
