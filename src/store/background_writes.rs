@@ -21,8 +21,9 @@ const GATHER: Duration = Duration::from_millis(200);
 /// would write again.
 #[derive(Debug)]
 pub struct BackgroundWrites {
-    shared: Arc<Shared>,
+    /// Before what it works on.
     thread: Option<Joined>,
+    shared: Arc<Shared>,
 }
 
 #[derive(Debug)]
@@ -60,7 +61,7 @@ impl BackgroundWrites {
         let thread = thread
             .inspect_err(|error| tracing::warn!(%error, "last uses are not recorded"))
             .ok();
-        Self { shared, thread }
+        Self { thread, shared }
     }
 
     /// Has a batch committed soon. `name` says what it is about: a batch of the same name that still

@@ -216,8 +216,8 @@ pub struct Migrated {
 /// # Invariants
 /// Objects never change. What [`Store::commit`] acknowledged is durable and visible to every later
 /// read; what it refused changed nothing. A read never returns what is not durable. Nobody reads a record, by
-/// itself or in a folder, and later as it was before. Where the store lies on this machine, nobody who has seen a
-/// write, by a scan, too, later reads anything as it was before it.
+/// itself or in a folder, and later as it was before. Where the store lies on this machine, nobody who has seen a write of
+/// records, by a scan, too, later reads a record or a folder as it was before that.
 pub trait Store: Send + Sync + fmt::Debug {
     /// The object with this id, `None` if there is none. The bytes are as they lie there: the caller
     /// holds them against the id (see [`objects::Objects`]).
@@ -318,7 +318,8 @@ pub trait Store: Send + Sync + fmt::Debug {
     /// [`StoreError::ReadOnly`]. After [`StoreError::InDoubt`] it may have been made.
     fn commit(&self, batch: Batch) -> Result<Version>;
 
-    /// As [`Store::commit`], and calls `observe` with the outcome before it counts as known to this process.
+    /// As [`Store::commit`], and calls `observe` with the outcome before it counts as known to this process, unless the
+    /// batch was refused before anything was tried.
     /// Where other processes may see the writes before that, they count as theirs until then: whoever looks for
     /// foreign writes meanwhile finds them.
     fn commit_observed(&self, batch: Batch, observe: Observe) -> Result<Version> {

@@ -83,6 +83,9 @@ impl<S: Store> Store for Tracked<S> {
     fn foreign_writes(&self) -> Result<u64> {
         self.store.foreign_writes()
     }
+    fn foreign_writes_seen(&self) -> Result<u64> {
+        self.store.foreign_writes_seen()
+    }
     fn commit(&self, batch: Batch) -> Result<Version> {
         self.store.commit(batch)
     }

@@ -241,6 +241,9 @@ impl Store for Racing {
     fn foreign_writes(&self) -> Result<u64> {
         self.store.foreign_writes()
     }
+    fn foreign_writes_seen(&self) -> Result<u64> {
+        self.store.foreign_writes_seen()
+    }
     fn commit(&self, batch: Batch) -> Result<Version> {
         self.pack_at(Moment::Commit);
         self.store.commit(batch)

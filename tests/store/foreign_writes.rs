@@ -5,7 +5,7 @@ use std::time::Duration;
 use futures_util::{FutureExt, StreamExt};
 use siteconf::store::record_cache::RecordCache;
 use siteconf::store::sqlite::SqliteStore;
-use siteconf::store::{Expect, Store, Version};
+use siteconf::store::{Batch, Expect, Store, Version};
 
 use tokio::time::timeout;
 
@@ -41,6 +41,11 @@ fn they_are_told_from_its_own() {
     assert_eq!(store.foreign_writes().unwrap(), first);
     assert_eq!(keys_after(&store, 0), ["deleted", "first", "own"]);
     assert!(keys_after(&store, first).is_empty());
+    // One that writes nothing ends at the version of another's.
+    let third = write(&other, "third");
+    assert_eq!(store.commit(Batch::default()).unwrap(), third);
+    assert_eq!(keys_after(&store, first), ["third"]);
+    let first = third;
 
     let second = write(&other, "second");
     drop(other);

@@ -420,4 +420,48 @@ fn who_sees_a_write_of_this_process_before_it_is_answered_reads_nothing_from_bef
     };
     store.commit_observed(batch, Box::new(look)).unwrap();
     assert_eq!(told.recv().unwrap(), (0, None));
+    // They are found as another process's until then, and not any longer.
+    assert_eq!(store.foreign_keys(0, 1000).unwrap(), Some(Vec::new()));
+}
+
+#[test]
+fn who_reads_one_record_of_a_commit_reads_the_others_as_after_it_too() {
+    let root = tempfile::tempdir().unwrap();
+    let store = RecordCache::new(SqliteStore::open_locked(root.path()).unwrap());
+    let keys = ["a/b", "a/c", "d"];
+    let write_all = |value: u64| {
+        let mut batch = Batch::default();
+        for key in keys {
+            batch.write(key.to_owned(), Expect::Anything, &value);
+        }
+        store.commit(batch).unwrap();
+    };
+    write_all(0);
+    let of_record = |key: &str| {
+        let record = store.record(key).unwrap().unwrap();
+        std::str::from_utf8(&record.value).unwrap().parse().unwrap()
+    };
+    let of_folder = || {
+        let all = values(&store, "a/");
+        let all = all.iter().map(|value| value.parse::<u64>().unwrap());
+        all.min().unwrap()
+    };
+    std::thread::scope(|scope| {
+        for shift in 0..3 {
+            scope.spawn(move || {
+                let mut last = 0;
+                while last < 300 {
+                    for place in 0..4 {
+                        let found = match (place + shift) % 4 {
+                            3 => of_folder(),
+                            at => of_record(keys[at]),
+                        };
+                        assert!(found >= last, "{found} after {last}");
+                        last = found;
+                    }
+                }
+            });
+        }
+        (1..=300).for_each(write_all);
+    });
 }

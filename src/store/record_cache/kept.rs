@@ -1,5 +1,6 @@
 //! What is kept of records in memory, and how it is renewed and dropped.
 
+use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
@@ -8,9 +9,9 @@ use quick_cache::sync::Cache;
 
 use crate::base::limits::{FOLDER_CACHE_BYTES, FOLDER_STATES_KEPT, RECORD_CACHE_BYTES};
 use crate::base::may_block;
-use crate::store::Record;
 use crate::store::records::{Folder, find_in, put_into};
 use crate::store::watchers::{Watchers, folders_of};
+use crate::store::{Record, Version};
 
 /// Counts of changes to single records: so many that what is written at once seldom shares one.
 const SHARES: usize = 4096;
@@ -110,14 +111,15 @@ impl Kept {
         keep: impl FnOnce(),
     ) -> bool {
         let is_alone = gate.is_some();
-        // Whoever renews a folder takes it out meanwhile: without the gate it could seem not to be kept.
+        // Who replaces something takes it out meanwhile: without the gate it could seem not to be kept.
         let _gate = gate.unwrap_or_else(|| self.lock());
         let holds = is_alone || still();
         if holds {
-            for record in read.iter().filter(|record| self.is_news(record)) {
-                self.renew(record);
-                self.watchers.tell([record.key.as_str()]);
-            }
+            let news = read.iter().filter(|record| self.is_news(record));
+            let news: Vec<_> = news.cloned().collect();
+            self.replace(&news, &[]);
+            self.watchers
+                .tell(news.iter().map(|record| record.key.as_str()));
             keep();
         }
         holds
@@ -133,27 +135,53 @@ impl Kept {
             })
     }
 
-    /// Puts a record into the place of its older version. The gate is held.
-    pub(super) fn renew(&self, record: &Arc<Record>) {
-        // Who read the older one and has not kept it yet does not keep it.
-        self.changes_of(&record.key).fetch_add(1, Ordering::AcqRel);
-        // Out first, back last: who finds the new record meanwhile must not find a folder without it.
-        let folders: Vec<_> = folders_of(&record.key)
-            .filter_map(|folder| self.folders.remove(folder))
-            .collect();
-        if let Some(kept) = self.records.peek(&record.key)
-            && is_older(kept.as_ref(), record)
-        {
-            let renewed = Some(Arc::clone(record));
-            self.records.insert(record.key.clone(), renewed);
+    /// Puts records into the places of their older versions, and drops what is kept of the doubtful ones, unless it is
+    /// of this version or later. The gate is held.
+    ///
+    /// Nobody finds one of them renewed and another as it was, nor what was derived from a folder before: all are taken
+    /// out first, and whoever misses one waits for the gate.
+    pub(super) fn replace(&self, renewed: &[Arc<Record>], doubtful: &[(&str, Version)]) {
+        let keys = renewed.iter().map(|record| record.key.as_str());
+        let keys = keys.chain(doubtful.iter().map(|(key, _)| *key));
+        let (mut records, mut folders) = (BTreeMap::new(), BTreeMap::new());
+        for key in keys {
+            // Who read the older one and has not kept it yet does not keep it.
+            self.changes_of(key).fetch_add(1, Ordering::AcqRel);
+            records.extend(self.records.remove(key));
+            for folder in folders_of(key) {
+                self.states.remove(folder);
+                folders.extend(self.folders.remove(folder));
+            }
         }
-        for (name, mut kept) in folders {
-            put_into(Arc::make_mut(&mut kept), record);
-            self.folders.insert(name, kept);
+        for (key, since) in doubtful {
+            let kept = records.get(*key);
+            if kept.is_some_and(|kept: &Option<_>| !is_since(kept.as_ref(), *since)) {
+                records.remove(*key);
+            }
+            for folder in folders_of(key) {
+                let kept = folders.get(folder);
+                if kept.is_some_and(|kept: &Folder| !is_since(find_in(kept, key), *since)) {
+                    folders.remove(folder);
+                }
+            }
         }
-        for folder in folders_of(&record.key) {
-            // Last: who reads the next state finds only what was renewed.
-            self.states.remove(folder);
+        for record in renewed {
+            if let Some(kept) = records.get_mut(&record.key)
+                && is_older(kept.as_ref(), record)
+            {
+                *kept = Some(Arc::clone(record));
+            }
+            for folder in folders_of(&record.key) {
+                if let Some(kept) = folders.get_mut(folder) {
+                    put_into(Arc::make_mut(kept), record);
+                }
+            }
+        }
+        for (key, record) in records {
+            self.records.insert(key, record);
+        }
+        for (name, folder) in folders {
+            self.folders.insert(name, folder);
         }
     }
 
@@ -177,6 +205,11 @@ impl Kept {
             state
         })
     }
+}
+
+/// True if what is kept is of this version or later.
+fn is_since(kept: Option<&Arc<Record>>, version: Version) -> bool {
+    kept.is_some_and(|kept| kept.version >= version)
 }
 
 /// True if what is kept, `None` for no record, is from before this record was written.

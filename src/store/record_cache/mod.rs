@@ -70,8 +70,24 @@ impl<S: Store + ?Sized> RecordCache<S> {
         Ok(())
     }
 
-    /// Drops what is older than what has just been read from the store; true if others may have written it. Who finds
-    /// in memory what was read must find nothing older beside it: it is kept after this.
+    /// Reads from the store, and drops what is older than that. Who finds in memory what was read must find nothing
+    /// older beside it: it is kept after this. With it true if it may be over already.
+    fn read<T>(
+        &self,
+        gate: Option<&MutexGuard<'_, ()>>,
+        read: impl Fn() -> Result<T>,
+    ) -> Result<(T, bool)> {
+        let found = read()?;
+        let is_over = self.observe_read(gate)?;
+        if is_over && gate.is_some() {
+            // Who has committed here meanwhile waits for the gate, so that only other processes write on.
+            let found = read()?;
+            return Ok((found, self.observe_read(gate)?));
+        }
+        Ok((found, is_over))
+    }
+
+    /// Drops what is older than what has just been read from the store; true if others may have written it.
     fn observe_read(&self, gate: Option<&MutexGuard<'_, ()>>) -> Result<bool> {
         let found = self.store.foreign_writes_seen()?;
         let is_news = self.is_news(found);
@@ -149,8 +165,8 @@ impl<S: Store + ?Sized> Store for RecordCache<S> {
             let changes = self.kept.changes_of(key);
             let gate = self.gate_of(attempts);
             let before = changes.load(Ordering::Acquire);
-            let record = self.store.record(key)?;
-            if self.observe_read(gate.as_ref())? && gate.is_some() {
+            let (record, is_over) = self.read(gate.as_ref(), || self.store.record(key))?;
+            if is_over && gate.is_some() {
                 // Nobody has kept an older one since, and nobody will.
                 return Ok(record);
             }
@@ -179,8 +195,7 @@ impl<S: Store + ?Sized> Store for RecordCache<S> {
     }
 
     fn scan(&self, scan: Scan<'_>) -> Result<Vec<Arc<Record>>> {
-        let found = self.store.scan(scan)?;
-        self.observe_read(None)?;
+        let (found, _) = self.read(None, || self.store.scan(scan.clone()))?;
         Ok(found)
     }
 
@@ -194,8 +209,8 @@ impl<S: Store + ?Sized> Store for RecordCache<S> {
             attempts += 1;
             let state = self.kept.state(prefix);
             let gate = self.gate_of(attempts);
-            let folder = self.store.folder(prefix)?;
-            if self.observe_read(gate.as_ref())? && gate.is_some() {
+            let (folder, is_over) = self.read(gate.as_ref(), || self.store.folder(prefix))?;
+            if is_over && gate.is_some() {
                 // As with a single record.
                 return Ok(folder);
             }

@@ -34,7 +34,7 @@ impl OwnWrites {
         let appended: Vec<_> = match outcome {
             Ok(last) => {
                 let appends = self.appends.iter().rev().zip((0..=*last).rev());
-                appends.map(|(new, at)| new.key(at)).collect()
+                appends.map(|(new, at)| (new.key(at), at)).collect()
             }
             Err(_) => Vec::new(),
         };
@@ -43,27 +43,25 @@ impl OwnWrites {
         }
         let versions = self.versions(outcome);
         let gate = kept.lock();
-        // All at once: several keys may share a count.
-        let are_alone: Vec<bool> = self
-            .writes
-            .iter()
-            .map(|(write, before)| kept.changes_of(&write.key).load(Ordering::Acquire) == *before)
-            .collect();
-        for (at, (write, _)) in self.writes.iter().enumerate() {
-            match (&write.value, &versions) {
-                (Some(value), Some(versions)) if are_alone[at] => {
-                    let record = Record::new(write.key.clone(), versions[at], value.clone());
-                    kept.renew(&Arc::new(record));
+        let (mut renewed, mut doubtful) = (Vec::new(), Vec::new());
+        for (at, (write, before)) in self.writes.iter().enumerate() {
+            let version = versions.as_ref().map(|versions| versions[at]);
+            let is_alone = kept.changes_of(&write.key).load(Ordering::Acquire) == *before;
+            match (&write.value, version) {
+                (Some(value), Some(version)) if is_alone => {
+                    let record = Record::new(write.key.clone(), version, value.clone());
+                    renewed.push(Arc::new(record));
                 }
-                _ => kept.forget(&write.key),
+                // Another may have read it since, and kept it.
+                (Some(_), Some(version)) => doubtful.push((write.key.as_str(), version)),
+                _ => doubtful.push((write.key.as_str(), Version::MAX)),
             }
         }
-        for key in &appended {
-            kept.forget(key);
-        }
+        doubtful.extend(appended.iter().map(|(key, at)| (key.as_str(), *at)));
+        kept.replace(&renewed, &doubtful);
         drop(gate);
         let written = self.writes.iter().map(|(write, _)| write.key.as_str());
-        let appended = appended.iter().map(String::as_str);
+        let appended = appended.iter().map(|(key, _)| key.as_str());
         kept.watchers.tell(written.chain(appended));
     }
 

@@ -33,11 +33,21 @@ pub(super) struct ExternalWrites {
     found: AtomicU64,
     /// The last version that this process wrote or observed.
     last: AtomicU64,
-    runs: Mutex<VecDeque<Run>>,
+    runs: Mutex<Runs>,
     /// When the last look began, in nanoseconds since `began`: every read asks.
     looked: AtomicU64,
     began: Instant,
     watch: Mutex<Watch>,
+}
+
+#[derive(Debug, Default)]
+struct Runs {
+    /// The latest, in their order.
+    kept: VecDeque<Run>,
+    /// Up to this version there were some that are not kept.
+    forgotten: Version,
+    /// The version before the last commit of this process.
+    before_own: Version,
 }
 
 /// Versions that others were found to have written at once. Some may be our own.
@@ -110,20 +120,22 @@ impl ExternalWrites {
     }
 
     /// Observes the version that is the last, as a transaction of ours or a look finds it.
-    pub(super) fn observe(&self, version: Version) {
+    fn observe(&self, version: Version) {
         if self.last() >= version {
             return;
         }
+        // Held to the end, so that the runs found later are the later ones.
         let mut runs = self.runs();
-        let before = self.last.fetch_max(version, Ordering::AcqRel);
+        let before = self.last();
         if before < version {
-            if runs.len() == RUNS_KEPT {
-                runs.pop_front();
+            if runs.kept.len() == RUNS_KEPT {
+                runs.forgotten = runs.kept.pop_front().map_or(0, |run| run.last);
             }
             let last = version;
-            runs.push_back(Run { before, last });
-            // With the lock held, so that the runs found later are the later ones.
+            runs.kept.push_back(Run { before, last });
             self.found.store(version, Ordering::Release);
+            // Last: who goes by what is observed already finds it.
+            self.last.fetch_max(version, Ordering::AcqRel);
         }
     }
 
@@ -131,23 +143,32 @@ impl ExternalWrites {
     /// `None` if that is nothing.
     pub(super) fn first_after(&self, version: Version) -> Option<Version> {
         let runs = self.runs();
-        let at = runs.iter().position(|run| run.last > version)?;
-        // Of what was written before the first run that is kept nothing is known.
-        let is_forgotten = at == 0 && runs.len() == RUNS_KEPT;
-        let before = if is_forgotten {
-            version
-        } else {
-            runs[at].before
-        };
-        Some(before.max(version))
+        if version < runs.forgotten {
+            return Some(version);
+        }
+        let run = runs.kept.iter().find(|run| run.last > version)?;
+        Some(run.before.max(version))
     }
 
-    fn runs(&self) -> MutexGuard<'_, VecDeque<Run>> {
+    fn runs(&self) -> MutexGuard<'_, Runs> {
         self.runs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Records a version that this process wrote, before its commit returns.
+    /// Observes the version before a commit of this process, within its transaction: nobody else writes until it ends.
+    pub(super) fn begin_own(&self, before: Version) {
+        self.observe(before);
+        self.runs().before_own = before;
+    }
+
+    /// Records the last version of that commit, whose writes this process knows now.
     pub(super) fn record_own(&self, version: Version) {
+        let mut runs = self.runs();
+        let before = runs.before_own;
+        // A look may have found them in the moment between.
+        let is_own = |run: &Run| run.before >= before && run.last == version;
+        if runs.kept.back().is_some_and(is_own) {
+            runs.kept.pop_back();
+        }
         self.last.fetch_max(version, Ordering::AcqRel);
     }
 }

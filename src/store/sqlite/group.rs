@@ -28,7 +28,7 @@ pub(super) fn commit(
 ) -> rusqlite::Result<Vec<Result<Version>>> {
     let tx = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let version = schema::last_version(&tx)?;
-    external.observe(version);
+    external.begin_own(version);
     let names_objects = |batch: &&Batch| !(batch.objects.is_empty() && batch.required.is_empty());
     let mut state = State::default();
     if batches.iter().any(names_objects) {
