@@ -83,8 +83,8 @@ impl<S: Store> Store for Tracked<S> {
     fn foreign_writes(&self) -> Result<u64> {
         self.store.foreign_writes()
     }
-    fn foreign_writes_seen(&self) -> Result<u64> {
-        self.store.foreign_writes_seen()
+    fn foreign_writes_seen(&self, waits: bool) -> Result<u64> {
+        self.store.foreign_writes_seen(waits)
     }
     fn commit(&self, batch: Batch) -> Result<Version> {
         self.store.commit(batch)

@@ -6,7 +6,7 @@ use std::sync::mpsc::channel;
 use siteconf::base::limits::FOREIGN_KEYS_MAX;
 use siteconf::store::record_cache::RecordCache;
 use siteconf::store::sqlite::SqliteStore;
-use siteconf::store::{Batch, Expect, Scan, Store};
+use siteconf::store::{Batch, Expect, Record, Scan, Store};
 
 fn write(store: &dyn Store, key: &str, value: u64) {
     let mut batch = Batch::default();
@@ -399,35 +399,28 @@ fn who_has_seen_what_another_process_wrote_reads_nothing_from_before_it() {
 }
 
 #[test]
-fn who_sees_a_write_of_this_process_before_it_is_answered_reads_nothing_from_before_it() {
+fn until_it_is_known_what_this_process_writes_is_found_as_of_another() {
     let root = tempfile::tempdir().unwrap();
     let store = Arc::new(SqliteStore::open_locked(root.path()).unwrap());
-    let cache = RecordCache::over(Arc::clone(&store));
-    write(&cache, "a/gone", 1);
-    write(&cache, "b", 1);
-    assert!(cache.record("b").unwrap().is_some());
     let mut batch = Batch::default();
-    batch.delete("a/gone".to_owned(), Expect::Anything);
-    batch.delete("b".to_owned(), Expect::Anything);
+    batch.write("a".to_owned(), Expect::Anything, &1);
     let (tells, told) = channel();
+    let looks = Arc::clone(&store);
     let look = move |_: &_| {
+        let found = looks.foreign_writes_seen(false).unwrap();
         tells
-            .send((
-                cache.folder("a/").unwrap().len(),
-                cache.record("b").unwrap(),
-            ))
+            .send((found, looks.foreign_keys(0, 10).unwrap()))
             .unwrap();
     };
-    store.commit_observed(batch, Box::new(look)).unwrap();
-    assert_eq!(told.recv().unwrap(), (0, None));
-    // They are found as another process's until then, and not any longer.
-    assert_eq!(store.foreign_keys(0, 1000).unwrap(), Some(Vec::new()));
+    let last = store.commit_observed(batch, Box::new(look)).unwrap();
+    assert_eq!(told.recv().unwrap(), (last, Some(vec!["a".to_owned()])));
+    assert_eq!(store.foreign_keys(0, 10).unwrap(), Some(Vec::new()));
 }
 
 #[test]
 fn who_reads_one_record_of_a_commit_reads_the_others_as_after_it_too() {
     let root = tempfile::tempdir().unwrap();
-    let store = RecordCache::new(SqliteStore::open_locked(root.path()).unwrap());
+    let store = &RecordCache::new(SqliteStore::open_locked(root.path()).unwrap());
     let keys = ["a/b", "a/c", "d"];
     let write_all = |value: u64| {
         let mut batch = Batch::default();
@@ -437,24 +430,19 @@ fn who_reads_one_record_of_a_commit_reads_the_others_as_after_it_too() {
         store.commit(batch).unwrap();
     };
     write_all(0);
-    let of_record = |key: &str| {
-        let record = store.record(key).unwrap().unwrap();
-        std::str::from_utf8(&record.value).unwrap().parse().unwrap()
-    };
-    let of_folder = || {
-        let all = values(&store, "a/");
-        let all = all.iter().map(|value| value.parse::<u64>().unwrap());
-        all.min().unwrap()
-    };
+    let value = |record: &Record| *record.decode::<u64>().unwrap().value;
+    let oldest =
+        |records: &[Arc<Record>]| records.iter().map(|record| value(record)).min().unwrap();
     std::thread::scope(|scope| {
         for shift in 0..3 {
             scope.spawn(move || {
                 let mut last = 0;
                 while last < 300 {
-                    for place in 0..4 {
-                        let found = match (place + shift) % 4 {
-                            3 => of_folder(),
-                            at => of_record(keys[at]),
+                    for place in 0..5 {
+                        let found = match (place + shift) % 5 {
+                            3 => oldest(&store.folder("a/").unwrap()),
+                            4 => oldest(&store.scan(Scan::prefix("a/")).unwrap()),
+                            at => value(&store.record(keys[at]).unwrap().unwrap()),
                         };
                         assert!(found >= last, "{found} after {last}");
                         last = found;

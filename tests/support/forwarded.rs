@@ -35,8 +35,8 @@ macro_rules! forward_reads {
         fn foreign_writes(&self) -> siteconf::store::Result<u64> {
             self.store.foreign_writes()
         }
-        fn foreign_writes_seen(&self) -> siteconf::store::Result<u64> {
-            self.store.foreign_writes_seen()
+        fn foreign_writes_seen(&self, waits: bool) -> siteconf::store::Result<u64> {
+            self.store.foreign_writes_seen(waits)
         }
         fn is_writable(&self) -> bool {
             self.store.is_writable()

@@ -89,7 +89,7 @@ impl<S: Store + ?Sized> RecordCache<S> {
 
     /// Drops what is older than what has just been read from the store; true if others may have written it.
     fn observe_read(&self, gate: Option<&MutexGuard<'_, ()>>) -> Result<bool> {
-        let found = self.store.foreign_writes_seen()?;
+        let found = self.store.foreign_writes_seen(gate.is_none())?;
         let is_news = self.is_news(found);
         if is_news {
             may_block(|| self.drop_foreign(found, gate));

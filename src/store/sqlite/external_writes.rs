@@ -5,7 +5,7 @@ use std::future::ready;
 use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use futures_util::{Stream, StreamExt};
@@ -13,6 +13,7 @@ use inotify::{Inotify, WatchMask};
 use rusqlite::Connection;
 
 use super::schema;
+use crate::base::may_block;
 use crate::store::{Result, Version};
 
 /// How long a write of another process may go unnoticed. A process beside the daemon waits as long
@@ -33,7 +34,10 @@ pub(super) struct ExternalWrites {
     found: AtomicU64,
     /// The last version that this process wrote or observed.
     last: AtomicU64,
+    /// The last version that a look has seen.
+    seen: AtomicU64,
     runs: Mutex<Runs>,
+    own_ended: Condvar,
     /// When the last look began, in nanoseconds since `began`: every read asks.
     looked: AtomicU64,
     began: Instant,
@@ -46,8 +50,8 @@ struct Runs {
     kept: VecDeque<Run>,
     /// Up to this version there were some that are not kept.
     forgotten: Version,
-    /// The version before the last commit of this process.
-    before_own: Version,
+    /// The version before the commit of this process that is under way.
+    before_own: Option<Version>,
 }
 
 /// Versions that others were found to have written at once. Some may be our own.
@@ -75,7 +79,9 @@ impl ExternalWrites {
         Ok(Self {
             found: AtomicU64::new(0),
             last,
+            seen: AtomicU64::new(0),
             runs: Mutex::default(),
+            own_ended: Condvar::new(),
             looked: AtomicU64::new(0),
             began: Instant::now(),
             watch,
@@ -85,16 +91,16 @@ impl ExternalWrites {
     /// The last version at which another process was found to have written, 0 if none was. What was
     /// written for [`UNNOTICED_MAX`] is found.
     pub(super) fn found(&self) -> Result<Version> {
-        self.found_as_of(self.began.elapsed().saturating_sub(UNNOTICED_MAX))
+        self.found_as_of(self.began.elapsed().saturating_sub(UNNOTICED_MAX), true)
     }
 
-    /// The same, with all that is written when this is called.
-    pub(super) fn found_now(&self) -> Result<Version> {
-        self.found_as_of(self.began.elapsed())
+    /// The same, with all that is written when this is called. See [`crate::store::Store::foreign_writes_seen`].
+    pub(super) fn found_now(&self, waits: bool) -> Result<Version> {
+        self.found_as_of(self.began.elapsed(), waits)
     }
 
     /// The same, by a look that began at this time since `began`, or later.
-    fn found_as_of(&self, time: Duration) -> Result<Version> {
+    fn found_as_of(&self, time: Duration, waits: bool) -> Result<Version> {
         let is_known = || Duration::from_nanos(self.looked.load(Ordering::Acquire)) >= time;
         if !is_known() {
             // Another thread that holds it may have looked before what we must find, and be kept from its core
@@ -102,16 +108,39 @@ impl ExternalWrites {
             let mut watch = self.watch.lock().unwrap_or_else(PoisonError::into_inner);
             if !is_known() {
                 let now = self.began.elapsed();
-                let seen = data_version(&watch.db)?;
-                if seen != watch.data_version {
-                    self.observe(schema::last_version(&watch.db)?);
-                    watch.data_version = seen;
+                let data_version = data_version(&watch.db)?;
+                if data_version != watch.data_version {
+                    let last = schema::last_version(&watch.db)?;
+                    self.seen.fetch_max(last, Ordering::AcqRel);
+                    watch.data_version = data_version;
                 }
                 let nanos = u64::try_from(now.as_nanos()).unwrap_or(u64::MAX);
                 self.looked.store(nanos, Ordering::Release);
             }
         }
+        let seen = self.seen.load(Ordering::Acquire);
+        if seen > self.last() {
+            let mut runs = self.runs();
+            if waits && runs.before_own.is_some() {
+                runs = self.wait_for_own(runs, seen);
+            }
+            self.observe(&mut runs, seen);
+        }
         Ok(self.found.load(Ordering::Acquire))
+    }
+
+    /// Waits while this process has committed this version and does not know it yet.
+    fn wait_for_own<'a>(
+        &self,
+        runs: MutexGuard<'a, Runs>,
+        version: Version,
+    ) -> MutexGuard<'a, Runs> {
+        let is_under_way = |runs: &mut Runs| runs.before_own.is_some() && self.last() < version;
+        let waited = may_block(|| {
+            self.own_ended
+                .wait_timeout_while(runs, UNNOTICED_MAX, is_under_way)
+        });
+        waited.unwrap_or_else(PoisonError::into_inner).0
     }
 
     /// The last version that this process wrote or observed. It is durable.
@@ -120,12 +149,7 @@ impl ExternalWrites {
     }
 
     /// Observes the version that is the last, as a transaction of ours or a look finds it.
-    fn observe(&self, version: Version) {
-        if self.last() >= version {
-            return;
-        }
-        // Held to the end, so that the runs found later are the later ones.
-        let mut runs = self.runs();
+    fn observe(&self, runs: &mut Runs, version: Version) {
         let before = self.last();
         if before < version {
             if runs.kept.len() == RUNS_KEPT {
@@ -156,20 +180,24 @@ impl ExternalWrites {
 
     /// Observes the version before a commit of this process, within its transaction: nobody else writes until it ends.
     pub(super) fn begin_own(&self, before: Version) {
-        self.observe(before);
-        self.runs().before_own = before;
+        let mut runs = self.runs();
+        self.observe(&mut runs, before);
+        runs.before_own = Some(before);
     }
 
-    /// Records the last version of that commit, whose writes this process knows now.
-    pub(super) fn record_own(&self, version: Version) {
+    /// Records the last version of that commit, if it has written, and that this process knows its writes.
+    pub(super) fn end_own(&self, last: Option<Version>) {
         let mut runs = self.runs();
-        let before = runs.before_own;
-        // A look may have found them in the moment between.
-        let is_own = |run: &Run| run.before >= before && run.last == version;
-        if runs.kept.back().is_some_and(is_own) {
-            runs.kept.pop_back();
+        let before = runs.before_own.take();
+        if let Some((before, last)) = before.zip(last) {
+            // Who could not wait has found them as another's.
+            let is_own = |run: &Run| run.before >= before && run.last == last;
+            if runs.kept.back().is_some_and(is_own) {
+                runs.kept.pop_back();
+            }
+            self.last.fetch_max(last, Ordering::AcqRel);
         }
-        self.last.fetch_max(version, Ordering::AcqRel);
+        self.own_ended.notify_all();
     }
 }
 

@@ -16,7 +16,7 @@ use crate::store::{Batch, Expect, NewObject, Result, StoreError, Version};
 
 /// Applies the batches in their order and commits those that can be applied; gives the outcome of
 /// each. A batch sees what those before it wrote. Their writes are found as another process's until
-/// [`ExternalWrites::record_own`] is told of them.
+/// [`ExternalWrites::end_own`] is told of them.
 ///
 /// # Errors
 /// An outer error means that nothing was committed.

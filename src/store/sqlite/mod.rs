@@ -323,10 +323,10 @@ impl Store for SqliteStore {
             .map_or(Ok(0), |external| external.found())
     }
 
-    fn foreign_writes_seen(&self) -> Result<Version> {
+    fn foreign_writes_seen(&self, waits: bool) -> Result<Version> {
         self.external
             .as_ref()
-            .map_or(Ok(0), |external| external.found_now())
+            .map_or(Ok(0), |external| external.found_now(waits))
     }
 
     fn foreign_keys(&self, after: Version, most: usize) -> Result<Option<Vec<String>>> {

@@ -288,10 +288,8 @@ impl State {
         for (observe, outcome) in observers.into_iter().zip(&outcomes) {
             observe(outcome);
         }
-        // Until now they are found as another process's by whoever has read them already.
-        if let Some(last) = outcomes.iter().flatten().max() {
-            self.external.record_own(*last);
-        }
+        self.external
+            .end_own(outcomes.iter().flatten().max().copied());
         outcomes
     }
 
