@@ -37,6 +37,7 @@ pub(super) struct ExternalWrites {
     /// The last version that a look has seen.
     seen: AtomicU64,
     runs: Mutex<Runs>,
+    /// A commit of this process is known, or a later version is observed.
     own_ended: Condvar,
     /// When the last look began, in nanoseconds since `began`: every read asks.
     looked: AtomicU64,
@@ -120,27 +121,21 @@ impl ExternalWrites {
         }
         let seen = self.seen.load(Ordering::Acquire);
         if seen > self.last() {
-            let mut runs = self.runs();
-            if waits && runs.before_own.is_some() {
-                runs = self.wait_for_own(runs, seen);
+            if waits && self.runs().before_own.is_some() {
+                self.wait_for_own(seen);
             }
-            self.observe(&mut runs, seen);
+            self.observe(&mut self.runs(), seen);
         }
         Ok(self.found.load(Ordering::Acquire))
     }
 
     /// Waits while this process has committed this version and does not know it yet.
-    fn wait_for_own<'a>(
-        &self,
-        runs: MutexGuard<'a, Runs>,
-        version: Version,
-    ) -> MutexGuard<'a, Runs> {
+    fn wait_for_own(&self, version: Version) {
         let is_under_way = |runs: &mut Runs| runs.before_own.is_some() && self.last() < version;
-        let waited = may_block(|| {
-            self.own_ended
-                .wait_timeout_while(runs, UNNOTICED_MAX, is_under_way)
+        may_block(|| {
+            let ended = &self.own_ended;
+            drop(ended.wait_timeout_while(self.runs(), UNNOTICED_MAX, is_under_way));
         });
-        waited.unwrap_or_else(PoisonError::into_inner).0
     }
 
     /// The last version that this process wrote or observed. It is durable.
@@ -160,6 +155,7 @@ impl ExternalWrites {
             self.found.store(version, Ordering::Release);
             // Last: who goes by what is observed already finds it.
             self.last.fetch_max(version, Ordering::AcqRel);
+            self.own_ended.notify_all();
         }
     }
 

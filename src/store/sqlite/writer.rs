@@ -59,7 +59,6 @@ impl Writer {
         settles: bool,
         tallies: &Arc<Tallies>,
     ) -> Result<(Self, Arc<ExternalWrites>)> {
-        let database = folder.database();
         let writability = Arc::new(Writability::new(folder));
         let reserve = Reserve::new(folder);
         let (mut db, high_water) = recovery::open(folder, settles, &reserve, &writability)?;
@@ -70,7 +69,7 @@ impl Writer {
             Ok(())
         }))?;
         let (jobs, received) = sync_channel(BATCHES_WAITING_MAX);
-        let external = Arc::new(ExternalWrites::new(&database)?);
+        let external = Arc::new(ExternalWrites::new(&folder.database())?);
         let checkpointer =
             Checkpointer::start(folder, Arc::clone(&writability), Arc::clone(tallies))?;
         let raiser = Raiser::start(high_water, Arc::clone(&writability), Arc::clone(&external))?;
@@ -368,7 +367,10 @@ impl State {
             self.tallies.commits.add_duration(since.elapsed());
             self.tallies.batches.add(batches.len() as u64);
         }
-        committed.map_err(|failure| self.refusal_of("a commit", failure))
+        committed.map_err(|failure| {
+            self.external.end_own(None);
+            self.refusal_of("a commit", failure)
+        })
     }
 
     fn settle(&mut self) -> std::result::Result<(), Refusal> {

@@ -1,37 +1,58 @@
 //! The index of the log, `store.db-shm`, which every process that has the database open maps into its memory.
 
-use std::io::{self, ErrorKind};
-use std::path::Path;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
 
-use rustix::fs::{IFlags, ioctl_getflags, ioctl_setflags};
+use rustix::fs::{CWD, IFlags, RenameFlags, ioctl_getflags, ioctl_setflags, renameat_with};
 
 use super::file_system::FileSystem;
-use super::private_options;
+use super::{parent_of, private_options};
 
 /// Makes the index beside this database, where there is none, as a file that is written in place, on a file system
 /// that otherwise writes each change elsewhere and has that chosen by file: btrfs. There a process is killed when it
 /// writes to what it has mapped and the disk is full, one that only reads, too. Elsewhere SQLite makes it.
 ///
-/// It only reduces what a full disk does: whoever cannot make the file leaves it to SQLite.
+/// It only reduces what a full disk does: where the file cannot be made, it is left to SQLite, and the log tells.
 pub(in crate::store::sqlite) fn make_in_place(database: &Path) {
-    let folder = database.parent().unwrap_or(Path::new("."));
-    if !database.exists() || !FileSystem::of(folder).is_ok_and(FileSystem::is_btrfs) {
+    if !database.exists() || !FileSystem::of(parent_of(database)).is_ok_and(FileSystem::is_btrfs) {
         return;
     }
-    match make(database) {
-        Err(error) if error.kind() != ErrorKind::AlreadyExists => {
-            tracing::debug!(%error, "the index of the log is not written in place");
+    let named = |suffix: &str| {
+        let mut name = database.as_os_str().to_owned();
+        name.push(suffix);
+        PathBuf::from(name)
+    };
+    let (index, staged) = (named("-shm"), named("-shm.new"));
+    if index.symlink_metadata().is_ok() {
+        return;
+    }
+    let made = make(&staged).and_then(|()| {
+        // Where another process has made one meanwhile, that stays.
+        Ok(renameat_with(
+            CWD,
+            &staged,
+            CWD,
+            &index,
+            RenameFlags::NOREPLACE,
+        )?)
+    });
+    if let Err(error) = made {
+        // Also what a process has left that was killed here.
+        let _removed = fs::remove_file(&staged);
+        if index.symlink_metadata().is_err() {
+            tracing::warn!(%error, "the index of the log is not written in place: a full disk may end this process");
         }
-        _ => {}
     }
 }
 
-fn make(database: &Path) -> io::Result<()> {
-    let mut name = database.as_os_str().to_owned();
-    name.push("-shm");
-    // Btrfs lets only an empty file choose. Another process that opens it meanwhile finds what SQLite would have made.
-    let file = private_options().create_new(true).open(name)?;
-    let flags = ioctl_getflags(&file)?;
+/// Makes an empty file that is written in place. It is closed before it has its name: SQLite's locks on the index would
+/// go with any descriptor of it that this process closes.
+fn make(path: &Path) -> io::Result<()> {
+    let file = private_options().create_new(true).open(path)?;
+    // Btrfs lets only an empty file choose, and one that is compressed not at all: a folder hands that down.
+    let flags = ioctl_getflags(&file)? - IFlags::COMPRESSED;
+    ioctl_setflags(&file, flags)?;
     Ok(ioctl_setflags(&file, flags | IFlags::NOCOW)?)
 }
 
@@ -56,6 +77,7 @@ mod tests {
             let is_in_place = flags.map(|flags| flags.contains(IFlags::NOCOW));
             let on_btrfs = FileSystem::of(root.path()).unwrap().is_btrfs();
             assert_eq!(is_in_place.ok(), on_btrfs.then_some(true));
+            assert!(!root.path().join("store.db-shm.new").exists());
         }
     }
 }

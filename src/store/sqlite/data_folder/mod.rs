@@ -36,7 +36,7 @@ pub(super) use restoring::Restoring;
 use restoring::{RESTORE_INTERRUPTED, is_restoring, refuse_content};
 
 /// Names that a folder may hold before it has a format: an interrupted creation.
-const OWN_NAMES: [&str; 9] = [
+const OWN_NAMES: [&str; 10] = [
     "LOCK",
     "FORMAT.new",
     "blobs",
@@ -45,6 +45,7 @@ const OWN_NAMES: [&str; 9] = [
     "store.db",
     "store.db-wal",
     "store.db-shm",
+    "store.db-shm.new",
     "lost+found",
 ];
 /// A data folder whose format was checked.
