@@ -269,10 +269,10 @@ pub trait Store: Send + Sync + fmt::Debug {
     /// beside the daemon ends only after it.
     fn foreign_writes(&self) -> Result<Version>;
 
-    /// The same without the bound, for who has just read from the store: what it may have seen is found. What this
-    /// process has committed and does not know yet is waited for, or found as foreign by whoever holds what those need
-    /// who commit, and so must not wait. 0 over a network, where a look costs as much as a read: who needs the order
-    /// calls [`Store::catch_up`] before it reads.
+    /// The same without the bound, for who has just read from the store: whatever that read may have seen is found.
+    /// Where this process has committed and not called `observe` yet ([`Store::commit_observed`]), it `waits` for that;
+    /// who holds a lock that `observe` takes must not, and has the commit found as foreign. 0 over a network, where a
+    /// look costs as much as a read: who needs the order calls [`Store::catch_up`] before it reads.
     fn foreign_writes_seen(&self, _waits: bool) -> Result<Version> {
         Ok(0)
     }

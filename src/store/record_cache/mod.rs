@@ -71,20 +71,20 @@ impl<S: Store + ?Sized> RecordCache<S> {
     }
 
     /// Reads from the store, and drops what is older than that. Who finds in memory what was read must find nothing
-    /// older beside it: it is kept after this. With it true if it may be over already.
+    /// older beside it: it is kept after this. Gives with it whether others may have written it anew since.
     fn read<T>(
         &self,
         gate: Option<&MutexGuard<'_, ()>>,
         read: impl Fn() -> Result<T>,
     ) -> Result<(T, bool)> {
         let found = read()?;
-        let is_over = self.observe_read(gate)?;
-        if is_over && gate.is_some() {
+        let may_be_old = self.observe_read(gate)?;
+        if may_be_old && gate.is_some() {
             // Who has committed here meanwhile waits for the gate, so that only other processes write on.
             let found = read()?;
             return Ok((found, self.observe_read(gate)?));
         }
-        Ok((found, is_over))
+        Ok((found, may_be_old))
     }
 
     /// Drops what is older than what has just been read from the store; true if others may have written it.
@@ -165,8 +165,8 @@ impl<S: Store + ?Sized> Store for RecordCache<S> {
             let changes = self.kept.changes_of(key);
             let gate = self.gate_of(attempts);
             let before = changes.load(Ordering::Acquire);
-            let (record, is_over) = self.read(gate.as_ref(), || self.store.record(key))?;
-            if is_over && gate.is_some() {
+            let (record, may_be_old) = self.read(gate.as_ref(), || self.store.record(key))?;
+            if may_be_old && gate.is_some() {
                 // Nobody has kept an older one since, and nobody will.
                 return Ok(record);
             }
@@ -209,8 +209,8 @@ impl<S: Store + ?Sized> Store for RecordCache<S> {
             attempts += 1;
             let state = self.kept.state(prefix);
             let gate = self.gate_of(attempts);
-            let (folder, is_over) = self.read(gate.as_ref(), || self.store.folder(prefix))?;
-            if is_over && gate.is_some() {
+            let (folder, may_be_old) = self.read(gate.as_ref(), || self.store.folder(prefix))?;
+            if may_be_old && gate.is_some() {
                 // As with a single record.
                 return Ok(folder);
             }
