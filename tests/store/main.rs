@@ -63,6 +63,14 @@ mod folder;
 #[cfg(test)]
 mod foreign_writes;
 #[cfg(test)]
+#[path = "../support/forwarded.rs"]
+#[allow(
+    unused_imports,
+    unused_macros,
+    reason = "other tests forward records, too"
+)]
+mod forwarded;
+#[cfg(test)]
 mod index;
 #[cfg(test)]
 mod objects;
@@ -71,6 +79,8 @@ mod objects;
 mod postgres;
 #[cfg(test)]
 mod record_cache;
+#[cfg(test)]
+mod record_races;
 #[cfg(test)]
 mod records;
 #[cfg(test)]

@@ -4,6 +4,33 @@
 /// that must be there but `commit` and `stage`.
 macro_rules! forward_reads {
     () => {
+        crate::forwarded::forward_all_but_records!();
+
+        fn record(
+            &self,
+            key: &str,
+        ) -> siteconf::store::Result<Option<std::sync::Arc<siteconf::store::Record>>> {
+            self.store.record(key)
+        }
+        fn scan(
+            &self,
+            scan: siteconf::store::Scan<'_>,
+        ) -> siteconf::store::Result<Vec<std::sync::Arc<siteconf::store::Record>>> {
+            self.store.scan(scan)
+        }
+        fn foreign_writes(&self) -> siteconf::store::Result<u64> {
+            self.store.foreign_writes()
+        }
+        fn foreign_writes_seen(&self, waits: bool) -> siteconf::store::Result<u64> {
+            self.store.foreign_writes_seen(waits)
+        }
+    };
+}
+pub(crate) use forward_reads;
+
+/// Those of them that tell nothing of records.
+macro_rules! forward_all_but_records {
+    () => {
         fn object(
             &self,
             id: siteconf::base::id::ObjectId,
@@ -17,30 +44,12 @@ macro_rules! forward_reads {
         ) -> siteconf::store::Result<Vec<siteconf::base::id::ObjectId>> {
             self.store.ids_with_prefix(prefix, limit)
         }
-        fn record(
-            &self,
-            key: &str,
-        ) -> siteconf::store::Result<Option<std::sync::Arc<siteconf::store::Record>>> {
-            self.store.record(key)
-        }
-        fn scan(
-            &self,
-            scan: siteconf::store::Scan<'_>,
-        ) -> siteconf::store::Result<Vec<std::sync::Arc<siteconf::store::Record>>> {
-            self.store.scan(scan)
-        }
         fn last_version(&self) -> siteconf::store::Result<siteconf::store::Version> {
             self.store.last_version()
-        }
-        fn foreign_writes(&self) -> siteconf::store::Result<u64> {
-            self.store.foreign_writes()
-        }
-        fn foreign_writes_seen(&self, waits: bool) -> siteconf::store::Result<u64> {
-            self.store.foreign_writes_seen(waits)
         }
         fn is_writable(&self) -> bool {
             self.store.is_writable()
         }
     };
 }
-pub(crate) use forward_reads;
+pub(crate) use forward_all_but_records;

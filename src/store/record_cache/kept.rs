@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::slice;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 
@@ -24,7 +25,7 @@ pub(super) struct Kept {
     /// See [`crate::store::Store::folder_state`]. An entry goes when anything in its folder changes.
     pub(super) states: Cache<String, u64>,
     last_state: AtomicU64,
-    /// Counts what makes single records that are kept doubtful; several share a count.
+    /// Counts of what changes what is kept of single records and of folders, see [`Kept::changes_of`]; several share one.
     changes: Box<[AtomicU64]>,
     /// Held to keep a value and to drop values, so that no old value is kept after its drop.
     gate: Mutex<()>,
@@ -99,40 +100,106 @@ impl Kept {
         gate.expect("no panic while held")
     }
 
-    /// Keeps what was read while `still` holds: while no change was observed since the read began. None
-    /// was if it was read with the gate held.
-    /// Before that it renews what is kept of the same records, if `read` has them newer. False where it
-    /// does not hold: then another who reads may yet keep something older.
-    pub(super) fn keep(
+    /// Keeps a record that was read, or that there was none, if its changes have stood at this count since before the
+    /// read; with the gate held since then they have. False where that does not hold, or where something else is kept
+    /// that may be newer, and is dropped then: another who reads may yet keep something older than this.
+    pub(super) fn keep_record(
         &self,
         gate: Option<MutexGuard<'_, ()>>,
-        read: &[Arc<Record>],
-        still: impl FnOnce() -> bool,
-        keep: impl FnOnce(),
+        key: &str,
+        record: Option<&Arc<Record>>,
+        before: u64,
     ) -> bool {
         let is_alone = gate.is_some();
         // Who replaces something takes it out meanwhile: without the gate it could seem not to be kept.
         let _gate = gate.unwrap_or_else(|| self.lock());
-        let holds = is_alone || still();
-        if holds {
-            let news = read.iter().filter(|record| self.is_news(record));
-            let news: Vec<_> = news.cloned().collect();
-            self.replace(&news, &[]);
-            self.watchers
-                .tell(news.iter().map(|record| record.key.as_str()));
-            keep();
+        if !is_alone && self.changes_of(key).load(Ordering::Acquire) != before {
+            return false;
         }
-        holds
+        let is_newest = match record {
+            Some(record) => self.renew(slice::from_ref(record), is_alone),
+            None => self.renew_absent(key, is_alone),
+        };
+        if is_newest {
+            self.records.insert(key.to_owned(), record.cloned());
+        }
+        is_newest
     }
 
-    /// True if this record is kept, by itself or in a folder, as it was before.
-    fn is_news(&self, record: &Record) -> bool {
-        let kept = self.records.peek(&record.key);
-        kept.is_some_and(|kept| is_older(kept.as_ref(), record))
-            || folders_of(&record.key).any(|folder| {
-                let kept = self.folders.peek(folder);
-                kept.is_some_and(|kept| is_older(find_in(&kept, &record.key), record))
-            })
+    /// The same for a folder, which was read when it was in this state.
+    pub(super) fn keep_folder(
+        &self,
+        gate: Option<MutexGuard<'_, ()>>,
+        prefix: &str,
+        folder: &Folder,
+        state: u64,
+    ) -> bool {
+        let is_alone = gate.is_some();
+        let _gate = gate.unwrap_or_else(|| self.lock());
+        if !is_alone && self.states.get(prefix) != Some(state) || !self.renew(folder, is_alone) {
+            return false;
+        }
+        let kept = self.folders.peek(prefix);
+        if kept.as_ref() == Some(folder) {
+            return true;
+        }
+        if kept.is_some() {
+            // Another has read it too; which of the two is older is not known.
+            self.folders.remove(prefix);
+            self.states.remove(prefix);
+            if !is_alone {
+                return false;
+            }
+        }
+        // Who commits a record that it lacks does not add it.
+        self.changes_of(prefix).fetch_add(1, Ordering::AcqRel);
+        self.folders.insert(prefix.to_owned(), Arc::clone(folder));
+        true
+    }
+
+    /// Puts records that were read into the places of their older versions. False where something else is kept that
+    /// may be newer, unless the reader was alone: a later version, or that there is none, for another may have deleted
+    /// it since. That is dropped. The gate is held.
+    fn renew(&self, read: &[Arc<Record>], is_alone: bool) -> bool {
+        let (mut news, mut doubtful) = (Vec::new(), Vec::new());
+        for record in read {
+            let (mut is_news, mut is_doubtful) = (false, false);
+            for kept in self.kept_of(&record.key) {
+                is_news |= is_older(kept.as_ref(), record);
+                is_doubtful |= kept.is_none_or(|kept| kept.version > record.version);
+            }
+            if is_doubtful && !is_alone {
+                doubtful.push(record.key.as_str());
+            } else if is_news {
+                news.push(Arc::clone(record));
+            }
+        }
+        self.replace(&news, &[]);
+        for key in &doubtful {
+            self.forget(key);
+        }
+        let renewed = news.iter().map(|record| record.key.as_str());
+        self.watchers.tell(renewed.chain(doubtful.iter().copied()));
+        doubtful.is_empty()
+    }
+
+    /// The same for a record that was read and not there.
+    fn renew_absent(&self, key: &str, is_alone: bool) -> bool {
+        // Who has read it before, or commits it, does not put it back.
+        self.changes_of(key).fetch_add(1, Ordering::AcqRel);
+        let is_doubtful = self.kept_of(key).any(|kept| kept.is_some());
+        if is_doubtful {
+            self.forget(key);
+            self.watchers.tell([key]);
+        }
+        is_alone || !is_doubtful
+    }
+
+    /// What is kept of a record: by itself, and in each folder that is kept; `None` where it is kept that there is none.
+    fn kept_of(&self, key: &str) -> impl Iterator<Item = Option<Arc<Record>>> {
+        let folders = folders_of(key).filter_map(|folder| self.folders.peek(folder));
+        let in_folders = folders.map(move |folder| find_in(&folder, key).cloned());
+        self.records.peek(key).into_iter().chain(in_folders)
     }
 
     /// Puts records into the places of their older versions, and drops what is kept of the doubtful ones, unless it is
@@ -185,6 +252,16 @@ impl Kept {
         }
     }
 
+    /// True if a folder that lacks this record is kept, and was read since the counts of its folders stood so.
+    pub(super) fn is_missed_since(&self, key: &str, before: &[u64]) -> bool {
+        let folders = folders_of(key).zip(before);
+        folders
+            .filter(|(folder, before)| self.changes_of(folder).load(Ordering::Acquire) != **before)
+            .filter_map(|(folder, _)| self.folders.peek(folder))
+            .any(|folder| find_in(&folder, key).is_none())
+    }
+
+    /// The count of what makes a record doubtful that is read or committed meanwhile, or of the keeping of a folder.
     pub(super) fn changes_of(&self, key: &str) -> &AtomicU64 {
         let mut hasher = DefaultHasher::new();
         key.hash(&mut hasher);

@@ -170,25 +170,8 @@ impl<S: Store + ?Sized> Store for RecordCache<S> {
                 // Nobody has kept an older one since, and nobody will.
                 return Ok(record);
             }
-            let mut is_newest = true;
-            let is_kept = self.kept.keep(
-                gate,
-                record.as_slice(),
-                || changes.load(Ordering::Acquire) == before,
-                || match (self.kept.records.peek(key).flatten(), &record) {
-                    // Another may have read the same record later, and kept it first.
-                    (Some(kept), Some(read)) if kept.version > read.version => is_newest = false,
-                    // Which of the two is older is not known.
-                    (Some(_), None) => {
-                        changes.fetch_add(1, Ordering::AcqRel);
-                        self.kept.records.remove(key);
-                        is_newest = false;
-                    }
-                    _ => self.kept.records.insert(key.to_owned(), record.clone()),
-                },
-            );
             // What is told and not kept could be followed by something older that another keeps.
-            if is_kept && is_newest || attempts == READS_MAX {
+            if self.kept.keep_record(gate, key, record.as_ref(), before) {
                 return Ok(record);
             }
         }
@@ -214,27 +197,8 @@ impl<S: Store + ?Sized> Store for RecordCache<S> {
                 // As with a single record.
                 return Ok(folder);
             }
-            let mut is_newest = true;
-            let is_kept = self.kept.keep(
-                gate,
-                &folder,
-                || self.kept.states.get(prefix) == Some(state),
-                || match self.kept.folders.peek(prefix) {
-                    None => self
-                        .kept
-                        .folders
-                        .insert(prefix.to_owned(), Arc::clone(&folder)),
-                    Some(kept) if kept == folder => {}
-                    // Another has read it too; which of the two is older is not known.
-                    Some(_) => {
-                        self.kept.folders.remove(prefix);
-                        self.kept.states.remove(prefix);
-                        is_newest = false;
-                    }
-                },
-            );
             // As with a single record.
-            if is_kept && is_newest || attempts == READS_MAX {
+            if self.kept.keep_folder(gate, prefix, &folder, state) {
                 return Ok(folder);
             }
         }

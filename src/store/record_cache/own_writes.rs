@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use super::kept::Kept;
+use crate::store::watchers::folders_of;
 use crate::store::{Batch, Record, RecordAppend, RecordWrite, Result, Version};
 
 /// What a batch writes.
@@ -13,13 +14,33 @@ pub(super) struct OwnWrites {
     appends: Vec<RecordAppend>,
 }
 
-/// Where the count of changes stood that a key shares in, before the commit.
-type Before = u64;
+/// Where the counts of changes of a key, and of the folders it lies in, stood before the commit.
+#[derive(Debug)]
+struct Before {
+    key: u64,
+    folders: Vec<u64>,
+}
+
+impl Before {
+    fn of(key: &str, kept: &Kept) -> Self {
+        let count = |of: &str| kept.changes_of(of).load(Ordering::Acquire);
+        Self {
+            key: count(key),
+            folders: folders_of(key).map(count).collect(),
+        }
+    }
+
+    /// True if nothing else is kept of the record since.
+    fn holds(&self, key: &str, kept: &Kept) -> bool {
+        kept.changes_of(key).load(Ordering::Acquire) == self.key
+            && !kept.is_missed_since(key, &self.folders)
+    }
+}
 
 impl OwnWrites {
     /// Those of a batch that is about to be committed.
     pub(super) fn of(batch: &Batch, kept: &Kept) -> Self {
-        let before = |key: &str| kept.changes_of(key).load(Ordering::Acquire);
+        let before = |key: &str| Before::of(key, kept);
         let writes = batch.writes.iter();
         Self {
             writes: writes.map(|it| (it.clone(), before(&it.key))).collect(),
@@ -46,7 +67,7 @@ impl OwnWrites {
         let (mut renewed, mut doubtful) = (Vec::new(), Vec::new());
         for (at, (write, before)) in self.writes.iter().enumerate() {
             let version = versions.as_ref().map(|versions| versions[at]);
-            let is_alone = kept.changes_of(&write.key).load(Ordering::Acquire) == *before;
+            let is_alone = before.holds(&write.key, kept);
             match (&write.value, version) {
                 (Some(value), Some(version)) if is_alone => {
                     let record = Record::new(write.key.clone(), version, value.clone());
