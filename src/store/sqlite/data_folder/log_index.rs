@@ -38,7 +38,6 @@ pub(in crate::store::sqlite) fn make_in_place(database: &Path) {
         )?)
     });
     if let Err(error) = made {
-        // Also what a process has left that was killed here.
         let _removed = fs::remove_file(&staged);
         if index.symlink_metadata().is_err() {
             tracing::warn!(%error, "the index of the log is not written in place: a full disk may end this process");
@@ -46,10 +45,17 @@ pub(in crate::store::sqlite) fn make_in_place(database: &Path) {
     }
 }
 
-/// Makes an empty file that is written in place. It is closed before it has its name: SQLite's locks on the index would
+/// Makes an empty file that is written in place, instead of one that a killed process has left. It is closed before it has its name: SQLite's locks on the index would
 /// go with any descriptor of it that this process closes.
 fn make(path: &Path) -> io::Result<()> {
-    let file = private_options().create_new(true).open(path)?;
+    let made = || private_options().create_new(true).open(path);
+    let file = match made() {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            fs::remove_file(path)?;
+            made()?
+        }
+        file => file?,
+    };
     // Btrfs lets only an empty file choose, and one that is compressed not at all: a folder hands that down.
     let flags = ioctl_getflags(&file)? - IFlags::COMPRESSED;
     ioctl_setflags(&file, flags)?;
@@ -70,12 +76,16 @@ mod tests {
         make_in_place(&database);
         assert!(!index.exists(), "there is no database");
         File::create(&database).unwrap();
+        let on_btrfs = FileSystem::of(root.path()).unwrap().is_btrfs();
+        if on_btrfs {
+            // As a process leaves it that is killed here.
+            fs::write(root.path().join("store.db-shm.new"), "left").unwrap();
+        }
         // The second time it is there.
         for _ in 0..2 {
             make_in_place(&database);
             let flags = File::open(&index).map(|file| ioctl_getflags(&file).unwrap());
             let is_in_place = flags.map(|flags| flags.contains(IFlags::NOCOW));
-            let on_btrfs = FileSystem::of(root.path()).unwrap().is_btrfs();
             assert_eq!(is_in_place.ok(), on_btrfs.then_some(true));
             assert!(!root.path().join("store.db-shm.new").exists());
         }
