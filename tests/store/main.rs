@@ -64,11 +64,6 @@ mod folder;
 mod foreign_writes;
 #[cfg(test)]
 #[path = "../support/forwarded.rs"]
-#[allow(
-    unused_imports,
-    unused_macros,
-    reason = "other tests forward records, too"
-)]
 mod forwarded;
 #[cfg(test)]
 mod index;

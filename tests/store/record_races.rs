@@ -1,16 +1,19 @@
 //! What the cache of records keeps where another process writes and others read while something is read or committed
-//! here, and no look has found that yet: over a network, that is so for 20 ms.
+//! here, and no look has found that yet, which over a network is so for 20 ms; and where others write all the time, or a
+//! commit of this process is known late.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex};
 
 use siteconf::store::memory::MemoryStore;
 use siteconf::store::record_cache::RecordCache;
-use siteconf::store::{Batch, Expect, Record, Result, Scan, Staging, Store, Version};
+use siteconf::store::sqlite::SqliteStore;
+use siteconf::store::{Batch, Expect, Observe, Record, Result, Scan, Staging, Store, Version};
 
-use crate::fixture::of_write;
-use crate::forwarded::forward_all_but_records;
+use crate::fixture::{of_write, push};
+use crate::forwarded::{forward_all_but_records, forward_reads};
 
 const KEY: &str = "a/b/c";
 
@@ -205,4 +208,76 @@ fn what_others_write_all_the_time_is_told_as_it_was_read_last_and_is_not_kept() 
             assert_eq!(told + 1, cache.last_version().unwrap());
         }
     }
+}
+
+type Hold = (SyncSender<()>, Receiver<()>);
+
+/// A store in which a commit is there, and its caller does not know it until somebody lets go.
+#[derive(Debug)]
+struct Held {
+    store: SqliteStore,
+    /// For the next commit: who is told that it is there, and who lets go.
+    hold: Arc<Mutex<Option<Hold>>>,
+}
+
+impl Store for Held {
+    forward_reads!();
+
+    fn foreign_keys(&self, after: Version, most: usize) -> Result<Option<Vec<String>>> {
+        self.store.foreign_keys(after, most)
+    }
+
+    fn commit(&self, batch: Batch) -> Result<Version> {
+        self.store.commit(batch)
+    }
+
+    fn commit_observed(&self, batch: Batch, observe: Observe) -> Result<Version> {
+        let hold = Arc::clone(&self.hold);
+        let held = move |outcome: &Result<Version>| {
+            let hold = hold.lock().unwrap().take();
+            if let Some((there, go)) = hold {
+                there.send(()).unwrap();
+                // Who failed does not let go.
+                let _gone = go.recv();
+            }
+            observe(outcome);
+        };
+        self.store.commit_observed(batch, Box::new(held))
+    }
+
+    fn stage(&self) -> Result<Box<dyn Staging>> {
+        self.store.stage()
+    }
+}
+
+#[test]
+fn a_commit_that_is_known_late_is_read_all_the_same_by_who_has_seen_it() {
+    let root = tempfile::tempdir().unwrap();
+    let store = SqliteStore::open_locked(root.path()).unwrap();
+    let hold = Arc::default();
+    let cache = &RecordCache::new(Held { store, hold });
+    let write_both = |value: &str| {
+        let mut batch = of_write(KEY, Expect::Anything, Some(value));
+        push(&mut batch, "other", Expect::Anything, Some(value));
+        cache.commit(batch).unwrap()
+    };
+    let other = || cache.record("other").unwrap().unwrap().value.clone();
+    write_both("1");
+    assert_eq!(other(), "1");
+    let (there, is_there) = sync_channel(0);
+    let (go, may_go) = sync_channel(0);
+    *cache.inner().hold.lock().unwrap() = Some((there, may_go));
+    std::thread::scope(|scope| {
+        let go = go;
+        let commit = scope.spawn(|| write_both("2"));
+        is_there.recv().unwrap();
+        // It waits for the commit to be known, 20 ms at most.
+        assert_eq!(cache.scan(Scan::prefix("a/")).unwrap()[0].value, "2");
+        assert_eq!(other(), "2");
+        go.send(()).unwrap();
+        assert_eq!(commit.join().unwrap(), cache.last_version().unwrap());
+    });
+    assert_eq!(other(), "2");
+    // It was found as another's, and is not any more.
+    assert_eq!(cache.foreign_keys(0, 10).unwrap(), Some(Vec::new()));
 }
