@@ -169,6 +169,15 @@ impl StoreError {
         )
     }
 
+    /// True of a change that was refused and is not there, nor will be: what was known of the records that it was to
+    /// write still holds.
+    pub(super) fn changed_nothing(&self) -> bool {
+        matches!(
+            self,
+            Self::Full | Self::LittleRoom | Self::Busy | Self::Unavailable | Self::BucketAway
+        )
+    }
+
     /// A folder, or a file in it, that cannot be used as it is.
     pub(super) fn folder(path: &Path, reason: impl Into<String>) -> Self {
         Self::Folder {

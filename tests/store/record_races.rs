@@ -10,7 +10,9 @@ use std::sync::{Arc, Mutex};
 use siteconf::store::memory::MemoryStore;
 use siteconf::store::record_cache::RecordCache;
 use siteconf::store::sqlite::SqliteStore;
-use siteconf::store::{Batch, Expect, Observe, Record, Result, Scan, Staging, Store, Version};
+use siteconf::store::{
+    Batch, Expect, Observe, Record, Result, Scan, Staging, Store, StoreError, Version,
+};
 
 use crate::fixture::{of_write, push};
 use crate::forwarded::{forward_all_but_records, forward_reads};
@@ -280,4 +282,51 @@ fn a_commit_that_is_known_late_is_read_all_the_same_by_who_has_seen_it() {
     assert_eq!(other(), "2");
     // It was found as another's, and is not any more.
     assert_eq!(cache.foreign_keys(0, 10).unwrap(), Some(Vec::new()));
+}
+
+/// A store that refuses each commit.
+#[derive(Debug)]
+struct Refusing {
+    store: MemoryStore,
+    refusal: fn() -> StoreError,
+}
+
+impl Store for Refusing {
+    forward_reads!();
+
+    fn commit(&self, _batch: Batch) -> Result<Version> {
+        Err((self.refusal)())
+    }
+
+    fn stage(&self) -> Result<Box<dyn Staging>> {
+        self.store.stage()
+    }
+}
+
+#[test]
+fn what_a_refused_commit_was_to_write_stays_in_memory_unless_it_may_have_changed() {
+    let conflict = || StoreError::Conflict {
+        key: KEY.to_owned(),
+    };
+    let refusals: [(fn() -> StoreError, bool); 6] = [
+        (|| StoreError::Busy, true),
+        (|| StoreError::Full, true),
+        (|| StoreError::Unavailable, true),
+        (|| StoreError::InDoubt, false),
+        (|| StoreError::Stopped, false),
+        (conflict, false),
+    ];
+    for (refusal, stays) in refusals {
+        let store = MemoryStore::default();
+        commit(&store, Some("1"));
+        let cache = RecordCache::new(Refusing { store, refusal });
+        let read = || (cache.record(KEY).unwrap(), cache.folder("a/").unwrap());
+        let (record, folder) = read();
+        let write = of_write(KEY, Expect::Anything, Some("2"));
+        assert!(cache.commit(write).is_err());
+        let (record_after, folder_after) = read();
+        let same_record = Arc::ptr_eq(&record.unwrap(), &record_after.unwrap());
+        let are_same = (same_record, Arc::ptr_eq(&folder, &folder_after));
+        assert_eq!(are_same, (stays, stays), "{}", refusal());
+    }
 }

@@ -78,13 +78,21 @@ impl Link {
                 Ok(Err(error)) if meaning_of(&error) == Meaning::Lost => {
                     self.discard(&session).await;
                 }
-                Ok(Err(error)) => return Err(failure(&error)),
+                Ok(Err(error)) => {
+                    self.tell_refused(&error);
+                    return Err(failure(&error));
+                }
                 Err(_) => {
                     self.discard(&session).await;
                     return Err(StoreError::Unavailable);
                 }
             }
         }
+    }
+
+    /// As [`Server::tell_refused`].
+    pub(super) fn tell_refused(&self, error: &tokio_postgres::Error) {
+        self.server.tell_refused(error);
     }
 
     /// The connection, made if there is none.

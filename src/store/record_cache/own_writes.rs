@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 
 use super::kept::Kept;
 use crate::store::watchers::folders_of;
-use crate::store::{Batch, Record, RecordAppend, RecordWrite, Result, Version};
+use crate::store::{Batch, Record, RecordAppend, RecordWrite, Result, StoreError, Version};
 
 /// What a batch writes.
 #[derive(Debug)]
@@ -49,8 +49,12 @@ impl OwnWrites {
     }
 
     /// Brings what is kept up to the outcome of the commit, and tells who watches. A record is renewed where it
-    /// is known now and nothing else has changed since the commit began, else dropped.
+    /// is known now and nothing else has changed since the commit began, else dropped. One that nothing was changed of
+    /// stays: what many clients ask for must not go because the store takes no writes for a while.
     pub(super) fn observe(self, outcome: &Result<Version>, kept: &Kept) {
+        if outcome.as_ref().is_err_and(StoreError::changed_nothing) {
+            return;
+        }
         // Nobody reads a record of a log by itself, so none is kept: what was absent is dropped.
         let appended: Vec<_> = match outcome {
             Ok(last) => {

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use super::Fleet;
-use crate::harness::{Answer, Daemon, Project, READ, own_folder};
+use crate::harness::{Answer, Daemon, Place, Project, READ, own_folder, soon};
 use crate::proxy::Cut;
 
 const AWAY: &str = "the database of the service does not answer; try again";
@@ -122,6 +122,53 @@ fn without_the_database_nobody_waits_for_a_thread_and_then_all_are_refused_at_on
     proxy.cut(Cut::Never);
     until(|| reader.get(&project.raw("a.xml")), 200);
     project.save("main", "b.xml", "<b/>");
+}
+
+/// Has a table locked for as long as there is a table of this name, two minutes at most.
+const LOCK: &str = "
+    BEGIN;
+    LOCK TABLE siteconf.record IN ACCESS EXCLUSIVE MODE;
+    DO $$ BEGIN
+        WHILE EXISTS (SELECT FROM pg_tables WHERE tablename = 'held')
+            AND clock_timestamp() < now() + interval '2 minutes'
+        LOOP PERFORM pg_sleep(0.01); END LOOP;
+    END $$;
+    COMMIT";
+
+#[test]
+fn what_is_in_memory_is_served_while_a_table_is_locked_and_the_log_says_why_the_rest_is_not() {
+    let fleet = Fleet::new();
+    let Place::Database { database, .. } = &fleet.place else {
+        unreachable!("it lies in a database");
+    };
+    let daemon = fleet.daemon(&[]);
+    let project = Project::with_main(&daemon.user("alice", &[]), "acme/shop");
+    project.save("main", "a.xml", "<a/>");
+    let reader = daemon.reader(&project);
+    reader.get(&project.raw("a.xml")).expect_status(200);
+    let save = || project.user.put(&project.file("main", "a.xml"), b"<b/>");
+    database.ask("CREATE TABLE public.held ()");
+    std::thread::scope(|scope| {
+        let holds = scope.spawn(|| database.ask(LOCK));
+        let locked = "SELECT count(*) FROM pg_locks WHERE granted AND mode = 'AccessExclusiveLock'
+            AND relation = 'siteconf.record'::regclass";
+        soon(|| database.ask(locked) == ["1"]);
+        // With the second goes the time at which the token was used.
+        for _ in 0..2 {
+            save().assert_error(503, "the service cannot write at the moment; try again");
+        }
+        soon(|| {
+            daemon
+                .log()
+                .contains("canceling statement due to lock timeout")
+        });
+        let began = Instant::now();
+        reader.get(&project.raw("a.xml")).assert_bytes(200, b"<a/>");
+        assert!(began.elapsed() < PROMPT, "{:?}", began.elapsed());
+        database.ask("DROP TABLE public.held");
+        holds.join().unwrap();
+    });
+    save().expect_status(200);
 }
 
 /// The first answer of this status.

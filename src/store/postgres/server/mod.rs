@@ -30,11 +30,14 @@ const SILENCE_MAX: Duration = Duration::from_secs(5);
 /// What every connection is told. Without `jit`: ways that are turned off count as dear, so that each short
 /// statement would be compiled first, 50 ms and more on every new connection. Warnings come, whatever a role is set
 /// to: they say that a commit may not be kept. The server, too, looks whether we are still there: what a machine
-/// that died has locked, and its connections, would stay for hours.
+/// that died has locked, and its connections, would stay for hours. How long others wait for a lock or an idle connection
+/// lasts, which a role may be set to, is not for what serves many.
 pub(super) const SETTINGS: &str = "
 SET search_path = pg_catalog;
 SET default_transaction_isolation = 'read committed';
 SET idle_in_transaction_session_timeout = '10s';
+SET idle_session_timeout = 0;
+SET lock_timeout = 0;
 SET synchronous_commit = 'on';
 SET jit = off;
 SET client_min_messages = 'warning';
@@ -58,6 +61,7 @@ pub(super) struct Server {
     /// Why it could not be reached.
     unreached: Repeated,
     warnings: Repeated,
+    refusals: Repeated,
     store_id: OnceLock<String>,
     expected: Expected,
 }
@@ -109,6 +113,7 @@ impl Server {
             keeps_sessions: AtomicBool::new(false),
             unreached: Repeated::default(),
             warnings: Repeated::default(),
+            refusals: Repeated::default(),
             store_id: OnceLock::new(),
             expected: Expected::Ready,
         })
@@ -213,6 +218,22 @@ impl Server {
     pub(super) fn tell_warning(&self, warning: &str) {
         if self.warnings.is_due(warning) {
             tracing::warn!(warning, "the database warns");
+        }
+    }
+
+    /// Tells the log why a statement was refused, where the store's error does not say: of a lock in the way, for
+    /// instance.
+    pub(super) fn tell_refused(&self, error: &tokio_postgres::Error) {
+        let says_why = !matches!(
+            failure(error),
+            StoreError::Busy | StoreError::Unavailable | StoreError::Full | StoreError::ReadOnly
+        );
+        let said = said_by(error);
+        if !says_why && self.refusals.is_due(&said) {
+            tracing::warn!(
+                error = said,
+                "the database refuses what it is asked; pg_stat_activity shows who is in its way"
+            );
         }
     }
 

@@ -228,6 +228,7 @@ impl Calls {
                         return Err(Box::new(|| StoreError::InDoubt));
                     }
                     Meaning::Again | Meaning::Raised | Meaning::Refused => {
+                        self.link.tell_refused(&error);
                         return Err(Box::new(move || failure(&error)));
                     }
                 },
