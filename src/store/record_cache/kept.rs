@@ -1,7 +1,7 @@
 //! What is kept of records in memory, and how it is renewed and dropped.
 
 use std::collections::BTreeMap;
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::{BuildHasher, RandomState};
 use std::slice;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
@@ -27,6 +27,8 @@ pub(super) struct Kept {
     last_state: AtomicU64,
     /// Counts of what changes what is kept of single records and of folders, see [`Kept::changes_of`]; several share one.
     changes: Box<[AtomicU64]>,
+    /// By which keys share a count: nobody outside can choose keys, such as those of tokens, that share one.
+    shares: RandomState,
     /// Held to keep a value and to drop values, so that no old value is kept after its drop.
     gate: Mutex<()>,
     pub(super) watchers: Watchers,
@@ -63,6 +65,7 @@ impl Default for Kept {
             states: Cache::new(FOLDER_STATES_KEPT),
             last_state: AtomicU64::new(0),
             changes: (0..SHARES).map(|_| AtomicU64::new(0)).collect(),
+            shares: RandomState::new(),
             gate: Mutex::default(),
             watchers: Watchers::default(),
         }
@@ -263,9 +266,8 @@ impl Kept {
 
     /// The count of what makes a record doubtful that is read or committed meanwhile, or of the keeping of a folder.
     pub(super) fn changes_of(&self, key: &str) -> &AtomicU64 {
-        let mut hasher = DefaultHasher::new();
-        key.hash(&mut hasher);
-        let share = usize::try_from(hasher.finish() % SHARES as u64).unwrap_or(0);
+        let share = self.shares.hash_one(key) % SHARES as u64;
+        let share = usize::try_from(share).unwrap_or(0);
         &self.changes[share]
     }
 
