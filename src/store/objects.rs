@@ -87,7 +87,8 @@ impl Objects {
         Self {
             store,
             blobs: Cache::with_weighter(items, BLOB_CACHE_BYTES, ByBytes),
-            outboards: Cache::with_weighter(1024, OUTBOARD_CACHE_BYTES, ByBytes),
+            // For few entries, so that it is divided in few parts: each keeps the hashes of any file.
+            outboards: Cache::with_weighter(64, OUTBOARD_CACHE_BYTES, ByBytes),
             pieces: Arc::default(),
         }
     }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::mpsc::channel;
 
 use siteconf::base::limits::FOREIGN_KEYS_MAX;
+use siteconf::store::memory::MemoryStore;
 use siteconf::store::record_cache::RecordCache;
 use siteconf::store::sqlite::SqliteStore;
 use siteconf::store::{Batch, Expect, Record, Scan, Store};
@@ -311,6 +312,19 @@ fn a_folder_is_renewed_by_each_kind_of_write_and_its_state_tells_of_it() {
     store.commit(batch).unwrap();
     changed("a deletion");
     assert_eq!(values(&store, "a/"), ["3", "2"]);
+}
+
+#[test]
+fn a_large_folder_is_kept_whole() {
+    let store = RecordCache::new(MemoryStore::default());
+    let mut batch = Batch::default();
+    for number in 0..12_000 {
+        batch.write(format!("a/{number:05}"), Expect::Anything, &number);
+    }
+    store.commit(batch).unwrap();
+    let folder = store.folder("a/").unwrap();
+    assert_eq!(folder.len(), 12_000);
+    assert!(Arc::ptr_eq(&store.folder("a/").unwrap(), &folder));
 }
 
 #[test]

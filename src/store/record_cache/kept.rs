@@ -17,6 +17,9 @@ use crate::store::{Record, Version};
 /// Counts of changes to single records: so many that what is written at once seldom shares one.
 const SHARES: usize = 4096;
 
+/// Folders that are kept, by which their cache is laid out: in two parts at most.
+const FOLDERS_USUAL: usize = 64;
+
 /// Records and folders of records, and who watches them.
 #[derive(Debug)]
 pub(super) struct Kept {
@@ -61,7 +64,9 @@ impl Default for Kept {
         let items = usize::try_from(RECORD_CACHE_BYTES / 512).unwrap_or(1024);
         Self {
             records: Cache::with_weighter(items, RECORD_CACHE_BYTES, ByBytes),
-            folders: Cache::with_weighter(items / 16, FOLDER_CACHE_BYTES, ByBytes),
+            // A cache is divided by its number of entries and by the processors, and keeps nothing that is larger than
+            // a part: one for few entries keeps a large folder on every machine.
+            folders: Cache::with_weighter(FOLDERS_USUAL, FOLDER_CACHE_BYTES, ByBytes),
             states: Cache::new(FOLDER_STATES_KEPT),
             last_state: AtomicU64::new(0),
             changes: (0..SHARES).map(|_| AtomicU64::new(0)).collect(),
