@@ -16,7 +16,7 @@ use tokio::time::{Instant, sleep, sleep_until, timeout};
 use super::SETTINGS;
 use super::failure::went_back;
 use super::group::{signed, unsigned};
-use super::known::Known;
+use super::known::{Change, Known};
 use super::link::Link;
 use super::repeated::Repeated;
 use super::server::Server;
@@ -31,8 +31,7 @@ pub(super) const LEASE: Duration = Duration::from_millis(20);
 /// After so long everybody has noticed it: a look that still counts began after it.
 pub(super) const SETTLED_AFTER: Duration = Duration::from_millis(25);
 /// From the last version that is known: its row proves that the database has all that it had.
-const LOOK: &str =
-    "SELECT version, key FROM siteconf.change WHERE version >= $1 ORDER BY version LIMIT $2";
+const LOOK: &str = "SELECT version, key, writer FROM siteconf.change WHERE version >= $1 ORDER BY version LIMIT $2";
 const LAST: &str = "SELECT max(version) FROM siteconf.change";
 /// What the connection that looks is told of a store that may be written: the same as [`SETTINGS`], and to take its share
 /// of the lock by which a copy sees that somebody is here, and which it gets to itself.
@@ -65,6 +64,8 @@ pub(super) struct Changes {
     wanted: Notify,
     /// How many wait for a look.
     waiting: AtomicUsize,
+    /// The number by which the changes of this process are told from others.
+    writer: i64,
     known: Mutex<Known>,
 }
 
@@ -110,6 +111,7 @@ impl Changes {
         drop(link.first_session().await?);
         let began = now();
         let last = last_version(&link).await?;
+        let writer = rand::random();
         Ok(Self {
             link,
             looked: watch::Sender::new(Looked {
@@ -121,7 +123,8 @@ impl Changes {
             wanted_since: AtomicU64::new(0),
             wanted: Notify::new(),
             waiting: AtomicUsize::new(0),
-            known: Mutex::new(Known::since(last)),
+            writer,
+            known: Mutex::new(Known::since(last, writer)),
         })
     }
 
@@ -176,6 +179,11 @@ impl Changes {
             Ok(Err(refused)) => refused,
             Ok(Ok(())) | Err(_) => StoreError::Unavailable,
         }
+    }
+
+    /// What the connection that writes names, so that the changes tell who wrote them.
+    pub(super) fn writer(&self) -> i64 {
+        self.writer
     }
 
     /// As [`crate::store::Store::catch_up`].
@@ -299,8 +307,11 @@ impl Changes {
             let is_all = rows.len() < CHANGES_READ_MAX;
             let mut changes = Vec::with_capacity(rows.len());
             for row in &rows {
-                let key = String::from_utf8_lossy(row.try_get(1)?).into_owned();
-                changes.push((unsigned(row.try_get(0)?), key));
+                changes.push(Change {
+                    version: unsigned(row.try_get(0)?),
+                    key: String::from_utf8_lossy(row.try_get(1)?).into_owned(),
+                    writer: row.try_get(2)?,
+                });
             }
             let mut known = self.known();
             if let Err(refused) = known.take(upto, changes, began) {

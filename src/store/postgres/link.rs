@@ -33,7 +33,7 @@ pub(super) type Params<'a> = &'a [&'a (dyn ToSql + Sync)];
 pub(super) struct Link {
     server: Arc<Server>,
     /// What a new connection is told, beside what every one is.
-    settings: &'static str,
+    settings: String,
     answer_wait_max: Duration,
     session: tokio::sync::Mutex<Option<Arc<Session>>>,
 }
@@ -48,10 +48,10 @@ pub(super) struct Session {
 
 impl Link {
     /// A way that connects when it is first used.
-    pub(super) fn new(server: &Arc<Server>, settings: &'static str) -> Self {
+    pub(super) fn new(server: &Arc<Server>, settings: impl Into<String>) -> Self {
         Self {
             server: Arc::clone(server),
-            settings,
+            settings: settings.into(),
             answer_wait_max: ANSWER_WAIT_MAX,
             session: tokio::sync::Mutex::default(),
         }
@@ -158,7 +158,7 @@ impl Link {
         tokio::spawn(drive(connection, server, Arc::clone(&is_doubtful)));
         self.server.require_sessions(&client).await?;
         client.batch_execute(SETTINGS).await?;
-        let told = client.batch_execute(self.settings).await;
+        let told = client.batch_execute(&self.settings).await;
         told.map_err(|error| match error.code() {
             Some(state) if *state == SqlState::LOCK_NOT_AVAILABLE => {
                 unfit("it is being copied; start again when that has ended")

@@ -82,9 +82,13 @@ fn earlier(database: &Database) -> Database {
 /// All that the first step has of records, changes and objects.
 fn contents(database: &Database) -> Vec<Vec<String>> {
     let objects = "(SELECT id, kind, size, sha256, bytes, place, outboard FROM siteconf.object)";
-    ["siteconf.record", "siteconf.change", objects]
-        .map(|table| database.ask(&format!("SELECT t::text FROM {table} t ORDER BY 1")))
-        .to_vec()
+    [
+        "siteconf.record",
+        "(SELECT version, key FROM siteconf.change)",
+        objects,
+    ]
+    .map(|table| database.ask(&format!("SELECT t::text FROM {table} t ORDER BY 1")))
+    .to_vec()
 }
 
 #[test]

@@ -47,6 +47,10 @@ const STEPS: &[Step] = &[
         brings: "commits that are told of when a standby has them, also after a lost connection; room that is given \
                  back as fast as it is taken",
     },
+    Step {
+        sql: include_str!("8.sql"),
+        brings: "changes that tell who wrote them: those that were lost are told from others in their places",
+    },
 ];
 
 /// What each step ends with.

@@ -33,7 +33,7 @@ const IN_DOUBT_MAX: Duration = Duration::from_secs(15);
 /// How long a call may take before its connection counts as lost. It is never cancelled: a commit that is
 /// cancelled while it waits for a standby is seen, and may be lost later.
 const CALL_MAX: Duration = Duration::from_secs(30);
-/// What the connection that writes is told. Each look is by an index: the plans are made while the tables
+/// What the connection that writes is told, beside the number of its process. Each look is by an index: the plans are made while the tables
 /// are empty, and stay.
 const SETTINGS: &str = "
 SET lock_timeout = '5s';
@@ -60,8 +60,9 @@ impl Writer {
         changes: &Arc<Changes>,
     ) -> Self {
         let (jobs, received) = channel(BATCHES_WAITING_MAX);
+        let named = format!("{SETTINGS}SET siteconf.writer = {};", changes.writer());
         let calls = Calls {
-            link: Link::new(server, SETTINGS),
+            link: Link::new(server, named),
             changes: Arc::clone(changes),
             writer: rand::random(),
             serial: 0,
