@@ -87,7 +87,7 @@ impl Objects {
         Self {
             store,
             blobs: Cache::with_weighter(items, BLOB_CACHE_BYTES, ByBytes),
-            // For few entries, so that it is divided in few parts: each keeps the hashes of any file.
+            // For few entries, so that it is divided in few parts: each keeps the hashes of a file of 32 GiB.
             outboards: Cache::with_weighter(64, OUTBOARD_CACHE_BYTES, ByBytes),
             pieces: Arc::default(),
         }

@@ -269,7 +269,8 @@ impl Kept {
             .any(|folder| find_in(&folder, key).is_none())
     }
 
-    /// The count of what makes a record doubtful that is read or committed meanwhile, or of the keeping of a folder.
+    /// How often something was seen of a record that makes an older read or commit of it doubtful; of a folder, how
+    /// often it was read and kept. Other keys may share the count.
     pub(super) fn changes_of(&self, key: &str) -> &AtomicU64 {
         let share = self.shares.hash_one(key) % SHARES as u64;
         let share = usize::try_from(share).unwrap_or(0);

@@ -49,8 +49,8 @@ impl OwnWrites {
     }
 
     /// Brings what is kept up to the outcome of the commit, and tells who watches. A record is renewed where it
-    /// is known now and nothing else has changed since the commit began, else dropped. One that nothing was changed of
-    /// stays: what many clients ask for must not go because the store takes no writes for a while.
+    /// is known now and nothing else has changed since the commit began, else dropped. After a refusal that has
+    /// changed nothing all stays: what many clients ask for must not go because the store takes no writes for a while.
     pub(super) fn observe(self, outcome: &Result<Version>, kept: &Kept) {
         if outcome.as_ref().is_err_and(StoreError::changed_nothing) {
             return;

@@ -45,8 +45,8 @@ pub(in crate::store::sqlite) fn make_in_place(database: &Path) {
     }
 }
 
-/// Makes an empty file that is written in place, instead of one that a killed process has left. It is closed before it has its name: SQLite's locks on the index would
-/// go with any descriptor of it that this process closes.
+/// Makes an empty file that is written in place, instead of one that a killed process has left. It is closed before it
+/// has its name: SQLite's locks on the index would go with any descriptor of it that this process closes.
 fn make(path: &Path) -> io::Result<()> {
     let made = || private_options().create_new(true).open(path);
     let file = match made() {
