@@ -107,7 +107,7 @@ fn processes_of(folder: &Path) -> Vec<String> {
 }
 
 /// What is answered, once the balancer knows that a daemon is there and the bucket answers: on a busy machine its looks
-/// may come late, and SeaweedFS refuses all for a moment when it has been started again.
+/// may come late, and `SeaweedFS` refuses all for a moment when it has been started again.
 fn got(address: SocketAddr, credential: &str, target: &str) -> Vec<u8> {
     let patience = Instant::now() + Duration::from_secs(20);
     loop {
