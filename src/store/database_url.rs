@@ -132,6 +132,12 @@ impl DatabaseUrl {
         })
     }
 
+    /// True for a text that is a URL, or was meant to be one, and not the name of a folder.
+    pub fn is_meant_by(text: &str) -> bool {
+        let of_database = ["postgres:", "postgresql:"];
+        text.contains("://") || of_database.iter().any(|scheme| text.starts_with(scheme))
+    }
+
     /// True if it holds a password.
     pub fn has_password(&self) -> bool {
         self.has_password

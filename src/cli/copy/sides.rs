@@ -43,7 +43,7 @@ impl Sides {
 }
 
 fn address(flag: &str, text: &OsStr) -> Result<StoreAddress> {
-    let Some(url) = text.to_str().filter(|text| text.contains("://")) else {
+    let Some(url) = text.to_str().filter(|text| DatabaseUrl::is_meant_by(text)) else {
         if text.is_empty() {
             return Err(Error::Usage(format!("{flag} is empty")));
         }

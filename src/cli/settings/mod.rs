@@ -301,7 +301,16 @@ fn default_of(name: &str) -> Given {
 
 /// Where the store lies.
 fn store(all: &All) -> StoreAddress {
-    let folder = all.read("data", Given::path);
+    let folder = all.read("data", |data| match data.path()? {
+        url if url.to_str().is_some_and(DatabaseUrl::is_meant_by) => {
+            // Not shown: it may hold a password.
+            Err(Error::Usage(format!(
+                "data ({}): it is the name of a folder; the URL of a database is given as store",
+                data.place()
+            )))
+        }
+        folder => Ok(folder),
+    });
     let url = all.read("store", |url| match url.text()?.as_str() {
         "" => Ok(None),
         text => DatabaseUrl::parse(text)

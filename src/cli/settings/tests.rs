@@ -216,6 +216,10 @@ fn a_wrong_setting_names_itself_its_value_and_its_place() {
             "FILE, line 1: there is no setting \"config\"",
         ),
         (
+            "data = \"postgres://a:hush@h/d\"",
+            "data (FILE, line 1): it is the name of a folder; the URL of a database is given as store",
+        ),
+        (
             "\nroot_mount = \"yes\"",
             "root_mount = \"yes\" (FILE, line 2): it must be true or false",
         ),

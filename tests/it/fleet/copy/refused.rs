@@ -24,12 +24,12 @@ fn what_is_no_place_for_a_copy_is_refused_and_stays_as_it_is() {
     for to in [from, text(&within)] {
         assert_refused(&run(&["copy", "--from", from, "--to", to]), 2, same);
     }
-    let wrong = run(&["copy", "--from", from, "--to", "mysql://a@h/d"]);
-    assert_refused(
-        &wrong,
-        2,
-        "--to: it must be of the form postgres://user@host/database",
-    );
+    // The name of a folder with a password in it would be shown.
+    for wrong in ["mysql://a@h/d", "postgres:/a:hush@h/d", "postgresql:a"] {
+        let refused = run(&["copy", "--from", from, "--to", wrong]);
+        let said = "--to: it must be of the form postgres://user@host/database";
+        assert_refused(&refused, 2, said);
+    }
     let full_too = format!(
         "{full}: the folder is not empty (\"mine\" is in it); a store is copied into an empty folder, or \
          one that is not there"
