@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard};
 use bytes::Bytes;
 use siteconf::base::id::{Kind, ObjectId};
 use siteconf::store::{
-    Batch, NewBody, Record, Result, Scan, Staging, Store, StoredObject, Version,
+    Batch, NewBody, Record, Result, Scan, Staging, Store, StoredObject, Version, Writes,
 };
 
 /// What passed since the last look.
@@ -123,7 +123,7 @@ impl<S: Store> Store for Counting<S> {
     fn stage(&self) -> Result<Box<dyn Staging>> {
         self.store.stage()
     }
-    fn is_writable(&self) -> bool {
-        self.store.is_writable()
+    fn writes(&self) -> Writes {
+        self.store.writes()
     }
 }

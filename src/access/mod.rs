@@ -35,7 +35,7 @@ pub use audit::Refused;
 pub use census::Census;
 pub use check::decode_record;
 pub use error::{Error, Refusal, Result};
-pub use gate::{Caller, FirstPassword, Gate, Restored, SessionView, Uploads, Writes};
+pub use gate::{Caller, FirstPassword, Gate, Restored, SessionView, Uploads};
 pub use migration::{Brought, Ended, OldToken, Planned, Trace, check_instance};
 pub use owners::projects;
 pub use password::random_password;

@@ -63,6 +63,12 @@ pub enum StoreError {
     /// all. A restart may bring what nobody has read before it.
     #[error("the database failed at the end of this change, which may have been made")]
     InDoubt,
+    /// The database no longer has what this process knows that it had. It is not used any more until a restart.
+    #[error(
+        "the database cannot be used: it no longer has changes that it had: it was restored, or a standby \
+         without the last changes took its place; see that it is the right one, and restart the service"
+    )]
+    WentBack,
     /// The database cannot be used as it is.
     #[error("the database cannot be used: {reason}")]
     Unfit {
@@ -161,6 +167,7 @@ impl StoreError {
         matches!(
             self,
             Self::Unavailable
+                | Self::WentBack
                 | Self::Unfit { .. }
                 | Self::BucketAway
                 | Self::UnfitBucket { .. }

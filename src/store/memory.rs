@@ -9,7 +9,7 @@ use bytes::Bytes;
 use super::watchers::{Changed, Watch, Watchers};
 use super::{
     Batch, Body, NewBody, NewObject, Record, Result, Scan, Staging, Store, StoreError,
-    StoredObject, Version,
+    StoredObject, Version, Writes,
 };
 use crate::base::digest::{byte_count, object_id};
 use crate::base::id::{BlobId, Kind, ObjectId};
@@ -179,8 +179,8 @@ impl Store for MemoryStore {
         }))
     }
 
-    fn is_writable(&self) -> bool {
-        true
+    fn writes(&self) -> Writes {
+        Writes::Taken
     }
 }
 

@@ -28,6 +28,7 @@ pub mod sqlite;
 pub mod transfer;
 mod verified_body;
 pub mod watchers;
+pub mod writes;
 
 use std::fmt;
 use std::io;
@@ -44,6 +45,7 @@ pub use batch::{Batch, Expect, NewBody, NewObject, RecordAppend, RecordWrite, St
 pub use error::{Result, StoreError};
 pub use records::{Folder, Record, Versioned};
 pub use watchers::{Changed, Watch};
+pub use writes::Writes;
 
 /// A record's version: the number of the write that made it, rising through the whole store.
 pub type Version = u64;
@@ -355,13 +357,8 @@ pub trait Store: Send + Sync + fmt::Debug {
         0
     }
 
-    /// False after a failed write: reads go on, writes are refused until a restart.
-    fn is_writable(&self) -> bool;
-
-    /// True if the last commit was refused for want of room, or what adds content is.
-    fn is_full(&self) -> bool {
-        false
-    }
+    /// Whether it takes changes.
+    fn writes(&self) -> Writes;
 
     /// Room on the file system that it lies on, in bytes; `None` where there is none or it cannot be
     /// told.
@@ -371,11 +368,6 @@ pub trait Store: Send + Sync + fmt::Debug {
 
     /// False once what writes has died, which only a restart mends. A store that refuses to write lives.
     fn has_writer(&self) -> bool {
-        true
-    }
-
-    /// False while it lies elsewhere and does not answer; it heals.
-    fn is_available(&self) -> bool {
         true
     }
 

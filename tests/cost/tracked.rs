@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
 use siteconf::base::id::ObjectId;
-use siteconf::store::{Batch, Record, Result, Scan, Staging, Store, StoredObject, Version};
+use siteconf::store::{Batch, Record, Result, Scan, Staging, Store, StoredObject, Version, Writes};
 
 /// How many bytes are alive.
 #[derive(Clone, Debug, Default)]
@@ -92,7 +92,7 @@ impl<S: Store> Store for Tracked<S> {
     fn stage(&self) -> Result<Box<dyn Staging>> {
         self.store.stage()
     }
-    fn is_writable(&self) -> bool {
-        self.store.is_writable()
+    fn writes(&self) -> Writes {
+        self.store.writes()
     }
 }

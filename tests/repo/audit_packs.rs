@@ -14,7 +14,9 @@ use siteconf::repo::Projects;
 use siteconf::repo::audit::Filter;
 use siteconf::store::memory::MemoryStore;
 use siteconf::store::sqlite::SqliteStore;
-use siteconf::store::{Batch, Expect, Record, Result, Scan, Staging, Store, StoredObject, Version};
+use siteconf::store::{
+    Batch, Expect, Record, Result, Scan, Staging, Store, StoredObject, Version, Writes,
+};
 
 use crate::fixture::Scene;
 use crate::on_every_engine;
@@ -251,8 +253,8 @@ impl Store for Racing {
     fn stage(&self) -> Result<Box<dyn Staging>> {
         self.store.stage()
     }
-    fn is_writable(&self) -> bool {
-        true
+    fn writes(&self) -> Writes {
+        Writes::Taken
     }
 }
 

@@ -8,7 +8,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use siteconf::base::id::Kind;
 use siteconf::base::limits::RESERVE_BYTES;
 use siteconf::store::sqlite::SqliteStore;
-use siteconf::store::{Batch, Expect, Store, StoreError};
+use siteconf::store::{Batch, Expect, Store, StoreError, Writes};
 
 use crate::fixture::{contents, copy, noise, object, of_write, put_large, value};
 
@@ -123,7 +123,7 @@ fn a_full_disk_refuses_a_commit_and_heals() {
             Err(StoreError::Full)
         ));
         assert_eq!(contents(&store), before, "reads go on, and nothing changed");
-        assert!(store.is_writable());
+        assert_eq!(store.writes(), Writes::Full);
     }
 
     fs::remove_file(disk.ballast()).unwrap();
@@ -214,7 +214,7 @@ fn changes_that_free_or_protect_go_on_on_a_full_disk() {
     store
         .commit(protecting("session/1", Some("\"after\"")))
         .unwrap();
-    assert!(store.is_writable());
+    assert_ne!(store.writes(), Writes::Stopped);
     fs::remove_file(disk.ballast()).unwrap();
     store.commit(big_batch("after")).unwrap();
     assert_eq!(
@@ -290,7 +290,7 @@ fn a_start_on_a_full_disk_has_room_for_a_log_of_pages_that_are_there() {
     disk.fill();
 
     let store = daemon(&disk.data());
-    assert!(log() == 0 && store.is_writable());
+    assert_eq!((log(), store.writes()), (0, Writes::Taken));
     assert_eq!(contents(&store), before);
     store.commit(protecting("session/1", Some("1"))).unwrap();
 }

@@ -10,7 +10,7 @@ use rusqlite::Connection;
 use siteconf::base::id::Kind;
 use siteconf::store::inspection::Inspectable as _;
 use siteconf::store::sqlite::SqliteStore;
-use siteconf::store::{Expect, Store, StoreError};
+use siteconf::store::{Expect, Store, StoreError, Writes};
 
 use crate::fixture::{
     blob_id, contents, copy, noise, object, of_objects, of_write, put_large, value,
@@ -187,7 +187,7 @@ fn a_failed_upload_stops_all_writing_and_is_told_to_other_processes() {
         Err(StoreError::Stopped)
     ));
     for (store, who) in [(&store, "itself"), (&beside, "a process beside it")] {
-        assert!(!store.is_writable(), "{who}");
+        assert_eq!(store.writes(), Writes::Stopped, "{who}");
         let refused = store.commit(of_write("k", Expect::Absent, Some("1")));
         assert!(matches!(refused, Err(StoreError::Stopped)), "{who}");
         assert!(matches!(store.stage(), Err(StoreError::Stopped)), "{who}");

@@ -47,8 +47,8 @@ macro_rules! forward_all_but_records {
         fn last_version(&self) -> siteconf::store::Result<siteconf::store::Version> {
             self.store.last_version()
         }
-        fn is_writable(&self) -> bool {
-            self.store.is_writable()
+        fn writes(&self) -> siteconf::store::Writes {
+            self.store.writes()
         }
     };
 }

@@ -38,7 +38,7 @@ use crate::base::tally::CacheUse;
 use crate::repo;
 use crate::repo::audit::{Filter, Page};
 use crate::repo::{NewFile, Project, ProjectWriter, Projects, Upload};
-use crate::store::StoreError;
+use crate::store::{StoreError, Writes};
 
 /// Turns a credential into a caller, and opens projects for a caller, or refuses.
 /// Cheap to clone. Every function may block on the store; [`Gate::login`] takes some 25 ms of a core.
@@ -107,19 +107,6 @@ impl Uploads {
     pub fn new_file(&self, bytes: Bytes) -> repo::Result<NewFile> {
         self.0.new_file(bytes)
     }
-}
-
-/// Whether the store takes changes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Writes {
-    /// It does.
-    Taken,
-    /// The last change found no room; it heals.
-    Full,
-    /// The database does not answer; it heals.
-    Away,
-    /// A write has failed; nothing more is written until a restart.
-    Stopped,
 }
 
 impl Gate {
@@ -247,11 +234,13 @@ impl Gate {
     /// Says whether changes are taken.
     ///
     /// # Errors
-    /// [`StoreError::Stopped`] after a failed write, until a restart.
+    /// [`StoreError::Stopped`] after a failed write and [`StoreError::WentBack`], until a restart;
+    /// [`StoreError::Unavailable`].
     pub fn require_writable(&self) -> Result<()> {
         match self.writes() {
             Writes::Stopped => Err(StoreError::Stopped.into()),
             Writes::Away => Err(StoreError::Unavailable.into()),
+            Writes::WentBack => Err(StoreError::WentBack.into()),
             Writes::Taken | Writes::Full => Ok(()),
         }
     }
@@ -270,16 +259,7 @@ impl Gate {
 
     /// Whether changes are taken, in all that is told of it.
     pub fn writes(&self) -> Writes {
-        let store = self.projects.store();
-        if !store.is_writable() {
-            Writes::Stopped
-        } else if !store.is_available() {
-            Writes::Away
-        } else if store.is_full() {
-            Writes::Full
-        } else {
-            Writes::Taken
-        }
+        self.projects.store().writes()
     }
 
     /// False while large files cannot be had where they lie.

@@ -34,10 +34,10 @@ use crate::base::may_block;
 use crate::base::secret::ServerKey;
 use crate::http::{HttpSettings, Server};
 use crate::repo::{Projects, SteadyClock, TICK_S};
-use crate::store::Store;
 use crate::store::engine::{Purpose, StoreAddress};
 use crate::store::record_cache::RecordCache;
 use crate::store::sqlite::{Folder, SqliteStore};
+use crate::store::{Store, Writes};
 use certificate::Certificate;
 use facts::FactsOfStore;
 use forget::Forget;
@@ -222,7 +222,7 @@ fn begin_in_folder(
     first_start::first_account(store.data_folder(), accounts, streams)?;
     // Behind the first account, which a small disk must not keep anybody from.
     store.keep_free(settings.disk_free_min);
-    if store.is_full() {
+    if store.writes() == Writes::Full {
         say_little_room(streams, settings);
     }
     Ok(())

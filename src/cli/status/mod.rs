@@ -17,7 +17,7 @@ use crate::cli::{Outcome, Result, Streams};
 use crate::object::key;
 use crate::store::Scan;
 use crate::store::engine::StoreAddress;
-use crate::store::inspection::{Inspectable, Overview, Refusal};
+use crate::store::inspection::{self, Inspectable, Overview, Refusal};
 use shown::{Bytes, Daemon, LastCollection, Schema, Service, Standby, Status, Weights};
 
 #[derive(Debug, Args)]
@@ -93,15 +93,12 @@ fn gather(weigh: bool, settings: &Settings, opened: &Opened, streams: &mut Strea
         None
     };
     findings.extend(key_fault(opened, settings));
-    let mut refused = None;
-    if let Some(Refusal { until, why }) = stopped {
-        findings.push(format!("changes are refused until {until}: {why}"));
-        refused = Some(why);
-    }
-    if let Some((why, refuses)) = free_bytes.and_then(|free| finding_of_room(free, settings)) {
-        findings.push(why.clone());
-        refused = refused.or(refuses.then_some(why));
-    }
+    let refused = why_refused(
+        &mut findings,
+        stopped,
+        service.as_ref(),
+        free_bytes.and_then(|free| finding_of_room(free, settings)),
+    );
     let projects = store.count_records(key::PROJECTS);
     let projects = told(&mut findings, "projects", projects);
     let branches = told(&mut findings, "branches", count_branches(store));
@@ -170,6 +167,33 @@ fn finding_of_room(free: u64, settings: &Settings) -> Option<(String, bool)> {
         format!("{free} bytes are free on the disk, {said}"),
         refuses,
     ))
+}
+
+/// Why changes are refused, by the first of all that does, each of which is a finding.
+fn why_refused(
+    findings: &mut Vec<String>,
+    stopped: Option<Refusal>,
+    service: Option<&inspection::Service>,
+    room: Option<(String, bool)>,
+) -> Option<String> {
+    let mut refused = None;
+    if let Some(Refusal { until, why }) = stopped {
+        findings.push(format!("changes are refused until {until}: {why}"));
+        refused = Some(why);
+    }
+    if let Some(inspection::Service::Daemons(seen)) = service {
+        for daemon in seen {
+            if let Some(refuses) = &daemon.refuses {
+                findings.push(format!("the daemon on {} refuses {refuses}", daemon.host));
+                refused = refused.or_else(|| Some(refuses.clone()));
+            }
+        }
+    }
+    if let Some((why, refuses)) = room {
+        findings.push(why.clone());
+        refused = refused.or(refuses.then_some(why));
+    }
+    refused
 }
 
 /// What could be told; else a finding.

@@ -58,6 +58,8 @@ pub(super) struct Daemon {
     host: String,
     version: String,
     began: String,
+    /// What it refuses, and why; `None` where it does not.
+    refuses: Option<String>,
 }
 
 #[derive(Debug, Serialize)]
@@ -128,6 +130,7 @@ impl Daemon {
             host: daemon.host.clone(),
             version: daemon.version.clone(),
             began: daemon.began.to_string(),
+            refuses: daemon.refuses.clone(),
         });
         Some(daemons.collect())
     }
@@ -172,6 +175,7 @@ impl Status {
             host,
             version,
             began,
+            refuses: _,
         } in self.daemons.iter().flatten()
         {
             lines.push((

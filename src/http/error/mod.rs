@@ -192,6 +192,21 @@ impl Error {
             Self::UnknownMethod | Self::TransferCoding | Self::NoRoom(_) | Self::NotReady(_) => {
                 false
             }
+            // The store tells the log when one of these begins.
+            other
+                if matches!(
+                    other.of_store(),
+                    Some(
+                        StoreError::Unavailable
+                            | StoreError::WentBack
+                            | StoreError::Unfit { .. }
+                            | StoreError::BucketAway
+                            | StoreError::UnfitBucket { .. }
+                    )
+                ) =>
+            {
+                false
+            }
             other => other.status().is_server_error(),
         }
     }
@@ -224,7 +239,7 @@ impl Error {
     pub(super) fn is_lasting(&self) -> bool {
         matches!(
             self.of_store(),
-            Some(StoreError::Stopped | StoreError::ReadOnly)
+            Some(StoreError::Stopped | StoreError::ReadOnly | StoreError::WentBack)
         )
     }
 
@@ -281,31 +296,7 @@ impl Error {
                     "500 Internal Server Error",
                     "internal error; see the log under X-Request-Id",
                 ),
-                StatusCode::SERVICE_UNAVAILABLE if self.is_lasting() => {
-                    "the service has stopped writing after a failed write; it goes on reading, and \
-                     must be restarted"
-                        .into()
-                }
-                StatusCode::SERVICE_UNAVAILABLE
-                    if matches!(self.of_store(), Some(StoreError::Unavailable)) =>
-                {
-                    "the database of the service does not answer; try again".into()
-                }
-                StatusCode::SERVICE_UNAVAILABLE
-                    if matches!(self.of_store(), Some(StoreError::BucketAway)) =>
-                {
-                    "the bucket of the service's large files does not answer; try again".into()
-                }
-                StatusCode::SERVICE_UNAVAILABLE
-                    if matches!(self.of_store(), Some(StoreError::InDoubt)) =>
-                {
-                    "the database of the service failed at the end of this change, which may have \
-                     been made; look before you repeat it"
-                        .into()
-                }
-                StatusCode::SERVICE_UNAVAILABLE => {
-                    "the service cannot write at the moment; try again".into()
-                }
+                StatusCode::SERVICE_UNAVAILABLE => outage(self.of_store()).into(),
                 StatusCode::INSUFFICIENT_STORAGE
                     if matches!(self.of_store(), Some(StoreError::LittleRoom)) =>
                 {
@@ -317,6 +308,34 @@ impl Error {
                 _ => other.to_string().into(),
             },
         }
+    }
+}
+
+/// Why the service cannot do something now that another time it could, as a client reads it.
+fn outage(error: Option<&StoreError>) -> &'static str {
+    match error {
+        Some(StoreError::Stopped | StoreError::ReadOnly) => {
+            "the service has stopped writing after a failed write; it goes on reading, and must be \
+             restarted"
+        }
+        Some(StoreError::Unavailable) => "the database of the service does not answer; try again",
+        Some(StoreError::WentBack) => {
+            "the database of the service no longer has what it had; the service must be restarted"
+        }
+        Some(StoreError::Unfit { .. }) => {
+            "the database of the service cannot be used; the log of the service says why"
+        }
+        Some(StoreError::BucketAway) => {
+            "the bucket of the service's large files does not answer; try again"
+        }
+        Some(StoreError::UnfitBucket { .. }) => {
+            "the bucket of the service's large files cannot be used; the log of the service says why"
+        }
+        Some(StoreError::InDoubt) => {
+            "the database of the service failed at the end of this change, which may have been made; \
+             look before you repeat it"
+        }
+        _ => "the service cannot write at the moment; try again",
     }
 }
 
@@ -367,7 +386,10 @@ fn of_store(error: &StoreError) -> StatusCode {
         StoreError::Full | StoreError::LittleRoom => StatusCode::INSUFFICIENT_STORAGE,
         StoreError::Busy
         | StoreError::Unavailable
+        | StoreError::WentBack
+        | StoreError::Unfit { .. }
         | StoreError::BucketAway
+        | StoreError::UnfitBucket { .. }
         | StoreError::Expired
         | StoreError::Unpinned
         | StoreError::InDoubt
@@ -382,8 +404,6 @@ fn of_store(error: &StoreError) -> StatusCode {
         | StoreError::Folder { .. }
         | StoreError::Locked { .. }
         | StoreError::Io { .. }
-        | StoreError::Unfit { .. }
-        | StoreError::UnfitBucket { .. }
         | StoreError::Engine(_)
         | StoreError::DamagedEngine { .. } => StatusCode::INTERNAL_SERVER_ERROR,
     }

@@ -103,6 +103,9 @@ fn failures_of_the_store_tell_nothing_of_it() {
         path: "/secret".into(),
         reason: "secret".into(),
     };
+    let reason = || "secret".to_owned();
+    let unfit = StoreError::Unfit { reason: reason() };
+    let unfit_bucket = StoreError::UnfitBucket { reason: reason() };
     let conflict = StoreError::Conflict {
         key: "secret".into(),
     };
@@ -112,6 +115,11 @@ fn failures_of_the_store_tell_nothing_of_it() {
     );
     let later = "the service cannot write at the moment; try again";
     let away = "the database of the service does not answer; try again";
+    let gone =
+        "the database of the service no longer has what it had; the service must be restarted";
+    let unusable = "the database of the service cannot be used; the log of the service says why";
+    let no_bucket =
+        "the bucket of the service's large files cannot be used; the log of the service says why";
     let in_doubt = "the database of the service failed at the end of this change, which may have \
                     been made; look before you repeat it";
     let stopped = "the service has stopped writing after a failed write; it goes on reading, and \
@@ -126,6 +134,9 @@ fn failures_of_the_store_tell_nothing_of_it() {
         (store(StoreError::Stopped), 503, stopped, stopped),
         (store(StoreError::Busy), 503, later, later),
         (store(StoreError::Unavailable), 503, away, away),
+        (store(StoreError::WentBack), 503, gone, gone),
+        (store(unfit), 503, unusable, unusable),
+        (store(unfit_bucket), 503, no_bucket, no_bucket),
         (store(StoreError::InDoubt), 503, in_doubt, in_doubt),
         (store(StoreError::Full), 507, full, full),
         (store(StoreError::LittleRoom), 507, little, little),

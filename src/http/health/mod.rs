@@ -4,8 +4,9 @@ pub(in crate::http) mod probe;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::access::{Gate, Writes};
+use crate::access::Gate;
 use crate::base::limits::CLOCK_SKEW_MAX_MS;
+use crate::store::Writes;
 
 /// What is known of the service beside what it serves.
 #[derive(Debug)]
@@ -100,6 +101,11 @@ impl State {
             ),
             Writes::Away => hindrances.push(
                 "the database does not answer, or cannot be used; the log says why".to_owned(),
+            ),
+            Writes::WentBack => hindrances.push(
+                "everything is refused until the service is restarted: the database no longer has \
+                 changes that it had; see that it is the right one"
+                    .to_owned(),
             ),
             Writes::Stopped => hindrances.push(
                 "writes are refused after a failed write, until the service is restarted"

@@ -28,10 +28,11 @@ use super::request::params;
 use super::route::read::{Resource, Route};
 use super::wait::rooms::Ticket;
 use super::wait::{asked, hold};
-use crate::access::{TokenHolder, Writes};
+use crate::access::TokenHolder;
 use crate::base::branch_name::BranchName;
 use crate::base::limits::REQUEST_TARGET_BYTES_MAX;
 use crate::repo::Project;
+use crate::store::Writes;
 
 /// The answer of the health check.
 #[derive(Debug, Serialize)]
@@ -97,7 +98,7 @@ fn health(context: &RequestContext) -> Result<Reply, Error> {
         time: context.service.clock.now().to_string(),
         writes: match context.gate().writes() {
             Writes::Taken => "ok",
-            Writes::Full | Writes::Away | Writes::Stopped => "refused",
+            _ => "refused",
         },
     };
     Ok(Reply::json(StatusCode::OK, &health))

@@ -102,6 +102,8 @@ pub struct DaemonSeen {
     pub version: String,
     /// When it began to serve, by the clock of the database.
     pub began: Timestamp,
+    /// What it refuses, and why: words that follow "refuses".
+    pub refuses: Option<String>,
 }
 
 /// Synchronous standbys, for which commits wait.

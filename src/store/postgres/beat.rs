@@ -11,13 +11,14 @@ use tokio_postgres::Row;
 
 use super::changes::Changes;
 use super::failure::failure;
-use super::link::{CONNECTION_WAIT_MAX, Link};
+use super::link::{CONNECTION_WAIT_MAX, Link, Params};
 use super::server::Server;
 use super::skew::Skew;
 use crate::base::clock::{Clock, SystemClock, Timestamp};
+use crate::store::writes::Room;
 use crate::store::{Result, StoreError};
 
-const BEAT: &str = "SELECT siteconf.beat_v1($1, $2, $3)";
+const BEAT: &str = "SELECT siteconf.beat_v2($1, $2, $3, $4)";
 /// What the database's clock showed then, in milliseconds since 1970.
 const BEATEN: &str =
     "SELECT (extract(epoch FROM at) * 1000)::int8 FROM siteconf.daemon WHERE id = $1";
@@ -35,6 +36,7 @@ const BEAT_MAX: Duration = Duration::from_secs(10);
 pub(super) struct Beats {
     link: Link,
     changes: Arc<Changes>,
+    room: Arc<Room>,
     skew: Arc<Skew>,
     id: [u8; 16],
     /// The name of the machine.
@@ -42,11 +44,18 @@ pub(super) struct Beats {
 }
 
 impl Beats {
-    pub(super) fn new(server: &Arc<Server>, changes: &Arc<Changes>, skew: &Arc<Skew>) -> Self {
+    /// Those of a daemon that follows these changes, and whose commits find this room.
+    pub(super) fn new(
+        server: &Arc<Server>,
+        changes: &Arc<Changes>,
+        room: &Arc<Room>,
+        skew: &Arc<Skew>,
+    ) -> Self {
         let host = read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
         Self {
             link: Link::new(server, SETTINGS),
             changes: Arc::clone(changes),
+            room: Arc::clone(room),
             skew: Arc::clone(skew),
             id: rand::random(),
             host: host.trim_end().to_owned(),
@@ -89,6 +98,21 @@ impl Beats {
         }
     }
 
+    /// What the daemon refuses, and why: words that follow "refuses". What it refuses without the database, it cannot
+    /// say there.
+    fn refuses(&self) -> Option<&'static str> {
+        if matches!(self.changes.require(), Err(StoreError::WentBack)) {
+            Some(
+                "everything: the database no longer has changes that it had; see that it is the right one, \
+                 and restart the daemon",
+            )
+        } else if self.room.is_lacking() {
+            Some("changes: the disk of the database is full")
+        } else {
+            None
+        }
+    }
+
     /// Commits one, and compares the clocks by it. Gives when that began.
     async fn beat(&self) -> Result<Instant> {
         let session = self
@@ -100,7 +124,9 @@ impl Beats {
         let id = self.id.as_slice();
         let version = env!("CARGO_PKG_VERSION");
         let beaten = async {
-            session.query(BEAT, &[&id, &self.host, &version]).await?;
+            let refuses = self.refuses();
+            let named: Params<'_> = &[&id, &self.host, &version, &refuses];
+            session.query(BEAT, named).await?;
             let after = SystemClock.now();
             Ok((session.query(BEATEN, &[&id]).await, after))
         };

@@ -14,7 +14,6 @@ use tokio::sync::{Notify, watch};
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use super::SETTINGS;
-use super::failure::went_back;
 use super::group::{signed, unsigned};
 use super::known::{Change, Known};
 use super::link::Link;
@@ -93,12 +92,12 @@ impl Looked {
     /// Whether the database may be asked.
     ///
     /// # Errors
-    /// [`StoreError::Unavailable`], [`StoreError::Unfit`].
+    /// [`StoreError::Unavailable`], [`StoreError::WentBack`].
     fn require(self) -> Result<()> {
         match self.database {
             Database::There if self.is_confirmed => Ok(()),
             Database::There | Database::Away => Err(StoreError::Unavailable),
-            Database::WentBack => Err(went_back()),
+            Database::WentBack => Err(StoreError::WentBack),
         }
     }
 }
@@ -128,7 +127,7 @@ impl Changes {
         })
     }
 
-    /// Looks whenever somebody wants it, and now and then, without end.
+    /// Looks whenever somebody wants it, and now and then, until the database is found to have gone back.
     pub(super) async fn follow(self: Arc<Self>) {
         let mut began = Instant::now();
         loop {
@@ -145,24 +144,25 @@ impl Changes {
             }
             began = Instant::now();
             let mut look = pin!(self.look_until_answered());
-            if timeout(AWAY_AFTER, look.as_mut()).await.is_err() {
+            let mut looked = timeout(AWAY_AFTER, look.as_mut()).await;
+            if looked.is_err() {
                 tracing::error!("the database does not answer; requests are refused until it does");
                 self.note(Database::Away);
-                look.await;
+                looked = Ok(look.await);
                 tracing::warn!("the database answers again");
             }
+            if let Ok(Err(lost)) = looked {
+                tracing::error!(error = %lost, "everything is refused");
+                self.note(Database::WentBack);
+                return;
+            }
         }
-    }
-
-    /// As [`crate::store::Store::is_available`].
-    pub(super) fn are_read(&self) -> bool {
-        self.require().is_ok()
     }
 
     /// Whether the database may be asked.
     ///
     /// # Errors
-    /// [`StoreError::Unavailable`] while it is known not to answer, [`StoreError::Unfit`].
+    /// [`StoreError::Unavailable`] while it is known not to answer, [`StoreError::WentBack`].
     pub(super) fn require(&self) -> Result<()> {
         self.looked.borrow().require()
     }
@@ -261,10 +261,17 @@ impl Changes {
         self.known().record_own(before, last);
     }
 
-    async fn look_until_answered(&self) {
+    /// # Errors
+    /// [`StoreError::WentBack`]: what follows the changes that are known is not known any more.
+    async fn look_until_answered(&self) -> Result<()> {
         let mut pause = PAUSE_MIN;
         let failed = Repeated::default();
-        while let Err(error) = self.look().await {
+        loop {
+            let error = match self.look().await {
+                Ok(()) => return Ok(()),
+                Err(lost @ StoreError::WentBack) => return Err(lost),
+                Err(error) => error,
+            };
             if failed.is_due(&error.to_string()) {
                 tracing::warn!(%error, "the changes of other daemons cannot be read");
             }
@@ -284,21 +291,11 @@ impl Changes {
 
     /// Refuses from now on what asks the database.
     fn note(&self, database: Database) {
-        self.looked.send_if_modified(|looked| {
-            // For that there is no help but a restart.
-            let is_news = looked.database != Database::WentBack;
-            if is_news {
-                looked.database = database;
-            }
-            is_news
-        });
+        self.looked.send_modify(|looked| looked.database = database);
     }
 
     /// Reads what has come, until nothing is left.
     async fn look(&self) -> Result<()> {
-        if self.looked.borrow().database == Database::WentBack {
-            return Err(went_back());
-        }
         loop {
             let began = now();
             let upto = self.known().upto;
@@ -314,10 +311,7 @@ impl Changes {
                 });
             }
             let mut known = self.known();
-            if let Err(refused) = known.take(upto, changes, began) {
-                self.note(Database::WentBack);
-                return Err(refused);
-            }
+            known.take(upto, changes, began)?;
             if let Some(last) = known.last_foreign() {
                 self.found.fetch_max(last, Ordering::AcqRel);
             }
@@ -361,7 +355,7 @@ pub(super) async fn last_version(link: &Link) -> Result<Version> {
         .map(|row| row.try_get(0))
         .transpose()?
         .flatten();
-    last.map(unsigned).ok_or_else(went_back)
+    last.map(unsigned).ok_or(StoreError::WentBack)
 }
 
 /// The time since the boot, in nanoseconds.

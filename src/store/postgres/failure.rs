@@ -87,7 +87,7 @@ pub(super) fn failure(error: &tokio_postgres::Error) -> StoreError {
             }
         }
         state if *state == SqlState::INSUFFICIENT_PRIVILEGE => StoreError::Unfit { reason: said() },
-        state if state.code() == WENT_BACK => went_back(),
+        state if state.code() == WENT_BACK => StoreError::WentBack,
         state if state.code() == RAISED => StoreError::Busy,
         _ => StoreError::Engine(said().into()),
     }
@@ -100,14 +100,6 @@ pub(super) fn said_by(error: &tokio_postgres::Error) -> String {
         (None, Some(cause)) => cause.to_string(),
         (None, None) => error.to_string(),
     }
-}
-
-/// The error for a database that no longer has what it had.
-pub(super) fn went_back() -> StoreError {
-    unfit(
-        "it no longer has changes that it had: it was restored, or a standby without the last changes took \
-         its place; see that it is the right one, and restart the service",
-    )
 }
 
 /// The error for a database that cannot be used as it is.

@@ -2,9 +2,8 @@
 
 use std::collections::VecDeque;
 
-use super::failure::went_back;
 use crate::base::limits::FOREIGN_CHANGES_KEPT;
-use crate::store::{Result, Version};
+use crate::store::{Result, StoreError, Version};
 
 /// A change as it was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -102,18 +101,18 @@ impl Known {
     /// Takes the changes from a version on, which a look found that began at this moment.
     ///
     /// # Errors
-    /// [`crate::store::StoreError::Unfit`] where that version is gone and none follows, or it is another, or what this
+    /// [`StoreError::WentBack`] where that version is gone and none follows, or it is another, or what this
     /// process has written after it is not its own any more.
     pub(super) fn take(&mut self, from: Version, changes: Vec<Change>, found: u64) -> Result<()> {
         let (Some(oldest), Some(newest)) = (changes.first(), changes.last()) else {
-            return Err(went_back());
+            return Err(StoreError::WentBack);
         };
         let (first, last) = (oldest.version, newest.version);
         // Others may have written again as many as were lost.
         let is_other = self.last_read.as_ref().is_some_and(|read| read != oldest);
         let are_lost = self.have_lost(&changes);
         if first == from && is_other || are_lost {
-            return Err(went_back());
+            return Err(StoreError::WentBack);
         }
         let newest_key = newest.key.clone();
         self.last_read = Some(newest.clone());

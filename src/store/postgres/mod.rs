@@ -37,7 +37,7 @@ use super::inspection::row::kind_of;
 use super::remote::{start_runtime, wait};
 use super::{
     Batch, Body, CatchUp, Lane, Migrated, NewObject, Observe, Pin, Record, Result, Scan, Staging,
-    Store, StoreError, StoredObject, Version,
+    Store, StoreError, StoredObject, Version, Writes,
 };
 use crate::base::id::{BlobId, Kind, ObjectId, Sha256};
 use crate::base::limits::{INLINE_BYTES_MAX, UPLOAD_PART_BYTES};
@@ -193,8 +193,9 @@ impl PostgresStore {
     /// has not committed that for 3 seconds, nothing is read until it has: another may have taken its place.
     /// The log is told meanwhile how far its clock is from ours.
     pub fn show_signs_of_life(&self) {
-        if let Some(runtime) = &self.runtime {
-            drop(runtime.spawn(Beats::new(&self.server, &self.changes, &self.skew).run()));
+        if let (Some(runtime), Some(writer)) = (&self.runtime, &self.writer) {
+            let beats = Beats::new(&self.server, &self.changes, writer.room(), &self.skew);
+            drop(runtime.spawn(beats.run()));
         }
     }
 
@@ -421,17 +422,20 @@ impl Store for PostgresStore {
         UPLOAD_PART_BYTES as u64
     }
 
-    fn is_writable(&self) -> bool {
-        // What is lost is found again.
-        self.writer.is_some()
+    fn writes(&self) -> Writes {
+        let Some(writer) = &self.writer else {
+            return Writes::Stopped;
+        };
+        match self.changes.require() {
+            Ok(()) if writer.room().is_lacking() => Writes::Full,
+            Ok(()) => Writes::Taken,
+            Err(StoreError::WentBack) => Writes::WentBack,
+            Err(_) => Writes::Away,
+        }
     }
 
     fn has_writer(&self) -> bool {
         self.writer.as_ref().is_some_and(Writer::is_alive)
-    }
-
-    fn is_available(&self) -> bool {
-        self.changes.are_read()
     }
 
     fn has_large_bodies(&self) -> bool {

@@ -12,7 +12,7 @@ use super::records::Folder;
 use super::watchers::{Changed, Watch};
 use super::{
     Batch, CatchUp, ForeignSigns, Lane, Pin, Record, Result, Scan, Staging, Store, StoredObject,
-    Version,
+    Version, Writes,
 };
 use crate::base::id::{BlobId, ObjectId};
 use crate::base::limits::FOREIGN_KEYS_MAX;
@@ -261,12 +261,8 @@ impl<S: Store + ?Sized> Store for RecordCache<S> {
         self.store.staged_bytes_held()
     }
 
-    fn is_writable(&self) -> bool {
-        self.store.is_writable()
-    }
-
-    fn is_full(&self) -> bool {
-        self.store.is_full()
+    fn writes(&self) -> Writes {
+        self.store.writes()
     }
 
     fn free_bytes(&self) -> Option<u64> {
@@ -275,10 +271,6 @@ impl<S: Store + ?Sized> Store for RecordCache<S> {
 
     fn has_writer(&self) -> bool {
         self.store.has_writer()
-    }
-
-    fn is_available(&self) -> bool {
-        self.store.is_available()
     }
 
     fn has_large_bodies(&self) -> bool {

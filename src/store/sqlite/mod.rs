@@ -39,7 +39,7 @@ use super::error::damaged;
 use super::inspection::row::{kind_of, size_of};
 use super::{
     Batch, Body, ForeignSigns, NewObject, Observe, Pin, Record, Result, Scan, Staging, Store,
-    StoreError, StoredObject, Version,
+    StoreError, StoredObject, Version, Writes,
 };
 use crate::base::digest::record_checksum;
 use crate::base::id::{BlobId, ObjectId, Sha256};
@@ -399,15 +399,11 @@ impl Store for SqliteStore {
         ))
     }
 
-    fn is_writable(&self) -> bool {
-        self.writer
-            .as_ref()
-            .is_some_and(|writer| !writer.is_stopped())
-    }
-
-    fn is_full(&self) -> bool {
-        let writability = self.writer.as_ref().map(Writer::writability);
-        writability.is_some_and(|it| it.is_out_of_room() || it.free_room().is_lacking())
+    fn writes(&self) -> Writes {
+        match &self.writer {
+            Some(writer) if !writer.is_stopped() => writer.writability().writes(),
+            _ => Writes::Stopped,
+        }
     }
 
     fn free_bytes(&self) -> Option<u64> {

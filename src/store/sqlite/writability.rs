@@ -11,7 +11,8 @@ use rusqlite::{ErrorCode, ffi};
 use super::data_folder::{Folder, private_options};
 use super::failure::failure_of;
 use super::room::free::FreeRoom;
-use crate::store::{Result, StoreError};
+use crate::store::writes::Room;
+use crate::store::{Result, StoreError, Writes};
 
 /// Bytes for which there must be room where a failure is not to be one of a full disk.
 const ROOM_TRIED_BYTES: u64 = 1 << 20;
@@ -29,8 +30,8 @@ pub(super) struct Writability {
     marking: Mutex<()>,
     /// True after a failure of this process that it cannot outlive.
     stopped: AtomicBool,
-    /// True while the last commit found no room.
-    out_of_room: AtomicBool,
+    /// Whether the last commit found room.
+    room: Room,
     /// The room that stays free.
     free_room: FreeRoom,
     /// The log, opened beside SQLite: the system tells each who has a file open of a failed sync, and
@@ -70,7 +71,7 @@ impl Writability {
             sync_failed: AtomicBool::new(false),
             marking: Mutex::default(),
             stopped: AtomicBool::new(false),
-            out_of_room: AtomicBool::new(false),
+            room: Room::default(),
             free_room: FreeRoom::new(folder.root()),
             log: OnceLock::new(),
         }
@@ -88,14 +89,18 @@ impl Writability {
         self.stopped.load(Ordering::SeqCst) || told() && told_by_others()
     }
 
-    /// True if the last commit found no room.
-    pub(super) fn is_out_of_room(&self) -> bool {
-        self.out_of_room.load(Ordering::Relaxed)
+    /// Whether changes are taken, while the store has not stopped.
+    pub(super) fn writes(&self) -> Writes {
+        if self.room.is_lacking() || self.free_room.is_lacking() {
+            Writes::Full
+        } else {
+            Writes::Taken
+        }
     }
 
     /// Notes whether a commit found room.
-    pub(super) fn note_room(&self, is_out: bool) {
-        self.out_of_room.store(is_out, Ordering::Relaxed);
+    pub(super) fn note_room(&self, is_lacking: bool) {
+        self.room.note(is_lacking);
     }
 
     /// The room that stays free on the disk.

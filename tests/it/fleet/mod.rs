@@ -10,6 +10,7 @@ mod inspection;
 mod large;
 mod migrate;
 mod own_writes;
+mod refusals;
 mod revocation;
 mod roles;
 mod secrets;

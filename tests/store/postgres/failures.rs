@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use siteconf::store::postgres::PostgresStore;
 use siteconf::store::record_cache::RecordCache;
-use siteconf::store::{Expect, Store, StoreError};
+use siteconf::store::{Expect, Store, StoreError, Writes};
 
 use super::order::edit;
 use super::proxy::{Cut, Proxy};
@@ -149,7 +149,7 @@ fn nothing_is_answered_from_memory_without_the_database_and_all_is_well_with_it_
     proxy.cut(Cut::Never);
     // Refused at once, until it is found to be there again.
     let patience = Instant::now() + Duration::from_secs(5);
-    while !store.is_available() {
+    while store.writes() != Writes::Taken {
         assert!(Instant::now() < patience);
     }
     store
@@ -178,6 +178,7 @@ fn a_database_that_no_longer_has_what_it_had_is_not_used() {
     );
     store.settle();
     assert_went_back(&store.record("k").unwrap_err());
+    assert_eq!(store.writes(), Writes::WentBack);
 }
 
 #[test]

@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 use siteconf::store::inspection::Inspectable as _;
 use siteconf::store::postgres::PostgresStore;
 use siteconf::store::record_cache::RecordCache;
-use siteconf::store::{Batch, Expect, Store, StoreError};
+use siteconf::store::{Batch, Expect, Store, StoreError, Writes};
 
 use crate::concurrency::{
     committers_on_one_record_lose_nothing, what_was_acknowledged_is_seen_by_every_later_read,
@@ -101,7 +101,7 @@ fn what_is_opened_for_reading_changes_nothing() {
     assert_eq!(value(&store, "k").as_deref(), Some("2"));
     let refused = store.commit(of_write("k", Expect::Anything, Some("3")));
     assert!(matches!(refused, Err(StoreError::ReadOnly)));
-    assert!(!store.is_writable());
+    assert_eq!(store.writes(), Writes::Stopped);
     assert_eq!(value(&store, "k").as_deref(), Some("2"));
 }
 

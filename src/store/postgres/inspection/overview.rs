@@ -12,7 +12,7 @@ use crate::store::{ObjectRow, Result, StoreError};
 const SCHEMA: &str = "SELECT schema, writer_min FROM siteconf.format";
 /// Each beats once a second.
 const DAEMONS: &str = "
-SELECT host, version, to_char(began AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"')
+SELECT host, version, to_char(began AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"'), refuses
 FROM siteconf.daemon WHERE at > now() - interval '10 seconds' ORDER BY host, began, id";
 /// For how many standbys commits wait, how many others copy the log, and how many of them are known to be waited
 /// for. Who may not see that sees no state at all. A list of names without a number waits for one of them.
@@ -72,6 +72,7 @@ impl PostgresStore {
                 began: began.ok_or_else(|| {
                     StoreError::Engine("the row of a daemon holds no time".into())
                 })?,
+                refuses: row.try_get(3)?,
             });
         }
         Ok(seen)

@@ -49,7 +49,8 @@ const STEPS: &[Step] = &[
     },
     Step {
         sql: include_str!("8.sql"),
-        brings: "changes that tell who wrote them: those that were lost are told from others in their places",
+        brings: "changes that tell who wrote them: those that were lost are told from others in their places; daemons that \
+                 tell what they refuse",
     },
 ];
 

@@ -21,6 +21,7 @@ use super::group::{self, Arrays, Job, Outcomes, signed};
 use super::link::{CONNECTION_WAIT_MAX, Link, Params, Session};
 use super::server::Server;
 use crate::base::limits::{BATCHES_PER_TRANSACTION_MAX, BATCHES_WAITING_MAX};
+use crate::store::writes::Room;
 use crate::store::{Result, StoreError};
 
 const COMMIT: &str = "SELECT before, kinds, versions, details FROM siteconf.commit_v2(\
@@ -49,6 +50,7 @@ SET enable_mergejoin = off;
 #[derive(Debug)]
 pub(super) struct Writer {
     jobs: Sender<Job>,
+    room: Arc<Room>,
     task: JoinHandle<()>,
 }
 
@@ -61,14 +63,16 @@ impl Writer {
     ) -> Self {
         let (jobs, received) = channel(BATCHES_WAITING_MAX);
         let named = format!("{SETTINGS}SET siteconf.writer = {};", changes.writer());
+        let room = Arc::default();
         let calls = Calls {
+            room: Arc::clone(&room),
             link: Link::new(server, named),
             changes: Arc::clone(changes),
             writer: rand::random(),
             serial: 0,
         };
         let task = runtime.spawn(calls.run(received));
-        Self { jobs, task }
+        Self { jobs, room, task }
     }
 
     /// Has a batch committed; the outcome is sent.
@@ -77,6 +81,11 @@ impl Writer {
             TrySendError::Full(_) => StoreError::Busy,
             TrySendError::Closed(_) => StoreError::Stopped,
         })
+    }
+
+    /// Whether the last group found room.
+    pub(super) fn room(&self) -> &Arc<Room> {
+        &self.room
     }
 
     /// False when the task has panicked.
@@ -88,6 +97,7 @@ impl Writer {
 /// What the task holds.
 struct Calls {
     link: Link,
+    room: Arc<Room>,
     changes: Arc<Changes>,
     /// With the serial of a group, the name under which its outcome is kept.
     writer: [u8; 16],
@@ -152,6 +162,7 @@ impl Calls {
 
     /// Tells all callers, once none of the group counts as a change of others any more.
     fn tell(&self, group: Vec<Job>, outcomes: Outcomes) {
+        self.note_room(&group, &outcomes);
         let own = outcomes.before.zip(outcomes.last());
         let all = group.into_iter().zip(outcomes.of_batches);
         let callers: Vec<_> = all.map(|(job, outcome)| job.observed(outcome)).collect();
@@ -160,6 +171,17 @@ impl Calls {
         }
         for tell in callers {
             tell();
+        }
+    }
+
+    /// Notes whether there was room. What adds no object may still find some on pages that are there.
+    fn note_room(&self, group: &[Job], outcomes: &Outcomes) {
+        for (job, outcome) in group.iter().zip(&outcomes.of_batches) {
+            match outcome {
+                Err(StoreError::Full) => self.room.note(true),
+                Ok(_) if !job.batch.objects.is_empty() => self.room.note(false),
+                _ => {}
+            }
         }
     }
 

@@ -1,0 +1,107 @@
+//! What a daemon refuses for the state of its database: clients, probes, `status` and the log are told.
+
+use serde_json::{Value, json};
+
+use super::Fleet;
+use super::away::until;
+use crate::harness::{Daemon, Project, soon};
+
+/// The exit code of `status`, why it says that changes are refused, and what is to be done.
+fn status(daemon: &Daemon) -> (Option<i32>, Value, Value) {
+    let ran = daemon.command(&["status", "--json"], "");
+    let mut shown: Value =
+        serde_json::from_slice(&ran.stdout).unwrap_or_else(|_| panic!("{ran:?}"));
+    (
+        ran.status.code(),
+        shown["writes_refused"].take(),
+        shown["findings"].take(),
+    )
+}
+
+/// Of a fleet in which all is well.
+fn well() -> (Option<i32>, Value, Value) {
+    (Some(0), Value::Null, json!([]))
+}
+
+/// Waits until `status` has exit code 1, and nothing to do but this of the daemon, which refuses so much.
+#[track_caller]
+fn assert_refuses(daemon: &Daemon, refuses: &str) {
+    soon(|| status(daemon).0 == Some(1));
+    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap();
+    let finding = format!("the daemon on {} refuses {refuses}", host.trim_end());
+    assert_eq!(status(daemon), (Some(1), json!(refuses), json!([finding])),);
+    let text = String::from_utf8(daemon.command(&["status"], "").stdout).unwrap();
+    assert!(text.contains("\nchanges          refused\n"), "{text}");
+}
+
+#[test]
+fn a_database_that_went_back_is_told_of_until_a_restart() {
+    let fleet = Fleet::new();
+    let mut daemon = fleet.daemon(&[]);
+    let project = Project::with_main(&daemon.user("alice", &[]), "acme/shop");
+    project.save("main", "a.xml", "<a/>");
+    let reader = daemon.reader(&project);
+    reader.get(&project.raw("a.xml")).expect_status(200);
+    assert_eq!(status(&daemon), well());
+
+    let lose = "DELETE FROM siteconf.change WHERE version > 1";
+    daemon.database().unwrap().ask(lose);
+    let gone =
+        "the database of the service no longer has what it had; the service must be restarted";
+    until(|| reader.get(&project.raw("a.xml")), 503).assert_error(503, gone);
+    let refused = project.user.put(&project.file("main", "a.xml"), b"<b/>");
+    refused.assert_error(503, gone);
+    assert_eq!(refused.header("Retry-After"), Some("60"));
+    daemon.anonymous().get("/readyz").assert_error(
+        503,
+        "not ready: everything is refused until the service is restarted: the database no longer has \
+         changes that it had; see that it is the right one",
+    );
+    daemon.anonymous().get("/livez").expect_status(200);
+    assert_refuses(
+        &daemon,
+        "everything: the database no longer has changes that it had; see that it is the right one, and \
+         restart the daemon",
+    );
+    let log = daemon.log();
+    let errors: Vec<_> = log.lines().filter(|line| line.contains("ERROR")).collect();
+    assert!(
+        errors.len() == 1 && errors[0].contains("everything is refused"),
+        "{log}"
+    );
+
+    daemon.stop();
+    daemon.restart();
+    daemon.anonymous().get("/readyz").expect_status(200);
+    reader
+        .at(daemon.address())
+        .get(&project.raw("a.xml"))
+        .assert_bytes(200, b"<a/>");
+}
+
+#[test]
+fn a_full_disk_of_the_database_is_told_of_until_there_is_room() {
+    let fleet = Fleet::new();
+    let daemon = fleet.daemon(&[]);
+    let database = daemon.database().unwrap();
+    let project = Project::with_main(&daemon.user("alice", &[]), "acme/shop");
+    let save = |text: &[u8]| project.user.put(&project.file("main", "a.xml"), text);
+    save(b"<a/>").expect_status(201);
+    database.ask(
+        "CREATE FUNCTION public.full_disk() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+            RAISE EXCEPTION 'could not extend file' USING ERRCODE = '53100';
+        END $$;
+        CREATE TRIGGER full_disk BEFORE INSERT ON siteconf.object
+            FOR EACH STATEMENT EXECUTE FUNCTION public.full_disk()",
+    );
+    save(b"<b/>").assert_error(507, "no space left for this change");
+    daemon.anonymous().get("/readyz").assert_error(
+        503,
+        "not ready: writes are refused: the disk is full, or less is free than disk_free_min",
+    );
+    assert_refuses(&daemon, "changes: the disk of the database is full");
+    database.ask("DROP TRIGGER full_disk ON siteconf.object");
+    save(b"<b/>").expect_status(200);
+    daemon.anonymous().get("/readyz").expect_status(200);
+    soon(|| status(&daemon) == well());
+}
