@@ -3,6 +3,9 @@
 use std::fs;
 use std::net::{Ipv4Addr, TcpListener};
 use std::os::unix::net::UnixListener;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::cluster::{Cluster, until};
@@ -47,6 +50,49 @@ fn a_host_that_hangs_keeps_nobody_from_the_next() {
     let mut admin = another.again(&admin.credential);
     assert!(put(&mut admin));
     assert!(began.elapsed() < PATIENCE, "{:?}", began.elapsed());
+}
+
+#[test]
+fn changes_are_taken_again_soon_where_a_standby_takes_the_place_of_a_primary_that_hangs() {
+    /// What README says.
+    const REPLACED_WITHIN: Duration = Duration::from_secs(10);
+    const WRITERS: usize = 4;
+    let mut cluster = Cluster::start();
+    let store = Store::make(&cluster, 1, &[]);
+    cluster.add_standby();
+    let (sender, saved) = mpsc::channel();
+    let is_replaced = AtomicBool::new(false);
+    thread::scope(|scope| {
+        for writer in 0..WRITERS {
+            let mut admin = store.admin_at(0);
+            let (saved, is_replaced) = (sender.clone(), &is_replaced);
+            // One of them has sent its commit when the server stops.
+            scope.spawn(move || {
+                let target = file(&format!("{writer}.txt"));
+                for text in 0.. {
+                    let is_last = is_replaced.load(Ordering::Acquire);
+                    let text = text.to_string();
+                    let kind = "application/octet-stream";
+                    let answer = admin.attempt("PUT", &target, kind, text.as_bytes());
+                    let is_saved = [200, 201].contains(&answer.unwrap().status);
+                    saved.send(()).unwrap();
+                    if is_last && is_saved {
+                        break;
+                    }
+                }
+            });
+        }
+        for _ in 0..10 * WRITERS {
+            saved.recv().unwrap();
+        }
+        let began = Instant::now();
+        cluster.hang();
+        cluster.replace_hung();
+        is_replaced.store(true, Ordering::Release);
+        drop(sender);
+        while saved.recv().is_ok() {}
+        assert!(began.elapsed() < REPLACED_WITHIN, "{:?}", began.elapsed());
+    });
 }
 
 #[test]

@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::fs::Permissions;
+use std::mem;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -38,6 +39,8 @@ pub(crate) struct Cluster {
     guard: Child,
     primary: Server,
     standby: Option<Server>,
+    /// A primary that stands still.
+    hung: Option<Server>,
 }
 
 /// A server of a folder, which its socket lies in.
@@ -87,6 +90,7 @@ impl Cluster {
             guard,
             primary,
             standby: None,
+            hung: None,
         }
     }
 
@@ -196,13 +200,20 @@ impl Cluster {
     }
 
     fn signal_standby(&self, signal: Signal) {
-        let standby = self.standby.as_ref().expect("it was added");
-        let first = standby.process.as_ref().expect("it runs").id();
-        let first = i32::try_from(first).unwrap();
-        send(first, signal);
-        for child in children_of(first) {
-            send(child, signal);
-        }
+        self.standby.as_ref().expect("it was added").signal(signal);
+    }
+
+    /// Has the primary stand still, as one whose machine hangs: connections to it are made and kept, and nothing comes
+    /// over them.
+    pub(crate) fn hang(&self) {
+        self.primary.signal(Signal::STOP);
+    }
+
+    /// Has the standby take the place of a primary that stands still.
+    pub(crate) fn replace_hung(&mut self) {
+        let standby = self.standby.take().expect("it was added");
+        self.hung = Some(mem::replace(&mut self.primary, standby));
+        self.ask("postgres", "SELECT pg_promote()");
     }
 
     /// Kills the primary and has the standby take its place. What the primary had is removed.
@@ -216,12 +227,16 @@ impl Cluster {
 impl Drop for Cluster {
     fn drop(&mut self) {
         // Of one that stands still the processes would not notice that the first of them is gone.
-        if self.standby.is_some() {
-            self.join_standby();
+        for server in [&self.standby, &self.hung].into_iter().flatten() {
+            server.signal(Signal::CONT);
         }
         drop(self.guard.stdin.take());
         drop(self.guard.wait());
-        let servers = [Some(&mut self.primary), self.standby.as_mut()];
+        let servers = [
+            Some(&mut self.primary),
+            self.standby.as_mut(),
+            self.hung.as_mut(),
+        ];
         for process in servers
             .into_iter()
             .flatten()
@@ -298,6 +313,16 @@ impl Server {
     /// What it has said since it was started.
     fn log(&self) -> String {
         fs::read_to_string(self.folder.join("log")).unwrap()
+    }
+
+    /// Sends a signal to all of its processes.
+    fn signal(&self, signal: Signal) {
+        let first = self.process.as_ref().expect("it runs").id();
+        let first = i32::try_from(first).unwrap();
+        send(first, signal);
+        for child in children_of(first) {
+            send(child, signal);
+        }
     }
 
     /// Kills all of its processes. The first one is stopped before, so that it makes no others meanwhile.

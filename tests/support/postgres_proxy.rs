@@ -38,6 +38,9 @@ struct Shared {
     commits: AtomicU32,
     lost: AtomicU32,
     open: Mutex<Vec<TcpStream>>,
+    /// Connections that were begun before this one carry nothing any more.
+    first_heard: AtomicU64,
+    begun: AtomicU64,
     /// How long each answer takes, in milliseconds.
     way_ms: AtomicU64,
     /// Longest delay of a look for changes, in milliseconds.
@@ -57,6 +60,8 @@ impl Proxy {
             commits: AtomicU32::new(0),
             lost: AtomicU32::new(0),
             open: Mutex::default(),
+            first_heard: AtomicU64::new(0),
+            begun: AtomicU64::new(0),
             way_ms: AtomicU64::new(0),
             delay_ms: AtomicU64::new(0),
             looks: Mutex::default(),
@@ -88,6 +93,13 @@ impl Proxy {
                 drop(open.shutdown(Shutdown::Both));
             }
         }
+    }
+
+    /// Has the connections that there are carry nothing from now on, and stay: as of a server whose machine has lost its
+    /// power, with another in its place.
+    pub(crate) fn silence(&self) {
+        let begun = self.shared.begun.load(Ordering::Acquire);
+        self.shared.first_heard.store(begun, Ordering::Release);
     }
 
     /// Has the server be so far away, there and back, for connections that are made from now on.
@@ -127,7 +139,13 @@ impl Shared {
         if random.random() { (all, 0) } else { (0, all) }
     }
 
-    fn carry(&self, mut client: TcpStream) {
+    fn is_silent(&self, number: u64) -> bool {
+        number < self.first_heard.load(Ordering::Acquire)
+    }
+
+    fn carry(self: &Arc<Self>, mut client: TcpStream) {
+        let number = self.begun.fetch_add(1, Ordering::AcqRel);
+        let shared = Arc::clone(self);
         let mut server = UnixStream::connect(&self.server).unwrap();
         let (mut from_server, mut to_client) =
             (server.try_clone().unwrap(), client.try_clone().unwrap());
@@ -143,6 +161,9 @@ impl Shared {
             while let Ok(length @ 1..) = from_server.read(&mut bytes) {
                 let delay_ms = delay_ms.swap(0, Ordering::AcqRel);
                 thread::sleep(Duration::from_millis(way_ms + delay_ms));
+                if shared.is_silent(number) {
+                    continue;
+                }
                 let is_passed = *pass.lock().unwrap();
                 // Nobody may listen any more.
                 answered.send(()).ok();
@@ -155,6 +176,9 @@ impl Shared {
         let (mut writes, mut looks) = (false, false);
         let mut bytes = vec![0; 1 << 16];
         while let Ok(length @ 1..) = client.read(&mut bytes) {
+            if self.is_silent(number) {
+                continue;
+            }
             let sent = &bytes[..length];
             writes |= sent.windows(8).any(|text| text == b"commit_v");
             looks |= sent.windows(LOOK.len()).any(|text| text == LOOK.as_bytes());

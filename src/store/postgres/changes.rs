@@ -148,6 +148,7 @@ impl Changes {
             if looked.is_err() {
                 tracing::error!("the database does not answer; requests are refused until it does");
                 self.note(Database::Away);
+                self.link.give_up_connections();
                 looked = Ok(look.await);
                 tracing::warn!("the database answers again");
             }

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use tokio::sync::watch;
 use tokio::time::{Instant, sleep, timeout_at};
 use tokio_postgres::error::{DbError, Severity, SqlState};
 use tokio_postgres::types::ToSql;
@@ -65,15 +66,22 @@ impl Link {
         }
     }
 
+    /// As [`Server::give_up_connections`].
+    pub(super) fn give_up_connections(&self) {
+        self.server.give_up_connections();
+    }
+
     /// The rows that a statement reads. It is asked again over a new connection where one is lost.
     ///
     /// # Errors
     /// [`StoreError::Unavailable`] without an answer, and what the database says.
     pub(super) async fn read(&self, sql: &'static str, params: Params<'_>) -> Result<Vec<Row>> {
-        let began = Instant::now();
+        let deadline = Instant::now() + self.answer_wait_max;
         loop {
-            let session = self.session(began + CONNECTION_WAIT_MAX).await?;
-            match timeout_at(began + self.answer_wait_max, session.query(sql, params)).await {
+            // It may have taken long to find that the one before was lost.
+            let connected_by = deadline.min(Instant::now() + CONNECTION_WAIT_MAX);
+            let session = self.session(connected_by).await?;
+            match timeout_at(deadline, session.query(sql, params)).await {
                 Ok(Ok(rows)) => return Ok(rows),
                 Ok(Err(error)) if meaning_of(&error) == Meaning::Lost => {
                     self.discard(&session).await;
@@ -152,10 +160,15 @@ impl Link {
     }
 
     async fn connect(&self) -> Result<Session> {
+        let given_up = self.server.given_up();
         let (client, connection) = self.server.connect().await?;
         let is_doubtful = Arc::default();
-        let server = Arc::clone(&self.server);
-        tokio::spawn(drive(connection, server, Arc::clone(&is_doubtful)));
+        let driven = drive(
+            connection,
+            Arc::clone(&self.server),
+            Arc::clone(&is_doubtful),
+        );
+        tokio::spawn(until_given_up(given_up, driven));
         self.server.require_sessions(&client).await?;
         client.batch_execute(SETTINGS).await?;
         let told = client.batch_execute(&self.settings).await;
@@ -212,6 +225,15 @@ impl Session {
     /// may not be there after a failure.
     pub(super) fn is_doubtful(&self) -> bool {
         self.is_doubtful.load(Ordering::Acquire)
+    }
+}
+
+/// Drives a connection until it ends, or is given up: then all that waits for an answer finds that it is lost.
+async fn until_given_up(mut given_up: watch::Receiver<()>, driven: impl Future<Output = ()>) {
+    tokio::select! {
+        () = driven => {}
+        // The server outlives its connections.
+        _ = given_up.changed() => {}
     }
 }
 

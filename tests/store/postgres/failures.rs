@@ -159,6 +159,45 @@ fn nothing_is_answered_from_memory_without_the_database_and_all_is_well_with_it_
 }
 
 #[test]
+fn connections_over_which_nothing_comes_any_more_hold_nobody_up_once_the_database_answers_over_others()
+ {
+    /// Each has a connection of its own.
+    const READERS: usize = 4;
+    let database = Database::new();
+    let proxy = Proxy::new(database.socket.clone());
+    let store = PostgresStore::open(&database.url_at(proxy.port)).unwrap();
+    let write = |value| store.commit(of_write("k", Expect::Anything, Some(value)));
+    write("1").unwrap();
+    let read = || store.record("k").map(|found| found.is_some());
+    for _ in 0..READERS {
+        assert!(read().unwrap());
+    }
+    let began = Instant::now();
+    proxy.silence();
+    thread::scope(|scope| {
+        // What was sent is asked about: it is made, once.
+        scope.spawn(|| write("2").unwrap());
+        for _ in 0..READERS {
+            scope.spawn(|| assert!(matches!(read(), Ok(true) | Err(StoreError::Unavailable))));
+        }
+    });
+    while store.writes() != Writes::Taken {}
+    for _ in 0..READERS {
+        assert!(read().unwrap());
+    }
+    write("3").unwrap();
+    // The bar of a failover, and what a busy machine takes.
+    assert!(
+        began.elapsed() < Duration::from_secs(10),
+        "{:?}",
+        began.elapsed()
+    );
+    assert_eq!(value(&store, "k").as_deref(), Some("3"));
+    let made = "SELECT count(*) FROM siteconf.change WHERE key = 'k'";
+    assert_eq!(database.ask(made), ["3"]);
+}
+
+#[test]
 fn a_database_that_no_longer_has_what_it_had_is_not_used() {
     let database = Database::new();
     let store = RecordCache::new(database.open());

@@ -7,6 +7,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio_postgres::config::{Config, Host, SslMode, TargetSessionAttrs};
 use tokio_postgres::error::SqlState;
@@ -26,6 +27,9 @@ use crate::store::{Migrated, Result, StoreError};
 const VERSION_MIN: i32 = 140_000;
 /// After so long without an answer of the network a connection is lost.
 const SILENCE_MAX: Duration = Duration::from_secs(5);
+/// After as long without any word it is looked whether the other end is there: so often, so far apart.
+const PROBES: u32 = 3;
+const PROBES_APART: Duration = Duration::from_secs(1);
 
 /// What every connection is told. Without `jit`: ways that are turned off count as dear, so that each short
 /// statement would be compiled first, 50 ms and more on every new connection. Warnings come, whatever a role is set
@@ -62,6 +66,8 @@ pub(super) struct Server {
     unreached: Repeated,
     warnings: Repeated,
     refusals: Repeated,
+    /// Ends the connections that were begun before.
+    given_up: watch::Sender<()>,
     store_id: OnceLock<String>,
     expected: Expected,
 }
@@ -105,6 +111,8 @@ impl Server {
             .application_name("siteconf")
             .tcp_user_timeout(SILENCE_MAX)
             .keepalives_idle(SILENCE_MAX)
+            .keepalives_interval(PROBES_APART)
+            .keepalives_retries(PROBES)
             .target_session_attrs(TargetSessionAttrs::ReadWrite);
         Ok(Self {
             hosts: Hosts::of(&config),
@@ -114,6 +122,7 @@ impl Server {
             unreached: Repeated::default(),
             warnings: Repeated::default(),
             refusals: Repeated::default(),
+            given_up: watch::Sender::new(()),
             store_id: OnceLock::new(),
             expected: Expected::Ready,
         })
@@ -205,6 +214,17 @@ impl Server {
     /// A connection that nothing was asked of yet.
     pub(super) async fn connect(&self) -> Result<(Client, Connection)> {
         self.hosts.connect(&self.connector).await
+    }
+
+    /// Ends all connections that were begun until now, and with them what is asked over them: the database has not answered
+    /// for so long that another server may be in its place, and what was sent to this one may never be answered.
+    pub(super) fn give_up_connections(&self) {
+        self.given_up.send_replace(());
+    }
+
+    /// Changes when the connections are given up that were begun until now.
+    pub(super) fn given_up(&self) -> watch::Receiver<()> {
+        self.given_up.subscribe()
     }
 
     /// Tells the log that an attempt to reach it has failed. All ways to it tell the same, over and over.

@@ -29,7 +29,7 @@ const COMMIT: &str = "SELECT before, kinds, versions, details FROM siteconf.comm
 const CONFIRM: &str = "SELECT siteconf.confirm_v1($1, $2)";
 /// How often a group is sent again because a collection has begun meanwhile.
 const RAISES_MAX: u32 = 100;
-/// How long is tried to find out whether a group was committed.
+/// How long after its connection was lost a new one is waited for, to find out whether a group was committed.
 const IN_DOUBT_MAX: Duration = Duration::from_secs(15);
 /// How long a call may take before its connection counts as lost. It is never cancelled: a commit that is
 /// cancelled while it waits for a standby is seen, and may be lost later.
@@ -192,15 +192,16 @@ impl Calls {
     ) -> std::result::Result<Outcomes, Box<dyn Fn() -> StoreError + Send>> {
         let arrays = Arrays::new(group);
         let began = Instant::now();
-        let mut was_sent = false;
+        // When the connection was lost over which it was first sent.
+        let mut lost: Option<Instant> = None;
         let (mut repeats, mut raises) = (0, 0);
         loop {
-            let patience = if was_sent {
-                IN_DOUBT_MAX
-            } else {
-                CONNECTION_WAIT_MAX
+            let was_sent = lost.is_some();
+            let connected_by = match lost {
+                Some(lost) => lost + IN_DOUBT_MAX,
+                None => began + CONNECTION_WAIT_MAX,
             };
-            let session = match self.link.session(began + patience).await {
+            let session = match self.link.session(connected_by).await {
                 Ok(session) => session,
                 Err(_) if was_sent => return Err(Box::new(|| StoreError::InDoubt)),
                 Err(StoreError::Unfit { reason }) => {
@@ -239,7 +240,7 @@ impl Calls {
                     Meaning::Lost => {
                         tracing::warn!("the database was lost during a commit; it is asked again");
                         self.link.discard(&session).await;
-                        was_sent = true;
+                        lost.get_or_insert_with(Instant::now);
                     }
                     Meaning::Again if repeats == 0 => {
                         tracing::warn!(%error, "a commit is repeated");
@@ -257,7 +258,7 @@ impl Calls {
                 },
                 Err(_) => {
                     self.link.discard(&session).await;
-                    was_sent = true;
+                    lost.get_or_insert_with(Instant::now);
                 }
             }
         }
