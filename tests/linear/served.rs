@@ -24,7 +24,7 @@ pub(crate) enum Served {
     Database {
         store: Store,
         /// Ends after them.
-        _cluster: Cluster,
+        _cluster: Box<Cluster>,
     },
 }
 
@@ -40,7 +40,7 @@ impl Served {
         let cluster = Cluster::start();
         Self::Database {
             store: Store::make(&cluster, DAEMONS, &STRICT),
-            _cluster: cluster,
+            _cluster: Box::new(cluster),
         }
     }
 
