@@ -106,6 +106,16 @@ pub enum Error {
 }
 
 impl Error {
+    /// The same where it came when a change had been made already, as [`StoreError::after_change`] says.
+    #[must_use]
+    pub fn after_change(self) -> Self {
+        match self {
+            Self::Repo(error) => Self::Repo(error.after_change()),
+            Self::Store(error) => Self::Store(error.after_change().unwrap_or(error)),
+            other => other,
+        }
+    }
+
     /// Who was refused and why, where somebody was for want of a credential or a right.
     pub fn refusal(&self) -> Option<&Refusal> {
         match self {

@@ -91,6 +91,15 @@ impl Error {
         Self::NotFound { what }
     }
 
+    /// The same where it came when a change had been made already, as [`StoreError::after_change`] says.
+    #[must_use]
+    pub fn after_change(self) -> Self {
+        match &self {
+            Self::Store(error) => error.after_change().map_or(self, Self::from),
+            _ => self,
+        }
+    }
+
     /// The record that was not as the commit expected, if that is the error.
     pub(super) fn conflict(&self) -> Option<&str> {
         match self {

@@ -87,7 +87,7 @@ impl Projects {
             audit::add(batch, &made);
             Ok(number)
         })?;
-        self.project_by_number(number)
+        self.project_by_number(number).map_err(Error::after_change)
     }
 
     /// The project of this identifier.

@@ -63,6 +63,11 @@ pub enum StoreError {
     /// all. A restart may bring what nobody has read before it.
     #[error("the database failed at the end of this change, which may have been made")]
     InDoubt,
+    /// The change was made, and what came of it cannot be read now.
+    #[error(
+        "the change was made, but what came of it cannot be read now; look before you repeat it"
+    )]
+    Made,
     /// The database no longer has what this process knows that it had. It is not used any more until a restart.
     #[error(
         "the database cannot be used: it no longer has changes that it had: it was restored, or a standby \
@@ -174,6 +179,14 @@ impl StoreError {
                 | Self::Busy
                 | Self::Stopped
         )
+    }
+
+    /// What is told where this came when a change had been made already: else it would be taken for the change's own
+    /// outcome, and most of these say that nothing was done.
+    #[must_use]
+    pub fn after_change(&self) -> Option<Self> {
+        let says_undone = matches!(self, Self::Unavailable | Self::Unfit { .. } | Self::Busy);
+        says_undone.then_some(Self::Made)
     }
 
     /// True of a change that was refused and is not there, nor will be: what was known of the records that it was to

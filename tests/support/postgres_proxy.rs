@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -40,6 +40,8 @@ struct Shared {
     open: Mutex<Vec<TcpStream>>,
     /// Connections that were begun before this one carry nothing any more.
     first_heard: AtomicU64,
+    /// What the commit holds after whose answer no connection carries anything.
+    last_words: Mutex<Option<Vec<u8>>>,
     begun: AtomicU64,
     /// How long each answer takes, in milliseconds.
     way_ms: AtomicU64,
@@ -61,6 +63,7 @@ impl Proxy {
             lost: AtomicU32::new(0),
             open: Mutex::default(),
             first_heard: AtomicU64::new(0),
+            last_words: Mutex::default(),
             begun: AtomicU64::new(0),
             way_ms: AtomicU64::new(0),
             delay_ms: AtomicU64::new(0),
@@ -102,6 +105,12 @@ impl Proxy {
         self.shared.first_heard.store(begun, Ordering::Release);
     }
 
+    /// Has all connections, those to come, too, carry nothing once the commit was answered that holds these bytes.
+    pub(crate) fn silence_after(&self, words: &str) {
+        let words = words.as_bytes().to_vec();
+        *self.shared.last_words.lock().unwrap() = Some(words);
+    }
+
     /// Has the server be so far away, there and back, for connections that are made from now on.
     pub(crate) fn move_away(&self, way: Duration) {
         let way = u64::try_from(way.as_millis()).unwrap();
@@ -139,6 +148,13 @@ impl Shared {
         if random.random() { (all, 0) } else { (0, all) }
     }
 
+    /// True of what holds the bytes of [`Proxy::silence_after`].
+    fn has_last_words(&self, sent: &[u8]) -> bool {
+        let words = self.last_words.lock().unwrap();
+        let words = words.as_deref().unwrap_or_default();
+        !words.is_empty() && sent.windows(words.len()).any(|text| text == words)
+    }
+
     fn is_silent(&self, number: u64) -> bool {
         number < self.first_heard.load(Ordering::Acquire)
     }
@@ -155,6 +171,8 @@ impl Shared {
         let answer_delay_ms = Arc::new(AtomicU64::new(0));
         let delay_ms = Arc::clone(&answer_delay_ms);
         let way_ms = self.way_ms.load(Ordering::Acquire);
+        let is_last = Arc::new(AtomicBool::new(false));
+        let was_last = Arc::clone(&is_last);
         let (answered, has_answered) = std::sync::mpsc::channel();
         thread::spawn(move || {
             let mut bytes = vec![0; 1 << 16];
@@ -169,6 +187,9 @@ impl Shared {
                 answered.send(()).ok();
                 if !is_passed || to_client.write_all(&bytes[..length]).is_err() {
                     break;
+                }
+                if was_last.load(Ordering::Acquire) {
+                    shared.first_heard.store(u64::MAX, Ordering::Release);
                 }
             }
             drop(to_client.shutdown(Shutdown::Both));
@@ -191,6 +212,9 @@ impl Shared {
                 if let Some(looks) = &mut *self.looks.lock().unwrap() {
                     looks.push(Instant::now());
                 }
+            }
+            if is_commit && self.has_last_words(sent) {
+                is_last.store(true, Ordering::Release);
             }
             let number = if is_commit {
                 self.commits.fetch_add(1, Ordering::AcqRel)

@@ -118,6 +118,16 @@ pub(super) enum Error {
 }
 
 impl Error {
+    /// The same where it came when a change had been made already: a client that is told to try again would make it
+    /// twice.
+    pub(in crate::http) fn after_change(self) -> Self {
+        match self {
+            Self::Access(error) => Self::Access(error.after_change()),
+            Self::Repo(error) => Self::Repo(error.after_change()),
+            other => other,
+        }
+    }
+
     /// Something in the request is not in its form.
     pub(super) fn malformed(reason: &str) -> Self {
         Self::Malformed(reason.to_owned())
@@ -198,6 +208,7 @@ impl Error {
                     other.of_store(),
                     Some(
                         StoreError::Unavailable
+                            | StoreError::Made
                             | StoreError::WentBack
                             | StoreError::Unfit { .. }
                             | StoreError::BucketAway
@@ -325,6 +336,10 @@ fn outage(error: Option<&StoreError>) -> &'static str {
         Some(StoreError::Unfit { .. }) => {
             "the database of the service cannot be used; the log of the service says why"
         }
+        Some(StoreError::Made) => {
+            "the change was made, but the database of the service does not answer any more; look before \
+             you repeat it"
+        }
         Some(StoreError::BucketAway) => {
             "the bucket of the service's large files does not answer; try again"
         }
@@ -386,6 +401,7 @@ fn of_store(error: &StoreError) -> StatusCode {
         StoreError::Full | StoreError::LittleRoom => StatusCode::INSUFFICIENT_STORAGE,
         StoreError::Busy
         | StoreError::Unavailable
+        | StoreError::Made
         | StoreError::WentBack
         | StoreError::Unfit { .. }
         | StoreError::BucketAway

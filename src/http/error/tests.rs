@@ -115,6 +115,8 @@ fn failures_of_the_store_tell_nothing_of_it() {
     );
     let later = "the service cannot write at the moment; try again";
     let away = "the database of the service does not answer; try again";
+    let made = "the change was made, but the database of the service does not answer any more; look \
+                before you repeat it";
     let gone =
         "the database of the service no longer has what it had; the service must be restarted";
     let unusable = "the database of the service cannot be used; the log of the service says why";
@@ -134,6 +136,13 @@ fn failures_of_the_store_tell_nothing_of_it() {
         (store(StoreError::Stopped), 503, stopped, stopped),
         (store(StoreError::Busy), 503, later, later),
         (store(StoreError::Unavailable), 503, away, away),
+        (
+            store(StoreError::Unavailable).after_change(),
+            503,
+            made,
+            made,
+        ),
+        (store(StoreError::Full).after_change(), 507, full, full),
         (store(StoreError::WentBack), 503, gone, gone),
         (store(unfit), 503, unusable, unusable),
         (store(unfit_bucket), 503, no_bucket, no_bucket),

@@ -45,7 +45,7 @@ impl Projects {
             audit::add(batch, &restored);
             Ok(())
         })?;
-        self.project_by_number(number)
+        self.project_by_number(number).map_err(Error::after_change)
     }
 
     /// Restores a deleted branch as it was, with its number, its snapshots and its commit ids, under this
@@ -90,7 +90,8 @@ impl Projects {
             Ok(())
         })?;
         opened
-            .branch_by_number(number)?
+            .branch_by_number(number)
+            .map_err(Error::after_change)?
             .ok_or(Error::missing(Missing::Branch))
     }
 }

@@ -85,7 +85,8 @@ impl ProjectWriter {
             audit::add(batch, &record);
             Ok(number)
         })?;
-        self.branch_by_number(number)?
+        self.branch_by_number(number)
+            .map_err(Error::after_change)?
             .ok_or(Error::missing(Missing::Branch))
     }
 
@@ -126,7 +127,7 @@ impl ProjectWriter {
             audit::add(batch, &renamed);
             Ok(())
         })?;
-        self.branch(new_name)
+        self.branch(new_name).map_err(Error::after_change)
     }
 
     /// Deletes a branch with its snapshots; for a time it can be restored, see

@@ -40,7 +40,8 @@ impl ProjectWriter {
             audit::add(batch, &renamed);
             Ok(())
         })?;
-        self.projects.project_by_number(number)
+        let project = self.projects.project_by_number(number);
+        project.map_err(Error::after_change)
     }
 
     /// Gives the project to the account of this number; `name` tells the audit log who that is.
@@ -67,7 +68,8 @@ impl ProjectWriter {
             Ok::<_, Error>(())
         })?;
         store.settle();
-        self.projects.project_by_number(number)
+        let project = self.projects.project_by_number(number);
+        project.map_err(Error::after_change)
     }
 
     /// The record as it is now, while the project has the identifier and the owner that it was opened

@@ -8,6 +8,7 @@ mod commands;
 mod copy;
 mod inspection;
 mod large;
+mod made;
 mod migrate;
 mod own_writes;
 mod refusals;

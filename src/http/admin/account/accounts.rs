@@ -149,7 +149,7 @@ pub(super) fn change(
         }
         _ => return Err(Error::malformed("one of name and enabled must be given")),
     };
-    shown(&accounts, &now_called)
+    changed(&accounts, &now_called)
 }
 
 /// `PUT /accounts/<name>/password`
@@ -164,8 +164,11 @@ pub(super) fn set_password(
     let wanted: NewPassword = body.map(json_body::read).transpose()?.unwrap_or_default();
     let (password, made_up) = given_or_made_up(wanted.password);
     context.gate().set_password_of(caller, name, &password)?;
+    let account = accounts
+        .by_name(name)
+        .map_err(access::Error::after_change)?;
     let shown = WithPasswordJson {
-        account: AccountJson::from(&*accounts.by_name(name)?),
+        account: AccountJson::from(&*account),
         password: made_up.then_some(&password),
     };
     Ok(Reply::json(StatusCode::OK, &shown))
@@ -192,7 +195,7 @@ pub(super) fn add_role(
     conditions::check_untagged(context.headers())?;
     let accounts = context.gate().accounts(caller)?;
     accounts.add_role(name, &read(role)?)?;
-    shown(&accounts, name)
+    changed(&accounts, name)
 }
 
 /// `DELETE /accounts/<name>/roles/<role>`
@@ -207,11 +210,15 @@ pub(super) fn remove_role(
     if !accounts.remove_role(name, &read(role)?)? {
         return Err(Error::NotThere("the account does not have this role"));
     }
-    shown(&accounts, name)
+    changed(&accounts, name)
 }
 
-fn shown(accounts: &Accounts, name: &str) -> Result<Reply, Error> {
-    let account = AccountJson::from(&*accounts.by_name(name)?);
+/// An account after a change to it.
+fn changed(accounts: &Accounts, name: &str) -> Result<Reply, Error> {
+    let account = accounts
+        .by_name(name)
+        .map_err(access::Error::after_change)?;
+    let account = AccountJson::from(&*account);
     Ok(Reply::json(StatusCode::OK, &account))
 }
 

@@ -14,7 +14,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use super::packed;
 use super::packed::check_count;
-use super::state::{StateJson, told_digest};
+use super::state::{StateJson, digest_after_change, told_digest};
 use crate::access;
 use crate::access::{Caller, Uploads};
 use crate::base::file_path::FilePath;
@@ -210,9 +210,9 @@ fn save(
         }
     }
     let digest = if conditional {
-        Some(saved.revision.digest()?)
+        digest_after_change(&saved.revision)
     } else {
-        told_digest(&saved.revision)?
+        told_digest(&saved.revision)
     };
     let shown = BatchJson {
         snapshot: saved.snapshot,

@@ -63,7 +63,7 @@ pub(super) fn rename(
     let renamed = project
         .requiring(condition)
         .rename_branch(&name, &new_name)?;
-    shown(context, caller, StatusCode::OK, &renamed)
+    shown(context, caller, StatusCode::OK, &renamed).map_err(Error::after_change)
 }
 
 /// `DELETE /projects/<project>/branches/<ref>`

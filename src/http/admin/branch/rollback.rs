@@ -5,7 +5,7 @@ use hyper::header::ETAG;
 use serde::Serialize;
 
 use super::diff::whole::{self, Tagged};
-use super::state::StateJson;
+use super::state::{StateJson, digest_after_change};
 use crate::access::{Caller, Right};
 use crate::base::snapshot_version::SnapshotVersion;
 use crate::http::admin::open::{open_branch, passes_over_rules, writer};
@@ -58,14 +58,17 @@ pub(super) fn restore(
     let project = writer(context, caller, &at.project, Right::Rollback)?;
     let project = project.requiring(condition).passing_over_rules(passes_over);
     let done = project.rollback(&name, to, &paths)?;
-    let digest = done.revision.digest()?;
+    let digest = digest_after_change(&done.revision);
     let shown = RolledBackJson {
         restored: done.restored,
         snapshot: done.snapshot,
-        state: StateJson::new(Some(&digest), done.unchanged),
+        state: StateJson::new(digest.as_ref(), done.unchanged),
     };
-    let tag = ETag::of_commit(digest.commit_id());
-    Ok(Reply::json(StatusCode::OK, &shown).with(ETAG, tag.header()))
+    let reply = Reply::json(StatusCode::OK, &shown);
+    Ok(match digest {
+        Some(digest) => reply.with(ETAG, ETag::of_commit(digest.commit_id()).header()),
+        None => reply,
+    })
 }
 
 /// What the headers demand, and that the branch has the commit id of `expect`.

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::base::limits::TOLD_COMMIT_FILES_MAX;
-use crate::http::error::Error;
+use crate::repo;
 use crate::repo::{BranchDigest, Revision};
 
 /// A state by its ids, which are `null` where it takes longer to compute them than the change took.
@@ -26,11 +26,22 @@ impl StateJson {
     }
 }
 
-/// The digest of the state after a change, but of a large branch only if it is known already.
-pub(super) fn told_digest(revision: &Revision) -> Result<Option<BranchDigest>, Error> {
-    Ok(if revision.totals().files <= TOLD_COMMIT_FILES_MAX {
-        Some(revision.digest()?)
+/// The digest of the state after a change, but of a large branch only if it is known already, and of none that cannot be
+/// read now: the change is made all the same.
+pub(super) fn told_digest(revision: &Revision) -> Option<BranchDigest> {
+    if revision.totals().files <= TOLD_COMMIT_FILES_MAX {
+        digest_after_change(revision)
     } else {
-        revision.known_digest()?
-    })
+        known(revision.known_digest()).flatten()
+    }
+}
+
+/// The digest of the state after a change, however long that takes; none where it cannot be read now.
+pub(super) fn digest_after_change(revision: &Revision) -> Option<BranchDigest> {
+    known(revision.digest())
+}
+
+fn known<T>(read: repo::Result<T>) -> Option<T> {
+    read.inspect_err(|error| tracing::warn!(%error, "a change is told of without its commit id"))
+        .ok()
 }

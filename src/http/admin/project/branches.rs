@@ -53,5 +53,5 @@ pub(super) fn create(
     let from = params::reference(from.as_deref())?;
     let project = writer(context, caller, project, Right::Write)?;
     let branch = project.create_branch(&name, from)?;
-    shown(context, caller, StatusCode::CREATED, &branch)
+    shown(context, caller, StatusCode::CREATED, &branch).map_err(Error::after_change)
 }

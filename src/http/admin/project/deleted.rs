@@ -80,10 +80,11 @@ pub(super) fn restore(
     conditions::check_untagged(context.headers())?;
     let wanted: Wanted = body.map(json_body::read).transpose()?.unwrap_or_default();
     let restored = context.gate().restore(caller, id, wanted.name.as_deref());
-    match restored.map_err(advised)? {
+    let shown = match restored.map_err(advised)? {
         Restored::Project(project) => projects::shown(context, caller, StatusCode::OK, &project),
         Restored::Branch(branch) => shape::shown(context, caller, StatusCode::OK, &branch),
-    }
+    };
+    shown.map_err(Error::after_change)
 }
 
 /// Says what to do about a name that is taken.

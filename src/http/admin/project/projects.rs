@@ -109,7 +109,7 @@ pub(super) fn create(
     let project = context
         .gate()
         .create_project(caller, &RepoId::new(&name, &kind)?)?;
-    shown(context, caller, StatusCode::CREATED, &project)
+    shown(context, caller, StatusCode::CREATED, &project).map_err(Error::after_change)
 }
 
 /// `GET /projects/<project>`
@@ -165,7 +165,7 @@ pub(super) fn change(
             ));
         }
     };
-    shown(context, caller, StatusCode::OK, &changed)
+    shown(context, caller, StatusCode::OK, &changed).map_err(Error::after_change)
 }
 
 /// `DELETE /projects/<project>`
