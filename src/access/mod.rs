@@ -28,6 +28,7 @@ mod token_check;
 mod token_scope;
 mod tokens;
 
+pub use crate::store::Writes;
 pub use account::Account;
 pub use account_limits::AccountLimits;
 pub use accounts::Accounts;

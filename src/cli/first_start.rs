@@ -16,6 +16,7 @@ use crate::base::secret::ServerKey;
 use crate::repo::Projects;
 use crate::repo::audit;
 use crate::repo::audit::{Action, AuditRecord};
+use crate::store::inspection::{Inspectable, Service};
 use crate::store::sqlite::backup::KnownKey;
 use crate::store::sqlite::{Folder, write_durably};
 use crate::store::{Batch, Expect, Store, Versioned};
@@ -133,25 +134,33 @@ pub(super) fn known_key(opened: &Opened, path: PathBuf) -> KnownKey {
 }
 
 /// The server's key; made and kept durably when there is none yet, and made known to the store. With
-/// `renew`, another key than the store's becomes the store's, and one takes the place of what is none.
+/// `renew`, the same store, another key than its own becomes the store's, and one takes the place of what is none.
 ///
 /// # Errors
 /// [`Error::Failed`] without `renew` when the key is not the store's, or lost: with another one no
-/// token that is bound to an instance would be accepted.
+/// token that is bound to an instance would be accepted. With it, while daemons serve the store.
 pub(super) fn server_key(
     path: PathBuf,
     repository: &Projects,
     accounts: &Accounts,
-    renew: bool,
+    renew: Option<&dyn Inspectable>,
 ) -> Result<ServerKey> {
     let store = repository.store().as_ref();
+    if let Some(store) = renew {
+        require_alone(store)?;
+    }
     let state = KeyState::read(path, store, accounts)?;
     match state.fault() {
-        Some(fault) if !renew => {
+        Some(fault) if renew.is_none() => {
             return Err(Error::Failed(format!(
                 "{fault}: with another key, tokens that are bound to an instance would be refused. \
-                 Restore the file from a backup; where it is lost for good, start once with \
-                 --new-server-key, and reset the instance of those tokens"
+                 {}; where it is lost for good, start once with \
+                 --new-server-key, and reset the instance of those tokens",
+                if store.is_remote() {
+                    "Copy the file from another daemon's machine, or restore it from a backup"
+                } else {
+                    "Restore the file from a backup"
+                }
             )));
         }
         Some(fault) => tracing::warn!(
@@ -180,6 +189,25 @@ pub(super) fn server_key(
         store.commit(batch)?;
     }
     Ok(key)
+}
+
+/// Refuses to give a store another key beside daemons, which go on with the one that it has: each would refuse the tokens
+/// that were bound at the others.
+///
+/// # Errors
+/// [`Error::Failed`] while there are any.
+fn require_alone(store: &dyn Inspectable) -> Result<()> {
+    match store.service()? {
+        Service::Daemons(seen) if !seen.is_empty() => {
+            let hosts: Vec<_> = seen.iter().map(|daemon| daemon.host.as_str()).collect();
+            Err(Error::Failed(format!(
+                "--new-server-key: daemons serve the store with the key that it has (seen in the last 10 seconds: \
+                 {}); copy the key's file from one of them, or stop them all first",
+                hosts.join(", ")
+            )))
+        }
+        Service::Daemons(_) | Service::Process(_) => Ok(()),
+    }
 }
 
 /// Makes the account `admin` where there is no account, and says its password, once and to a person

@@ -40,7 +40,7 @@ impl Desk {
         let data = StoreAddress::Folder(folder.path().join("data"));
         let opened = Opened::of(Engine::open(&data, None, Purpose::Serve).unwrap());
         let key_file = key_file_in(opened.data_folder().unwrap());
-        server_key(key_file, &opened.repository, &opened.accounts, false).unwrap();
+        server_key(key_file, &opened.repository, &opened.accounts, None).unwrap();
         Self { folder }
     }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::{Error, Missing, Project, Result, Revision};
 use crate::base::branch_name::BranchName;
 use crate::base::clock::Timestamp;
+use crate::base::reads::Reads;
 use crate::base::snapshot_version::SnapshotVersion;
 use crate::object::key;
 use crate::object::node::Totals;
@@ -195,6 +196,13 @@ impl Project {
     pub fn watch_branches(&self, changed: &Changed) -> Watch {
         let keys = vec![key::branches(self.number()), key::project(self.number())];
         self.projects.store().watch(keys, changed)
+    }
+
+    /// Waits, and holds no thread meanwhile, until [`Project::look_beside`] needs nothing but memory; `None` where it
+    /// does now.
+    pub fn catch_up(&self) -> Option<impl Future<Output = Result<()>> + Send + use<>> {
+        let caught_up = self.projects.store().catch_up(Reads::Bounded)?;
+        Some(async { Ok(caught_up.await?) })
     }
 
     /// Looks whether another process has written, and tells who watches. Who reads does so anyway; where

@@ -1,6 +1,7 @@
 //! Writes that nobody waits for, such as when a token was last used: bundled, off the way of answers.
 
 use std::collections::BTreeMap;
+use std::mem;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::Duration;
@@ -128,7 +129,7 @@ impl Shared {
                 // Only a stop ends the wait without a batch.
                 return;
             }
-            let bundle = std::mem::take(&mut state.waiting);
+            let bundle = mem::take(&mut state.waiting);
             state.taken += 1;
             state.hurry = false;
             drop(state);
@@ -138,27 +139,30 @@ impl Shared {
         }
     }
 
-    /// Commits all together, or each by itself when one of them is refused.
-    fn commit(&self, batches: Vec<Batch>) {
-        let mut bundle = Batch::upkeep();
-        for batch in &batches {
-            bundle.append(batch.clone());
-        }
-        match self.store.commit(bundle) {
-            Ok(_) => {}
-            Err(StoreError::Conflict { .. }) => {
-                for batch in batches {
-                    if let Err(error) = self.store.commit(batch.clone()) {
-                        self.lose(&batch);
-                        tracing::debug!(%error, "a background write was refused");
-                    }
-                }
+    /// Commits all together, without those that others have forestalled.
+    fn commit(&self, mut batches: Vec<Batch>) {
+        while !batches.is_empty() {
+            let mut bundle = Batch::upkeep();
+            for batch in &batches {
+                bundle.append(batch.clone());
             }
-            Err(error) => {
-                for batch in &batches {
-                    self.lose(batch);
-                }
-                tracing::debug!(%error, "background writes were refused");
+            let Err(error) = self.store.commit(bundle) else {
+                return;
+            };
+            tracing::debug!(%error, "background writes were refused");
+            // Each time at least one goes.
+            let goes = |batch: &mut Batch| match &error {
+                StoreError::Conflict { key } => batch.expectations().any(|(of, _)| of == key),
+                _ => true,
+            };
+            let lost: Vec<_> = batches.extract_if(.., goes).collect();
+            let lost = if lost.is_empty() {
+                mem::take(&mut batches)
+            } else {
+                lost
+            };
+            for batch in &lost {
+                self.lose(batch);
             }
         }
     }

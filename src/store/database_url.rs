@@ -71,13 +71,13 @@ impl DatabaseUrl {
             .ok_or("it must be of the form postgres://user@host/database")?;
         let (before, query) = rest.split_once('?').unwrap_or((rest, ""));
         let (authority, database) = before.split_once('/').unwrap_or((before, ""));
-        if query.contains('@') || database.contains('@') {
+        let (login, hosts) = authority.rsplit_once('@').unwrap_or(("", authority));
+        if query.contains('@') || database.contains('@') || login.contains('@') {
             return Err(
                 "a slash, a question mark and an @ in a name or a password must be written %2F, %3F \
                  and %40",
             );
         }
-        let (login, hosts) = authority.rsplit_once('@').unwrap_or(("", authority));
         let (user, password) = login.split_once(':').unwrap_or((login, ""));
         let is_shown = |param: &&str| {
             let name = param.split('=').next().unwrap_or_default();
@@ -209,7 +209,6 @@ mod tests {
             ("postgres://a@h/d", "postgres://a@h/d", false),
             ("postgresql://a@h:1,i:2/d", "postgres://a@h:1,i:2/d", false),
             ("postgres://a:Hidden@h/d", "postgres://a@h/d", true),
-            ("postgres://a:Hid@den:x@h/d", "postgres://a@h/d", true),
             (
                 "postgres:///d?host=%2Frun&password=Hidden&user=a",
                 "postgres:///d?host=%2Frun&user=a",
@@ -242,6 +241,7 @@ mod tests {
             "mysql://a:Hidden@h/d",
             "host=h password=Hidden",
             "postgres://a:Hid/den@h/d",
+            "postgres://a:Hid@den:x@h/d",
             "postgres://a:Hid?den@h/d",
             "postgres://a:Hidden@h/d?sslmode=require",
             "postgres://a:Hidden@h/d?sslcert=/a.pem",

@@ -20,30 +20,41 @@ pub enum Writes {
     Stopped,
 }
 
-/// Whether the last change found room.
-#[derive(Debug, Default)]
-pub(super) struct Room {
-    /// When one found none.
-    lacked: Mutex<Option<Instant>>,
+/// Something that was met the last time that it could be. It is believed for so long: whoever is sent no requests
+/// meanwhile would never find that it is over.
+#[derive(Debug)]
+pub(super) struct Trouble {
+    believed_for: Duration,
+    met: Mutex<Option<Instant>>,
 }
 
-impl Room {
-    /// After so long it counts as there: whoever is sent no requests while it lacks would never find it.
-    const BELIEVED_FOR: Duration = Duration::from_mins(1);
-
-    /// Notes whether a change found room.
-    pub(super) fn note(&self, is_lacking: bool) {
-        *self.lacked() = is_lacking.then(Instant::now);
+impl Trouble {
+    /// One that was not met yet.
+    pub(super) fn believed_for(believed_for: Duration) -> Self {
+        Self {
+            believed_for,
+            met: Mutex::default(),
+        }
     }
 
-    /// True if the last change found none, not longer than a minute ago.
-    pub(super) fn is_lacking(&self) -> bool {
-        self.lacked()
-            .is_some_and(|at| at.elapsed() < Self::BELIEVED_FOR)
+    /// Want of room, which a change meets.
+    pub(super) fn of_room() -> Self {
+        Self::believed_for(Duration::from_mins(1))
     }
 
-    fn lacked(&self) -> MutexGuard<'_, Option<Instant>> {
-        self.lacked.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Notes whether it was met now.
+    pub(super) fn note(&self, is_met: bool) {
+        *self.met() = is_met.then(Instant::now);
+    }
+
+    /// True if it was met the last time, and not too long ago.
+    pub(super) fn lasts(&self) -> bool {
+        self.met()
+            .is_some_and(|at| at.elapsed() < self.believed_for)
+    }
+
+    fn met(&self) -> MutexGuard<'_, Option<Instant>> {
+        self.met.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -55,17 +66,17 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn want_of_room_is_believed_for_a_minute_after_the_last_change_that_met_it() {
-        let room = Room::default();
-        assert!(!room.is_lacking());
+        let room = Trouble::of_room();
+        assert!(!room.lasts());
         room.note(true);
         advance(Duration::from_secs(40)).await;
         room.note(true);
         advance(Duration::from_secs(59)).await;
-        assert!(room.is_lacking());
+        assert!(room.lasts());
         advance(Duration::from_secs(1)).await;
-        assert!(!room.is_lacking());
+        assert!(!room.lasts());
         room.note(true);
         room.note(false);
-        assert!(!room.is_lacking());
+        assert!(!room.lasts());
     }
 }

@@ -38,6 +38,8 @@ macro_rules! on_engines_with_large_blobs {
 }
 
 #[cfg(test)]
+mod background_writes;
+#[cfg(test)]
 mod backup;
 #[cfg(test)]
 #[cfg(feature = "fleet")]

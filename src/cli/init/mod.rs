@@ -66,7 +66,7 @@ fn in_folder(
         opened.key_file(settings)?,
         &opened.repository,
         &opened.accounts,
-        false,
+        None,
     )?;
     if let Some(folder) = opened.data_folder() {
         first_account(folder, &opened.accounts, streams)?;
@@ -104,7 +104,7 @@ fn in_database(
     if let Some(role) = &wish.daemon.daemon_role {
         Engine::grant(&address, role).map_err(refused)?;
     }
-    server_key(key_file, &repository, &accounts, false)?;
+    server_key(key_file, &repository, &accounts, None)?;
     first_account_of_fleet(&accounts, streams)?;
     streams.tell(format_args!(
         "{url} holds a store now; \"siteconf serve\" with the same settings serves it"

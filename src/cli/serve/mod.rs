@@ -34,7 +34,7 @@ use crate::base::may_block;
 use crate::base::secret::ServerKey;
 use crate::http::{HttpSettings, Server};
 use crate::repo::{Projects, SteadyClock, TICK_S};
-use crate::store::engine::{Purpose, StoreAddress};
+use crate::store::engine::{Engine, Purpose, StoreAddress};
 use crate::store::record_cache::RecordCache;
 use crate::store::sqlite::{Folder, SqliteStore};
 use crate::store::{Store, Writes};
@@ -91,23 +91,13 @@ pub(super) fn serve(settings: &Settings, renew_key: bool, streams: &mut Streams<
     raise_open_files(settings.limits.connections_max);
 
     let engine = engine::open(settings, Purpose::Serve)?;
-    engine.show_signs_of_life();
     let cache = Arc::new(RecordCache::over(engine.store()));
     let store: Arc<dyn Store> = Arc::clone(&cache) as Arc<dyn Store>;
     let repository = access::projects(Arc::clone(&store), Arc::clone(&clock));
-    let accounts = Accounts::new(&repository).acting(opened::actor());
     let embedded = engine.embedded().cloned();
     let folder = embedded.as_ref().map(|store| store.data_folder());
-    let key_file = engine::key_file(folder, settings)?;
-    if folder.is_none() {
-        first_start::require_account(&accounts, settings)?;
-    }
-    let key = first_start::server_key(key_file, &repository, &accounts, renew_key)?;
-    if let Some(store) = &embedded {
-        begin_in_folder(store, &accounts, settings, streams)?;
-    }
-    // With the memory in which the first password was hashed.
-    drop(accounts);
+    let key = begin(&engine, &repository, settings, renew_key, streams)?;
+    engine.show_signs_of_life();
     let runtime = runtime()?;
     // Before anything is begun that a refused start would wait for.
     let bound = runtime.block_on(places.bind())?;
@@ -210,6 +200,28 @@ fn say_places(streams: &mut Streams<'_>, shown: &[String], external_url: Option<
             format_args!("open {url}/site-builder/ in a browser"),
         );
     }
+}
+
+/// Takes the server's key, and makes what the store needs before it is served.
+fn begin(
+    engine: &Engine,
+    repository: &Projects,
+    settings: &Settings,
+    renew_key: bool,
+    streams: &mut Streams<'_>,
+) -> Result<ServerKey> {
+    let accounts = Accounts::new(repository).acting(opened::actor());
+    let folder = engine.embedded().map(|store| store.data_folder());
+    let key_file = engine::key_file(folder, settings)?;
+    if folder.is_none() {
+        first_start::require_account(&accounts, settings)?;
+    }
+    let renewed = renew_key.then(|| engine.inspectable());
+    let key = first_start::server_key(key_file, repository, &accounts, renewed)?;
+    if let Some(store) = engine.embedded() {
+        begin_in_folder(store, &accounts, settings, streams)?;
+    }
+    Ok(key)
 }
 
 /// What a store in a folder needs beyond its key before it is served.

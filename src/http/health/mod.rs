@@ -4,9 +4,8 @@ pub(in crate::http) mod probe;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::access::Gate;
+use crate::access::{Gate, Writes};
 use crate::base::limits::CLOCK_SKEW_MAX_MS;
-use crate::store::Writes;
 
 /// What is known of the service beside what it serves.
 #[derive(Debug)]

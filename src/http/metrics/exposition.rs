@@ -10,10 +10,10 @@ use prometheus_client::encoding::{DescriptorEncoder, MetricEncoder, NoLabelSet};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::Registry;
 
+use crate::access::Writes;
 use crate::base::may_block;
 use crate::base::tally::{CacheUse, Count, Spread};
 use crate::http::service::Service;
-use crate::store::Writes;
 
 /// The type of the text.
 pub(in crate::http) const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";

@@ -28,11 +28,10 @@ use super::request::params;
 use super::route::read::{Resource, Route};
 use super::wait::rooms::Ticket;
 use super::wait::{asked, hold};
-use crate::access::TokenHolder;
+use crate::access::{TokenHolder, Writes};
 use crate::base::branch_name::BranchName;
 use crate::base::limits::REQUEST_TARGET_BYTES_MAX;
 use crate::repo::Project;
-use crate::store::Writes;
 
 /// The answer of the health check.
 #[derive(Debug, Serialize)]

@@ -24,10 +24,14 @@ pub(super) async fn look(project: Project, goes_on: impl Fn() -> bool) {
         if !goes_on() {
             return;
         }
-        // On this worker, as with every read: it is a look at shared memory, and to give the worker's
-        // clients to another thread first costs ten times that. Whoever reads meets the same error,
-        // and says so.
-        if let Err(error) = project.look_beside() {
+        // Over a network it is waited for without a thread. What is left is a look at shared memory, on this
+        // worker, as with every read: to give the worker's clients to another thread first costs ten times
+        // that. Whoever reads meets the same error, and says so.
+        let caught_up = match project.catch_up() {
+            Some(caught_up) => caught_up.await,
+            None => Ok(()),
+        };
+        if let Err(error) = caught_up.and_then(|()| project.look_beside()) {
             tracing::debug!(%error, "cannot see what other processes write");
         }
     }

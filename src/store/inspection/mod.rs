@@ -161,4 +161,7 @@ pub trait Inspectable: Store {
 
     /// What the engine tells of itself.
     fn overview(&self) -> Overview;
+
+    /// Who serves the store.
+    fn service(&self) -> Result<Service>;
 }

@@ -15,7 +15,7 @@ use super::link::{CONNECTION_WAIT_MAX, Link, Params};
 use super::server::Server;
 use super::skew::Skew;
 use crate::base::clock::{Clock, SystemClock, Timestamp};
-use crate::store::writes::Room;
+use crate::store::writes::Trouble;
 use crate::store::{Result, StoreError};
 
 const BEAT: &str = "SELECT siteconf.beat_v2($1, $2, $3, $4)";
@@ -36,7 +36,7 @@ const BEAT_MAX: Duration = Duration::from_secs(10);
 pub(super) struct Beats {
     link: Link,
     changes: Arc<Changes>,
-    room: Arc<Room>,
+    want_of_room: Arc<Trouble>,
     skew: Arc<Skew>,
     id: [u8; 16],
     /// The name of the machine.
@@ -44,18 +44,18 @@ pub(super) struct Beats {
 }
 
 impl Beats {
-    /// Those of a daemon that follows these changes, and whose commits find this room.
+    /// Those of a daemon that follows these changes, and whose commits may meet this want of room.
     pub(super) fn new(
         server: &Arc<Server>,
         changes: &Arc<Changes>,
-        room: &Arc<Room>,
+        want_of_room: &Arc<Trouble>,
         skew: &Arc<Skew>,
     ) -> Self {
         let host = read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
         Self {
             link: Link::new(server, SETTINGS),
             changes: Arc::clone(changes),
-            room: Arc::clone(room),
+            want_of_room: Arc::clone(want_of_room),
             skew: Arc::clone(skew),
             id: rand::random(),
             host: host.trim_end().to_owned(),
@@ -106,7 +106,7 @@ impl Beats {
                 "everything: the database no longer has changes that it had; see that it is the right one, \
                  and restart the daemon",
             )
-        } else if self.room.is_lacking() {
+        } else if self.want_of_room.lasts() {
             Some("changes: the disk of the database is full")
         } else {
             None

@@ -98,9 +98,9 @@ impl Link {
         }
     }
 
-    /// As [`Server::tell_refused`].
+    /// As [`Server::reports`] tells it: why a statement was refused.
     pub(super) fn tell_refused(&self, error: &tokio_postgres::Error) {
-        self.server.tell_refused(error);
+        self.server.reports().tell_refused(error);
     }
 
     /// The connection, made if there is none.
@@ -124,7 +124,10 @@ impl Link {
 
     /// No attempt begins after the one moment, or is waited for after the other.
     async fn session_by(&self, last_attempt: Instant, deadline: Instant) -> Result<Arc<Session>> {
-        let unavailable = |_| StoreError::Unavailable;
+        let unavailable = |_| {
+            self.server.reports().note_in_vain();
+            StoreError::Unavailable
+        };
         let mut kept = timeout_at(deadline, self.session.lock())
             .await
             .map_err(unavailable)?;
@@ -140,9 +143,10 @@ impl Link {
             match connecting {
                 Ok(session) => return Ok(Arc::clone(kept.insert(Arc::new(session)))),
                 Err(refused @ StoreError::Unfit { .. }) => return Err(refused),
-                Err(error) => self.server.tell_unreached(&error),
+                Err(error) => self.server.reports().tell_unreached(&error),
             }
             if Instant::now() + pause > last_attempt {
+                self.server.reports().note_in_vain();
                 return Err(StoreError::Unavailable);
             }
             // Not all daemons at once.
@@ -179,7 +183,7 @@ impl Link {
             _ => failure(&error),
         })?;
         self.server.require(&client).await?;
-        self.server.note_reached();
+        self.server.reports().note_reached();
         Ok(Session {
             client,
             statements: Mutex::default(),
@@ -243,7 +247,7 @@ async fn drive(mut connection: Connection, server: Arc<Server>, is_doubtful: Arc
         if let AsyncMessage::Notice(notice) = message
             && notice.parsed_severity() == Some(Severity::Warning)
         {
-            server.tell_warning(notice.message());
+            server.reports().tell_warning(notice.message());
             if casts_doubt(&notice) {
                 // Before the answer that it belongs to.
                 is_doubtful.store(true, Ordering::Release);

@@ -15,6 +15,7 @@ mod lanes;
 mod large;
 mod link;
 mod repeated;
+mod row;
 mod schema;
 mod server;
 mod skew;
@@ -31,15 +32,13 @@ use tokio::runtime::Runtime;
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
-use super::bucket::{Bucket, BucketBody};
-use super::error::damaged;
-use super::inspection::row::kind_of;
+use super::bucket::Bucket;
 use super::remote::{start_runtime, wait};
 use super::{
-    Batch, Body, CatchUp, Lane, Migrated, NewObject, Observe, Pin, Record, Result, Scan, Staging,
-    Store, StoreError, StoredObject, Version, Writes,
+    Batch, CatchUp, Lane, Migrated, NewObject, Observe, Pin, Record, Result, Scan, Staging, Store,
+    StoreError, StoredObject, Version, Writes,
 };
-use crate::base::id::{BlobId, Kind, ObjectId, Sha256};
+use crate::base::id::{BlobId, ObjectId};
 use crate::base::limits::{INLINE_BYTES_MAX, UPLOAD_PART_BYTES};
 use crate::base::may_block;
 use crate::base::reads::Reads;
@@ -49,6 +48,7 @@ use collection::pin::TablePin;
 use group::{Job, id_of, require_places, signed, unsigned};
 use lanes::Lanes;
 use link::Link;
+use row::record;
 use server::Server;
 use skew::Skew;
 use writer::Writer;
@@ -194,7 +194,12 @@ impl PostgresStore {
     /// The log is told meanwhile how far its clock is from ours.
     pub fn show_signs_of_life(&self) {
         if let (Some(runtime), Some(writer)) = (&self.runtime, &self.writer) {
-            let beats = Beats::new(&self.server, &self.changes, writer.room(), &self.skew);
+            let beats = Beats::new(
+                &self.server,
+                &self.changes,
+                writer.want_of_room(),
+                &self.skew,
+            );
             drop(runtime.spawn(beats.run()));
         }
     }
@@ -427,7 +432,8 @@ impl Store for PostgresStore {
             return Writes::Stopped;
         };
         match self.changes.require() {
-            Ok(()) if writer.room().is_lacking() => Writes::Full,
+            Ok(()) if self.server.reports().is_unreachable() => Writes::Away,
+            Ok(()) if writer.want_of_room().lasts() => Writes::Full,
             Ok(()) => Writes::Taken,
             Err(StoreError::WentBack) => Writes::WentBack,
             Err(_) => Writes::Away,
@@ -447,55 +453,10 @@ impl Store for PostgresStore {
     }
 }
 
-impl PostgresStore {
-    /// The object of a row, with its id.
-    fn stored(&self, row: &Row) -> Result<(ObjectId, StoredObject)> {
-        let id = id_of(row.try_get(0)?)?;
-        let kind: i16 = row.try_get(1)?;
-        let kind = kind_of(kind.into(), id)?;
-        let sha256: Option<&[u8]> = row.try_get(3)?;
-        let sha256 = sha256
-            .map(|bytes| bytes.try_into().map(Sha256::from_bytes))
-            .transpose();
-        let object = StoredObject {
-            kind,
-            size: unsigned(row.try_get(2)?),
-            sha256: sha256
-                .map_err(|_| damaged(kind, id, "its row's SHA-256 has another length"))?,
-            body: self.body(row, kind, id)?,
-        };
-        Ok((id, object))
-    }
-
-    /// The bytes that a row has, or names the place of.
-    fn body(&self, row: &Row, kind: Kind, id: ObjectId) -> Result<Body> {
-        let bytes: Option<&[u8]> = row.try_get(4)?;
-        if let Some(bytes) = bytes {
-            return Ok(Body::Inline(Bytes::copy_from_slice(bytes)));
-        }
-        let place: Option<String> = row.try_get(5)?;
-        let place =
-            place.ok_or_else(|| damaged(kind, id, "its row has neither bytes nor a place"))?;
-        let bucket = self.bucket.as_ref().ok_or_else(large::without_bucket)?;
-        Ok(Body::Large(Arc::new(BucketBody::new(bucket, place, id))))
-    }
-}
-
 /// Does something on a runtime that ends with it.
 fn once<T: Send + 'static>(work: impl Future<Output = Result<T>> + Send + 'static) -> Result<T> {
     let runtime = start_runtime(THREADS, "store-postgres")?;
     let done = wait(&runtime, work);
     runtime.shutdown_background();
     done
-}
-
-/// The record of a row.
-fn record(row: &Row, keys_only: bool) -> Result<Arc<Record>> {
-    let key = String::from_utf8_lossy(row.try_get(0)?).into_owned();
-    let value = if keys_only {
-        Bytes::new()
-    } else {
-        Bytes::copy_from_slice(row.try_get(2)?)
-    };
-    Ok(Arc::new(Record::new(key, unsigned(row.try_get(1)?), value)))
 }

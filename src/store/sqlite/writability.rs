@@ -11,7 +11,7 @@ use rusqlite::{ErrorCode, ffi};
 use super::data_folder::{Folder, private_options};
 use super::failure::failure_of;
 use super::room::free::FreeRoom;
-use crate::store::writes::Room;
+use crate::store::writes::Trouble;
 use crate::store::{Result, StoreError, Writes};
 
 /// Bytes for which there must be room where a failure is not to be one of a full disk.
@@ -30,8 +30,8 @@ pub(super) struct Writability {
     marking: Mutex<()>,
     /// True after a failure of this process that it cannot outlive.
     stopped: AtomicBool,
-    /// Whether the last commit found room.
-    room: Room,
+    /// That the last commit found no room.
+    want_of_room: Trouble,
     /// The room that stays free.
     free_room: FreeRoom,
     /// The log, opened beside SQLite: the system tells each who has a file open of a failed sync, and
@@ -71,7 +71,7 @@ impl Writability {
             sync_failed: AtomicBool::new(false),
             marking: Mutex::default(),
             stopped: AtomicBool::new(false),
-            room: Room::default(),
+            want_of_room: Trouble::of_room(),
             free_room: FreeRoom::new(folder.root()),
             log: OnceLock::new(),
         }
@@ -91,7 +91,7 @@ impl Writability {
 
     /// Whether changes are taken, while the store has not stopped.
     pub(super) fn writes(&self) -> Writes {
-        if self.room.is_lacking() || self.free_room.is_lacking() {
+        if self.want_of_room.lasts() || self.free_room.is_lacking() {
             Writes::Full
         } else {
             Writes::Taken
@@ -100,7 +100,7 @@ impl Writability {
 
     /// Notes whether a commit found room.
     pub(super) fn note_room(&self, is_lacking: bool) {
-        self.room.note(is_lacking);
+        self.want_of_room.note(is_lacking);
     }
 
     /// The room that stays free on the disk.

@@ -4,7 +4,8 @@ use serde_json::{Value, json};
 
 use super::Fleet;
 use super::away::until;
-use crate::harness::{Daemon, Project, soon};
+use super::commands::{assert_refused, run};
+use crate::harness::{Daemon, Project, own_folder, soon};
 
 /// The exit code of `status`, why it says that changes are refused, and what is to be done.
 fn status(daemon: &Daemon) -> (Option<i32>, Value, Value) {
@@ -104,4 +105,65 @@ fn a_full_disk_of_the_database_is_told_of_until_there_is_room() {
     save(b"<b/>").expect_status(200);
     daemon.anonymous().get("/readyz").expect_status(200);
     soon(|| status(&daemon) == well());
+}
+
+#[test]
+fn a_daemon_that_gets_no_more_connections_is_not_ready_until_it_does() {
+    let fleet = Fleet::new();
+    let daemon = fleet.daemon(&[]);
+    let database = daemon.database().unwrap();
+    let project = Project::with_main(&daemon.user("alice", &[]), "acme/shop");
+    let save = || project.user.put(&project.file("main", "a.xml"), b"<a/>");
+    save().expect_status(201);
+    let name = database.ask("SELECT current_database()")[0].clone();
+    // Those that look and beat are made again at once, the one that writes when there is something to write.
+    database.ask(&format!("ALTER DATABASE \"{name}\" CONNECTION LIMIT 2"));
+    database.ask(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+         WHERE application_name = 'siteconf' AND datname = current_database()",
+    );
+    until(save, 503);
+    daemon.anonymous().get("/readyz").assert_error(
+        503,
+        "not ready: the database does not answer, or cannot be used; the log says why",
+    );
+    assert!(daemon.log().contains("too many connections for database"));
+    database.ask(&format!("ALTER DATABASE \"{name}\" CONNECTION LIMIT -1"));
+    until(save, 200);
+    daemon.anonymous().get("/readyz").expect_status(200);
+}
+
+#[test]
+fn no_daemon_gets_another_key_than_those_that_serve_beside_it() {
+    let fleet = Fleet::new();
+    let daemon = fleet.daemon(&[]);
+    let seen = "SELECT host FROM siteconf.daemon";
+    let database = daemon.database().unwrap();
+    soon(|| !database.ask(seen).is_empty());
+    let host = &database.ask(seen)[0];
+    let folder = own_folder();
+    let other = folder.path().join("other").to_str().unwrap().to_owned();
+    let url = database.url_of_daemon();
+    let serve = ["serve", "--listen", "127.0.0.1:0", "--store", &url];
+    let with_key = [&serve[..], &["--server-key-file", &other]].concat();
+    let refused = run(&[&with_key[..], &["--new-server-key"]].concat());
+    assert_refused(
+        &refused,
+        1,
+        &format!(
+            "--new-server-key: daemons serve the store with the key that it has (seen in the last 10 \
+             seconds: {host}); copy the key's file from one of them, or stop them all first"
+        ),
+    );
+    assert_refused(
+        &run(&with_key),
+        1,
+        &format!(
+            "{other} is missing, and the store has been in use: with another key, tokens that are bound to \
+             an instance would be refused. Copy the file from another daemon's machine, or restore it from \
+             a backup; where it is lost for good, start once with --new-server-key, and reset the instance \
+             of those tokens"
+        ),
+    );
+    assert!(!std::path::Path::new(&other).exists());
 }

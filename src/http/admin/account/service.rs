@@ -3,12 +3,11 @@
 use hyper::StatusCode;
 use serde::Serialize;
 
-use crate::access::Caller;
+use crate::access::{Caller, Writes};
 use crate::http::error::Error;
 use crate::http::facts::StoreFacts;
 use crate::http::reply::Reply;
 use crate::http::request::context::RequestContext;
-use crate::store::Writes;
 
 /// How the service is. What is not known, or not counted yet, is `null`.
 #[derive(Debug, Serialize)]

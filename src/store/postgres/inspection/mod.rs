@@ -16,7 +16,7 @@ use super::link::{CONNECTION_WAIT_MAX, Link, Session};
 use super::{PostgresStore, collection, record};
 use crate::store::error::damaged;
 use crate::store::inspection::row::sound_row;
-use crate::store::inspection::{Inspectable, LargeFile, NoCollection, Overview, Readable};
+use crate::store::inspection::{Inspectable, LargeFile, NoCollection, Overview, Readable, Service};
 use crate::store::remote::wait;
 use crate::store::{ObjectRow, Record, Result, StoreError, Version};
 
@@ -132,6 +132,10 @@ impl Inspectable for PostgresStore {
 
     fn overview(&self) -> Overview {
         self.glance()
+    }
+
+    fn service(&self) -> Result<Service> {
+        self.daemons().map(Service::Daemons)
     }
 }
 

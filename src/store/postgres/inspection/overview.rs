@@ -4,7 +4,7 @@ use super::PostgresStore;
 use crate::base::clock::Timestamp;
 use crate::store::collection::Collectable as _;
 use crate::store::inspection::{
-    DaemonSeen, Inspectable as _, ObjectsHeld, Overview, Refusal, SchemaSteps, Service, Standby,
+    DaemonSeen, Inspectable as _, ObjectsHeld, Overview, Refusal, SchemaSteps, Standby,
 };
 use crate::store::postgres::group::unsigned;
 use crate::store::{ObjectRow, Result, StoreError};
@@ -38,7 +38,7 @@ impl PostgresStore {
             format: None,
             advice: None,
             schema: self.schema().map(Some),
-            service: self.daemons().map(Service::Daemons),
+            service: self.service(),
             // A connection to a server that takes no writes is not made at all.
             writes_refused: Ok(refusal),
             standby: standby.map(Some),
@@ -62,7 +62,8 @@ impl PostgresStore {
         })
     }
 
-    fn daemons(&self) -> Result<Vec<DaemonSeen>> {
+    /// Those that gave a sign of life in the last ten seconds.
+    pub(super) fn daemons(&self) -> Result<Vec<DaemonSeen>> {
         let mut seen = Vec::new();
         for row in self.read(DAEMONS, [])? {
             let began = Timestamp::parse(row.try_get(2)?);

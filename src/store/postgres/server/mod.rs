@@ -1,6 +1,7 @@
 //! The server of the database: how it is reached, and what is asked of it.
 
 mod hosts;
+mod reports;
 
 use std::net::IpAddr;
 use std::sync::OnceLock;
@@ -14,8 +15,8 @@ use tokio_postgres::error::SqlState;
 use tokio_postgres::{Client, SimpleQueryMessage, Socket};
 
 use self::hosts::Hosts;
+use self::reports::Reports;
 use super::failure::{Meaning, failure, meaning_of, said_by, unfit};
-use super::repeated::Repeated;
 use super::schema;
 use super::schema::{Expected, Kept, no_store};
 use super::tls::{Connector, Encrypted, refused_by_server};
@@ -62,10 +63,7 @@ pub(super) struct Server {
     is_in_the_clear: bool,
     /// True once it was found that no two connections share a process of the server.
     keeps_sessions: AtomicBool,
-    /// Why it could not be reached.
-    unreached: Repeated,
-    warnings: Repeated,
-    refusals: Repeated,
+    reports: Reports,
     /// Ends the connections that were begun before.
     given_up: watch::Sender<()>,
     store_id: OnceLock<String>,
@@ -84,7 +82,12 @@ impl Server {
         let mut config: Config = url
             .reveal_to_client()
             .parse()
-            .map_err(|_| unfit("its address is not of the form postgres://user@host/database"))?;
+            .map_err(|_| {
+                unfit(
+                    "its address is not of the form postgres://user@host:port/database, or names a parameter \
+                     that there is not",
+                )
+            })?;
         let is_near = is_on_this_machine(&config);
         let encryption = url.encryption().unwrap_or(if is_near {
             Encryption::Disable
@@ -119,9 +122,7 @@ impl Server {
             connector,
             is_in_the_clear: !is_near && encryption == Encryption::Disable,
             keeps_sessions: AtomicBool::new(false),
-            unreached: Repeated::default(),
-            warnings: Repeated::default(),
-            refusals: Repeated::default(),
+            reports: Reports::new(),
             given_up: watch::Sender::new(()),
             store_id: OnceLock::new(),
             expected: Expected::Ready,
@@ -227,39 +228,9 @@ impl Server {
         self.given_up.subscribe()
     }
 
-    /// Tells the log that an attempt to reach it has failed. All ways to it tell the same, over and over.
-    pub(super) fn tell_unreached(&self, error: &StoreError) {
-        if self.unreached.is_due(&error.to_string()) {
-            tracing::warn!(%error, "the database cannot be reached");
-        }
-    }
-
-    /// Tells the log of a warning. It may come with every statement of every connection.
-    pub(super) fn tell_warning(&self, warning: &str) {
-        if self.warnings.is_due(warning) {
-            tracing::warn!(warning, "the database warns");
-        }
-    }
-
-    /// Tells the log why a statement was refused, where the store's error does not say: of a lock in the way, for
-    /// instance.
-    pub(super) fn tell_refused(&self, error: &tokio_postgres::Error) {
-        let says_why = !matches!(
-            failure(error),
-            StoreError::Busy | StoreError::Unavailable | StoreError::Full | StoreError::ReadOnly
-        );
-        let said = said_by(error);
-        if !says_why && self.refusals.is_due(&said) {
-            tracing::warn!(
-                error = said,
-                "the database refuses what it is asked; pg_stat_activity shows who is in its way"
-            );
-        }
-    }
-
-    /// Says that a connection was made which can be used.
-    pub(super) fn note_reached(&self) {
-        self.unreached.end();
+    /// What the log and probes are told of it.
+    pub(super) fn reports(&self) -> &Reports {
+        &self.reports
     }
 
     /// Looks, once, whether a connection has a process of the server to itself as long as it lasts. A pooler may

@@ -21,7 +21,7 @@ use super::group::{self, Arrays, Job, Outcomes, signed};
 use super::link::{CONNECTION_WAIT_MAX, Link, Params, Session};
 use super::server::Server;
 use crate::base::limits::{BATCHES_PER_TRANSACTION_MAX, BATCHES_WAITING_MAX};
-use crate::store::writes::Room;
+use crate::store::writes::Trouble;
 use crate::store::{Result, StoreError};
 
 const COMMIT: &str = "SELECT before, kinds, versions, details FROM siteconf.commit_v2(\
@@ -50,7 +50,7 @@ SET enable_mergejoin = off;
 #[derive(Debug)]
 pub(super) struct Writer {
     jobs: Sender<Job>,
-    room: Arc<Room>,
+    want_of_room: Arc<Trouble>,
     task: JoinHandle<()>,
 }
 
@@ -63,16 +63,20 @@ impl Writer {
     ) -> Self {
         let (jobs, received) = channel(BATCHES_WAITING_MAX);
         let named = format!("{SETTINGS}SET siteconf.writer = {};", changes.writer());
-        let room = Arc::default();
+        let want_of_room = Arc::new(Trouble::of_room());
         let calls = Calls {
-            room: Arc::clone(&room),
+            want_of_room: Arc::clone(&want_of_room),
             link: Link::new(server, named),
             changes: Arc::clone(changes),
             writer: rand::random(),
             serial: 0,
         };
         let task = runtime.spawn(calls.run(received));
-        Self { jobs, room, task }
+        Self {
+            jobs,
+            want_of_room,
+            task,
+        }
     }
 
     /// Has a batch committed; the outcome is sent.
@@ -83,9 +87,9 @@ impl Writer {
         })
     }
 
-    /// Whether the last group found room.
-    pub(super) fn room(&self) -> &Arc<Room> {
-        &self.room
+    /// That the last group found no room.
+    pub(super) fn want_of_room(&self) -> &Arc<Trouble> {
+        &self.want_of_room
     }
 
     /// False when the task has panicked.
@@ -97,7 +101,7 @@ impl Writer {
 /// What the task holds.
 struct Calls {
     link: Link,
-    room: Arc<Room>,
+    want_of_room: Arc<Trouble>,
     changes: Arc<Changes>,
     /// With the serial of a group, the name under which its outcome is kept.
     writer: [u8; 16],
@@ -126,7 +130,11 @@ impl Calls {
             let outcomes = self.commit_while_others_wait(&group, waiters).await;
             let written = outcomes.written();
             self.tell(group, outcomes);
-            pruning.go_on(&self.link, written).await;
+            tokio::select! {
+                () = pruning.go_on(&self.link, written) => {}
+                // Nobody waits for that without the database.
+                _ = self.changes.refused() => {}
+            }
         }
     }
 
@@ -178,8 +186,8 @@ impl Calls {
     fn note_room(&self, group: &[Job], outcomes: &Outcomes) {
         for (job, outcome) in group.iter().zip(&outcomes.of_batches) {
             match outcome {
-                Err(StoreError::Full) => self.room.note(true),
-                Ok(_) if !job.batch.objects.is_empty() => self.room.note(false),
+                Err(StoreError::Full) => self.want_of_room.note(true),
+                Ok(_) if !job.batch.objects.is_empty() => self.want_of_room.note(false),
                 _ => {}
             }
         }

@@ -103,7 +103,7 @@ impl Inspectable for SqliteStore {
             format: Some(format.to_string()),
             advice: format.is_older().then(|| format.advice(self.folder.root())),
             schema: Ok(None),
-            service: self.folder.holder().map(Service::Process),
+            service: self.service(),
             writes_refused: self.refusal(),
             standby: Ok(None),
             database_bytes: Ok(self.database_bytes()),
@@ -115,6 +115,10 @@ impl Inspectable for SqliteStore {
             last_backup: self.folder.last_backup(),
             last_collection: self.folder.last_collection(),
         }
+    }
+
+    fn service(&self) -> Result<Service> {
+        self.folder.holder().map(Service::Process)
     }
 }
 
