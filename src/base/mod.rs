@@ -11,6 +11,7 @@ pub mod file_path;
 pub mod hex_number;
 pub mod id;
 pub mod limits;
+pub mod message;
 pub mod name_error;
 pub mod outboard;
 pub mod reads;

@@ -5,6 +5,7 @@ use super::{Error, Result};
 use crate::base::account_name::AccountName;
 use crate::base::branch_name::BranchName;
 use crate::base::file_path::FilePath;
+use crate::base::message::Message;
 use crate::base::name_error::NameError;
 use crate::base::repo_id::RepoId;
 
@@ -37,6 +38,15 @@ pub(super) fn folder(text: Option<&str>) -> Result<Option<FilePath>> {
 /// Reads the name of an account that is to be.
 pub(super) fn account(text: &str) -> Result<AccountName> {
     read(text, AccountName::parse)
+}
+
+/// Reads the message of a change, where one was given.
+///
+/// # Errors
+/// [`Error::Usage`] with the rule alone: what is too long, or no text, is not shown.
+pub(super) fn message(given: Option<&str>) -> Result<Option<Message>> {
+    let message = given.map(Message::parse).transpose();
+    message.map_err(|error| Error::Usage(format!("--message {error}")))
 }
 
 fn read<T>(text: &str, parse: impl Fn(&str) -> std::result::Result<T, NameError>) -> Result<T> {

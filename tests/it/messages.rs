@@ -60,6 +60,38 @@ fn a_message_that_is_too_long_changes_nothing() {
 }
 
 #[test]
+fn a_message_has_lines_and_tabs_and_no_other_control() {
+    let daemon = Daemon::start();
+    let project = project(&daemon);
+    let file = project.file("main", "a.xml");
+    let batch = project.on("main", "/batch");
+    let saying = |message: &str| {
+        json!({ "message": message, "actions": [
+            { "action": "create", "file_path": "b.xml", "content": "1" }
+        ] })
+    };
+    let refused = "message holds a control character that is no line end and no tab";
+    let escape = saying("\u{1b}[31m");
+    project
+        .user
+        .post(&batch, &escape)
+        .assert_error(400, refused);
+    let put = project.user.put(&format!("{file}?message=%00"), b"1");
+    put.assert_error(400, refused);
+    assert_eq!(told(&project), []);
+
+    let lines = "new prices\r\n\r\n\t* of bread\n";
+    project.user.post(&batch, &saying(lines)).expect_status(200);
+    let delete = json!({ "message": "", "actions": [
+        { "action": "delete", "file_path": "b.xml" }
+    ] });
+    project.user.post(&batch, &delete).expect_status(200);
+    let batch = |message: Value| (json!("batch"), Value::Null, message);
+    let told = told(&project);
+    assert_eq!(told, [batch(Value::Null), batch(json!(lines))]);
+}
+
+#[test]
 fn an_archive_has_its_message_in_the_address_and_json_in_itself() {
     let daemon = Daemon::start();
     let project = project(&daemon);

@@ -7,6 +7,7 @@ use rusqlite::Connection;
 use siteconf::base::actor::Actor;
 use siteconf::base::clock::Timestamp;
 use siteconf::base::limits::AUDIT_CHUNK;
+use siteconf::base::message::Message;
 use siteconf::base::repo_id::RepoId;
 use siteconf::repo::audit::{Entry, Filter};
 use siteconf::repo::{BatchAction, Condition, ImportFolder, ImportOptions, ProjectWriter};
@@ -60,7 +61,7 @@ fn each_change_leaves_one_record_and_a_refusal_none(scene: &Scene) {
     project
         .save(&main, &path("a"), scene.file("1"), none.clone())
         .unwrap();
-    let saying = project.clone().saying(Some("why".to_owned()));
+    let saying = project.clone().saying(Message::parse("why").ok());
     saying.batch(&main, vec![put("b"), put("c")]).unwrap();
     project.delete(&main, &path("b"), none.clone()).unwrap();
     project.rollback(&main, version(2), &[]).unwrap();

@@ -1,6 +1,7 @@
 use serde_json::Value;
 
 use siteconf::base::clock::Timestamp;
+use siteconf::base::message::Message;
 use siteconf::object::key;
 use siteconf::repo::{BatchAction, Commit, Condition, ProjectWriter};
 use siteconf::store::{Batch, Expect};
@@ -72,7 +73,7 @@ fn the_last_commit_is_the_first_of_all(scene: &Scene) {
 
     scene.clock.set(Timestamp::parse("2020-01-01").unwrap());
     let put = BatchAction::Put(path("b"), scene.file("2"), None);
-    let message = Some("two\nlines".to_owned());
+    let message = Message::parse("two\nlines").ok();
     bob.clone().saying(message).batch(&main, vec![put]).unwrap();
     assert_last(scene, "two", "bob");
 

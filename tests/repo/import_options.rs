@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 use std::os::unix::fs::symlink;
 
 use siteconf::base::clock::Timestamp;
+use siteconf::base::message::Message;
 use siteconf::repo::{Exclude, ImportOptions, ImportStep};
 
 use crate::fixture::{Scene, branch};
@@ -106,7 +107,7 @@ fn an_import_has_a_message_and_a_date_of_its_own(scene: &Scene) {
     assert_eq!(old.created_at(), at("2020-01-01"));
     let import = |text: &str, date: &str| {
         let options = ImportOptions {
-            message: Some(format!("as of {date}")),
+            message: Message::parse(&format!("as of {date}")).ok(),
             date: Some(at(date)),
             ..laid(false)
         };

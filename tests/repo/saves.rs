@@ -1,3 +1,4 @@
+use siteconf::base::message::Message;
 use siteconf::repo::{BatchAction, Condition, Error, Missing};
 use siteconf::store::StoreError;
 use siteconf::store::memory::MemoryStore;
@@ -155,7 +156,7 @@ fn a_batch_is_all_or_nothing_and_names_the_first_action_that_fails(scene: &Scene
     let made = scene
         .project
         .clone()
-        .saying(Some("why".into()))
+        .saying(Message::parse("why").ok())
         .batch(&branch("main"), actions())
         .unwrap();
     assert_eq!(made.snapshot.number(), 3);

@@ -42,6 +42,7 @@ pub(in crate::cli) fn save(
     let repo_id = names::repo_id(&wish.repo_id)?;
     let branch = names::branch(&wish.branch)?;
     let path = names::file(&wish.path)?;
+    let message = names::message(wish.message.as_deref())?;
     let place = (&repo_id, &branch, &path);
     let writer = opened.writer(&repo_id, &branch)?;
     let condition = expected::condition(wish.expect.as_deref(), place, opened)?;
@@ -60,9 +61,7 @@ pub(in crate::cli) fn save(
         None => read(&mut streams.input, "standard input", bytes_max, opened)?,
     };
     let (size, md5, git, blob) = (file.size(), file.md5(), file.git_id(), file.blob());
-    let writer = writer
-        .saying(wish.message.clone())
-        .passing_over_rules(wish.no_validate);
+    let writer = writer.saying(message).passing_over_rules(wish.no_validate);
     let saved = writer.save(&branch, &path, file, condition);
     let repo::Saved {
         snapshot, revision, ..

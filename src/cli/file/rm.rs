@@ -2,6 +2,7 @@
 
 use super::args::Rm;
 use super::{expected, nothing_at};
+use crate::base::message::Message;
 use crate::cli::opened::Opened;
 use crate::cli::output::shell_word;
 use crate::cli::{Error, Result, Streams, names};
@@ -14,7 +15,7 @@ pub(in crate::cli) fn delete(wish: &Rm, opened: &Opened, streams: &mut Streams<'
     let branch = names::branch(&wish.branch)?;
     let path = names::file(wish.path.trim_end_matches('/'))?;
     let place = (&repo_id, &branch, &path);
-    let message = wish.message.clone();
+    let message = names::message(wish.message.as_deref())?;
     let writer = opened.writer(&repo_id, &branch)?;
     let writer = writer.passing_over_rules(wish.no_validate);
     let condition = expected::condition(wish.expect.as_deref(), place, opened)?;
@@ -31,8 +32,9 @@ pub(in crate::cli) fn delete(wish: &Rm, opened: &Opened, streams: &mut Streams<'
             )));
         }
         Some(_) => {
-            let message = message.unwrap_or_else(|| format!("delete {path}/"));
-            writer.saying(Some(message)).delete_folder(&branch, &path)
+            // Of a folder whose path is as long as a message may be, the history says less.
+            let message = message.or_else(|| Message::parse(&format!("delete {path}/")).ok());
+            writer.saying(message).delete_folder(&branch, &path)
         }
         None => writer.saying(message).delete(&branch, &path, condition),
     };

@@ -15,7 +15,6 @@ use super::{Error, Outcome, Result, Streams};
 use crate::base::actor::Actor;
 use crate::base::branch_name::BranchName;
 use crate::base::clock::Timestamp;
-use crate::base::limits::MESSAGE_BYTES_MAX;
 use crate::base::repo_id::RepoId;
 use crate::repo;
 use crate::repo::{
@@ -245,15 +244,6 @@ fn refused(lost: &str) -> Error {
 fn options(wish: &Import, file_bytes_max: u64, opened: &Opened) -> Result<ImportOptions> {
     let exclude = Exclude::new(&wish.exclude);
     let exclude = exclude.map_err(|e| Error::Usage(format!("--exclude {e}")))?;
-    if let Some(message) = &wish.message
-        && (message.is_empty()
-            || message.len() > MESSAGE_BYTES_MAX
-            || message.chars().any(|c| c.is_control() && c != '\n'))
-    {
-        return Err(Error::Usage(format!(
-            "--message must have 1 to {MESSAGE_BYTES_MAX} bytes, and no control characters"
-        )));
-    }
     let date = wish.date.as_deref().map(|text| {
         let date = Timestamp::parse(text).ok_or_else(|| {
             Error::Usage(format!(
@@ -271,7 +261,7 @@ fn options(wish: &Import, file_bytes_max: u64, opened: &Opened) -> Result<Import
         may_empty: wish.allow_empty,
         file_bytes_max,
         exclude,
-        message: wish.message.clone(),
+        message: names::message(wish.message.as_deref())?,
         date: date.transpose()?,
         ..ImportOptions::default()
     })

@@ -400,11 +400,22 @@ fn the_history_tells_the_message_the_author_and_the_date_that_were_given() {
         wrong(1, &["--as", "nobody"]),
         "siteconf: there is no user \"nobody\"; \"siteconf user list\" names all\n"
     );
-    for message in ["", "a\u{1b}[2J", &"x".repeat(4097)] {
-        assert_eq!(
-            wrong(2, &["--message", message]),
-            "siteconf: --message must have 1 to 4096 bytes, and no control characters\n"
-        );
+    let control = "holds a control character that is no line end and no tab";
+    for (message, refused) in [
+        ("", "is empty"),
+        ("a\u{1b}[2J", control),
+        (&"x".repeat(4097), "is longer than 4096 bytes"),
+    ] {
+        let refused = format!("siteconf: --message {refused}\n");
+        assert_eq!(wrong(2, &["--message", message]), refused);
+        for other in [&["put"][..], &["rm"], &["rm", "-r"]] {
+            let words = [
+                other,
+                &["acme/old.erp", "main", "a.xml", "--message", message],
+            ]
+            .concat();
+            assert_eq!(desk.refused(2, &words), refused);
+        }
     }
     assert_eq!(
         wrong(2, &["--exclude", "*.bak", "--exclude", "[a"]),

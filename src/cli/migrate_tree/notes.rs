@@ -7,7 +7,8 @@ use std::path::Path;
 use serde::Deserialize;
 
 use super::when::When;
-use crate::base::limits::{MESSAGE_BYTES_MAX, PATH_BYTES_MAX};
+use crate::base::limits::PATH_BYTES_MAX;
+use crate::base::message::Message;
 use crate::repo::{Author, ImportFolder, Operation};
 
 /// Longest such file, in bytes.
@@ -22,7 +23,7 @@ pub(super) struct Notes {
     pub(super) replaced: Author,
     pub(super) operation: Option<Operation>,
     pub(super) path: Option<String>,
-    pub(super) message: Option<String>,
+    pub(super) message: Option<Message>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -57,6 +58,8 @@ pub(super) fn of_snapshot(
     let own = tree.below(place).and_then(|folder| folder.modified_at());
     let own = own.map_err(|e| Fault::Folder(e.to_string()))?;
     let written = written(tree, place).map_err(Fault::Notes)?;
+    let message = written.message.as_deref().map(Message::parse).transpose();
+    let message = message.map_err(|error| Fault::Notes(format!("message {error}")))?;
     Ok(Notes {
         replaced: Author {
             at: written.created_at.map_or(own, |When(at)| at),
@@ -64,7 +67,7 @@ pub(super) fn of_snapshot(
         },
         operation: written.operation,
         path: written.path,
-        message: written.message,
+        message,
     })
 }
 
@@ -85,11 +88,9 @@ fn written(tree: &ImportFolder, place: &Path) -> Result<Written, String> {
     for (field, text, bytes_max) in [
         ("created_by", &written.created_by, AUTHOR_BYTES_MAX),
         ("path", &written.path, PATH_BYTES_MAX),
-        ("message", &written.message, MESSAGE_BYTES_MAX),
     ] {
         let fine = |text: &String| {
-            (1..=bytes_max).contains(&text.len())
-                && !text.chars().any(|c| c.is_control() && c != '\n')
+            (1..=bytes_max).contains(&text.len()) && !text.chars().any(char::is_control)
         };
         if !text.as_ref().is_none_or(fine) {
             return Err(format!(

@@ -3,7 +3,7 @@
 use crate::access::ProjectSelector;
 use crate::base::branch_name::BranchName;
 use crate::base::file_path::FilePath;
-use crate::base::limits::MESSAGE_BYTES_MAX;
+use crate::base::message::Message;
 use crate::base::name_error::NameError;
 use crate::base::repo_id::{RepoId, check_name};
 use crate::base::snapshot_version::SnapshotVersion;
@@ -56,14 +56,11 @@ pub(in crate::http) fn folder(text: Option<&str>) -> Result<Option<FilePath>, Er
     Ok(FilePath::parse_folder(text.unwrap_or_default())?)
 }
 
-/// The message of a change.
-pub(in crate::http) fn message(text: Option<&str>) -> Result<Option<String>, Error> {
-    match text {
-        Some(text) if text.len() > MESSAGE_BYTES_MAX => {
-            Err(Error::malformed("message is longer than 4096 bytes"))
-        }
-        text => Ok(text.map(str::to_owned)),
-    }
+/// The message of a change; an empty one is none.
+pub(in crate::http) fn message(text: Option<&str>) -> Result<Option<Message>, Error> {
+    let given = text.filter(|text| !text.is_empty()).map(Message::parse);
+    let refused = |error| Error::Malformed(format!("message {error}"));
+    given.transpose().map_err(refused)
 }
 
 /// A `limit`: how many entries a page has, from 1 to `most`.

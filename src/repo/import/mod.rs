@@ -24,6 +24,7 @@ use crate::base::clock::Timestamp;
 use crate::base::file_path::FilePath;
 use crate::base::id::NodeId;
 use crate::base::limits::{COMMIT_ATTEMPTS_MAX, LINKED_ENTRIES_MAX};
+use crate::base::message::Message;
 use crate::base::snapshot_version::SnapshotVersion;
 use crate::manifest::diff;
 use crate::store::StoreError;
@@ -51,7 +52,7 @@ pub struct ImportOptions {
     /// Most files and folders behind links to folders, each counted as often as it is reached.
     pub linked_max: u64,
     /// What the history says of it.
-    pub message: Option<String>,
+    pub message: Option<Message>,
     /// When it counts as made; without it, when it is.
     pub date: Option<Timestamp>,
 }

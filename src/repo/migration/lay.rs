@@ -8,6 +8,7 @@ use crate::base::branch_name::BranchName;
 use crate::base::clock::Timestamp;
 use crate::base::id::{ManifestId, ObjectId};
 use crate::base::limits::SNAPSHOTS_MOVED_PER_COMMIT;
+use crate::base::message::Message;
 use crate::base::snapshot_version::SnapshotVersion;
 use crate::manifest::diff::diff_at_most;
 use crate::manifest::{Draft, Editor};
@@ -211,7 +212,7 @@ impl BranchMove<'_> {
                 created_by: old.replaced.by.clone(),
                 operation,
                 path,
-                message: old.message.clone(),
+                message: old.message.as_ref().map(Message::to_string),
             };
             told.push((old.version.number(), record));
             reached = Some(&old.replaced);

@@ -15,6 +15,7 @@ pub use standing::Standing;
 
 use crate::base::clock::Timestamp;
 use crate::base::id::ManifestId;
+use crate::base::message::Message;
 use crate::base::snapshot_version::SnapshotVersion;
 use crate::object::manifest::Manifest;
 #[cfg(doc)]
@@ -52,5 +53,5 @@ pub struct OldSnapshot {
     /// The path that was changed. For a save and a deletion it is kept only where nothing else differs.
     pub path: Option<String>,
     /// A message.
-    pub message: Option<String>,
+    pub message: Option<Message>,
 }

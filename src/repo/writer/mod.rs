@@ -12,6 +12,7 @@ use crate::base::branch_name::BranchName;
 use crate::base::file_path::FilePath;
 use crate::base::id::{BlobId, GitId, ManifestId, Md5};
 use crate::base::limits::COMMIT_ATTEMPTS_MAX;
+use crate::base::message::Message;
 use crate::base::snapshot_version::SnapshotVersion;
 use crate::object::key;
 #[cfg(doc)]
@@ -31,7 +32,7 @@ pub struct ProjectWriter {
     project: Project,
     actor: Actor,
     /// See [`ProjectWriter::saying`].
-    message: Option<String>,
+    message: Option<Message>,
     /// See [`ProjectWriter::requiring`].
     condition: Condition,
     /// See [`ProjectWriter::passing_over_rules`].
@@ -123,10 +124,9 @@ impl ProjectWriter {
         Self { condition, ..self }
     }
 
-    /// Has histories show a message with the changes of branches. What it may be the caller checks
-    /// ([`crate::base::limits::MESSAGE_BYTES_MAX`]).
+    /// Has histories show a message with the changes of branches.
     #[must_use]
-    pub fn saying(self, message: Option<String>) -> Self {
+    pub fn saying(self, message: Option<Message>) -> Self {
         Self { message, ..self }
     }
 
@@ -289,7 +289,7 @@ impl ProjectWriter {
         let saves = &self.projects.shared.saves;
         let mut job = Job {
             actor: self.actor.clone(),
-            message: self.message.clone(),
+            message: self.message.as_ref().map(Message::to_string),
             head,
             change: Arc::new(change),
             proven: if self.passes_over_rules {

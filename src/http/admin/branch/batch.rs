@@ -19,6 +19,7 @@ use crate::access;
 use crate::access::{Caller, Uploads};
 use crate::base::file_path::FilePath;
 use crate::base::limits::BATCH_ACTIONS_MAX;
+use crate::base::message::Message;
 use crate::base::snapshot_version::SnapshotVersion;
 use crate::http::admin::open::{passes_over_rules, writer};
 use crate::http::admin::payload::Packed;
@@ -178,7 +179,7 @@ fn save(
     caller: &Caller,
     at: &BranchAt,
     actions: Vec<BatchAction>,
-    message: Option<String>,
+    message: Option<Message>,
 ) -> Result<Reply, Error> {
     let branch = params::branch(&at.branch)?;
     let project = writer(context, caller, &at.project, access::Right::Write)?;
