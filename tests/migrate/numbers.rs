@@ -147,6 +147,36 @@ fn more_than_one_commit_takes_come_with_a_gap_where_one_ends() {
     assert_eq!(counts(&scene.moved(), "unchanged"), [1, 1, 1, 0, 0]);
 }
 
+/// What the tree never had is no loss; what is lost here is one.
+#[test]
+fn a_gap_of_the_tree_is_sound_and_one_that_comes_later_is_found() {
+    let mut model = Model::new(&["ann"], 1, 0, 0, 0);
+    let key = place("ann", "acme/shop0.erp", "main");
+    model.branches.insert(key, long(6));
+    let scene = Scene::start(&model);
+    let history = scene.tree().join("user/ann/acme/shop0.erp/.snapshots/main");
+    for version in ["v0002", "v0003"] {
+        fs::remove_dir_all(history.join(version)).unwrap();
+        fs::remove_file(history.join(format!("{version}.json"))).unwrap();
+    }
+    scene.moved();
+    assert_eq!(scene.versions(MAIN), ["v0001", "v0004", "v0005", "v0006"]);
+    scene.done(&["debug", "check", "--deep"]);
+    scene.done(&["rollback", "acme/shop0.erp", "main", "v0001"]);
+    scene.done(&["debug", "check", "--deep"]);
+
+    let db = rusqlite::Connection::open(scene.daemon.data().join("store.db")).unwrap();
+    let lost = "DELETE FROM record WHERE key LIKE 'snapshot/%5'";
+    assert_eq!(db.execute(lost, []).unwrap(), 1);
+    let mut check = scene
+        .daemon
+        .command(&["debug", "check", "--deep", "--json"]);
+    let output = check.output().unwrap();
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let lost = "branch 1: its snapshots are not all up to the 7 it counts";
+    assert_eq!(report["findings"], serde_json::json!([lost]));
+}
+
 #[test]
 fn a_number_that_no_branch_can_go_on_from_is_refused() {
     let model = Model::new(&["ann"], 1, 1, 1, 0);

@@ -33,6 +33,8 @@ pub(super) struct Reference {
     number: u64,
     manifest: Option<ManifestId>,
     snapshots: u64,
+    #[serde(skip)]
+    last_there: u64,
     files: u64,
     bytes: u64,
 }
@@ -151,6 +153,7 @@ impl Refs {
                 number: 0,
                 manifest: None,
                 snapshots: 0,
+                last_there: 0,
                 files: 0,
                 bytes: 0,
             });
@@ -205,10 +208,8 @@ impl Refs {
                 is_deleted,
             });
             let snapshots = self.snapshots(store, at.number)?;
-            let numbers: Vec<_> = snapshots.iter().map(|(number, _)| *number).collect();
-            let first = numbers.first().copied().unwrap_or(1);
-            let all = numbers.iter().copied().eq(first..=at.snapshots);
-            if !all && !at.is_moving(store, &numbers)? {
+            let all = last_of(&snapshots) == at.snapshots && at.follow(&snapshots);
+            if !all && !at.is_moving(store, &snapshots)? {
                 self.findings.push(format!(
                     "branch {}: its snapshots are not all up to the {} it counts",
                     at.number, at.snapshots
@@ -285,6 +286,7 @@ impl Reference {
             number,
             manifest: Some(branch.manifest),
             snapshots: branch.snapshots,
+            last_there: branch.last_there(),
             files: totals.files,
             bytes: totals.bytes,
         }
@@ -298,9 +300,26 @@ impl Reference {
         }
     }
 
+    /// True if none is lost between these snapshots of the branch. Of those that came from an older
+    /// system some may not have been there: then the one state came when the other was replaced.
+    fn follow(&self, snapshots: &[(u64, SnapshotRecord)]) -> bool {
+        snapshots.windows(2).all(|pair| {
+            let [(number, one), (next, other)] = pair else {
+                return true;
+            };
+            *next == number + 1
+                || *next <= self.last_there
+                    && (one.created_at, &one.created_by) == (other.reached_at, &other.reached_by)
+        })
+    }
+
     /// True if these snapshots of the branch are what saves have made of them since it was read, or it
     /// was deleted, restored or forgotten meanwhile.
-    fn is_moving(&self, store: &dyn Inspectable, numbers: &[u64]) -> Result<bool> {
+    fn is_moving(
+        &self,
+        store: &dyn Inspectable,
+        snapshots: &[(u64, SnapshotRecord)],
+    ) -> Result<bool> {
         let deleted = store.record(&key::deleted_branch(self.project, self.number))?;
         let deleted = deleted.and_then(|record| {
             serde_json::from_slice::<DeletedRecord<BranchRecord>>(&record.value).ok()
@@ -314,12 +333,13 @@ impl Reference {
                 serde_json::from_slice::<BranchRecord>(&record.value).map_or(0, |now| now.snapshots)
             }
         };
-        let (first, last) = match numbers {
-            [] => (1, 0),
-            [first, ..] => (*first, numbers.last().copied().unwrap_or(0)),
-        };
-        Ok(numbers.iter().copied().eq(first..=last) && (self.snapshots..=now).contains(&last))
+        Ok((self.snapshots..=now).contains(&last_of(snapshots)) && self.follow(snapshots))
     }
+}
+
+/// The number of the last snapshot, 0 where there is none.
+fn last_of(snapshots: &[(u64, SnapshotRecord)]) -> u64 {
+    snapshots.last().map_or(0, |(number, _)| *number)
 }
 
 /// The records under a prefix in the order of their keys, some at a time.
