@@ -46,7 +46,8 @@ struct Report {
     removed_records: u64,
     given_back_bytes: u64,
     free_bytes: u64,
-    shrinks: bool,
+    /// Null where the collection ended before that was asked.
+    shrinks: Option<bool>,
     lost_files: u64,
     unindexed_objects: u64,
     /// True over PostgreSQL, of which this command gives no room back to the system.
@@ -104,7 +105,7 @@ pub(super) fn collect(
         let report = Report {
             given_back_bytes: space,
             free_bytes: 0,
-            shrinks: true,
+            shrinks: Some(true),
             ..report
         };
         return show(wish.json, report, streams);
@@ -170,9 +171,9 @@ fn run(keep_deleted_days: u64, opened: &Opened, streams: &mut Streams<'_>) -> Re
         removed_bytes: removed.bytes,
         removed_files: files,
         removed_records: records,
-        given_back_bytes: space.given_back,
-        free_bytes: space.kept,
-        shrinks: space.shrinks,
+        given_back_bytes: space.map_or(0, |space| space.given_back),
+        free_bytes: space.map_or(0, |space| space.kept),
+        shrinks: space.map(|space| space.shrinks),
         lost_files: lost,
         unindexed_objects: unindexed,
         is_remote: opened.store.is_remote(),
@@ -220,12 +221,19 @@ fn show_text(report: &Report, streams: &mut Streams<'_>) -> Result<()> {
         )?;
     }
     if report.is_remote {
-        writeln!(
+        write!(
             streams.out,
-            "{} objects of {} bytes removed; {} of them large files, which stay in the bucket for the \
-             days of blobs_keep_days",
-            report.removed_objects, report.removed_bytes, report.removed_files
+            "{} objects of {} bytes removed",
+            report.removed_objects, report.removed_bytes
         )?;
+        if report.removed_files > 0 {
+            write!(
+                streams.out,
+                "; {} of them large files, which stay in the bucket for the days of blobs_keep_days",
+                report.removed_files
+            )?;
+        }
+        writeln!(streams.out)?;
         return Ok(());
     }
     writeln!(
@@ -233,7 +241,7 @@ fn show_text(report: &Report, streams: &mut Streams<'_>) -> Result<()> {
         "{} objects of {} bytes removed, {} of them files; {} bytes of the database given back",
         report.removed_objects, report.removed_bytes, report.removed_files, report.given_back_bytes
     )?;
-    if !report.shrinks {
+    if report.shrinks == Some(false) {
         writeln!(
             streams.out,
             "The database was made by an earlier version and does not shrink: {} bytes in it are free \

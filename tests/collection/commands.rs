@@ -188,6 +188,40 @@ fn one_beside_a_backup_or_another_waits_until_that_has_ended() {
     }
 }
 
+/// It cannot tell what the database would have done with the room.
+#[test]
+fn a_collection_that_is_ended_says_nothing_of_the_room() {
+    let root = tempfile::tempdir().unwrap();
+    let root = root.path();
+    saved(root, 10);
+    text(root, &["prune", "--keep-snapshots", "1"]);
+    let process = Process::beside(root);
+    let folder = process.store().data_folder();
+    for (flags, expected) in [
+        (&["gc"][..], "objects of"),
+        (&["gc", "--json"], "\"shrinks\": null"),
+    ] {
+        let mut gc = command(root, flags);
+        let gc = gc.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+        let gc = gc.unwrap();
+        // From then on it waits two seconds for readers before it removes anything.
+        while folder.lock_for_collection().is_ok() {}
+        let id = i32::try_from(gc.id()).unwrap();
+        kill_process(Pid::from_raw(id).unwrap(), Signal::INT).unwrap();
+        let ended = gc.wait_with_output().unwrap();
+        let [told, said] =
+            [ended.stdout, ended.stderr].map(|text| String::from_utf8(text).unwrap());
+        assert_eq!(
+            (ended.status.code(), said.as_str()),
+            (Some(130), "siteconf: interrupted; nothing half is left\n")
+        );
+        assert!(
+            told.contains(expected) && !told.contains("does not shrink"),
+            "{told}"
+        );
+    }
+}
+
 /// How many branches were forgotten so far.
 fn number_of_forgotten(root: &Path) -> usize {
     let told = text(root, &["audit", "--json"]);

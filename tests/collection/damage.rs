@@ -158,7 +158,7 @@ fn a_damaged_page_that_only_a_collection_needs_stops_no_save() {
 /// What must be true of a collection at its end, whatever it met behind the removal.
 fn assert_ended(process: &Process, root: &Path, done: &Collected) {
     assert_eq!(done.removed.objects, 6);
-    assert!(done.space.given_back > 0, "{done:?}");
+    assert!(done.space.unwrap().given_back > 0, "{done:?}");
     assert_eq!(number(root, "SELECT scope FROM collection"), 0);
     assert_eq!(number(root, "SELECT count(*) FROM touched"), 0);
     let noted = process.store().data_folder().last_collection().unwrap();

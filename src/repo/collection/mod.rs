@@ -64,8 +64,8 @@ pub struct Collected {
     pub files: u64,
     /// Digests and commit ids of states that are gone.
     pub records: u64,
-    /// What became of the room.
-    pub space: Space,
+    /// What became of the room; `None` where it ended before that, or failed in it.
+    pub space: Option<Space>,
     /// What it found damaged.
     pub damage: Damage,
     /// What failed first since objects began to be removed. It kept the rest from nothing.
@@ -153,7 +153,7 @@ impl Projects {
             let records = records::remove_gone(self.store().as_ref(), store, &collection);
             collected.records = or_note(records, &mut failed);
             or_note(self.pack_audit_of(&collection), &mut failed);
-            collected.space = or_note(collection.give_back(), &mut failed);
+            collected.space = or_note(collection.give_back().map(Some), &mut failed);
         }
         collection.finish()?;
         if is_swept {
