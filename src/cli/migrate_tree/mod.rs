@@ -224,7 +224,11 @@ impl Migration<'_> {
         Ok(sha256.to_string())
     }
 
-    /// Calls `take` with each token of the file; what is wrong with a line is told.
+    /// Calls `take` with each token of the file; what is wrong with a line is told, also that it has the
+    /// value of another: a token would silently get the rights of both.
+    ///
+    /// # Limits
+    /// Memory of 40 bytes for each token.
     fn each_token(
         &mut self,
         mut take: impl FnMut(&mut Self, &str, &TokenLine, &OldToken) -> Result<()>,
@@ -232,12 +236,17 @@ impl Migration<'_> {
         let Some(path) = self.token_file.clone() else {
             return Ok(());
         };
+        let mut lines: HashMap<Sha256, u64> = HashMap::new();
         tokens::each(&path, |number, line| {
             self.go_on()?;
             let at = format!("{}:{number}", path.display());
             let now = self.opened.repository.clock().now();
             let token = line.and_then(|line| {
                 let old = line.token(now, || self.key())?;
+                let first = *lines.entry(old.digest).or_insert(number);
+                if first != number {
+                    return Err(format!("it has the value of line {first}"));
+                }
                 Ok((line, old))
             });
             match token {
