@@ -243,7 +243,7 @@ fn a_batch_is_read_no_further_than_its_limit() {
         .send()
         .assert_refused(400);
     assert!(
-        refused.starts_with("malformed JSON body: there are more than 10000 actions"),
+        refused.starts_with("malformed JSON body: actions: there are more than 10000 actions"),
         "{refused}"
     );
 }

@@ -206,6 +206,39 @@ fn a_field_has_its_type() {
 }
 
 #[test]
+fn a_wrong_field_is_named() {
+    let daemon = Daemon::start();
+    let (alice, project, _) = setting(&daemon);
+    let refused = |target: &str, body: &serde_json::Value, message: &str| {
+        alice.post(target, body).assert_error(400, message);
+    };
+    let tokens = format!("{ADMIN}/tokens");
+    refused(
+        &tokens,
+        &json!({ "name": "a", "repos": "*" }),
+        "malformed JSON body: repos: invalid type: string, expected an array at line 1 column 23",
+    );
+    let batch = project.on("main", "/batch");
+    refused(
+        &batch,
+        &json!({ "actions": [{ "action": "move", "file_path": "a", "previous_path": [] }] }),
+        "malformed JSON body: actions[0].previous_path: invalid type: array, expected a string at line 1 \
+         column 61",
+    );
+    refused(
+        &batch,
+        &json!({ "actions": [{ "action": "move", "file_path": "a" }] }),
+        "action 1 (\"a\"): previous_path is missing",
+    );
+    refused(
+        &batch,
+        &json!({ "actions": [{ "action": "delete", "file_path": "a", "previous_path": "b" }] }),
+        "action 1 (\"a\"): previous_path belongs to a move and to nothing else",
+    );
+    assert_nothing_made(&project);
+}
+
+#[test]
 fn a_body_says_that_it_is_json() {
     let daemon = Daemon::start();
     let (alice, project, routes) = setting(&daemon);

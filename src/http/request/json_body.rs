@@ -4,37 +4,69 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use serde::de::value::MapAccessDeserializer;
-use serde::de::{DeserializeOwned, Error as _, MapAccess, Unexpected, Visitor};
+use serde::de::{DeserializeOwned, MapAccess, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer};
 
 use crate::access::Expiry;
 use crate::base::clock::Timestamp;
 use crate::http::error::Error;
 
+/// How serde begins what it says of a value of another type.
+const WRONG_TYPE: &str = "invalid type: ";
+
 /// Reads a body as one JSON object.
 ///
 /// # Errors
 /// Whatever is wrong with it, in words that name the field.
 pub(in crate::http) fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, Error> {
-    serde_json::from_slice(body)
-        .map(|Object(value)| value)
-        .map_err(|error| {
-            let wrong = without_value(error.to_string());
-            Error::Malformed(format!("malformed JSON body: {wrong}"))
-        })
+    let mut from = serde_json::Deserializer::from_slice(body);
+    let wrong = match serde_path_to_error::deserialize(&mut from) {
+        Ok(Object(value)) => match from.end() {
+            Ok(()) => return Ok(value),
+            Err(behind) => behind.to_string(),
+        },
+        Err(error) => told(&error),
+    };
+    Err(Error::Malformed(format!("malformed JSON body: {wrong}")))
 }
 
-/// What is wrong, without the value that is of another type: it may be a password.
-fn without_value(said: String) -> String {
-    const WRONG_TYPE: &str = "invalid type: ";
-    let cut = || {
-        let kind = said.find(WRONG_TYPE)? + WRONG_TYPE.len();
-        let value = kind + said[kind..].find(['`', '"'])?;
-        let expected = said.rfind(", expected ")?;
-        let known = said.get(value..expected).map(|_| said[..value].trim_end());
-        Some(format!("{}{}", known?, &said[expected..]))
+/// What is wrong, and with which field, in the words of JSON, not of serde.
+fn told(error: &serde_path_to_error::Error<serde_json::Error>) -> String {
+    let (field, said) = (error.path().to_string(), error.inner().to_string());
+    let said = match said.strip_prefix(WRONG_TYPE) {
+        Some(types) => format!("{WRONG_TYPE}{}", in_json_words(&without_value(types))),
+        None => said,
     };
-    cut().unwrap_or(said)
+    // What is no JSON has no fields, and that a field is unknown names it.
+    if field == "." || !error.inner().is_data() || said.starts_with("unknown field ") {
+        return said;
+    }
+    format!("{field}: {said}")
+}
+
+/// Two types, without the value that is of the wrong one: it may be a password.
+fn without_value(types: &str) -> String {
+    let cut = || {
+        let value = types.find(['`', '"'])?;
+        let expected = types.rfind(", expected ")?;
+        let kind = types.get(..value).filter(|_| value < expected)?.trim_end();
+        Some(format!("{kind}{}", &types[expected..]))
+    };
+    cut().unwrap_or_else(|| types.to_owned())
+}
+
+fn in_json_words(types: &str) -> String {
+    let words = [
+        ("a sequence", "an array"),
+        ("sequence", "array"),
+        ("a map", "an object"),
+        ("map", "object"),
+    ];
+    words
+        .into_iter()
+        .fold(types.to_owned(), |types, (word, json)| {
+            types.replace(word, json)
+        })
 }
 
 /// A value that is written as an object. serde alone would also take an array of the fields.
@@ -77,9 +109,7 @@ pub(in crate::http) struct ExpiresAt(pub(in crate::http) Expiry);
 
 impl<'de> Deserialize<'de> for ExpiresAt {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        from.deserialize_any(Spellings)
-            .map(Self)
-            .map_err(|error| D::Error::custom(format_args!("expires_at: {error}")))
+        from.deserialize_any(Spellings).map(Self)
     }
 }
 
@@ -131,6 +161,14 @@ mod tests {
         expires_at: Option<ExpiresAt>,
         #[serde(default, deserialize_with = "given")]
         flag: Option<bool>,
+        #[serde(default)]
+        rows: Vec<Row>,
+    }
+
+    #[derive(Debug, Deserialize, PartialEq)]
+    #[serde(deny_unknown_fields)]
+    struct Row {
+        map: u64,
     }
 
     fn expires_at(json: &str) -> Option<Expiry> {
@@ -149,36 +187,64 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_does_not_repeat_what_is_of_another_type() {
+    fn a_refusal_names_the_field_and_does_not_repeat_what_is_of_another_type() {
         for (json, wrong) in [
             (
                 "{\"name\":918273}",
-                "integer, expected a string at line 1 column 14",
+                "name: invalid type: integer, expected a string at line 1 column 14",
             ),
             (
                 "{\"name\":-1.5}",
-                "floating point, expected a string at line 1 column 12",
+                "name: invalid type: floating point, expected a string at line 1 column 12",
             ),
             (
                 "{\"name\":true}",
-                "boolean, expected a string at line 1 column 12",
+                "name: invalid type: boolean, expected a string at line 1 column 12",
             ),
             (
                 "{\"name\":[\"a\"]}",
-                "sequence, expected a string at line 1 column 8",
+                "name: invalid type: array, expected a string at line 1 column 8",
+            ),
+            (
+                "{\"name\":{\"a\":1}}",
+                "name: invalid type: object, expected a string at line 1 column 8",
             ),
             (
                 "{\"name\":null}",
-                "null, expected a string at line 1 column 12",
+                "name: invalid type: null, expected a string at line 1 column 12",
+            ),
+            (
+                "{\"name\":\"a\",\"rows\":\"x, expected `\"}",
+                "rows: invalid type: string, expected an array at line 1 column 34",
+            ),
+            (
+                "{\"name\":\"a\",\"rows\":[{\"map\":1},{\"map\":true}]}",
+                "rows[1].map: invalid type: boolean, expected u64 at line 1 column 41",
+            ),
+            (
+                "{\"name\":\"a\",\"rows\":[{}]}",
+                "rows[0]: missing field `map` at line 1 column 22",
+            ),
+            (
+                "{\"name\":\"a\",\"rows\":[{\"maps\":1}]}",
+                "unknown field `maps`, expected `map` at line 1 column 27",
+            ),
+            (
+                "{\"name\":\"a\",\"expires_at\":[]}",
+                "expires_at: invalid type: array, expected null or a date: RFC 3339 with an offset, \
+                 YYYY-MM-DD, whole Unix seconds or milliseconds at line 1 column 25",
+            ),
+            (
+                "{\"name\":\"a",
+                "EOF while parsing a string at line 1 column 10",
             ),
             (
                 "\"a \\\"secret`, expected \"",
-                "string, expected an object at line 1 column 24",
+                "invalid type: string, expected an object at line 1 column 24",
             ),
         ] {
             let refused = read::<Sample>(json.as_bytes()).unwrap_err().to_string();
-            let expected = format!("malformed JSON body: invalid type: {wrong}");
-            assert_eq!(refused, expected, "{json}");
+            assert_eq!(refused, format!("malformed JSON body: {wrong}"), "{json}");
         }
     }
 

@@ -244,7 +244,7 @@ impl ActionJson {
             Ok(Some(uploads.new_file(bytes)?))
         };
         let wanted = || Error::malformed("content is missing");
-        if self.previous_path.is_some() != (self.action == Verb::Move) {
+        if self.previous_path.is_some() && self.action != Verb::Move {
             return Err(Error::malformed(
                 "previous_path belongs to a move and to nothing else",
             ));
@@ -266,13 +266,14 @@ impl ActionJson {
                 file(self.content)?.ok_or_else(wanted)?,
                 condition,
             )),
+            (Verb::Move, None) => Err(Error::malformed("previous_path is missing")),
             (Verb::Move, Some(previous)) => Ok(BatchAction::Move {
                 from: FilePath::parse(&previous)?,
                 to: path,
                 file: file(self.content)?,
                 condition,
             }),
-            (Verb::Create | Verb::Move, _) => Ok(BatchAction::Create(
+            (Verb::Create, _) => Ok(BatchAction::Create(
                 path,
                 file(self.content)?.ok_or_else(wanted)?,
             )),
