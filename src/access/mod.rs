@@ -47,7 +47,7 @@ pub use rights::role::{Role, RoleError, grants};
 pub use rights::service_rights::ServiceRights;
 pub use rights::virtual_path::{Folder, VirtualPath};
 pub use sessions::{SessionLifetimes, Visit};
-pub use token::{Expiry, NewToken, TokenChange, TokenState, TokenView};
+pub use token::{Expiry, NewToken, TokenChange, TokenState, TokenView, check_token_name};
 pub use token_check::TokenHolder;
 pub use token_scope::ProjectSelector;
 pub use tokens::Tokens;

@@ -4,12 +4,12 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::error::{Error, Result};
 use super::token_scope::Scope;
 use crate::base::clock::Timestamp;
 use crate::base::digest::sha256;
 use crate::base::id::Sha256;
 use crate::base::limits::TOKEN_NAME_BYTES_MAX;
+use crate::base::name_error::NameError;
 use crate::base::secret::Fingerprint;
 use crate::repo::Projects;
 
@@ -236,15 +236,15 @@ impl Token {
 
 /// Checks a token's name: 1 to [`TOKEN_NAME_BYTES_MAX`] bytes, not blank, and without control
 /// characters, because it is shown on terminals.
-pub(super) fn check_token_name(name: &str) -> Result<()> {
+pub fn check_token_name(name: &str) -> Result<(), NameError> {
     let fine = !name.trim().is_empty()
         && name.len() <= TOKEN_NAME_BYTES_MAX
         && !name.chars().any(char::is_control);
     if fine {
         return Ok(());
     }
-    Err(Error::invalid(format!(
-        "malformed name: it must have 1 to {TOKEN_NAME_BYTES_MAX} bytes, no control characters, and \
-         not be blank"
-    )))
+    Err(NameError {
+        what: "name",
+        reason: "it must have 1 to 255 bytes, no control characters, and not be blank",
+    })
 }

@@ -60,7 +60,10 @@ impl BranchName {
             return Err(refuse("it looks like a commit id"));
         }
         if ends_like_a_snapshot(text) {
-            return Err(refuse("it ends like a snapshot, in \"@v\" and digits"));
+            return Err(refuse(
+                "it ends like a snapshot, in \"@v\" and digits, of which a snapshot has at least four, as \
+                 in main@v0002",
+            ));
         }
         Ok(Self(text.to_owned()))
     }

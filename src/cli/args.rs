@@ -1,7 +1,10 @@
 //! The command line's grammar: what all commands have in common, and which there are. The doc comments,
 //! here and where a command's own flags are, are the texts that `--help` shows.
 
-use clap::{Parser, Subcommand};
+use std::ffi::OsString;
+
+use clap::builder::Resettable;
+use clap::{CommandFactory, Parser, Subcommand};
 
 use super::audit::Audit;
 use super::backup::args::{Backup, Restore};
@@ -37,6 +40,19 @@ pub(super) struct Cli {
     pub(super) settings: Flags<EVERYWHERE>,
     #[command(subcommand)]
     pub(super) command: Command,
+}
+
+/// The same refusal of a command line, as it is where no variable of a setting is set: clap shows each that
+/// is as a flag of the line that it proposes.
+pub(super) fn by_the_line_alone(refusal: clap::Error, args: &[OsString]) -> clap::Error {
+    fn without_variables(command: clap::Command) -> clap::Command {
+        command
+            .mut_args(|arg| arg.env(Resettable::Reset))
+            .mut_subcommands(without_variables)
+    }
+    let alone = without_variables(Cli::command()).try_get_matches_from(args);
+    let same = alone.err().filter(|alone| alone.kind() == refusal.kind());
+    same.unwrap_or(refusal)
 }
 
 /// What `--version` tells: the version, the commit where it is known, the format of folders.
@@ -128,8 +144,6 @@ pub(super) enum Command {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
-
     use super::*;
 
     #[test]

@@ -125,10 +125,12 @@ pub fn run(
 }
 
 fn run_on(args: impl IntoIterator<Item = OsString>, mut streams: Streams<'_>) -> ExitCode {
-    let outcome = match Cli::try_parse_from(args) {
+    let args: Vec<_> = args.into_iter().collect();
+    let outcome = match Cli::try_parse_from(&args) {
         Ok(cli) => dispatch(cli, &mut streams),
         Err(refusal) if refusal.use_stderr() => {
             // Without a place to say it there is only the exit code.
+            let refusal = args::by_the_line_alone(refusal, &args);
             let _said = write!(streams.err, "{}", refusal.render());
             return ExitCode::from(2);
         }

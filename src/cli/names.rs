@@ -1,7 +1,8 @@
 //! Names on a command line, read. A line has several: a refusal shows which one is meant.
 
-use super::output::visible;
+use super::output::quoted;
 use super::{Error, Result};
+use crate::access::check_token_name;
 use crate::base::account_name::AccountName;
 use crate::base::branch_name::BranchName;
 use crate::base::file_path::FilePath;
@@ -40,6 +41,15 @@ pub(super) fn account(text: &str) -> Result<AccountName> {
     read(text, AccountName::parse)
 }
 
+/// Checks the name of a token.
+pub(super) fn token(text: &str) -> Result<()> {
+    let refused = |error| NameError {
+        what: "--name",
+        ..error
+    };
+    read(text, |text| check_token_name(text).map_err(refused))
+}
+
 /// Reads the message of a change, where one was given.
 ///
 /// # Errors
@@ -56,12 +66,7 @@ fn read<T>(text: &str, parse: impl Fn(&str) -> std::result::Result<T, NameError>
             shown.truncate(end);
             shown.push('…');
         }
-        // An empty name is shown as nothing between the quotes.
-        let shown = if shown.is_empty() {
-            shown
-        } else {
-            visible(&shown)
-        };
-        Error::Usage(format!("malformed {what} \"{shown}\": {reason}"))
+        let shown = quoted(&shown);
+        Error::Usage(format!("malformed {what} {shown}: {reason}"))
     })
 }

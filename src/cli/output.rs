@@ -108,6 +108,11 @@ pub(super) fn visible(text: &str) -> String {
     escaped(text, is_deceptive)
 }
 
+/// A text between quotes that cannot deceive; of an empty one there is nothing between them.
+pub(super) fn quoted(text: &str) -> String {
+    format!("\"{}\"", escaped(text, is_deceptive))
+}
+
 /// A text of several lines that cannot deceive, as [`visible`].
 pub(super) fn visible_lines(text: &str) -> String {
     escaped(text, |c| c != '\n' && is_deceptive(c))

@@ -188,6 +188,17 @@ fn help_is_a_result_and_a_wrong_line_is_a_refusal() {
             "must be REPO_ID:REVISION",
         ),
         (&["debug", "object", "abc"], "\"abc\" must be 4 to 64"),
+        (&["debug", "object", ""], "siteconf: \"\" must be 4 to 64"),
+        (
+            &["pull", "http://x", "acme/shop.erp", "big@v0001", "out"],
+            "siteconf: \"big@v0001\" is a snapshot, which never changes: a folder is kept equal to a branch, \
+             as big\n",
+        ),
+        (
+            &["pull", "http://x", "acme/shop.erp", "big@v1", "out"],
+            "it ends like a snapshot, in \"@v\" and digits, of which a snapshot has at least four, as in \
+             main@v0002\n",
+        ),
         (
             &["serve", "--listen", "8080"],
             "listen = 8080 (--listen): it must be an address and a port",

@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use crate::stage::Stage;
+use crate::stage::{Stage, refused};
 use crate::terminal::Terminal;
 
 const REVISION: &str = "it must be a branch, a snapshot as in main@v0007, or a commit id; its branches: \
@@ -272,11 +272,23 @@ fn a_line_that_is_no_command_is_told_what_would_be_one() {
              <--snapshots <N>|--days <DAYS>|--all|--as-service> <REPO_ID>\n\n",
         ),
         (
+            &["history"],
+            "error: the following required arguments were not provided:\n  <REPO_ID>\n  <BRANCH>\n\n\
+             Usage: siteconf history <REPO_ID> <BRANCH>\n\n",
+        ),
+        (
             &["project", "keep", "acme/shop.erp", "--days", "0"],
             "error: invalid value '0' for '--days <DAYS>': it must be at least 1\n\n",
         ),
     ] {
-        stage.refused(words, 2, &format!("{said}{more}"));
+        let said = format!("{said}{more}");
+        stage.refused(words, 2, &said);
+        // A variable is no part of the line.
+        let mut command = stage.command(words);
+        let command = command
+            .env("SITECONF_DATA", "data")
+            .env("SITECONF_LOG", "off");
+        refused(command, 2, &said);
     }
 }
 

@@ -3,13 +3,14 @@
 use serde::Serialize;
 
 use super::args::Diff;
+use crate::base::file_path::FilePath;
 use crate::base::limits::TEXT_DIFF_BYTES_MAX;
 use crate::cli::file::shown::{File, mode_of};
 use crate::cli::opened::Opened;
 use crate::cli::output::{JsonArray, visible, visible_text};
 use crate::cli::{Error, Outcome, Result, Streams, names};
 use crate::repo;
-use crate::repo::{FileDifference, FileView, Patch, patch, patch_names};
+use crate::repo::{FileDifference, FileView, Patch, Revision, patch, patch_names};
 
 /// Bytes of text diffs after which no more are made.
 const TEXT_DIFFS_BYTES_MAX: usize = 16 << 20;
@@ -67,6 +68,17 @@ pub(in crate::cli) fn show(
     };
     let mut differences = repo::diff(&old, &new)?;
     if let Some(path) = path {
+        if !has(&old, &path)? && !has(&new, &path)? {
+            let other = wish.new.as_deref().map_or_else(
+                || new.branch().map(|branch| branch.name().to_string()),
+                |new| Ok(new.to_owned()),
+            )?;
+            return Err(Error::Failed(format!(
+                "there is no \"{path}\" in {}, nor in {other}; \"siteconf ls -r {repo_id} {other}\" lists \
+                 what there is",
+                wish.old
+            )));
+        }
         differences.retain(|difference| path.is_or_holds(&difference.path));
     }
     if wish.text {
@@ -74,6 +86,18 @@ pub(in crate::cli) fn show(
     }
     show_names(&differences, wish.json, streams)?;
     Ok(Outcome::Fine)
+}
+
+/// True if there is a file or a folder of this path.
+fn has(state: &Revision, path: &FilePath) -> Result<bool> {
+    let found = match state.file(path) {
+        Err(repo::Error::NotFound { .. }) => state.listing(Some(path), false).map(drop),
+        found => found.map(drop),
+    };
+    match found {
+        Err(repo::Error::NotFound { .. }) => Ok(false),
+        found => Ok(found.map(|()| true)?),
+    }
 }
 
 /// Writes which files differ, and how.

@@ -188,6 +188,14 @@ fn revisions_are_compared_by_names_and_by_lines() {
         "siteconf: \"HEAD\" is compared with itself: name a state of before, as in main@v0007, or another \
          revision\n"
     );
+    for revisions in [&["main@v2", "main"][..], &["main@v2"]] {
+        let words = [&["diff", "acme/shop.erp", "--path", "no/pe"], revisions].concat();
+        assert_eq!(
+            desk.refused(1, &words),
+            "siteconf: there is no \"no/pe\" in main@v2, nor in main; \"siteconf ls -r acme/shop.erp main\" \
+             lists what there is\n"
+        );
+    }
     let id = of_state.as_str().unwrap();
     assert_eq!(
         desk.refused(2, &["diff", "acme/shop.erp", id]),

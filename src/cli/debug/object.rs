@@ -9,7 +9,7 @@ use super::shown::{Says, each_piece, read};
 use crate::base::id::{ObjectId, is_lower_hex};
 use crate::cli::opened::Opened;
 use crate::cli::output;
-use crate::cli::output::visible;
+use crate::cli::output::quoted;
 use crate::cli::{Error, Outcome, Result, Streams};
 use crate::store::{StoreError, StoredObject};
 
@@ -81,8 +81,8 @@ fn whole_id(opened: &Opened, text: &str) -> Result<ObjectId> {
     }
     if !(PREFIX_DIGITS_MIN..=ID_DIGITS).contains(&text.len()) || !is_lower_hex(text.as_bytes()) {
         let reason = format!(
-            "\"{}\" must be {PREFIX_DIGITS_MIN} to {ID_DIGITS} lower-case hexadecimal digits",
-            visible(text)
+            "{} must be {PREFIX_DIGITS_MIN} to {ID_DIGITS} lower-case hexadecimal digits",
+            quoted(text)
         );
         return Err(Error::Usage(reason));
     }

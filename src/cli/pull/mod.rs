@@ -22,6 +22,7 @@ use std::time::Duration;
 
 use super::progress::Progress;
 use super::{Error, Outcome, Result, Streams, names};
+use crate::base::branch_name::BranchName;
 use args::Pull as Wish;
 use bring::{Done, Manner, Pull};
 use fault::{Fault, Pulled};
@@ -48,6 +49,12 @@ struct Pulling {
 /// `pull`.
 pub(super) fn run(wish: &Wish, streams: &mut Streams<'_>) -> Result<Outcome> {
     let root = remote::address::root(&wish.url)?;
+    if let Some((branch, _)) = BranchName::split_snapshot(&wish.branch) {
+        return Err(Error::Usage(format!(
+            "\"{}\" is a snapshot, which never changes: a folder is kept equal to a branch, as {branch}",
+            wish.branch
+        )));
+    }
     let branch = names::branch(&wish.branch)?;
     if wish.repo_id.is_empty() || wish.repo_id.len() > PROJECT_BYTES_MAX {
         return Err(Error::Usage(format!(

@@ -208,6 +208,14 @@ fn a_token_is_shown_changed_and_rotated() {
         desk.refused(1, &["token", "update", "1", "--add-repo", "acme/b.erp"]),
         "siteconf: token 1 covers every project of ann; name those it is to cover with --repo\n"
     );
+    let malformed = "siteconf: malformed --name \"\": it must have 1 to 255 bytes, no control characters, and \
+                     not be blank\n";
+    for words in [
+        &["token", "create", "--user", "ann", "--all", "--name", ""][..],
+        &["token", "update", "1", "--name", ""],
+    ] {
+        assert_eq!(desk.refused(2, words), malformed);
+    }
     let said = desk.refused(2, &["token", "update", "1"]);
     assert!(said.contains("--reset-fingerprint"), "{said}");
 

@@ -73,6 +73,7 @@ pub(super) fn run(command: TokenCommand, opened: &Opened, streams: &mut Streams<
 
 /// Prints the token alone, so that a script can take it.
 fn create(wish: TokenCreate, opened: &Opened, streams: &mut Streams<'_>) -> Result<()> {
+    names::token(&wish.name)?;
     let now = opened.repository.clock().now();
     let expires_at = wish.expires.as_deref().map(|text| parse_end(text, now));
     let expires_at = expires_at.transpose()?;
@@ -122,6 +123,7 @@ fn create(wish: TokenCreate, opened: &Opened, streams: &mut Streams<'_>) -> Resu
 }
 
 fn update(wish: TokenUpdate, opened: &Opened, streams: &mut Streams<'_>) -> Result<()> {
+    wish.name.as_deref().map_or(Ok(()), names::token)?;
     let tokens = Tokens::new(&opened.repository);
     let account = owner_of(&tokens, &wish.id)?;
     require_readable(&wish.repos, &account, opened)?;
