@@ -187,6 +187,23 @@ fn a_backup_by_another_user_than_the_owner_is_refused() {
     assert!(own.status.success(), "{own:?}");
 }
 
+#[test]
+fn a_backup_makes_no_more_than_its_own_folder() {
+    let (daemon, room) = small_service();
+    let above = room.path().join("mount");
+    for name in ["backup", "backup.tar"] {
+        let refused = back_up(&daemon, &above.join(name));
+        let refused = refused.wait_with_output().unwrap();
+        let expected = format!(
+            "siteconf: there is no folder {}: a backup makes only the last one of its path; is the disk \
+             mounted?\n",
+            above.display()
+        );
+        assert_eq!((refused.status.code(), said(&refused)), (Some(1), expected));
+    }
+    assert!(!above.exists() && !daemon.data().join("last-backup").exists());
+}
+
 /// Who looks on sees one line, which goes before the last word.
 #[test]
 fn a_backup_on_a_terminal_shows_how_far_it_is() {

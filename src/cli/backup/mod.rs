@@ -54,6 +54,9 @@ fn create(target: &Path, settings: &Settings, streams: &mut Streams<'_>) -> Resu
     let stop = Stop::watch(is_stream)?;
     let folder = Folder::open(data)?;
     folder.require_owner()?;
+    if !is_stream {
+        require_above(target)?;
+    }
     // No collection, and no upgrade.
     let _lock = in_turn(&stop, || folder.lock_for_backup()).map_err(|e| stop.name(e))?;
     // Now: an upgrade may have ended meanwhile.
@@ -96,6 +99,19 @@ fn create(target: &Path, settings: &Settings, streams: &mut Streams<'_>) -> Resu
         tracing::warn!(%error, "the data folder does not note this backup");
     }
     Ok(Outcome::Fine)
+}
+
+/// Refuses a place of which also what it lies in is not there: it is mistyped, or its disk is not mounted,
+/// and who looks for the last backup would be told of one on the disk of the store.
+fn require_above(target: &Path) -> Result<()> {
+    let above = target.parent().unwrap_or(target);
+    if above.as_os_str().is_empty() || above.is_dir() {
+        return Ok(());
+    }
+    Err(Error::Failed(format!(
+        "there is no folder {}: a backup makes only the last one of its path; is the disk mounted?",
+        above.display()
+    )))
 }
 
 fn summary(made: &Made, target: &Path) -> String {
