@@ -118,6 +118,25 @@ fn a_body_of_unknown_length_is_saved_whole() {
 }
 
 #[test]
+fn a_part_of_a_file_and_a_form_are_not_saved_as_it() {
+    let daemon = Daemon::start();
+    let project = project(&daemon);
+    let file = project.file("main", "a.xml");
+    let put = |name: &str, value: &str| {
+        let request = project.user.request("PUT", &file).header(name, value);
+        request.body(b"--b\r\n").send()
+    };
+    put("Content-Range", "bytes 0-4/10")
+        .assert_error(400, "Content-Range is not supported: a file is saved whole");
+    put("Content-Type", "multipart/form-data; boundary=b").assert_error(
+        415,
+        "the body must be the bytes of the file and no form, as \"curl -T FILE\" sends it",
+    );
+    assert_eq!(project.versions("main"), [""; 0]);
+    put("Content-Type", "application/x-www-form-urlencoded").expect_status(201);
+}
+
+#[test]
 fn a_file_is_downloaded_and_never_shown() {
     let daemon = Daemon::start();
     let project = project(&daemon);

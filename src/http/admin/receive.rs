@@ -3,7 +3,7 @@
 use super::payload::{Packed, Payload};
 use super::{account, branch, form, project, unzip};
 use crate::http::error::Error;
-use crate::http::request::body::{RequestBody, check_encoding, check_json, has_type};
+use crate::http::request::body::{RequestBody, check_encoding, check_file, check_json, has_type};
 use crate::http::request::context::RequestContext;
 use crate::http::request::upload;
 use crate::http::route::admin::{Route, Takes};
@@ -30,7 +30,7 @@ pub(super) async fn receive(
         }
         Takes::File => {
             admit(context, route, body)?;
-            check_encoding(&context.head)?;
+            check_file(&context.head)?;
             Ok(Payload::File(upload::receive(context, body).await?))
         }
         Takes::Batch => {

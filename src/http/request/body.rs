@@ -6,7 +6,7 @@ use std::time::Duration;
 use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt;
 use hyper::body::{Body as _, Incoming};
-use hyper::header::{CONTENT_ENCODING, CONTENT_TYPE, EXPECT};
+use hyper::header::{CONTENT_ENCODING, CONTENT_RANGE, CONTENT_TYPE, EXPECT};
 use hyper::http::request::Parts;
 use tokio::time::{Instant, timeout};
 
@@ -252,6 +252,26 @@ pub(in crate::http) fn check_encoding(head: &Parts) -> Result<(), Error> {
     Err(Error::MediaType(
         "Content-Encoding is not supported on a request",
     ))
+}
+
+/// Wants the bytes of a file, all and as they are: a part of one (RFC 9110 section 14.5), or a form around it,
+/// would be saved in its place.
+///
+/// # Errors
+/// [`Error::Malformed`], [`Error::MediaType`].
+pub(in crate::http) fn check_file(head: &Parts) -> Result<(), Error> {
+    check_encoding(head)?;
+    if head.headers.contains_key(CONTENT_RANGE) {
+        return Err(Error::malformed(
+            "Content-Range is not supported: a file is saved whole",
+        ));
+    }
+    if has_type(head, "multipart/form-data") {
+        return Err(Error::MediaType(
+            "the body must be the bytes of the file and no form, as \"curl -T FILE\" sends it",
+        ));
+    }
+    Ok(())
 }
 
 /// True if the body is announced as this type, in UTF-8 where a charset is named.
