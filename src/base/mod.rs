@@ -11,7 +11,6 @@ pub mod file_path;
 pub mod hex_number;
 pub mod id;
 pub mod limits;
-pub mod message;
 pub mod name_error;
 pub mod outboard;
 pub mod reads;

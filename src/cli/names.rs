@@ -6,9 +6,9 @@ use crate::access::check_token_name;
 use crate::base::account_name::AccountName;
 use crate::base::branch_name::BranchName;
 use crate::base::file_path::FilePath;
-use crate::base::message::Message;
 use crate::base::name_error::NameError;
 use crate::base::repo_id::RepoId;
+use crate::repo::Message;
 
 /// Most characters of a name that a refusal shows.
 const SHOWN_CHARS_MAX: usize = 200;

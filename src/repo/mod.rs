@@ -17,6 +17,7 @@ mod find_blob;
 mod history;
 mod import;
 mod listing;
+mod message;
 mod migration;
 mod patch;
 mod project;
@@ -46,6 +47,7 @@ pub use import::{
     ImportReport, ImportStep, LyingKind, ReadFolder, Skip,
 };
 pub use listing::{Listing, Matches};
+pub use message::{Message, MessageError};
 pub use migration::{Author, BranchMove, Laid, OldSnapshot, OldState, Standing};
 pub use patch::{Patch, patch, patch_names, text_diff};
 pub use project::Project;

@@ -1,9 +1,8 @@
 use serde_json::Value;
 
 use siteconf::base::clock::Timestamp;
-use siteconf::base::message::Message;
 use siteconf::object::key;
-use siteconf::repo::{BatchAction, Commit, Condition, ProjectWriter};
+use siteconf::repo::{BatchAction, Commit, Condition, Message, ProjectWriter};
 use siteconf::store::{Batch, Expect};
 
 use crate::fixture::{Scene, branch, path, version};

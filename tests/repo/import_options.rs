@@ -5,8 +5,7 @@ use std::ops::ControlFlow;
 use std::os::unix::fs::symlink;
 
 use siteconf::base::clock::Timestamp;
-use siteconf::base::message::Message;
-use siteconf::repo::{Exclude, ImportOptions, ImportStep};
+use siteconf::repo::{Exclude, ImportOptions, ImportStep, Message};
 
 use crate::fixture::{Scene, branch};
 use crate::imports::{counts, folder, laid, opened};

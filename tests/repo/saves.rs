@@ -1,5 +1,4 @@
-use siteconf::base::message::Message;
-use siteconf::repo::{BatchAction, Condition, Error, Missing};
+use siteconf::repo::{BatchAction, Condition, Error, Message, Missing};
 use siteconf::store::StoreError;
 use siteconf::store::memory::MemoryStore;
 

@@ -2,12 +2,11 @@
 
 use super::args::Rm;
 use super::{expected, nothing_at};
-use crate::base::message::Message;
 use crate::cli::opened::Opened;
 use crate::cli::output::shell_word;
 use crate::cli::{Error, Result, Streams, names};
 use crate::repo;
-use crate::repo::Missing;
+use crate::repo::{Message, Missing};
 
 /// `rm`.
 pub(in crate::cli) fn delete(wish: &Rm, opened: &Opened, streams: &mut Streams<'_>) -> Result<()> {

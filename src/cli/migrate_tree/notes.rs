@@ -8,8 +8,7 @@ use serde::Deserialize;
 
 use super::when::When;
 use crate::base::limits::PATH_BYTES_MAX;
-use crate::base::message::Message;
-use crate::repo::{Author, ImportFolder, Operation};
+use crate::repo::{Author, ImportFolder, Message, Operation};
 
 /// Longest such file, in bytes.
 const NOTES_BYTES_MAX: u64 = 64 << 10;

@@ -3,11 +3,11 @@
 use crate::access::ProjectSelector;
 use crate::base::branch_name::BranchName;
 use crate::base::file_path::FilePath;
-use crate::base::message::Message;
 use crate::base::name_error::NameError;
 use crate::base::repo_id::{RepoId, check_name};
 use crate::base::snapshot_version::SnapshotVersion;
 use crate::http::error::Error;
+use crate::repo::Message;
 
 impl From<NameError> for Error {
     fn from(refused: NameError) -> Self {

@@ -24,9 +24,9 @@ use crate::base::clock::Timestamp;
 use crate::base::file_path::FilePath;
 use crate::base::id::NodeId;
 use crate::base::limits::{COMMIT_ATTEMPTS_MAX, LINKED_ENTRIES_MAX};
-use crate::base::message::Message;
 use crate::base::snapshot_version::SnapshotVersion;
 use crate::manifest::diff;
+use crate::repo::Message;
 use crate::store::StoreError;
 use tree::TreeImport;
 

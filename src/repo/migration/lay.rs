@@ -8,7 +8,6 @@ use crate::base::branch_name::BranchName;
 use crate::base::clock::Timestamp;
 use crate::base::id::{ManifestId, ObjectId};
 use crate::base::limits::SNAPSHOTS_MOVED_PER_COMMIT;
-use crate::base::message::Message;
 use crate::base::snapshot_version::SnapshotVersion;
 use crate::manifest::diff::diff_at_most;
 use crate::manifest::{Draft, Editor};
@@ -17,8 +16,8 @@ use crate::object::key;
 use crate::object::record::{BranchRecord, LastChange, Operation, ParentRecord, SnapshotRecord};
 use crate::repo::save::rebase::PreparedImport;
 use crate::repo::{
-    Branch, Error, ImportFolder, ImportOptions, ImportStep, ProjectWriter, ReadFolder, Result,
-    Revision, audit,
+    Branch, Error, ImportFolder, ImportOptions, ImportStep, Message, ProjectWriter, ReadFolder,
+    Result, Revision, audit,
 };
 use crate::store::{Batch, Expect, Pin};
 

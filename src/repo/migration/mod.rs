@@ -15,12 +15,12 @@ pub use standing::Standing;
 
 use crate::base::clock::Timestamp;
 use crate::base::id::ManifestId;
-use crate::base::message::Message;
 use crate::base::snapshot_version::SnapshotVersion;
 use crate::object::manifest::Manifest;
 #[cfg(doc)]
 use crate::object::record::BranchRecord;
 use crate::object::record::Operation;
+use crate::repo::Message;
 
 /// A state of a branch that was read from a folder, see [`BranchMove::read`]. All it needs is in the
 /// store, and is kept there as long as the [`BranchMove`] lives.

@@ -12,7 +12,6 @@ use crate::base::branch_name::BranchName;
 use crate::base::file_path::FilePath;
 use crate::base::id::{BlobId, GitId, ManifestId, Md5};
 use crate::base::limits::COMMIT_ATTEMPTS_MAX;
-use crate::base::message::Message;
 use crate::base::snapshot_version::SnapshotVersion;
 use crate::object::key;
 #[cfg(doc)]
@@ -23,7 +22,7 @@ use crate::repo::save::{BatchAction, Change, Condition, Job, Proven};
 use crate::repo::save::{apply, prove};
 use crate::repo::upload::NewFile;
 use crate::repo::validation::check::Proofs;
-use crate::repo::{Project, Result, Revision};
+use crate::repo::{Message, Project, Result, Revision};
 use crate::store::StoreError;
 
 /// An opened project that may be changed, and who changes it. To hold one is the permission to use it.

@@ -19,7 +19,6 @@ use crate::access;
 use crate::access::{Caller, Uploads};
 use crate::base::file_path::FilePath;
 use crate::base::limits::BATCH_ACTIONS_MAX;
-use crate::base::message::Message;
 use crate::base::snapshot_version::SnapshotVersion;
 use crate::http::admin::open::{passes_over_rules, writer};
 use crate::http::admin::payload::Packed;
@@ -30,7 +29,7 @@ use crate::http::request::context::RequestContext;
 use crate::http::request::json_body::Object;
 use crate::http::request::{conditions, json_body, params};
 use crate::http::route::admin::BranchAt;
-use crate::repo::{BatchAction, Condition, NewFile};
+use crate::repo::{BatchAction, Condition, Message, NewFile};
 
 /// A batch as JSON.
 #[derive(Debug, Deserialize)]

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::limits::MESSAGE_BYTES_MAX;
+use crate::base::limits::MESSAGE_BYTES_MAX;
 
 /// What a history says of a change: text of one or more lines.
 ///
