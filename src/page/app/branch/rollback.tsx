@@ -56,10 +56,12 @@ export function Rollback({
     try {
       const back = await calls.rollback(repo, branch, { to: change.version, path, expect: head });
       onDone();
-      notify(t("rolled", { version: back.restored }), {
-        label: t("undo"),
-        run: () => undo(repo, branch, { to: back.snapshot, path, expect: back.commit_id }, onDone),
-      });
+      const { restored, snapshot, commit_id: expect } = back;
+      // Where nobody can tell what state the branch has now, nothing is undone by one click.
+      const action = expect
+        ? { label: t("undo"), run: () => undo(repo, branch, { to: snapshot, path, expect }, onDone) }
+        : undefined;
+      notify(t("rolled", { version: restored }), action);
     } catch (error) {
       setBusy(false);
       const moved = error instanceof Failure && error.status === 412;
