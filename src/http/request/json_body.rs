@@ -232,7 +232,7 @@ mod tests {
             (
                 "{\"name\":\"a\",\"expires_at\":[]}",
                 "expires_at: invalid type: array, expected null or a date: RFC 3339 with an offset, \
-                 YYYY-MM-DD, whole Unix seconds or milliseconds at line 1 column 25",
+                 YYYY-MM-DD, whole Unix seconds or milliseconds at line 1 column 27",
             ),
             (
                 "{\"name\":\"a",
