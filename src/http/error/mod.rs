@@ -174,6 +174,15 @@ impl Error {
             Self::TooMany { retry_after_s, .. } => Some(*retry_after_s),
             // By then somebody may have restarted the service.
             other if other.is_lasting() => Some(60),
+            // Another try might make it twice, and many clients make one without asking.
+            other
+                if matches!(
+                    other.of_store(),
+                    Some(StoreError::Made | StoreError::InDoubt)
+                ) =>
+            {
+                None
+            }
             other if other.status() == StatusCode::SERVICE_UNAVAILABLE => Some(1),
             _ => None,
         }
@@ -337,8 +346,7 @@ fn outage(error: Option<&StoreError>) -> &'static str {
             "the database of the service cannot be used; the log of the service says why"
         }
         Some(StoreError::Made) => {
-            "the change was made, but the database of the service does not answer any more; look before \
-             you repeat it"
+            "the change was made, but what came of it cannot be read now; look before you repeat it"
         }
         Some(StoreError::BucketAway) => {
             "the bucket of the service's large files does not answer; try again"

@@ -115,8 +115,8 @@ fn failures_of_the_store_tell_nothing_of_it() {
     );
     let later = "the service cannot write at the moment; try again";
     let away = "the database of the service does not answer; try again";
-    let made = "the change was made, but the database of the service does not answer any more; look \
-                before you repeat it";
+    let made =
+        "the change was made, but what came of it cannot be read now; look before you repeat it";
     let gone =
         "the database of the service no longer has what it had; the service must be restarted";
     let unusable = "the database of the service cannot be used; the log of the service says why";
@@ -150,6 +150,15 @@ fn failures_of_the_store_tell_nothing_of_it() {
         (store(StoreError::Full), 507, full, full),
         (store(StoreError::LittleRoom), 507, little, little),
     ]);
+}
+
+#[test]
+fn who_may_have_made_a_change_is_not_told_when_to_make_it_again() {
+    let retry_after_s = |error| store(error).retry_after_s();
+    assert_eq!(retry_after_s(StoreError::Unavailable), Some(1));
+    assert_eq!(retry_after_s(StoreError::WentBack), Some(60));
+    assert_eq!(retry_after_s(StoreError::InDoubt), None);
+    assert_eq!(retry_after_s(StoreError::Made), None);
 }
 
 #[test]

@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use super::Fleet;
 use crate::harness::{ADMIN, Answer, Daemon, Project, User, own_folder};
 
-const MADE: &str = "the change was made, but the database of the service does not answer any more; look before you \
-     repeat it";
+const MADE: &str =
+    "the change was made, but what came of it cannot be read now; look before you repeat it";
 
 /// A change: the bytes by which its commit is known, and who asks for it.
 struct Change {
@@ -93,7 +93,11 @@ fn a_change_that_was_made_is_never_told_to_be_tried_again() {
         });
         for change in &made {
             let scene = &scene;
-            scope.spawn(move || scene.answer(change).assert_error(503, MADE));
+            scope.spawn(move || {
+                let answer = scene.answer(change);
+                answer.assert_error(503, MADE);
+                assert_eq!(answer.header("Retry-After"), None);
+            });
         }
     });
     let admin = scene.daemon.session("admin");
