@@ -1,6 +1,7 @@
 //! Answers as a client reads them, and what holds of each.
 
 use std::io::Read as _;
+use std::mem;
 
 use flate2::read::GzDecoder;
 use serde_json::Value;
@@ -79,10 +80,15 @@ fn answer(heard: &mut &[u8]) -> Answer {
         is_head: false,
     };
     let length = answer.header("content-length").map(str::parse);
-    let length: usize = length.map_or(0, |length| length.expect("a length"));
+    let length: Option<usize> = length.map(|length| length.expect("a length"));
     let nothing_follows = heard.is_empty() || heard.starts_with(b"HTTP/1.");
+    let is_stream = length.is_none() && !matches!(answer.status, 100 | 204 | 304);
+    let length = length.unwrap_or(0);
     if answer.header("transfer-encoding") == Some("chunked") && !nothing_follows {
         answer.body = unchunked(heard);
+    } else if is_stream && first.starts_with("HTTP/1.0 ") && !nothing_follows {
+        // HTTP/1.0 knows no chunks: what has no length ends with the connection.
+        answer.body = mem::take(heard).to_vec();
     } else if length > 0 && nothing_follows {
         answer.is_head = true;
     } else if answer.status != 304 {
