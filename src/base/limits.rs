@@ -238,9 +238,11 @@ pub const READERS_AT_ONCE_MAX: usize = 32;
 pub const READ_THREADS_MAX: u64 = READERS_AT_ONCE_MAX as u64;
 /// Connections to the database that stay open for the next reader; each has a page cache of 2 MiB.
 pub const READERS_IDLE_MAX: usize = 16;
-/// Room on the disk that is kept for changes that free or protect, in bytes: several hundred of them,
-/// and as many more as the log then finds room in its own blocks.
-pub const RESERVE_BYTES: u64 = 4 << 20;
+/// Room on the disk that is kept for changes that free or protect, in bytes, beside what the database grows by when
+/// its log is copied: several hundred of them, and as many more as the log then finds room in its own blocks.
+pub const RESERVE_BYTES: u64 = 8 << 20;
+/// What of it stays for the copy of the log that such changes have made longer.
+pub const RESERVE_TO_COPY_BYTES: u64 = 4 << 20;
 /// Writes back from the last whose tombstones are kept, some 40 bytes each. The last one keeps its number
 /// from being given again; the others tell a restore what was deleted since an earlier backup, where rows
 /// could not be read any more and were taken from that one.

@@ -182,11 +182,28 @@ fn the_status_tells_whether_the_service_runs_and_what_is_damaged() {
         (Some(0), &json!({ "running": false, "pid": null }))
     );
 
-    fs::write(
-        daemon.data().join("STOPPED"),
-        "a commit failed: disk I/O error\n",
-    )
-    .unwrap();
+    let stopped = daemon.data().join("STOPPED");
+    for (text, told) in [
+        (
+            "no room: a commit failed\n",
+            "there is room on the disk: a commit failed",
+        ),
+        (
+            "",
+            "there is room on the disk: there was none even to note why",
+        ),
+        (
+            "busy: a commit failed\n",
+            "others that use the store have ended: a commit failed",
+        ),
+    ] {
+        fs::write(&stopped, text).unwrap();
+        let (_, shown) = status(&daemon);
+        let findings = shown["findings"].to_string();
+        let told = format!("changes are refused until {told}");
+        assert!(findings.contains(&told), "{told}: {findings}");
+    }
+    fs::write(&stopped, "a commit failed: disk I/O error\n").unwrap();
     fs::remove_file(daemon.data().join("secrets/server-key")).unwrap();
     let (code, shown) = status(&daemon);
     let findings = shown["findings"].to_string();

@@ -39,6 +39,13 @@ impl Pace {
         self.size.get()
     }
 
+    /// Halves the size, where there is no room for a step. False if it is the least already.
+    pub(in crate::store) fn halve(&self) -> bool {
+        let size = self.size.get();
+        self.size.set((size / 2).max(SIZE_MIN));
+        size > SIZE_MIN
+    }
+
     /// Makes a step, and pauses after it if others save.
     pub(in crate::store) fn step<T>(
         &self,

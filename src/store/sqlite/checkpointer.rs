@@ -5,19 +5,16 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use rusqlite::Connection;
-use rusqlite::wal::CheckpointMode;
 use rustix::fs::syncfs;
 
+use super::checkpoint::{Checkpoint, Copied};
 use super::data_folder::Folder;
-use super::tallies::Tallies;
-use super::writability::Writability;
 use super::{schema, spawn};
 use crate::base::limits::{WAL_FRAMES_IDLE_MAX, WAL_FRAMES_MAX};
 use crate::base::threads::joined::Joined;
-use crate::store::{Result, StoreError};
+use crate::store::Result;
 
 /// How often a log that is held is tried.
 const HELD_TRIED_EVERY: Duration = Duration::from_secs(1);
@@ -40,11 +37,7 @@ impl Checkpointer {
     ///
     /// # Errors
     /// [`StoreError::Engine`] when the database cannot be opened, [`StoreError::Io`] when no thread can be started.
-    pub(super) fn start(
-        folder: &Folder,
-        writability: Arc<Writability>,
-        tallies: Arc<Tallies>,
-    ) -> Result<Self> {
+    pub(super) fn start(folder: &Folder, checkpoint: Checkpoint) -> Result<Self> {
         let db = schema::open_checkpointer(&folder.database())?;
         let root = folder.root().to_owned();
         let (requests, requested) = sync_channel::<()>(1);
@@ -59,7 +52,7 @@ impl Checkpointer {
                 }
                 let was_held = found_held.load(Ordering::Relaxed);
                 if request.is_ok() || was_held {
-                    let copy = || copy(&db, &writability, &tallies);
+                    let copy = || checkpoint.run(&db);
                     let is_held = if was_held {
                         copy_held(copy, &root)
                     } else {
@@ -129,49 +122,6 @@ fn copy_held(mut copy: impl FnMut() -> Option<Copied>, root: &Path) -> bool {
         length = copied.frames;
     }
     false
-}
-
-/// What a copy of the log has come to.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Copied {
-    /// How long the log was, in frames.
-    frames: u64,
-    /// How many of them a reader that needs the older state has kept from the database.
-    pub(super) frames_left: u64,
-}
-
-impl Copied {
-    /// True if that is so much that saves would notice if they had to wait for it.
-    fn is_held(self) -> bool {
-        self.frames_left > WAL_FRAMES_IDLE_MAX
-    }
-}
-
-/// Copies the log into the database as far as no reader needs the older state. `None` where nothing can be
-/// copied now.
-pub(super) fn copy(
-    db: &Connection,
-    writability: &Writability,
-    tallies: &Tallies,
-) -> Option<Copied> {
-    if !writability.is_sound() {
-        return None;
-    }
-    let since = Instant::now();
-    let copied = db.wal_checkpoint_v2(None::<&str>, CheckpointMode::PASSIVE);
-    tallies.checkpoints.add_duration(since.elapsed());
-    match copied {
-        Ok((frames, copied)) => Some(Copied {
-            frames: u64::try_from(frames).unwrap_or(0),
-            frames_left: u64::try_from(frames - copied).unwrap_or(0),
-        }),
-        Err(failure) => {
-            let failure = StoreError::from(failure);
-            let refusal = writability.judge("copying the log into the database", &failure);
-            tracing::debug!(error = %failure, ?refusal, "the log was not copied");
-            None
-        }
-    }
 }
 
 /// Which thread copies the log into the database.

@@ -2,6 +2,7 @@
 
 pub mod backup;
 mod blob_files;
+mod checkpoint;
 mod checkpointer;
 mod collection;
 mod copying;
@@ -50,6 +51,7 @@ use collection::state::State;
 use external_writes::ExternalWrites;
 use object_index::ObjectIndex;
 use readers::Readers;
+use writability::Refusal;
 use writer::Writer;
 
 /// A store in a folder. One process, the daemon, holds the folder's lock; others may read and write
@@ -97,10 +99,9 @@ impl SqliteStore {
         let folder = Folder::open_to_write(root)?;
         // Without a daemon, which has settled the log, this process does. It holds the daemon's lock for
         // as long as that takes.
-        let alone = if folder.has_log() {
-            Lock::take(root).ok()
-        } else {
-            None
+        let alone = match folder.has_log().then(|| Lock::take(root)).transpose() {
+            Err(StoreError::Locked { .. }) => None,
+            alone => alone?,
         };
         Self::with_writer(folder, alone.is_some())
     }
@@ -350,8 +351,8 @@ impl Store for SqliteStore {
 
     fn commit_observed(&self, batch: Batch, observe: Observe) -> Result<Version> {
         let writer = self.writer.as_ref().ok_or(StoreError::ReadOnly)?;
-        if writer.is_stopped() {
-            return Err(StoreError::Stopped);
+        if let Some(refusal) = writer.refusal() {
+            return Err(refusal.to_error());
         }
         // Before anything of it is written, which would take of the room.
         if batch.adds()
@@ -388,8 +389,8 @@ impl Store for SqliteStore {
 
     fn stage(&self) -> Result<Box<dyn Staging>> {
         let writer = self.writer.as_ref().ok_or(StoreError::ReadOnly)?;
-        if writer.is_stopped() {
-            return Err(StoreError::Stopped);
+        if let Some(refusal) = writer.refusal() {
+            return Err(refusal.to_error());
         }
         let writability = writer.writability();
         writability.require_room()?;
@@ -401,7 +402,9 @@ impl Store for SqliteStore {
 
     fn writes(&self) -> Writes {
         match &self.writer {
-            Some(writer) if !writer.is_stopped() => writer.writability().writes(),
+            Some(writer) if writer.refusal() != Some(Refusal::Stopped) => {
+                writer.writability().writes()
+            }
             _ => Writes::Stopped,
         }
     }

@@ -240,14 +240,20 @@ pub(super) struct IndexMerge {
 }
 
 impl IndexMerge {
-    /// Inserts some rows in a transaction of their own. True if these were the last.
+    /// Inserts some rows, at most so many, in a transaction of their own. True if these were the last.
     pub(super) fn step(
         &mut self,
         index: &ObjectIndex,
         db: &mut Connection,
+        most: usize,
     ) -> rusqlite::Result<bool> {
         let tx = db.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
-        let some = self.rows.len().div_ceil(STEPS_MAX).max(MERGED_AT_ONCE);
+        let some = self
+            .rows
+            .len()
+            .div_ceil(STEPS_MAX)
+            .max(MERGED_AT_ONCE)
+            .min(most);
         let end = (self.merged + some).min(self.rows.len());
         // Up to there another process has merged them, and a collection may have removed them since.
         let indexed = last_indexed(&tx)?;
@@ -327,7 +333,7 @@ mod tests {
         let meanwhile = move || {
             if !is_merged.swap(true, Ordering::Relaxed) {
                 merging.catch_up(&writing).unwrap();
-                assert!(merge.step(&merging, &mut writing).unwrap());
+                assert!(merge.step(&merging, &mut writing, usize::MAX).unwrap());
             }
             false
         };
@@ -363,7 +369,7 @@ mod tests {
                 merged: 0,
                 last: theirs.tail().last.unwrap(),
             };
-            assert!(merge.step(&theirs, db).unwrap());
+            assert!(merge.step(&theirs, db, usize::MAX).unwrap());
         };
         put(&other, 1..=3);
         ours.catch_up(&reading).unwrap();
@@ -407,7 +413,7 @@ mod tests {
         std::fs::write(&path, whole).unwrap();
         let mut db = schema::open_writer(&path).unwrap();
         let mut merge = index.merge_of_all(&db).unwrap().unwrap();
-        assert!(merge.step(&index, &mut db).unwrap());
+        assert!(merge.step(&index, &mut db, usize::MAX).unwrap());
         for row in 1..=99 {
             let found = ObjectIndex::default().find(&db, id(row)).unwrap();
             assert_eq!(found, Some(i64::from(row)));

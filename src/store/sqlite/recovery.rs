@@ -5,7 +5,7 @@
 //! cut would take, with every one that it wrote behind them. So nothing is written behind what another
 //! process left: the log is written again to the disk, copied into the database, and emptied.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
@@ -13,21 +13,20 @@ use std::path::Path;
 use rusqlite::wal::CheckpointMode;
 use rusqlite::{Connection, TransactionBehavior};
 
-use super::data_folder::{FileSystem, Folder};
+use super::data_folder::Folder;
 use super::failure::{failure_of, unopened};
 use super::high_water::HighWater;
 use super::room::reserve::Reserve;
+use super::room::to_copy::{FRAME_BYTES, bytes_to_copy, frames_in_log};
 use super::schema;
 use super::writability::{Refusal, Writability};
-use crate::base::limits::BLOCK_BYTES;
+use crate::base::limits::{BLOCK_BYTES, RESERVE_BYTES};
 use crate::store::{Result, StoreError};
 
+/// Bytes of room for the index of the log, and for small files.
+const ROOM_TO_OPEN_BYTES: u64 = 1 << 20;
 /// Bytes before the first frame of the log.
 const LOG_HEADER_BYTES: u64 = 32;
-/// Bytes of a page of the database.
-const PAGE_BYTES: u64 = 4096;
-/// Bytes of a frame: a header and a page.
-const FRAME_BYTES: u64 = 24 + PAGE_BYTES;
 
 /// Opens the connection that writes, with its log settled. `settles` is false beside a daemon, which has
 /// settled it.
@@ -43,12 +42,17 @@ pub(super) fn open(
 ) -> Result<(Connection, HighWater)> {
     let is_full = |failure: &_| writability.refusal_of(failure) == Refusal::Full;
     let opened = match open_checked(folder) {
-        Err(error) if failure_of(&error).is_some_and(is_full) && reserve.give_up() => {
+        Err(error)
+            if failure_of(&error).is_some_and(is_full) && reserve.give(ROOM_TO_OPEN_BYTES) =>
+        {
             open_checked(folder)
         }
         opened => opened,
     };
-    let (mut db, mut high_water) = opened?;
+    let (mut db, mut high_water) = opened.map_err(|error| match failure_of(&error) {
+        Some(failure) if is_full(failure) => StoreError::Full,
+        _ => error,
+    })?;
     if !settles {
         schema::make_tables(&db)?;
         writability.settled(false)?;
@@ -58,7 +62,7 @@ pub(super) fn open(
         Ok(()) if !writability.is_sound() => {}
         Ok(()) => {
             high_water.raise(schema::last_version(&db)?)?;
-            if !reserve.is_ready() {
+            if !reserve.keep(0) {
                 tracing::warn!("the disk is full");
             }
         }
@@ -73,7 +77,7 @@ pub(super) fn open(
                 ?refusal,
                 "{why}; the store is read, and refuses writes until it is"
             );
-            writability.tell(why);
+            writability.tell(refusal, why);
         }
     }
     Ok((db, high_water))
@@ -97,17 +101,28 @@ pub(super) fn settle(
     if writability.is_settled() {
         return Ok(());
     }
-    let mut settle = || {
-        let outcome = require_uncopied(db, writability)
-            .and_then(|()| settle_log(db, folder))
-            .and_then(|()| Ok(schema::make_tables(db)?))
-            .and_then(|()| writability.settled(true));
-        outcome.map_err(|failure| writability.judge("settling the log", &failure))
-    };
-    match settle() {
-        Err(Refusal::Full) if reserve.give_up() => settle(),
+    match settle_once(db, folder, writability) {
+        Err(Refusal::Full) => {
+            let needed = bytes_to_copy(db, folder).unwrap_or(RESERVE_BYTES);
+            let Some(_lent) = reserve.lend(needed + ROOM_TO_OPEN_BYTES) else {
+                return Err(Refusal::Full);
+            };
+            settle_once(db, folder, writability)
+        }
         outcome => outcome,
     }
+}
+
+fn settle_once(
+    db: &mut Connection,
+    folder: &Folder,
+    writability: &Writability,
+) -> std::result::Result<(), Refusal> {
+    let outcome = require_uncopied(db, writability)
+        .and_then(|()| settle_log(db, folder))
+        .and_then(|()| Ok(schema::make_tables(db)?))
+        .and_then(|()| writability.settled(true));
+    outcome.map_err(|failure| writability.judge("settling the log", &failure))
 }
 
 /// Refuses to settle a log of which this process copied a part before a sync failed. Pages that the system could not
@@ -157,7 +172,7 @@ pub(super) fn settle_log(db: &mut Connection, folder: &Folder) -> Result<()> {
     let (frames, _) = frames_in_log(db)?;
     if frames > 0 {
         // A sync of the database that fails for want of room would leave it as doubtful as the log.
-        let needed = room_needed(db, folder, frames)?;
+        let needed = bytes_to_copy(db, folder)?;
         if needed > 0 {
             folder.try_room(needed)?;
         }
@@ -171,29 +186,6 @@ pub(super) fn settle_log(db: &mut Connection, folder: &Folder) -> Result<()> {
     let opened = File::open(log).map_err(unopened);
     let emptied = opened.and_then(|log| log.sync_all());
     emptied.map_err(|e| StoreError::io("syncing the emptied log", e))
-}
-
-/// Bytes of room that a copy of a log of so many frames takes at most.
-fn room_needed(db: &Connection, folder: &Folder, frames: u64) -> Result<u64> {
-    let file_system = FileSystem::of(folder.root());
-    let file_system = file_system.map_err(|e| StoreError::io("asking for the file system", e))?;
-    if !file_system.writes_in_place() {
-        return Ok(frames * FRAME_BYTES);
-    }
-    // The database's pages, those in the log included.
-    let pages: u64 = db.pragma_query_value(None, "page_count", |row| row.get(0))?;
-    let database = fs::metadata(folder.database());
-    let length = database.map_err(|e| StoreError::io("measuring the database", e))?;
-    Ok((pages * PAGE_BYTES).saturating_sub(length.len()))
-}
-
-/// How many frames of whole transactions the log holds, and how many of them are in the database already.
-fn frames_in_log(db: &Connection) -> Result<(u64, u64)> {
-    // The log is read, and looked through, with the first statement.
-    db.query_one("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
-    let (frames, copied) = db.wal_checkpoint_v2(None::<&str>, CheckpointMode::NOOP)?;
-    let count = |frames| u64::try_from(frames).unwrap_or(0);
-    Ok((count(frames), count(copied)))
 }
 
 /// Writes the first bytes of a file over themselves and syncs them: what is only in the system's memory

@@ -53,6 +53,25 @@ pub(super) enum Refusal {
 }
 
 impl Refusal {
+    /// What `STOPPED` begins with after it. An empty file is one for which there was no room.
+    fn mark(self) -> &'static str {
+        match self {
+            Self::Full | Self::InDoubt => "no room: ",
+            Self::Busy => "busy: ",
+            Self::Stopped => "",
+        }
+    }
+
+    /// What it was after which `STOPPED` was written, and the rest of what the file says.
+    pub(super) fn told(text: &str) -> (Self, &str) {
+        if text.is_empty() {
+            return (Self::Full, "");
+        }
+        let healing = [Self::Full, Self::Busy].into_iter();
+        let mut told = healing.filter_map(|it| Some((it, text.strip_prefix(it.mark())?)));
+        told.next().unwrap_or((Self::Stopped, text))
+    }
+
     pub(super) fn to_error(self) -> StoreError {
         match self {
             Self::Full => StoreError::Full,
@@ -77,21 +96,29 @@ impl Writability {
         }
     }
 
-    /// True when nothing more is written until a restart: after a failure of this process or of another
-    /// that uses the folder.
-    pub(super) fn is_stopped(&self) -> bool {
-        let told = || fs::exists(self.folder.stop_mark()).unwrap_or(false);
+    /// Why nothing is written now, after a failure of this process or of another that uses the folder. `None` says
+    /// nothing of a log that this process has yet to settle.
+    pub(super) fn refusal(&self) -> Option<Refusal> {
+        if self.stopped.load(Ordering::SeqCst) {
+            return Some(Refusal::Stopped);
+        }
+        if !fs::exists(self.folder.stop_mark()).unwrap_or(false) {
+            return None;
+        }
+        let _agreed = self.marking();
         // Before it is settled, the file is this process's own.
-        let told_by_others = || {
-            let _agreed = self.marking();
-            self.is_settled() && told()
-        };
-        self.stopped.load(Ordering::SeqCst) || told() && told_by_others()
+        if !self.is_settled() {
+            return None;
+        }
+        match self.folder.stopped_by() {
+            Ok(text) => Some(Refusal::told(&text?).0),
+            Err(_) => Some(Refusal::Stopped),
+        }
     }
 
     /// Whether changes are taken, while the store has not stopped.
     pub(super) fn writes(&self) -> Writes {
-        if self.want_of_room.lasts() || self.free_room.is_lacking() {
+        if self.want_of_room.lasts() || self.free_room.is_lacking() || !self.is_sound() {
             Writes::Full
         } else {
             Writes::Taken
@@ -133,7 +160,7 @@ impl Writability {
 
     /// True when what is committed now is durable, and stays so.
     pub(super) fn is_sound(&self) -> bool {
-        self.is_settled() && !self.is_stopped()
+        self.is_settled() && self.refusal().is_none()
     }
 
     /// Notes that the log is settled, by this process or by the daemon beside which it runs.
@@ -159,17 +186,17 @@ impl Writability {
     fn unsettle(&self, why: &str) {
         let _marking = self.marking();
         self.settled.store(false, Ordering::SeqCst);
-        self.tell(why);
+        self.tell(Refusal::Full, why);
     }
 
     /// Tells the other processes not to write, because of this failure. Where not even that can be
     /// written, they cannot write either.
-    pub(super) fn tell(&self, why: &str) {
+    pub(super) fn tell(&self, refusal: Refusal, why: &str) {
         let write = || {
             let mut options = private_options();
             let mark = self.folder.stop_mark();
             let mut file = options.create(true).truncate(true).open(mark)?;
-            writeln!(file, "{why}")
+            writeln!(file, "{}{why}", refusal.mark())
         };
         if let Err(error) = write() {
             tracing::warn!(%error, "other processes cannot be told that nothing more is written");
@@ -192,7 +219,7 @@ impl Writability {
                 error = %failure,
                 "{action} failed; the store refuses writes from now on"
             );
-            self.tell(&format!("{action} failed: {failure}"));
+            self.tell(refusal, &format!("{action} failed: {failure}"));
         }
         if refusal == Refusal::Full {
             self.heed_want_of_room(action, failure);
@@ -207,7 +234,7 @@ impl Writability {
             if !is_of_write(failure) {
                 self.sync_failed.store(true, Ordering::SeqCst);
             }
-            self.unsettle(&format!("{action} failed for want of room: {failure}"));
+            self.unsettle(&format!("{action} failed: {failure}"));
         }
     }
 
@@ -278,6 +305,15 @@ mod tests {
     use super::*;
 
     #[test]
+    fn what_others_are_told_names_the_refusal_again() {
+        for refusal in [Refusal::Full, Refusal::Busy, Refusal::Stopped] {
+            let text = format!("{}a commit failed", refusal.mark());
+            assert_eq!(Refusal::told(&text), (refusal, "a commit failed"));
+        }
+        assert_eq!(Refusal::told(""), (Refusal::Full, ""));
+    }
+
+    #[test]
     fn a_failure_stops_all_writing_unless_it_heals() {
         let root = tempfile::tempdir().unwrap();
         let (folder, _lock) = Folder::open_or_create(root.path()).unwrap();
@@ -288,8 +324,10 @@ mod tests {
             }
             let failure = rusqlite::Error::SqliteFailure(ffi::Error::new(code), None);
             let refusal = writes.judge("a commit", &failure.into());
-            assert_eq!(writes.is_stopped(), refusal == Refusal::Stopped, "{code}");
-            assert_eq!(beside.is_stopped(), writes.is_stopped(), "{code}");
+            let stopped = Some(Refusal::Stopped).filter(|stopped| *stopped == refusal);
+            for process in [&writes, &beside] {
+                assert_eq!(process.refusal(), stopped, "{code}");
+            }
             refusal
         };
         for (code, refusal) in [

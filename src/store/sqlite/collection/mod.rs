@@ -32,8 +32,8 @@ use state::State;
 const ATTEMPTS_MAX: u32 = 30;
 /// Rows looked at between two transactions.
 const PAGE_ROWS: i64 = 1000;
-/// Touches that are forgotten in one transaction.
-const TOUCHES_AT_ONCE: i64 = 1000;
+/// Touches that are forgotten for a row that a step would remove: many lie on one page.
+const TOUCHES_TO_A_ROW: usize = 16;
 
 /// The one collection that is under way. Dropped before its end
 /// ([`crate::store::collection::Collection::finish`]) it leaves the store whole, and the next one does what it
@@ -232,10 +232,23 @@ impl Collection<'_> {
         let Some(mut merge) = merge else {
             return Ok(());
         };
-        while !self.pace.step(self.store, || {
-            self.store.write(|db, index| merge.step(index, db))
-        })? {}
+        while !self.step(|db, index, size| merge.step(index, db, size))? {}
         Ok(())
+    }
+
+    /// Makes a step of as many rows or pages as the pace says, and of fewer where there is no room for so many.
+    fn step<T>(
+        &self,
+        mut work: impl FnMut(&mut Connection, &ObjectIndex, usize) -> rusqlite::Result<T>,
+    ) -> Result<T> {
+        loop {
+            let size = self.pace.size();
+            let work = |db: &mut Connection, index: &ObjectIndex| work(db, index, size);
+            match self.pace.step(self.store, || self.store.write(work)) {
+                Err(StoreError::Full) if self.pace.halve() => {}
+                outcome => return outcome,
+            }
+        }
     }
 
     fn sweep_rows(
@@ -256,16 +269,14 @@ impl Collection<'_> {
                 }
             }
             while waiting.len() >= self.pace.size() {
-                let some = waiting.split_off(waiting.len() - self.pace.size());
-                self.remove(&some, swept)?;
+                self.remove_some(&mut waiting, swept)?;
                 if progress(swept.removed).is_break() {
                     return Ok(ControlFlow::Break(()));
                 }
             }
         }
         while !waiting.is_empty() {
-            let some = waiting.split_off(waiting.len().saturating_sub(self.pace.size()));
-            self.remove(&some, swept)?;
+            self.remove_some(&mut waiting, swept)?;
         }
         Ok(ControlFlow::Continue(()))
     }
@@ -290,29 +301,29 @@ impl Collection<'_> {
         Ok((!page.is_empty()).then_some(page))
     }
 
-    /// Removes those of some rows that were not touched, in one transaction.
-    fn remove(&self, some: &[Candidate], swept: &mut Swept) -> Result<()> {
-        let now = self.pace.step(self.store, || {
-            self.store.write(|db, _| {
-                let tx = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
-                let mut now = Swept::default();
-                // Who began another collection meanwhile, where locks do not hold, has other marks.
-                if State::read(&tx)?.epoch == self.epoch {
-                    for it in some {
-                        if is_touched(&tx, it.row, self.spared)? {
-                            continue;
-                        }
-                        match remove_row(&tx, it)? {
-                            Removal::Done => now.removed.add(it.bytes),
-                            Removal::Unindexed => now.unindexed += 1,
-                            Removal::Gone => {}
-                        }
+    /// Takes some of the rows, and removes those of them that were not touched, in one transaction.
+    fn remove_some(&self, waiting: &mut Vec<Candidate>, swept: &mut Swept) -> Result<()> {
+        let (left, now) = self.step(|db, _, size| {
+            let left = waiting.len().saturating_sub(size);
+            let tx = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            let mut now = Swept::default();
+            // Who began another collection meanwhile, where locks do not hold, has other marks.
+            if State::read(&tx)?.epoch == self.epoch {
+                for it in &waiting[left..] {
+                    if is_touched(&tx, it.row, self.spared)? {
+                        continue;
+                    }
+                    match remove_row(&tx, it)? {
+                        Removal::Done => now.removed.add(it.bytes),
+                        Removal::Unindexed => now.unindexed += 1,
+                        Removal::Gone => {}
                     }
                 }
-                tx.commit()?;
-                Ok(now)
-            })
+            }
+            tx.commit()?;
+            Ok((left, now))
         })?;
+        waiting.truncate(left);
         let removed = &mut swept.removed;
         removed.objects += now.removed.objects;
         removed.bytes = removed.bytes.saturating_add(now.removed.bytes);
@@ -347,7 +358,7 @@ impl collection::Collection for Collection<'_> {
     }
 
     fn give_back(&self) -> Result<Space> {
-        space::give_back(self.store, &self.pace)
+        space::give_back(self)
     }
 
     /// Commits no longer touch what they reuse. Then the file of the database is cut off behind its last page.
@@ -361,14 +372,14 @@ impl collection::Collection for Collection<'_> {
             Ok(state)
         })?;
         let (kept, _) = self.store.kept_by_pins(state)?;
-        let forget = |db: &mut Connection, _: &ObjectIndex| {
+        let forget = |db: &mut Connection, _: &ObjectIndex, size: usize| {
             db.execute(
                 "DELETE FROM touched WHERE seq IN
                     (SELECT seq FROM touched WHERE epoch < ?1 LIMIT ?2)",
-                params![kept, TOUCHES_AT_ONCE],
+                params![kept, size * TOUCHES_TO_A_ROW],
             )
         };
-        while self.pace.step(self.store, || self.store.write(forget))? > 0 {}
+        while self.step(forget)? > 0 {}
         space::shorten_file(self.store)
     }
 }

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use rusqlite::Connection;
 
-use crate::store::collection::{Pace, Space};
+use super::Collection;
+use crate::store::collection::Space;
 use crate::store::sqlite::{SqliteStore, schema};
 use crate::store::{Result, StoreError};
 
@@ -51,16 +52,21 @@ pub(super) fn compact(store: &SqliteStore) -> Result<u64> {
 }
 
 /// Gives them back in small transactions.
-pub(super) fn give_back(store: &SqliteStore, pace: &Pace) -> Result<Space> {
-    let read = || store.read(|db| Ok(Pages::read(db)?));
+pub(super) fn give_back(collection: &Collection<'_>) -> Result<Space> {
+    let read = || collection.store.read(|db| Ok(Pages::read(db)?));
     let mut pages = read()?;
     let mut space = Space {
         shrinks: pages.shrinks,
         ..Space::default()
     };
     while pages.shrinks && pages.free > 0 {
-        let some = format!("PRAGMA incremental_vacuum({})", pace.size());
-        pace.step(store, || store.write(|db, _| db.execute_batch(&some)))?;
+        collection.step(|db, _, size| {
+            let mut some = db.prepare(&format!("PRAGMA incremental_vacuum({size})"))?;
+            // A page is given back for each row that is asked for.
+            let mut pages = some.query([])?;
+            while pages.next()?.is_some() {}
+            Ok(())
+        })?;
         let before = std::mem::replace(&mut pages, read()?);
         space.given_back += before.free.saturating_sub(pages.free) * pages.bytes;
         // Others take free pages, too, or free some.

@@ -343,12 +343,21 @@ impl Lock {
             }
             Err(TryLockError::Error(e)) => return Err(io(e)),
         };
-        let mut file = lock.file();
-        file.set_len(0).map_err(io)?;
-        file.rewind().map_err(io)?;
-        writeln!(file, "siteconf with process id {}", std::process::id()).map_err(io)?;
+        match note_holder(lock.file()).map_err(io) {
+            // The lock holds all the same, and a start must not need room.
+            Err(StoreError::Full) => {}
+            noted => noted?,
+        }
         Ok(Self { _file: lock })
     }
+}
+
+/// Writes who holds the lock over what the file has: a block that it gives back it may not get again on a full disk.
+fn note_holder(mut file: &File) -> io::Result<()> {
+    let text = format!("siteconf with process id {}\n", std::process::id());
+    file.rewind()?;
+    file.write_all(text.as_bytes())?;
+    file.set_len(text.len() as u64)
 }
 
 /// Makes a folder that is its owner's alone, and those it lies in, where they are missing, and their

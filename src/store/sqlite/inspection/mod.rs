@@ -6,7 +6,7 @@ use rusqlite::{Connection, Row};
 use walkdir::WalkDir;
 
 use super::salvage::{Table, next_readable, read_page};
-use super::{ObjectCensus, SqliteStore, high_water, schema, sound_record};
+use super::{ObjectCensus, SqliteStore, high_water, schema, sound_record, writability};
 use crate::base::id::ObjectId;
 use crate::store::inspection::row::sound_row;
 use crate::store::inspection::{
@@ -136,10 +136,22 @@ impl SqliteStore {
         }
     }
 
-    /// Why nobody may write: a write that failed, or the folder itself.
+    /// Why nobody may write: a write that failed, want of room, or the folder itself.
     fn refusal(&self) -> Result<Option<Refusal>> {
-        if let Some(why) = self.folder.stopped_by()? {
-            let until = "the service is restarted";
+        if let Some(text) = self.folder.stopped_by()? {
+            let (told, why) = writability::Refusal::told(&text);
+            let until = match told {
+                writability::Refusal::Full | writability::Refusal::InDoubt => {
+                    "there is room on the disk"
+                }
+                writability::Refusal::Busy => "others that use the store have ended",
+                writability::Refusal::Stopped => "the service is restarted",
+            };
+            let why = if why.is_empty() {
+                "there was none even to note why".to_owned()
+            } else {
+                why.to_owned()
+            };
             return Ok(Some(Refusal { until, why }));
         }
         // One that runs was able to; from here it may look otherwise.

@@ -2,64 +2,154 @@
 //! able to delete, to revoke and to log in.
 
 use std::fs;
-use std::io::{self, Write};
+use std::io;
+use std::os::unix::fs::FileExt as _;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rustix::fs::{FallocateFlags, fallocate};
 use rustix::io::Errno;
 
 use super::super::data_folder::{Folder, private_options};
-use crate::base::limits::RESERVE_BYTES;
+use crate::base::limits::{RESERVE_BYTES, RESERVE_TO_COPY_BYTES};
 use crate::store::StoreError;
 
-/// The file that takes the room. It is removed when the disk is full, and made again when there is
-/// room; while it is not there, only changes that may use the room are committed.
+/// Bytes by which the file grows and shrinks.
+const PIECE_BYTES: u64 = 1 << 20;
+
+/// The file that takes the room. It gets shorter when the disk is full, and longer again when there is
+/// room; while it is too short, only changes that may use the room are committed.
+///
+/// Such a change is written to the log, and the log is copied into the database, which may have to grow for it. So
+/// the file is as long as what the database would grow by, and [`RESERVE_BYTES`] more; of these,
+/// [`RESERVE_TO_COPY_BYTES`] are not given to the log.
 #[derive(Debug)]
 pub(in crate::store::sqlite) struct Reserve {
     path: PathBuf,
+    /// How many use room of it. Held while its length is changed.
+    users: Mutex<u32>,
+    /// True once it was told that no room can be kept here.
+    fault_told: AtomicBool,
+}
+
+/// Room that is used, and not kept again meanwhile.
+#[must_use = "the room is kept again when it is dropped"]
+#[derive(Debug)]
+pub(in crate::store::sqlite) struct Lent<'a>(&'a Reserve);
+
+impl Drop for Lent<'_> {
+    fn drop(&mut self) {
+        *self.0.users() -= 1;
+    }
 }
 
 impl Reserve {
     pub(in crate::store::sqlite) fn new(folder: &Folder) -> Self {
         Self {
             path: folder.reserve(),
+            users: Mutex::default(),
+            fault_told: AtomicBool::new(false),
         }
     }
 
-    /// True if the room is kept, or could be taken now. A folder in which it cannot be taken for another
-    /// reason than a full disk goes without.
-    pub(in crate::store::sqlite) fn is_ready(&self) -> bool {
-        if fs::metadata(&self.path).is_ok_and(|file| file.len() >= RESERVE_BYTES) {
+    /// True if [`RESERVE_BYTES`] and so many more are kept, or could be taken now; else as much as there is room
+    /// for. A folder in which they cannot be taken for another reason than a full disk goes without.
+    pub(in crate::store::sqlite) fn keep(&self, more: u64) -> bool {
+        let wanted = RESERVE_BYTES + more.next_multiple_of(PIECE_BYTES);
+        let is_kept = |length: u64| (wanted..=2 * wanted).contains(&length);
+        if is_kept(self.length()) {
             return true;
         }
-        match self.take().map_err(|e| StoreError::io("keeping room", e)) {
+        let users = self.users();
+        let length = self.length();
+        if is_kept(length) {
+            return true;
+        }
+        if *users > 0 {
+            return length >= wanted;
+        }
+        let resized = self.resize(length, wanted);
+        match resized.map_err(|e| StoreError::io("keeping room", e)) {
             Ok(()) => true,
-            Err(StoreError::Full) => {
-                self.give_up();
-                false
-            }
+            Err(StoreError::Full) => false,
             Err(error) => {
-                tracing::warn!(%error, "no room is kept for a full disk");
-                self.give_up();
+                if !self.fault_told.swap(true, Ordering::Relaxed) {
+                    tracing::warn!(%error, "no room is kept for a full disk");
+                }
                 true
             }
         }
     }
 
-    /// Gives the room up. False if there was none.
-    pub(in crate::store::sqlite) fn give_up(&self) -> bool {
-        fs::remove_file(&self.path).is_ok()
+    /// Gives so many bytes to the disk. False if there were none.
+    pub(in crate::store::sqlite) fn give(&self, bytes: u64) -> bool {
+        let _resizing = self.users();
+        self.shorten(bytes)
     }
 
-    fn take(&self) -> io::Result<()> {
-        let mut options = private_options();
-        let mut file = options.create(true).truncate(true).open(&self.path)?;
-        match fallocate(&file, FallocateFlags::empty(), 0, RESERVE_BYTES) {
-            Err(Errno::OPNOTSUPP) => {
-                let zeros = vec![0; 1 << 20];
-                (0..RESERVE_BYTES >> 20).try_for_each(|_| file.write_all(&zeros))
-            }
-            taken => Ok(taken?),
+    /// Gives the log what is not kept for a copy of it. False if that was given.
+    pub(in crate::store::sqlite) fn give_to_log(&self) -> bool {
+        let _resizing = self.users();
+        self.shorten(self.length().saturating_sub(RESERVE_TO_COPY_BYTES))
+    }
+
+    /// Gives so many bytes to the disk, and has them not taken back by this process while they are used. `None` if
+    /// there were none.
+    pub(in crate::store::sqlite) fn lend(&self, bytes: u64) -> Option<Lent<'_>> {
+        let mut users = self.users();
+        if !self.shorten(bytes) {
+            return None;
         }
+        *users += 1;
+        Some(Lent(self))
+    }
+
+    fn length(&self) -> u64 {
+        fs::metadata(&self.path).map_or(0, |file| file.len())
+    }
+
+    /// Makes the file shorter by at least so many bytes, or empty.
+    fn shorten(&self, bytes: u64) -> bool {
+        let length = self.length();
+        if length == 0 || bytes == 0 {
+            return false;
+        }
+        let left = length.saturating_sub(bytes) / PIECE_BYTES * PIECE_BYTES;
+        let opened = private_options().open(&self.path);
+        opened.and_then(|file| file.set_len(left)).is_ok()
+    }
+
+    /// Gives the file a length. Where there is no room for it, the file takes what there is.
+    fn resize(&self, length: u64, wanted: u64) -> io::Result<()> {
+        let file = private_options().create(true).open(&self.path)?;
+        if length > wanted {
+            return file.set_len(wanted);
+        }
+        let mut at = length / PIECE_BYTES * PIECE_BYTES;
+        while at < wanted {
+            if let Err(error) = take(&file, at) {
+                // Half a piece is room that others need.
+                file.set_len(at)?;
+                return Err(error);
+            }
+            at += PIECE_BYTES;
+        }
+        Ok(())
+    }
+
+    fn users(&self) -> MutexGuard<'_, u32> {
+        self.users.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Takes a piece of room.
+fn take(file: &fs::File, at: u64) -> io::Result<()> {
+    match fallocate(file, FallocateFlags::empty(), at, PIECE_BYTES) {
+        Err(Errno::OPNOTSUPP) => {
+            let zeros = vec![0; usize::try_from(PIECE_BYTES).unwrap_or(0)];
+            file.write_all_at(&zeros, at)
+        }
+        taken => Ok(taken?),
     }
 }
