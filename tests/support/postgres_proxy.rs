@@ -42,6 +42,8 @@ struct Shared {
     first_heard: AtomicU64,
     /// What the commit holds after whose answer no connection carries anything.
     last_words: Mutex<Option<Vec<u8>>>,
+    /// What the connection holds that carries nothing from then on.
+    unheard: Mutex<Option<Vec<u8>>>,
     begun: AtomicU64,
     /// How long each answer takes, in milliseconds.
     way_ms: AtomicU64,
@@ -64,6 +66,7 @@ impl Proxy {
             open: Mutex::default(),
             first_heard: AtomicU64::new(0),
             last_words: Mutex::default(),
+            unheard: Mutex::default(),
             begun: AtomicU64::new(0),
             way_ms: AtomicU64::new(0),
             delay_ms: AtomicU64::new(0),
@@ -111,6 +114,11 @@ impl Proxy {
         *self.shared.last_words.lock().unwrap() = Some(words);
     }
 
+    /// Has the connection carry nothing any more over which these bytes come next, and stay.
+    pub(crate) fn silence_at(&self, words: &str) {
+        *self.shared.unheard.lock().unwrap() = Some(words.as_bytes().to_vec());
+    }
+
     /// Has the server be so far away, there and back, for connections that are made from now on.
     pub(crate) fn move_away(&self, way: Duration) {
         let way = u64::try_from(way.as_millis()).unwrap();
@@ -151,8 +159,13 @@ impl Shared {
     /// True of what holds the bytes of [`Proxy::silence_after`].
     fn has_last_words(&self, sent: &[u8]) -> bool {
         let words = self.last_words.lock().unwrap();
-        let words = words.as_deref().unwrap_or_default();
-        !words.is_empty() && sent.windows(words.len()).any(|text| text == words)
+        words.as_ref().is_some_and(|words| holds(sent, words))
+    }
+
+    /// True of what holds the bytes of [`Proxy::silence_at`], once.
+    fn is_unheard(&self, sent: &[u8]) -> bool {
+        let mut words = self.unheard.lock().unwrap();
+        words.take_if(|words| holds(sent, words)).is_some()
     }
 
     fn is_silent(&self, number: u64) -> bool {
@@ -194,13 +207,14 @@ impl Shared {
             }
             drop(to_client.shutdown(Shutdown::Both));
         });
-        let (mut writes, mut looks) = (false, false);
+        let (mut writes, mut looks, mut is_silent) = (false, false, false);
         let mut bytes = vec![0; 1 << 16];
         while let Ok(length @ 1..) = client.read(&mut bytes) {
-            if self.is_silent(number) {
+            let sent = &bytes[..length];
+            is_silent |= self.is_silent(number) || self.is_unheard(sent);
+            if is_silent {
                 continue;
             }
-            let sent = &bytes[..length];
             writes |= sent.windows(8).any(|text| text == b"commit_v");
             looks |= sent.windows(LOOK.len()).any(|text| text == LOOK.as_bytes());
             // Once its statement is known, a call begins with its parameters.
@@ -248,4 +262,8 @@ impl Shared {
         drop(client.shutdown(Shutdown::Both));
         drop(server.shutdown(Shutdown::Both));
     }
+}
+
+fn holds(sent: &[u8], words: &[u8]) -> bool {
+    sent.windows(words.len()).any(|text| text == words)
 }

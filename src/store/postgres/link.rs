@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 use std::future::poll_fn;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::watch;
-use tokio::time::{Instant, sleep, timeout_at};
+use tokio::time::{Instant, sleep, sleep_until, timeout_at};
 use tokio_postgres::error::{DbError, Severity, SqlState};
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{AsyncMessage, Client, Row, Statement};
@@ -22,6 +22,9 @@ pub(super) const CONNECTION_WAIT_MAX: Duration = Duration::from_secs(3);
 const FIRST_CONNECTION_MAX: Duration = Duration::from_secs(15);
 /// How long an answer may take; the server gives up a statement that reads a little earlier.
 const ANSWER_WAIT_MAX: Duration = Duration::from_secs(11);
+/// After so long without any answer a connection is silent. A statement takes less, unless it waits for a lock. It is
+/// less than it takes to find that the whole database does not answer.
+const SILENT_AFTER: Duration = Duration::from_secs(1);
 /// Between two attempts to connect, at first and at most.
 const PAUSE_MIN: Duration = Duration::from_millis(50);
 const PAUSE_MAX: Duration = Duration::from_millis(500);
@@ -45,6 +48,8 @@ pub(super) struct Session {
     client: Client,
     statements: Mutex<HashMap<&'static str, Statement>>,
     is_doubtful: Arc<AtomicBool>,
+    /// When the last answer came.
+    heard: Mutex<Instant>,
 }
 
 impl Link {
@@ -76,12 +81,39 @@ impl Link {
     /// # Errors
     /// [`StoreError::Unavailable`] without an answer, and what the database says.
     pub(super) async fn read(&self, sql: &'static str, params: Params<'_>) -> Result<Vec<Row>> {
+        self.read_beside(None, sql, params).await
+    }
+
+    /// The same. Another link is asked, too, once the connection of this one is silent: it alone may be lost, which
+    /// nothing tells as long as the other end is there. Where both are slow the first answer counts.
+    ///
+    /// # Errors
+    /// As [`Link::read`].
+    pub(super) async fn read_beside(
+        &self,
+        other: Option<&Self>,
+        sql: &'static str,
+        params: Params<'_>,
+    ) -> Result<Vec<Row>> {
         let deadline = Instant::now() + self.answer_wait_max;
         loop {
             // It may have taken long to find that the one before was lost.
             let connected_by = deadline.min(Instant::now() + CONNECTION_WAIT_MAX);
             let session = self.session(connected_by).await?;
-            match timeout_at(deadline, session.query(sql, params)).await {
+            let beside = async {
+                let other = other?;
+                session.until_silent().await;
+                other.ask(sql, params, deadline).await
+            };
+            let answer = tokio::select! {
+                biased;
+                answer = timeout_at(deadline, session.query(sql, params)) => answer,
+                Some(rows) = beside => {
+                    self.leave(&session);
+                    return Ok(rows);
+                }
+            };
+            match answer {
                 Ok(Ok(rows)) => return Ok(rows),
                 Ok(Err(error)) if meaning_of(&error) == Meaning::Lost => {
                     self.discard(&session).await;
@@ -96,6 +128,17 @@ impl Link {
                 }
             }
         }
+    }
+
+    /// The rows if they are to be had by then. Why they are not, the link says that was asked first.
+    async fn ask(
+        &self,
+        sql: &'static str,
+        params: Params<'_>,
+        deadline: Instant,
+    ) -> Option<Vec<Row>> {
+        let session = self.session(deadline).await.ok()?;
+        session.query(sql, params).await.ok()
     }
 
     /// As [`Server::reports`] tells it: why a statement was refused.
@@ -163,6 +206,14 @@ impl Link {
         }
     }
 
+    /// Asks nothing new over this connection. What was asked may yet be answered: it is not lost for being slow.
+    fn leave(&self, session: &Arc<Session>) {
+        // While a connection is made this one is gone already, and who has an answer does not wait for that.
+        if let Ok(mut kept) = self.session.try_lock() {
+            kept.take_if(|kept| Arc::ptr_eq(kept, session));
+        }
+    }
+
     async fn connect(&self) -> Result<Session> {
         let given_up = self.server.given_up();
         let (client, connection) = self.server.connect().await?;
@@ -188,6 +239,7 @@ impl Link {
             client,
             statements: Mutex::default(),
             is_doubtful,
+            heard: Mutex::new(Instant::now()),
         })
     }
 }
@@ -217,7 +269,27 @@ impl Session {
             statements.insert(sql, new.clone());
             new
         };
-        self.client.query(&statement, params).await
+        let answer = self.client.query(&statement, params).await;
+        *self.heard() = Instant::now();
+        answer
+    }
+
+    /// Ends when nothing has been answered over it for [`SILENT_AFTER`], as of now. One that answers others is not
+    /// silent, however long it takes: another would be asked for all that many wait for.
+    async fn until_silent(&self) {
+        let mut since = Instant::now();
+        loop {
+            sleep_until(since + SILENT_AFTER).await;
+            let heard = *self.heard();
+            if heard <= since {
+                return;
+            }
+            since = heard;
+        }
+    }
+
+    fn heard(&self) -> MutexGuard<'_, Instant> {
+        self.heard.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Takes what the server has warned of until now for what it is: not about the next statement.

@@ -233,16 +233,17 @@ impl PostgresStore {
     ) -> Result<Vec<Row>> {
         let runtime = self.runtime.as_ref().ok_or(StoreError::Stopped)?;
         let readers = Arc::clone(&self.readers);
-        let reader = self.next_reader.fetch_add(1, Ordering::Relaxed) % READERS;
+        let first = self.next_reader.fetch_add(1, Ordering::Relaxed);
         self.changes.require()?;
         let changes = Arc::clone(&self.changes);
         wait(runtime, async move {
             let params = params
                 .each_ref()
                 .map(|param| &**param as &(dyn ToSql + Sync));
+            let (first, other) = (&readers[first % READERS], &readers[(first + 1) % READERS]);
             // Nobody waits longer than it is known that there will be no answer.
             tokio::select! {
-                rows = readers[reader].read(sql, &params) => rows,
+                rows = first.read_beside(Some(other), sql, &params) => rows,
                 refused = changes.refused() => Err(refused),
             }
         })

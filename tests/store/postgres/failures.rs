@@ -199,6 +199,38 @@ fn connections_over_which_nothing_comes_any_more_hold_nobody_up_once_the_databas
 }
 
 #[test]
+fn a_connection_over_which_nothing_comes_any_more_holds_nobody_up_while_others_are_sound() {
+    /// More than are asked over one connection.
+    const READERS: usize = 24;
+    /// An answer is waited for 11 seconds; the rest is what a busy machine takes.
+    const PATIENCE: Duration = Duration::from_secs(6);
+    let database = Database::new();
+    let proxy = Proxy::new(database.socket.clone());
+    let store = PostgresStore::open(&database.url_at(proxy.port)).unwrap();
+    let write = of_write("k", Expect::Anything, Some("1"));
+    store.commit(write).unwrap();
+    let read = || assert_eq!(value(&store, "k").as_deref(), Some("1"));
+    proxy.silence_at("siteconf.record WHERE key = ");
+    let began = Instant::now();
+    thread::scope(|scope| {
+        for _ in 0..READERS {
+            scope.spawn(read);
+        }
+    });
+    assert!(began.elapsed() < PATIENCE, "{:?}", began.elapsed());
+    // Nothing is asked over it any more: each time would take another second.
+    let began = Instant::now();
+    for _ in 0..READERS {
+        read();
+    }
+    assert!(
+        began.elapsed() < Duration::from_secs(3),
+        "{:?}",
+        began.elapsed()
+    );
+}
+
+#[test]
 fn a_database_that_no_longer_has_what_it_had_is_not_used() {
     let database = Database::new();
     let store = RecordCache::new(database.open());
