@@ -236,6 +236,9 @@ pub const READERS_AT_ONCE_MAX: usize = 32;
 /// Most requests of the Read API that look something up at once, and most that take longer: as many connections
 /// read the database of a folder. More would take memory and be no faster.
 pub const READ_THREADS_MAX: u64 = READERS_AT_ONCE_MAX as u64;
+/// Most reads that go on waiting for a database which answers none: half of those that may look something up, so
+/// that who needs nothing of it finds a place.
+pub const READS_WAITING_MAX: usize = READERS_AT_ONCE_MAX / 2;
 /// Connections to the database that stay open for the next reader; each has a page cache of 2 MiB.
 pub const READERS_IDLE_MAX: usize = 16;
 /// Room on the disk that is kept for changes that free or protect, in bytes, beside what the database grows by when

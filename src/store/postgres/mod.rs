@@ -20,6 +20,7 @@ mod schema;
 mod server;
 mod skew;
 mod tls;
+mod waiting;
 mod writer;
 
 use std::collections::HashMap;
@@ -51,6 +52,7 @@ use link::Link;
 use row::record;
 use server::Server;
 use skew::Skew;
+use waiting::WaitingReads;
 use writer::Writer;
 
 /// Threads that carry what goes to the database and comes from it. With two, four daemons on two cores made a tenth
@@ -92,6 +94,7 @@ pub struct PostgresStore {
     skew: Arc<Skew>,
     readers: Arc<[Link; READERS]>,
     next_reader: AtomicUsize,
+    waiting: Arc<WaitingReads>,
     server: Arc<Server>,
     /// Where large blobs lie.
     bucket: Option<Arc<Bucket>>,
@@ -174,6 +177,7 @@ impl PostgresStore {
             skew: Arc::default(),
             readers: Arc::new(readers),
             next_reader: AtomicUsize::new(0),
+            waiting: Arc::new(WaitingReads::new()),
             lanes: Arc::new(Lanes::new(&server)),
             server,
             bucket: None,
@@ -235,7 +239,7 @@ impl PostgresStore {
         let readers = Arc::clone(&self.readers);
         let first = self.next_reader.fetch_add(1, Ordering::Relaxed);
         self.changes.require()?;
-        let changes = Arc::clone(&self.changes);
+        let (changes, waiting) = (Arc::clone(&self.changes), Arc::clone(&self.waiting));
         wait(runtime, async move {
             let params = params
                 .each_ref()
@@ -243,7 +247,7 @@ impl PostgresStore {
             let (first, other) = (&readers[first % READERS], &readers[(first + 1) % READERS]);
             // Nobody waits longer than it is known that there will be no answer.
             tokio::select! {
-                rows = first.read_beside(Some(other), sql, &params) => rows,
+                rows = waiting.wait_for(first.read_beside(Some(other), sql, &params)) => rows,
                 refused = changes.refused() => Err(refused),
             }
         })

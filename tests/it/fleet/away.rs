@@ -1,5 +1,6 @@
 //! Without the database.
 
+use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use super::Fleet;
@@ -134,6 +135,9 @@ const LOCK: &str = "
         LOOP PERFORM pg_sleep(0.01); END LOOP;
     END $$;
     COMMIT";
+/// Whether it is.
+const LOCKED: &str = "SELECT count(*) FROM pg_locks WHERE granted AND mode = 'AccessExclusiveLock'
+    AND relation = 'siteconf.record'::regclass";
 
 #[test]
 fn what_is_in_memory_is_served_while_a_table_is_locked_and_the_log_says_why_the_rest_is_not() {
@@ -150,9 +154,7 @@ fn what_is_in_memory_is_served_while_a_table_is_locked_and_the_log_says_why_the_
     database.ask("CREATE TABLE public.held ()");
     std::thread::scope(|scope| {
         let holds = scope.spawn(|| database.ask(LOCK));
-        let locked = "SELECT count(*) FROM pg_locks WHERE granted AND mode = 'AccessExclusiveLock'
-            AND relation = 'siteconf.record'::regclass";
-        soon(|| database.ask(locked) == ["1"]);
+        soon(|| database.ask(LOCKED) == ["1"]);
         // With the second goes the time at which the token was used.
         for _ in 0..2 {
             save().assert_error(503, "the service cannot write at the moment; try again");
@@ -169,6 +171,55 @@ fn what_is_in_memory_is_served_while_a_table_is_locked_and_the_log_says_why_the_
         holds.join().unwrap();
     });
     save().expect_status(200);
+}
+
+#[test]
+fn readers_of_a_locked_table_keep_nobody_from_what_is_in_memory() {
+    /// More than there are places to look something up.
+    const COLD: usize = 64;
+    let fleet = Fleet::new();
+    let Place::Database { database, .. } = &fleet.place else {
+        unreachable!("it lies in a database");
+    };
+    let daemon = fleet.daemon(&[]);
+    let project = Project::with_main(&daemon.user("alice", &[]), "acme/shop");
+    project.save("main", "a.xml", "<a/>");
+    let reader = daemon.reader(&project);
+    reader.get(&project.raw("a.xml")).expect_status(200);
+    database.ask("CREATE TABLE public.held ()");
+    std::thread::scope(|scope| {
+        let holds = scope.spawn(|| database.ask(LOCK));
+        soon(|| database.ask(LOCKED) == ["1"]);
+        let (sender, refused) = mpsc::channel();
+        for number in 0..COLD {
+            // Nobody knows yet that there is no such token.
+            let unknown = daemon.token(&format!("{number:064x}"));
+            let (refused, target) = (sender.clone(), project.raw("a.xml"));
+            scope.spawn(move || {
+                // Who was refused asks again, while it is known that nothing is answered.
+                for _ in 0..2 {
+                    unknown.get(&target).assert_error(503, AWAY);
+                    // Nobody may want to know any more.
+                    refused.send(()).ok();
+                }
+            });
+        }
+        refused.recv().unwrap();
+        let read = || {
+            let began = Instant::now();
+            reader.get(&project.raw("a.xml")).assert_bytes(200, b"<a/>");
+            began.elapsed()
+        };
+        let slowest = (0..20).map(|_| read()).max();
+        // Until all have been told.
+        drop(sender);
+        while refused.recv().is_ok() {}
+        database.ask("DROP TABLE public.held");
+        holds.join().unwrap();
+        assert!(slowest < Some(PROMPT), "{slowest:?}");
+    });
+    let unknown = daemon.token(&"f".repeat(64));
+    until(|| unknown.get(&project.raw("a.xml")), 401);
 }
 
 /// The first answer of this status.
