@@ -14,10 +14,10 @@ use tokio::sync::{Notify, watch};
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use super::SETTINGS;
-use super::group::{signed, unsigned};
 use super::known::{Change, Known};
 use super::link::Link;
 use super::repeated::Repeated;
+use super::row::{signed, unsigned};
 use super::server::Server;
 use crate::base::limits::CHANGES_READ_MAX;
 use crate::base::reads::Reads;

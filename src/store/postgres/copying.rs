@@ -7,7 +7,7 @@ use tokio_postgres::Client;
 use tokio_postgres::types::ToSql;
 
 use super::failure::{Meaning, failure, meaning_of, unfit};
-use super::group::signed;
+use super::row::signed;
 use super::schema::Expected;
 use super::server::{SETTINGS, Server};
 use super::{PostgresStore, THREADS, once};

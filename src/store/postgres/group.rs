@@ -7,7 +7,7 @@ use bytes::Bytes;
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
-use crate::base::id::ObjectId;
+use super::row::{id_of, signed, unsigned};
 use crate::base::limits::{BATCHES_PER_TRANSACTION_MAX, GROUP_BYTES_MAX, INLINE_BYTES_MAX};
 use crate::store::{Batch, Expect, NewObject, Observe, Result, StoreError, Version};
 
@@ -270,20 +270,4 @@ fn outcome(kind: i16, version: i64, detail: &[u8]) -> Result<Version> {
         3 => Err(StoreError::Expired),
         _ => Err(StoreError::Unpinned),
     }
-}
-
-/// The id that a row holds.
-pub(super) fn id_of(bytes: &[u8]) -> Result<ObjectId> {
-    let id = bytes.try_into().map(ObjectId::from_bytes);
-    id.map_err(|_| StoreError::Engine("the id of an object has another length".into()))
-}
-
-/// A number as the database keeps it. What is too large is beyond all that it has.
-pub(super) fn signed(number: u64) -> i64 {
-    i64::try_from(number).unwrap_or(i64::MAX)
-}
-
-/// A number that the database keeps.
-pub(super) fn unsigned(number: i64) -> u64 {
-    u64::try_from(number).unwrap_or(0)
 }

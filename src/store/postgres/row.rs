@@ -1,17 +1,16 @@
-//! Rows of the tables as what the store gives.
+//! Rows of the tables, and what stands in them, as what the store gives.
 
 use std::sync::Arc;
 
 use bytes::Bytes;
 use tokio_postgres::Row;
 
-use super::group::{id_of, unsigned};
 use super::{PostgresStore, large};
 use crate::base::id::{Kind, ObjectId, Sha256};
 use crate::store::bucket::BucketBody;
 use crate::store::error::damaged;
 use crate::store::inspection::row::kind_of;
-use crate::store::{Body, Record, Result, StoredObject};
+use crate::store::{Body, Record, Result, StoreError, StoredObject};
 
 impl PostgresStore {
     /// The object of a row, with its id.
@@ -56,4 +55,20 @@ pub(super) fn record(row: &Row, keys_only: bool) -> Result<Arc<Record>> {
         Bytes::copy_from_slice(row.try_get(2)?)
     };
     Ok(Arc::new(Record::new(key, unsigned(row.try_get(1)?), value)))
+}
+
+/// The id that a row holds.
+pub(super) fn id_of(bytes: &[u8]) -> Result<ObjectId> {
+    let id = bytes.try_into().map(ObjectId::from_bytes);
+    id.map_err(|_| StoreError::Engine("the id of an object has another length".into()))
+}
+
+/// A number as the database keeps it. What is too large is beyond all that it has.
+pub(super) fn signed(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+/// A number that the database keeps.
+pub(super) fn unsigned(number: i64) -> u64 {
+    u64::try_from(number).unwrap_or(0)
 }

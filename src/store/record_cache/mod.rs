@@ -70,6 +70,35 @@ impl<S: Store + ?Sized> RecordCache<S> {
         Ok(())
     }
 
+    /// What memory keeps; else what the store has, once it is kept. `keep` says whether nobody has written it since
+    /// `state`, and keeps it then.
+    fn read_through<T>(
+        &self,
+        get: impl Fn() -> Option<T>,
+        state: impl Fn() -> u64,
+        read: impl Fn() -> Result<T>,
+        keep: impl Fn(Option<MutexGuard<'_, ()>>, &T, u64) -> bool,
+    ) -> Result<T> {
+        let mut attempts = 0;
+        loop {
+            if let Some(kept) = get() {
+                return Ok(kept);
+            }
+            attempts += 1;
+            let state_before = state();
+            let gate = self.gate_of(attempts);
+            let (found, may_be_old) = self.read(gate.as_ref(), &read)?;
+            if may_be_old && gate.is_some() {
+                // Nobody has kept an older one since, and nobody will.
+                return Ok(found);
+            }
+            // What is told and not kept could be followed by something older that another keeps.
+            if keep(gate, &found, state_before) {
+                return Ok(found);
+            }
+        }
+    }
+
     /// Reads from the store, and drops what is older than that. Who finds in memory what was read must find nothing
     /// older beside it: it is kept after this. Gives with it whether others may have written it anew since.
     fn read<T>(
@@ -156,25 +185,13 @@ impl<S: Store + ?Sized> Store for RecordCache<S> {
 
     fn record(&self, key: &str) -> Result<Option<Arc<Record>>> {
         self.observe_foreign()?;
-        let mut attempts = 0;
-        loop {
-            if let Some(kept) = self.kept.records.get(key) {
-                return Ok(kept);
-            }
-            attempts += 1;
-            let changes = self.kept.changes_of(key);
-            let gate = self.gate_of(attempts);
-            let before = changes.load(Ordering::Acquire);
-            let (record, may_be_old) = self.read(gate.as_ref(), || self.store.record(key))?;
-            if may_be_old && gate.is_some() {
-                // Nobody has kept an older one since, and nobody will.
-                return Ok(record);
-            }
-            // What is told and not kept could be followed by something older that another keeps.
-            if self.kept.keep_record(gate, key, record.as_ref(), before) {
-                return Ok(record);
-            }
-        }
+        let kept = &self.kept;
+        self.read_through(
+            || kept.records.get(key),
+            || kept.changes_of(key).load(Ordering::Acquire),
+            || self.store.record(key),
+            |gate, record, before| kept.keep_record(gate, key, record.as_ref(), before),
+        )
     }
 
     fn scan(&self, scan: Scan<'_>) -> Result<Vec<Arc<Record>>> {
@@ -184,24 +201,13 @@ impl<S: Store + ?Sized> Store for RecordCache<S> {
 
     fn folder(&self, prefix: &str) -> Result<Folder> {
         self.observe_foreign()?;
-        let mut attempts = 0;
-        loop {
-            if let Some(kept) = self.kept.folders.get(prefix) {
-                return Ok(kept);
-            }
-            attempts += 1;
-            let state = self.kept.state(prefix);
-            let gate = self.gate_of(attempts);
-            let (folder, may_be_old) = self.read(gate.as_ref(), || self.store.folder(prefix))?;
-            if may_be_old && gate.is_some() {
-                // As with a single record.
-                return Ok(folder);
-            }
-            // As with a single record.
-            if self.kept.keep_folder(gate, prefix, &folder, state) {
-                return Ok(folder);
-            }
-        }
+        let kept = &self.kept;
+        self.read_through(
+            || kept.folders.get(prefix),
+            || kept.state(prefix),
+            || self.store.folder(prefix),
+            |gate, folder, state| kept.keep_folder(gate, prefix, folder, state),
+        )
     }
 
     fn folder_state(&self, prefix: &str) -> Result<u64> {

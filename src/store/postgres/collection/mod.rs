@@ -14,8 +14,8 @@ use tokio::time::{Instant, timeout};
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
-use super::group::{id_of, signed, unsigned};
 use super::link::{CONNECTION_WAIT_MAX, Link, Session};
+use super::row::{id_of, signed, unsigned};
 use super::{PostgresStore, record};
 use crate::base::clock::Timestamp;
 use crate::base::id::ObjectId;

@@ -11,9 +11,9 @@ use crate::base::limits::PLACES_SWEPT_AT_ONCE;
 use crate::store::Result;
 use crate::store::bucket::Bucket;
 use crate::store::inspection::{LargeFile, Readable};
-use crate::store::postgres::group::{id_of, unsigned};
 use crate::store::postgres::large::sweep::NAMED;
 use crate::store::postgres::large::without_bucket;
+use crate::store::postgres::row::{id_of, unsigned};
 
 /// Later than every day of which the bucket has names.
 const AFTER_ALL_DAYS: &str = "9999-99-99";

@@ -11,8 +11,8 @@ use std::sync::Arc;
 use tokio::time::Instant;
 use tokio_postgres::Row;
 
-use super::group::{id_of, signed, unsigned};
 use super::link::{CONNECTION_WAIT_MAX, Link, Session};
+use super::row::{id_of, signed, unsigned};
 use super::{PostgresStore, collection, record};
 use crate::store::error::damaged;
 use crate::store::inspection::row::sound_row;

@@ -6,7 +6,7 @@ use crate::store::collection::Collectable as _;
 use crate::store::inspection::{
     DaemonSeen, Inspectable as _, ObjectsHeld, Overview, Refusal, SchemaSteps, Standby,
 };
-use crate::store::postgres::group::unsigned;
+use crate::store::postgres::row::unsigned;
 use crate::store::{ObjectRow, Result, StoreError};
 
 const SCHEMA: &str = "SELECT schema, writer_min FROM siteconf.format";
