@@ -8,6 +8,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use rusqlite::Connection;
 use siteconf::base::id::Kind;
 use siteconf::base::limits::RESERVE_BYTES;
 use siteconf::store::collection::{Collectable as _, Collection as _, Pace};
@@ -331,6 +332,62 @@ fn what_the_database_grows_by_when_its_log_is_copied_is_kept_for_a_full_disk() {
     for number in 0..4 {
         store
             .commit(protecting(&format!("old/{number}"), None))
+            .unwrap();
+    }
+}
+
+#[test]
+fn what_another_process_has_left_in_the_log_is_kept_room_for_too() {
+    let Some(disk) = small_disk() else { return };
+    let store = daemon(&disk.data());
+    let beside = SqliteStore::open_beside(&disk.data()).unwrap();
+    for number in 0..4 {
+        let key = format!("old/{number}");
+        beside.commit(big_batch_of(&key, number)).unwrap();
+    }
+    drop(SqliteStore::open_beside(&disk.data()).unwrap());
+    for number in 0..20 {
+        // What was given up and not used others take at once.
+        disk.leave(0);
+        for process in [&store, &beside] {
+            process
+                .commit(protecting("session/1", Some(&number.to_string())))
+                .unwrap();
+        }
+    }
+}
+
+#[test]
+fn what_a_copy_needs_stays_kept_while_a_reader_holds_the_log() {
+    let Some(disk) = small_disk() else { return };
+    let store = daemon(&disk.data());
+    let reader = Connection::open(disk.data().join("store.db")).unwrap();
+    let reading = reader.unchecked_transaction().unwrap();
+    let count = || {
+        reading.query_one("SELECT count(*) FROM record", [], |row| {
+            row.get::<_, i64>(0)
+        })
+    };
+    assert_eq!(count().unwrap(), 0);
+    for number in 0..4 {
+        let key = format!("old/{number}");
+        store.commit(big_batch_of(&key, number)).unwrap();
+    }
+    let mut done = 0;
+    loop {
+        disk.leave(0);
+        match store.commit(protecting("session/1", Some(&done.to_string()))) {
+            Ok(_) => done += 1,
+            Err(StoreError::Full) => break,
+            Err(other) => panic!("after {done}: {other}"),
+        }
+    }
+    assert!(done > 0);
+    drop(reading);
+    for number in 0..20 {
+        disk.leave(0);
+        store
+            .commit(protecting("session/1", Some(&number.to_string())))
             .unwrap();
     }
 }

@@ -99,11 +99,20 @@ impl SqliteStore {
         let folder = Folder::open_to_write(root)?;
         // Without a daemon, which has settled the log, this process does. It holds the daemon's lock for
         // as long as that takes.
-        let alone = match folder.has_log().then(|| Lock::take(root)).transpose() {
+        let is_unsettled = folder.has_log() || folder.stopped_by()?.is_some();
+        let alone = match is_unsettled.then(|| Lock::take(root)).transpose() {
             Err(StoreError::Locked { .. }) => None,
             alone => alone?,
         };
-        Self::with_writer(folder, alone.is_some())
+        let store = Self::with_writer(folder, alone.is_some())?;
+        match &store.writer {
+            // Without the lock it must not be tried again: a daemon may start.
+            Some(writer) if !writer.writability().is_settled() => {
+                let refusal = writer.refusal().unwrap_or(Refusal::Full);
+                Err(refusal.to_error())
+            }
+            _ => Ok(store),
+        }
     }
 
     /// Opens an existing store for reading only.

@@ -62,7 +62,7 @@ pub(super) fn open(
         Ok(()) if !writability.is_sound() => {}
         Ok(()) => {
             high_water.raise(schema::last_version(&db)?)?;
-            if !reserve.keep(0) {
+            if !reserve.keep(bytes_to_copy(&db, folder)?) {
                 tracing::warn!("the disk is full");
             }
         }

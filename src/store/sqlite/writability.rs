@@ -28,6 +28,8 @@ pub(super) struct Writability {
     sync_failed: AtomicBool,
     /// Held while `settled` and the file are made to agree: of the one alone nobody knows whose the other is.
     marking: Mutex<()>,
+    /// False beside a daemon, which alone settles the log again.
+    settles: AtomicBool,
     /// True after a failure of this process that it cannot outlive.
     stopped: AtomicBool,
     /// That the last commit found no room.
@@ -89,6 +91,7 @@ impl Writability {
             settled: AtomicBool::new(false),
             sync_failed: AtomicBool::new(false),
             marking: Mutex::default(),
+            settles: AtomicBool::new(true),
             stopped: AtomicBool::new(false),
             want_of_room: Trouble::of_room(),
             free_room: FreeRoom::new(folder.root()),
@@ -166,6 +169,7 @@ impl Writability {
     /// Notes that the log is settled, by this process or by the daemon beside which it runs.
     pub(super) fn settled(&self, by_us: bool) -> Result<()> {
         let _marking = self.marking();
+        self.settles.store(by_us, Ordering::SeqCst);
         if by_us {
             match fs::remove_file(self.folder.stop_mark()) {
                 Err(e) if e.kind() != io::ErrorKind::NotFound => {
@@ -182,24 +186,37 @@ impl Writability {
         Ok(())
     }
 
-    /// Has what is in the log settled again before anything is written, by this process alone.
+    /// Has what is in the log settled again before anything is written, by this process alone; beside a daemon nobody
+    /// writes any more.
     fn unsettle(&self, why: &str) {
         let _marking = self.marking();
+        if !self.settles.load(Ordering::SeqCst) {
+            self.stopped.store(true, Ordering::SeqCst);
+            return self.tell(Refusal::Stopped, why);
+        }
         self.settled.store(false, Ordering::SeqCst);
         self.tell(Refusal::Full, why);
     }
 
-    /// Tells the other processes not to write, because of this failure. Where not even that can be
-    /// written, they cannot write either.
+    /// Tells the other processes not to write, because of this failure.
     pub(super) fn tell(&self, refusal: Refusal, why: &str) {
-        let write = || {
-            let mut options = private_options();
-            let mark = self.folder.stop_mark();
-            let mut file = options.create(true).truncate(true).open(mark)?;
-            writeln!(file, "{}{why}", refusal.mark())
-        };
-        if let Err(error) = write() {
-            tracing::warn!(%error, "other processes cannot be told that nothing more is written");
+        let mark = self.folder.stop_mark();
+        let opened = private_options().create(true).open(&mark);
+        let opened = opened.or_else(|_| {
+            // A disk without room for one more name or file still has these.
+            fs::rename(self.folder.reserve(), &mark)?;
+            let file = private_options().open(&mark)?;
+            file.set_len(0)?;
+            Ok(file)
+        });
+        let written = opened.and_then(|mut file: File| {
+            let text = format!("{}{why}\n", refusal.mark());
+            // Over what is there: a block that is given back may not be had again.
+            file.write_all(text.as_bytes())?;
+            file.set_len(text.len() as u64)
+        });
+        if let Err(error) = written {
+            tracing::warn!(%error, "why nothing more is written cannot be noted for other processes");
         }
     }
 

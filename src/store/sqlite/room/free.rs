@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use rustix::fs::statvfs;
+use rustix::process::geteuid;
 
 /// How long a look at the file system counts. A fast disk takes some 256 MiB in that time.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
@@ -90,11 +91,16 @@ pub(in crate::store::sqlite) fn free_bytes(path: &Path) -> Option<u64> {
     Some(room.f_bavail.saturating_mul(room.f_frsize))
 }
 
-/// The same with what is kept for the system itself, which root may take. A file system may have no limit, and tell
-/// zeros.
+/// What this process may take of it at most: root also what is kept for the system itself. A file system may have no
+/// limit, and tell zeros.
 pub(in crate::store::sqlite) fn at_most_bytes(path: &Path) -> Option<u64> {
     let room = statvfs(path).ok().filter(|room| room.f_blocks > 0)?;
-    Some(room.f_bfree.saturating_mul(room.f_frsize))
+    let blocks = if geteuid().is_root() {
+        room.f_bfree
+    } else {
+        room.f_bavail
+    };
+    Some(blocks.saturating_mul(room.f_frsize))
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ use rustix::fs::{FallocateFlags, fallocate};
 use rustix::io::Errno;
 
 use super::super::data_folder::{Folder, private_options};
+use super::free::at_most_bytes;
 use crate::base::limits::{RESERVE_BYTES, RESERVE_TO_COPY_BYTES};
 use crate::store::StoreError;
 
@@ -88,17 +89,19 @@ impl Reserve {
         self.shorten(bytes)
     }
 
-    /// Gives the log what is not kept for a copy of it. False if that was given.
-    pub(in crate::store::sqlite) fn give_to_log(&self) -> bool {
+    /// Gives the log a piece of what is not kept for a copy of it, which needs so many bytes now. False if there is
+    /// none.
+    pub(in crate::store::sqlite) fn give_to_log(&self, to_copy: u64) -> bool {
         let _resizing = self.users();
-        self.shorten(self.length().saturating_sub(RESERVE_TO_COPY_BYTES))
+        self.length() >= to_copy + RESERVE_TO_COPY_BYTES + PIECE_BYTES && self.shorten(PIECE_BYTES)
     }
 
     /// Gives so many bytes to the disk, and has them not taken back by this process while they are used. `None` if
-    /// there were none.
+    /// there are not so many, together with what is free.
     pub(in crate::store::sqlite) fn lend(&self, bytes: u64) -> Option<Lent<'_>> {
         let mut users = self.users();
-        if !self.shorten(bytes) {
+        let free = at_most_bytes(&self.path).unwrap_or(0);
+        if self.length().saturating_add(free) < bytes || !self.shorten(bytes) {
             return None;
         }
         *users += 1;

@@ -29,11 +29,12 @@ use crate::base::limits::{BATCHES_PER_TRANSACTION_MAX, BATCHES_WAITING_MAX};
 use crate::base::may_block;
 use crate::base::threads::joined::Joined;
 use crate::store::{Batch, Observe, Result, StoreError, Version};
-use full_disk::ToCopy;
 use state::State;
 
-/// How often a log that could not be settled is tried.
-const SETTLED_EVERY: Duration = Duration::from_secs(1);
+/// How long a log that could not be settled is left alone until it is tried again, at first and at most: each time its
+/// bytes are written again, and room is tried for.
+const SETTLED_AGAIN_MIN: Duration = Duration::from_secs(1);
+const SETTLED_AGAIN_MAX: Duration = Duration::from_mins(1);
 
 /// What the writer's thread is asked to do.
 enum Job {
@@ -99,7 +100,6 @@ impl Writer {
             reserve,
             writability: Arc::clone(&writability),
             checkpoint,
-            to_copy: ToCopy::default(),
             frames,
             frames_copied: 0,
             held_told: false,
@@ -216,13 +216,19 @@ struct Queue {
 /// Commits groups until nobody can send any more.
 fn run(queue: &Queue, state: &Mutex<State>) {
     let mut merging = false;
-    while let Some(jobs) = queue.next_jobs(merging) {
+    let mut pause = SETTLED_AGAIN_MIN;
+    while let Some(jobs) = queue.next_jobs(merging, pause) {
         let Ok(mut state) = state.lock() else {
             tracing::error!("a write ended in a panic; the store refuses writes from now on");
             return;
         };
         if jobs.is_empty() && !merging {
-            state.settle_again();
+            let is_over = state.settle_again();
+            pause = if is_over {
+                SETTLED_AGAIN_MIN
+            } else {
+                (2 * pause).min(SETTLED_AGAIN_MAX)
+            };
             continue;
         }
         queue.waiting.fetch_sub(jobs.len(), Ordering::AcqRel);
@@ -244,9 +250,9 @@ fn run(queue: &Queue, state: &Mutex<State>) {
 }
 
 impl Queue {
-    /// Waits for jobs, not longer than [`SETTLED_EVERY`], and takes all that wait. While a merge is unfinished it does
-    /// not wait. `None` when nobody can send any more.
-    fn next_jobs(&self, merging: bool) -> Option<Vec<Job>> {
+    /// Waits for jobs, not longer than this pause, and takes all that wait. While a merge is unfinished it does not
+    /// wait. `None` when nobody can send any more.
+    fn next_jobs(&self, merging: bool, pause: Duration) -> Option<Vec<Job>> {
         let first = if merging {
             match self.jobs.try_recv() {
                 Ok(first) => first,
@@ -254,7 +260,7 @@ impl Queue {
                 Err(TryRecvError::Disconnected) => return None,
             }
         } else {
-            match self.jobs.recv_timeout(SETTLED_EVERY) {
+            match self.jobs.recv_timeout(pause) {
                 Ok(first) => first,
                 Err(RecvTimeoutError::Timeout) => return Some(Vec::new()),
                 Err(RecvTimeoutError::Disconnected) => return None,

@@ -17,7 +17,6 @@ use super::super::room::reserve::Reserve;
 use super::super::tallies::Tallies;
 use super::super::writability::{Refusal, Writability};
 use super::super::{group, recovery, schema};
-use super::full_disk::ToCopy;
 use crate::store::{Batch, Observe, Result, Version};
 
 /// The connection that writes, and what is maintained beside it.
@@ -36,7 +35,6 @@ pub(super) struct State {
     pub(super) reserve: Arc<Reserve>,
     pub(super) writability: Arc<Writability>,
     pub(super) checkpoint: Checkpoint,
-    pub(super) to_copy: ToCopy,
     /// The log's length, in frames.
     pub(super) frames: Arc<AtomicU64>,
     /// The log's length when the checkpointer last began to copy it, in frames.
@@ -153,13 +151,22 @@ impl State {
         recovery::settle(&mut self.db, &self.folder, &self.reserve, &self.writability)
     }
 
-    /// Tries once more to settle a log that could not be settled, as for want of room.
-    pub(super) fn settle_again(&mut self) {
-        if !self.writability.is_settled() && self.require_sound().is_ok() {
-            self.writability.note_room(false);
-            tracing::info!(
-                "what was left in the log is in the database now, and changes are taken"
-            );
+    /// Tries once more to settle a log that could not be settled, as for want of room. True if it is settled, or
+    /// nothing will heal it.
+    pub(super) fn settle_again(&mut self) -> bool {
+        if self.writability.is_settled() {
+            return true;
+        }
+        match self.require_sound() {
+            Ok(()) => {
+                self.writability.note_room(false);
+                self.has_room_for(&[]);
+                tracing::info!(
+                    "what was left in the log is in the database now, and changes are taken"
+                );
+                true
+            }
+            Err(refusal) => refusal == Refusal::Stopped,
         }
     }
 
