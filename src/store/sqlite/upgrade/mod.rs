@@ -15,6 +15,7 @@ use super::data_folder::{Folder, Format};
 use super::writability::Writability;
 use super::{recovery, schema};
 use crate::base::digest::record_checksum;
+use crate::base::limits::RESERVE_BYTES;
 use crate::store::{Result, StoreError, Version};
 
 /// Records that get their checksums in one transaction.
@@ -95,7 +96,8 @@ impl Outlook {
 
     fn read(&mut self, folder: &Folder, db: &Connection) -> Result<()> {
         let log = fs::metadata(folder.log()).map_or(0, |log| log.len());
-        self.room_bytes = log + TABLES_BYTES;
+        // An earlier version kept less room for a full disk, or none.
+        self.room_bytes = log + TABLES_BYTES + RESERVE_BYTES;
         if !self.format.has_checksums() && schema::has_tables(db)? {
             let sums = "SELECT count(*), coalesce(sum(length(key) + length(value)), 0) FROM record";
             let (records, bytes): (u64, u64) =
