@@ -331,6 +331,22 @@ mod tests {
     }
 
     #[test]
+    fn a_sync_without_room_heals_where_the_log_is_settled_and_stops_writing_beside_that() {
+        let root = tempfile::tempdir().unwrap();
+        let (folder, _lock) = Folder::open_or_create(root.path()).unwrap();
+        let (service, beside) = (Writability::new(&folder), Writability::new(&folder));
+        service.settled(true).unwrap();
+        service.fail_for_want_of_room(ffi::SQLITE_IOERR_FSYNC);
+        assert_eq!((service.refusal(), service.is_settled()), (None, false));
+        service.settled(true).unwrap();
+        beside.settled(false).unwrap();
+        beside.fail_for_want_of_room(ffi::SQLITE_IOERR_FSYNC);
+        for process in [&service, &beside] {
+            assert_eq!(process.refusal(), Some(Refusal::Stopped));
+        }
+    }
+
+    #[test]
     fn a_failure_stops_all_writing_unless_it_heals() {
         let root = tempfile::tempdir().unwrap();
         let (folder, _lock) = Folder::open_or_create(root.path()).unwrap();

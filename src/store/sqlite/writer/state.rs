@@ -173,6 +173,10 @@ impl State {
     /// The refusal that the failure of a transaction leads to.
     fn refusal_of(&mut self, what: &str, failure: rusqlite::Error) -> Refusal {
         let refusal = self.writability.judge(what, &failure.into());
-        recovery::proven(refusal, || self.settle())
+        recovery::proven(refusal, || match self.writability.refusal() {
+            // Beside a service it is not settled here, and may be in the log.
+            Some(Refusal::Stopped) => Err(Refusal::Stopped),
+            _ => self.settle(),
+        })
     }
 }
