@@ -96,6 +96,20 @@ fn a_start_removes_what_was_named_and_never_committed_and_nothing_that_a_row_nam
 }
 
 #[test]
+fn uploads_of_the_same_bytes_that_are_never_committed_keep_them_once() {
+    let root = tempfile::tempdir().unwrap();
+    let store = SqliteStore::open_locked(root.path()).unwrap();
+    let bytes = noise(1, 100_000);
+    for _ in 0..3 {
+        named(&store, &bytes);
+    }
+    assert_eq!((incoming(root.path()), blob_files(root.path())), (3, 1));
+    let claims = fs::read_dir(root.path().join("incoming")).unwrap();
+    let lengths = claims.map(|entry| entry.unwrap().metadata().unwrap().len());
+    assert_eq!(lengths.sum::<u64>(), 0);
+}
+
+#[test]
 fn a_start_leaves_the_file_of_an_upload_that_lives_beside_it() {
     let root = tempfile::tempdir().unwrap();
     let bytes = noise(1, 100_000);
@@ -179,8 +193,7 @@ fn a_start_does_not_remove_an_upload_that_locks_its_file_while_it_sweeps() {
     }
 }
 
-/// What an upload does where a file has no second name: it makes its claim while nobody sweeps, and locks
-/// it then.
+/// What an upload does: it makes its claim while nobody sweeps, and locks it then.
 #[test]
 fn a_start_and_an_upload_that_claims_its_blob_do_not_wait_for_each_other() {
     let root = tempfile::tempdir().unwrap();

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 use std::ffi::OsStr;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Seek, SeekFrom, Write};
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -14,6 +14,7 @@ use rustix::io::Errno;
 
 use super::data_folder::{FileLock, Folder, private_options};
 use super::failure::unopened;
+use super::schema::BUSY_WAIT;
 use super::writability::Writability;
 use crate::base::digest::byte_count;
 use crate::base::id::{BlobId, Kind, ObjectId};
@@ -105,7 +106,7 @@ pub(super) struct StagedFile {
     writing_back: Option<JoinHandle<io::Result<()>>>,
     /// True while the file may have bytes that are not on the disk. A new file has its name.
     dirty_since_sync: bool,
-    /// The claim, where it is a file of its own.
+    /// Once the blob has its name.
     claim: Option<File>,
     stage: Stage,
 }
@@ -179,27 +180,24 @@ impl StagedFile {
         self.file.write_all(bytes).map(|()| true)
     }
 
-    /// Moves the file to its name in `blobs/`, and leaves a second name of it in `incoming/`, its claim:
-    /// as long as there is one, no commit is known to name the blob.
+    /// Moves the file to its name in `blobs/`, and leaves its claim in `incoming/`, an empty file that is locked as
+    /// well: as long as there is one, no commit is known to name the blob. It is no second name of the file, whose
+    /// bytes would stay when another upload of the same takes its place.
     fn name(&mut self, id: BlobId, target: &Path) -> io::Result<()> {
         let random = self.path.file_name().unwrap_or_default();
         let random = random.to_string_lossy();
-        let claim = self.folder.incoming().join(format!("{id}.{random}"));
+        let path = self.folder.incoming().join(format!("{id}.{random}"));
         let _sweep = Sweep::hold_off(&self.folder)?;
-        // A file system that has no second names gets an empty file, locked as well: it keeps the blob
-        // from a collection, and after a crash the next one removes that.
-        if fs::hard_link(&self.path, &claim).is_err() {
-            let opened = private_options().create_new(true).open(&claim);
-            let file = opened.map_err(unopened)?;
-            file.lock()?;
-            self.claim = Some(file);
-        }
+        let opened = private_options().create_new(true).open(&path);
+        let claim = opened.map_err(unopened)?;
         // A file of that name has the same bytes or is damaged: either way ours may take its place.
-        if let Err(e) = fs::rename(&self.path, target) {
-            drop(fs::remove_file(&claim));
+        let named = claim.lock().and_then(|()| fs::rename(&self.path, target));
+        if let Err(e) = named {
+            drop(fs::remove_file(&path));
             return Err(e);
         }
-        self.path = claim;
+        self.claim = Some(claim);
+        self.path = path;
         Ok(())
     }
 
@@ -259,7 +257,10 @@ impl Staging for StagedFile {
             self.finish_write_back()?;
             let file = self.file.try_clone().map_err(unopened);
             let file = file.map_err(|e| StoreError::io("writing an upload back", e))?;
-            self.writing_back = Some(std::thread::spawn(move || file.sync_data()));
+            let begun = std::thread::Builder::new().spawn(move || file.sync_data());
+            let begun = begun.map_err(unopened);
+            self.writing_back =
+                Some(begun.map_err(|e| StoreError::io("writing an upload back", e))?);
         }
         Ok(())
     }
@@ -343,9 +344,17 @@ impl Drop for StagedFile {
 pub(super) struct Sweep(#[expect(dead_code, reason = "it is held")] FileLock);
 
 impl Sweep {
+    /// Waits for a sweep, but not for one that is suspended: the store is busy then.
     fn hold_off(folder: &Folder) -> io::Result<Self> {
         let incoming = File::open(folder.incoming()).map_err(unopened)?;
-        FileLock::shared(incoming).map(Self)
+        match FileLock::shared_within(incoming, BUSY_WAIT) {
+            Ok(held) => Ok(Self(held)),
+            Err(TryLockError::WouldBlock) => {
+                tracing::warn!("a sweep of abandoned uploads goes on for long, or is suspended");
+                Err(io::Error::other(StoreError::Busy))
+            }
+            Err(TryLockError::Error(e)) => Err(e),
+        }
     }
 
     pub(super) fn begin(folder: &Folder) -> io::Result<Self> {

@@ -17,7 +17,7 @@ use crate::store::{Result, StoreError, Version};
 /// The oldest SQLite without the WAL-reset bug, which can corrupt a log that two connections use.
 const SQLITE_VERSION_MIN: i32 = 3_051_003;
 /// How long a connection waits for another process's transaction.
-const BUSY_WAIT: Duration = Duration::from_secs(10);
+pub(super) const BUSY_WAIT: Duration = Duration::from_secs(10);
 /// How a connection that reads is opened.
 const READING: OpenFlags = OpenFlags::SQLITE_OPEN_READ_ONLY.union(OpenFlags::SQLITE_OPEN_NO_MUTEX);
 /// What is escaped in a path that stands in a URI.

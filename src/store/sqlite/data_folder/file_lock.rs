@@ -2,6 +2,11 @@
 
 use std::fs::{File, TryLockError};
 use std::io;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Between two tries for a lock that somebody holds.
+const PAUSE: Duration = Duration::from_millis(2);
 
 /// An open file with a lock (flock) on it. Dropped, or when the process ends in whatever way, the file is
 /// free.
@@ -33,9 +38,22 @@ impl FileLock {
         file.lock().map(|()| Self(file))
     }
 
-    /// Locks a file together with others who share it, and waits for it.
-    pub(in crate::store::sqlite) fn shared(file: File) -> io::Result<Self> {
-        file.lock_shared().map(|()| Self(file))
+    /// Locks a file together with others who share it, and waits so long for it.
+    ///
+    /// # Errors
+    /// [`TryLockError::WouldBlock`] when somebody still holds it alone.
+    pub(in crate::store::sqlite) fn shared_within(
+        file: File,
+        wait: Duration,
+    ) -> Result<Self, TryLockError> {
+        let until = Instant::now() + wait;
+        loop {
+            match file.try_lock_shared() {
+                // The system has no wait for it that ends.
+                Err(TryLockError::WouldBlock) if Instant::now() < until => thread::sleep(PAUSE),
+                locked => return locked.map(|()| Self(file)),
+            }
+        }
     }
 
     /// The file.
@@ -54,6 +72,21 @@ impl Drop for FileLock {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_lock_that_is_held_is_waited_for_so_long() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let open = || File::open(file.path()).unwrap();
+        let within = |wait| FileLock::shared_within(open(), wait);
+        let held = FileLock::exclusive(open()).unwrap();
+        let refused = within(Duration::from_millis(20));
+        assert!(matches!(refused, Err(TryLockError::WouldBlock)));
+        thread::scope(|scope| {
+            let waiting = scope.spawn(|| within(Duration::from_mins(1)));
+            drop(held);
+            waiting.join().unwrap().unwrap();
+        });
+    }
 
     #[test]
     fn a_lock_that_is_dropped_is_free_while_a_process_that_starts_has_a_copy_of_the_file() {
