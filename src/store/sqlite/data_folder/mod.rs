@@ -239,11 +239,13 @@ impl Folder {
     /// # Errors
     /// [`StoreError::Full`] when they do not, [`StoreError::Busy`] for want of file descriptors or memory.
     pub(super) fn try_room(&self, bytes: u64) -> Result<()> {
+        let path = self.incoming().join("room");
+        // One that was killed has left it.
+        let _removed = fs::remove_file(&path);
         // Known without megabytes that are written in vain each time.
         if free::at_most_bytes(&self.root).is_some_and(|free| free < bytes) {
             return Err(StoreError::Full);
         }
-        let path = self.incoming().join("room");
         let opened = private_file(&path, true).map_err(unopened);
         let taken = opened.and_then(|mut file| {
             io::copy(&mut io::repeat(1).take(bytes), &mut file)?;

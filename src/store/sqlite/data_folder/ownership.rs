@@ -13,11 +13,14 @@ use rustix::process::geteuid;
 use crate::store::{Result, StoreError};
 
 /// What a store is made of, in its folder.
-const PARTS: [&str; 10] = [
+const PARTS: [&str; 13] = [
     "FORMAT",
     "LOCK",
     "STOPPED",
     "high-water",
+    "last-backup",
+    "last-collection",
+    "reserve",
     "store.db",
     "store.db-wal",
     "store.db-shm",

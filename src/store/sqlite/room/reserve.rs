@@ -30,6 +30,8 @@ pub(in crate::store::sqlite) struct Reserve {
     path: PathBuf,
     /// How many use room of it. Held while its length is changed.
     users: Mutex<u32>,
+    /// True once this process has had all of its length taken: a copy of the folder may have left holes of it.
+    is_taken: AtomicBool,
     /// True once it was told that no room can be kept here.
     fault_told: AtomicBool,
 }
@@ -50,6 +52,7 @@ impl Reserve {
         Self {
             path: folder.reserve(),
             users: Mutex::default(),
+            is_taken: AtomicBool::new(false),
             fault_told: AtomicBool::new(false),
         }
     }
@@ -58,7 +61,9 @@ impl Reserve {
     /// for. A folder in which they cannot be taken for another reason than a full disk goes without.
     pub(in crate::store::sqlite) fn keep(&self, more: u64) -> bool {
         let wanted = RESERVE_BYTES + more.next_multiple_of(PIECE_BYTES);
-        let is_kept = |length: u64| (wanted..=2 * wanted).contains(&length);
+        let is_kept = |length: u64| {
+            self.is_taken.load(Ordering::Relaxed) && (wanted..=2 * wanted).contains(&length)
+        };
         if is_kept(self.length()) {
             return true;
         }
@@ -70,9 +75,17 @@ impl Reserve {
         if *users > 0 {
             return length >= wanted;
         }
-        let resized = self.resize(length, wanted);
+        let taken = if self.is_taken.load(Ordering::Relaxed) {
+            length
+        } else {
+            0
+        };
+        let resized = self.resize(length, taken, wanted);
         match resized.map_err(|e| StoreError::io("keeping room", e)) {
-            Ok(()) => true,
+            Ok(()) => {
+                self.is_taken.store(true, Ordering::Relaxed);
+                true
+            }
             Err(StoreError::Full) => false,
             Err(error) => {
                 if !self.fault_told.swap(true, Ordering::Relaxed) {
@@ -123,13 +136,14 @@ impl Reserve {
         opened.and_then(|file| file.set_len(left)).is_ok()
     }
 
-    /// Gives the file a length. Where there is no room for it, the file takes what there is.
-    fn resize(&self, length: u64, wanted: u64) -> io::Result<()> {
+    /// Gives the file a length, of which so much has room already. Where there is no room for it, the file takes what
+    /// there is.
+    fn resize(&self, length: u64, taken: u64, wanted: u64) -> io::Result<()> {
         let file = private_options().create(true).open(&self.path)?;
         if length > wanted {
-            return file.set_len(wanted);
+            file.set_len(wanted)?;
         }
-        let mut at = length / PIECE_BYTES * PIECE_BYTES;
+        let mut at = taken / PIECE_BYTES * PIECE_BYTES;
         while at < wanted {
             if let Err(error) = take(&file, at) {
                 // Half a piece is room that others need.
@@ -154,5 +168,28 @@ fn take(file: &fs::File, at: u64) -> io::Result<()> {
             file.write_all_at(&zeros, at)
         }
         taken => Ok(taken?),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::MetadataExt as _;
+
+    use super::*;
+
+    #[test]
+    fn what_a_copy_has_left_without_room_is_taken_anew() {
+        let root = tempfile::tempdir().unwrap();
+        let (folder, _lock) = Folder::open_or_create(root.path()).unwrap();
+        let room = || fs::metadata(folder.reserve()).unwrap().blocks() * 512;
+        assert!(Reserve::new(&folder).keep(0));
+        assert!(room() >= RESERVE_BYTES);
+        let file = fs::File::create(folder.reserve()).unwrap();
+        file.set_len(RESERVE_BYTES).unwrap();
+        assert!(room() < RESERVE_BYTES);
+        let reserve = Reserve::new(&folder);
+        assert!(reserve.keep(0));
+        assert!(room() >= RESERVE_BYTES);
+        assert_eq!(reserve.length(), RESERVE_BYTES);
     }
 }
