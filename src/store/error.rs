@@ -49,11 +49,11 @@ pub enum StoreError {
          disk_free_min lower"
     )]
     LittleRoom,
-    /// Too much is waiting to be written, or the system has no file descriptor or memory left to open what is
-    /// needed: come back in a moment. Nothing was changed.
+    /// Too much is waiting to be written, another process holds the store, or the system has no file descriptor or
+    /// memory left to open what is needed: come back in a moment. Nothing was changed.
     #[error(
-        "nothing is written just now: too many changes are waiting, or the system is short of file \
-         descriptors or memory"
+        "nothing is written just now: too many changes are waiting, another process holds the store, or the \
+         system is short of file descriptors or memory"
     )]
     Busy,
     /// The database does not answer. Nothing was changed; it heals when it does.

@@ -12,6 +12,8 @@ pub enum Writes {
     Taken,
     /// The last change found no room, or less is free than is to stay so; it heals.
     Full,
+    /// Another process holds what has to be written first; it heals when that ends.
+    Busy,
     /// It lies elsewhere, and does not answer or cannot be used: nothing is read, either. It heals.
     Away,
     /// It lies elsewhere, and no longer has what it had: nothing is read or written until a restart.

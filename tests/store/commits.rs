@@ -1,7 +1,11 @@
 //! Commits: wholly there or wholly absent.
 
+use std::fs;
+use std::thread;
+
 use siteconf::base::id::Kind;
-use siteconf::store::{Batch, Expect, Store, StoreError};
+use siteconf::store::sqlite::SqliteStore;
+use siteconf::store::{Batch, Expect, Store, StoreError, Writes};
 
 use crate::fixture::{blob, contains, contents, object, of_write, push, value};
 
@@ -136,4 +140,56 @@ fn an_empty_batch_answers_the_last_version(store: &dyn Store) {
         .unwrap();
     assert_eq!(store.commit(Batch::default()).unwrap(), version);
     assert_eq!(store.last_version().unwrap(), version);
+}
+
+#[test]
+fn a_change_that_needs_a_damaged_page_is_refused_and_the_others_are_made() {
+    let root = tempfile::tempdir().unwrap();
+    let open = || SqliteStore::open_locked(root.path()).unwrap();
+    let store = open();
+    // Each on a page of its own. One that is written again also needs those beside it.
+    let long = |text: &str| text.repeat(3000);
+    for key in ["a", "b", "c", "damaged", "f", "g", "h", "z"] {
+        let write = of_write(key, Expect::Absent, Some(&long(&key[..1])));
+        store.commit(write).unwrap();
+    }
+    drop(store);
+    let file = root.path().join("store.db");
+    let mut bytes = fs::read(&file).unwrap();
+    let at = bytes
+        .windows(3000)
+        .position(|some| some == long("d").as_bytes());
+    let page = at.unwrap() / 4096 * 4096;
+    bytes[page..page + 4096].fill(0);
+    fs::write(&file, bytes).unwrap();
+
+    let store = open();
+    let write = |key: &str| store.commit(of_write(key, Expect::Anything, Some("1")));
+    for turn in 0..2 {
+        let refused = write("damaged");
+        assert!(
+            matches!(refused, Err(StoreError::DamagedEngine { .. })),
+            "{refused:?}"
+        );
+        for key in ["a", "z", "new"] {
+            write(key).unwrap();
+        }
+        assert_eq!(store.writes(), Writes::Taken, "{turn}");
+    }
+    // Several at once.
+    thread::scope(|scope| {
+        let keys = (0..64).map(|number| match number % 16 {
+            0 => "damaged".to_owned(),
+            _ => format!("k{number}"),
+        });
+        let writers: Vec<_> = keys
+            .map(|key| (key.clone(), scope.spawn(move || write(&key))))
+            .collect();
+        for (key, writer) in writers {
+            let outcome = writer.join().unwrap();
+            assert_eq!(outcome.is_ok(), key != "damaged", "{key}: {outcome:?}");
+        }
+    });
+    assert_eq!(value(&store, "k63").as_deref(), Some("1"));
+    assert!(!root.path().join("STOPPED").exists());
 }

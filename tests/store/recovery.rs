@@ -6,6 +6,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
+use rusqlite::config::DbConfig;
 
 use siteconf::base::id::Kind;
 use siteconf::store::inspection::Inspectable as _;
@@ -236,5 +237,88 @@ fn what_a_reader_has_held_of_the_log_is_copied_when_it_has_ended() {
     while length() < 40 << 20 {
         assert!(begun.elapsed() < Duration::from_mins(1), "{}", length());
         std::thread::yield_now();
+    }
+}
+
+/// A connection to the database of another program, which leaves the log when it closes.
+fn another_program(root: &Path) -> Connection {
+    let db = Connection::open(root.join("store.db")).unwrap();
+    let keeps_log = DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE;
+    db.set_db_config(keeps_log, true).unwrap();
+    db
+}
+
+/// What SQLite has copied of the log it does not copy again while anybody has the database open, and after a failed sync
+/// it may not be on the disk.
+#[test]
+fn what_was_copied_of_the_log_before_a_failure_is_not_trusted_while_a_process_has_it_open() {
+    let root = tempfile::tempdir().unwrap();
+    let store = daemon(root.path());
+    commit_many(&store, 50);
+    let before = contents(&store);
+    let other = another_program(root.path());
+    other
+        .query_one("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))
+        .unwrap();
+    fs::write(
+        root.path().join("STOPPED"),
+        "a commit failed: disk I/O error\n",
+    )
+    .unwrap();
+    drop(store);
+    let length = log_length(root.path());
+    assert!(length > 0);
+    assert_eq!(
+        refusal(root.path()),
+        "a process, such as a backup, has had the store open since a write failed, and the log cannot be read anew \
+         beside it; end it, and start again"
+    );
+    assert_eq!(log_length(root.path()), length);
+    drop(other);
+    let store = daemon(root.path());
+    assert_eq!((log_length(root.path()), contents(&store)), (0, before));
+    assert_eq!(store.writes(), Writes::Taken);
+}
+
+#[test]
+fn a_log_that_another_process_reads_is_told_as_held_and_settled_when_that_has_ended() {
+    let (root, killed) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let store = daemon(root.path());
+    commit_many(&store, 50);
+    copy(root.path(), killed.path());
+    let other = another_program(killed.path());
+    other.execute_batch("BEGIN").unwrap();
+    let read = other.query_one("SELECT count(*) FROM record", [], |row| row.get(0));
+    assert_eq!(read, Ok(50));
+
+    let store = daemon(killed.path());
+    let beside = SqliteStore::open_beside(killed.path()).unwrap();
+    let begun = Instant::now();
+    for process in [&store, &beside] {
+        assert_eq!(process.writes(), Writes::Busy);
+        let refused = process.commit(of_write("refused", Expect::Absent, Some("1")));
+        assert!(matches!(refused, Err(StoreError::Busy)), "{refused:?}");
+    }
+    // A change does not settle the log itself, which would wait for the other.
+    assert!(begun.elapsed() < Duration::from_secs(8));
+    let told = beside.overview().writes_refused.unwrap().unwrap();
+    assert_eq!(
+        (told.until, told.why.as_str()),
+        (
+            "others that use the store have ended",
+            "what an earlier run left in the log is not in the database yet"
+        )
+    );
+    other.execute_batch("COMMIT").unwrap();
+    let patience = Instant::now() + Duration::from_mins(2);
+    while store.writes() != Writes::Taken {
+        assert!(Instant::now() < patience, "it is not healed");
+        std::thread::yield_now();
+    }
+    assert_eq!(log_length(killed.path()), 0);
+    for (process, key) in [(&store, "own"), (&beside, "beside")] {
+        process
+            .commit(of_write(key, Expect::Absent, Some("1")))
+            .unwrap();
     }
 }

@@ -98,6 +98,11 @@ impl State {
                 "writes are refused: the disk is full, or less is free than disk_free_min"
                     .to_owned(),
             ),
+            Writes::Busy => hindrances.push(
+                "writes are refused until another process that uses the store has ended, such as a \
+                 suspended command"
+                    .to_owned(),
+            ),
             Writes::Away => hindrances.push(
                 "the database does not answer, or cannot be used; the log says why".to_owned(),
             ),

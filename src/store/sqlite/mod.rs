@@ -108,7 +108,7 @@ impl SqliteStore {
         match &store.writer {
             // Without the lock it must not be tried again: a daemon may start.
             Some(writer) if !writer.writability().is_settled() => {
-                let refusal = writer.refusal().unwrap_or(Refusal::Full);
+                let refusal = writer.writability().refusal().unwrap_or(Refusal::Busy);
                 Err(refusal.to_error())
             }
             _ => Ok(store),
@@ -411,9 +411,7 @@ impl Store for SqliteStore {
 
     fn writes(&self) -> Writes {
         match &self.writer {
-            Some(writer) if writer.refusal() != Some(Refusal::Stopped) => {
-                writer.writability().writes()
-            }
+            Some(writer) if writer.is_alive() => writer.writability().writes(),
             _ => Writes::Stopped,
         }
     }

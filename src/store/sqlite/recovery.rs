@@ -28,19 +28,17 @@ const ROOM_TO_OPEN_BYTES: u64 = 1 << 20;
 /// Bytes before the first frame of the log.
 const LOG_HEADER_BYTES: u64 = 32;
 
-/// Opens the connection that writes, with its log settled. `settles` is false beside a daemon, which has
-/// settled it.
+/// Opens the connection that writes, with its log settled; beside a daemon, that has done it.
 ///
 /// # Errors
 /// [`StoreError::Folder`] when commits that were acknowledged are not there. A log that cannot be
 /// settled is no error: the store is read, and each commit tries again.
 pub(super) fn open(
     folder: &Folder,
-    settles: bool,
     reserve: &Reserve,
     writability: &Writability,
 ) -> Result<(Connection, HighWater)> {
-    let is_full = |failure: &_| writability.refusal_of(failure) == Refusal::Full;
+    let is_full = |failure: &_| writability.refusal_of(failure).lacks_room();
     let opened = match open_checked(folder) {
         Err(error)
             if failure_of(&error).is_some_and(is_full) && reserve.give(ROOM_TO_OPEN_BYTES) =>
@@ -53,9 +51,15 @@ pub(super) fn open(
         Some(failure) if is_full(failure) => StoreError::Full,
         _ => error,
     })?;
-    if !settles {
-        schema::make_tables(&db)?;
-        writability.settled(false)?;
+    if !writability.settles() {
+        // What it takes to make them waits for who writes.
+        if !schema::has_tables(&db)? {
+            schema::make_tables(&db)?;
+        }
+        writability.settled()?;
+    }
+    if writability.settles() {
+        require_read_anew(&db, folder)?;
     }
     match settle(&mut db, folder, reserve, writability) {
         // Beside a daemon that has yet to settle the log, nothing is known to be durable.
@@ -69,16 +73,8 @@ pub(super) fn open(
         Err(refusal) if !schema::has_tables(&db)? => {
             return Err(refusal.to_error());
         }
-        // It has told why.
-        Err(Refusal::Stopped) => {}
-        Err(refusal) => {
-            let why = "what an earlier run left in the log is not in the database yet";
-            tracing::error!(
-                ?refusal,
-                "{why}; the store is read, and refuses writes until it is"
-            );
-            writability.tell(refusal, why);
-        }
+        // The store is read.
+        Err(_) => {}
     }
     Ok((db, high_water))
 }
@@ -91,7 +87,8 @@ pub(super) fn open_checked(folder: &Folder) -> Result<(Connection, HighWater)> {
     Ok((db, high_water))
 }
 
-/// Settles the log, unless that is done, and makes the tables.
+/// Settles the log, unless that is done, and makes the tables. Where it cannot, it says why, and that nothing is
+/// written until it is done.
 pub(super) fn settle(
     db: &mut Connection,
     folder: &Folder,
@@ -101,16 +98,20 @@ pub(super) fn settle(
     if writability.is_settled() {
         return Ok(());
     }
-    match settle_once(db, folder, writability) {
-        Err(Refusal::Full) => {
-            let needed = bytes_to_copy(db, folder).unwrap_or(RESERVE_BYTES);
-            let Some(_lent) = reserve.lend(needed + ROOM_TO_OPEN_BYTES) else {
-                return Err(Refusal::Full);
-            };
-            settle_once(db, folder, writability)
+    let mut outcome = settle_once(db, folder, writability);
+    if matches!(outcome, Err(refusal) if refusal.lacks_room()) {
+        let needed = bytes_to_copy(db, folder).unwrap_or(RESERVE_BYTES);
+        if let Some(_lent) = reserve.lend(needed + ROOM_TO_OPEN_BYTES) {
+            outcome = settle_once(db, folder, writability);
         }
-        outcome => outcome,
     }
+    if let Err(refusal) = outcome {
+        writability.unsettle(
+            refusal,
+            "what an earlier run left in the log is not in the database yet",
+        );
+    }
+    outcome
 }
 
 fn settle_once(
@@ -121,7 +122,7 @@ fn settle_once(
     let outcome = require_uncopied(db, writability)
         .and_then(|()| settle_log(db, folder))
         .and_then(|()| Ok(schema::make_tables(db)?))
-        .and_then(|()| writability.settled(true));
+        .and_then(|()| writability.settled());
     outcome.map_err(|failure| writability.judge("settling the log", &failure))
 }
 
@@ -136,6 +137,21 @@ fn require_uncopied(db: &Connection, writability: &Writability) -> Result<()> {
     if copied > 0 && writability.sync_has_failed() {
         let why = "a part of the log was copied before a sync failed, and is copied again with the next start";
         return Err(StoreError::Engine(why.into()));
+    }
+    Ok(())
+}
+
+/// Refuses the same after a failure of an earlier process: the log is read anew where nobody else has it open.
+///
+/// # Errors
+/// [`StoreError::Folder`] while a process has had the store open since then, and a part of the log was copied.
+pub(super) fn require_read_anew(db: &Connection, folder: &Folder) -> Result<()> {
+    let told = folder.stopped_by()?.map(|text| Refusal::told(&text).0);
+    let has_failed = told.is_some_and(|told| told != Refusal::Busy);
+    if has_failed && frames_in_log(db)?.1 > 0 {
+        let reason = "a process, such as a backup, has had the store open since a write failed, and the log cannot be \
+             read anew beside it; end it, and start again";
+        return Err(StoreError::folder(folder.root(), reason));
     }
     Ok(())
 }
@@ -223,8 +239,8 @@ mod tests {
             // Over a quota; it heals.
             (ffi::SQLITE_IOERR_WRITE, true, false),
         ] {
-            let writability = Writability::new(&folder);
-            let (mut db, _) = open(&folder, true, &reserve, &writability).unwrap();
+            let writability = Writability::new(&folder, true);
+            let (mut db, _) = open(&folder, &reserve, &writability).unwrap();
             db.execute_batch("DELETE FROM tombstone").unwrap();
             db.execute_batch(write).unwrap();
             if copies {
@@ -236,8 +252,8 @@ mod tests {
             let stopped = stops.then_some(Refusal::Stopped);
             assert_eq!((settled.err(), folder.has_log()), (stopped, stops));
         }
-        let writability = Writability::new(&folder);
-        open(&folder, true, &reserve, &writability).unwrap();
+        let writability = Writability::new(&folder, true);
+        open(&folder, &reserve, &writability).unwrap();
         assert!(writability.is_sound());
     }
 }

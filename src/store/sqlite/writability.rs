@@ -2,7 +2,8 @@
 //! for commits, copies of the log and uploads, and all processes that use the folder share it.
 
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io::{self, ErrorKind, Write};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -21,17 +22,12 @@ const ROOM_TRIED_BYTES: u64 = 1 << 20;
 #[derive(Debug)]
 pub(super) struct Writability {
     folder: Folder,
-    /// False until what an earlier process left in the log is in the database (see
-    /// [`super::recovery`]), and after a sync that failed for want of room until that is done again.
-    settled: AtomicBool,
+    /// False beside a daemon, which alone settles the log (see [`super::recovery`]).
+    settles: bool,
+    /// Held while the file is made to agree with it: of the one alone nobody knows whose the other is.
+    state: Mutex<State>,
     /// True from when a sync has failed until all of the log was copied, and synced, after it.
     sync_failed: AtomicBool,
-    /// Held while `settled` and the file are made to agree: of the one alone nobody knows whose the other is.
-    marking: Mutex<()>,
-    /// False beside a daemon, which alone settles the log again.
-    settles: AtomicBool,
-    /// True after a failure of this process that it cannot outlive.
-    stopped: AtomicBool,
     /// That the last commit found no room.
     want_of_room: Trouble,
     /// The room that stays free.
@@ -41,12 +37,24 @@ pub(super) struct Writability {
     log: OnceLock<File>,
 }
 
+/// Whether this process may write, whatever others say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// Not until the log is settled: of what it holds it is not known whether it is on the disk. This is why it could
+    /// not be settled, once that was tried.
+    Unsettled(Option<Refusal>),
+    /// It may.
+    Settled,
+    /// Not until a restart, after a failure that it cannot outlive.
+    Stopped,
+}
+
 /// Why something was not written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Refusal {
     /// There is no room, and nothing was changed; it heals when there is.
     Full,
-    /// There is no room, and it may have been written all the same; it heals when there is.
+    /// There is no room, and a restart may show it as written all the same; it heals when there is.
     InDoubt,
     /// Another process writes, or a file could not be opened for want of descriptors; it heals.
     Busy,
@@ -74,6 +82,11 @@ impl Refusal {
         told.next().unwrap_or((Self::Stopped, text))
     }
 
+    /// True where room on the disk heals it.
+    pub(super) fn lacks_room(self) -> bool {
+        matches!(self, Self::Full | Self::InDoubt)
+    }
+
     pub(super) fn to_error(self) -> StoreError {
         match self {
             Self::Full => StoreError::Full,
@@ -85,46 +98,49 @@ impl Refusal {
 }
 
 impl Writability {
-    pub(super) fn new(folder: &Folder) -> Self {
+    /// Of a process that has yet to settle the log, or beside a daemon to find that it is.
+    pub(super) fn new(folder: &Folder, settles: bool) -> Self {
         Self {
             folder: folder.clone(),
-            settled: AtomicBool::new(false),
+            settles,
+            state: Mutex::new(State::Unsettled(None)),
             sync_failed: AtomicBool::new(false),
-            marking: Mutex::default(),
-            settles: AtomicBool::new(true),
-            stopped: AtomicBool::new(false),
             want_of_room: Trouble::of_room(),
             free_room: FreeRoom::new(folder.root()),
             log: OnceLock::new(),
         }
     }
 
-    /// Why nothing is written now, after a failure of this process or of another that uses the folder. `None` says
-    /// nothing of a log that this process has yet to settle.
+    /// Why nothing is written now, after a failure of this process or of another that uses the folder, or because the
+    /// log is not settled.
     pub(super) fn refusal(&self) -> Option<Refusal> {
-        if self.stopped.load(Ordering::SeqCst) {
-            return Some(Refusal::Stopped);
-        }
-        if !fs::exists(self.folder.stop_mark()).unwrap_or(false) {
-            return None;
-        }
-        let _agreed = self.marking();
-        // Before it is settled, the file is this process's own.
-        if !self.is_settled() {
-            return None;
-        }
-        match self.folder.stopped_by() {
-            Ok(text) => Some(Refusal::told(&text?).0),
-            Err(_) => Some(Refusal::Stopped),
+        let state = self.state();
+        match *state {
+            State::Stopped => Some(Refusal::Stopped),
+            State::Unsettled(refusal) => Some(refusal.unwrap_or(Refusal::Busy)),
+            State::Settled if !fs::exists(self.folder.stop_mark()).unwrap_or(false) => None,
+            State::Settled => match self.folder.stopped_by() {
+                Ok(text) => Some(Refusal::told(&text?).0),
+                Err(_) => Some(Refusal::Stopped),
+            },
         }
     }
 
-    /// Whether changes are taken, while the store has not stopped.
+    /// Why a change is not even tried. It tries itself to settle a log for which there was no room, so that it is taken
+    /// as soon as there is.
+    pub(super) fn refusal_untried(&self) -> Option<Refusal> {
+        let is_tried = |refusal: &Refusal| refusal.lacks_room() && !self.is_settled();
+        self.refusal().filter(|refusal| !is_tried(refusal))
+    }
+
+    /// Whether changes are taken.
     pub(super) fn writes(&self) -> Writes {
-        if self.want_of_room.lasts() || self.free_room.is_lacking() || !self.is_sound() {
-            Writes::Full
-        } else {
-            Writes::Taken
+        match self.refusal() {
+            Some(Refusal::Stopped) => Writes::Stopped,
+            Some(Refusal::Busy) => Writes::Busy,
+            Some(Refusal::Full | Refusal::InDoubt) => Writes::Full,
+            None if self.want_of_room.lasts() || self.free_room.is_lacking() => Writes::Full,
+            None => Writes::Taken,
         }
     }
 
@@ -150,9 +166,14 @@ impl Writability {
         }
     }
 
-    /// True when what an earlier process left in the log is in the database.
+    /// False beside a daemon, which alone settles the log.
+    pub(super) fn settles(&self) -> bool {
+        self.settles
+    }
+
+    /// True when what an earlier process left in the log is in the database, and no sync has failed since.
     pub(super) fn is_settled(&self) -> bool {
-        self.settled.load(Ordering::SeqCst)
+        !matches!(*self.state(), State::Unsettled(_))
     }
 
     /// True if a sync has failed since the log was last settled: what was copied of the log before may be lost, and is
@@ -163,16 +184,21 @@ impl Writability {
 
     /// True when what is committed now is durable, and stays so.
     pub(super) fn is_sound(&self) -> bool {
-        self.is_settled() && self.refusal().is_none()
+        self.refusal().is_none()
     }
 
     /// Notes that the log is settled, by this process or by the daemon beside which it runs.
-    pub(super) fn settled(&self, by_us: bool) -> Result<()> {
-        let _marking = self.marking();
-        self.settles.store(by_us, Ordering::SeqCst);
-        if by_us {
+    ///
+    /// # Errors
+    /// [`StoreError::Stopped`] after a failure meanwhile that is not healed by that.
+    pub(super) fn settled(&self) -> Result<()> {
+        let mut state = self.state();
+        if *state == State::Stopped {
+            return Err(StoreError::Stopped);
+        }
+        if self.settles {
             match fs::remove_file(self.folder.stop_mark()) {
-                Err(e) if e.kind() != io::ErrorKind::NotFound => {
+                Err(e) if e.kind() != ErrorKind::NotFound => {
                     return Err(StoreError::io("removing STOPPED", e));
                 }
                 _ => {}
@@ -182,33 +208,39 @@ impl Writability {
             self.log.get_or_init(|| log);
         }
         self.sync_failed.store(false, Ordering::SeqCst);
-        self.settled.store(true, Ordering::SeqCst);
+        *state = State::Settled;
         Ok(())
     }
 
-    /// Has what is in the log settled again before anything is written, by this process alone; beside a daemon nobody
-    /// writes any more.
-    fn unsettle(&self, why: &str) {
-        let _marking = self.marking();
-        if !self.settles.load(Ordering::SeqCst) {
-            self.stopped.store(true, Ordering::SeqCst);
-            return self.tell(Refusal::Stopped, why);
+    /// Has the log settled before anything more is written, by this process alone; beside a daemon nobody writes any
+    /// more. `refusal` is told until then.
+    pub(super) fn unsettle(&self, refusal: Refusal, why: &str) {
+        let mut state = self.state();
+        let (now, told) = match (*state, self.settles) {
+            (State::Stopped, _) => return,
+            (_, true) => (State::Unsettled(Some(refusal)), refusal),
+            (_, false) => (State::Stopped, Refusal::Stopped),
+        };
+        if *state != now {
+            *state = now;
+            tracing::error!(
+                ?refusal,
+                "{why}; the store is read, and refuses writes for now"
+            );
+            self.tell(told, why);
         }
-        self.settled.store(false, Ordering::SeqCst);
-        self.tell(Refusal::Full, why);
     }
 
     /// Tells the other processes not to write, because of this failure.
-    pub(super) fn tell(&self, refusal: Refusal, why: &str) {
+    fn tell(&self, refusal: Refusal, why: &str) {
         let mark = self.folder.stop_mark();
-        let opened = private_options().create(true).open(&mark);
-        let opened = opened.or_else(|_| {
+        let opened = match private_options().create(true).open(&mark) {
             // A disk without room for one more name or file still has these.
-            fs::rename(self.folder.reserve(), &mark)?;
-            let file = private_options().open(&mark)?;
-            file.set_len(0)?;
-            Ok(file)
-        });
+            Err(e) if matches!(e.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded) => {
+                self.take_reserve_as(&mark)
+            }
+            opened => opened,
+        };
         let written = opened.and_then(|mut file: File| {
             let text = format!("{}{why}\n", refusal.mark());
             // Over what is there: a block that is given back may not be had again.
@@ -231,17 +263,25 @@ impl Writability {
                 None => Refusal::Stopped,
             },
         };
-        if refusal == Refusal::Stopped && !self.stopped.swap(true, Ordering::SeqCst) {
+        match refusal {
+            Refusal::Stopped => self.stop(action, failure),
+            Refusal::Full => self.heed_want_of_room(action, failure),
+            Refusal::Busy | Refusal::InDoubt => {}
+        }
+        refusal
+    }
+
+    /// Stops all writing.
+    fn stop(&self, action: &str, failure: &StoreError) {
+        let mut state = self.state();
+        if *state != State::Stopped {
+            *state = State::Stopped;
             tracing::error!(
                 error = %failure,
                 "{action} failed; the store refuses writes from now on"
             );
-            self.tell(refusal, &format!("{action} failed: {failure}"));
+            self.tell(Refusal::Stopped, &format!("{action} failed: {failure}"));
         }
-        if refusal == Refusal::Full {
-            self.heed_want_of_room(action, failure);
-        }
-        refusal
     }
 
     /// Has the log settled again after a failure that may be one of a sync: it heals, but not by writing on. What is
@@ -251,7 +291,7 @@ impl Writability {
             if !is_of_write(failure) {
                 self.sync_failed.store(true, Ordering::SeqCst);
             }
-            self.unsettle(&format!("{action} failed: {failure}"));
+            self.unsettle(Refusal::Full, &format!("{action} failed: {failure}"));
         }
     }
 
@@ -259,12 +299,20 @@ impl Writability {
     pub(super) fn refusal_of(&self, failure: &rusqlite::Error) -> Refusal {
         match failure.sqlite_error_code() {
             Some(ErrorCode::DiskFull) => Refusal::Full,
-            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Refusal::Busy,
+            // The last is a race for its locks that was lost many times.
+            Some(
+                ErrorCode::DatabaseBusy
+                | ErrorCode::DatabaseLocked
+                | ErrorCode::FileLockingProtocolFailed,
+            ) => Refusal::Busy,
             Some(ErrorCode::SystemIoFailure) => {
                 // SQLite knows ENOSPC of a write as such. It gives this error alone for a quota, for
-                // ENOSPC of a sync, and where the index of the log cannot grow, which loses nothing.
+                // ENOSPC of a sync, and where the index of the log cannot grow. Then the transaction is whole in
+                // the log, where a start would read it that comes before the next transaction.
                 let extended = failure.sqlite_error().map(|error| error.extended_code);
-                if extended == Some(ffi::SQLITE_IOERR_SHMSIZE) || self.is_full() {
+                if extended == Some(ffi::SQLITE_IOERR_SHMSIZE) {
+                    Refusal::InDoubt
+                } else if self.is_full() {
                     Refusal::Full
                 } else {
                     Refusal::Stopped
@@ -286,19 +334,23 @@ impl Writability {
         }
     }
 
-    fn marking(&self) -> MutexGuard<'_, ()> {
-        self.marking.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Makes the room that is kept the file of this path, empty.
+    fn take_reserve_as(&self, path: &Path) -> io::Result<File> {
+        fs::rename(self.folder.reserve(), path)?;
+        let file = private_options().open(path)?;
+        file.set_len(0)?;
+        Ok(file)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// True for a failure of SQLite that may be one of a sync.
 fn may_be_of_sync(failure: &StoreError) -> bool {
-    let Some(failure) = failure_of(failure) else {
-        return false;
-    };
-    let extended = failure.sqlite_error().map(|error| error.extended_code);
-    failure.sqlite_error_code() == Some(ErrorCode::SystemIoFailure)
-        && extended != Some(ffi::SQLITE_IOERR_SHMSIZE)
+    failure_of(failure)
+        .is_some_and(|failure| failure.sqlite_error_code() == Some(ErrorCode::SystemIoFailure))
 }
 
 /// True for a failure of SQLite that is one of a write, as over a quota: what was copied before is as it was.
@@ -331,15 +383,34 @@ mod tests {
     }
 
     #[test]
+    fn a_failure_while_the_log_is_settled_stops_all_writing_all_the_same() {
+        let root = tempfile::tempdir().unwrap();
+        let (folder, _lock) = Folder::open_or_create(root.path()).unwrap();
+        let writes = Writability::new(&folder, true);
+        writes.settled().unwrap();
+        writes.fail_for_want_of_room(ffi::SQLITE_IOERR_FSYNC);
+        let failure = StoreError::io("syncing", ErrorKind::Other.into());
+        assert_eq!(writes.judge("an upload", &failure), Refusal::Stopped);
+        assert!(matches!(writes.settled(), Err(StoreError::Stopped)));
+        assert_eq!(writes.refusal(), Some(Refusal::Stopped));
+        let told = folder.stopped_by().unwrap().unwrap();
+        assert!(told.starts_with("an upload failed: "), "{told}");
+    }
+
+    #[test]
     fn a_sync_without_room_heals_where_the_log_is_settled_and_stops_writing_beside_that() {
         let root = tempfile::tempdir().unwrap();
         let (folder, _lock) = Folder::open_or_create(root.path()).unwrap();
-        let (service, beside) = (Writability::new(&folder), Writability::new(&folder));
-        service.settled(true).unwrap();
+        let service = Writability::new(&folder, true);
+        let beside = Writability::new(&folder, false);
+        service.settled().unwrap();
         service.fail_for_want_of_room(ffi::SQLITE_IOERR_FSYNC);
-        assert_eq!((service.refusal(), service.is_settled()), (None, false));
-        service.settled(true).unwrap();
-        beside.settled(false).unwrap();
+        assert_eq!(
+            (service.refusal(), service.is_settled()),
+            (Some(Refusal::Full), false)
+        );
+        service.settled().unwrap();
+        beside.settled().unwrap();
         beside.fail_for_want_of_room(ffi::SQLITE_IOERR_FSYNC);
         for process in [&service, &beside] {
             assert_eq!(process.refusal(), Some(Refusal::Stopped));
@@ -351,9 +422,9 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let (folder, _lock) = Folder::open_or_create(root.path()).unwrap();
         let failed = |code: i32| {
-            let (writes, beside) = (Writability::new(&folder), Writability::new(&folder));
+            let [writes, beside] = [(); 2].map(|()| Writability::new(&folder, true));
             for process in [&writes, &beside] {
-                process.settled(true).unwrap();
+                process.settled().unwrap();
             }
             let failure = rusqlite::Error::SqliteFailure(ffi::Error::new(code), None);
             let refusal = writes.judge("a commit", &failure.into());
@@ -365,8 +436,9 @@ mod tests {
         };
         for (code, refusal) in [
             (ffi::SQLITE_FULL, Refusal::Full),
-            (ffi::SQLITE_IOERR_SHMSIZE, Refusal::Full),
+            (ffi::SQLITE_IOERR_SHMSIZE, Refusal::InDoubt),
             (ffi::SQLITE_BUSY, Refusal::Busy),
+            (ffi::SQLITE_PROTOCOL, Refusal::Busy),
             // There is room: it is the disk.
             (ffi::SQLITE_IOERR_WRITE, Refusal::Stopped),
             (ffi::SQLITE_IOERR_FSYNC, Refusal::Stopped),

@@ -131,9 +131,10 @@ pub fn upgrade(root: &Path, tell: &mut dyn FnMut(u64) -> ControlFlow<()>) -> Res
     }
     let _no_backup = folder.lock_for_collection()?;
     let (mut db, _) = recovery::open_checked(&folder)?;
+    recovery::require_read_anew(&db, &folder)?;
     recovery::settle_log(&mut db, &folder)?;
     // As at a start: a write that failed then stops none from now on.
-    Writability::new(&folder).settled(true)?;
+    Writability::new(&folder, true).settled()?;
     schema::make_tables(&db)?;
     if !folder.format().has_checksums() {
         let given = give_checksums(&mut db, tell);

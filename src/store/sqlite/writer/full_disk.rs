@@ -7,10 +7,16 @@ use super::state::State;
 use crate::store::{Batch, Result, Version};
 
 impl State {
-    /// True if room is kept for the log as these batches make it, and for changes that free or protect after them.
-    pub(super) fn has_room_for(&self, batches: &[&Batch]) -> bool {
+    /// Keeps room for the log as these batches make it, and for changes that free or protect after them. False if there
+    /// is not as much.
+    pub(super) fn keep_room_for(&self, batches: &[&Batch]) -> bool {
         let added = batches.iter().map(|batch| bytes_of(batch)).sum::<u64>();
         self.reserve.keep(self.to_copy() + added)
+    }
+
+    /// True of a refusal for want of room after which another try is safe.
+    pub(super) fn may_find_room(&self, refusal: Refusal) -> bool {
+        refusal.lacks_room() && self.writability.is_settled()
     }
 
     /// Bytes of room that a copy of the log needs. Others may have written to it.
@@ -28,41 +34,55 @@ impl State {
         mut work: impl FnMut(&mut Self) -> std::result::Result<T, Refusal>,
     ) -> std::result::Result<T, Refusal> {
         let mut outcome = work(self);
-        if matches!(outcome, Err(Refusal::Full)) {
+        let lacks = |state: &Self, outcome: &std::result::Result<T, Refusal>| matches!(outcome, Err(refusal) if state.may_find_room(*refusal));
+        if lacks(self, &outcome) {
             // The log starts again then, in the blocks that it has.
             self.checkpoint.run(&self.db);
             outcome = work(self);
         }
-        while matches!(outcome, Err(Refusal::Full)) && self.reserve.give_to_log(self.to_copy()) {
+        while lacks(self, &outcome) && self.reserve.give_to_log(self.to_copy()) {
             outcome = work(self);
         }
-        if !self.has_room_for(&[]) {
+        if !self.keep_room_for(&[]) {
             // Of what it has left in the log, a copy may need more room the longer it waits.
             self.checkpoint.run(&self.db);
         }
         outcome
     }
 
-    /// Commits those batches that may use the room that was kept. There is none for the others.
-    pub(super) fn commit_with_reserve(&mut self, batches: &[&Batch]) -> Vec<Result<Version>> {
+    /// Commits those batches that may use the room that was kept. There is none for the others, and this is their
+    /// refusal.
+    pub(super) fn commit_with_reserve(
+        &mut self,
+        batches: &[&Batch],
+        mut refusal: Refusal,
+    ) -> Vec<Result<Version>> {
         let uses_reserve = |batch: &&Batch| batch.uses_reserve;
         let chosen: Vec<_> = batches.iter().copied().filter(uses_reserve).collect();
         let mut outcomes = Vec::new().into_iter();
-        let mut refusal = Refusal::Full;
+        let mut of_chosen = refusal;
         if !chosen.is_empty() {
             match self.with_reserve(|state| state.commit_group(&chosen)) {
-                Ok(committed) => outcomes = committed.into_iter(),
-                Err(failed) => refusal = failed,
+                Ok(committed) => {
+                    outcomes = committed.into_iter();
+                    // What the log had of the others is overwritten.
+                    refusal = Refusal::Full;
+                }
+                Err(failed) => {
+                    of_chosen = failed;
+                    if failed == Refusal::Stopped {
+                        refusal = failed;
+                    }
+                }
             }
         }
         let refused = batches.len() - outcomes.len();
         self.tallies.refused_full.add(refused as u64);
         let outcome_of = |batch: &&Batch| {
-            let outcome = batch.uses_reserve.then(|| outcomes.next()).flatten();
-            let refusal = if batch.uses_reserve {
-                refusal
+            let (outcome, refusal) = if batch.uses_reserve {
+                (outcomes.next(), of_chosen)
             } else {
-                Refusal::Full
+                (None, refusal)
             };
             outcome.unwrap_or_else(|| Err(refusal.to_error()))
         };

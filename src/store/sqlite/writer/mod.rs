@@ -31,8 +31,8 @@ use crate::base::threads::joined::Joined;
 use crate::store::{Batch, Observe, Result, StoreError, Version};
 use state::State;
 
-/// How long a log that could not be settled is left alone until it is tried again, at first and at most: each time its
-/// bytes are written again, and room is tried for.
+/// How long a log that could not be settled is left alone until it is tried again, and at most where another process
+/// holds it: each time it is written again, and waited for.
 const SETTLED_AGAIN_MIN: Duration = Duration::from_secs(1);
 const SETTLED_AGAIN_MAX: Duration = Duration::from_mins(1);
 
@@ -59,7 +59,7 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    /// Opens the connection, as [`recovery::open`], and starts the threads.
+    /// Opens the connection, as [`recovery::open`], and starts the threads. `settles` is false beside a daemon.
     ///
     /// # Errors
     /// As [`recovery::open`].
@@ -69,9 +69,9 @@ impl Writer {
         settles: bool,
         tallies: &Arc<Tallies>,
     ) -> Result<(Self, Arc<ExternalWrites>)> {
-        let writability = Arc::new(Writability::new(folder));
+        let writability = Arc::new(Writability::new(folder, settles));
         let reserve = Arc::new(Reserve::new(folder));
-        let (mut db, high_water) = recovery::open(folder, settles, &reserve, &writability)?;
+        let (mut db, high_water) = recovery::open(folder, &reserve, &writability)?;
         let frames = Arc::new(AtomicU64::new(0));
         let counted = Arc::clone(&frames);
         db.wal_hook(Some(move |_: &mut rusqlite::hooks::Wal, pages: i32| {
@@ -156,6 +156,10 @@ impl Writer {
         mut work: impl FnMut(&mut Connection, &ObjectIndex) -> rusqlite::Result<T>,
     ) -> Result<T> {
         may_block(|| {
+            // Who settles the log keeps the connection for long.
+            if let Some(refusal) = self.refusal() {
+                return Err(refusal.to_error());
+            }
             let mut state = self.state.lock().map_err(|_| StoreError::Stopped)?;
             let outcome = state.run(what, &mut work);
             // Here, and not by the thread: who takes the connection again at once keeps it waiting, and
@@ -174,10 +178,10 @@ impl Writer {
     /// [`StoreError::Stopped`].
     pub(super) fn copy_log(&self) -> Result<bool> {
         may_block(|| {
-            let state = self.state.lock().map_err(|_| StoreError::Stopped)?;
-            if let Some(refusal) = state.writability.refusal() {
+            if let Some(refusal) = self.refusal() {
                 return Err(refusal.to_error());
             }
+            let state = self.state.lock().map_err(|_| StoreError::Stopped)?;
             let copied = state.checkpoint.run(&state.db);
             Ok(copied.is_some_and(|copied| copied.frames_left == 0))
         })
@@ -198,12 +202,12 @@ impl Writer {
         &self.writability
     }
 
-    /// Why nothing is written now; see [`Writability::refusal`].
+    /// Why a change is not even tried; see [`Writability::refusal_untried`].
     pub(super) fn refusal(&self) -> Option<Refusal> {
         if self.state.is_poisoned() {
             return Some(Refusal::Stopped);
         }
-        self.writability.refusal()
+        self.writability.refusal_untried()
     }
 }
 
@@ -223,11 +227,11 @@ fn run(queue: &Queue, state: &Mutex<State>) {
             return;
         };
         if jobs.is_empty() && !merging {
-            let is_over = state.settle_again();
-            pause = if is_over {
-                SETTLED_AGAIN_MIN
-            } else {
-                (2 * pause).min(SETTLED_AGAIN_MAX)
+            pause = match state.settle_again() {
+                Some(Refusal::Busy) => (2 * pause).min(SETTLED_AGAIN_MAX),
+                Some(Refusal::Full | Refusal::InDoubt | Refusal::Stopped) | None => {
+                    SETTLED_AGAIN_MIN
+                }
             };
             continue;
         }

@@ -17,7 +17,7 @@ use super::super::room::reserve::Reserve;
 use super::super::tallies::Tallies;
 use super::super::writability::{Refusal, Writability};
 use super::super::{group, recovery, schema};
-use crate::store::{Batch, Observe, Result, Version};
+use crate::store::{Batch, Observe, Result, StoreError, Version};
 
 /// The connection that writes, and what is maintained beside it.
 #[derive(Debug)]
@@ -79,9 +79,15 @@ impl State {
         if let Err(refusal) = self.require_sound() {
             return self.refuse(&batches, refusal);
         }
-        if self.has_room_for(&batches) {
+        let mut refusal = Refusal::Full;
+        if self.keep_room_for(&batches) {
             match self.commit_group(&batches) {
-                Err(Refusal::Full) if batches.iter().any(|batch| batch.uses_reserve) => {}
+                Err(lacking)
+                    if self.may_find_room(lacking)
+                        && batches.iter().any(|batch| batch.uses_reserve) =>
+                {
+                    refusal = lacking;
+                }
                 Err(refusal) => return self.refuse(&batches, refusal),
                 Ok(outcomes) => {
                     self.writability.note_room(false);
@@ -90,7 +96,7 @@ impl State {
             }
         }
         self.writability.note_room(true);
-        self.commit_with_reserve(&batches)
+        self.commit_with_reserve(&batches, refusal)
     }
 
     /// The outcome of batches of which none is committed.
@@ -108,7 +114,7 @@ impl State {
 
     /// Refuses what would be written behind a failure, or behind a log that is not settled.
     fn require_sound(&mut self) -> std::result::Result<(), Refusal> {
-        match self.writability.refusal() {
+        match self.writability.refusal_untried() {
             Some(refusal) => Err(refusal),
             None => self.settle(),
         }
@@ -122,28 +128,49 @@ impl State {
         self.require_sound().map_err(Refusal::to_error)?;
         let outcome = self.with_reserve(|state| match work(&mut state.db, &state.index) {
             Ok(done) => Ok(Ok(done)),
-            // It reads pages that no batch needs. One that was damaged before has nothing to do with
-            // whether what is written now is durable.
-            Err(failure) if is_damage(&failure) && state.db.is_autocommit() => Ok(Err(failure)),
+            Err(failure) if state.is_of_damage(&failure) => Ok(Err(failure)),
             Err(failure) => Err(state.refusal_of(what, failure)),
         });
         Ok(outcome.map_err(Refusal::to_error)??)
     }
 
+    /// Commits the batches in one transaction, those that can be committed.
+    ///
+    /// # Errors
+    /// Why none of them was.
     pub(super) fn commit_group(
         &mut self,
         batches: &[&Batch],
     ) -> std::result::Result<Vec<Result<Version>>, Refusal> {
         let since = Instant::now();
-        let committed = group::commit(&mut self.db, &self.external, &self.index, batches);
-        if committed.is_ok() {
-            self.tallies.commits.add_duration(since.elapsed());
-            self.tallies.batches.add(batches.len() as u64);
+        let failure = match group::commit(&mut self.db, &self.external, &self.index, batches) {
+            Ok(outcomes) => {
+                self.tallies.commits.add_duration(since.elapsed());
+                self.tallies.batches.add(batches.len() as u64);
+                return Ok(outcomes);
+            }
+            Err(failure) => failure,
+        };
+        self.external.end_own(None);
+        if !self.is_of_damage(&failure) {
+            return Err(self.refusal_of("a commit", failure));
         }
-        committed.map_err(|failure| {
-            self.external.end_own(None);
-            self.refusal_of("a commit", failure)
-        })
+        if let [_] = batches {
+            tracing::error!(error = %failure, "a change needs a damaged page, and is not made");
+            return Ok(vec![Err(failure.into())]);
+        }
+        // One of them needs a damaged page; the others are committed each alone.
+        let alone = |batch: &&Batch| match self.commit_group(&[batch]) {
+            Ok(mut outcomes) => outcomes.pop().unwrap_or(Err(StoreError::Stopped)),
+            Err(refusal) => Err(refusal.to_error()),
+        };
+        Ok(batches.iter().map(alone).collect())
+    }
+
+    /// True where a transaction has met a page that was damaged before, and is undone. That has nothing to do with
+    /// whether what is written now is durable.
+    fn is_of_damage(&self, failure: &rusqlite::Error) -> bool {
+        is_damage(failure) && self.db.is_autocommit()
     }
 
     /// Settles the log, unless that is done.
@@ -151,23 +178,20 @@ impl State {
         recovery::settle(&mut self.db, &self.folder, &self.reserve, &self.writability)
     }
 
-    /// Tries once more to settle a log that could not be settled, as for want of room. True if it is settled, or
-    /// nothing will heal it.
-    pub(super) fn settle_again(&mut self) -> bool {
+    /// Tries once more to settle a log that could not be settled, as for want of room. Gives why it still cannot be.
+    pub(super) fn settle_again(&mut self) -> Option<Refusal> {
         if self.writability.is_settled() {
-            return true;
+            return None;
         }
-        match self.require_sound() {
-            Ok(()) => {
-                self.writability.note_room(false);
-                self.has_room_for(&[]);
-                tracing::info!(
-                    "what was left in the log is in the database now, and changes are taken"
-                );
-                true
-            }
-            Err(refusal) => refusal == Refusal::Stopped,
+        let refused = self.settle().err();
+        if refused.is_none() {
+            self.writability.note_room(false);
+            self.keep_room_for(&[]);
+            tracing::info!(
+                "what was left in the log is in the database now, and changes are taken"
+            );
         }
+        refused
     }
 
     /// The refusal that the failure of a transaction leads to.
