@@ -108,12 +108,25 @@ pub struct BranchRecord {
     /// `moved`. Those above were taken when a state came of which it had none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub moved_there: Option<u64>,
-    /// The name that it has in the older system, where it was restored under another.
+    /// The name that it has in the older system, where it has another here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub moved_from: Option<BranchName>,
 }
 
 impl BranchRecord {
+    /// The branch under another name.
+    #[must_use]
+    pub fn renamed(self, name: &BranchName) -> Self {
+        let there = self
+            .moved_from
+            .or_else(|| self.moved.is_some().then_some(self.name));
+        Self {
+            name: name.clone(),
+            moved_from: there.filter(|there| there != name),
+            ..self
+        }
+    }
+
     /// The number of the last snapshot that the older system had taken when the branch was last brought
     /// from it.
     pub fn last_there(&self) -> u64 {
@@ -266,4 +279,32 @@ pub struct DigestRecord {
 pub struct CommitRecord {
     /// The state.
     pub manifest: ManifestId,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_branch_that_was_brought_keeps_the_name_that_it_has_there() {
+        let name = |text: &str| BranchName::parse(text).unwrap();
+        let text = r#"{"name":"main","manifest":"MANIFEST","totals":[0,0,0],"snapshots":1,
+            "created_at":1,"updated_at":1,
+            "updated_by":"ann","moved":1}"#;
+        let brought: BranchRecord =
+            serde_json::from_str(&text.replace("MANIFEST", &"0".repeat(64))).unwrap();
+        let made_here = BranchRecord {
+            moved: None,
+            ..brought.clone()
+        };
+        let live = brought.renamed(&name("live"));
+        assert_eq!(live.moved_from, Some(name("main")));
+        let test = live.renamed(&name("test"));
+        assert_eq!(
+            (&test.name, &test.moved_from),
+            (&name("test"), &Some(name("main")))
+        );
+        assert_eq!(test.renamed(&name("main")).moved_from, None);
+        assert_eq!(made_here.renamed(&name("live")).moved_from, None);
+    }
 }

@@ -80,7 +80,10 @@ impl Project {
         let name_key = key::branch_name(self.number(), name.as_str());
         let number = self.projects.store().value::<u64>(&name_key)?;
         let number = number.ok_or(Error::missing(Missing::Branch))?.value;
-        self.branch_by_number(*number)?
+        // One that was renamed since its name was read is there no more under this one.
+        let branch = self.branch_by_number(*number)?;
+        branch
+            .filter(|branch| branch.name() == name)
             .ok_or(Error::missing(Missing::Branch))
     }
 

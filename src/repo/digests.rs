@@ -216,7 +216,12 @@ impl Computed {
     fn compute(&self, branch: u64, id: ManifestId) -> std::result::Result<Sha256, StoreError> {
         let root = self.nodes.manifest(id)?.root;
         let last = self.last.get(&branch);
-        let digested = Digested::new(self.nodes.as_ref(), root, last.as_deref())?;
+        let nodes = self.nodes.as_ref();
+        let digested = match Digested::new(nodes, root, last.as_deref()) {
+            // The state before is only a shorter way. It may have been pruned and collected, or be damaged.
+            Err(error) if last.is_some() && error.is_damage() => Digested::new(nodes, root, None)?,
+            digested => digested?,
+        };
         let sha256 = digested.sha256;
         self.last.insert(branch, Arc::new(digested));
         Ok(sha256)
@@ -291,5 +296,61 @@ fn compute_ahead(computed: &Computed, queued: &Receiver<(u64, ManifestId)>) {
                 tracing::warn!(%error, "a digest could not be computed");
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::digest::BodyDigests;
+    use crate::base::file_path::FilePath;
+    use crate::manifest::{Draft, Editor};
+    use crate::object::node::FileEntry;
+    use crate::store::memory::MemoryStore;
+    use crate::store::objects::Objects;
+
+    fn computed() -> Computed {
+        let store = Arc::new(MemoryStore::default()) as Arc<dyn Store>;
+        Computed {
+            nodes: Arc::new(Nodes::new(Arc::new(Objects::new(store)))),
+            known: Cache::new(1),
+            last: Cache::with_weighter(1, DIGEST_STATES_BYTES, ByMemory),
+        }
+    }
+
+    /// Keeps a state of one file.
+    fn state(computed: &Computed, path: &str) -> ManifestId {
+        let digests = BodyDigests::of(path.as_bytes());
+        let file = FileEntry {
+            executable: false,
+            size: digests.size,
+            md5: digests.md5,
+            git: digests.git,
+            blob: digests.blob,
+        };
+        let mut draft = Draft::new(&computed.nodes);
+        let mut editor = Editor::empty();
+        let path = FilePath::parse(path).unwrap();
+        editor.put_file(&draft, &path, file).unwrap();
+        let (id, _) = editor.finish(&mut draft).unwrap();
+        let objects = draft.take_objects();
+        let batch = Batch {
+            objects,
+            ..Batch::default()
+        };
+        computed.store().commit(batch).unwrap();
+        id
+    }
+
+    #[test]
+    fn a_state_is_digested_although_the_one_before_is_gone() {
+        let (there, other) = (computed(), computed());
+        let known = state(&other, "gone.xml");
+        other.compute(1, known).unwrap();
+        there.last.insert(1, other.last.get(&1).unwrap());
+        let id = state(&there, "there.xml");
+        let alone = computed();
+        let expected = alone.compute(2, state(&alone, "there.xml")).unwrap();
+        assert_eq!(there.compute(1, id).unwrap(), expected);
     }
 }

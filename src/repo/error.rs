@@ -116,6 +116,22 @@ impl Error {
         matches!(self, Self::Store(error) if error.is_damage())
     }
 
+    /// True of a refusal of several changes that may be the fault of one: a deletion has room that a save has not, and
+    /// a large file, or what an import has put before, is of one of them.
+    pub(super) fn may_be_of_one(&self) -> bool {
+        let of_one = |error: &StoreError| {
+            matches!(
+                error,
+                StoreError::Full
+                    | StoreError::LittleRoom
+                    | StoreError::Expired
+                    | StoreError::Unpinned
+                    | StoreError::TooLarge { .. }
+            )
+        };
+        matches!(self, Self::Store(error) if of_one(error))
+    }
+
     /// True if an object is missing.
     pub(super) fn lacks_object(&self) -> bool {
         matches!(self, Self::Store(error) if matches!(**error, StoreError::Missing { .. }))

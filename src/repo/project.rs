@@ -99,7 +99,12 @@ impl Projects {
             .store()
             .value::<u64>(&key::project_id(repo_id.as_str()))?;
         let number = number.ok_or(Error::missing(Missing::Project))?.value;
-        self.project_by_number(*number)
+        let project = self.project_by_number(*number)?;
+        // One that was renamed since its identifier was read is there no more under this one.
+        if project.repo_id() != repo_id {
+            return Err(Error::missing(Missing::Project));
+        }
+        Ok(project)
     }
 
     /// The project of this number.

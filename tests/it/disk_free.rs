@@ -1,6 +1,7 @@
 //! `disk_free_min`: what adds content is refused before the disk is full, and all else goes on.
 
 use std::fs;
+use std::thread;
 
 use serde_json::json;
 
@@ -109,4 +110,31 @@ fn a_first_start_with_little_room_makes_the_account_and_says_what_is_refused() {
     admin
         .get(&format!("{ADMIN}/projects"))
         .assert_json(200, &json!([]));
+}
+
+#[test]
+fn a_deletion_is_made_although_a_save_of_the_same_branch_is_refused_with_it() {
+    const FILES: usize = 48;
+    let mut daemon = Daemon::start();
+    let admin = daemon.session("admin");
+    let project = Project::with_main(&admin, "acme/shop");
+    for number in 0..FILES {
+        project.save("main", &format!("{number}.xml"), "a");
+    }
+    daemon.stop();
+    daemon.restart_with(&TOO_MUCH);
+    let admin = daemon.session("admin");
+    let project = project.seen_by(&admin);
+    thread::scope(|scope| {
+        for number in 0..FILES {
+            let file = project.file("main", &format!("{number}.xml"));
+            let (admin, project) = (&admin, &project);
+            scope.spawn(move || assert_eq!(admin.delete(&file).status / 100, 2));
+            scope.spawn(move || {
+                let file = project.file("main", &format!("new{number}.xml"));
+                admin.put(&file, b"new").assert_error(507, REFUSED);
+            });
+        }
+    });
+    assert_eq!(project.tree("main"), json!([]));
 }

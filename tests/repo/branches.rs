@@ -1,5 +1,7 @@
 use siteconf::base::repo_id::RepoId;
+use siteconf::object::key;
 use siteconf::repo::{DeletedId, Error, Missing};
+use siteconf::store::{Batch, Expect};
 
 use crate::fixture::{Scene, branch};
 use crate::on_every_engine;
@@ -11,6 +13,7 @@ on_every_engine!(
     the_default_branch_follows_its_rule,
     a_deleted_branch_is_gone_and_its_name_free,
     a_deleted_project_is_gone_and_its_number_never_used_again,
+    a_name_leads_only_to_the_branch_that_has_it,
 );
 
 fn names_are_taken_once(scene: &Scene) {
@@ -144,4 +147,20 @@ fn a_deleted_project_is_gone_and_its_number_never_used_again(scene: &Scene) {
             .collect()
     };
     assert_eq!(ids(scene), [id]);
+}
+
+/// As another reads it who has read the name before a branch was renamed.
+fn a_name_leads_only_to_the_branch_that_has_it(scene: &Scene) {
+    let store = scene.projects.store();
+    let name_key = |name| key::branch_name(scene.project.number(), name);
+    let number = store.value::<u64>(&name_key("main")).unwrap().unwrap();
+    let mut batch = Batch::default();
+    batch.write(name_key("before"), Expect::Absent, &*number.value);
+    store.commit(batch).unwrap();
+    assert!(matches!(
+        scene.project.branch(&branch("before")),
+        Err(Error::NotFound {
+            what: Missing::Branch
+        })
+    ));
 }

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use siteconf::base::clock::Timestamp;
-use siteconf::repo::{Author, BranchMove, ImportFolder, OldSnapshot, Result, Snapshot};
+use siteconf::repo::{Author, BranchMove, ImportFolder, OldSnapshot, Operation, Result, Snapshot};
 use siteconf::store::memory::MemoryStore;
 
 use crate::fixture::{Scene, branch, files_of, version};
@@ -120,4 +120,41 @@ fn a_move_that_ended_where_a_number_lacks_is_gone_on_with() {
         );
         assert_eq!(refused, expected);
     }
+}
+
+#[test]
+fn a_save_that_was_brought_is_counted_by_what_differs() {
+    let old = tempfile::tempdir().unwrap();
+    let scene = Scene::on(MemoryStore::default());
+    let name = branch("old");
+    let mut moving = scene.project.move_branch_by(&name, 3).unwrap();
+    let state = |moving: &mut BranchMove<'_>, text: &str| {
+        let folder = old.path().join(text);
+        fs::create_dir(&folder).unwrap();
+        for name in ["a", "b", "c"] {
+            // It says "save", and two files differ.
+            let text = if name == "c" { "same" } else { text };
+            fs::write(folder.join(name), text).unwrap();
+        }
+        let folder = ImportFolder::open(&folder, None).unwrap();
+        let read = moving.read(&folder, u64::MAX, None, |_| ControlFlow::Continue(()));
+        read.unwrap().unwrap().0
+    };
+    let first = state(&mut moving, "1");
+    moving
+        .add(OldSnapshot {
+            version: version(1),
+            state: first,
+            replaced: author(1),
+            operation: Some(Operation::Save),
+            path: None,
+            message: None,
+        })
+        .unwrap();
+    let head = state(&mut moving, "2");
+    moving.finish(head, &author(2)).unwrap();
+    let branch = scene.project.branch(&name).unwrap();
+    let changes = branch.changes(None, None).unwrap();
+    let counts = changes[0].counts().unwrap().unwrap();
+    assert_eq!((counts.added, counts.modified, counts.deleted), (0, 2, 0));
 }

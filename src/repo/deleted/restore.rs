@@ -69,10 +69,7 @@ impl Projects {
             opened.hold(batch)?;
             let mut record = BranchRecord::clone(&kept.value.record);
             if let Some(name) = new_name {
-                let before = std::mem::replace(&mut record.name, name.clone());
-                if record.moved.is_some() && record.moved_from.is_none() {
-                    record.moved_from = Some(before);
-                }
+                record = record.renamed(name);
             }
             let name_key = key::branch_name(project, record.name.as_str());
             if let Some(taken) = store.value::<u64>(&name_key)? {

@@ -73,13 +73,14 @@ impl Change {
         self.after.place() == Some(self.snapshot.version.number() + 1)
     }
 
-    /// What is known without a look into the trees: a save or a deletion changed one file.
+    /// What is known without a look into the trees: a save or a deletion with a path changed one file.
     fn told_counts(&self) -> Option<ChangeCounts> {
         let (before, after) = (&self.snapshot.revision, &self.after);
         let none = ChangeCounts::default();
         if before.manifest() == after.manifest() {
             return Some(none);
         }
+        self.snapshot.path.as_ref()?;
         let (old, new) = (before.totals().files, after.totals().files);
         match self.snapshot.operation {
             Operation::Save if new == old + 1 => Some(ChangeCounts { added: 1, ..none }),

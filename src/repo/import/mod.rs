@@ -221,15 +221,10 @@ impl ProjectWriter {
     pub fn lay(&self, branch: &BranchName, folder: &ReadFolder) -> Result<ImportReport> {
         let options = &folder.options;
         let nodes = self.projects.nodes();
-        refuse_to_empty(
-            &self.branch(branch)?.head(),
-            options,
-            folder.files,
-            &folder.path,
-        )?;
         let writer = self.clone().saying(options.message.clone());
         for _ in 0..COMMIT_ATTEMPTS_MAX {
             let head = self.branch(branch)?.head();
+            refuse_to_empty(&head, options, folder.files, &folder.path)?;
             let import =
                 PreparedImport::new(nodes, head.manifest(), head.place(), &folder.content)?;
             let (id, result) = import.result();
@@ -261,7 +256,9 @@ impl ProjectWriter {
                     let before = before.and_then(|branch| branch.snapshot(done.snapshot));
                     let changes = match before {
                         Ok(before) if before.manifest() != head.manifest() => {
-                            self.changes(before.root()?, done.revision.root()?)?
+                            let (before, after) = (before.root(), done.revision.root());
+                            let counted = before.and_then(|old| self.changes(old, after?));
+                            counted.map_err(Error::after_change)?
                         }
                         // Or the branch is gone by now.
                         _ => changes,

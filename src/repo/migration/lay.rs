@@ -131,7 +131,10 @@ impl BranchMove<'_> {
         Ok(Laid {
             snapshots: self.laid,
             changed: changed || self.laid > 0,
-            branch: self.writer.branch(&self.name)?,
+            branch: self
+                .writer
+                .branch(&self.name)
+                .map_err(Error::after_change)?,
         })
     }
 

@@ -1,6 +1,7 @@
 //! What each change does to a branch's head, and the one commit that makes them.
 
 use std::ops::ControlFlow;
+use std::slice;
 use std::sync::Arc;
 
 use super::batch;
@@ -44,6 +45,11 @@ pub(in crate::repo) fn run(project: &Project, branch: u64, jobs: &[Job]) -> Vec<
             continue;
         }
         let Some(key) = error.conflict() else {
+            if jobs.len() > 1 && error.may_be_of_one() {
+                drop(lane);
+                let alone = |job| run(project, branch, slice::from_ref(job));
+                return jobs.iter().flat_map(alone).collect();
+            }
             return refuse(error);
         };
         // Another process moved the head: read it again and repeat.

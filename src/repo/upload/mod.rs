@@ -23,7 +23,6 @@ pub struct NewFile {
 }
 
 impl NewFile {
-    /// A small body that is all there.
     /// Length in bytes.
     pub fn size(&self) -> u64 {
         self.digests.size
@@ -44,6 +43,7 @@ impl NewFile {
         self.digests.blob
     }
 
+    /// A small body that is all there.
     pub(super) fn inline(bytes: Bytes) -> Self {
         Self {
             digests: BodyDigests::of(&bytes),

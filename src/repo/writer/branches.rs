@@ -108,10 +108,7 @@ impl ProjectWriter {
             if store.record(&new_key)?.is_some() {
                 return Err(Error::Exists { what: "branch" });
             }
-            let record = BranchRecord {
-                name: new_name.clone(),
-                ..BranchRecord::clone(&branch.record)
-            };
+            let record = BranchRecord::clone(&branch.record).renamed(new_name);
             let old_key = key::branch_name(self.number(), name.as_str());
             batch.delete(old_key, Expect::Anything);
             batch.write(new_key.clone(), Expect::Absent, &branch.number);
@@ -175,12 +172,12 @@ impl ProjectWriter {
     /// however many there are.
     ///
     /// # Errors
-    /// [`Missing::Project`].
+    /// [`Missing::Project`], also when it has another identifier or owner by now.
     pub fn delete_project(self) -> Result<()> {
         let store = self.projects.store().as_ref();
         let deleted_at = self.projects.steady_clock().now();
         store.commit_prepared(|batch| {
-            let kept = self.require_project()?;
+            let kept = self.require_as_opened()?;
             let record = DeletedRecord {
                 record: ProjectRecord::clone(&kept.value),
                 deleted_at,

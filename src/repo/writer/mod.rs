@@ -168,11 +168,11 @@ impl ProjectWriter {
         let (done, created) = self.submit_job(
             branch,
             None,
-            Change::Put {
+            Arc::new(Change::Put {
                 path: path.clone(),
                 file,
                 condition,
-            },
+            }),
         )?;
         Ok(Saved {
             size: digests.size,
@@ -260,19 +260,21 @@ impl ProjectWriter {
 
     /// As [`ProjectWriter::submit`], while the condition holds.
     fn submit_required(&self, branch: &BranchName, change: Change) -> Result<Applied> {
-        let head = self.branch(branch)?.require(&self.condition)?;
-        match self.submit_job(branch, head, change) {
-            // Another was faster.
-            Err(error) if head.is_some() && error.conflict().is_some() => {
-                Err(self.branch(branch)?.unmet()?)
+        let change = Arc::new(change);
+        for _ in 0..COMMIT_ATTEMPTS_MAX {
+            let head = self.branch(branch)?.require(&self.condition)?;
+            match self.submit_job(branch, head, Arc::clone(&change)) {
+                // Another was faster. The condition may hold of what it has made of the branch, too.
+                Err(error) if head.is_some() && error.conflict().is_some() => {}
+                done => return Ok(done?.0),
             }
-            done => Ok(done?.0),
         }
+        Err(StoreError::Busy.into())
     }
 
     /// Brings a change to a branch, in one commit with others that wait for the same branch.
     pub(in crate::repo) fn submit(&self, branch: &BranchName, change: Change) -> Result<Applied> {
-        Ok(self.submit_job(branch, None, change)?.0)
+        Ok(self.submit_job(branch, None, Arc::new(change))?.0)
     }
 
     /// As [`ProjectWriter::submit`], to a branch in this state; true if the file that was saved was not
@@ -281,7 +283,7 @@ impl ProjectWriter {
         &self,
         branch: &BranchName,
         head: Option<ManifestId>,
-        change: Change,
+        change: Arc<Change>,
     ) -> Result<(Applied, bool)> {
         let opened = self.branch(branch)?;
         let number = opened.number;
@@ -290,7 +292,7 @@ impl ProjectWriter {
             actor: self.actor.clone(),
             message: self.message.as_ref().map(Message::to_string),
             head,
-            change: Arc::new(change),
+            change,
             proven: if self.passes_over_rules {
                 Proven::PassesOver
             } else {
