@@ -291,6 +291,12 @@ pub const PIECE_BUFFERS_KEPT: usize = 16;
 pub const KEPT_FOR_SESSIONS_PART: u64 = 4;
 /// All tokens of one account take one of so many parts of it together at most.
 pub const TOKENS_OF_ACCOUNT_PART: u64 = 2;
+/// Bytes of the parameters of a list, which each link to another page of it repeats: a path of the longest, and more.
+pub const LINKED_QUERY_BYTES_MAX: usize = 6 << 10;
+/// Bytes of a part of a long list after which no entry is added to it.
+pub const LIST_PART_BYTES: usize = 256 << 10;
+/// The same of the folders of one folder: for each part all of them are read.
+pub const LIST_PART_OF_FOLDERS_BYTES: usize = 1 << 20;
 /// Memory for rendered answers, in bytes.
 pub const RENDERED_BYTES: u64 = 32 << 20;
 /// Bytes of a whole answer from which on it is counted while it is in memory: the system takes a shorter one.

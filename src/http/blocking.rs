@@ -72,6 +72,12 @@ impl FewThreads {
 #[derive(Debug)]
 pub(in crate::http) struct Wanted<T>(JoinHandle<T>);
 
+impl<T> From<JoinHandle<T>> for Wanted<T> {
+    fn from(work: JoinHandle<T>) -> Self {
+        Self(work)
+    }
+}
+
 impl<T> Future for Wanted<T> {
     type Output = Result<T, JoinError>;
 

@@ -166,7 +166,7 @@ async fn dispatch(
         // What is rarer is large, and every request would have room for it.
         Target::Admin(route) => Box::pin(admin::respond(context, route, body)).await,
         Target::User(route) => Box::pin(login::respond(context, route, body)).await,
-        Target::OpenApi(_) => openapi::respond(context, body).await,
+        Target::OpenApi(_) => openapi::respond(&context, body),
         Target::Probe(route) => {
             body.refuse()?;
             probe::respond(route, || {

@@ -291,3 +291,26 @@ fn a_form_that_is_cut_or_holds_no_file_changes_nothing() {
         Value::Array(Vec::new())
     );
 }
+
+#[test]
+fn a_second_end_of_a_zip_hides_no_entries() {
+    let daemon = Daemon::start();
+    let project = project(&daemon);
+    let folders: Vec<_> = (0..20_001).map(|number| format!("{number}/")).collect();
+    let entries: Vec<_> = folders
+        .iter()
+        .map(|name| (name.as_str(), 0o755, &b""[..]))
+        .collect();
+    let mut body = zip(&entries);
+    send(&project, "", ZIP, &body).assert_error(400, "there are more than 10000 actions");
+    // In the comment of the first end: it leads to the last entry, and says that there are two.
+    let last = body.windows(4).rposition(|at| at == b"PK\x01\x02").unwrap();
+    let length = body.len();
+    body[length - 2..].copy_from_slice(&22_u16.to_le_bytes());
+    body.extend(b"PK\x05\x06\0\0\0\0\x02\0\x02\0");
+    body.extend(92_u32.to_le_bytes());
+    body.extend(u32::try_from(last).unwrap().to_le_bytes());
+    body.extend([0; 2]);
+    let told = send(&project, "", ZIP, &body).assert_refused(400);
+    assert!(told.starts_with("malformed archive: "), "{told}");
+}

@@ -300,3 +300,28 @@ fn a_blob_of_another_project_is_not_there() {
     let found: Value = reader.get(&project.read(&format!("/blobs/{upper}"))).json();
     assert_eq!(found["sha"], git_blob_id(b"mine"));
 }
+
+#[test]
+fn the_last_commit_of_a_file_is_one_that_there_is_after_a_pruning_too() {
+    let daemon = Daemon::start();
+    let project = Project::with_main(&daemon.user("alice", &[]), "acme/shop");
+    let reader = daemon.reader(&project);
+    project.save("main", "a.xml", "a");
+    for number in 0..3 {
+        project.save("main", "b.xml", &number.to_string());
+    }
+    let last_commits = || {
+        ["", "?ref=main", "?ref=refs/heads/main"].map(|query| {
+            let raw = reader.get(&project.read(&format!("/files/a.xml/raw{query}")));
+            let raw = raw.expect_status(200);
+            let commit = raw.header("X-Gitlab-Last-Commit-Id").unwrap().to_owned();
+            let found = reader.get(&project.read(&format!("/commits/{commit}")));
+            found.expect_status(200);
+            commit
+        })
+    };
+    let before = last_commits();
+    daemon.run(&["prune", "--keep-snapshots", "1"], "");
+    let after = last_commits();
+    assert_ne!(before, after);
+}

@@ -71,6 +71,16 @@ fn a_trusted_proxy_tells_it() {
         base_of(&reader, &target, &[("X-Forwarded-Host", "a b/\"<c")]),
         own
     );
+    // What the client has sent itself the proxy passes on.
+    let of_client = (
+        "Forwarded",
+        "for=192.0.2.7;proto=http;host=elsewhere.example",
+    );
+    let with = [&FORWARDED[..], &[of_client]].concat();
+    assert_eq!(
+        base_of(&reader, &target, &with),
+        "https://conf.example/conf"
+    );
     // An answer for one address is not kept for another.
     assert_eq!(base_of(&reader, &target, &[]), own);
 }
@@ -115,4 +125,14 @@ fn the_root_mount_links_to_itself() {
     );
     let project = reader.get(&format!("/api/v4/projects/{id}")).json();
     assert_eq!(project["web_url"], json!(format!("{own}{id}")));
+}
+
+#[test]
+fn a_list_with_long_parameters_is_refused_for_its_links_repeat_them() {
+    let daemon = Daemon::start();
+    let (reader, target) = paged(&daemon);
+    let with = |bytes| reader.get(&format!("{target}&x={}", "!".repeat(bytes)));
+    with(6 << 10).assert_error(414, "the request target is too long");
+    let answer = with(6000).expect_status(200);
+    assert!(link(&answer, "next").unwrap().len() > 18_000);
 }

@@ -1,7 +1,8 @@
 //! Listings that are too long for memory are the same as short ones, and are made while they are sent.
 
 use std::fs;
-use std::io::Read as _;
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
 use std::path::Path;
 
 use flate2::read::GzDecoder;
@@ -330,4 +331,67 @@ fn a_long_rehearsal_is_the_diff_that_a_rollback_makes() {
     let paths = |of: &[Value]| of.iter().map(|it| it["path"].clone()).collect::<Vec<_>>();
     assert!(paths(folders.as_array().unwrap()) == paths(&all[..2 * MOVED]));
     assert_eq!(folders[7]["renamed_from"], "b/0007");
+}
+
+/// The length of each chunk of an answer, in bytes.
+fn chunks(daemon: &Daemon, request: &[u8]) -> Vec<usize> {
+    let mut connection = TcpStream::connect(daemon.address()).unwrap();
+    connection.write_all(request).unwrap();
+    let mut answer = Vec::new();
+    let mut chunks = Vec::new();
+    let mut at = 0;
+    loop {
+        let line = |from: usize, end: &[u8], answer: &[u8]| {
+            let found = answer[from..]
+                .windows(end.len())
+                .position(|some| some == end);
+            found.map(|length| from + length)
+        };
+        let mut piece = [0; 64 << 10];
+        while line(at, if at == 0 { b"\r\n\r\n" } else { b"\r\n" }, &answer).is_none() {
+            let read = connection.read(&mut piece).unwrap();
+            assert!(read > 0, "the answer is cut short");
+            answer.extend_from_slice(&piece[..read]);
+        }
+        if at == 0 {
+            at = line(0, b"\r\n\r\n", &answer).unwrap() + 4;
+            continue;
+        }
+        let end = line(at, b"\r\n", &answer).unwrap();
+        let length = std::str::from_utf8(&answer[at..end]).unwrap();
+        let length = usize::from_str_radix(length, 16).unwrap();
+        if length == 0 {
+            return chunks;
+        }
+        chunks.push(length);
+        at = end + 2 + length + 2;
+        while answer.len() < at {
+            let read = connection.read(&mut piece).unwrap();
+            assert!(read > 0, "the answer is cut short");
+            answer.extend_from_slice(&piece[..read]);
+        }
+    }
+}
+
+#[test]
+fn memory_for_a_long_list_is_bounded_where_its_paths_are_long_too() {
+    let daemon = Daemon::start();
+    let project = Project::with_main(&daemon.user("alice", &[]), "acme/shop");
+    let long = ["a", "b", "c", "d"].map(|name| name.repeat(250)).join("/");
+    let root = tempfile::tempdir().unwrap();
+    let folder = root.path().join(&long);
+    fs::create_dir_all(&folder).unwrap();
+    for number in 0..FILES {
+        fs::write(folder.join(number.to_string()), "").unwrap();
+    }
+    import(&daemon, &project, root.path());
+    let reader = daemon.reader(&project);
+    let request = reader.request("GET", &project.read("/tree?recursive=1"));
+    let chunks = chunks(&daemon, &request.to_bytes());
+    assert!(chunks.iter().sum::<usize>() > FILES * long.len());
+    let longest = chunks.iter().max();
+    assert!(
+        longest.is_some_and(|length| *length < 300 << 10),
+        "{longest:?}"
+    );
 }

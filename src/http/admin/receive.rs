@@ -2,6 +2,7 @@
 
 use super::payload::{Packed, Payload};
 use super::{account, branch, form, project, unzip};
+use crate::base::may_block;
 use crate::http::error::Error;
 use crate::http::request::body::{RequestBody, check_encoding, check_file, check_json, has_type};
 use crate::http::request::context::RequestContext;
@@ -51,7 +52,7 @@ async fn batch(context: &RequestContext, body: &mut RequestBody) -> Result<Paylo
     }
     if has_type(head, "application/zip") {
         let bytes = body.collect(most).await?;
-        let (zip, unpacked) = unzip::open(bytes, limits)?;
+        let (zip, unpacked) = may_block(|| unzip::open(bytes, limits))?;
         body.hold(unpacked)?;
         return Ok(Payload::Packed(Packed::Zip(Box::new(zip))));
     }

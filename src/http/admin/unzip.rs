@@ -18,11 +18,15 @@ pub(super) type Zip = ZipArchive<Cursor<Bytes>>;
 /// [`Error::Malformed`] for what is no zip or has too many entries, [`Error::TooLarge`] above
 /// [`Limits::batch_bytes_max`].
 pub(super) fn open(body: Bytes, limits: &Limits) -> Result<(Zip, u64), Error> {
-    // The count comes first: to open a zip takes memory for each of its entries, folders among them.
+    // The count comes first: to open a zip takes memory for each of its entries, folders among them. It is that of the
+    // entries that are opened where all of them can be read: else another end of the directory is looked for.
     let entries = ZipIterable::try_new(Cursor::new(&body), zip::read::Config::default());
-    let entries = entries.map_err(|error| damaged(&error))?.len();
-    if entries as u64 > 2 * limits.batch_actions_max {
+    let mut entries = entries.map_err(|error| damaged(&error))?;
+    if entries.len() as u64 > 2 * limits.batch_actions_max {
         return Err(Error::many_actions(limits.batch_actions_max));
+    }
+    for entry in entries.files().map_err(|error| damaged(&error))? {
+        entry.map_err(|error| damaged(&error))?;
     }
     let zip = ZipArchive::new(Cursor::new(body)).map_err(|error| damaged(&error))?;
     let mut bytes = 0_u64;

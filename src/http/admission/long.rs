@@ -80,7 +80,8 @@ impl LongRequests {
         })
     }
 
-    fn place(&self, credential: Credential) -> Result<LongPlace, Full> {
+    /// Takes a place for a credential.
+    pub(in crate::http) fn place(&self, credential: Credential) -> Result<LongPlace, Full> {
         Ok(LongPlace {
             _share: self.room.take(credential, 1)?,
             turns: self.turns.clone(),

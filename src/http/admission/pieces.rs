@@ -3,15 +3,14 @@
 
 use std::sync::Arc;
 
-use super::credential::Credential;
-use super::quota::{Quota, Share};
+use super::credential::{Credential, CredentialQuota, CredentialShare};
 use crate::base::limits::{PIECES_BYTES_CREDENTIAL_MAX, PIECES_BYTES_MAX, PIECES_READ_AT_ONCE_MAX};
 use crate::http::blocking::{FewThreads, Wanted};
 
 /// The memory, and the threads that read something into it.
 #[derive(Clone, Debug)]
 pub(in crate::http) struct PieceMemory {
-    quota: Arc<Quota<Credential>>,
+    quota: Arc<CredentialQuota>,
     readers: Arc<FewThreads>,
 }
 
@@ -26,7 +25,10 @@ impl PieceMemory {
     /// Nothing is taken.
     pub(in crate::http) fn new() -> Self {
         Self {
-            quota: Quota::new(PIECES_BYTES_MAX, PIECES_BYTES_CREDENTIAL_MAX),
+            quota: Arc::new(CredentialQuota::new(
+                PIECES_BYTES_MAX,
+                PIECES_BYTES_CREDENTIAL_MAX,
+            )),
             readers: Arc::new(FewThreads::new("read-file", PIECES_READ_AT_ONCE_MAX)),
         }
     }
@@ -42,7 +44,7 @@ impl PieceMemory {
 
 impl PieceShares {
     /// Takes so many bytes, `None` where there are not that many left.
-    pub(in crate::http) fn take(&self, bytes: usize) -> Option<Share<Credential>> {
+    pub(in crate::http) fn take(&self, bytes: usize) -> Option<CredentialShare> {
         self.memory.quota.take(self.credential?, bytes as u64).ok()
     }
 

@@ -287,7 +287,7 @@ impl Error {
             }
             Self::NoRoute => either("404 Not Found", "there is no such route"),
             Self::Method { .. } => either(
-                "405 Method Not Allowed",
+                "405 Not Allowed",
                 "this route does not have this method; see the Allow header",
             ),
             Self::SlowBody => "the body came too slowly; send it again".into(),

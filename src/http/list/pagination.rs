@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 
 use super::links::page_url;
 use super::page_token;
-use crate::base::limits::{PAGE_ENTRIES_MAX, PAGE_ENTRIES_USUAL};
+use crate::base::limits::{LINKED_QUERY_BYTES_MAX, PAGE_ENTRIES_MAX, PAGE_ENTRIES_USUAL};
 use crate::http::error::Error;
 use crate::http::request::context::RequestContext;
 use crate::http::request::query::Query;
@@ -38,7 +38,7 @@ impl Paging {
     /// Reads the parameters of a list.
     ///
     /// # Errors
-    /// A value that GitLab refuses, in its words.
+    /// A value that GitLab refuses, in its words; [`Error::LongTarget`] above [`LINKED_QUERY_BYTES_MAX`].
     pub(in crate::http) fn of(query: &Query) -> Result<Self, Error> {
         match Self::read(query)? {
             Self::Plain => Err(unknown_pagination()),
@@ -66,6 +66,10 @@ impl Paging {
             Some(..=0) => return Err(Error::malformed("per_page has a value not allowed")),
             given => given.map(|number| number.unsigned_abs().min(PAGE_ENTRIES_MAX)),
         };
+        let bytes = query.pairs().map(|(key, value)| key.len() + value.len());
+        if bytes.sum::<usize>() > LINKED_QUERY_BYTES_MAX {
+            return Err(Error::LongTarget);
+        }
         let said = pagination.is_some() || page.is_some() || per_page.is_some();
         let per_page = per_page.unwrap_or(PAGE_ENTRIES_USUAL);
         match pagination {

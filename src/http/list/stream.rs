@@ -1,5 +1,5 @@
 //! A list that is too long for memory: made, and compressed, while it is sent. Memory stays at two pieces
-//! whatever the length.
+//! whatever the length of the list and of its entries.
 
 use std::io::{self, Write as _};
 
@@ -8,7 +8,7 @@ use flate2::write::GzEncoder;
 use hyper::StatusCode;
 use hyper::header::{CONTENT_ENCODING, HeaderName, HeaderValue, VARY};
 
-use crate::base::limits::LISTED_ENTRIES_WHOLE_MAX;
+use crate::base::limits::{LIST_PART_BYTES, LIST_PART_OF_FOLDERS_BYTES, LISTED_ENTRIES_WHOLE_MAX};
 use crate::http::reply::gzip;
 use crate::http::reply::stream::{ChunkStream, Pieces};
 use crate::http::reply::{Freshness, Reply, VARY_COMPRESSED};
@@ -17,8 +17,10 @@ use crate::http::request::context::RequestContext;
 use crate::http::shape::entry::EntryJson;
 use crate::repo::Listing;
 
-/// Entries looked up at once: some hundred KiB of JSON.
+/// Entries looked up at once: some hundred KiB of JSON, where their paths are not long.
 const ENTRIES_AT_ONCE: u64 = 1000;
+/// The same of the folders of one folder.
+const FOLDERS_AT_ONCE: u64 = 10_000;
 
 /// Whose listing it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -177,9 +179,14 @@ impl Parts for Entries {
         if self.made >= self.listing.total() {
             return Ok(None);
         }
-        // Each part with folders reads all of them, so they come as one.
         let folders = self.listing.folders().saturating_sub(self.made);
-        let entries = self.listing.part(self.made, folders.max(ENTRIES_AT_ONCE));
+        let bytes_max = if folders > 0 {
+            LIST_PART_OF_FOLDERS_BYTES
+        } else {
+            LIST_PART_BYTES
+        };
+        let at_once = folders.clamp(ENTRIES_AT_ONCE, FOLDERS_AT_ONCE);
+        let entries = self.listing.part(self.made, at_once);
         let entries = entries.map_err(io::Error::other)?;
         if entries.is_empty() {
             return Err(io::Error::other(
@@ -187,8 +194,11 @@ impl Parts for Entries {
             ));
         }
         let mut text = Vec::new();
-        for (place, entry) in entries.iter().enumerate() {
-            if place > 0 {
+        for entry in &entries {
+            if text.len() >= bytes_max {
+                break;
+            }
+            if !text.is_empty() {
                 text.push(b',');
             }
             let shown = match self.form {

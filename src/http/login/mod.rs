@@ -169,7 +169,8 @@ fn login(context: &RequestContext, credentials: &Credentials) -> Result<Reply, E
         })?;
     logins.succeeded(username, client);
     context.service.tallies.logins.up();
-    let reply = session::shown(context, &gate.session(&secret)?);
+    let caller = gate.session(&secret);
+    let reply = session::shown(context, &caller.map_err(access::Error::after_change)?);
     Ok(reply.with(SET_COOKIE, context.cookie().set(&secret)))
 }
 

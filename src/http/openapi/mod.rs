@@ -9,7 +9,6 @@ use std::sync::LazyLock;
 use hyper::header::{CACHE_CONTROL, HeaderValue, VARY};
 use serde_json::{Value, json};
 
-use super::blocking;
 use super::error::Error;
 use super::reply::rendered::Rendered;
 use super::reply::{Freshness, Reply, gzip, json as json_reply};
@@ -17,6 +16,7 @@ use super::request::body::RequestBody;
 use super::request::context::RequestContext;
 use super::route::policy::Policy;
 use super::route::template::Template;
+use crate::base::may_block;
 
 /// General things, the schemas, and the paths of each API.
 const PARTS: [&str; 13] = [
@@ -41,19 +41,18 @@ static DOCUMENT: LazyLock<[Rendered; 2]> = LazyLock::new(|| {
 });
 
 /// Answers with the document, or 304 to a client that has it. It says the same to everybody.
-pub(in crate::http) async fn respond(
-    context: RequestContext,
+pub(in crate::http) fn respond(
+    context: &RequestContext,
     body: &RequestBody,
 ) -> Result<Reply, Error> {
     body.refuse()?;
-    blocking::run(move || {
-        let body = &DOCUMENT[usize::from(gzip::is_accepted(context.headers()))];
-        let reply = body.reply(context.headers());
-        Ok(reply
-            .with(CACHE_CONTROL, HeaderValue::from_static("no-cache"))
-            .with(VARY, HeaderValue::from_static("Accept-Encoding")))
-    })
-    .await
+    // It is made once.
+    let documents = may_block(|| &*DOCUMENT);
+    let reply =
+        documents[usize::from(gzip::is_accepted(context.headers()))].reply(context.headers());
+    Ok(reply
+        .with(CACHE_CONTROL, HeaderValue::from_static("no-cache"))
+        .with(VARY, HeaderValue::from_static("Accept-Encoding")))
 }
 
 /// Where the Read API is mounted, and where it is once more.

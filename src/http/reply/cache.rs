@@ -58,7 +58,7 @@ impl ShownState {
 
     /// The state that all branches of a project are in.
     pub(in crate::http) fn of_branches(project: &Project) -> Result<Self, Error> {
-        Self::of_reference(project, None)
+        Self::beside(project, 0)
     }
 
     /// The state of all that a reference may name in a project.
@@ -66,11 +66,16 @@ impl ShownState {
         project: &Project,
         reference: Option<&str>,
     ) -> Result<Self, Error> {
+        Self::beside(project, project.past_state(reference)?)
+    }
+
+    /// That of all branches, and this of the past.
+    fn beside(project: &Project, past: u64) -> Result<Self, Error> {
         Ok(Self::Branches {
             project: project.number(),
             project_state: project.state(),
             state: project.branches_state()?,
-            past: project.past_state(reference)?,
+            past,
         })
     }
 }

@@ -11,9 +11,8 @@ use futures_util::task::AtomicWaker;
 
 use crate::base::limits::{INLINE_BYTES_MAX, UNSHARED_PIECE_BYTES};
 use crate::base::outboard::PIECE_BYTES;
-use crate::http::admission::credential::Credential;
+use crate::http::admission::credential::CredentialShare;
 use crate::http::admission::pieces::PieceShares;
-use crate::http::admission::quota::Share;
 use crate::http::blocking::Wanted;
 use crate::http::request::context::RequestContext;
 use crate::http::wire::connection_state::ConnectionState;
@@ -48,7 +47,7 @@ pub(in crate::http) struct FileChunks {
 #[derive(Debug)]
 struct Piece {
     bytes: Bytes,
-    share: Option<Share<Credential>>,
+    share: Option<CredentialShare>,
 }
 
 /// A piece that was handed over, until it is written.
@@ -68,7 +67,7 @@ struct Unwritten {
 struct Read {
     offset: u64,
     length: usize,
-    share: Option<Share<Credential>>,
+    share: Option<CredentialShare>,
 }
 
 impl FileChunks {
@@ -194,7 +193,7 @@ impl FileChunks {
         left.min(PIECE_BYTES - into)
     }
 
-    fn read(&mut self, length: usize, share: Option<Share<Credential>>) -> Read {
+    fn read(&mut self, length: usize, share: Option<CredentialShare>) -> Read {
         let offset = self.offset;
         self.offset += length as u64;
         Read {

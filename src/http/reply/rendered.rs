@@ -42,8 +42,9 @@ impl Rendered {
 
     /// Length in memory, in bytes.
     pub(super) fn memory(&self) -> usize {
-        let lines = self.headers.len() + self.unchanged.len();
-        1024 + 160 * lines + self.bytes.len()
+        let lines = || self.headers.iter().chain(&self.unchanged);
+        let values = lines().map(|(_, value)| value.len()).sum::<usize>();
+        1024 + 160 * lines().count() + values + self.bytes.len()
     }
 
     /// The answer to a request with these headers: 304 when the client has it.

@@ -10,7 +10,7 @@ use tokio::task::JoinError;
 
 use crate::http::admission::long::{LongPlace, Turn};
 use crate::http::admission::pieces::PieceShares;
-use crate::http::blocking;
+use crate::http::blocking::{self, Wanted};
 
 /// Makes a body piece by piece.
 pub(in crate::http) trait Pieces: Send + Sync {
@@ -150,8 +150,11 @@ impl ChunkStream {
         };
         self.making = Some(match (&self.shares, &self.place) {
             (Some(shares), _) => Box::pin(shares.start(make)) as Making,
-            (None, Some(place)) => Box::pin(tokio::spawn(in_turn(place.turn(), make))),
-            (None, None) => Box::pin(blocking::start(make)),
+            // A client that has left waits for no turn.
+            (None, Some(place)) => {
+                Box::pin(Wanted::from(tokio::spawn(in_turn(place.turn(), make))))
+            }
+            (None, None) => Box::pin(Wanted::from(blocking::start(make))),
         });
     }
 }
@@ -181,5 +184,46 @@ impl fmt::Debug for ChunkStream {
         f.debug_struct("ChunkStream")
             .field("left", &self.left)
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::poll_fn;
+    use std::sync::Arc;
+
+    use futures_util::FutureExt as _;
+
+    use super::*;
+    use crate::http::admission::credential::tests::token;
+    use crate::http::admission::long::LongRequests;
+    use crate::http::settings::Limits;
+
+    struct Endless(#[expect(dead_code, reason = "who has it is counted")] Arc<()>);
+
+    impl Pieces for Endless {
+        fn next_piece(&mut self) -> io::Result<Option<Bytes>> {
+            Ok(Some(Bytes::from_static(b"piece")))
+        }
+    }
+
+    #[tokio::test]
+    async fn a_client_that_has_left_leaves_nothing_that_waits_for_its_turn() {
+        let requests = LongRequests::new(&Limits {
+            long_at_once_max: 1,
+            long_waiting_max: 9,
+            ..Limits::default()
+        });
+        let _running = requests.place(token(1, 1)).unwrap().turn().await;
+        let held = Arc::new(());
+        let mut stream = ChunkStream::new(Endless(Arc::clone(&held)), None);
+        stream.take_turns(requests.place(token(1, 2)).unwrap());
+        let piece = poll_fn(|cx| stream.poll_piece(cx)).now_or_never();
+        assert!(piece.is_none(), "it is not its turn");
+        tokio::task::yield_now().await;
+        assert_eq!(Arc::strong_count(&held), 2);
+        drop(stream);
+        tokio::task::yield_now().await;
+        assert_eq!(Arc::strong_count(&held), 1);
     }
 }

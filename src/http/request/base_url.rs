@@ -73,8 +73,8 @@ struct Forwarded {
 }
 
 impl Forwarded {
-    /// Reads `Forwarded` (RFC 7239) where there is one, else the `X-Forwarded-*` headers. What is
-    /// malformed was not forwarded.
+    /// Reads the `X-Forwarded-*` headers, and `Forwarded` (RFC 7239) for what they do not tell: a proxy that sets them
+    /// passes `Forwarded` on as the client sent it. What is malformed was not forwarded.
     fn of(headers: &HeaderMap) -> Self {
         let mut forwarded = Self {
             prefix: first(headers, &X_FORWARDED_PREFIX).filter(|prefix| is_prefix(prefix)),
@@ -92,10 +92,9 @@ impl Forwarded {
                     _ => {}
                 }
             }
-        } else {
-            forwarded.proto = first(headers, &X_FORWARDED_PROTO);
-            forwarded.host = first(headers, &X_FORWARDED_HOST);
         }
+        forwarded.proto = first(headers, &X_FORWARDED_PROTO).or(forwarded.proto);
+        forwarded.host = first(headers, &X_FORWARDED_HOST).or(forwarded.host);
         forwarded.proto = forwarded
             .proto
             .map(|proto| proto.to_ascii_lowercase())

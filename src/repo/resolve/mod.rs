@@ -89,19 +89,30 @@ impl Project {
         }
     }
 
-    /// A number that stays the same as long as nothing is removed that this reference may name beside the head of a
-    /// branch: a snapshot, or a state by its commit id. Saves may change it, too.
+    /// A number that stays the same as long as nothing is removed that this reference may name, or of which an answer
+    /// tells: the snapshots of a branch, which say what last changed a file, or a state by its commit id. Saves may
+    /// change it, too.
     pub fn past_state(&self, reference: Option<&str>) -> Result<u64> {
-        let folder = match reference.map(|text| (text, BranchName::split_snapshot(text))) {
-            Some((_, Some((name, _)))) => match self.branch(&name) {
-                Ok(branch) => key::snapshots(branch.number),
-                Err(Error::NotFound { .. }) => return Ok(0),
-                Err(failed) => return Err(failed),
-            },
-            Some((text, None)) if is_id(text) => key::commits(self.number()),
-            _ => return Ok(0),
+        let branch = match reference {
+            None | Some("HEAD") => self.default_branch()?,
+            Some(text) => {
+                let named = BranchName::split_snapshot(text).map(|(name, _)| name);
+                if named.is_none() && is_id(text) {
+                    let commits = key::commits(self.number());
+                    return Ok(self.projects.store().folder_state(&commits)?);
+                }
+                let text = text.strip_prefix("refs/").unwrap_or(text);
+                let head = || BranchName::parse(text.strip_prefix("heads/").unwrap_or(text)).ok();
+                match named.or_else(head).map(|name| self.branch(&name)) {
+                    Some(Ok(branch)) => Some(branch),
+                    None | Some(Err(Error::NotFound { .. })) => None,
+                    Some(Err(failed)) => return Err(failed),
+                }
+            }
         };
-        Ok(self.projects.store().folder_state(&folder)?)
+        let Some(branch) = branch else { return Ok(0) };
+        let snapshots = key::snapshots(branch.number);
+        Ok(self.projects.store().folder_state(&snapshots)?)
     }
 
     /// The head of the branch of this name, `None` if there is none.

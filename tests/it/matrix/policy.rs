@@ -105,7 +105,7 @@ pub(super) fn of_method(method: &str, path: &str, credential: &Credential) -> Ou
     } else if method == "OPTIONS" {
         Outcome::Done
     } else if path.starts_with("/site-builder/api/erp-config/") {
-        Outcome::Refused(405, "405 Method Not Allowed")
+        Outcome::Refused(405, "405 Not Allowed")
     } else {
         Outcome::Refused(
             405,

@@ -163,10 +163,9 @@ pub(super) fn set_password(
     let accounts = context.gate().accounts(caller)?;
     let wanted: NewPassword = body.map(json_body::read).transpose()?.unwrap_or_default();
     let (password, made_up) = given_or_made_up(wanted.password);
+    // Before: nobody could tell a password that was made up once it is not known who has it.
+    let account = accounts.by_name(name)?;
     context.gate().set_password_of(caller, name, &password)?;
-    let account = accounts
-        .by_name(name)
-        .map_err(access::Error::after_change)?;
     let shown = WithPasswordJson {
         account: AccountJson::from(&*account),
         password: made_up.then_some(&password),

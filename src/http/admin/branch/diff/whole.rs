@@ -4,7 +4,7 @@ use std::io;
 
 use super::shown::{DifferenceJson, shown};
 use crate::base::file_path::FilePath;
-use crate::base::limits::{DIFF_PAGE_MAX, DIFF_WHOLE_MAX};
+use crate::base::limits::{DIFF_PAGE_MAX, DIFF_WHOLE_MAX, LIST_PART_BYTES};
 use crate::http::error::Error;
 use crate::http::list::stream::{self, Parts};
 use crate::http::reply::{Freshness, Reply, json};
@@ -82,12 +82,15 @@ impl WholeDiff {
         let Some(last) = differences.last() else {
             return Ok(None);
         };
-        self.last = Some(last.path.clone());
-        let first = self.seen;
-        self.seen += differences.len();
-        let sources = self.comparison.sources(&self.survey, first..self.seen)?;
+        let (mut last, first) = (last, self.seen);
+        let end = first + differences.len();
+        let sources = self.comparison.sources(&self.survey, first..end)?;
         let mut text = Vec::new();
         for (at, difference) in (first..).zip(&differences) {
+            if text.len() >= LIST_PART_BYTES {
+                break;
+            }
+            (last, self.seen) = (difference, at + 1);
             if !is_asked(self.path.as_ref(), &difference.path) {
                 continue;
             }
@@ -100,6 +103,7 @@ impl WholeDiff {
             serde_json::to_writer(&mut text, &shown)
                 .expect("answers have text keys and finite numbers");
         }
+        self.last = Some(last.path.clone());
         Ok(Some(text))
     }
 }
