@@ -308,7 +308,7 @@ fn the_last_commit_of_a_file_is_one_that_there_is_after_a_pruning_too() {
     let reader = daemon.reader(&project);
     project.save("main", "a.xml", "a");
     for number in 0..3 {
-        project.save("main", "b.xml", &number.to_string());
+        project.save("main", "b.xml", number.to_string());
     }
     let last_commits = || {
         ["", "?ref=main", "?ref=refs/heads/main"].map(|query| {

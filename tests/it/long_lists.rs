@@ -347,7 +347,7 @@ fn chunks(daemon: &Daemon, request: &[u8]) -> Vec<usize> {
                 .position(|some| some == end);
             found.map(|length| from + length)
         };
-        let mut piece = [0; 64 << 10];
+        let mut piece = [0; 16 << 10];
         while line(at, if at == 0 { b"\r\n\r\n" } else { b"\r\n" }, &answer).is_none() {
             let read = connection.read(&mut piece).unwrap();
             assert!(read > 0, "the answer is cut short");

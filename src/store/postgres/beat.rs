@@ -67,6 +67,8 @@ impl Beats {
         let mut ticks = interval(EVERY);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut confirmed = Instant::now();
+        let mut is_refused = false;
+        let mut last_error = None;
         loop {
             let mut beat = std::pin::pin!(async {
                 ticks.tick().await;
@@ -76,8 +78,10 @@ impl Beats {
             let beaten = if let Ok(beaten) = in_time {
                 beaten
             } else {
+                is_refused = true;
                 if self.changes.confirm(false) {
                     tracing::error!(
+                        last_error,
                         "the database has committed nothing for 3 seconds; requests are refused until it \
                          does: it is away, its standby does not follow, or another server has taken its \
                          place"
@@ -89,11 +93,21 @@ impl Beats {
                 Ok(began) => {
                     // What was committed when it began may be all that the primary had confirmed.
                     confirmed = began;
+                    last_error = None;
+                    if is_refused {
+                        // It may be another server, and the other connections to the one whose place this has taken,
+                        // which would show no change any more.
+                        self.link.give_up_connections();
+                        is_refused = false;
+                    }
                     if self.changes.confirm(true) {
                         tracing::warn!("the database commits again");
                     }
                 }
-                Err(error) => tracing::debug!(%error, "no sign of life was committed"),
+                Err(error) => {
+                    tracing::debug!(%error, "no sign of life was committed");
+                    last_error = Some(error.to_string());
+                }
             }
         }
     }
@@ -142,7 +156,10 @@ impl Beats {
             beaten => {
                 self.link.discard(&session).await;
                 match beaten {
-                    Ok(Err(error)) => Err(failure(&error)),
+                    Ok(Err(error)) => {
+                        self.link.tell_refused(&error);
+                        Err(failure(&error))
+                    }
                     _ => Err(StoreError::Unavailable),
                 }
             }

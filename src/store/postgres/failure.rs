@@ -3,7 +3,7 @@
 use std::error::Error as _;
 use std::io;
 
-use tokio_postgres::error::SqlState;
+use tokio_postgres::error::{DbError, Severity, SqlState};
 
 use crate::store::StoreError;
 
@@ -39,15 +39,11 @@ pub(super) fn meaning_of(error: &tokio_postgres::Error) -> Meaning {
             Meaning::Refused
         };
     };
-    let is_shutdown = [
-        &SqlState::ADMIN_SHUTDOWN,
-        &SqlState::CRASH_SHUTDOWN,
-        &SqlState::CANNOT_CONNECT_NOW,
-        &SqlState::IDLE_IN_TRANSACTION_SESSION_TIMEOUT,
-    ]
-    .contains(&state);
+    // The server ends the connection with it, or all of itself: at the end of a commit, too, which may be kept.
+    let severity = error.as_db_error().and_then(DbError::parsed_severity);
+    let is_end = matches!(severity, Some(Severity::Fatal | Severity::Panic));
     // Class 08 is about connections.
-    if is_shutdown || state.code().starts_with("08") {
+    if is_end || state.code().starts_with("08") {
         Meaning::Lost
     } else if state.code() == RAISED {
         Meaning::Raised

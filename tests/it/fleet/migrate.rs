@@ -240,14 +240,50 @@ fn who_may_not_change_the_tables_is_told_who_may() {
     ));
     let url = database.url.replace("siteconf@", &format!("{role}@"));
     let refused = format!(
-        "{url}: the database cannot be used: this role may not take step 2 of the schema (must be owner of \
-         table format); run \"siteconf migrate\" as the role that made the store"
+        "{url}: the database cannot be used: this role may not take step 2 of the schema (permission \
+         denied to set role \"siteconf\"); run \"siteconf migrate\" as the role that made the store"
     );
     assert_refused(&migrate(&url), 1, &refused);
     assert_eq!(database.ask(HAS_STEPS), ["0"]);
     ask(
         &database.url,
         &format!("DROP OWNED BY {role}; DROP ROLE {role}"),
+    );
+}
+
+#[test]
+fn what_a_superuser_brings_on_is_the_owners() {
+    let database = Database::of_first_step();
+    let owner = format!("owner_of_{}", database.name);
+    database.ask(&format!(
+        "CREATE ROLE {owner};
+         ALTER SCHEMA siteconf OWNER TO {owner};
+         DO $$
+         DECLARE
+             own text;
+         BEGIN
+             FOR own IN
+                 SELECT format('TABLE %s', oid::regclass) FROM pg_class
+                 WHERE relnamespace = 'siteconf'::regnamespace AND relkind = 'r'
+                 UNION ALL SELECT format('FUNCTION %s', oid::regprocedure) FROM pg_proc
+                 WHERE pronamespace = 'siteconf'::regnamespace
+             LOOP
+                 EXECUTE format('ALTER %s OWNER TO {owner}', own);
+             END LOOP;
+         END
+         $$"
+    ));
+    assert_said(&migrate(&database.url), &brought_on(&database.url));
+    let of_others = format!(
+        "SELECT relname::text FROM pg_class
+         WHERE relnamespace = 'siteconf'::regnamespace AND relowner <> '{owner}'::regrole
+         UNION ALL SELECT proname::text FROM pg_proc
+         WHERE pronamespace = 'siteconf'::regnamespace AND proowner <> '{owner}'::regrole"
+    );
+    assert_eq!(database.ask(&of_others), [""; 0]);
+    ask(
+        &database.url,
+        &format!("DROP OWNED BY {owner}; DROP ROLE {owner}"),
     );
 }
 

@@ -62,6 +62,10 @@ const GRANT: &str = include_str!("grant.sql");
 const FORMAT: i32 = 2;
 /// What who changes the schema is told: a table that somebody holds must not make all others wait behind us.
 const OF_STEPS: &str = "SET statement_timeout = 0; SET lock_timeout = '3s';";
+/// Has a superuser change it as its owner, too: what a step makes then is the owner's, and whom it let call the rest may
+/// call that. Others who may not act as the owner are refused.
+const AS_OWNER: &str = "
+SELECT set_config('role', pg_get_userbyid(nspowner)::text, false) FROM pg_namespace WHERE nspname = 'siteconf';";
 /// Who changes the schema holds this lock, as long as the connection lives.
 const LOCK: &str = "SELECT pg_advisory_lock(1936290917, 1)";
 const TRY_LOCK: &str = "SELECT pg_try_advisory_lock(1936290917, 1)";
@@ -239,8 +243,10 @@ pub(super) async fn migrate(client: &Client) -> Result<Migrated> {
     let taken = usize::try_from(kept.schema).unwrap_or(0);
     for (step, number) in STEPS.iter().zip(1..).skip(taken) {
         client.batch_execute("BEGIN").await?;
-        let done = client.batch_execute(step.sql).await;
-        done.map_err(|error| refusal(&error, number))?;
+        for statements in [AS_OWNER, step.sql] {
+            let done = client.batch_execute(statements).await;
+            done.map_err(|error| refusal(&error, number))?;
+        }
         let end = [OWNED, &reached(number)].concat();
         let done = client.batch_execute(&end).await;
         done.map_err(|error| refusal(&error, number))?;
@@ -256,7 +262,8 @@ pub(super) async fn migrate(client: &Client) -> Result<Migrated> {
 /// [`StoreError::Unfit`].
 pub(super) async fn grant(client: &Client, role: &str) -> Result<()> {
     let quoted = format!("\"{}\"", role.replace('"', "\"\""));
-    let statements = format!("BEGIN; {} COMMIT", GRANT.replace("{role}", &quoted));
+    let granted = GRANT.replace("{role}", &quoted);
+    let statements = format!("BEGIN; {AS_OWNER} {granted} COMMIT");
     match client.batch_execute(&statements).await {
         Err(error) if error.code() == Some(&SqlState::UNDEFINED_OBJECT) => Err(unfit(format!(
             "it has no role \"{role}\"; CREATE ROLE makes one, with LOGIN"

@@ -3,6 +3,8 @@
 mod hosts;
 mod reports;
 
+use std::error::Error as _;
+use std::io;
 use std::net::IpAddr;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -35,14 +37,16 @@ const PROBES_APART: Duration = Duration::from_secs(1);
 /// What every connection is told. Without `jit`: ways that are turned off count as dear, so that each short
 /// statement would be compiled first, 50 ms and more on every new connection. Warnings come, whatever a role is set
 /// to: they say that a commit may not be kept. The server, too, looks whether we are still there: what a machine
-/// that died has locked, and its connections, would stay for hours. How long others wait for a lock or an idle connection
-/// lasts, which a role may be set to, is not for what serves many.
+/// that died has locked, and its connections, would stay for hours. How long others wait for a lock, a statement or a
+/// transaction takes (PostgreSQL 17), or an idle connection lasts, which a role may be set to, is not for what serves many.
 pub(super) const SETTINGS: &str = "
 SET search_path = pg_catalog;
 SET default_transaction_isolation = 'read committed';
 SET idle_in_transaction_session_timeout = '10s';
 SET idle_session_timeout = 0;
+SET statement_timeout = 0;
 SET lock_timeout = 0;
+SELECT set_config(name, '0', false) FROM pg_settings WHERE name = 'transaction_timeout';
 SET synchronous_commit = 'on';
 SET jit = off;
 SET client_min_messages = 'warning';
@@ -410,12 +414,25 @@ fn unreachable(error: &tokio_postgres::Error) -> StoreError {
         }
         // With TLS 1.3 that comes after the handshake.
         None if let Some(alert) = tls::refusal(error) => unfit(refused_by_server(&alert)),
+        None if takes_no_changes(error) => StoreError::Engine(
+            "it takes no changes: it is a standby, or default_transaction_read_only is on; give the address of the \
+             primary"
+                .into(),
+        ),
         _ => match failure(error) {
             // Why, for the log.
             StoreError::Unavailable => StoreError::Engine(said_by(error).into()),
             failure => failure,
         },
     }
+}
+
+/// True where the client has found that all of a host's sessions are for reading.
+fn takes_no_changes(error: &tokio_postgres::Error) -> bool {
+    let cause = error
+        .source()
+        .and_then(<dyn std::error::Error>::downcast_ref);
+    cause.is_some_and(|cause: &io::Error| cause.kind() == io::ErrorKind::PermissionDenied)
 }
 
 #[cfg(test)]
