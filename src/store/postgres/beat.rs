@@ -67,7 +67,7 @@ impl Beats {
         let mut ticks = interval(EVERY);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut confirmed = Instant::now();
-        let mut is_refused = false;
+        let mut is_to_connect_anew = false;
         let mut last_error = None;
         loop {
             let mut beat = std::pin::pin!(async {
@@ -78,8 +78,8 @@ impl Beats {
             let beaten = if let Ok(beaten) = in_time {
                 beaten
             } else {
-                is_refused = true;
                 if self.changes.confirm(false) {
+                    is_to_connect_anew = true;
                     tracing::error!(
                         last_error,
                         "the database has committed nothing for 3 seconds; requests are refused until it \
@@ -90,16 +90,17 @@ impl Beats {
                 beat.await
             };
             match beaten {
+                // It may be another server, and the other connections to the one whose place this has taken, which
+                // would show no change any more.
+                Ok(_) if is_to_connect_anew => {
+                    is_to_connect_anew = false;
+                    self.link.give_up_connections();
+                    self.link.connect_anew().await;
+                }
                 Ok(began) => {
                     // What was committed when it began may be all that the primary had confirmed.
                     confirmed = began;
                     last_error = None;
-                    if is_refused {
-                        // It may be another server, and the other connections to the one whose place this has taken,
-                        // which would show no change any more.
-                        self.link.give_up_connections();
-                        is_refused = false;
-                    }
                     if self.changes.confirm(true) {
                         tracing::warn!("the database commits again");
                     }

@@ -20,6 +20,7 @@ use siteconf::store::inspection::Inspectable as _;
 use siteconf::store::postgres::PostgresStore;
 use siteconf::store::record_cache::RecordCache;
 use siteconf::store::{Batch, Expect, Store, StoreError, Writes};
+use tokio_postgres::NoTls;
 
 use crate::concurrency::{
     committers_on_one_record_lose_nothing, what_was_acknowledged_is_seen_by_every_later_read,
@@ -172,7 +173,7 @@ fn old_changes_and_outcomes_are_removed_and_who_is_behind_them_is_told_of_all() 
     }
     database.ask("UPDATE siteconf.done SET at = now() - interval '2 hours' WHERE serial < 10");
     database.ask("UPDATE siteconf.change SET version = version + 2000000 WHERE version > 8");
-    let prune = || database.ask("SELECT siteconf.prune_v2(5)");
+    let prune = || database.ask("SELECT siteconf.prune_v3(5)");
     assert_eq!(prune(), ["5"]);
     let left = "SELECT count(*) FROM siteconf.";
     assert_eq!(database.ask(&format!("{left}change")), ["6"]);
@@ -185,6 +186,39 @@ fn old_changes_and_outcomes_are_removed_and_who_is_behind_them_is_told_of_all() 
     assert_eq!(other.foreign_writes().unwrap(), 2_000_010);
     assert_eq!(other.foreign_keys(0, usize::MAX).unwrap(), None);
     assert_eq!(other.foreign_keys(2_000_010, 1).unwrap(), Some(Vec::new()));
+}
+
+#[test]
+fn old_changes_are_removed_by_one_at_a_time_so_that_the_oldest_go_first() {
+    let database = Database::new();
+    let store = database.open();
+    for number in 0..10 {
+        let write = of_write(&format!("k{number}"), Expect::Absent, Some("1"));
+        store.commit(write).unwrap();
+    }
+    database.ask("UPDATE siteconf.change SET version = version + 2000000 WHERE version > 8");
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    let (other, connection) = runtime
+        .block_on(tokio_postgres::connect(&database.url, NoTls))
+        .unwrap();
+    let _driver = runtime.spawn(connection);
+    let run = |statements| runtime.block_on(other.batch_execute(statements)).unwrap();
+    let prune = || database.ask("SELECT siteconf.prune_v3(5)");
+    let left = || {
+        database.ask(
+            "SELECT string_agg(version::text, ' ' ORDER BY version) FROM siteconf.change
+             WHERE version < 100",
+        )
+    };
+    run("BEGIN; SELECT siteconf.prune_v3(5)");
+    assert_eq!(prune(), ["0"]);
+    run("ROLLBACK");
+    assert_eq!(left(), ["0 1 2 3 4 5 6 7 8"]);
+    assert_eq!(prune(), ["5"]);
+    assert_eq!(left(), ["5 6 7 8"]);
 }
 
 #[test]

@@ -36,8 +36,8 @@ SET enable_seqscan = off;
 const TRY_LOCK: &str = "SELECT pg_try_advisory_lock(1936290915, 2)";
 const TRY_SHARE: &str = "SELECT pg_try_advisory_xact_lock_shared(1936290915, 2)";
 const UNLOCK: &str = "SELECT pg_advisory_unlock(1936290915, 2)";
-const RAISE: &str = "SELECT spared FROM siteconf.raise_v1()";
-const SWEEP: &str = "SELECT objects, bytes, places FROM siteconf.sweep_v1($1, $2)";
+const RAISE: &str = "SELECT spared, raised FROM siteconf.raise_v1()";
+const SWEEP: &str = "SELECT objects, bytes, places FROM siteconf.sweep_v2($1, $2, $3)";
 const PAGE: &str = "SELECT id, size FROM siteconf.object WHERE id > $1 ORDER BY id LIMIT $2";
 const WEIGHED: &str =
     "SELECT id, size, epoch FROM siteconf.object WHERE id > $1 ORDER BY id LIMIT $2";
@@ -74,6 +74,8 @@ pub struct PostgresCollection<'a> {
     holds: Arc<Session>,
     /// What is of this epoch or a later one is not removed.
     spared: i32,
+    /// The epoch that it has begun. A server that does not have it is another.
+    raised: i32,
     pace: Pace,
     /// Places that went to the trash.
     places: Cell<u64>,
@@ -142,12 +144,14 @@ impl Collectable for PostgresStore {
             link,
             holds,
             spared: 0,
+            raised: 0,
             pace,
             places: Cell::new(0),
         };
         let raised = self.call(&collection.link, RAISE, [])?;
         let raised = raised.first().ok_or(StoreError::Unavailable)?;
         collection.spared = raised.try_get(0)?;
+        collection.raised = raised.try_get(1)?;
         Ok(collection)
     }
 
@@ -310,7 +314,7 @@ impl PostgresCollection<'_> {
     /// Removes those of some objects that nobody has touched, in one transaction.
     fn remove(&self, ids: Vec<Vec<u8>>, removed: &mut Amount) -> Result<()> {
         let rows = self.pace.step(self.store, || {
-            let some: Statement<2> = [Box::new(ids), Box::new(self.spared)];
+            let some: Statement<3> = [Box::new(ids), Box::new(self.spared), Box::new(self.raised)];
             self.store.call(&self.link, SWEEP, some)
         })?;
         let row = rows.first().ok_or(StoreError::Unavailable)?;

@@ -52,6 +52,11 @@ const STEPS: &[Step] = &[
         brings: "changes that tell who wrote them: those that were lost are told from others in their places; daemons that \
                  tell what they refuse",
     },
+    Step {
+        sql: include_str!("9.sql"),
+        brings: "collections that end where the server has lost their beginning; old changes that are removed in their \
+                 order",
+    },
 ];
 
 /// What each step ends with.

@@ -7,7 +7,7 @@ use tokio::time::Instant;
 use crate::store::Result;
 use crate::store::postgres::link::Link;
 
-const PRUNE: &str = "SELECT siteconf.prune_v2($1)";
+const PRUNE: &str = "SELECT siteconf.prune_v3($1)";
 /// Rows of a kind that are removed at once, so that nobody waits long.
 const AT_ONCE: i32 = 2_000;
 /// While there is more, some is removed after so many writes of this daemon, and after each second: twice as much goes

@@ -241,6 +241,23 @@ fn one_runs_at_a_time_and_the_next_goes_on_where_one_ended() {
     assert!(matches!(read_only.pin(), Err(StoreError::ReadOnly)));
 }
 
+/// As after a failover to a standby that had not got it.
+#[test]
+fn a_collection_whose_beginning_is_lost_removes_nothing() {
+    let database = Database::new();
+    let store = database.open();
+    store.commit(of_objects(vec![content(1)])).unwrap();
+    let collection = store.begin_collection(Pace::new(0)).unwrap();
+    database.ask("UPDATE siteconf.gc SET epoch = epoch - 1");
+    let swept = collection.sweep(&Marks::default(), |_, _| {}, |_| ControlFlow::Continue(()));
+    assert!(
+        matches!(swept.failed, Some(StoreError::WentBack)),
+        "{swept:?}"
+    );
+    drop(collection);
+    assert_eq!(database.ask(OBJECTS), ["1"]);
+}
+
 #[test]
 fn what_a_state_needs_and_is_not_there_is_told() {
     let database = Database::new();
