@@ -101,13 +101,23 @@ impl Project {
                     let commits = key::commits(self.number());
                     return Ok(self.projects.store().folder_state(&commits)?);
                 }
-                let text = text.strip_prefix("refs/").unwrap_or(text);
-                let head = || BranchName::parse(text.strip_prefix("heads/").unwrap_or(text)).ok();
-                match named.or_else(head).map(|name| self.branch(&name)) {
-                    Some(Ok(branch)) => Some(branch),
-                    None | Some(Err(Error::NotFound { .. })) => None,
-                    Some(Err(failed)) => return Err(failed),
+                let whole = text.strip_prefix("refs/heads/").unwrap_or(text);
+                let names = [Some(whole), text.strip_prefix("heads/")].into_iter();
+                let names = names
+                    .flatten()
+                    .filter_map(|name| BranchName::parse(name).ok());
+                let mut found = None;
+                for name in named.into_iter().chain(names) {
+                    match self.branch(&name) {
+                        Ok(branch) => {
+                            found = Some(branch);
+                            break;
+                        }
+                        Err(Error::NotFound { .. }) => {}
+                        Err(failed) => return Err(failed),
+                    }
                 }
+                found
             }
         };
         let Some(branch) = branch else { return Ok(0) };

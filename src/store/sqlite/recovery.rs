@@ -120,7 +120,12 @@ fn settle_once(
     writability: &Writability,
 ) -> std::result::Result<(), Refusal> {
     let outcome = require_uncopied(db, writability)
-        .and_then(|()| settle_log(db, folder))
+        .and_then(|()| write_log_again(db, folder))
+        .and_then(|()| {
+            // What is copied from now on is.
+            writability.log_is_on_disk();
+            empty_log(db, folder)
+        })
         .and_then(|()| Ok(schema::make_tables(db)?))
         .and_then(|()| writability.settled());
     outcome.map_err(|failure| writability.judge("settling the log", &failure))
@@ -184,22 +189,31 @@ pub(super) fn proven(
 /// for want of file descriptors or memory, [`StoreError::Engine`] when another process reads or writes for
 /// longer than a connection waits.
 pub(super) fn settle_log(db: &mut Connection, folder: &Folder) -> Result<()> {
-    let log = &folder.log();
+    write_log_again(db, folder)?;
+    empty_log(db, folder)
+}
+
+/// Has what the log holds on the disk.
+fn write_log_again(db: &mut Connection, folder: &Folder) -> Result<()> {
     let (frames, _) = frames_in_log(db)?;
-    if frames > 0 {
-        // A sync of the database that fails for want of room would leave it as doubtful as the log.
-        let needed = bytes_to_copy(db, folder)?;
-        if needed > 0 {
-            folder.try_room(needed)?;
-        }
-        // While nobody else can write: who appends to the log or starts it again holds this lock.
-        let _alone = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let length = LOG_HEADER_BYTES + frames * FRAME_BYTES;
-        write_again(log, length).map_err(|e| StoreError::io("writing the log again", e))?;
+    if frames == 0 {
+        return Ok(());
     }
+    // A sync of the database that fails for want of room would leave it as doubtful as the log.
+    let needed = bytes_to_copy(db, folder)?;
+    if needed > 0 {
+        folder.try_room(needed)?;
+    }
+    // While nobody else can write: who appends to the log or starts it again holds this lock.
+    let _alone = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let length = LOG_HEADER_BYTES + frames * FRAME_BYTES;
+    write_again(&folder.log(), length).map_err(|e| StoreError::io("writing the log again", e))
+}
+
+fn empty_log(db: &Connection, folder: &Folder) -> Result<()> {
     db.wal_checkpoint_v2(None::<&str>, CheckpointMode::TRUNCATE)?;
     // SQLite does not sync after it. On the disk the old log would be copied over newer pages.
-    let opened = File::open(log).map_err(unopened);
+    let opened = File::open(folder.log()).map_err(unopened);
     let emptied = opened.and_then(|log| log.sync_all());
     emptied.map_err(|e| StoreError::io("syncing the emptied log", e))
 }

@@ -26,7 +26,7 @@ pub(super) struct Writability {
     settles: bool,
     /// Held while the file is made to agree with it: of the one alone nobody knows whose the other is.
     state: Mutex<State>,
-    /// True from when a sync has failed until all of the log was copied, and synced, after it.
+    /// True from when a sync has failed until all of the log was written again, and synced, after it.
     sync_failed: AtomicBool,
     /// That the last commit found no room.
     want_of_room: Trouble,
@@ -176,10 +176,15 @@ impl Writability {
         !matches!(*self.state(), State::Unsettled(_))
     }
 
-    /// True if a sync has failed since the log was last settled: what was copied of the log before may be lost, and is
+    /// True if a sync has failed, and the log was not written again since: what was copied of the log before may be lost, and is
     /// not copied again by this process.
     pub(super) fn sync_has_failed(&self) -> bool {
         self.sync_failed.load(Ordering::SeqCst)
+    }
+
+    /// Notes that all of the log is on the disk, and nothing of it was copied before it was.
+    pub(super) fn log_is_on_disk(&self) {
+        self.sync_failed.store(false, Ordering::SeqCst);
     }
 
     /// True when what is committed now is durable, and stays so.
@@ -207,7 +212,6 @@ impl Writability {
         if let Ok(log) = File::open(self.folder.log()) {
             self.log.get_or_init(|| log);
         }
-        self.sync_failed.store(false, Ordering::SeqCst);
         *state = State::Settled;
         Ok(())
     }

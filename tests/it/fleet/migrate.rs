@@ -258,20 +258,8 @@ fn what_a_superuser_brings_on_is_the_owners() {
     database.ask(&format!(
         "CREATE ROLE {owner};
          ALTER SCHEMA siteconf OWNER TO {owner};
-         DO $$
-         DECLARE
-             own text;
-         BEGIN
-             FOR own IN
-                 SELECT format('TABLE %s', oid::regclass) FROM pg_class
-                 WHERE relnamespace = 'siteconf'::regnamespace AND relkind = 'r'
-                 UNION ALL SELECT format('FUNCTION %s', oid::regprocedure) FROM pg_proc
-                 WHERE pronamespace = 'siteconf'::regnamespace
-             LOOP
-                 EXECUTE format('ALTER %s OWNER TO {owner}', own);
-             END LOOP;
-         END
-         $$"
+         CREATE ROLE daemon_of_{owner};
+         GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA siteconf TO daemon_of_{owner}"
     ));
     assert_said(&migrate(&database.url), &brought_on(&database.url));
     let of_others = format!(
@@ -281,9 +269,15 @@ fn what_a_superuser_brings_on_is_the_owners() {
          WHERE pronamespace = 'siteconf'::regnamespace AND proowner <> '{owner}'::regrole"
     );
     assert_eq!(database.ask(&of_others), [""; 0]);
+    // Whom it let call what there was calls what has come, too.
+    let may_not = format!(
+        "SELECT proname::text FROM pg_proc WHERE pronamespace = 'siteconf'::regnamespace
+         AND NOT has_function_privilege('daemon_of_{owner}', oid, 'EXECUTE')"
+    );
+    assert_eq!(database.ask(&may_not), [""; 0]);
     ask(
         &database.url,
-        &format!("DROP OWNED BY {owner}; DROP ROLE {owner}"),
+        &format!("DROP OWNED BY {owner}, daemon_of_{owner}; DROP ROLE {owner}, daemon_of_{owner}"),
     );
 }
 

@@ -67,10 +67,9 @@ const GRANT: &str = include_str!("grant.sql");
 const FORMAT: i32 = 2;
 /// What who changes the schema is told: a table that somebody holds must not make all others wait behind us.
 const OF_STEPS: &str = "SET statement_timeout = 0; SET lock_timeout = '3s';";
-/// Has a superuser change it as its owner, too: what a step makes then is the owner's, and whom it let call the rest may
-/// call that. Others who may not act as the owner are refused.
-const AS_OWNER: &str = "
-SELECT set_config('role', pg_get_userbyid(nspowner)::text, false) FROM pg_namespace WHERE nspname = 'siteconf';";
+/// Has a superuser change it as its owner, too: what a step makes then is the owner's, as what a superuser has made
+/// before becomes. Others who may not act as the owner are refused.
+const AS_OWNER: &str = include_str!("as_owner.sql");
 /// Who changes the schema holds this lock, as long as the connection lives.
 const LOCK: &str = "SELECT pg_advisory_lock(1936290917, 1)";
 const TRY_LOCK: &str = "SELECT pg_try_advisory_lock(1936290917, 1)";

@@ -13,3 +13,18 @@ BEGIN
     END LOOP;
 END
 $$;
+
+-- Who may call the rest, as a daemon, may call what the step has made, whoever let them.
+DO $$
+DECLARE
+    daemon text;
+BEGIN
+    FOR daemon IN
+        SELECT DISTINCT a.grantee::regrole::text FROM pg_proc p, aclexplode(p.proacl) a
+        WHERE p.pronamespace = 'siteconf'::regnamespace AND p.provolatile = 'v' AND a.grantee NOT IN (0, p.proowner)
+    LOOP
+        EXECUTE format('GRANT SELECT ON ALL TABLES IN SCHEMA siteconf TO %s', daemon);
+        EXECUTE format('GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA siteconf TO %s', daemon);
+    END LOOP;
+END
+$$;

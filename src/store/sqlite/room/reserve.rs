@@ -3,7 +3,7 @@
 
 use std::fs;
 use std::io;
-use std::os::unix::fs::FileExt as _;
+use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -30,7 +30,7 @@ pub(in crate::store::sqlite) struct Reserve {
     path: PathBuf,
     /// How many use room of it. Held while its length is changed.
     users: Mutex<u32>,
-    /// True once this process has had all of its length taken: a copy of the folder may have left holes of it.
+    /// True once this process has found all of its length to have room: a copy of the folder may have left holes of it.
     is_taken: AtomicBool,
     /// True once it was told that no room can be kept here.
     fault_told: AtomicBool,
@@ -61,9 +61,8 @@ impl Reserve {
     /// for. A folder in which they cannot be taken for another reason than a full disk goes without.
     pub(in crate::store::sqlite) fn keep(&self, more: u64) -> bool {
         let wanted = RESERVE_BYTES + more.next_multiple_of(PIECE_BYTES);
-        let is_kept = |length: u64| {
-            self.is_taken.load(Ordering::Relaxed) && (wanted..=2 * wanted).contains(&length)
-        };
+        let is_enough = |length: u64| (wanted..=2 * wanted).contains(&length);
+        let is_kept = |length: u64| self.is_taken() && is_enough(length);
         if is_kept(self.length()) {
             return true;
         }
@@ -75,11 +74,8 @@ impl Reserve {
         if *users > 0 {
             return length >= wanted;
         }
-        let taken = if self.is_taken.load(Ordering::Relaxed) {
-            length
-        } else {
-            0
-        };
+        let taken = if self.is_taken() { length } else { 0 };
+        let wanted = if is_enough(length) { length } else { wanted };
         let resized = self.resize(length, taken, wanted);
         match resized.map_err(|e| StoreError::io("keeping room", e)) {
             Ok(()) => {
@@ -119,6 +115,16 @@ impl Reserve {
         }
         *users += 1;
         Some(Lent(self))
+    }
+
+    /// True if all of its length is known to have room.
+    fn is_taken(&self) -> bool {
+        if !self.is_taken.load(Ordering::Relaxed) {
+            let found = fs::metadata(&self.path);
+            let is_taken = found.is_ok_and(|file| file.blocks() * 512 >= file.len());
+            self.is_taken.store(is_taken, Ordering::Relaxed);
+        }
+        self.is_taken.load(Ordering::Relaxed)
     }
 
     fn length(&self) -> u64 {
@@ -173,8 +179,6 @@ fn take(file: &fs::File, at: u64) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::MetadataExt as _;
-
     use super::*;
 
     #[test]

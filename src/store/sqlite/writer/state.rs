@@ -160,9 +160,15 @@ impl State {
             return Ok(vec![Err(failure.into())]);
         }
         // One of them needs a damaged page; the others are committed each alone.
-        let alone = |batch: &&Batch| match self.commit_group(&[batch]) {
-            Ok(mut outcomes) => outcomes.pop().unwrap_or(Err(StoreError::Stopped)),
-            Err(refusal) => Err(refusal.to_error()),
+        let alone = |batch: &&Batch| {
+            // One that came before may have failed in another way.
+            let committed = self
+                .require_sound()
+                .and_then(|()| self.commit_group(&[batch]));
+            match committed {
+                Ok(mut outcomes) => outcomes.pop().unwrap_or(Err(StoreError::Stopped)),
+                Err(refusal) => Err(refusal.to_error()),
+            }
         };
         Ok(batches.iter().map(alone).collect())
     }
