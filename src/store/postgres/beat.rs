@@ -67,7 +67,6 @@ impl Beats {
         let mut ticks = interval(EVERY);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut confirmed = Instant::now();
-        let mut is_to_connect_anew = false;
         let mut last_error = None;
         loop {
             let mut beat = std::pin::pin!(async {
@@ -79,7 +78,6 @@ impl Beats {
                 beaten
             } else {
                 if self.changes.confirm(false) {
-                    is_to_connect_anew = true;
                     tracing::error!(
                         last_error,
                         "the database has committed nothing for 3 seconds; requests are refused until it \
@@ -90,13 +88,6 @@ impl Beats {
                 beat.await
             };
             match beaten {
-                // It may be another server, and the other connections to the one whose place this has taken, which
-                // would show no change any more.
-                Ok(_) if is_to_connect_anew => {
-                    is_to_connect_anew = false;
-                    self.link.give_up_connections();
-                    self.link.connect_anew().await;
-                }
                 Ok(began) => {
                     // What was committed when it began may be all that the primary had confirmed.
                     confirmed = began;

@@ -281,15 +281,11 @@ impl Changes {
         }
     }
 
-    /// Says whether the database commits: what one tells that does not may be over. True if that is news. What was
-    /// looked for before it commits again counts no more.
+    /// Says whether the database commits: what one tells that does not may be over. True if that is news.
     pub(super) fn confirm(&self, commits: bool) -> bool {
         self.looked.send_if_modified(|looked| {
             let is_news = looked.is_confirmed != commits;
             looked.is_confirmed = commits;
-            if is_news && commits {
-                looked.began = 0;
-            }
             is_news
         })
     }

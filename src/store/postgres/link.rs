@@ -76,11 +76,6 @@ impl Link {
         self.server.give_up_connections();
     }
 
-    /// Has what comes next go over a new connection.
-    pub(super) async fn connect_anew(&self) {
-        *self.session.lock().await = None;
-    }
-
     /// The rows that a statement reads. It is asked again over a new connection where one is lost.
     ///
     /// # Errors
