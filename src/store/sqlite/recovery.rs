@@ -51,15 +51,14 @@ pub(super) fn open(
         Some(failure) if is_full(failure) => StoreError::Full,
         _ => error,
     })?;
-    if !writability.settles() {
-        // What it takes to make them waits for who writes.
+    if writability.settles() {
+        require_read_anew(&db, folder)?;
+    } else {
+        // Where they are there, to make them would wait for who writes.
         if !schema::has_tables(&db)? {
             schema::make_tables(&db)?;
         }
         writability.settled()?;
-    }
-    if writability.settles() {
-        require_read_anew(&db, folder)?;
     }
     match settle(&mut db, folder, reserve, writability) {
         // Beside a daemon that has yet to settle the log, nothing is known to be durable.

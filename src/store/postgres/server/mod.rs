@@ -427,12 +427,15 @@ fn unreachable(error: &tokio_postgres::Error) -> StoreError {
     }
 }
 
-/// True where the client has found that all of a host's sessions are for reading.
+/// True where the client has found that all of a host's sessions are for reading. The system says the same of a socket that
+/// may not be used, with a number.
 fn takes_no_changes(error: &tokio_postgres::Error) -> bool {
     let cause = error
         .source()
         .and_then(<dyn std::error::Error>::downcast_ref);
-    cause.is_some_and(|cause: &io::Error| cause.kind() == io::ErrorKind::PermissionDenied)
+    cause.is_some_and(|cause: &io::Error| {
+        cause.kind() == io::ErrorKind::PermissionDenied && cause.raw_os_error().is_none()
+    })
 }
 
 #[cfg(test)]

@@ -19,6 +19,11 @@ impl State {
         refusal.lacks_room() && self.writability.is_settled()
     }
 
+    fn is_to_try_again<T>(&self, outcome: &std::result::Result<T, Refusal>) -> bool {
+        let refusal = outcome.as_ref().err();
+        refusal.is_some_and(|refusal| self.may_find_room(*refusal))
+    }
+
     /// Bytes of room that a copy of the log needs. Others may have written to it.
     fn to_copy(&self) -> u64 {
         bytes_to_copy(&self.db, &self.folder).unwrap_or_else(|error| {
@@ -34,13 +39,12 @@ impl State {
         mut work: impl FnMut(&mut Self) -> std::result::Result<T, Refusal>,
     ) -> std::result::Result<T, Refusal> {
         let mut outcome = work(self);
-        let lacks = |state: &Self, outcome: &std::result::Result<T, Refusal>| matches!(outcome, Err(refusal) if state.may_find_room(*refusal));
-        if lacks(self, &outcome) {
+        if self.is_to_try_again(&outcome) {
             // The log starts again then, in the blocks that it has.
             self.checkpoint.run(&self.db);
             outcome = work(self);
         }
-        while lacks(self, &outcome) && self.reserve.give_to_log(self.to_copy()) {
+        while self.is_to_try_again(&outcome) && self.reserve.give_to_log(self.to_copy()) {
             outcome = work(self);
         }
         if !self.keep_room_for(&[]) {
