@@ -311,7 +311,7 @@ fn the_last_commit_of_a_file_is_one_that_there_is_after_a_pruning_too() {
         project.save("main", "b.xml", number.to_string());
     }
     let last_commits = || {
-        ["", "?ref=main", "?ref=refs/heads/main"].map(|query| {
+        ["", "?ref=main", "?ref=heads/main", "?ref=refs/heads/main"].map(|query| {
             let raw = reader.get(&project.read(&format!("/files/a.xml/raw{query}")));
             let raw = raw.expect_status(200);
             let commit = raw.header("X-Gitlab-Last-Commit-Id").unwrap().to_owned();

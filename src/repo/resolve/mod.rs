@@ -4,7 +4,7 @@ mod absent_ids;
 
 use std::collections::BTreeMap;
 
-use super::{Error, Missing, Project, Result, Revision};
+use super::{Branch, Error, Missing, Project, Result, Revision};
 use crate::base::branch_name::BranchName;
 use crate::base::id::ManifestId;
 use crate::base::limits::{PROJECT_SNAPSHOTS_SEARCHED_MAX, SNAPSHOTS_SEARCHED_MAX};
@@ -93,45 +93,45 @@ impl Project {
     /// tells: the snapshots of a branch, which say what last changed a file, or a state by its commit id. Saves may
     /// change it, too.
     pub fn past_state(&self, reference: Option<&str>) -> Result<u64> {
-        let branch = match reference {
-            None | Some("HEAD") => self.default_branch()?,
-            Some(text) => {
-                let named = BranchName::split_snapshot(text).map(|(name, _)| name);
-                if named.is_none() && is_id(text) {
-                    let commits = key::commits(self.number());
-                    return Ok(self.projects.store().folder_state(&commits)?);
-                }
-                let whole = text.strip_prefix("refs/heads/").unwrap_or(text);
-                let names = [Some(whole), text.strip_prefix("heads/")].into_iter();
-                let names = names
-                    .flatten()
-                    .filter_map(|name| BranchName::parse(name).ok());
-                let mut found = None;
-                for name in named.into_iter().chain(names) {
-                    match self.branch(&name) {
-                        Ok(branch) => {
-                            found = Some(branch);
-                            break;
-                        }
-                        Err(Error::NotFound { .. }) => {}
-                        Err(failed) => return Err(failed),
-                    }
-                }
-                found
+        let branch = match reference.filter(|text| *text != "HEAD") {
+            Some(text) if is_id(text) => {
+                let commits = key::commits(self.number());
+                return Ok(self.projects.store().folder_state(&commits)?);
             }
+            Some(text) => self.branch_meant(text)?,
+            None => self.default_branch()?,
         };
         let Some(branch) = branch else { return Ok(0) };
         let snapshots = key::snapshots(branch.number);
         Ok(self.projects.store().folder_state(&snapshots)?)
     }
 
+    /// The branch of which a reference that is no commit id names a state, `None` if there is none.
+    fn branch_meant(&self, reference: &str) -> Result<Option<Branch>> {
+        if let Some((name, _)) = BranchName::split_snapshot(reference) {
+            return self.found(name.as_str());
+        }
+        if let Some(name) = reference.strip_prefix("refs/heads/") {
+            return self.found(name);
+        }
+        match (self.found(reference)?, reference.strip_prefix("heads/")) {
+            (None, Some(name)) => self.found(name),
+            (branch, _) => Ok(branch),
+        }
+    }
+
     /// The head of the branch of this name, `None` if there is none.
     fn head(&self, name: &str) -> Result<Option<Revision>> {
+        Ok(self.found(name)?.map(|branch| branch.head()))
+    }
+
+    /// The branch of this name, `None` if there is none.
+    fn found(&self, name: &str) -> Result<Option<Branch>> {
         let Ok(name) = BranchName::parse(name) else {
             return Ok(None);
         };
         match self.branch(&name) {
-            Ok(branch) => Ok(Some(branch.head())),
+            Ok(branch) => Ok(Some(branch)),
             Err(Error::NotFound { .. }) => Ok(None),
             Err(failed) => Err(failed),
         }
