@@ -55,6 +55,8 @@ pub(crate) enum Fault {
     RefusesParts,
     /// It does not list uploads.
     ListsNoUploads,
+    /// Who asks may remove no file, as where one is locked.
+    KeepsFiles,
 }
 
 /// The server, and the part of its bucket that one store has. The server ends with the process.
@@ -277,7 +279,9 @@ async fn answer(
     match fault {
         Fault::Away => return Err(io::Error::other("away")),
         Fault::Fails => return Ok(refusal(StatusCode::INTERNAL_SERVER_ERROR, "InternalError")),
-        Fault::Denies => return Ok(refusal(StatusCode::FORBIDDEN, "AccessDenied")),
+        Fault::Denies | Fault::KeepsFiles => {
+            return Ok(refusal(StatusCode::FORBIDDEN, "AccessDenied"));
+        }
         Fault::Loses => return Ok(refusal(StatusCode::NOT_FOUND, "NoSuchKey")),
         Fault::RefusesParts => return Ok(refusal(StatusCode::BAD_REQUEST, "InvalidPart")),
         Fault::Nothing | Fault::Flips | Fault::Cuts | Fault::ListsNoUploads => {}
@@ -355,6 +359,8 @@ impl Faults {
         let path = request.uri().path();
         let name = path.strip_prefix("/blobs/").unwrap_or_default();
         let is_blob = request.method() == Method::GET && !name.ends_with("siteconf-store");
+        // It names them in its body.
+        let is_removal = param(request.uri(), "delete").is_some();
         let listed = param(request.uri(), "uploads").and(param(request.uri(), "prefix"));
         let query = request.uri().query().unwrap_or_default();
         let mut all = self.by_prefix.lock().unwrap();
@@ -362,6 +368,7 @@ impl Faults {
             let is_meant = match fault {
                 Fault::Flips | Fault::Cuts | Fault::Loses => is_blob,
                 Fault::RefusesParts => query.contains("partNumber=2"),
+                Fault::KeepsFiles => return *left > 0 && is_removal,
                 Fault::ListsNoUploads => {
                     return *left > 0 && listed.as_deref() == Some(&format!("{prefix}/"));
                 }

@@ -153,11 +153,63 @@ fn the_sweep_removes_what_is_old_and_no_row_names() {
         bucket.plant(&format!("{}/x", day(0))),
         bucket.plant("other/x"),
     ];
+    let trash = "SELECT place FROM siteconf.trash ORDER BY 1";
+    for _ in 0..2 {
+        // It may be of a later backup than the one that the database was restored from.
+        assert_eq!(store.sweep_bucket().unwrap(), 0);
+        assert_eq!(
+            database.ask(trash),
+            ["2020-01-01/orphan".to_owned(), format!("{}/x", day(3))]
+        );
+        age_trash(&database, "13 days 23 hours");
+    }
+    assert!(gone.iter().chain(&kept).all(|file| file.exists()));
+    age_trash(&database, "14 days 1 hour");
     assert_eq!(store.sweep_bucket().unwrap(), 2);
     assert!(gone.iter().all(|file| !file.exists()));
     assert!(kept.iter().all(|file| file.exists()));
+    assert!(database.ask(trash).is_empty());
     assert_eq!(store.sweep_bucket().unwrap(), 0);
     assert!(read(store, &bytes).unwrap() == bytes);
+}
+
+#[test]
+fn what_the_bucket_does_not_let_go_keeps_nothing_else_there() {
+    let (database, bucket) = (Database::new(), TestBucket::alone());
+    let store = open(&database, &bucket);
+    store.require_large().unwrap();
+    let left = staged(&store, &noise(1, (16 << 20) + 1));
+    soon(|| bucket.uploads() == 1);
+    // Nobody drops what a process held that was killed.
+    std::mem::forget(left);
+    bucket.date_uploads("2020-01-01");
+    let places = ["2020-01-01/a", "2020-01-01/b", "2020-01-01/c"];
+    let files = places.map(|place| bucket.plant(place));
+    assert_eq!(store.sweep_bucket().unwrap(), 1);
+    age_trash(&database, "14 days 1 hour");
+
+    let left = staged(&store, &noise(2, (16 << 20) + 1));
+    soon(|| bucket.uploads() == 1);
+    std::mem::forget(left);
+    bucket.date_uploads("2020-01-01");
+    bucket.fault(Fault::KeepsFiles, Some(1));
+    let failed = store.sweep_bucket().unwrap_err();
+    assert!(matches!(failed, StoreError::BucketAway), "{failed:?}");
+    assert_eq!(bucket.uploads(), 0);
+    assert_eq!(files.iter().filter(|file| file.exists()).count(), 1);
+    assert_eq!(
+        database.ask("SELECT place FROM siteconf.trash"),
+        ["2020-01-01/a"]
+    );
+    assert_eq!(store.sweep_bucket().unwrap(), 1);
+    assert!(files.iter().all(|file| !file.exists()));
+}
+
+/// Has all that is in the trash be there for so long.
+fn age_trash(database: &Database, age: &str) {
+    database.ask(&format!(
+        "UPDATE siteconf.trash SET since = now() - interval '{age}'"
+    ));
 }
 
 #[test]
@@ -178,9 +230,11 @@ fn uploads_that_a_killed_daemon_has_left_are_given_up_once_they_are_old() {
 
     let orphan = bucket.plant("2020-01-01/orphan");
     bucket.fault(Fault::ListsNoUploads, None);
+    assert_eq!(store.sweep_bucket().unwrap(), 0);
+    age_trash(&database, "14 days 1 hour");
     assert_eq!(store.sweep_bucket().unwrap(), 1);
     assert!(!orphan.exists());
-    assert_eq!((bucket.uploads(), bucket.faults_done()), (6, 1));
+    assert_eq!((bucket.uploads(), bucket.faults_done()), (6, 2));
 
     bucket.fault(Fault::Nothing, None);
     assert_eq!(store.sweep_bucket().unwrap(), 5);
@@ -199,17 +253,22 @@ fn a_daemon_sweeps_once_a_day() {
     let (database, bucket) = (Database::new(), TestBucket::new());
     database.ask("UPDATE siteconf.sweep SET at = now() - interval '25 hours'");
     let orphan = bucket.plant("2020-01-01/orphan");
+    database
+        .ask("INSERT INTO siteconf.trash VALUES ('2020-01-01/orphan', now() - interval '15 days')");
     let store = open(&database, &bucket);
     store.require_large().unwrap();
     store.keep_bucket();
     soon(|| !orphan.exists());
     let swept = "SELECT at > now() - interval '1 hour' FROM siteconf.sweep";
     assert_eq!(database.ask(swept), ["t"]);
-    let another = bucket.plant("2020-01-01/another");
+    bucket.plant("2020-01-01/another");
     let second = open(&database, &bucket);
     second.keep_bucket();
     second.sweep_bucket().unwrap();
-    assert!(!another.exists());
+    assert_eq!(
+        database.ask("SELECT place FROM siteconf.trash"),
+        ["2020-01-01/another"]
+    );
 }
 
 #[test]

@@ -63,8 +63,8 @@ impl PostgresStore {
         }
     }
 
-    /// Rids the bucket of what no row names and uploads that were never ended, both older than from the day before
-    /// yesterday, and of what was in the trash for its time. Gives how many these were.
+    /// Rids the bucket of what was in the trash for its time, and of uploads that were never ended, older than from the
+    /// day before yesterday; what is as old and no row names goes into the trash. Gives how many were removed.
     pub fn sweep_bucket(&self) -> Result<u64> {
         let Some(bucket) = &self.bucket else {
             return Ok(0);
@@ -72,7 +72,7 @@ impl PostgresStore {
         bucket.require(self.server.store_id()?, self.has_places()?)?;
         let link = Link::new(&self.server, SETTINGS);
         let swept = Arc::clone(bucket);
-        bucket.wait(async move { Ok(sweep(&link, &swept).await?.total()) })
+        bucket.wait(async move { Ok(sweep(&link, &swept).await?.removed()) })
     }
 
     /// A large body on its way into the bucket.

@@ -1,7 +1,5 @@
-//! Rids the bucket of what no row names: uploads whose commit was refused, or never came, what collections have
-//! put into the trash, and uploads that were never ended.
-
-use std::collections::HashSet;
+//! Rids the bucket of what no row names: uploads whose commit was refused, or never came, and what collections have
+//! put into the trash, both after their time there, and of uploads that were never ended.
 
 use crate::base::limits::PLACES_SWEPT_AT_ONCE;
 use crate::store::Result;
@@ -12,6 +10,8 @@ use crate::store::postgres::link::Link;
 const CLAIM: &str = "SELECT siteconf.claim_sweep_v1()";
 /// The first day that is left alone, by the same clock as the places.
 const OLDEST: &str = "SELECT to_char((now() - interval '2 days') AT TIME ZONE 'UTC', 'YYYY-MM-DD')";
+/// Puts those that no row names into the trash.
+const TRASH: &str = "SELECT siteconf.trash_v1($1)";
 /// Also what is in the trash: it has its own time.
 pub(in crate::store::postgres) const NAMED: &str =
     "SELECT place FROM siteconf.object WHERE place = ANY ($1)
@@ -22,21 +22,21 @@ const OVER: &str = "SELECT t.place, EXISTS (SELECT FROM siteconf.object o WHERE 
     ORDER BY t.place LIMIT $3";
 const FORGET: &str = "SELECT siteconf.forget_trash_v1($1)";
 
-/// What was removed from the bucket.
+/// What was done to the bucket.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Swept {
-    /// Places that no row has ever named.
+    /// Places that no row names, which are now in the trash.
     orphans: u64,
-    /// Places that were in the trash for as long as they must.
+    /// Places that were in the trash for as long as they must, and are removed.
     trashed: u64,
     /// Uploads that were given up.
     unfinished: u64,
 }
 
 impl Swept {
-    /// All of it.
-    pub(super) fn total(self) -> u64 {
-        self.orphans + self.trashed + self.unfinished
+    /// All that was removed.
+    pub(super) fn removed(self) -> u64 {
+        self.trashed + self.unfinished
     }
 }
 
@@ -47,78 +47,82 @@ pub(super) async fn sweep_daily(link: &Link, bucket: &Bucket) -> Result<()> {
         return Ok(());
     }
     let swept = sweep(link, bucket).await?;
-    if swept.total() > 0 {
-        let Swept {
-            orphans,
-            trashed,
-            unfinished,
-        } = swept;
+    if swept.orphans > 0 {
         tracing::info!(
-            orphans,
-            trashed,
-            unfinished,
-            "removed from the bucket: uploads that nobody committed, files that no row has named for long, and \
-             uploads that were never ended"
+            files = swept.orphans,
+            days = bucket.trash_days(),
+            "found in the bucket, and removed after these days: files that the database does not name, of saves that were \
+             never committed, or made after the backup from which it was restored"
+        );
+    }
+    if swept.removed() > 0 {
+        tracing::info!(
+            files = swept.trashed,
+            unfinished = swept.unfinished,
+            "removed from the bucket: files that the database has not named for long, and uploads that were never ended"
         );
     }
     Ok(())
 }
 
-/// Removes what is older than from the day before yesterday and nobody needs.
+/// Puts into the trash what is older than from the day before yesterday and no row names, and removes what was there
+/// for its time and uploads that are as old. What goes wrong with one of these keeps none of the others.
 pub(super) async fn sweep(link: &Link, bucket: &Bucket) -> Result<Swept> {
     let rows = link.read(OLDEST, &[]).await?;
     let oldest = rows.first().map(|row| row.try_get(0)).transpose()?;
     let oldest: String = oldest.unwrap_or_default();
+    let orphans = trash_orphans(link, bucket, &oldest).await;
+    let trashed = empty_trash(link, bucket).await;
+    let unfinished = bucket.give_up_before(&oldest).await;
     Ok(Swept {
-        orphans: remove_orphans(link, bucket, &oldest).await?,
-        trashed: empty_trash(link, bucket).await?,
-        unfinished: bucket.give_up_before(&oldest).await?,
+        orphans: orphans?,
+        trashed: trashed?,
+        unfinished: unfinished?,
     })
 }
 
 /// Removes from the bucket what was in the trash for as long as it must, unless a row names it again. Gives how
-/// many places these were.
+/// many places these were. What the bucket does not let go, a file that is locked there for one, stays in the trash.
 async fn empty_trash(link: &Link, bucket: &Bucket) -> Result<u64> {
     let mut removed = 0;
+    let mut refused = None;
     let mut after = String::new();
     let most = i64::try_from(PLACES_SWEPT_AT_ONCE).unwrap_or(i64::MAX);
     let days = bucket.trash_days();
     loop {
         let rows = link.read(OVER, &[&days, &after, &most]).await?;
-        let mut some: Vec<String> = Vec::new();
+        let mut over: Vec<String> = Vec::new();
         for row in &rows {
-            let place: String = row.try_get(0)?;
+            after = row.try_get(0)?;
             if !row.try_get::<_, bool>(1)? {
-                bucket.remove(&place).await?;
+                if let Err(error) = bucket.remove(&after).await {
+                    bucket.require_answers()?;
+                    refused = Some(error);
+                    continue;
+                }
                 removed += 1;
             }
-            some.push(place);
+            over.push(after.clone());
         }
-        let Some(last) = some.last() else {
-            return Ok(removed);
-        };
-        after.clone_from(last);
+        if rows.is_empty() {
+            return refused.map_or(Ok(removed), Err);
+        }
         // Afterwards: what is still in the bucket must be known.
-        link.read(FORGET, &[&some]).await?;
+        link.read(FORGET, &[&over]).await?;
     }
 }
 
-/// Removes the places of days before this one that no row names. Gives how many these were.
-async fn remove_orphans(link: &Link, bucket: &Bucket, oldest: &str) -> Result<u64> {
-    let mut removed = 0;
+/// Puts the places of days before this one that no row names into the trash. Gives how many are new there.
+async fn trash_orphans(link: &Link, bucket: &Bucket, oldest: &str) -> Result<u64> {
+    let mut found = 0;
     for day in bucket.days_before(oldest).await? {
         let mut places = bucket.places_of_day(&day);
         while let Some(some) = places.next(PLACES_SWEPT_AT_ONCE).await? {
             let some: Vec<_> = some.into_iter().map(|(place, _)| place).collect();
-            let mut named = HashSet::new();
-            for row in link.read(NAMED, &[&some]).await? {
-                named.insert(row.try_get::<_, String>(0)?);
-            }
-            for place in some.iter().filter(|place| !named.contains(*place)) {
-                bucket.remove(place).await?;
-                removed += 1;
+            for row in link.read(TRASH, &[&some]).await? {
+                found += row.try_get::<_, i64>(0)?.unsigned_abs();
             }
         }
     }
-    Ok(removed)
+    Ok(found)
 }

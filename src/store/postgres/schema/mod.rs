@@ -57,6 +57,10 @@ const STEPS: &[Step] = &[
         brings: "collections that end where the server has lost their beginning; old changes that are removed in their \
                  order",
     },
+    Step {
+        sql: include_str!("10.sql"),
+        brings: "files of the bucket that no row names, and may be of a later backup, go by the trash, too",
+    },
 ];
 
 /// What each step ends with.
