@@ -13,9 +13,9 @@ const METHODS: [&str; 8] = [
     "GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "other",
 ];
 /// The statuses that the service gives; any other counts as the last.
-const STATUSES: [u16; 25] = [
-    200, 201, 204, 206, 304, 400, 401, 403, 404, 405, 408, 412, 413, 414, 415, 416, 417, 421, 429,
-    431, 500, 501, 503, 507, 599,
+const STATUSES: [u16; 26] = [
+    200, 201, 204, 206, 303, 304, 400, 401, 403, 404, 405, 408, 412, 413, 414, 415, 416, 417, 421,
+    429, 431, 500, 501, 503, 507, 599,
 ];
 
 /// Counts of requests.
@@ -100,6 +100,7 @@ mod tests {
         let breed = Method::from_bytes(b"BREW").unwrap();
         requests.add(Template::NONE, &breed, StatusCode::IM_A_TEAPOT, took);
         requests.add(Template::NONE, &Method::GET, StatusCode::NOT_FOUND, took);
+        requests.add(Template::NONE, &Method::GET, StatusCode::SEE_OTHER, took);
         let counted: Vec<_> = requests.counted().collect();
         let none = |method, status| Counted {
             route: "none",
@@ -107,9 +108,12 @@ mod tests {
             status,
             count: 1,
         };
-        assert_eq!(counted, [none("GET", 404), none("other", 599)]);
+        assert_eq!(
+            counted,
+            [none("GET", 303), none("GET", 404), none("other", 599)]
+        );
         let durations: Vec<_> = requests.durations().collect();
         assert_eq!(durations.len(), 1);
-        assert_eq!(durations[0].1.sum(), 100_000);
+        assert_eq!(durations[0].1.sum(), 150_000);
     }
 }
