@@ -319,14 +319,23 @@ fn systemd_finds_nothing_wrong_with_its_units() {
     );
 }
 
-/// What Prometheus makes of the file, minute by minute: of a store in PostgreSQL nobody asks for a backup.
+/// What Prometheus makes of the file, minute by minute.
+#[track_caller]
+fn assert_alarms(cases: &str) {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("alerts.yml"), example("alerts")).unwrap();
+    let file = folder.path().join("cases.yml");
+    fs::write(&file, cases).unwrap();
+    let said = output_of(Command::new("promtool").args(["test", "rules"]).arg(&file));
+    assert!(said.contains("SUCCESS"), "{said}");
+}
+
+/// Of a store in PostgreSQL nobody asks for a backup.
 #[test]
 fn a_store_without_a_backup_gives_alarm_and_one_in_postgresql_does_not() {
     if !is_here("promtool") {
         return;
     }
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("alerts.yml"), example("alerts")).unwrap();
     let cases = r#"
 rule_files: [alerts.yml]
 tests:
@@ -367,10 +376,43 @@ tests:
               summary: "the last collection of siteconf on folder that came to its end is older than eight days"
               description: "siteconf gc gives room back that nothing needs; journalctl -u siteconf-gc says why it does not."
 "#;
-    let file = folder.path().join("cases.yml");
-    fs::write(&file, cases).unwrap();
-    let said = output_of(Command::new("promtool").args(["test", "rules"]).arg(&file));
-    assert!(said.contains("SUCCESS"), "{said}");
+    assert_alarms(cases);
+}
+
+/// A balancer that asks again and again is answered 503 meanwhile, which is no error of the service.
+#[test]
+fn a_service_that_is_not_ready_gives_one_alarm() {
+    if !is_here("promtool") {
+        return;
+    }
+    let cases = r#"
+rule_files: [alerts.yml]
+tests:
+  - interval: 1m
+    input_series:
+      - { series: 'siteconf_ready{instance="one"}', values: '1x10 0x50' }
+      - { series: 'siteconf_http_requests_total{instance="one",route="/readyz",status="503"}', values: '0+60x60' }
+      - { series: 'siteconf_http_requests_total{instance="one",route="/",status="303"}', values: '0+60x60' }
+      - { series: 'siteconf_http_requests_total{instance="two",route="/readyz",status="200"}', values: '0+60x60' }
+      - { series: 'siteconf_http_requests_total{instance="two",route="/user/login",status="503"}', values: '0+1x60' }
+    alert_rule_test:
+      - alertname: SiteconfNotReady
+        eval_time: 15m
+      - alertname: SiteconfNotReady
+        eval_time: 17m
+        exp_alerts:
+          - exp_labels: { severity: warning, instance: one }
+            exp_annotations:
+              summary: "siteconf on one says that it is not ready"
+              description: "GET /readyz has all reasons: refused changes, a database or a bucket that is away, little room on the disk, a wrong clock."
+      - alertname: SiteconfErrors
+        eval_time: 30m
+        exp_alerts:
+          - exp_labels: { severity: warning, instance: two }
+            exp_annotations:
+              summary: "siteconf on two answers more than 1 % of requests with an error of its own"
+"#;
+    assert_alarms(cases);
 }
 
 /// A browser behind a proxy that nobody told the service of reads what to set, and so does the log.

@@ -289,6 +289,11 @@ fn of_state(service: &Service, metrics: &mut Metrics<'_>) -> fmt::Result {
     let state = may_block(|| service.health.look(&service.gate));
     let flag = |flag: bool| iter::once((&[][..], as_flag(flag)));
     metrics.gauge(
+        "siteconf_ready",
+        "1 while /readyz is 200",
+        flag(state.hindrances().is_empty()),
+    )?;
+    metrics.gauge(
         "siteconf_writes_refused",
         "1 while changes are refused: the disk is full, the database is away, or a write has failed",
         flag(state.writes != Writes::Taken),
