@@ -36,6 +36,10 @@ mod load;
 #[cfg(test)]
 mod pooler;
 #[cfg(test)]
+#[path = "../support/postgres_proxy.rs"]
+#[allow(dead_code, reason = "the tests of the engine use the rest")]
+mod proxy;
+#[cfg(test)]
 #[path = "../support/rounds.rs"]
 mod rounds;
 #[cfg(test)]

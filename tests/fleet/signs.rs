@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use crate::cluster::{Cluster, until};
 use crate::daemon::{file, siteconf_at};
+use crate::proxy::Proxy;
 use crate::store::Store;
 
 #[test]
@@ -54,6 +55,40 @@ fn what_a_primary_without_its_standby_tells_is_refused_after_3_seconds() {
     store.daemons[0].kill();
     store.ask(&cluster, aged);
     until(|| store.ask(&cluster, "SELECT count(*) FROM siteconf.daemon") == ["1"]);
+}
+
+#[test]
+fn what_a_primary_tells_whose_place_was_taken_counts_no_more_where_connections_to_it_stay() {
+    let mut cluster = Cluster::start();
+    let proxy = Proxy::new(cluster.socket());
+    let mut store = Store::make_at(&cluster, 1, &[], &|database| {
+        format!("postgres://siteconf@127.0.0.1:{}/{database}", proxy.port)
+    });
+    let kind = "application/octet-stream";
+    let put = |admin: &mut crate::client::Client, bytes: &[u8]| {
+        let saved = admin.attempt("PUT", &file("a.txt"), kind, bytes);
+        saved.unwrap().status
+    };
+    let mut reader = store.admin_at(0);
+    assert_eq!(put(&mut reader, b"a"), 201);
+    assert_eq!(reader.get(&file("a.txt")).body, b"a");
+    cluster.add_standby();
+    cluster.replace();
+    proxy.lead_to(cluster.socket());
+    store.add_at(&|database| cluster.url_of_primary(database));
+    let mut other = store.admin_at(1);
+    assert_eq!(put(&mut other, b"b"), 200);
+    // For 3 seconds it may be believed; afterwards nothing is told that it has not.
+    until(|| reader.get(&file("a.txt")).status == 503);
+    until(|| reader.get(&file("a.txt")).status == 200);
+    for bytes in [b"b", b"c", b"d"] {
+        assert_eq!(reader.get(&file("a.txt")).body, bytes);
+        let next = [bytes[0] + 1];
+        assert_eq!(put(&mut other, &next), 200);
+        until(|| reader.get(&file("a.txt")).body == next);
+    }
+    assert_eq!(put(&mut reader, b"f"), 200);
+    until(|| other.get(&file("a.txt")).body == b"f");
 }
 
 #[test]

@@ -87,7 +87,7 @@ fn changes_are_taken_again_soon_where_a_standby_takes_the_place_of_a_primary_tha
         }
         let began = Instant::now();
         cluster.hang();
-        cluster.replace_hung();
+        cluster.replace();
         is_replaced.store(true, Ordering::Release);
         drop(sender);
         while saved.recv().is_ok() {}

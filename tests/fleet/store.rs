@@ -33,13 +33,25 @@ impl Store {
         daemons: usize,
         of_daemons: &'static [&'static str],
     ) -> Self {
+        Self::make_at(cluster, daemons, of_daemons, &|database| {
+            cluster.url(database)
+        })
+    }
+
+    /// The same, where the daemons find the database of this name at another address.
+    pub(crate) fn make_at(
+        cluster: &Cluster,
+        daemons: usize,
+        of_daemons: &'static [&'static str],
+        url: &dyn Fn(&str) -> String,
+    ) -> Self {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let database = format!("store{}", NUMBER.fetch_add(1, Ordering::Relaxed));
         cluster.ask("postgres", &format!("CREATE DATABASE {database}"));
         let key = tempfile::tempdir().unwrap();
         let flags = vec![
             "--store".into(),
-            cluster.url(&database).into(),
+            url(&database).into(),
             "--server-key-file".into(),
             key.path().join("server-key").into(),
         ];
@@ -61,6 +73,16 @@ impl Store {
             session: admin.credential,
             _key: key,
         }
+    }
+
+    /// One more daemon, which finds the database at another address.
+    pub(crate) fn add_at(&mut self, url: &dyn Fn(&str) -> String) {
+        let mut flags = self.flags.clone();
+        flags[1] = url(&self.database).into();
+        let mut serve = serve_at(&flags);
+        serve.args(self.of_daemons);
+        let daemon = Daemon::start_as(tempfile::tempdir().unwrap(), serve);
+        self.daemons.push(daemon);
     }
 
     /// The daemon, as it will be started again.

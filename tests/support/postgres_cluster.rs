@@ -39,8 +39,8 @@ pub(crate) struct Cluster {
     guard: Child,
     primary: Server,
     standby: Option<Server>,
-    /// A primary that stands still.
-    hung: Option<Server>,
+    /// A primary whose place the standby has taken.
+    replaced: Option<Server>,
 }
 
 /// A server of a folder, which its socket lies in.
@@ -90,7 +90,7 @@ impl Cluster {
             guard,
             primary,
             standby: None,
-            hung: None,
+            replaced: None,
         }
     }
 
@@ -104,6 +104,16 @@ impl Cluster {
     pub(crate) fn url(&self, database: &str) -> String {
         let hosts = ["one", "two"].map(|name| self.folder.join(name));
         url(&hosts, database)
+    }
+
+    /// The address of a database on the server that is the primary now, whatever becomes of it.
+    pub(crate) fn url_of_primary(&self, database: &str) -> String {
+        self.primary.url(database)
+    }
+
+    /// The socket of the server that is the primary now.
+    pub(crate) fn socket(&self) -> PathBuf {
+        self.primary.folder.join(".s.PGSQL.5432")
     }
 
     /// The folder that its servers lie in, which ends with it.
@@ -209,10 +219,10 @@ impl Cluster {
         self.primary.signal(Signal::STOP);
     }
 
-    /// Has the standby take the place of a primary that stands still.
-    pub(crate) fn replace_hung(&mut self) {
+    /// Has the standby take the place of the primary, which knows nothing of it, and goes on if it does not stand still.
+    pub(crate) fn replace(&mut self) {
         let standby = self.standby.take().expect("it was added");
-        self.hung = Some(mem::replace(&mut self.primary, standby));
+        self.replaced = Some(mem::replace(&mut self.primary, standby));
         self.ask("postgres", "SELECT pg_promote()");
     }
 
@@ -227,7 +237,7 @@ impl Cluster {
 impl Drop for Cluster {
     fn drop(&mut self) {
         // Of one that stands still the processes would not notice that the first of them is gone.
-        for server in [&self.standby, &self.hung].into_iter().flatten() {
+        for server in [&self.standby, &self.replaced].into_iter().flatten() {
             server.signal(Signal::CONT);
         }
         drop(self.guard.stdin.take());
@@ -235,7 +245,7 @@ impl Drop for Cluster {
         let servers = [
             Some(&mut self.primary),
             self.standby.as_mut(),
-            self.hung.as_mut(),
+            self.replaced.as_mut(),
         ];
         for process in servers
             .into_iter()

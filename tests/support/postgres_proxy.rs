@@ -32,7 +32,7 @@ pub(crate) struct Proxy {
 }
 
 struct Shared {
-    server: PathBuf,
+    server: Mutex<PathBuf>,
     cut: AtomicU8,
     /// Commits that were passed on, or lost.
     commits: AtomicU32,
@@ -59,7 +59,7 @@ impl Proxy {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         let shared = Arc::new(Shared {
-            server,
+            server: Mutex::new(server),
             cut: AtomicU8::new(Cut::Never as u8),
             commits: AtomicU32::new(0),
             lost: AtomicU32::new(0),
@@ -99,6 +99,11 @@ impl Proxy {
                 drop(open.shutdown(Shutdown::Both));
             }
         }
+    }
+
+    /// Passes on to this socket what comes over connections that are made from now on; those that there are stay.
+    pub(crate) fn lead_to(&self, server: PathBuf) {
+        *self.shared.server.lock().unwrap() = server;
     }
 
     /// Has the connections that there are carry nothing from now on, and stay: as of a server whose machine has lost its
@@ -175,7 +180,7 @@ impl Shared {
     fn carry(self: &Arc<Self>, mut client: TcpStream) {
         let number = self.begun.fetch_add(1, Ordering::AcqRel);
         let shared = Arc::clone(self);
-        let mut server = UnixStream::connect(&self.server).unwrap();
+        let mut server = UnixStream::connect(&*self.server.lock().unwrap()).unwrap();
         let (mut from_server, mut to_client) =
             (server.try_clone().unwrap(), client.try_clone().unwrap());
         // Held while an answer is passed on, and for ever when one is to be lost.

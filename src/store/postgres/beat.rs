@@ -1,12 +1,13 @@
 //! Signs of life. Each daemon commits a row of its own once a second, for it to be seen, and to know whether the
 //! primary still is one: where commits wait for a standby, a primary that was cut off from it, and whose place
-//! the standby may have taken, commits nothing any more, but would go on to answer reads.
+//! the standby may have taken, commits nothing any more, but would go on to answer reads. What is read over connections
+//! to another server than the one that commits is not believed.
 
 use std::fs::read_to_string;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::time::{Instant, MissedTickBehavior, interval, timeout, timeout_at};
+use tokio::time::{Instant, MissedTickBehavior, interval, sleep, timeout, timeout_at};
 use tokio_postgres::Row;
 
 use super::changes::Changes;
@@ -29,6 +30,8 @@ const SETTINGS: &str =
 const EVERY: Duration = Duration::from_secs(1);
 /// After so long without a commit the primary is no longer believed.
 const CONFIRMED_FOR: Duration = Duration::from_secs(3);
+/// How long after others have met another server a new connection is made, so that not each of them has one made.
+const DOUBT_PAUSE: Duration = Duration::from_millis(20);
 /// How long a commit may take before its connection counts as lost.
 const BEAT_MAX: Duration = Duration::from_secs(10);
 
@@ -70,7 +73,10 @@ impl Beats {
         let mut last_error = None;
         loop {
             let mut beat = std::pin::pin!(async {
-                ticks.tick().await;
+                tokio::select! {
+                    _ = ticks.tick() => {}
+                    () = self.doubted() => self.link.connect_anew().await,
+                }
                 self.beat().await
             });
             let in_time = timeout_at(confirmed + CONFIRMED_FOR, beat.as_mut()).await;
@@ -119,8 +125,23 @@ impl Beats {
         }
     }
 
-    /// Commits one, and compares the clocks by it. Gives when that began.
+    /// Commits one, and compares the clocks by it. Gives when that began. Where somebody meets another server meanwhile,
+    /// it is committed over a new connection: this one may lead to a server that commits nothing any more.
     async fn beat(&self) -> Result<Instant> {
+        loop {
+            tokio::select! {
+                beaten = self.beat_once() => return beaten,
+                () = self.doubted() => self.link.connect_anew().await,
+            }
+        }
+    }
+
+    async fn doubted(&self) {
+        self.link.primary().doubted().await;
+        sleep(DOUBT_PAUSE).await;
+    }
+
+    async fn beat_once(&self) -> Result<Instant> {
         let session = self
             .link
             .session(Instant::now() + CONNECTION_WAIT_MAX)
@@ -143,6 +164,7 @@ impl Beats {
                 if let Some(Ok(told)) = told {
                     self.skew.note(before, told, after);
                 }
+                self.link.primary().note(session.started);
                 Ok(began)
             }
             beaten => {

@@ -13,7 +13,7 @@ use tokio_postgres::types::ToSql;
 use tokio_postgres::{AsyncMessage, Client, Row, Statement};
 
 use super::failure::{Meaning, failure, meaning_of, unfit};
-use super::server::{Connection, SETTINGS, Server};
+use super::server::{Connection, Primary, SETTINGS, Server, Started};
 use crate::store::{Result, StoreError};
 
 /// How long is waited for a connection.
@@ -46,6 +46,8 @@ pub(super) struct Link {
 #[derive(Debug)]
 pub(super) struct Session {
     client: Client,
+    /// The server at its other end.
+    pub(super) started: Started,
     statements: Mutex<HashMap<&'static str, Statement>>,
     is_doubtful: Arc<AtomicBool>,
     /// When the last answer came.
@@ -71,12 +73,18 @@ impl Link {
         }
     }
 
+    /// As [`Server::primary`].
+    pub(super) fn primary(&self) -> &Primary {
+        self.server.primary()
+    }
+
     /// As [`Server::give_up_connections`].
     pub(super) fn give_up_connections(&self) {
         self.server.give_up_connections();
     }
 
-    /// The rows that a statement reads. It is asked again over a new connection where one is lost.
+    /// The rows that a statement reads. It is asked again over a new connection where one is lost, or leads to a server
+    /// whose place another has taken.
     ///
     /// # Errors
     /// [`StoreError::Unavailable`] without an answer, and what the database says.
@@ -114,7 +122,13 @@ impl Link {
                 }
             };
             match answer {
-                Ok(Ok(rows)) => return Ok(rows),
+                Ok(Ok(rows)) => {
+                    match timeout_at(deadline, self.primary().is(session.started)).await {
+                        Ok(true) => return Ok(rows),
+                        Ok(false) => self.discard(&session).await,
+                        Err(_) => return Err(StoreError::Unavailable),
+                    }
+                }
                 Ok(Err(error)) if meaning_of(&error) == Meaning::Lost => {
                     self.discard(&session).await;
                 }
@@ -138,7 +152,8 @@ impl Link {
         deadline: Instant,
     ) -> Option<Vec<Row>> {
         let session = self.session(deadline).await.ok()?;
-        session.query(sql, params).await.ok()
+        let rows = session.query(sql, params).await.ok()?;
+        self.primary().is(session.started).await.then_some(rows)
     }
 
     /// As [`Server::reports`] tells it: why a statement was refused.
@@ -198,6 +213,11 @@ impl Link {
         }
     }
 
+    /// Has what comes next go over a new connection.
+    pub(super) async fn connect_anew(&self) {
+        *self.session.lock().await = None;
+    }
+
     /// Uses this connection no more.
     pub(super) async fn discard(&self, session: &Arc<Session>) {
         let mut kept = self.session.lock().await;
@@ -233,10 +253,11 @@ impl Link {
             }
             _ => failure(&error),
         })?;
-        self.server.require(&client).await?;
+        let started = self.server.require(&client).await?;
         self.server.reports().note_reached();
         Ok(Session {
             client,
+            started,
             statements: Mutex::default(),
             is_doubtful,
             heard: Mutex::new(Instant::now()),

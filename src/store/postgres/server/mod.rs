@@ -1,6 +1,8 @@
 //! The server of the database: how it is reached, and what is asked of it.
 
+mod fitness;
 mod hosts;
+mod primary;
 mod reports;
 
 use std::error::Error as _;
@@ -16,7 +18,9 @@ use tokio_postgres::config::{Config, Host, SslMode, TargetSessionAttrs};
 use tokio_postgres::error::SqlState;
 use tokio_postgres::{Client, SimpleQueryMessage, Socket};
 
+use self::fitness::require_server;
 use self::hosts::Hosts;
+pub(super) use self::primary::{Primary, Started};
 use self::reports::Reports;
 use super::failure::{Meaning, failure, meaning_of, said_by, unfit};
 use super::schema;
@@ -26,8 +30,6 @@ use crate::store::database_url::{DatabaseUrl, Encryption};
 use crate::store::remote::tls;
 use crate::store::{Migrated, Result, StoreError};
 
-/// PostgreSQL 14.
-const VERSION_MIN: i32 = 140_000;
 /// After so long without an answer of the network a connection is lost.
 const SILENCE_MAX: Duration = Duration::from_secs(5);
 /// After as long without any word it is looked whether the other end is there: so often, so far apart.
@@ -68,6 +70,7 @@ pub(super) struct Server {
     /// True once it was found that no two connections share a process of the server.
     keeps_sessions: AtomicBool,
     reports: Reports,
+    primary: Primary,
     /// Ends the connections that were begun before.
     given_up: watch::Sender<()>,
     store_id: OnceLock<String>,
@@ -127,6 +130,7 @@ impl Server {
             is_in_the_clear: !is_near && encryption == Encryption::Disable,
             keeps_sessions: AtomicBool::new(false),
             reports: Reports::new(),
+            primary: Primary::default(),
             given_up: watch::Sender::new(()),
             store_id: OnceLock::new(),
             expected: Expected::Ready,
@@ -237,6 +241,11 @@ impl Server {
         &self.reports
     }
 
+    /// Which of its servers was last seen to commit.
+    pub(super) fn primary(&self) -> &Primary {
+        &self.primary
+    }
+
     /// Looks, once, whether a connection has a process of the server to itself as long as it lasts. A pooler may
     /// give each transaction whichever is free: then settings and locks of a session would hold for transactions of
     /// other clients.
@@ -266,13 +275,14 @@ impl Server {
         Ok(())
     }
 
-    /// Looks whether what is connected to keeps what is written, and is the store that it was.
+    /// Looks whether what is connected to keeps what is written, and is the store that it was. Gives which server it is.
     ///
     /// # Errors
     /// [`StoreError::Unfit`].
-    pub(super) async fn require(&self, client: &Client) -> Result<()> {
-        require_server(client).await?;
-        self.require_store(client).await
+    pub(super) async fn require(&self, client: &Client) -> Result<Started> {
+        let started = require_server(client).await?;
+        self.require_store(client).await?;
+        Ok(started)
     }
 
     async fn require_store(&self, client: &Client) -> Result<()> {
@@ -320,39 +330,6 @@ async fn process_of(client: &Client, first: &str) -> Result<Option<String>> {
         _ => None,
     });
     Ok(row)
-}
-
-/// Looks whether this server keeps what is written.
-async fn require_server(client: &Client) -> Result<()> {
-    let told = "SELECT current_setting('server_version_num')::int, pg_is_in_recovery(),
-                       current_setting('fsync')::bool, current_setting('full_page_writes')::bool,
-                       current_setting('server_encoding')";
-    let told = client.query_one(told, &[]).await?;
-    let version: i32 = told.try_get(0)?;
-    if version < VERSION_MIN {
-        let major = version / 10_000;
-        return Err(unfit(format!(
-            "it is PostgreSQL {major}; 14 is the oldest that will do"
-        )));
-    }
-    if told.try_get(1)? {
-        return Err(unfit("it is a standby; give the address of the primary"));
-    }
-    let encoding: &str = told.try_get(4)?;
-    if encoding != "UTF8" {
-        return Err(unfit(format!(
-            "its encoding is {encoding}; make a database with ENCODING 'UTF8'"
-        )));
-    }
-    for (place, setting) in [(2, "fsync"), (3, "full_page_writes")] {
-        if !told.try_get::<_, bool>(place)? {
-            return Err(unfit(format!(
-                "its setting {setting} is off, so it loses what it has acknowledged when the power \
-                 fails; turn it on"
-            )));
-        }
-    }
-    Ok(())
 }
 
 /// Looks whether there is a name to hold the certificate of each host against.

@@ -226,7 +226,14 @@ impl Calls {
             let params: Vec<_> = named.into_iter().chain(arrays.params()).collect();
             let params: Params<'_> = &params;
             session.forget_warnings();
-            match timeout(CALL_MAX, session.query(COMMIT, params)).await {
+            let primary = self.link.primary();
+            primary.compare(session.started);
+            let answer = tokio::select! {
+                answer = timeout(CALL_MAX, session.query(COMMIT, params)) => answer.map_err(drop),
+                // What this one has not answered it may never answer.
+                () = primary.is_another_than(session.started) => Err(()),
+            };
+            match answer {
                 Ok(Ok(rows)) if session.is_doubtful() => {
                     drop(rows);
                     self.link.discard(&session).await;
@@ -265,7 +272,7 @@ impl Calls {
                         return Err(Box::new(move || failure(&error)));
                     }
                 },
-                Err(_) => {
+                Err(()) => {
                     self.link.discard(&session).await;
                     lost.get_or_insert_with(Instant::now);
                 }
