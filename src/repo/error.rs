@@ -58,6 +58,9 @@ pub enum Error {
         /// What is wrong and what to do.
         reason: String,
     },
+    /// Who asked for it may do it no longer.
+    #[error("the right to change the project was taken away meanwhile")]
+    Forbidden,
     /// The name is taken.
     #[error("a {what} of this name exists already")]
     Exists {

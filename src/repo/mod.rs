@@ -58,7 +58,7 @@ pub use steady_clock::{SteadyClock, TICK_S};
 pub use tallies::Saves;
 pub use upload::{NewFile, Upload};
 pub use validation::{Broken, BrokenPage, Check, Place, Rule};
-pub use writer::{Applied, ProjectWriter, RolledBack, Saved};
+pub use writer::{Applied, Permit, ProjectWriter, RolledBack, Saved};
 
 pub use crate::manifest::diff::ChangeCounts;
 pub use crate::object::node::Totals;

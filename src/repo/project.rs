@@ -158,14 +158,36 @@ impl Project {
         record.ok_or(Error::missing(Missing::Project))
     }
 
+    /// The project as it is now.
+    ///
+    /// # Errors
+    /// [`Missing::Project`] when it was deleted since it was opened.
+    pub(super) fn now(&self) -> Result<Self> {
+        Ok(self.as_of(&self.require_project()?))
+    }
+
+    /// The project as its record says here.
+    pub(super) fn as_of(&self, kept: &Versioned<ProjectRecord>) -> Self {
+        Self {
+            projects: self.projects.clone(),
+            number: self.number,
+            version: kept.version,
+            record: Arc::clone(&kept.value),
+        }
+    }
+
+    /// What a batch expects that is to be committed only while the project is as it was opened.
+    pub(super) fn expected(&self) -> (String, Expect) {
+        (key::project(self.number), Expect::Version(self.version))
+    }
+
     /// Has a batch committed only if the project is not deleted before. For what adds to the project, so
     /// that nothing comes to a project whose records are being removed.
     ///
     /// # Errors
     /// [`Missing::Project`].
     pub(super) fn hold(&self, batch: &mut Batch) -> Result<()> {
-        let expect = self.require_project()?.expect();
-        batch.expected.push((key::project(self.number), expect));
+        batch.expected.push(self.now()?.expected());
         Ok(())
     }
 

@@ -3,8 +3,13 @@
 use std::fmt;
 use std::sync::{Arc, Mutex};
 
-use siteconf::access::Role;
+use bytes::Bytes;
+use siteconf::access::{Right, Role};
+use siteconf::base::branch_name::BranchName;
+use siteconf::base::file_path::FilePath;
 use siteconf::base::secret::ServerKey;
+use siteconf::base::snapshot_version::SnapshotVersion;
+use siteconf::repo::{self, Condition, ProjectWriter};
 use siteconf::store::memory::MemoryStore;
 use siteconf::store::{Batch, Result, Staging, Store, Version};
 
@@ -166,4 +171,118 @@ fn a_project_that_has_another_name_by_now_is_not_the_one_that_was_asked_for() {
     assert_eq!(refusal(given), "404 Project Not Found");
     let project = world.projects.project(&id("mine.erp")).unwrap();
     assert_eq!(world.gate.owner_name(&project).unwrap(), "eve");
+}
+
+#[test]
+fn who_lost_the_right_after_a_change_began_changes_no_branch() {
+    type Overtake = fn(&World);
+    type Act = fn(&World, &ProjectWriter) -> repo::Result<()>;
+    // Whether it changes the project, so that it may also come at the very last.
+    let overtakes: [(&str, bool, Overtake); 5] = [
+        ("given to another", true, |world| {
+            let root = world.again("root");
+            let given = world
+                .gate
+                .transfer_project(&root, &id("acme/shop.erp"), "adam");
+            given.unwrap();
+        }),
+        ("renamed, out of the role", true, |world| {
+            let adam = world.again("adam");
+            let renamed = world
+                .gate
+                .rename_project(&adam, &id("acme/shop.erp"), &id("mine.erp"));
+            renamed.unwrap();
+        }),
+        ("the role taken away", false, |world| {
+            let role = ROLE.parse().unwrap();
+            assert!(world.accounts.remove_role("eve", &role).unwrap());
+        }),
+        ("disabled", false, |world| {
+            world.accounts.set_enabled("eve", false).unwrap();
+        }),
+        ("removed", false, |world| {
+            world.accounts.remove("eve").unwrap();
+        }),
+    ];
+    let acts: [(&str, Right, Act); 5] = [
+        ("save", Right::Write, |world, writer| {
+            let file = world.projects.new_file(Bytes::from_static(b"new"))?;
+            let path = FilePath::parse("a.txt").unwrap();
+            let saved = writer.save(&branch("main"), &path, file, Condition::None);
+            saved.map(drop)
+        }),
+        ("roll back", Right::Rollback, |_, writer| {
+            let to = SnapshotVersion::parse("v0001").unwrap();
+            writer.rollback(&branch("main"), to, &[]).map(drop)
+        }),
+        ("make a branch", Right::Write, |_, writer| {
+            writer.create_branch(&branch("new"), None).map(drop)
+        }),
+        ("rename a branch", Right::Delete, |_, writer| {
+            let renamed = writer.rename_branch(&branch("main"), &branch("new"));
+            renamed.map(drop)
+        }),
+        ("delete a branch", Right::Delete, |_, writer| {
+            writer.delete_branch(&branch("main"))
+        }),
+    ];
+    let begin = |overtake: &str| {
+        let (world, store, other) = pair();
+        root(&world);
+        let adam = world.user("adam", &[]);
+        let is_own = overtake == "given to another";
+        let eve = world.user("eve", if is_own { &[] } else { &[ROLE] });
+        let project = world.project(if is_own { &eve } else { &adam }, "acme/shop.erp");
+        let first = ProjectWriter::new(project, "the test");
+        first.create_branch(&branch("main"), None).unwrap();
+        let (_, _, save) = acts[0];
+        save(&world, &first).unwrap();
+        save(&world, &first).unwrap();
+        let writers = acts.map(|(_, right, _)| {
+            let opened = world.gate.open_to_change(&eve, &id("acme/shop.erp"), right);
+            opened.unwrap()
+        });
+        (world, store, other, writers)
+    };
+    let refuse = |world: &World, writer: &ProjectWriter, act: Act, case: &str| {
+        let before = state(world, writer);
+        let refused = act(world, writer).unwrap_err();
+        assert!(
+            matches!(refused, repo::Error::Forbidden),
+            "{case}: {refused:?}"
+        );
+        assert_eq!(state(world, writer), before, "{case}");
+    };
+    for (overtake, is_of_project, overtaking) in overtakes {
+        let (world, _, other, writers) = begin(overtake);
+        overtaking(&other);
+        for ((what, _, act), writer) in acts.iter().zip(&writers) {
+            refuse(&world, writer, *act, &format!("{what}, {overtake}"));
+        }
+        for at in [0, 4] {
+            if is_of_project {
+                let (world, store, other, writers) = begin(overtake);
+                store.next(move || overtaking(&other));
+                let case = format!("{}, {overtake}, in the commit", acts[at].0);
+                refuse(&world, &writers[at], acts[at].2, &case);
+            }
+        }
+    }
+}
+
+const ROLE: &str = "ROLE_SITEBUILDER_USER__acme";
+
+fn branch(name: &str) -> BranchName {
+    BranchName::parse(name).unwrap()
+}
+
+/// The branches of a project, with the ids of their states.
+fn state(world: &World, project: &repo::Project) -> Vec<(String, String)> {
+    let project = world.projects.project_by_number(project.number()).unwrap();
+    let branches = project.branches().unwrap();
+    let each = branches.iter().map(|branch| {
+        let head = branch.head().manifest().to_string();
+        (branch.name().to_string(), head)
+    });
+    each.collect()
 }

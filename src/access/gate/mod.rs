@@ -21,6 +21,7 @@ use crate::access::account_limits::AccountLimits;
 use crate::access::accounts::Accounts;
 use crate::access::audit::{Refusals, Refused};
 use crate::access::error::{Error, Refusal, Result};
+use crate::access::keys;
 use crate::access::rights::permission::{Permissions, Right};
 use crate::access::rights::project_rights::ProjectRights;
 use crate::access::rights::virtual_path::VirtualPath;
@@ -37,7 +38,7 @@ use crate::base::secret::{Seal, Secret, ServerKey};
 use crate::base::tally::CacheUse;
 use crate::repo;
 use crate::repo::audit::{Filter, Page};
-use crate::repo::{NewFile, Project, ProjectWriter, Projects, Upload};
+use crate::repo::{NewFile, Permit, Project, ProjectWriter, Projects, Upload};
 use crate::store::{StoreError, Writes};
 
 /// Turns a credential into a caller, and opens projects for a caller, or refuses.
@@ -216,8 +217,17 @@ impl Gate {
         id: &RepoId,
         action: Right,
     ) -> Result<ProjectWriter> {
-        let project = self.open_for(caller, id, action.needs())?;
-        Ok(ProjectWriter::new(project, caller.actor()))
+        let needed = action.needs();
+        let project = self.open_for(caller, id, needed)?;
+        let (store, account) = (
+            Arc::clone(self.projects.store()),
+            keys::account(caller.account.number),
+        );
+        let permit = Permit::asking(move |project| {
+            let account = store.value::<Account>(&account)?;
+            Ok(account.is_some_and(|kept| kept.value.enabled && kept.value.may(needed, project)))
+        });
+        Ok(ProjectWriter::new(project, caller.actor()).permitted_by(permit))
     }
 
     fn open_for(&self, caller: &Caller, id: &RepoId, needed: Permissions) -> Result<Project> {

@@ -299,7 +299,7 @@ impl Error {
             Self::Access(access::Error::Unauthenticated(_)) => {
                 either("401 Unauthorized", "Not logged in")
             }
-            Self::Access(access::Error::Forbidden(_)) => {
+            Self::Access(access::Error::Forbidden(_)) | Self::Repo(repo::Error::Forbidden) => {
                 either("403 Forbidden", "your roles do not allow this")
             }
             Self::Access(access::Error::NotFound) => missing(flavor, Missing::Project).into(),
@@ -397,6 +397,7 @@ fn of_access(error: &access::Error) -> StatusCode {
 fn of_repo(error: &repo::Error) -> StatusCode {
     match error {
         repo::Error::NotFound { .. } => StatusCode::NOT_FOUND,
+        repo::Error::Forbidden => StatusCode::FORBIDDEN,
         repo::Error::Invalid { .. } | repo::Error::Exists { .. } => StatusCode::BAD_REQUEST,
         repo::Error::Precondition { .. } => StatusCode::PRECONDITION_FAILED,
         repo::Error::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,

@@ -71,6 +71,7 @@ fn attempt(
 ) -> Result<Vec<Result<Outcome>>> {
     // The branches of a deleted project stay where they are.
     let kept = project.require_project()?;
+    let project = &project.as_of(&kept);
     let branch = project
         .branch_by_number(branch)?
         .ok_or(Error::missing(Missing::Branch))?;
@@ -78,7 +79,12 @@ fn attempt(
     let mut head = Head::of(&branch)?;
     let rules = projects.shared.validation.rules(project.number(), &kept)?;
     head.rules = rules.map(|rules| (kept.version, rules));
-    let outcomes: Vec<_> = jobs.iter().map(|job| head.apply(job)).collect();
+    let outcomes: Vec<_> = (jobs.iter())
+        .map(|job| {
+            job.permit.require(project)?;
+            head.apply(job)
+        })
+        .collect();
     let lacking = outcomes.iter().filter_map(|outcome| outcome.as_ref().err());
     if let Some(error) = lacking.into_iter().find(|error| error.lacks_object())
         && !is_damage
@@ -94,8 +100,7 @@ fn attempt(
         } = head;
         batch.objects.extend(draft.take_objects());
         // The rules that were asked are those that hold: whoever sets others has looked at this head.
-        let project_key = key::project(project.number());
-        batch.expected.push((project_key, kept.expect()));
+        batch.expected.push(project.expected());
         batch.write(
             key::branch(project.number(), branch.number),
             Expect::Version(branch.version),

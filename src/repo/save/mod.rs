@@ -22,7 +22,7 @@ use crate::base::file_path::FilePath;
 use crate::base::id::{ManifestId, NodeId};
 use crate::base::snapshot_version::SnapshotVersion;
 use crate::object::node::{FileEntry, Totals};
-use crate::repo::{Error, Result};
+use crate::repo::{Error, Permit, Result};
 use crate::store::Version;
 use rebase::PreparedImport;
 
@@ -160,6 +160,7 @@ impl Change {
 #[derive(Clone, Debug)]
 pub(in crate::repo) struct Job {
     pub(in crate::repo) actor: Actor,
+    pub(in crate::repo) permit: Permit,
     /// Why, as histories show it.
     pub(in crate::repo) message: Option<String>,
     /// The state that the branch must be in; a branch in another is a conflict.

@@ -9,7 +9,7 @@ use crate::object::key;
 use crate::object::node::Totals;
 use crate::object::record::{BranchRecord, DeletedRecord, LastChange, ProjectRecord};
 use crate::repo::{Branch, Error, Missing, Result, audit};
-use crate::store::Expect;
+use crate::store::{Batch, Expect};
 
 impl ProjectWriter {
     /// Makes a branch: empty, or in the state that `from` names, which costs one record.
@@ -63,7 +63,7 @@ impl ProjectWriter {
         };
         let name_key = key::branch_name(self.number(), name.as_str());
         let number = store.commit_prepared(|batch| {
-            self.hold(batch)?;
+            self.hold_permitted(batch)?;
             if store.record(&name_key)?.is_some() {
                 return Err(Error::Exists { what: "branch" });
             }
@@ -99,7 +99,7 @@ impl ProjectWriter {
         let store = self.projects.store().as_ref();
         let new_key = key::branch_name(self.number(), new_name.as_str());
         store.commit_prepared(|batch| {
-            self.hold(batch)?;
+            self.hold_permitted(batch)?;
             let branch = self.branch(name)?;
             branch.require(&self.condition)?;
             if name == new_name {
@@ -136,7 +136,7 @@ impl ProjectWriter {
         let store = self.projects.store().as_ref();
         let deleted_at = self.projects.steady_clock().now();
         store.commit_prepared(|batch| {
-            self.require_project()?;
+            self.hold_permitted(batch)?;
             let branch = self.branch(name)?;
             branch.require(&self.condition)?;
             let record = DeletedRecord {
@@ -194,6 +194,17 @@ impl ProjectWriter {
             Ok::<_, Error>(())
         })?;
         store.settle();
+        Ok(())
+    }
+
+    /// Has a batch committed only while the project is as it is now, and who changes it may.
+    ///
+    /// # Errors
+    /// [`Missing::Project`], [`Error::Forbidden`].
+    fn hold_permitted(&self, batch: &mut Batch) -> Result<()> {
+        let project = self.now()?;
+        self.permit.require(&project)?;
+        batch.expected.push(project.expected());
         Ok(())
     }
 

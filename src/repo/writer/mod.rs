@@ -1,8 +1,11 @@
 //! The authority to change a project, and every way to use it.
 
 mod branches;
+mod permit;
 mod project;
 mod rules;
+
+pub use permit::Permit;
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -30,6 +33,8 @@ use crate::store::StoreError;
 pub struct ProjectWriter {
     project: Project,
     actor: Actor,
+    /// See [`ProjectWriter::permitted_by`].
+    permit: Permit,
     /// See [`ProjectWriter::saying`].
     message: Option<Message>,
     /// See [`ProjectWriter::requiring`].
@@ -97,10 +102,20 @@ impl ProjectWriter {
         Self {
             project,
             actor: actor.into(),
+            permit: Permit::default(),
             message: None,
             condition: Condition::None,
             passes_over_rules: false,
         }
+    }
+
+    /// Makes changes of branches only while this permits it.
+    ///
+    /// # Errors
+    /// Those changes then also end in [`Error::Forbidden`].
+    #[must_use]
+    pub fn permitted_by(self, permit: Permit) -> Self {
+        Self { permit, ..self }
     }
 
     /// With `true` changes pass over the rules that the project has for its contents, which the audit log
@@ -290,6 +305,7 @@ impl ProjectWriter {
         let saves = &self.projects.shared.saves;
         let mut job = Job {
             actor: self.actor.clone(),
+            permit: self.permit.clone(),
             message: self.message.as_ref().map(Message::to_string),
             head,
             change,
