@@ -86,8 +86,11 @@ pub(super) fn copy(
                 };
                 let size = stored.size;
                 match new_object(source, target, id, stored, copied, tell) {
-                    Ok(new) if matches!(new.body, NewBody::Inline(_)) => batch.objects.push(new),
-                    Ok(new) => put(target, vec![new])?,
+                    Ok(None) => continue,
+                    Ok(Some(new)) if matches!(new.body, NewBody::Inline(_)) => {
+                        batch.objects.push(new);
+                    }
+                    Ok(Some(new)) => put(target, vec![new])?,
                     Err(TransferError::Source(damage)) if damage.is_damage() => {
                         faults += 1;
                         flow(tell(Step::Damaged(&damage.to_string())))?;
@@ -112,7 +115,7 @@ pub(super) fn copy(
 /// How many objects the source has, and how many more the target.
 ///
 /// # Errors
-/// [`TransferError::Differs`] where the target lacks some.
+/// [`TransferError::Changed`] where the target lacks some, which came after it had all.
 pub(super) fn compare(
     source: &dyn Store,
     target: &dyn Store,
@@ -128,7 +131,7 @@ pub(super) fn compare(
         flow(tell(Step::Compared(of_both)))
     })?;
     if lacks > 0 {
-        return Err(TransferError::Differs(format!("it lacks {lacks} objects")));
+        return Err(TransferError::Changed);
     }
     Ok((of_both, of_target - of_both))
 }
@@ -144,7 +147,8 @@ fn read(
     Ok(there.collect())
 }
 
-/// The object for the target, once its bytes were held against its id and its SHA-256. A large one is sent.
+/// The object for the target, once its bytes were held against its id and its SHA-256. A large one is sent; `None` if it
+/// was collected while those before it were.
 fn new_object(
     source: &Objects,
     target: &dyn Store,
@@ -152,7 +156,7 @@ fn new_object(
     stored: StoredObject,
     copied: ObjectsCopied,
     tell: &mut Tell<'_>,
-) -> Result<NewObject> {
+) -> Result<Option<NewObject>> {
     let StoredObject {
         kind, size, body, ..
     } = stored;
@@ -174,7 +178,10 @@ fn new_object(
         Body::Large(_) => {
             let blob = BlobId::from_bytes(*id.as_bytes());
             // Piece by piece held against the id, and read again where a network brings other bytes.
-            let found = source.blob(blob).map_err(TransferError::Source)?;
+            let found = match source.blob(blob) {
+                Err(StoreError::Missing { .. }) => return Ok(None),
+                found => found.map_err(TransferError::Source)?,
+            };
             let Body::Large(large) = found.body else {
                 return Err(other("it lies in a row and in a file"));
             };
@@ -185,13 +192,13 @@ fn new_object(
             NewBody::Staged(Arc::new(staged))
         }
     };
-    Ok(NewObject {
+    Ok(Some(NewObject {
         id,
         kind,
         size,
         sha256: stored.sha256,
         body,
-    })
+    }))
 }
 
 /// Sends a large body into the target.
