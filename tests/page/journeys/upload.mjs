@@ -156,4 +156,21 @@ export default [
     // A slow machine may come to ask between two letters, and not between all.
     same(asked.length < folder.length, true);
   }],
+
+  ["where nobody can tell what state an upload made, one click takes nothing back", async (world) => {
+    const repo = await newProject(world.admin, "acme/untold", { "a.txt": "old\n" });
+    const person = await world.at(`/site-builder/files/${repo}?branch=main`);
+    const { page } = person;
+    // As in a branch of more files than it is told for.
+    await person.route("**/batch*", async (route) => {
+      const response = await route.fetch();
+      await route.fulfill({ response, json: { ...(await response.json()), commit_id: null } });
+    });
+    await drop(page, { "a.txt": "new\n" });
+    await page.getByRole("dialog").getByRole("button", { name: "Save 1 file" }).click();
+    const told = page.locator(".toast", { hasText: "Saved 1 file" });
+    await told.waitFor();
+    same(await told.innerText(), "Saved 1 file");
+    same(await text(world, repo, "a.txt"), "new\n");
+  }],
 ];

@@ -19,11 +19,11 @@ test("files are cut into saves by their number", () => {
   assert.deepEqual(cut([], { entries: 5, bytes: 1 << 20 }), []);
 });
 
-test("files are cut into saves by their bytes, and what no batch takes goes alone", () => {
+test("files are cut into saves by their bytes, and what no batch takes goes alone, after them", () => {
   // A file of 100 bytes takes 2,048 in an archive, whose end takes 1,024.
   const files = [step("a", 100), step("b", 100), step("large", 9000), step("c", 100)];
-  assert.deepEqual(names(cut(files, { entries: 100, bytes: 5120 })), ["large", ["a", "b"], ["c"]]);
-  assert.deepEqual(names(cut(files, { entries: 100, bytes: 5119 })), [["a"], "large", ["b"], ["c"]]);
+  assert.deepEqual(names(cut(files, { entries: 100, bytes: 5120 })), [["a", "b"], ["c"], "large"]);
+  assert.deepEqual(names(cut(files, { entries: 100, bytes: 5119 })), [["a"], ["b"], ["c"], "large"]);
 });
 
 test("a folder may be written in any way", () => {

@@ -26,9 +26,14 @@ export function under(folder: string, path: string): string {
   return trimmed ? `${trimmed}/${path}` : path;
 }
 
-/** Cuts files into saves, in their order. The two blocks at the end of each archive are counted. */
+/**
+ * Cuts files into saves: batches in their order, then what is too large for one. A batch is made only on the state
+ * that was looked at, a single file only on what it replaces: after one, nobody knows whether others saved meanwhile.
+ * The two blocks at the end of each archive are counted.
+ */
 export function cut(files: readonly Step[], limits: Limits): Save[] {
   const saves: Save[] = [];
+  const large: Save[] = [];
   let batch: Step[] = [];
   let bytes = 1024;
   const flush = () => {
@@ -39,7 +44,7 @@ export function cut(files: readonly Step[], limits: Limits): Save[] {
   for (const file of files) {
     const size = tarSize(file);
     if (size + 1024 > limits.bytes) {
-      saves.push({ kind: "file", file });
+      large.push({ kind: "file", file });
       continue;
     }
     if (batch.length >= limits.entries || bytes + size > limits.bytes) flush();
@@ -47,7 +52,7 @@ export function cut(files: readonly Step[], limits: Limits): Save[] {
     bytes += size;
   }
   flush();
-  return saves;
+  return [...saves, ...large];
 }
 
 /** What lies in a branch where the files will: modes and tags by path, and the state that was looked at. */
@@ -69,4 +74,14 @@ export function steps(picked: readonly Picked[], folder: string, present: Presen
       etag: there?.etag ?? null,
     };
   });
+}
+
+/** True if what the files replace, or do not find there, is as it was when they were planned. */
+export function isUntouched(plan: readonly Step[], present: Present): boolean {
+  return plan.every((step) => step.etag === (present.files.get(step.path)?.etag ?? null));
+}
+
+/** True if a snapshot was taken right after another: nobody else saved between the two. */
+export function follows(version: string, before: string): boolean {
+  return Number(version.slice(1)) === Number(before.slice(1)) + 1;
 }

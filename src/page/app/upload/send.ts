@@ -1,6 +1,6 @@
 // What an upload asks of the service.
 import { branchPath, Failure, filePath, query, read, type Schemas, statePath } from "../api.ts";
-import type { Present, Save } from "./plan.ts";
+import type { Present, Step } from "./plan.ts";
 import { tar } from "./tar.ts";
 
 /** Folders asked for one by one; for more the whole tree is asked for at once. */
@@ -46,36 +46,34 @@ export interface Done {
   commit: string | null;
 }
 
-/**
- * Makes one save. `commit` is the state that was looked at: if the branch has another one now, that is a 412,
- * and nothing is changed.
- */
-export async function send(
-  target: Target,
-  save: Save,
-  commit: string | null,
+/** Saves one file, if what it replaces is what was looked at. */
+export async function saveFile({ repo, branch }: Target, step: Step, message: string): Promise<Done> {
+  const { path, file, etag } = step;
+  const condition: Record<string, string> = etag ? { "If-Match": etag } : { "If-None-Match": "*" };
+  const saved = await read<Schemas["SavedFile"]>(filePath(repo, branch, path) + query({ message }), {
+    method: "PUT",
+    body: file,
+    headers: { "Content-Type": "application/octet-stream", ...condition },
+  });
+  return { snapshot: saved.snapshot, commit: saved.commit_id };
+}
+
+/** Saves several files at once, if the branch still has the state that was looked at. */
+export async function saveBatch(
+  { repo, branch }: Target,
+  files: Step[],
+  commit: string,
   message: string,
 ): Promise<Done> {
-  const { repo, branch } = target;
-  if (save.kind === "file") {
-    const { path, file, etag } = save.file;
-    const condition: Record<string, string> = etag ? { "If-Match": etag } : { "If-None-Match": "*" };
-    const saved = await read<Schemas["SavedFile"]>(filePath(repo, branch, path) + query({ message }), {
-      method: "PUT",
-      body: file,
-      headers: { "Content-Type": "application/octet-stream", ...condition },
-    });
-    return { snapshot: saved.snapshot, commit: saved.commit_id };
-  }
   const saved = await read<Schemas["SavedBatch"]>(`${branchPath(repo, branch)}/batch${query({ message })}`, {
     method: "POST",
-    body: tar(save.files),
-    headers: { "Content-Type": "application/x-tar", ...(commit ? { "If-Match": `"${commit}"` } : {}) },
+    body: tar(files),
+    headers: { "Content-Type": "application/x-tar", "If-Match": `"${commit}"` },
   });
   return { snapshot: saved.snapshot, commit: saved.commit_id };
 }
 
 /** Brings the branch back to what it was before, if nobody saved since. */
-export async function takeBack({ repo, branch }: Target, to: string, expect: string | null): Promise<void> {
+export async function takeBack({ repo, branch }: Target, to: string, expect: string): Promise<void> {
   await read(`${branchPath(repo, branch)}/rollback${query({ to, expect })}`, { method: "POST" });
 }

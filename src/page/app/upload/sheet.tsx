@@ -5,7 +5,8 @@ import { Alert, Path, Waiting } from "../../shared/parts.tsx";
 import { size, t } from "../../shared/text.ts";
 import { Failure, type Schemas, wordsOf } from "../api.ts";
 import { cut, type Present, type Step, steps, under } from "./plan.ts";
-import { look, send, type Target, takeBack } from "./send.ts";
+import { look, type Target, takeBack } from "./send.ts";
+import { type Made, nothingMade, sendAll } from "./series.ts";
 import { isLeftOut, type Picked } from "./walk.ts";
 import { say } from "./words.ts";
 
@@ -56,16 +57,6 @@ function usePresent(props: SheetProps, files: Picked[], folder: string, turn: nu
   return { present, failed };
 }
 
-/** What is saved already, of an upload of several saves. */
-interface Made {
-  saves: number;
-  paths: Set<string>;
-  /** The snapshot from before the first; null where to go back to it would take away what others saved, too. */
-  first: string | null;
-  /** The state after the last. */
-  commit: string | null;
-}
-
 /** What will be new and what will be replaced, under which folder, and why: one look before anything is saved. */
 export function UploadSheet(props: SheetProps) {
   const { picked, limits, onClose } = props;
@@ -81,7 +72,7 @@ export function UploadSheet(props: SheetProps) {
   const [failed, fail] = useState("");
   const { present, failed: unseen } = usePresent(props, files, folder, turn);
   // After a try that ended half-way only the rest is to be saved.
-  const made = useRef<Made>({ saves: 0, paths: new Set(), first: null, commit: null }).current;
+  const made = useRef(nothingMade()).current;
   const rest = files.filter((one) => !made.paths.has(under(folder, one.path)));
   const plan = present ? steps(rest, folder, present) : null;
   const saves = plan ? cut(plan, { entries: limits.batch_actions_max, bytes: limits.batch_bytes_max }) : [];
@@ -90,18 +81,8 @@ export function UploadSheet(props: SheetProps) {
   const start = async () => {
     if (!present || busy || saves.length === 0) return;
     fail("");
-    let commit: string | null = present.commit;
-    if (made.commit !== commit) made.first = null;
     try {
-      for (const save of saves) {
-        setAt(made.saves);
-        const result = await send(props, save, commit, message.trim());
-        if (made.saves === 0) made.first = result.snapshot;
-        made.saves += 1;
-        for (const one of save.kind === "file" ? [save.file] : save.files) made.paths.add(one.path);
-        commit = result.commit;
-        made.commit = commit;
-      }
+      await sendAll(props, saves, present, message.trim(), made, () => setAt(made.saves));
       finish(props, files.length, made);
     } catch (error) {
       setAt(null);
@@ -175,9 +156,9 @@ export function UploadSheet(props: SheetProps) {
 }
 
 function finish(props: SheetProps, count: number, { first, commit }: Made): void {
-  const undo = async (snapshot: string) => {
+  const undo = async (snapshot: string, expect: string) => {
     try {
-      await takeBack(props, snapshot, commit);
+      await takeBack(props, snapshot, expect);
       notify(say("uploadUndone"));
       props.onChanged();
     } catch (error) {
@@ -185,7 +166,11 @@ function finish(props: SheetProps, count: number, { first, commit }: Made): void
       complain(late ? say("uploadUndoLate") : wordsOf(error));
     }
   };
-  const can = props.may.rollback && first ? { label: t("undo"), run: () => void undo(first) } : undefined;
+  // Where nobody can tell what state the branch has now, nothing is undone by one click.
+  const can =
+    props.may.rollback && first && commit
+      ? { label: t("undo"), run: () => void undo(first, commit) }
+      : undefined;
   notify(say("uploadDone", { n: count }), can);
   props.onClose();
   props.onChanged();
