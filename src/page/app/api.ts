@@ -1,5 +1,5 @@
 // All requests go through here. When the session has ended, the login is asked for over whatever is on the
-// screen, and the request is repeated: nothing that was typed is lost.
+// screen, and the request is repeated if the same account goes on: nothing that was typed is lost.
 import type { components } from "../shared/admin.d.ts";
 import { refusalWords } from "../shared/rules.ts";
 import { type Key, t } from "../shared/text.ts";
@@ -55,6 +55,14 @@ export interface Options {
   quiet?: boolean;
 }
 
+/** Who is logged in, as far as the page knows. */
+let account: string | null = null;
+
+/** Says who is logged in: a request that another account began is not repeated. */
+export function setAccount(name: string | null): void {
+  account = name;
+}
+
 let ask: (() => Promise<void>) | null = null;
 let asking: Promise<void> | null = null;
 
@@ -103,6 +111,8 @@ async function said(answer: Response): Promise<string | null> {
  */
 export async function send(path: string, options: Options = {}, turns = BUSY_TURNS): Promise<Response> {
   const { method = "GET", json, quiet, signal } = options;
+  const whose = account;
+  const reads = method === "GET" || method === "HEAD";
   const headers = new Headers(options.headers);
   if (json !== undefined) headers.set("Content-Type", "application/json");
   const body = json === undefined ? options.body : JSON.stringify(json);
@@ -131,13 +141,15 @@ export async function send(path: string, options: Options = {}, turns = BUSY_TUR
   if (isAway) throw new Failure(0, t("offline"));
   if (fine) return answer;
   if (status === 401 && !quiet && ask) {
-    asking ??= ask().finally(() => {
-      asking = null;
-    });
-    await asking;
+    if (account === whose) {
+      asking ??= ask().finally(() => {
+        asking = null;
+      });
+      await asking;
+    }
+    if (account !== whose) throw new Failure(401, t("otherAccount"), 0, null, reads);
     return send(path, options);
   }
-  const reads = method === "GET" || method === "HEAD";
   const wait = Number(answer.headers.get("Retry-After")) || 0;
   const isBusy = status === 429 || status === 503;
   if (reads && isBusy && turns > 0 && wait > 0 && wait <= BUSY_WAIT_MAX_S) {

@@ -5,6 +5,8 @@ type Signal = AbortSignal | undefined;
 const get = <T>(path: string, signal?: Signal): Promise<T> => read<T>(path, signal ? { signal } : {});
 
 export const session = () => read<Schemas["Session"]>("/user/session", { quiet: true });
+/** The same in an open screen: where the session has ended, the login is asked for. */
+export const sessionAgain = () => read<Schemas["Session"]>("/user/session");
 export const login = (username: string, password: string) =>
   read<Schemas["Session"]>("/user/login", { method: "POST", json: { username, password }, quiet: true });
 export const logout = () => read<null>("/user/logout", { method: "POST", quiet: true });

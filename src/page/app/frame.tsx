@@ -1,10 +1,10 @@
 // The frame: who is logged in, where we are, and the bar above every screen.
-import { useCallback, useEffect, useLayoutEffect, useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import type { IconName } from "../shared/icons.tsx";
 import { useLoaded } from "../shared/load.ts";
 import { Notices } from "../shared/notice.tsx";
 import { type Key, t } from "../shared/text.ts";
-import { onSessionEnd, type Schemas } from "./api.ts";
+import type { Schemas } from "./api.ts";
 import { BranchScreen } from "./branch.tsx";
 import * as calls from "./calls.ts";
 import { CompareScreen } from "./compare.tsx";
@@ -16,6 +16,7 @@ import { asScreen, lazy } from "./frame/lazy.tsx";
 import { useLeave } from "./frame/leave.tsx";
 import { Own, type OwnPart } from "./frame/own.tsx";
 import { Reach, Stale } from "./frame/reach.tsx";
+import { useSession } from "./frame/session.ts";
 import { LoginDialog, LoginScreen } from "./login.tsx";
 import { ProjectsScreen } from "./projects.tsx";
 import { go, type Route, useRoute } from "./route.ts";
@@ -23,30 +24,6 @@ import { TokensScreen } from "./tokens.tsx";
 
 const AccountsScreen = lazy(() => import("./accounts.tsx").then((part) => part.AccountsScreen), asScreen);
 const ServiceScreen = lazy(() => import("./service.tsx").then((part) => part.ServiceScreen), asScreen);
-
-/** The session; undefined until the service has said whether there is one. */
-function useSession() {
-  const [session, setSession] = useState<Schemas["Session"] | null | undefined>(undefined);
-  const [again, setAgain] = useState<((session: Schemas["Session"]) => void) | null>(null);
-  useEffect(() => {
-    calls.session().then(setSession, () => setSession(null));
-  }, []);
-  useLayoutEffect(() => {
-    const login = () =>
-      new Promise<void>((done) => {
-        setAgain(() => (fresh: Schemas["Session"]) => {
-          setSession(fresh);
-          setAgain(null);
-          done();
-        });
-      });
-    onSessionEnd(login);
-  }, []);
-  const { leave, question } = useLeave(session, () => setSession(null));
-  // What somebody may do has changed: a session that has ended is found by the next request.
-  const renew = useCallback(() => void calls.session().then(setSession, () => null), []);
-  return { session, setSession, again, leave, question, renew };
-}
 
 function title(route: Route): string {
   const { screen } = route;
@@ -56,18 +33,19 @@ function title(route: Route): string {
 }
 
 export function App() {
-  const { session, setSession, again, leave, question, renew } = useSession();
+  const { session, asks, enter, leave: out, look } = useSession();
+  const { leave, question } = useLeave(session, out);
   const route = useRoute();
   useEffect(() => {
     document.title = title(route);
   }, [route]);
   if (session === undefined) return null;
-  if (session === null) return <LoginScreen onDone={setSession} />;
+  if (session === null) return <LoginScreen onDone={enter} />;
   return (
     <>
-      <Inside key={session.username} session={session} route={route} onLeave={leave} onRights={renew} />
+      <Inside key={session.username} session={session} route={route} onLeave={leave} onRights={look} />
       {question}
-      {again && <LoginDialog again={session.username} onDone={again} />}
+      {asks && <LoginDialog again={session.username} onDone={enter} />}
       <Notices />
     </>
   );

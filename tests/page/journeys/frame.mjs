@@ -77,6 +77,30 @@ export default [
     await page.locator(".moment", { hasText: "b.txt" }).waitFor();
   }],
 
+  ["who logs out and in as somebody else is somebody else in every window", async (world) => {
+    const first = await world.at("/site-builder/");
+    const other = await first.context.newPage();
+    await other.goto("/site-builder/tokens");
+    const who = (page, name) => page.getByRole("button", { name, exact: true });
+    await who(other, "olga").click();
+    await who(first.page, "olga").click();
+    await first.page.getByRole("button", { name: "Log out", exact: true }).click();
+    await first.page.locator("form.login").waitFor();
+    const dialog = other.getByRole("dialog", { name: "Your session has ended" });
+    await dialog.waitFor();
+    await first.login("anna", PASSWORD);
+    await dialog.waitFor({ state: "detached" });
+    await who(other, "anna").waitFor();
+    await other.getByText("You are logged in as anna now.").waitFor();
+    // What one window did not hear of, it finds when somebody looks at it.
+    await first.page.evaluate(async (password) => {
+      const json = JSON.stringify({ username: "sergei", password });
+      await fetch("/user/login", { method: "POST", headers: { "Content-Type": "application/json" }, body: json });
+    }, PASSWORD);
+    await seenAgain(other);
+    await who(other, "sergei").waitFor();
+  }],
+
   ["what could not be read again is told to be old", async (world) => {
     const repo = await newProject(world.admin, "acme/stale", { "a.txt": "a\n" });
     const person = await world.at(`/site-builder/files/${repo}?branch=main`);

@@ -45,6 +45,27 @@ export default [
     same(await text(world, repo, "a.txt"), "a\nb\n");
   }],
 
+  ["somebody else logs in where a session has ended: nothing is saved in their name, and the edits are kept", async (world) => {
+    const { repo, person, page } = await edit(world, "acme/another");
+    person.expected.push(/401/);
+    await person.context.clearCookies();
+    await keys(person, "Control+s");
+    const dialog = page.getByRole("dialog", { name: "Your session has ended" });
+    await dialog.getByLabel("User name").fill("anna");
+    await dialog.getByLabel("Password").fill(PASSWORD);
+    await page.keyboard.press("Enter");
+    await page.getByText("You are logged in as anna now. What olga typed and did not save is kept for olga.").waitFor();
+    await page.getByRole("button", { name: "anna", exact: true }).waitFor();
+    await editor(person);
+    same(await page.locator(".file .cm-content").innerText(), "a\n\n");
+    same(await text(world, repo, "a.txt"), "a\n");
+    await person.context.clearCookies();
+    await person.login("olga", PASSWORD, open(repo, "a.txt"));
+    await editor(person);
+    await bar(page).getByText("They are not saved yet.").waitFor();
+    same(await page.locator(".file .cm-content").innerText(), "a\nb\n\n");
+  }],
+
   ["offline: kept, and saved as soon as the service answers", async (world) => {
     const { repo, person, page } = await edit(world, "acme/offline");
     person.expected.push(/ERR_INTERNET_DISCONNECTED/, /failed:/);

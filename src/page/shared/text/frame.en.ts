@@ -45,6 +45,9 @@ export const frame = {
   password: "Password",
   loginAgain: "Your session has ended",
   loginAgainHint: "Log in to go on. Nothing you typed is lost.",
+  anotherAccount:
+    "You are logged in as {name} now. What {before} typed and did not save is kept for {before}.",
+  otherAccount: "Another account is logged in now, so this was not done.",
   loginWrong: "The name or the password is wrong.",
   loginBusy: {
     one: "Too many attempts. Try again in {n} second.",

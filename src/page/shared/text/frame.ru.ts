@@ -49,6 +49,8 @@ export const frame: Translation<typeof english, Russian> = {
   password: "Пароль",
   loginAgain: "Сеанс завершён",
   loginAgainHint: "Войдите, чтобы продолжить. Всё набранное сохранено.",
+  anotherAccount: "Теперь вы вошли как {name}. Несохранённые правки {before} сохранены для {before}.",
+  otherAccount: "Теперь вошла другая учётная запись, поэтому это не сделано.",
   loginWrong: "Имя или пароль неверны.",
   loginBusy: {
     one: "Слишком много попыток. Повторите через {n} секунду.",

@@ -1,0 +1,81 @@
+// Who is logged in. All windows of a browser share one session, so each of them says when it has logged somebody in
+// or out, and the others look again.
+import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { notify } from "../../shared/notice.tsx";
+import { t } from "../../shared/text.ts";
+import { onSessionEnd, type Schemas, setAccount } from "../api.ts";
+import * as calls from "../calls.ts";
+
+type Session = Schemas["Session"];
+
+/** Between the windows of this browser; what is said is always the same: look again. */
+const windows = new BroadcastChannel("session");
+const tellWindows = (): void => windows.postMessage(null);
+
+export function useSession() {
+  /** Undefined until the service has said whether there is one. */
+  const [session, set] = useState<Session | null | undefined>(undefined);
+  const [asks, setAsks] = useState(false);
+  /** What waits for a login. */
+  const waiting = useRef<(() => void) | null>(null);
+  const account = useRef<string | null>(null);
+
+  const know = useCallback((fresh: Session | null) => {
+    const [before, now] = [account.current, fresh?.username ?? null];
+    account.current = now;
+    setAccount(now);
+    set(fresh);
+    if (now === null) return;
+    if (before !== null && before !== now) notify(t("anotherAccount", { name: now, before }));
+    setAsks(false);
+    waiting.current?.();
+    waiting.current = null;
+  }, []);
+
+  /** Looks again; where the session of an open screen has ended, the login is asked for. */
+  const look = useCallback(() => {
+    const asked = account.current;
+    const found = asked === null ? calls.session() : calls.sessionAgain();
+    found.then(
+      (fresh) => {
+        // Who logged in or out here meanwhile knows better.
+        if (account.current === asked) know(fresh);
+      },
+      // Without a session the login is there already; and if nothing answers, that is told elsewhere.
+      () => null,
+    );
+  }, []);
+
+  useEffect(() => {
+    calls.session().then(know, () => know(null));
+    const seen = () => {
+      if (!document.hidden) look();
+    };
+    windows.addEventListener("message", look);
+    document.addEventListener("visibilitychange", seen);
+    return () => {
+      windows.removeEventListener("message", look);
+      document.removeEventListener("visibilitychange", seen);
+    };
+  }, []);
+
+  useLayoutEffect(() => {
+    onSessionEnd(
+      () =>
+        new Promise<void>((done) => {
+          waiting.current = done;
+          setAsks(true);
+        }),
+    );
+  }, []);
+
+  const enter = (fresh: Session) => {
+    know(fresh);
+    tellWindows();
+  };
+  const leave = () => {
+    know(null);
+    tellWindows();
+  };
+  return { session, asks, enter, leave, look };
+}
