@@ -19,7 +19,7 @@ import { loadChunk } from "./file/chunk.ts";
 import type { FileProps } from "./file.tsx";
 import { lazy } from "./frame/lazy.tsx";
 import { address, go, type Route } from "./route.ts";
-import { useUpload } from "./upload.tsx";
+import { type Uploads, useDrop } from "./upload.tsx";
 
 const asFile = (inside: ComponentChildren, { path }: FileProps) => (
   <section class="file" data-phase="loading">
@@ -43,6 +43,7 @@ interface ScreenProps {
   route: Route;
   project: Schemas["Project"] | null;
   branches: Loaded<Schemas["AdminBranch"][]>;
+  uploads: Uploads;
 }
 
 export function BranchScreen(props: ScreenProps) {
@@ -90,7 +91,13 @@ const folderOf = (path: string | undefined): string =>
 
 type Pane = "files" | "open" | "history";
 
-function Branch({ session, route, branches, known }: ScreenProps & { known: Schemas["AdminBranch"] }) {
+function Branch({
+  session,
+  route,
+  branches,
+  uploads,
+  known,
+}: ScreenProps & { known: Schemas["AdminBranch"] }) {
   const { repo, path, at, change } = route;
   const branch = known.name;
   const head = known.commit.id;
@@ -99,10 +106,11 @@ function Branch({ session, route, branches, known }: ScreenProps & { known: Sche
   // Whoever goes somewhere wants to see it, be it what is open already.
   useLayoutEffect(() => setPane("open"), [route]);
   const able = may.write && !at && !change;
-  const upload = useUpload(
+  const drop = useDrop(
     able
       ? { repo, branch, folder: folderOf(path), may, limits: session.limits, onChanged: branches.again }
       : null,
+    uploads,
   );
   const history = useHistory(repo, branch, `${head} ${known.snapshots}`);
   useChangeKeys(route, history.list);
@@ -125,7 +133,7 @@ function Branch({ session, route, branches, known }: ScreenProps & { known: Sche
         where={{ repo, branch, at, head }}
         known={known}
         path={path}
-        onUpload={able ? upload.choose : undefined}
+        onUpload={able ? drop.choose : undefined}
         onOpen={(file) => {
           go({ screen: "files", repo, branch, path: file, ...(at ? { at } : {}) });
         }}
@@ -159,7 +167,7 @@ function Branch({ session, route, branches, known }: ScreenProps & { known: Sche
       </main>
       <HistoryPane route={route} history={history} onRollback={goBack} />
       <Tabs pane={pane} setPane={setPane} open={change ?? path?.split("/").at(-1) ?? t("overview")} />
-      {upload.over}
+      {drop.over}
       {target && may.rollback && (
         <Rollback
           key={target.version}
@@ -171,10 +179,7 @@ function Branch({ session, route, branches, known }: ScreenProps & { known: Sche
           head={head}
           onClose={close}
           onMoved={branches.again}
-          onDone={() => {
-            branches.again();
-            go({ screen: "files", repo, branch, ...(path ? { path } : {}) });
-          }}
+          onDone={() => go({ screen: "files", repo, branch, ...(path ? { path } : {}) })}
         />
       )}
     </div>

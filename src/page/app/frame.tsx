@@ -21,6 +21,7 @@ import { LoginDialog, LoginScreen } from "./login.tsx";
 import { ProjectsScreen } from "./projects.tsx";
 import { go, type Route, useRoute } from "./route.ts";
 import { TokensScreen } from "./tokens.tsx";
+import { OpenUpload, type Upload } from "./upload/open.tsx";
 
 const AccountsScreen = lazy(() => import("./accounts.tsx").then((part) => part.AccountsScreen), asScreen);
 const ServiceScreen = lazy(() => import("./service.tsx").then((part) => part.ServiceScreen), asScreen);
@@ -76,6 +77,7 @@ function Inside({
   const [finding, find] = useState(false);
   const [helping, help] = useState(false);
   const [own, setOwn] = useState<OwnPart | null>(null);
+  const [upload, setUpload] = useState<Upload | null>(null);
   useFrameKeys(
     () => find(true),
     () => help(true),
@@ -113,10 +115,12 @@ function Inside({
           route={route}
           project={project}
           branches={branches}
+          uploads={{ open: upload, begin: setUpload }}
         />
       ) : (
         <ProjectsScreen session={session} projects={projects} />
       )}
+      {upload && <OpenUpload upload={upload} route={route} onClose={() => setUpload(null)} />}
       {finding && (
         <Finder
           where={known ? { repo, branch: known.name, at: route.at } : null}

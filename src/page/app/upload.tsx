@@ -1,36 +1,37 @@
-// Files and folders that are dropped on the page, or chosen in a dialog, become one save.
+// Files and folders that are dropped on the page, or chosen in a dialog, open an upload.
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
-import { Dialog } from "../shared/dialog.tsx";
 import { complain } from "../shared/notice.tsx";
 import { t } from "../shared/text.ts";
-import { lazy } from "./frame/lazy.tsx";
-import type { SheetProps, UploadTarget } from "./upload/sheet.tsx";
+import type { Upload } from "./upload/open.tsx";
+import type { UploadTarget } from "./upload/sheet.tsx";
 import { chosen, type Picked, walkDrop } from "./upload/walk.ts";
 
-const asSheet = (inside: ComponentChildren, { onClose }: SheetProps) => (
-  <Dialog title={t("upload")} onClose={onClose}>
-    {inside}
-  </Dialog>
-);
-const UploadSheet = lazy(() => import("./upload/sheet.tsx").then((part) => part.UploadSheet), asSheet);
+/** The upload that is open, if one is, and what opens one. */
+export interface Uploads {
+  open: Upload | null;
+  begin: (upload: Upload) => void;
+}
 
-export interface Upload {
+export interface Drop {
   /** Takes files that were chosen in a dialog. */
   choose: (files: FileList | null) => void;
-  /** What is drawn over the screen: the place to drop, and the sheet. */
+  /** What is drawn over the screen: the place to drop. */
   over: ComponentChildren;
 }
 
 const holdsFiles = (event: DragEvent): boolean => event.dataTransfer?.types.includes("Files") ?? false;
 
 /** Takes what is dropped anywhere on the page while it is drawn; `target` is null where nothing can be saved. */
-export function useUpload(target: UploadTarget | null): Upload {
-  const [picked, pick] = useState<Picked[] | null>(null);
+export function useDrop(target: UploadTarget | null, uploads: Uploads): Drop {
   const [dragging, setDragging] = useState(false);
   const able = target !== null;
-  const open = useRef(false);
-  open.current = picked !== null;
+  const isOpen = useRef(false);
+  isOpen.current = uploads.open !== null;
+  const pick = useRef((_: Picked[]): void => undefined);
+  pick.current = (picked) => {
+    if (picked.length > 0 && target) uploads.begin({ target, picked });
+  };
   useLayoutEffect(() => {
     // Each element tells that something was dragged in and out of it: the last one out counts.
     let depth = 0;
@@ -42,7 +43,7 @@ export function useUpload(target: UploadTarget | null): Upload {
       dragenter: (event: DragEvent) => {
         if (!holdsFiles(event)) return;
         depth += 1;
-        setDragging(able && !open.current);
+        setDragging(able && !isOpen.current);
       },
       dragleave: (event: DragEvent) => {
         if (!holdsFiles(event)) return;
@@ -57,9 +58,9 @@ export function useUpload(target: UploadTarget | null): Upload {
         if (!holdsFiles(event) || !event.dataTransfer) return;
         event.preventDefault();
         stop();
-        if (!able || open.current) return;
+        if (!able || isOpen.current) return;
         walkDrop(event.dataTransfer.items).then(
-          (files) => files.length > 0 && pick(files),
+          (files) => pick.current(files),
           (error) => complain(t("uploadUnread", { message: String(error?.message ?? error) })),
         );
       },
@@ -75,18 +76,13 @@ export function useUpload(target: UploadTarget | null): Upload {
   }, [able]);
   return {
     choose: (files) => {
-      if (files && files.length > 0 && able) pick(chosen(files));
+      if (files) pick.current(chosen(files));
     },
-    over: (
-      <>
-        {dragging && target && (
-          <div class="dropping" aria-hidden="true">
-            <b>{t("dropHere", { path: target.folder || target.branch })}</b>
-            <span>{t("dropHint")}</span>
-          </div>
-        )}
-        {picked && target && <UploadSheet {...target} picked={picked} onClose={() => pick(null)} />}
-      </>
+    over: dragging && target && (
+      <div class="dropping" aria-hidden="true">
+        <b>{t("dropHere", { path: target.folder || target.branch })}</b>
+        <span>{t("dropHint")}</span>
+      </div>
     ),
   };
 }

@@ -40,6 +40,47 @@ export default [
     same([await text(world, repo, "a.txt"), await text(world, repo, "c.txt")], ["a one\n", "c\n"]);
   }],
 
+  ["a rollback that somebody leaves while it is made tells how it ends, and leads nobody away", async (world) => {
+    const repo = await newProject(world.admin, "acme/left-rollback", ...saves);
+    const person = await world.at(`/site-builder/files/${repo}?branch=main&change=v0002`);
+    const { page } = person;
+    person.expected.push(/503/);
+    const dialog = page.getByRole("dialog");
+    const isReal = (url) => url.pathname.endsWith("/rollback") && !url.searchParams.has("dry_run");
+    /** Rolls back, and is elsewhere before the answer comes; gives what lets it come. */
+    const leave = async (answer) => {
+      let release;
+      const held = new Promise((resolve) => { release = resolve; });
+      await person.route(isReal, async (route) => {
+        await held;
+        await answer(route);
+      }, { times: 1 });
+      await page.locator("main").getByRole("button", { name: "Go back to before this" }).click();
+      const sent = page.waitForRequest((request) => isReal(new URL(request.url())));
+      await dialog.getByRole("button", { name: "Roll back 2 files" }).click();
+      await sent;
+      same(await dialog.getByRole("button", { name: "Close" }).count(), 0);
+      same(await dialog.getByRole("button", { name: "Cancel" }).isDisabled(), true);
+      await page.goBack();
+      await dialog.waitFor({ state: "detached" });
+      return release;
+    };
+    const refuse = await leave((route) => route.fulfill({ status: 503, json: { message: "no changes" } }));
+    refuse();
+    const told = page.locator(".toast.bad");
+    await told.waitFor();
+    same(await told.innerText(), "Going back to before 2 files did not work. The service takes no changes at the moment.");
+    await told.getByRole("button", { name: "Close" }).click();
+    const allow = await leave((route) => route.continue());
+    allow();
+    await page.getByText("The branch is back at v0002").waitFor();
+    same(new URL(page.url()).search, "?branch=main&change=v0002");
+    await page.locator(".moment.rollback").waitFor();
+    await page.getByRole("button", { name: "Undo", exact: true }).click();
+    await page.getByText("Undone").waitFor();
+    same(new URL(page.url()).search, "?branch=main&change=v0002");
+  }],
+
   ["on a phone a change is in sight once it is tapped, each time", async (world) => {
     const repo = await newProject(world.admin, "acme/phone", ...saves);
     const person = await world.at(`/site-builder/files/${repo}?branch=main`, { width: 390, height: 844, touch: true });

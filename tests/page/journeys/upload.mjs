@@ -173,4 +173,40 @@ export default [
     same(await told.innerText(), "Saved 1 file");
     same(await text(world, repo, "a.txt"), "new\n");
   }],
+
+  ["an upload goes on where somebody leaves its branch, and tells how it ends; one that has not begun is closed", async (world) => {
+    const repo = await newProject(world.admin, "acme/left-alone", { "a.txt": "old\n" });
+    const person = await world.at(`/site-builder/files/${repo}?branch=main&change=v0001`);
+    const { page } = person;
+    person.expected.push(/503/);
+    await page.locator(".change .labels").waitFor();
+    await page.getByRole("treeitem", { name: "a.txt" }).click();
+    const sheet = page.getByRole("dialog", { name: "Add 1 file" });
+    await drop(page, { "a.txt": "new\n" });
+    await sheet.getByText("0 new · 1 replaced").waitFor();
+    await page.goBack();
+    await sheet.waitFor({ state: "detached" });
+    await page.goForward();
+    await page.getByRole("heading", { name: "a.txt", level: 1 }).waitFor();
+    same(await sheet.count(), 0);
+    let release;
+    const held = new Promise((resolve) => { release = resolve; });
+    await person.route("**/batch*", async (route) => {
+      await held;
+      await route.fulfill({ status: 503, json: { message: "no changes" } });
+    });
+    await drop(page, { "a.txt": "new\n" });
+    const sent = page.waitForRequest("**/batch*");
+    await sheet.getByRole("button", { name: "Save 1 file" }).click();
+    await sent;
+    await page.goBack();
+    await page.locator(".change .labels").waitFor();
+    same(await sheet.getByRole("button").allInnerTexts(), ["Cancel", "Saving…"]);
+    release();
+    await sheet.getByRole("alert").getByText("The service takes no changes at the moment.").waitFor();
+    await page.unrouteAll();
+    await sheet.getByRole("button", { name: "Save 1 file" }).click();
+    await page.getByText("Saved 1 file").waitFor();
+    same(await text(world, repo, "a.txt"), "new\n");
+  }],
 ];

@@ -1,6 +1,7 @@
 // Going back: what would change is shown first, then one button does it, unless somebody saved meanwhile.
 import { useState } from "preact/hooks";
 import { Dialog } from "../../shared/dialog.tsx";
+import { useDrawn } from "../../shared/drawn.ts";
 import { Icon } from "../../shared/icons.tsx";
 import { useLoaded } from "../../shared/load.ts";
 import { complain, notify } from "../../shared/notice.tsx";
@@ -21,8 +22,9 @@ interface RollbackProps {
   only: boolean;
   /** The commit id of the branch that the preview is for. */
   head: string;
+  /** It is done, and its sheet is still open. */
   onDone: () => void;
-  /** The branch has moved on: what it is now is to be read. */
+  /** The branch has another state: what it is now is to be read. */
   onMoved: () => void;
   onClose: () => void;
 }
@@ -40,6 +42,7 @@ export function Rollback({
 }: RollbackProps) {
   const [alone, setAlone] = useState(only && file !== undefined);
   const [chosen, choose] = useState<string | undefined>(undefined);
+  const isDrawn = useDrawn();
   const [failed, fail] = useState("");
   const [busy, setBusy] = useState(false);
   const path = alone && file ? [file] : undefined;
@@ -55,17 +58,23 @@ export function Rollback({
     fail("");
     try {
       const back = await calls.rollback(repo, branch, { to: change.version, path, expect: head });
-      onDone();
+      onMoved();
+      // Whoever went elsewhere meanwhile stays there.
+      if (isDrawn()) onDone();
       const { restored, snapshot, commit_id: expect } = back;
       // Where nobody can tell what state the branch has now, nothing is undone by one click.
       const action = expect
-        ? { label: t("undo"), run: () => undo(repo, branch, { to: snapshot, path, expect }, onDone) }
+        ? { label: t("undo"), run: () => undo(repo, branch, { to: snapshot, path, expect }, onMoved) }
         : undefined;
       notify(t("rolled", { version: restored }), action);
     } catch (error) {
       setBusy(false);
       const moved = error instanceof Failure && error.status === 412;
-      fail(moved ? t("movedOn") : wordsOf(error));
+      if (isDrawn()) fail(moved ? t("movedOn") : wordsOf(error));
+      else {
+        const why = moved ? t("rollbackUndoLate") : wordsOf(error);
+        complain(t("rollbackFailed", { what: nameOf(change), why }));
+      }
       if (moved) onMoved();
     }
   };
@@ -74,6 +83,7 @@ export function Rollback({
       wide
       title={t("rollbackTitle", { when: when(change.created_at) })}
       lead={t("rollbackLead", { what: nameOf(change) })}
+      fixed={busy}
       onClose={onClose}
       onSubmit={run}
       foot={
@@ -90,7 +100,7 @@ export function Rollback({
               </label>
             )}
           </span>
-          <button type="button" class="button" onClick={onClose}>
+          <button type="button" class="button" onClick={onClose} disabled={busy}>
             {t("cancel")}
           </button>
           <button
@@ -134,11 +144,11 @@ export function Rollback({
 }
 
 /** Takes a rollback back, unless somebody saved since. */
-async function undo(repo: string, branch: string, back: calls.Back, onDone: () => void) {
+async function undo(repo: string, branch: string, back: calls.Back, onMoved: () => void) {
   try {
     await calls.rollback(repo, branch, back);
     notify(t("rollbackUndone"));
-    onDone();
+    onMoved();
   } catch (error) {
     const late = error instanceof Failure && error.status === 412;
     complain(late ? t("rollbackUndoLate") : wordsOf(error));

@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { Dialog } from "../../shared/dialog.tsx";
+import { useDrawn } from "../../shared/drawn.ts";
 import { complain, notify } from "../../shared/notice.tsx";
 import { Alert, Path, Waiting } from "../../shared/parts.tsx";
 import { size, t } from "../../shared/text.ts";
@@ -21,6 +22,8 @@ export interface UploadTarget extends Target {
 
 export interface SheetProps extends UploadTarget {
   picked: Picked[];
+  /** The branch is on the screen, as it is now. */
+  isHere: boolean;
   onClose: () => void;
 }
 
@@ -59,7 +62,8 @@ function usePresent(props: SheetProps, files: Picked[], folder: string, turn: nu
 
 /** What will be new and what will be replaced, under which folder, and why: one look before anything is saved. */
 export function UploadSheet(props: SheetProps) {
-  const { picked, limits, onClose } = props;
+  const { picked, limits, isHere, onClose } = props;
+  const isDrawn = useDrawn();
   const files = picked.filter((one) => !isLeftOut(one.path));
   const leftOut = picked.length - files.length;
   const [folder, setFolder] = useState(() =>
@@ -78,6 +82,10 @@ export function UploadSheet(props: SheetProps) {
   const saves = plan ? cut(plan, { entries: limits.batch_actions_max, bytes: limits.batch_bytes_max }) : [];
   const total = made.saves + saves.length;
   const busy = at !== null;
+  // Whoever goes elsewhere before it has begun wants none.
+  useEffect(() => {
+    if (!isHere && !busy) onClose();
+  }, [isHere]);
   const start = async () => {
     if (!present || busy || saves.length === 0) return;
     fail("");
@@ -88,7 +96,9 @@ export function UploadSheet(props: SheetProps) {
       setAt(null);
       const moved = error instanceof Failure && error.status === 412;
       const words = moved ? say("uploadMoved") : wordsOf(error);
-      fail(made.saves > 0 ? `${say("uploadPart", { n: made.saves, of: total })} ${words}` : words);
+      const why = made.saves > 0 ? `${say("uploadPart", { n: made.saves, of: total })} ${words}` : words;
+      if (isDrawn()) fail(why);
+      else complain(say("uploadFailed", { branch: props.branch, why }));
       if (made.saves > 0) props.onChanged();
       setTurn(turn + 1);
     }
@@ -97,7 +107,8 @@ export function UploadSheet(props: SheetProps) {
     <Dialog
       title={say("uploadTitle", { n: files.length })}
       lead={total > 1 ? say("uploadSaves", { n: total }) : say("uploadLead")}
-      onClose={busy ? () => undefined : onClose}
+      fixed={busy}
+      onClose={onClose}
       onSubmit={() => void start()}
       foot={
         <>

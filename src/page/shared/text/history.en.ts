@@ -36,6 +36,7 @@ export const history = {
   rolled: "The branch is back at {version}",
   rollbackUndone: "Undone",
   rollbackUndoLate: "Somebody saved since. The history shows what there is to go back to.",
+  rollbackFailed: "Going back to before {what} did not work. {why}",
   movedOn: "Somebody saved in the meantime, so nothing was done. This is what would change now.",
   viewing: "You are looking at {version}, {when}. Nothing here can be changed.",
   compareNow: "Compare with now",

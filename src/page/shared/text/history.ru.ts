@@ -43,6 +43,7 @@ export const history: Translation<typeof english, Russian> = {
   rolled: "Ветка снова в состоянии {version}",
   rollbackUndone: "Отменено",
   rollbackUndoLate: "После этого кто-то сохранил файлы. К чему можно вернуться, видно в истории.",
+  rollbackFailed: "Не получилось вернуть состояние перед: {what}. {why}",
   movedOn: "Тем временем кто-то сохранил файлы, и ничего не сделано. Вот что изменилось бы теперь.",
   viewing: "Показан снимок {version}, {when}. Изменить его нельзя.",
   compareNow: "Сравнить с текущим",

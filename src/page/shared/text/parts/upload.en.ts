@@ -20,6 +20,7 @@ export const upload = {
   uploadDo: { one: "Save {n} file", other: "Save {n} files" },
   uploadDone: { one: "Saved {n} file", other: "Saved {n} files" },
   uploadPart: "{n} of {of} saves are made.",
+  uploadFailed: "The files could not be added to {branch}. {why}",
   uploadMoved: "Somebody saved to this branch meanwhile. Nothing was overwritten: look at the list again.",
   uploadUndone: "The files are as they were before",
   uploadUndoLate: "Somebody saved since. The history shows what there is to go back to.",

@@ -41,6 +41,7 @@ export const upload: Translation<typeof english, Russian> = {
     other: "Сохранено {n} файла",
   },
   uploadPart: "Сохранений сделано: {n} из {of}.",
+  uploadFailed: "Не удалось добавить файлы в {branch}. {why}",
   uploadMoved: "Тем временем в эту ветку кто-то сохранил. Ничего не перезаписано: посмотрите список ещё раз.",
   uploadUndone: "Файлы снова такие, как были",
   uploadUndoLate: "После этого уже сохраняли. К чему можно вернуться, видно в истории.",
