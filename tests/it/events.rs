@@ -355,7 +355,7 @@ fn to_be_told_is_no_use_of_a_session() {
 }
 
 #[test]
-fn where_nothing_happens_a_comment_comes_and_the_session_is_looked_at() {
+fn where_nothing_happens_that_is_told_and_the_session_is_looked_at() {
     let stage = Stage::set();
     let (daemon, project) = (&stage.daemon, &stage.project);
     let carol = project.seen_by(&daemon.user("carol", &["ROLE_SITEBUILDER_USER__acme"]));
@@ -367,6 +367,6 @@ fn where_nothing_happens_a_comment_comes_and_the_session_is_looked_at() {
     // The test's connection has less patience than the stream.
     std::thread::sleep(Duration::from_secs(35));
     assert_eq!(ended.next(), None);
-    assert_eq!(opened.next().as_deref(), Some(":"));
+    assert_eq!(opened.next().as_deref(), Some("event: quiet\ndata:"));
     assert!(since.elapsed() < Duration::from_secs(70));
 }

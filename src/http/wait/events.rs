@@ -19,8 +19,9 @@ use crate::http::wire::connection_state::Held;
 
 /// Comes first: when a client is to come again after the end, in milliseconds.
 const RETRY: &str = "retry: 3000\n\n";
-/// Says nothing, so that nobody takes the connection for dead.
-const COMMENT: &str = ":\n\n";
+/// Says that nothing happened, so that nobody takes the connection for dead. A page hears events of a type that it
+/// listens for, and no comments.
+const QUIET: &str = "event: quiet\ndata:\n\n";
 /// Proxies that know this do not keep events back until they have many.
 const UNBUFFERED: (HeaderName, HeaderValue) = (
     HeaderName::from_static("x-accel-buffering"),
@@ -122,7 +123,7 @@ impl<S: Source, P: Send> Teller<S, P> {
                 return None;
             }
             if is_quiet && self.source.is_unchanged().ok()? {
-                return Some(COMMENT.to_owned());
+                return Some(QUIET.to_owned());
             }
             // Why, the client learns when it comes again.
             let (events, ticket) = self.source.look().await.ok()?;
@@ -132,7 +133,7 @@ impl<S: Source, P: Send> Teller<S, P> {
                 return Some(events);
             }
             if is_quiet {
-                return Some(COMMENT.to_owned());
+                return Some(QUIET.to_owned());
             }
         }
     }
@@ -213,20 +214,20 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_quiet_stream_comments_and_ends_in_time() {
+    async fn a_quiet_stream_says_so_and_ends_in_time() {
         let stage = Stage::set();
         let began = Instant::now();
         let mut stream = stage.stream();
         assert_eq!(next(&mut stream).await.unwrap(), RETRY);
-        let mut comments = 0;
+        let mut quiets = 0;
         while let Some(piece) = next(&mut stream).await {
-            assert_eq!(piece, COMMENT);
-            comments += 1;
-            let quiet = Duration::from_secs(EVENTS_QUIET_S_MAX) * comments;
+            assert_eq!(piece, QUIET);
+            quiets += 1;
+            let quiet = Duration::from_secs(EVENTS_QUIET_S_MAX) * quiets;
             assert_eq!(began.elapsed().as_secs(), quiet.as_secs());
         }
         assert_eq!(began.elapsed().as_secs(), EVENTS_S_MAX);
-        assert_eq!(u64::from(comments), EVENTS_S_MAX / EVENTS_QUIET_S_MAX - 1);
+        assert_eq!(u64::from(quiets), EVENTS_S_MAX / EVENTS_QUIET_S_MAX - 1);
         assert_eq!(next(&mut stream).await, None);
     }
 

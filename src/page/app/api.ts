@@ -86,6 +86,15 @@ export const reached = (reachable: boolean): void => {
   for (const listener of listeners) listener(reachable);
 };
 
+/** A request that is not answered is told of each time that this has passed, in milliseconds. */
+const SLOW_MS = 10_000;
+let tellSlow: () => void = () => undefined;
+
+/** Says who looks whether the service is there while a request is not answered for long. */
+export function onSlow(listener: () => void): void {
+  tellSlow = listener;
+}
+
 /** How often what is read is asked for again where the service has too much to do, if that is soon enough to wait for. */
 const BUSY_TURNS = 3;
 const BUSY_WAIT_MAX_S = 5;
@@ -116,6 +125,7 @@ export async function send(path: string, options: Options = {}, turns = BUSY_TUR
   const headers = new Headers(options.headers);
   if (json !== undefined) headers.set("Content-Type", "application/json");
   const body = json === undefined ? options.body : JSON.stringify(json);
+  const timer = setInterval(() => tellSlow(), SLOW_MS);
   let answer: Response;
   try {
     answer = await fetch(path, {
@@ -130,6 +140,8 @@ export async function send(path: string, options: Options = {}, turns = BUSY_TUR
     if (signal?.aborted) throw error;
     reached(false);
     throw new Failure(0, t("offline"));
+  } finally {
+    clearInterval(timer);
   }
   const { status } = answer;
   const fine = answer.ok || status === 304;

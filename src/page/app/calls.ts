@@ -11,9 +11,6 @@ export const login = (username: string, password: string) =>
   read<Schemas["Session"]>("/user/login", { method: "POST", json: { username, password }, quiet: true });
 export const logout = () => read<null>("/user/logout", { method: "POST", quiet: true });
 
-/** Whether the service answers and takes changes; it costs no session. */
-export const health = () => read<Schemas["Health"]>(`${API}/erp-config/health`, { quiet: true });
-
 export const projects = (signal?: Signal) =>
   get<Schemas["Project"][]>(`${API}/projects?scope=accessible`, signal);
 export const createProject = (name: string, type: string) =>

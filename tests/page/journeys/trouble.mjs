@@ -80,6 +80,26 @@ export default [
     same(await text(world, repo, "a.txt"), "a\nb\nc\n");
   }],
 
+  ["a network that swallows a save is told of while the save waits", async (world) => {
+    const { person, page } = await edit(world, "acme/swallowed");
+    await page.clock.install();
+    for (const asked of ["**/files/a.txt*", "**/health"]) await person.route(asked, () => {});
+    const sent = page.waitForRequest((request) => request.method() === "PUT");
+    await keys(person, "Control+s");
+    await sent;
+    const told = page.getByText("The service does not answer. What you typed is kept; trying again…");
+    await page.clock.runFor(9_000);
+    same(await told.count(), 0);
+    const probed = page.waitForRequest("**/health");
+    await page.clock.runFor(1_000);
+    await probed;
+    await page.clock.runFor(8_000);
+    await told.waitFor();
+    await page.unroute("**/health");
+    await page.clock.runFor(3_000);
+    await told.waitFor({ state: "detached" });
+  }],
+
   ["a save whose answer is lost is not a conflict with oneself", async (world) => {
     const { repo, person, page } = await edit(world, "acme/lost");
     person.expected.push(/failed:/, /ERR_FAILED/, /412/);

@@ -6,8 +6,8 @@ import { Copy, Who } from "../../shared/parts.tsx";
 import { type Key, language, languages, setLanguage, t } from "../../shared/text.ts";
 import type { Schemas } from "../api.ts";
 import { NewBranch } from "../branch/new-branch.tsx";
-import * as calls from "../calls.ts";
 import { address, BASE, type Route } from "../route.ts";
+import { health } from "./health.ts";
 import type { OwnPart } from "./own.tsx";
 import { setTheme, type Theme, theme, themes } from "./theme.ts";
 
@@ -70,7 +70,7 @@ function Health() {
       if (document.hidden) return;
       const began = performance.now();
       try {
-        await calls.health();
+        await health();
         setMs(Math.max(1, Math.round(performance.now() - began)));
       } catch {
         setMs(null);

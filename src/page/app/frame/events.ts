@@ -2,9 +2,7 @@
 import { useEffect, useRef } from "preact/hooks";
 import type { Loaded } from "../../shared/load.ts";
 import { projectPath, type Schemas } from "../api.ts";
-
-/** After how many milliseconds a stream is opened again that was refused: a browser does so itself only where one broke off. */
-const AGAIN_MS = 15_000;
+import { listen } from "./stream.ts";
 
 type Branch = Schemas["AdminBranch"];
 
@@ -19,35 +17,25 @@ export function useBranchEvents(repo: string, branches: Loaded<Branch[]>): void 
   known.current = branches;
   useEffect(() => {
     if (!repo) return;
-    let source: EventSource | null = null;
-    let timer = 0;
-    const stop = () => {
-      clearTimeout(timer);
-      source?.close();
-      source = null;
-    };
-    const listen = () => {
-      source = new EventSource(`${projectPath(repo)}/events`);
-      source.onerror = () => {
-        if (source?.readyState !== EventSource.CLOSED) return;
-        stop();
-        // A stream does not say why it was refused: a request does, and asks for the login where the session has ended.
-        known.current.again();
-        timer = window.setTimeout(listen, AGAIN_MS);
-      };
-      // What changed before the stream was open, it does not tell.
-      source.onopen = () => known.current.again();
-      source.onmessage = ({ data }: MessageEvent<string>) => {
-        const { value, set } = known.current;
-        if (value) set(merged(value, JSON.parse(data) as Told));
-      };
+    let stop = (): void => undefined;
+    const begin = () => {
+      stop = listen(`${projectPath(repo)}/events`, {
+        // A request says why a stream was refused, and asks for the login where the session has ended.
+        onRefused: () => known.current.again(),
+        // What changed before the stream was open, it does not tell.
+        onOpen: () => known.current.again(),
+        onData: (data) => {
+          const { value, set } = known.current;
+          if (value) set(merged(value, JSON.parse(data) as Told));
+        },
+      });
     };
     // A window that nobody sees needs no connection; one that is seen again asks for all.
     const seen = () => {
       stop();
-      if (!document.hidden) listen();
+      if (!document.hidden) begin();
     };
-    if (!document.hidden) listen();
+    if (!document.hidden) begin();
     document.addEventListener("visibilitychange", seen);
     return () => {
       document.removeEventListener("visibilitychange", seen);

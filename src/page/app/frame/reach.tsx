@@ -4,10 +4,12 @@ import { useEffect, useLayoutEffect, useState } from "preact/hooks";
 import type { Loaded } from "../../shared/load.ts";
 import { Behind } from "../../shared/parts.tsx";
 import { t } from "../../shared/text.ts";
-import { Failure, onReach, wordsOf } from "../api.ts";
-import * as calls from "../calls.ts";
+import { Failure, onReach, onSlow, wordsOf } from "../api.ts";
+import { health } from "./health.ts";
 
 const AGAIN_MS = 3000;
+/** What comes of it is told to all who listen. */
+const look = (): void => void health().catch(() => null);
 /** Of its document, which names the page's version. */
 const OURS = document.querySelector<HTMLScriptElement>("script[src]")?.getAttribute("src") ?? "";
 
@@ -21,9 +23,10 @@ export function Reach() {
   const [away, setAway] = useState(false);
   const [updated, setUpdated] = useState(false);
   useLayoutEffect(() => onReach((reachable) => setAway(!reachable)), []);
+  useLayoutEffect(() => onSlow(look), []);
   useEffect(() => {
     if (!away) return;
-    const timer = setInterval(() => calls.health().catch(() => null), AGAIN_MS);
+    const timer = setInterval(look, AGAIN_MS);
     return () => {
       clearInterval(timer);
       // It may have been started anew as another version.

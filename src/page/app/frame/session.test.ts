@@ -1,7 +1,7 @@
-import "../shared/stand-in.ts";
+import "../../shared/stand-in.ts";
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { onSessionEnd, send, setAccount } from "./api.ts";
+import { onSessionEnd, send, setAccount } from "../api.ts";
 
 /** A service that refuses the first request for want of a session; the login then is that of `next`. */
 function loggedInMeanwhile(next: string): string[] {
