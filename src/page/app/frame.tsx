@@ -17,7 +17,7 @@ import { useLeave } from "./frame/leave.tsx";
 import { Own, type OwnPart } from "./frame/own.tsx";
 import { Reach, Stale } from "./frame/reach.tsx";
 import { useSession } from "./frame/session.ts";
-import { LoginDialog, LoginScreen } from "./login.tsx";
+import { LoginDialog, LoginScreen, UnknownScreen } from "./login.tsx";
 import { ProjectsScreen } from "./projects.tsx";
 import { go, type Route, useRoute } from "./route.ts";
 import { TokensScreen } from "./tokens.tsx";
@@ -34,13 +34,13 @@ function title(route: Route): string {
 }
 
 export function App() {
-  const { session, asks, enter, leave: out, look } = useSession();
+  const { session, error, asks, enter, leave: out, find, look } = useSession();
   const { leave, question } = useLeave(session, out);
   const route = useRoute();
   useEffect(() => {
     document.title = title(route);
   }, [route]);
-  if (session === undefined) return null;
+  if (session === undefined) return error ? <UnknownScreen error={error} onAgain={find} /> : null;
   if (session === null) return <LoginScreen onDone={enter} />;
   return (
     <>

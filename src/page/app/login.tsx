@@ -1,8 +1,8 @@
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Mark } from "../shared/icons.tsx";
-import { Alert } from "../shared/parts.tsx";
+import { Alert, Trouble } from "../shared/parts.tsx";
 import { t } from "../shared/text.ts";
-import { Failure, type Schemas } from "./api.ts";
+import { Failure, type Schemas, wordsOf } from "./api.ts";
 import * as calls from "./calls.ts";
 
 interface LoginProps {
@@ -24,7 +24,8 @@ function useCountdown(): [number, (seconds: number) => void] {
 
 function words(failure: Failure): string {
   if (failure.status === 401) return t("loginWrong");
-  return failure.status === 0 ? t("offline") : failure.words;
+  // There is no role yet: what is refused is the address, and the service says which setting is about it.
+  return failure.status === 403 ? failure.detail : failure.words;
 }
 
 export function Login({ again, onDone }: LoginProps) {
@@ -77,6 +78,19 @@ export function LoginScreen(props: LoginProps) {
   return (
     <main id="main" class="login-page">
       <Login {...props} />
+    </main>
+  );
+}
+
+/** The whole screen, while the service does not say whether there is a session. */
+export function UnknownScreen({ error, onAgain }: { error: unknown; onAgain: () => void }) {
+  return (
+    <main id="main" class="login-page">
+      <div class="form login">
+        <Mark />
+        <h1>siteconf</h1>
+        <Trouble words={wordsOf(error)} onAgain={onAgain} />
+      </div>
     </main>
   );
 }

@@ -39,6 +39,36 @@ export default [
     await heading(page, "Projects").waitFor();
   }],
 
+  ["a login that is refused for the address of the page says what to set", async (world) => {
+    const person = await world.somebody();
+    const { page } = person;
+    person.expected.push(/401/, /403/);
+    // As behind a proxy that sends a name of its own, in a browser that trusts the connection too little to say more.
+    await person.route("**/user/login", async (route) => {
+      const { "sec-fetch-site": _, ...headers } = await route.request().allHeaders();
+      await route.fulfill({ response: await route.fetch({ headers: { ...headers, origin: "http://conf.example" } }) });
+    });
+    await page.goto("/site-builder/");
+    await page.getByLabel("User name").fill("anna");
+    await page.getByLabel("Password").fill(PASSWORD);
+    await page.getByRole("button", { name: "Log in" }).click();
+    same(await page.getByRole("alert").innerText(), `requests of other sites are refused: the page's Origin "http://conf.example" is not where its request was sent to, "${new URL(person.base).host}"; behind a proxy, give the setting external_url the address that the browser shows, or name the proxy in trusted_proxies and let it send X-Forwarded-Host and X-Forwarded-Proto`);
+  }],
+
+  ["a service that is away while the page is opened is waited for, and asks nobody to log in", async (world) => {
+    const person = await world.at("/site-builder/");
+    const { page } = person;
+    person.expected.push(/502/);
+    await person.route("**/user/session", (route) => route.fulfill({ status: 502, body: "bad gateway" }));
+    await page.reload();
+    await page.getByRole("button", { name: "Try again" }).waitFor();
+    same(await page.locator("#page").innerText(), "siteconf\nThat did not work\n\nThe service does not answer.\n\nTry again");
+    same(await person.accessibility(), []);
+    await person.shot("service unknown");
+    await page.unrouteAll();
+    await heading(page, "Projects").waitFor();
+  }],
+
   ["a session that ends is renewed over the open screen, and the request repeated", async (world) => {
     const person = await world.at(`/site-builder/files/${REPO}?branch=main`);
     const { page, context } = person;

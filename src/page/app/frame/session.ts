@@ -3,7 +3,7 @@
 import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { notify } from "../../shared/notice.tsx";
 import { t } from "../../shared/text.ts";
-import { onSessionEnd, type Schemas, setAccount } from "../api.ts";
+import { Failure, onSessionEnd, type Schemas, setAccount } from "../api.ts";
 import * as calls from "../calls.ts";
 
 type Session = Schemas["Session"];
@@ -12,10 +12,15 @@ type Session = Schemas["Session"];
 const windows = new BroadcastChannel("session");
 const tellWindows = (): void => windows.postMessage(null);
 
+/** After how many milliseconds it is asked again whether there is a session, where that was not said. */
+const AGAIN_MS = 3000;
+
 export function useSession() {
   /** Undefined until the service has said whether there is one. */
   const [session, set] = useState<Session | null | undefined>(undefined);
   const [asks, setAsks] = useState(false);
+  /** Why the service has not said it. */
+  const [error, fail] = useState<unknown>(null);
   /** What waits for a login. */
   const waiting = useRef<(() => void) | null>(null);
   const account = useRef<string | null>(null);
@@ -25,6 +30,7 @@ export function useSession() {
     account.current = now;
     setAccount(now);
     set(fresh);
+    fail(null);
     if (now === null) return;
     if (before !== null && before !== now) notify(t("anotherAccount", { name: now, before }));
     setAsks(false);
@@ -46,8 +52,22 @@ export function useSession() {
     );
   }, []);
 
+  /** Finds out whether there is a session. */
+  const find = useCallback(() => {
+    calls.session().then(know, (error) => {
+      if (error instanceof Failure && error.status === 401) know(null);
+      else fail(error);
+    });
+  }, []);
+  // Whoever opens the page while the service is away comes in once it is back.
   useEffect(() => {
-    calls.session().then(know, () => know(null));
+    if (!error) return;
+    const timer = setTimeout(find, AGAIN_MS);
+    return () => clearTimeout(timer);
+  }, [error]);
+
+  useEffect(() => {
+    find();
     const seen = () => {
       if (!document.hidden) look();
     };
@@ -77,5 +97,5 @@ export function useSession() {
     know(null);
     tellWindows();
   };
-  return { session, asks, enter, leave, look };
+  return { session, error, asks, enter, leave, find, look };
 }
