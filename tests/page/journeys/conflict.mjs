@@ -51,6 +51,41 @@ export default [
     same(await text(world, repo, "a.txt"), `${start}SIX\nseven\n`);
   }],
 
+  ["what two people wrote into a new file of one name is marked, and theirs can be taken over", async (world) => {
+    const repo = await newProject(world.admin, "acme/both-new", { "a.txt": start });
+    const person = await world.at(open(repo, "new.txt"));
+    const { page } = person;
+    person.expected.push(/404/, /412/);
+    await editor(person);
+    await type(person, "mine\n");
+    await put(world, repo, "new.txt", "theirs\n");
+    await keys(person, "Control+s");
+    await sheet(page).getByText("1 place was changed by both").waitFor();
+    await soon(() => sheet(page).locator(".cm-clash").allInnerTexts(), ["mine", "\n"]);
+    await page.getByRole("button", { name: "Take this piece over" }).click();
+    await page.getByRole("button", { name: "Save the merged text" }).click();
+    await saved(person);
+    same(await text(world, repo, "new.txt"), "theirs\n");
+  }],
+
+  ["a file that was deleted, and made anew by another, is merged with what it was", async (world) => {
+    const { repo, person, page } = await meet(world, "acme/anew", null);
+    await page.locator(".file .strip").getByText("admin deleted this file").waitFor();
+    let isMade = false;
+    await person.route("**/files/a.txt*", async (route) => {
+      if (!isMade && route.request().method() === "PUT") {
+        isMade = true;
+        await put(world, repo, "a.txt", start.replace("one", "ONE"));
+      }
+      await route.fallback();
+    });
+    await page.getByRole("button", { name: "Restore it with this text" }).click();
+    await sheet(page).getByText("is together on the right already").waitFor();
+    await page.getByRole("button", { name: "Save the merged text" }).click();
+    await saved(person);
+    same(await text(world, repo, "a.txt"), `${start.replace("one", "ONE")}six\n`);
+  }],
+
   ["mine is kept", async (world) => {
     const { repo, person, page } = await meet(world, "acme/mine", "theirs\n");
     await keys(person, "Control+s");

@@ -46,11 +46,11 @@ export function sameForm(a: Form, b: Form): boolean {
   return a.encoding === b.encoding && a.bom === b.bom && a.end === b.end;
 }
 
-/** Sets mine against what lies there now; `base` is what mine began from, as far as it is known. */
+/** Sets mine against what lies there now; `base` is what mine began from: an empty text where that is not known. */
 export function conflictOf(
   found: Found,
   mine: Version,
-  base: Version | null,
+  base: Version,
   author: Author | null,
 ): Conflict | null {
   if (found.kind === "same") return null;
@@ -65,24 +65,24 @@ export function takeUp(conflict: Conflict, left: Left | null): Conflict {
   const { mine, theirs, merged } = conflict;
   const before = left?.conflict;
   if (!left || !before?.theirs || !theirs || !merged) return conflict;
-  const own = merge(linesOf(before.mine), left.text.split("\n"), linesOf(mine));
-  const both = merge(linesOf(before.theirs), own.lines, linesOf(theirs));
+  const own = merge(linesOf(before.mine.text), linesOf(left.text), linesOf(mine.text));
+  const both = merge(linesOf(before.theirs.text), own.lines, linesOf(theirs.text));
   const text = both.lines.join("\n");
   const clashes = text === left.text ? left.clashes : placesOf(both);
   return { ...conflict, merged: { ...merged, text, clashes, again: true } };
 }
 
-const linesOf = ({ text }: Version): string[] => text.split("\n");
+/** An empty text has none: two texts that began from it have no line in common that they had from there. */
+const linesOf = (text: string): string[] => (text === "" ? [] : text.split("\n"));
 const placesOf = ({ clashes }: ReturnType<typeof merge>): Lines[] => clashes.map((clash) => clash.merged);
 
-function mergeOf(base: Version | null, mine: Version, theirs: Version): Merged | null {
+function mergeOf(base: Version, mine: Version, theirs: Version): Merged | null {
   if (mine.text.length > COLOUR_MAX || theirs.text.length > COLOUR_MAX) return null;
   // Where only one of the two has carriage returns in its lines, every line is another.
   if ((mine.form.end === "mixed") !== (theirs.form.end === "mixed")) return null;
   // Whoever changed the form keeps it; where only they did, theirs holds.
-  const form = base && sameForm(mine.form, base.form) ? theirs.form : mine.form;
-  if (!base) return { text: mine.text, clashes: [], form };
+  const form = sameForm(mine.form, base.form) ? theirs.form : mine.form;
   const before = mine.form.end === "mixed" ? base.text : base.text.replace(/\r\n?/g, "\n");
-  const both = merge(before.split("\n"), linesOf(mine), linesOf(theirs));
+  const both = merge(linesOf(before), linesOf(mine.text), linesOf(theirs.text));
   return { text: both.lines.join("\n"), clashes: placesOf(both), form };
 }

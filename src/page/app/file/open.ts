@@ -173,8 +173,7 @@ export class OpenFile extends Reading {
         return;
       }
       if (sent && this.abort.signal.aborted) return this.tellUnsaved(`${say("conflict")}.`);
-      const base = this.work.base.etag === null ? null : this.work.baseVersion();
-      const conflict = conflictOf(found, here(), base, author);
+      const conflict = conflictOf(found, here(), this.work.baseVersion(), author);
       this.set({ conflict: conflict && takeUp(conflict, this.left) });
     } catch (error) {
       this.fail(error);

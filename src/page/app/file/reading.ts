@@ -55,17 +55,18 @@ export class Reading {
         // It was saved after all, and the answer did not arrive.
         return dropDraft(this.key);
       }
+      const now = found.kind === "none" || found.kind === "same" ? null : found.etag;
       // Based on what was there when it was typed: if that is there no more, the next save is a conflict.
       this.work.base = {
         document: null,
-        text: this.work.base.text,
+        // What was there then is not known where it was large.
+        text: now === draft.etag ? this.work.base.text : "",
         form: draft.form,
         ...draft.base,
         etag: draft.etag,
       };
       const { at, text, form, message } = draft;
       this.show(text, form, { restored: at, changed: true, isNew: draft.etag === null, message });
-      const now = found.kind === "none" || found.kind === "same" ? null : found.etag;
       if (now !== draft.etag) await this.tellNews(now === null);
     } catch (error) {
       if (!this.abort.signal.aborted) this.set({ phase: "failed", error });
