@@ -1,7 +1,8 @@
 // Edits that are not saved yet, kept in this browser until they are saved or thrown away: a reload, a crash
 // or the end of a session costs nothing. In IndexedDB, because local storage ends at 5 MB; but a page that ends
 // may be gone before IndexedDB has written, and local storage is written at once: what is under way then lies there
-// until it has come.
+// until it has come. Each draft has a name of its own, and one that a file keeps replaces the one which that file kept
+// before, and no other: the same file may be open in another tab.
 import type { Form } from "../editor/bytes.ts";
 
 /** Whose text it is, and of which file. */
@@ -23,6 +24,12 @@ export interface Draft {
   base?: { text: string; form: Form };
   /** When it was kept, in milliseconds. */
   at: number;
+}
+
+/** A draft under its name: where it lies in the database. */
+interface Kept extends Draft {
+  /** Absent in what was kept by a page that had one draft of each file: it lies under the key of the file. */
+  name?: string[];
 }
 
 const STORE = "drafts";
@@ -83,112 +90,144 @@ async function run<T>(
 }
 
 const idOf = ({ account, repo, branch, path }: DraftKey): string[] => [account, repo, branch, path];
-const nameOf = (key: DraftKey): string => idOf(key).join("\n");
+const textOf = (name: string[]): string => name.join("\n");
+const nameOf = (text: string): string[] => text.split("\n");
+const rangeOf = (...start: string[]) => IDBKeyRange.bound(start, [...start, []]);
 
-interface Waiting {
-  timer: ReturnType<typeof setTimeout>;
-  make: () => Draft;
-  key: DraftKey;
-}
-const waiting = new Map<string, Waiting>();
-/** Drafts that are not in the database yet. */
+/** The open files that have something to keep. */
+const waiting = new Set<Drafts>();
+/** Drafts that are not in the database yet, by their names. */
 const underWay = new Map<string, Draft>();
 
-async function write(key: DraftKey, draft: Draft): Promise<void> {
-  const name = nameOf(key);
-  underWay.set(name, draft);
-  const done = await run("readwrite", (store) => store.put(draft, idOf(key)));
-  if (done === null || underWay.get(name) !== draft) return;
-  underWay.delete(name);
-  localStorage.removeItem(LEFT + name);
+/** Writes a draft in the place of the one that it replaces. */
+async function write(name: string[], draft: Draft, before: string[] | null): Promise<void> {
+  const text = textOf(name);
+  underWay.set(text, draft);
+  if (before) forget(before, text);
+  const done = await run("readwrite", (store) => {
+    if (before) store.delete(before);
+    return store.put({ ...draft, name }, name);
+  });
+  if (done === null) return;
+  underWay.delete(text);
+  localStorage.removeItem(LEFT + text);
 }
 
-/** Leaves what is under way where it is at once. */
-function leave(): void {
-  for (const [name, draft] of underWay) {
-    try {
-      localStorage.setItem(LEFT + name, JSON.stringify(draft));
-    } catch {
-      // There is no room for it; the database is likely to get it all the same.
-    }
+/** Leaves a draft that is under way where it is at once. */
+function leave(text: string): void {
+  try {
+    localStorage.setItem(LEFT + text, JSON.stringify(underWay.get(text)));
+  } catch {
+    // There is no room for it; the database is likely to get it all the same.
   }
 }
 
-/** What a page left that ended. */
-function left(name: string): Draft | null {
+/** Forgets a draft that is not in the database yet; `next` takes its place where a page left it that ended. */
+function forget(name: string[], next?: string): void {
+  const text = textOf(name);
+  underWay.delete(text);
+  if (next && localStorage.getItem(LEFT + text) !== null) leave(next);
+  localStorage.removeItem(LEFT + text);
+}
+
+/** The names of drafts, by how they begin, that pages left which ended. */
+function leftNames(start: string[]): string[] {
+  const keys = Object.keys(localStorage).filter((key) => key.startsWith(LEFT));
+  const texts = keys.map((key) => key.slice(LEFT.length));
+  return texts.filter((text) => `${text}\n`.startsWith(`${textOf(start)}\n`));
+}
+
+/** A draft that a page left. */
+function left(text: string): Draft | null {
   try {
-    return JSON.parse(localStorage.getItem(LEFT + name) ?? "null");
+    return JSON.parse(localStorage.getItem(LEFT + text) ?? "null");
   } catch {
     return null;
   }
 }
 
-/** Forgets what is not in the database yet. */
-function forget(name: string): void {
-  clearTimeout(waiting.get(name)?.timer);
-  waiting.delete(name);
-  underWay.delete(name);
-  localStorage.removeItem(LEFT + name);
-}
+/** The drafts of one open file. */
+export class Drafts {
+  /** The name of the one that was kept here, or taken up, last. */
+  private last: string[] | null = null;
+  private timer: ReturnType<typeof setTimeout> | undefined;
+  private make: (() => Draft) | null = null;
 
-/** Keeps a draft 300 ms after the last call; `make` gives it then. */
-export function keepDraft(key: DraftKey, make: () => Draft): void {
-  const name = nameOf(key);
-  clearTimeout(waiting.get(name)?.timer);
-  const timer = setTimeout(() => {
-    waiting.delete(name);
-    void write(key, make());
-  }, PAUSE);
-  waiting.set(name, { timer, make, key });
+  constructor(readonly key: DraftKey) {}
+
+  /** The newest draft of this file, be it of which tab it may: what is kept from now on replaces it. */
+  async takeUp(): Promise<Draft | null> {
+    const id = idOf(this.key);
+    const late: Kept[] = leftNames(id).flatMap((text) => {
+      const draft = left(text);
+      return draft ? { ...draft, name: nameOf(text) } : [];
+    });
+    for (const { name = id, ...draft } of late) void write(name, draft, null);
+    const kept: Kept[] = (await run("readonly", (store) => store.getAll(rangeOf(...id)))) ?? [];
+    const [newest] = [...late, ...kept].sort((a, b) => b.at - a.at);
+    if (!newest) return null;
+    this.last = newest.name ?? id;
+    return newest;
+  }
+
+  /** Keeps a draft 300 ms after the last call; `make` gives it then. */
+  keep(make: () => Draft): void {
+    this.cancel();
+    this.make = make;
+    this.timer = setTimeout(() => this.flush(), PAUSE);
+    waiting.add(this);
+  }
+
+  /** Keeps at once what waits to be kept. */
+  flush(): void {
+    const { make, last } = this;
+    this.cancel();
+    if (!make) return;
+    // No two tabs come to one name.
+    this.last = [...idOf(this.key), `${Date.now()} ${Math.random()}`];
+    void write(this.last, make(), last);
+  }
+
+  /** Forgets what waits to be kept. */
+  cancel(): void {
+    clearTimeout(this.timer);
+    this.make = null;
+    waiting.delete(this);
+  }
+
+  /** Forgets what was kept here, or taken up. */
+  async drop(): Promise<void> {
+    const { last } = this;
+    this.cancel();
+    if (!last) return;
+    this.last = null;
+    forget(last);
+    await run("readwrite", (store) => store.delete(last));
+  }
 }
 
 /** Keeps at once what waits to be kept: the page may be about to end. */
 export function flushDrafts(): void {
-  for (const [name, { timer, make, key }] of waiting) {
-    clearTimeout(timer);
-    waiting.delete(name);
-    void write(key, make());
-  }
-  leave();
+  for (const drafts of waiting) drafts.flush();
+  for (const text of underWay.keys()) leave(text);
 }
 
-export async function readDraft(key: DraftKey): Promise<Draft | null> {
-  const name = nameOf(key);
-  const last = left(name);
-  const kept = (await run("readonly", (store) => store.get(idOf(key)))) as Draft | null | undefined;
-  if (!last) return kept ?? null;
-  if (kept && kept.at >= last.at) {
-    localStorage.removeItem(LEFT + name);
-    return kept;
-  }
-  void write(key, last);
-  return last;
-}
-
-export async function dropDraft(key: DraftKey): Promise<void> {
-  forget(nameOf(key));
-  await run("readwrite", (store) => store.delete(idOf(key)));
-}
-
-const rangeOf = (...start: string[]) => IDBKeyRange.bound(start, [...start, []]);
-
-/** The names of an account's drafts that may not be in the database yet. */
-function namesOf(account: string): string[] {
-  const names = Object.keys(localStorage).filter((key) => key.startsWith(LEFT));
-  const all = [...waiting.keys(), ...underWay.keys(), ...names.map((key) => key.slice(LEFT.length))];
-  return all.filter((name) => name.startsWith(`${account}\n`));
-}
-
-/** How many drafts of an account there are. */
+/** How many files have drafts of an account. */
 export async function countDrafts(account: string): Promise<number> {
-  const names = namesOf(account);
-  const kept = await run("readonly", (store) => store.getAllKeys(rangeOf(account)));
-  return new Set([...names, ...(kept ?? []).map((key) => (key as string[]).join("\n"))]).size;
+  const ids = [...waiting].map(({ key }) => idOf(key)).filter(([whose]) => whose === account);
+  const names = [...leftNames([account]), ...underWay.keys()]
+    .map(nameOf)
+    .filter(([whose]) => whose === account);
+  const kept = ((await run("readonly", (store) => store.getAllKeys(rangeOf(account)))) ?? []) as string[][];
+  return new Set([...ids, ...names, ...kept].map((name) => textOf(name.slice(0, 4)))).size;
 }
 
 /** Forgets all drafts of an account: whoever logs out leaves nothing in a browser that others use too. */
 export async function dropDrafts(account: string): Promise<void> {
-  for (const name of namesOf(account)) forget(name);
+  for (const drafts of waiting) if (drafts.key.account === account) drafts.cancel();
+  for (const text of [...leftNames([account]), ...underWay.keys()]) {
+    if (nameOf(text)[0] === account) forget(nameOf(text));
+  }
   await run("readwrite", (store) => store.delete(rangeOf(account)));
 }
 

@@ -2,7 +2,7 @@
 // screen.
 import { type Encoding, type Form, NEW } from "../../editor/bytes.ts";
 import type { Editor } from "../../editor/host.ts";
-import { type DraftKey, dropDraft, flushDrafts, readDraft } from "../../shared/drafts.ts";
+import { type DraftKey, flushDrafts } from "../../shared/drafts.ts";
 import { complain } from "../../shared/notice.tsx";
 import { wordsOf } from "../api.ts";
 import { sameForm, versionOf } from "./conflict.ts";
@@ -25,7 +25,7 @@ export class Reading {
 
   constructor(
     protected readonly place: Place,
-    protected readonly key: DraftKey,
+    key: DraftKey,
     protected readonly owner: Owner,
   ) {
     this.work = new Work(place.at ? null : key);
@@ -47,13 +47,13 @@ export class Reading {
   async load(): Promise<void> {
     try {
       const found = await readFile(this.place, { signal: this.abort.signal });
-      const draft = this.place.at ? null : await readDraft(this.key);
+      const draft = await this.work.drafts?.takeUp();
       if (this.abort.signal.aborted) return;
       this.begin(found);
       if (!draft) return;
       if (found.kind === "text" && found.read.text === draft.text && sameForm(found.read, draft.form)) {
         // It was saved after all, and the answer did not arrive.
-        return dropDraft(this.key);
+        return this.work.drafts?.drop();
       }
       const now = found.kind === "none" || found.kind === "same" ? null : found.etag;
       // Based on what was there when it was typed: if that is there no more, the next save is a conflict.
@@ -182,7 +182,7 @@ export class Reading {
   /** Throws away what was typed. */
   async discard(): Promise<void> {
     this.set({ message: "", news: null, trouble: null, restored: null });
-    await dropDraft(this.key);
+    await this.work.drafts?.drop();
     await this.load();
   }
 }

@@ -1,7 +1,7 @@
 // The text in the editor and what it began from: whether they differ, and the draft of what was typed.
 import { COLOUR_MAX, type Form, NEW } from "../../editor/bytes.ts";
 import type { Document, Editor } from "../../editor/host.ts";
-import { type DraftKey, dropDraft, keepDraft } from "../../shared/drafts.ts";
+import { type DraftKey, Drafts } from "../../shared/drafts.ts";
 import { sameForm, type Version } from "./conflict.ts";
 
 /** What an edit began from, or was saved last. */
@@ -29,8 +29,12 @@ export class Work {
   editor: Editor | null = null;
   base: Base = NOTHING;
 
-  /** `key` is null where nothing can be written. */
-  constructor(private readonly key: DraftKey | null) {}
+  /** Null where nothing can be written. */
+  readonly drafts: Drafts | null;
+
+  constructor(key: DraftKey | null) {
+    this.drafts = key && new Drafts(key);
+  }
 
   attach(editor: Editor): void {
     this.editor = editor;
@@ -60,13 +64,13 @@ export class Work {
 
   /** Keeps what was typed, or nothing where it is what was read. */
   keep(intent: () => Intent): void {
-    const { editor, base, key } = this;
-    if (!editor || !key) return;
+    const { editor, base, drafts } = this;
+    if (!editor || !drafts) return;
     if (!this.isPrecious(intent())) {
-      void dropDraft(key);
+      void drafts.drop();
       return;
     }
-    keepDraft(key, () => ({
+    drafts.keep(() => ({
       text: editor.text(),
       form: intent().form,
       message: intent().message,
