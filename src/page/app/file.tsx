@@ -153,6 +153,7 @@ export function File(props: FileProps) {
         <ConflictSheet
           path={path}
           conflict={drawn.conflict}
+          onMerging={(left) => file.merging(left)}
           onClose={(left) => file.leaveConflict(left)}
           onTakeTheirs={() => void file.takeTheirs()}
           onSave={(text, form) => drawn.conflict && void file.resolve(drawn.conflict, text, form)}

@@ -68,6 +68,8 @@ export interface MergerOptions extends Omit<PairOptions, "before" | "after"> {
   description: string;
   /** What the arrows are called that take a piece of theirs over. */
   takeOver: string;
+  /** The right text is another. */
+  onChange: () => void;
 }
 
 /** Two texts of which the right one is to be made from both. */
@@ -80,12 +82,13 @@ export interface Merger extends Shown {
 
 /** Opens two texts for merging; the right one, or the lower one, takes pieces over by arrows. */
 export function openMerger(host: HTMLElement, options: MergerOptions): Merger {
-  const { theirs, merged, clashes, labels, description, takeOver, unified } = options;
+  const { theirs, merged, clashes, labels, description, takeOver, unified, onChange } = options;
   const root = rootOf(host);
   const setting = settingOf({ ...options, before: theirs, after: merged });
   const right = { ...setting, label: labels[1], description };
   const marked = marks(clashes);
-  const written = [common(right), writing(right), marked, submit];
+  const told = EditorView.updateListener.of((update) => update.docChanged && onChange());
+  const written = [common(right), writing(right), marked, submit, told];
   if (unified) {
     // To reject what differs is to take theirs; what is not taken needs no button.
     const control = (type: "reject" | "accept", act: (event: MouseEvent) => void) =>

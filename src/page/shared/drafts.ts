@@ -4,6 +4,13 @@
 // until it has come. Each draft has a name of its own, and one that a file keeps replaces the one which that file kept
 // before, and no other: the same file may be open in another tab.
 import type { Form } from "../editor/bytes.ts";
+import type { Lines } from "../editor/merge.ts";
+
+/** A text and how it lies in its file. */
+interface Version {
+  text: string;
+  form: Form;
+}
 
 /** Whose text it is, and of which file. */
 export interface DraftKey {
@@ -21,7 +28,9 @@ export interface Draft {
   /** The tag of what the edit began from; null for a new file. */
   etag: string | null;
   /** What the edit began from, for a merge; absent where it is large. */
-  base?: { text: string; form: Form };
+  base?: Version;
+  /** What was made by hand of it and another's save: of which two texts, how far, and what is still marked. */
+  merge?: { mine: Version; theirs: Version; text: string; clashes: Lines[] };
   /** When it was kept, in milliseconds. */
   at: number;
 }

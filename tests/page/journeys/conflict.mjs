@@ -1,6 +1,6 @@
 // Two people and one file: nothing is overwritten unseen, and nothing that was typed is lost.
 import { same, soon } from "../browser.mjs";
-import { file, newProject } from "../seed.mjs";
+import { file, newProject, PASSWORD } from "../seed.mjs";
 import { changed, editor, keys, open, put, saved, text, type } from "./editor/steps.mjs";
 
 const start = "one\ntwo\nthree\nfour\nfive\n";
@@ -53,9 +53,10 @@ export default [
 
   ["what two people wrote into a new file of one name is marked, and theirs can be taken over", async (world) => {
     const repo = await newProject(world.admin, "acme/both-new", { "a.txt": start });
-    const person = await world.at(open(repo, "new.txt"));
+    const person = await world.somebody();
     const { page } = person;
     person.expected.push(/404/, /412/);
+    await person.login("olga", PASSWORD, open(repo, "new.txt"));
     await editor(person);
     await type(person, "mine\n");
     await put(world, repo, "new.txt", "theirs\n");
@@ -132,6 +133,36 @@ export default [
     await saved(person);
     const told = await text(world, repo, "a.txt");
     same([told.startsWith("ONE\ntwo\n"), told.includes("seven\n"), told.includes("SIX\n")], [true, true, false]);
+  }],
+
+  ["what was merged by hand is there again after Back, and after a reload", async (world) => {
+    const repo = await newProject(world.admin, "acme/kept-merge", { "a.txt": start, "b.txt": "b\n" });
+    const person = await world.at(open(repo, "b.txt"));
+    const { page } = person;
+    person.expected.push(/412/);
+    await page.getByRole("treeitem", { name: "a.txt" }).click();
+    await page.getByRole("heading", { name: "a.txt", level: 1 }).waitFor();
+    await editor(person);
+    await type(person, "six\n");
+    await put(world, repo, "a.txt", `${start}SIX\n`);
+    await keys(person, "Control+s");
+    const merged = sheet(page).locator(".cm-content").last();
+    await merged.click();
+    await page.keyboard.press("Control+End");
+    await page.keyboard.type("seven\n");
+    await page.goBack();
+    await page.getByRole("heading", { name: "b.txt", level: 1 }).waitFor();
+    for (const come of [() => page.goForward(), () => page.reload()]) {
+      await come();
+      await editor(person);
+      await page.getByRole("button", { name: "Compare", exact: true }).last().click();
+      await sheet(page).getByText("1 place was changed by both").waitFor();
+      await soon(() => merged.innerText(), `${start}six\nseven\n\n`);
+      await soon(() => sheet(page).locator(".cm-clash").count(), 1);
+    }
+    await page.getByRole("button", { name: "Save the merged text" }).click();
+    await saved(person);
+    same(await text(world, repo, "a.txt"), `${start}six\nseven\n`);
   }],
 
   ["theirs deleted it: mine brings it back", async (world) => {

@@ -33,7 +33,8 @@ export interface Merged {
 
 /** A merge that was left before it was saved. */
 export interface Left {
-  conflict: Conflict;
+  mine: Version;
+  theirs: Version;
   text: string;
   clashes: Lines[];
 }
@@ -63,10 +64,9 @@ export function conflictOf(
 /** Goes on with a merge that was left; what either side has changed since is taken into it. */
 export function takeUp(conflict: Conflict, left: Left | null): Conflict {
   const { mine, theirs, merged } = conflict;
-  const before = left?.conflict;
-  if (!left || !before?.theirs || !theirs || !merged) return conflict;
-  const own = merge(linesOf(before.mine.text), linesOf(left.text), linesOf(mine.text));
-  const both = merge(linesOf(before.theirs.text), own.lines, linesOf(theirs.text));
+  if (!left || !theirs || !merged) return conflict;
+  const own = merge(linesOf(left.mine.text), linesOf(left.text), linesOf(mine.text));
+  const both = merge(linesOf(left.theirs.text), own.lines, linesOf(theirs.text));
   const text = both.lines.join("\n");
   const clashes = text === left.text ? left.clashes : placesOf(both);
   return { ...conflict, merged: { ...merged, text, clashes, again: true } };

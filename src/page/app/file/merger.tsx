@@ -12,6 +12,8 @@ import { say } from "./words.ts";
 interface ConflictProps {
   path: string;
   conflict: Conflict;
+  /** Something was written into what is made of both. */
+  onMerging: (left: () => Left) => void;
   /** With what was made of both, if anything. */
   onClose: (left: Left | null) => void;
   onTakeTheirs: () => void;
@@ -20,7 +22,7 @@ interface ConflictProps {
 
 /** The sheet that asks which of two versions is to be: theirs, mine, or what was made of both. */
 export function ConflictSheet(props: ConflictProps) {
-  const { path, conflict, onClose, onTakeTheirs, onSave } = props;
+  const { path, conflict, onMerging, onClose, onTakeTheirs, onSave } = props;
   const { mine, theirs, merged, author } = conflict;
   const merger = useRef<Merger | null>(null);
   if (conflict.etag === null) return <DeletedSheet {...props} />;
@@ -29,8 +31,9 @@ export function ConflictSheet(props: ConflictProps) {
     : say("conflictLeadUnknown", { path });
   const save = () => merged && onSave(merger.current?.state().text ?? merged.text, merged.form);
   const back = () => {
-    const { text = merged?.text ?? "", clashes = merged?.clashes ?? [] } = merger.current?.state() ?? {};
-    onClose(merged && { conflict, text, clashes });
+    if (!merged || !theirs) return onClose(null);
+    const { text, clashes } = merger.current?.state() ?? merged;
+    onClose({ mine, theirs, text, clashes });
   };
   return (
     <Dialog
@@ -64,7 +67,13 @@ export function ConflictSheet(props: ConflictProps) {
       }
     >
       {merged && theirs ? (
-        <MergerView path={path} theirs={theirs.text} merged={merged} handle={merger} />
+        <MergerView
+          path={path}
+          theirs={theirs.text}
+          merged={merged}
+          handle={merger}
+          onChange={(made) => onMerging(() => ({ mine, theirs, ...made.state() }))}
+        />
       ) : (
         <p>{say("conflictNoMerge")}</p>
       )}
@@ -77,9 +86,10 @@ interface ViewProps {
   theirs: string;
   merged: Merged;
   handle: { current: Merger | null };
+  onChange: (merger: Merger) => void;
 }
 
-function MergerView({ path, theirs, merged, handle }: ViewProps) {
+function MergerView({ path, theirs, merged, handle, onChange }: ViewProps) {
   const place = useRef<HTMLDivElement>(null);
   const [next, setNext] = useState(0);
   const chunk = useChunk();
@@ -97,6 +107,7 @@ function MergerView({ path, theirs, merged, handle }: ViewProps) {
       description: say("leaveEditor"),
       takeOver: say("takePiece"),
       unified,
+      onChange: () => onChange(merger),
     });
     handle.current = merger;
     return () => {

@@ -24,8 +24,6 @@ export class OpenFile extends Reading {
   /** The commit that the last save here made: that it appears is no news. */
   private ownCommit: string | null = null;
   private saveAgain = false;
-  /** A merge to go on with at the next conflict. */
-  private left: Left | null = null;
   private readonly stopListening: () => void;
 
   constructor(place: Place, key: DraftKey, owner: Owner) {
@@ -65,7 +63,7 @@ export class OpenFile extends Reading {
   /** The service has the file so now. What was typed meanwhile is an edit of that. */
   private saved(saved: Schemas["SavedFile"], now: Base, before: Base): void {
     this.work.base = now;
-    this.left = null;
+    this.work.merge = null;
     this.ownCommit = saved.commit_id;
     this.set({ size: saved.size, isNew: false, restored: null, news: null, message: "" });
     this.set({ changed: this.differs() });
@@ -174,21 +172,26 @@ export class OpenFile extends Reading {
       }
       if (sent && this.abort.signal.aborted) return this.tellUnsaved(`${say("conflict")}.`);
       const conflict = conflictOf(found, here(), this.work.baseVersion(), author);
-      this.set({ conflict: conflict && takeUp(conflict, this.left) });
+      this.set({ conflict: conflict && takeUp(conflict, this.work.merge?.() ?? null) });
     } catch (error) {
       this.fail(error);
     }
   }
 
+  /** Something was written into what is made of both: keeps it. */
+  merging(left: () => Left): void {
+    this.work.merge = left;
+    this.keep();
+  }
+
   /** Ends a conflict without an answer: the edits stay, what they are based on, and what was made of both. */
   leaveConflict(left: Left | null): void {
-    this.left = left;
+    if (left) this.merging(() => left);
     this.set({ conflict: null });
   }
 
   /** Takes what lies there, and throws away what was typed. */
   async takeTheirs(): Promise<void> {
-    this.left = null;
     this.set({ conflict: null });
     await this.discard();
   }
@@ -196,6 +199,7 @@ export class OpenFile extends Reading {
   /** Saves a text over what lies there now, and nothing newer. */
   async resolve(conflict: Conflict, text: string, form: Form): Promise<void> {
     if (!this.work.editor) return;
+    this.work.merge = null;
     const theirs = conflict.theirs ?? { text: "", form: NEW };
     this.work.base = {
       document: this.work.editor.versionOf(theirs.text),

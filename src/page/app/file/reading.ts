@@ -65,7 +65,8 @@ export class Reading {
         ...draft.base,
         etag: draft.etag,
       };
-      const { at, text, form, message } = draft;
+      const { at, text, form, message, merge } = draft;
+      this.work.merge = merge ? () => merge : null;
       this.show(text, form, { restored: at, changed: true, isNew: draft.etag === null, message });
       if (now !== draft.etag) await this.tellNews(now === null);
     } catch (error) {
@@ -181,6 +182,7 @@ export class Reading {
 
   /** Throws away what was typed. */
   async discard(): Promise<void> {
+    this.work.merge = null;
     this.set({ message: "", news: null, trouble: null, restored: null });
     await this.work.drafts?.drop();
     await this.load();

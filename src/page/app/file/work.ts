@@ -2,7 +2,7 @@
 import { COLOUR_MAX, type Form, NEW } from "../../editor/bytes.ts";
 import type { Document, Editor } from "../../editor/host.ts";
 import { type DraftKey, Drafts } from "../../shared/drafts.ts";
-import { sameForm, type Version } from "./conflict.ts";
+import { type Left, sameForm, type Version } from "./conflict.ts";
 
 /** What an edit began from, or was saved last. */
 export interface Base {
@@ -28,6 +28,8 @@ interface Intent {
 export class Work {
   editor: Editor | null = null;
   base: Base = NOTHING;
+  /** A merge to go on with at the next conflict, as it is now. */
+  merge: (() => Left) | null = null;
 
   /** Null where nothing can be written. */
   readonly drafts: Drafts | null;
@@ -64,7 +66,7 @@ export class Work {
 
   /** Keeps what was typed, or nothing where it is what was read. */
   keep(intent: () => Intent): void {
-    const { editor, base, drafts } = this;
+    const { editor, base, merge, drafts } = this;
     if (!editor || !drafts) return;
     if (!this.isPrecious(intent())) {
       void drafts.drop();
@@ -76,6 +78,7 @@ export class Work {
       message: intent().message,
       etag: base.etag,
       ...(base.document && base.document.length <= COLOUR_MAX ? { base: versionOfBase(base) } : {}),
+      ...(merge ? { merge: merge() } : {}),
       at: Date.now(),
     }));
   }
