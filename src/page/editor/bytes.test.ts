@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { decode, ENCODINGS, encode, type Form, lineEnd, MissingLetter } from "./bytes.ts";
+import { decode, decodeAgain, ENCODINGS, encode, type Form, lineEnd, MissingLetter } from "./bytes.ts";
 
 const bytes = (...parts: (number[] | string)[]) =>
   Uint8Array.from(parts.flatMap((part) => (typeof part === "string" ? [...Buffer.from(part)] : part)));
@@ -92,6 +92,19 @@ test("binary files are no text", () => {
   // Half of a pair of units.
   assert.equal(decode(bytes([0xff, 0xfe, 0x3d, 0xd8])), null);
   assert.equal(decode(bytes([0xff, 0x80]), "utf-8"), null);
+});
+
+test("an encoding that was chosen holds for other bytes, unless they have become something else", () => {
+  const again = (other: Uint8Array, chosen: Form["encoding"]) => {
+    const read = decodeAgain(other, chosen);
+    return read && [read.text, read.encoding];
+  };
+  assert.deepEqual(again(bytes([0x96, 0xa5, 0xe5], "2"), "ibm866"), ["Цех2", "ibm866"]);
+  assert.deepEqual(again(bytes("2"), "ibm866"), ["2", "ibm866"]);
+  assert.deepEqual(again(bytes("Цех"), "ibm866"), ["Цех", "utf-8"]);
+  assert.deepEqual(again(bytes([0xff, 0xfe, 0x26, 4]), "ibm866"), ["Ц", "utf-16le"]);
+  assert.deepEqual(again(windows("Цех"), "utf-8"), ["Цех", "windows-1251"]);
+  assert.equal(again(bytes([0x96, 1, 2]), "ibm866"), null);
 });
 
 test("a letter that the encoding lacks is named, with its place", () => {

@@ -72,6 +72,17 @@ export function decode(bytes: Uint8Array, encoding?: Encoding): Decoded | null {
   return text === null ? null : withEnds(text, chosen, bom);
 }
 
+/**
+ * Reads a file in the encoding that somebody chose for it as it was before. Any bytes can be read in an 8-bit one:
+ * those that have become something else for certain, a binary file or one of UTF, are found to be that.
+ */
+export function decodeAgain(bytes: Uint8Array, chosen: Encoding): Decoded | null {
+  const found = decode(bytes);
+  const isCertain = !found || (found.encoding.startsWith("utf") && /[\u0080-\uffff]/.test(found.text));
+  if (isCertain && !chosen.startsWith("utf")) return found;
+  return decode(bytes, chosen) ?? found;
+}
+
 /** The bytes of a text in a form. Throws `MissingLetter`. */
 export function encode(text: string, form: Form): Uint8Array<ArrayBuffer> {
   const whole = form.end === "mixed" ? text : withEnd(text, form.end);

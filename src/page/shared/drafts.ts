@@ -3,7 +3,7 @@
 // may be gone before IndexedDB has written, and local storage is written at once: what is under way then lies there
 // until it has come. Each draft has a name of its own, and one that a file keeps replaces the one which that file kept
 // before, and no other: the same file may be open in another tab.
-import type { Form } from "../editor/bytes.ts";
+import type { Encoding, Form } from "../editor/bytes.ts";
 import type { Lines } from "../editor/merge.ts";
 
 /** A text and how it lies in its file. */
@@ -29,6 +29,8 @@ export interface Draft {
   etag: string | null;
   /** What the edit began from, for a merge; absent where it is large. */
   base?: Version;
+  /** The encoding that somebody chose to read the file in. */
+  chosen?: Encoding;
   /** What was made by hand of it and another's save: of which two texts, how far, and what is still marked. */
   merge?: { mine: Version; theirs: Version; text: string; clashes: Lines[] };
   /** When it was kept, in milliseconds. */

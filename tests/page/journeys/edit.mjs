@@ -7,6 +7,9 @@ const windows = (...parts) => Uint8Array.from(parts.flatMap((part) => (typeof pa
 // "Цены": Windows-1251, CP 866, KOI8-R.
 const [cp1251, cp866, koi8] = [[0xd6, 0xe5, 0xed, 0xfb], [0x96, 0xa5, 0xad, 0xeb], [0xe3, 0xc5, 0xce, 0xd9]];
 
+// "Цех" of CP 866, which looks like Windows-1251.
+const shop866 = [0x96, 0xa5, 0xe5];
+
 /** A file of some form: what it holds, what is typed at its end, and what it holds then. */
 const forms = [
   ["utf-8", "a.txt", Buffer.from("цены\n"), "ещё", Buffer.from("цены\nещё"), "UTF-8"],
@@ -18,6 +21,12 @@ const forms = [
   ["Windows-1251", "g.ini", windows("[", cp1251, "]\r\n", "a=1\r\n"), "Ё", windows("[", cp1251, "]\r\n", "a=1\r\n", [0xa8]), "Windows-1251"],
   ["no line at all", "h.txt", Buffer.from(""), "x", Buffer.from("x"), "LF"],
 ];
+
+/** Chooses an encoding: of those to read the file in, which come first, or of those to save it in. */
+async function choose(page, name, which) {
+  await page.getByRole("button", { name: "Encoding:" }).click();
+  await page.locator(".items button", { hasText: name })[which]().click();
+}
 
 export default [
   ["a save keeps encoding, mark and line ends, byte for byte", async (world) => {
@@ -64,6 +73,71 @@ export default [
     await page.getByRole("button", { name: "Encoding:" }).click();
     await page.locator(".items button", { hasText: "KOI8-R" }).first().click();
     await page.locator(".cm-line", { hasText: "Цены" }).waitFor();
+  }],
+
+  ["an encoding that was chosen holds for what others save, after a reload, and for an undo", async (world) => {
+    const repo = await newProject(world.admin, "acme/chosen", { "readme.txt": "." });
+    await put(world, repo, "a.txt", windows(shop866, "\na\nb\n"));
+    const person = await world.at(open(repo, "a.txt"));
+    const { page } = person;
+    person.expected.push(/412/);
+    const first = (text) => soon(() => page.locator(".file .cm-line").first().innerText(), text);
+    await editor(person);
+    await choose(page, "CP 866", "first");
+    await first("Цех");
+    await put(world, repo, "a.txt", windows(shop866, "2\na\nb\n"));
+    await first("Цех2");
+    await type(person, "more");
+    await put(world, repo, "a.txt", windows(shop866, "3\na\nb\n"));
+    await page.getByText("admin saved this file").waitFor();
+    await page.reload();
+    await editor(person);
+    await first("Цех2");
+    await keys(person, "Control+s");
+    await page.getByText("is together on the right already").waitFor();
+    await page.getByRole("button", { name: "Save the merged text" }).click();
+    await saved(person);
+    same(await bytes(world, repo, "a.txt"), [...windows(shop866, "3\na\nb\nmore")]);
+    await choose(page, "KOI8-R", "last");
+    await keys(person, "Control+s");
+    await saved(person);
+    // The branch is told to be another before the undo is answered.
+    await person.route("**/files/a.txt*", async (route) => {
+      if (route.request().method() !== "PUT") return route.fallback();
+      const response = await route.fetch();
+      await page.getByRole("button", { name: "Encoding: CP 866" }).waitFor().catch(() => null);
+      await route.fulfill({ response });
+    });
+    await page.getByRole("button", { name: "Undo", exact: true }).last().click();
+    await page.getByText("The save of a.txt was taken back").waitFor();
+    await page.getByRole("button", { name: "Encoding: CP 866" }).waitFor();
+    await first("Цех3");
+  }],
+
+  ["a save in another encoding whose answer is lost is not a conflict with oneself", async (world) => {
+    const repo = await newProject(world.admin, "acme/lost-encoding", { "readme.txt": "." });
+    await put(world, repo, "a.txt", "Цех\n");
+    const person = await world.at(open(repo, "a.txt"));
+    const { page } = person;
+    person.expected.push(/failed:/, /ERR_FAILED/, /412/);
+    await editor(person);
+    await choose(page, "CP 866", "last");
+    let isLost = false;
+    await person.route("**/files/a.txt*", async (route) => {
+      if (isLost || route.request().method() !== "PUT") return route.fallback();
+      isLost = true;
+      await route.fetch();
+      await route.abort("failed");
+    });
+    const refused = page.waitForResponse((response) => response.status() === 412);
+    await keys(person, "Control+s");
+    // If nothing else is answered meanwhile, it does not save once more by itself.
+    page.getByRole("button", { name: "Try again" }).click().catch(() => {});
+    await refused;
+    await saved(person);
+    same(await page.locator("dialog[open]").count(), 0);
+    same(await bytes(world, repo, "a.txt"), [...windows(shop866, "\n")]);
+    await page.getByRole("button", { name: "Encoding: CP 866" }).waitFor();
   }],
 
   ["a letter that the encoding lacks is named, and UTF-8 offered", async (world) => {

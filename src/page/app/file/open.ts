@@ -5,17 +5,17 @@ import { complain, notify } from "../../shared/notice.tsx";
 import { t } from "../../shared/text.ts";
 import { Failure, onReach, type Schemas, wordsOf } from "../api.ts";
 import { go } from "../route.ts";
-import {
-  type Conflict,
-  conflictOf,
-  type Left,
-  sameForm,
-  takeUp,
-  type Version,
-  versionOf,
-} from "./conflict.ts";
+import { type Conflict, conflictOf, type Left, sameForm, takeUp, type Version } from "./conflict.ts";
 import { type Owner, Reading } from "./reading.ts";
-import { deleteFile, type Found, lastAuthor, type Place, readFile, saveFile } from "./remote.ts";
+import {
+  deleteFile,
+  type Found,
+  type FoundText,
+  lastAuthor,
+  type Place,
+  readFile,
+  saveFile,
+} from "./remote.ts";
 import { troubleOf } from "./trouble.ts";
 import { say } from "./words.ts";
 import { type Base, versionOfBase } from "./work.ts";
@@ -62,6 +62,7 @@ export class OpenFile extends Reading {
 
   /** The service has the file so now. What was typed meanwhile is an edit of that. */
   private saved(saved: Schemas["SavedFile"], now: Base, before: Base): void {
+    if (now.form.encoding !== before.form.encoding) this.work.chosen = now.form.encoding;
     this.work.base = now;
     this.work.merge = null;
     this.ownCommit = saved.commit_id;
@@ -105,6 +106,9 @@ export class OpenFile extends Reading {
 
   /** Puts back what was there before a save, unless somebody saved since. */
   private async undo(etag: string, before: Base): Promise<void> {
+    const { chosen } = this.work;
+    // What was read so before is so again, and may be followed before that is answered.
+    if (chosen) this.work.chosen = before.form.encoding;
     try {
       if (before.etag === null) await deleteFile(this.place, etag);
       else {
@@ -120,6 +124,7 @@ export class OpenFile extends Reading {
       } else await this.follow(null);
       this.owner.onChanged();
     } catch (error) {
+      this.work.chosen = chosen;
       const late = error instanceof Failure && error.status === 412;
       complain(late ? say("undoLate", { path: this.place.path }) : wordsOf(error));
     }
@@ -134,7 +139,7 @@ export class OpenFile extends Reading {
     const { etag } = this.work.base;
     let found: Found;
     try {
-      found = await readFile(this.place, { known: etag, signal: this.abort.signal });
+      found = await this.read({ known: etag, signal: this.abort.signal });
     } catch {
       return; // Said elsewhere, and asked for again with the next head.
     }
@@ -160,13 +165,15 @@ export class OpenFile extends Reading {
     const here = () => ({ text: editor.text(), form: this.drawn.form });
     const known = sent ?? here();
     try {
-      const [found, author] = await Promise.all([readFile(this.place), lastAuthor(this.place)]);
+      const [found, author] = await Promise.all([this.read(), lastAuthor(this.place)]);
+      const arrived = await this.arrived(found, known);
       if (this.work.editor !== editor) return;
-      if (found.kind === "text" && found.read.text === known.text && sameForm(found.read, known.form)) {
+      if (arrived) {
         // An earlier save had arrived, and its answer had not. What was typed since is an edit of that.
-        const { text, form } = versionOf(found.read);
-        this.work.base = { document: editor.versionOf(text), text: "", form, etag: found.etag };
-        this.set({ size: found.size, isNew: false, news: null, restored: null, trouble: null });
+        const { text, form } = known;
+        if (form.encoding !== this.work.base.form.encoding) this.work.chosen = form.encoding;
+        this.work.base = { document: editor.versionOf(text), text: "", form, etag: arrived.etag };
+        this.set({ size: arrived.size, isNew: false, news: null, restored: null, trouble: null });
         this.typed();
         return;
       }
@@ -176,6 +183,13 @@ export class OpenFile extends Reading {
     } catch (error) {
       this.fail(error);
     }
+  }
+
+  /** What lies there, if it is this version: bytes of another encoding may be read as something else. */
+  private async arrived(found: Found, { text, form }: Version): Promise<FoundText | null> {
+    const other = found.kind === "text" && found.read.encoding !== form.encoding;
+    const again = other ? await readFile(this.place, { as: form.encoding }) : found;
+    return again.kind === "text" && again.read.text === text && sameForm(again.read, form) ? again : null;
   }
 
   /** Something was written into what is made of both: keeps it. */

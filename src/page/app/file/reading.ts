@@ -46,8 +46,10 @@ export class Reading {
   /** Reads the file, and the draft of it that this browser has. */
   async load(): Promise<void> {
     try {
-      const found = await readFile(this.place, { signal: this.abort.signal });
+      const { signal } = this.abort;
       const draft = await this.work.drafts?.takeUp();
+      this.work.chosen = draft?.chosen ?? this.work.chosen;
+      const found = await this.read({ signal });
       if (this.abort.signal.aborted) return;
       this.begin(found);
       if (!draft) return;
@@ -74,14 +76,21 @@ export class Reading {
     }
   }
 
+  /** Reads what lies there now, in the encoding that was chosen for it. */
+  protected read(how: { known?: string | null; signal?: AbortSignal } = {}): Promise<Found> {
+    return readFile(this.place, { ...how, chosen: this.work.chosen });
+  }
+
   /** Reads the bytes of an untouched file in another encoding. */
   async readAs(encoding: Encoding): Promise<void> {
     const { etag } = this.work.base;
     try {
       const found = await readFile(this.place, { as: encoding, signal: this.abort.signal });
       if (this.drawn.changed || this.work.base.etag !== etag) complain(say("changedMeanwhile"));
-      else if (found.kind === "text") this.begin(found);
-      else complain(say("notThatEncoding", { name: encoding }));
+      else if (found.kind === "text") {
+        this.work.chosen = encoding;
+        this.begin(found);
+      } else complain(say("notThatEncoding", { name: encoding }));
     } catch (error) {
       if (!this.abort.signal.aborted) complain(wordsOf(error));
     }

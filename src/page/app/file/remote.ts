@@ -1,5 +1,5 @@
 // What the open file asks of the service.
-import { type Decoded, decode, type Encoding, TEXT_MAX } from "../../editor/bytes.ts";
+import { type Decoded, decode, decodeAgain, type Encoding, TEXT_MAX } from "../../editor/bytes.ts";
 import { branchPath, Failure, filePath, query, read, type Schemas, send } from "../api.ts";
 
 /** Where a file lies; `at` is a snapshot, without it the branch as it is now. */
@@ -10,9 +10,16 @@ export interface Place {
   at?: string | undefined;
 }
 
+export interface FoundText {
+  kind: "text";
+  read: Decoded;
+  etag: string;
+  size: number;
+}
+
 /** What lies there. */
 export type Found =
-  | { kind: "text"; read: Decoded; etag: string; size: number }
+  | FoundText
   | { kind: "binary"; etag: string; size: number; image: string | null }
   | { kind: "large"; etag: string; size: number }
   | { kind: "none" }
@@ -36,11 +43,18 @@ const urlOf = (place: Place): string => filePath(place.repo, place.branch, place
 /** The address that a browser downloads a file from. */
 export const downloadUrl = urlOf;
 
+interface How {
+  /** The tag of what is here. */
+  known?: string | null;
+  /** The encoding it is to be read in. */
+  as?: Encoding;
+  /** The encoding that it was read in before. */
+  chosen?: Encoding | null;
+  signal?: AbortSignal;
+}
+
 /** Reads a file; of one that is too large to show only the size. */
-export async function readFile(
-  place: Place,
-  how: { known?: string | null; as?: Encoding; signal?: AbortSignal } = {},
-): Promise<Found> {
+export async function readFile(place: Place, how: How = {}): Promise<Found> {
   let answer: Response;
   try {
     answer = await send(urlOf(place), {
@@ -61,7 +75,7 @@ export async function readFile(
   const bytes = new Uint8Array(await answer.arrayBuffer());
   const size = bytes.length;
   if (size > TEXT_MAX) return { kind: "large", etag, size };
-  const text = decode(bytes, how.as);
+  const text = how.chosen && !how.as ? decodeAgain(bytes, how.chosen) : decode(bytes, how.as);
   return text
     ? { kind: "text", read: text, etag, size }
     : { kind: "binary", etag, size, image: await imageOf(place.path, bytes) };

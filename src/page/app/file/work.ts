@@ -1,5 +1,5 @@
 // The text in the editor and what it began from: whether they differ, and the draft of what was typed.
-import { COLOUR_MAX, type Form, NEW } from "../../editor/bytes.ts";
+import { COLOUR_MAX, type Encoding, type Form, NEW } from "../../editor/bytes.ts";
 import type { Document, Editor } from "../../editor/host.ts";
 import { type DraftKey, Drafts } from "../../shared/drafts.ts";
 import { type Left, sameForm, type Version } from "./conflict.ts";
@@ -28,6 +28,8 @@ interface Intent {
 export class Work {
   editor: Editor | null = null;
   base: Base = NOTHING;
+  /** The encoding that somebody chose for the file as it lies there; null: it is found in its bytes. */
+  chosen: Encoding | null = null;
   /** A merge to go on with at the next conflict, as it is now. */
   merge: (() => Left) | null = null;
 
@@ -66,7 +68,7 @@ export class Work {
 
   /** Keeps what was typed, or nothing where it is what was read. */
   keep(intent: () => Intent): void {
-    const { editor, base, merge, drafts } = this;
+    const { editor, base, chosen, merge, drafts } = this;
     if (!editor || !drafts) return;
     if (!this.isPrecious(intent())) {
       void drafts.drop();
@@ -78,6 +80,7 @@ export class Work {
       message: intent().message,
       etag: base.etag,
       ...(base.document && base.document.length <= COLOUR_MAX ? { base: versionOfBase(base) } : {}),
+      ...(chosen ? { chosen } : {}),
       ...(merge ? { merge: merge() } : {}),
       at: Date.now(),
     }));
