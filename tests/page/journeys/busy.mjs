@@ -69,6 +69,26 @@ export default [
     for (const pane of panes) await soon(() => pane.getByText(words).count(), 0);
   }],
 
+  ["another's save that cannot be read at once is told, and comes by itself", async (world) => {
+    const repo = await newProject(world.admin, "busy/save", { "a.txt": "a\n" });
+    const person = await world.at(open(repo, "a.txt"));
+    const { page } = person;
+    person.expected.push(/503/, /ERR_FAILED/, /failed:/);
+    await editor(person);
+    for (const [refuse, why, theirs] of [
+      [(route) => route.fulfill({ status: 503, json: { message: "too much at once" } }), "The service cannot show this at the moment. Try again soon.", "b"],
+      [(route) => route.abort("failed"), "The service does not answer.", "c"],
+    ]) {
+      await person.route("**/files/a.txt*", refuse);
+      await put(world, repo, "a.txt", `${theirs}\n`);
+      await page.locator(".file .strip").getByText(`What you see may be out of date: it could not be read again. ${why}`).waitFor();
+      same(await person.accessibility(), []);
+      await page.unrouteAll();
+      await soon(() => page.locator(".file .cm-content").innerText(), `${theirs}\n\n`);
+      same(await page.locator(".file .strip").count(), 0);
+    }
+  }],
+
   ["a proxy's word that nothing is behind it counts as no answer: kept, and saved once there is one", async (world) => {
     const repo = await newProject(world.admin, "busy/proxy", { "a.txt": "a\n" });
     const person = await world.at(open(repo, "a.txt"));

@@ -1,5 +1,5 @@
 // What can come between a person and a save: each state in words of its own, and nothing typed is lost.
-import { same } from "../browser.mjs";
+import { same, soon } from "../browser.mjs";
 import { file, newProject, PASSWORD } from "../seed.mjs";
 import { bytes, changed, editor, keys, open, put, saved, text, type } from "./editor/steps.mjs";
 
@@ -292,6 +292,31 @@ export default [
     person.expected.push(/404/);
     await world.admin.send("DELETE", file(repo, "main", "a.txt"));
     await bar(page).getByText("deleted this file").waitFor({ timeout: 30_000 });
+  }],
+
+  ["another's save that comes while the file is read follows all the same", async (world) => {
+    const repo = await newProject(world.admin, "acme/early", { "a.txt": "a\n" });
+    const person = await world.at(`/site-builder/files/${repo}?branch=main`);
+    const { page } = person;
+    const release = await hold(person, () => page.getByRole("treeitem", { name: "a.txt" }).click());
+    await put(world, repo, "a.txt", "A\n");
+    await page.locator(".moment", { hasText: "v0002" }).waitFor();
+    release();
+    await soon(() => page.locator(".file .cm-content").allInnerTexts(), ["A\n\n"]);
+  }],
+
+  ["another's save that comes while a sheet is open is told once it is closed", async (world) => {
+    const { repo, person, page } = await edit(world, "acme/sheet");
+    person.expected.push(/412/);
+    await put(world, repo, "a.txt", "A\n");
+    await keys(person, "Control+s");
+    await page.getByRole("dialog").waitFor();
+    // The page may look before the deletion is answered.
+    person.expected.push(/404/);
+    await world.admin.send("DELETE", file(repo, "main", "a.txt"));
+    await page.locator(".moment", { hasText: "v0003" }).waitFor();
+    await page.getByRole("button", { name: "Back to my text" }).click();
+    await bar(page).getByText("admin deleted this file").waitFor();
   }],
 
   ["what is typed while another's save is on its way stays", async (world) => {

@@ -3,7 +3,9 @@
 import type { ComponentChildren } from "preact";
 import type { Editor } from "../../editor/host.ts";
 import { Icon, type IconName } from "../../shared/icons.tsx";
+import { Behind } from "../../shared/parts.tsx";
 import { ago, t, when } from "../../shared/text.ts";
+import { wordsOf } from "../api.ts";
 import type { Drawn } from "./drawn.ts";
 import type { OpenFile } from "./open.ts";
 import { encodingName } from "./status.tsx";
@@ -50,6 +52,11 @@ export function Bars(props: BarsProps) {
   if (drawn.trouble) return <TroubleBar {...props} trouble={drawn.trouble} />;
   if (forbidden && drawn.changed) return <TroubleBar {...props} trouble={{ kind: "forbidden" }} />;
   if (drawn.news) return <NewsBar {...props} />;
+  if (drawn.behind && drawn.phase !== "failed") {
+    return (
+      <Behind words={t("stale", { why: wordsOf(drawn.behind) })} onAgain={() => void props.file.look()} />
+    );
+  }
   if (drawn.restored === null || !drawn.changed) return null;
   return (
     <Bar icon="clock" actions={<Button onClick={() => void props.file.discard()}>{say("discard")}</Button>}>

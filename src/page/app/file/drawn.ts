@@ -27,6 +27,8 @@ export interface Drawn {
   trouble: Trouble | null;
   /** Somebody else saved or deleted the file while there are edits here. */
   news: { deleted: boolean; author: Author | null } | null;
+  /** Why what others did could not be looked at; null where that is not so. */
+  behind: unknown;
   /** When the edits were kept that are here again, in milliseconds. */
   restored: number | null;
   conflict: Conflict | null;
@@ -47,6 +49,7 @@ export const START: Drawn = {
   message: "",
   trouble: null,
   news: null,
+  behind: null,
   restored: null,
   conflict: null,
   problems: [],

@@ -6,7 +6,8 @@ import { t } from "../../shared/text.ts";
 import { Failure, onReach, type Schemas, wordsOf } from "../api.ts";
 import { go } from "../route.ts";
 import { type Conflict, conflictOf, type Left, sameForm, takeUp, type Version } from "./conflict.ts";
-import { type Owner, Reading } from "./reading.ts";
+import { Following } from "./following.ts";
+import type { Owner } from "./reading.ts";
 import {
   deleteFile,
   type Found,
@@ -20,9 +21,7 @@ import { troubleOf } from "./trouble.ts";
 import { say } from "./words.ts";
 import { type Base, versionOfBase } from "./work.ts";
 
-export class OpenFile extends Reading {
-  /** The commit that the last save here made: that it appears is no news. */
-  private ownCommit: string | null = null;
+export class OpenFile extends Following {
   private saveAgain = false;
   private readonly stopListening: () => void;
 
@@ -58,6 +57,7 @@ export class OpenFile extends Reading {
     }
     this.set({ saving: false });
     if (this.saveAgain) await this.save();
+    await this.look();
   }
 
   /** The service has the file so now. What was typed meanwhile is an edit of that. */
@@ -130,34 +130,6 @@ export class OpenFile extends Reading {
     }
   }
 
-  /** The branch has another head: if the file is another too, an untouched one follows, else that is told. */
-  async follow(head: string | null): Promise<void> {
-    const { drawn } = this;
-    if (this.place.at || drawn.phase === "loading" || drawn.saving || drawn.conflict) return;
-    const { ownCommit } = this;
-    if (head !== null && head === ownCommit) return;
-    const { etag } = this.work.base;
-    let found: Found;
-    try {
-      found = await this.read({ known: etag, signal: this.abort.signal });
-    } catch {
-      return; // Said elsewhere, and asked for again with the next head.
-    }
-    if (found.kind === "same" || (found.kind === "none" && etag === null)) return;
-    // A save that began meanwhile meets what was found as a conflict; one that ended is newer.
-    if (this.drawn.saving || this.drawn.conflict || this.ownCommit !== ownCommit) return;
-    // What was found may be older than what is here.
-    if (this.work.base.etag !== etag) return this.follow(head);
-    // Asked now, not before the read: what was typed meanwhile counts.
-    const edited = this.drawn.phase === "text" && this.work.isPrecious(this.drawn);
-    const deleted = found.kind === "none";
-    if (edited || (deleted && this.drawn.phase === "text")) return this.tellNews(deleted);
-    this.adopt(found);
-    if (head === null) return;
-    const author = await lastAuthor(this.place);
-    if (author) notify(say("followed", { who: author.who }));
-  }
-
   /** Sets what is here, or was sent, against what lies there now. */
   async meet(sent?: Version): Promise<void> {
     const { editor } = this.work;
@@ -202,6 +174,7 @@ export class OpenFile extends Reading {
   leaveConflict(left: Left | null): void {
     if (left) this.merging(() => left);
     this.set({ conflict: null });
+    void this.look();
   }
 
   /** Takes what lies there, and throws away what was typed. */

@@ -1,0 +1,90 @@
+// What others do to the open file: each head of its branch that is told is looked at once, as soon as that is possible.
+import type { DraftKey } from "../../shared/drafts.ts";
+import { notify } from "../../shared/notice.tsx";
+import { Failure, onReach } from "../api.ts";
+import { type Owner, Reading } from "./reading.ts";
+import { type Found, lastAuthor, type Place } from "./remote.ts";
+import { say } from "./words.ts";
+
+/** After how many milliseconds a file is asked for again that could not be read. */
+const AGAIN_MS = 5000;
+
+export class Following extends Reading {
+  /** The commit that the last save here made: that it appears is no news. */
+  protected ownCommit: string | null = null;
+  /** The head that is still to be looked at; null: one that is not known. */
+  private unseen: string | null | undefined;
+  private isLooking = false;
+  private timer: ReturnType<typeof setTimeout> | undefined;
+  private readonly stopWaiting: () => void;
+
+  constructor(place: Place, key: DraftKey, owner: Owner) {
+    super(place, key, owner);
+    this.stopWaiting = onReach((reachable) => {
+      const { behind } = this.drawn;
+      if (reachable && behind instanceof Failure && behind.status === 0) void this.look();
+    });
+  }
+
+  override close(): void {
+    clearTimeout(this.timer);
+    this.stopWaiting();
+    super.close();
+  }
+
+  override async load(): Promise<void> {
+    await super.load();
+    await this.look();
+  }
+
+  /** The branch has another head: if the file is another too, an untouched one follows, else that is told. */
+  async follow(head: string | null): Promise<void> {
+    if (this.place.at) return;
+    this.unseen = head;
+    await this.look();
+  }
+
+  /** Looks at what is still to be looked at, unless something is under way; it is called again after that. */
+  async look(): Promise<void> {
+    if (this.isLooking) return;
+    this.isLooking = true;
+    clearTimeout(this.timer);
+    try {
+      while (this.unseen !== undefined && !this.isBusy()) await this.lookAt(this.unseen);
+    } catch (error) {
+      if (this.abort.signal.aborted) return;
+      this.set({ behind: error });
+      this.timer = setTimeout(() => void this.look(), AGAIN_MS);
+    } finally {
+      this.isLooking = false;
+    }
+  }
+
+  private isBusy(): boolean {
+    const { phase, saving, conflict } = this.drawn;
+    return phase === "loading" || saving || conflict !== null;
+  }
+
+  private async lookAt(head: string | null): Promise<void> {
+    const { ownCommit } = this;
+    const { etag } = this.work.base;
+    const isOwn = head !== null && head === ownCommit;
+    const found: Found = isOwn
+      ? { kind: "same" }
+      : await this.read({ known: etag, signal: this.abort.signal });
+    // A save that began meanwhile meets what was found as a conflict; after one that ended it may be older than
+    // what is here.
+    if (this.isBusy() || this.ownCommit !== ownCommit || this.work.base.etag !== etag) return;
+    if (this.unseen === head) this.unseen = undefined;
+    if (this.drawn.behind) this.set({ behind: null });
+    if (found.kind === "same" || (found.kind === "none" && etag === null)) return;
+    // Asked now, not before the read: what was typed meanwhile counts.
+    const edited = this.drawn.phase === "text" && this.work.isPrecious(this.drawn);
+    const deleted = found.kind === "none";
+    if (edited || (deleted && this.drawn.phase === "text")) return this.tellNews(deleted);
+    this.adopt(found);
+    if (head === null) return;
+    const author = await lastAuthor(this.place);
+    if (author) notify(say("followed", { who: author.who }));
+  }
+}
