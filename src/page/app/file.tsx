@@ -14,6 +14,7 @@ import { Other } from "./file/other.tsx";
 import { downloadUrl, type Place } from "./file/remote.ts";
 import { AT_START, Status } from "./file/status.tsx";
 import { say } from "./file/words.ts";
+import { takeEntry } from "./route.ts";
 
 export interface FileProps {
   repo: string;
@@ -101,6 +102,10 @@ export function File(props: FileProps) {
     if (may.write) void file.save();
   };
   useKeys(save, toggleWrap);
+  // At each drawing: the file may have been open already when somebody went to it by its name.
+  useEffect(() => {
+    if (editor && takeEntry()) editor.focus();
+  });
   // Whoever lost the role in the middle of an edit keeps the text, and can take it elsewhere.
   const editable = !at && (may.write || drawn.changed);
   return (

@@ -66,15 +66,34 @@ const tell = (): void => {
   for (const listener of listeners) listener();
 };
 
+/** Whoever went to the state that is shown is about to type into its text. */
+let isEntered = false;
+
+/** Says that the keys are to go to the text of the state that was gone to last, as soon as it is there. */
+export function enter(): void {
+  isEntered = true;
+}
+
+/** Whether that was said of this state; it is true once. */
+export function takeEntry(): boolean {
+  const entered = isEntered;
+  isEntered = false;
+  return entered;
+}
+
 /** Goes to a state; `replace` leaves none to come back to. */
 export function go(to: { screen: Screen; repo?: string } & Query, how: { replace?: boolean } = {}): void {
+  isEntered = false;
   history[how.replace ? "replaceState" : "pushState"](null, "", address(to));
   tell();
 }
 
 /** Makes links within the page go without loading it again. */
 export function followLinks(): void {
-  addEventListener("popstate", tell);
+  addEventListener("popstate", () => {
+    isEntered = false;
+    tell();
+  });
   addEventListener("click", (event) => {
     const link = event.composedPath().find((node) => node instanceof HTMLAnchorElement);
     if (!link || event.defaultPrevented || event.button !== 0) return;

@@ -12,10 +12,9 @@ const saves = [
 const button = (page, name) => page.getByRole("button", { name, exact: true });
 const moment = (page, version) => page.locator(".moment", { hasText: version });
 
-/** Types at the end of the file that is open, without the mouse. */
+/** Types at the end of the file that is open, once the keys go there. */
 async function typeMore(person) {
-  await editor(person);
-  await person.page.locator(".file .cm-content").focus();
+  await person.page.locator(".file .cm-focused").waitFor();
   await keys(person, "Control+End");
   await person.page.keyboard.type("more");
 }
@@ -38,10 +37,13 @@ async function boundTokens(world, account, repo) {
 
 /** What it is called, how many clicks it takes, where it begins, and what a person does. */
 const tasks = [
-  ["open a known file, edit it, save", 4, "projects", async (person, page, repo, world) => {
+  ["open a known file, edit it, save", 5, "projects", async (person, page, repo, world) => {
     await page.getByRole("link", { name: new RegExp(repo.slice("clicks/".length, -".erp".length)) }).click();
     await page.getByRole("treeitem", { name: "config" }).click();
     await page.getByRole("treeitem", { name: "a.txt" }).click();
+    // The keys stay in the tree, where the arrows go on.
+    await editor(person);
+    await page.locator(".file .cm-content").click();
     await typeMore(person);
     await button(page, "Save").click();
     await saved(person);

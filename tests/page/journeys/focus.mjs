@@ -36,6 +36,44 @@ export default [
     same(await focused(page), "Add");
   }],
 
+  ["the keys go to the text of a file that was found or made by its name", async (world) => {
+    const repo = await newProject(world.admin, "acme/by-name", { "a.txt": "a\n", "b.txt": "b\n" });
+    const person = await world.at(`/site-builder/files/${repo}?branch=main`);
+    const { page } = person;
+    person.expected.push(/404/);
+    const typed = async (shown) => {
+      await page.locator(".file .cm-focused").waitFor();
+      await page.keyboard.type("[ x");
+      await soon(() => page.locator(".file .cm-content").innerText(), shown);
+    };
+    for (const [name, shown] of [["a.txt", "[ xa\n\n"], ["b.txt", "[ xb\n\n"]]) {
+      await keys(person, "Control+k");
+      await page.keyboard.type(name);
+      await page.getByRole("option", { name }).first().waitFor();
+      await keys(person, "Enter");
+      await page.getByRole("heading", { name, level: 1 }).waitFor();
+      await typed(shown);
+    }
+    // One that is open already.
+    await page.getByRole("treeitem", { name: "b.txt" }).focus();
+    await keys(person, "Control+k");
+    await page.keyboard.type("b.txt");
+    await page.getByRole("option", { name: "b.txt" }).first().waitFor();
+    await keys(person, "Enter");
+    await typed("[ x[ xb\n\n");
+    await page.getByRole("button", { name: "Add", exact: true }).click();
+    await page.getByRole("button", { name: "New file" }).click();
+    await page.locator("dialog [name=path]").fill("c.txt");
+    await keys(person, "Enter");
+    await page.getByRole("heading", { name: "c.txt", level: 1 }).waitFor();
+    await typed("[ x");
+    // Who goes through the tree stays there.
+    await page.getByRole("treeitem", { name: "a.txt" }).click();
+    await page.getByRole("heading", { name: "a.txt", level: 1 }).waitFor();
+    await editor(person);
+    same(await page.locator(".file .cm-focused").count(), 0);
+  }],
+
   ["the first link of the page skips to its content", async (world) => {
     const { page } = await world.at(`/site-builder/files/${REPO}?branch=main`);
     const skip = page.getByRole("link", { name: "Skip to the content" });

@@ -6,6 +6,7 @@ import { Behind, Trouble, Waiting } from "../../shared/parts.tsx";
 import { size, t } from "../../shared/text.ts";
 import { type Schemas, wordsOf } from "../api.ts";
 import { FormDialog } from "../form-dialog.tsx";
+import { enter } from "../route.ts";
 import { Edge } from "./edge.tsx";
 import { Tree } from "./tree.tsx";
 import { useFilter, useTree } from "./tree-state.ts";
@@ -96,6 +97,7 @@ function NewFile({ near, onOpen, onClose }: NewFileProps) {
   const send = async (fields: FormData) => {
     onClose();
     onOpen(String(fields.get("path")));
+    enter();
   };
   return (
     <FormDialog

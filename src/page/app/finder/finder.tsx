@@ -5,6 +5,7 @@ import { Path } from "../../shared/parts.tsx";
 import { t } from "../../shared/text.ts";
 import { wordsOf } from "../api.ts";
 import { findFiles } from "../branch/tree-state.ts";
+import { enter } from "../route.ts";
 import { score } from "./score.ts";
 
 export interface Command {
@@ -56,7 +57,10 @@ export function Finder({ where, commands, onFile, onClose }: FinderProps) {
       sign: "file" as const,
       text: path,
       file: true as const,
-      run: () => onFile(path),
+      run: () => {
+        onFile(path);
+        enter();
+      },
     })),
     ...commands,
   ];
