@@ -84,4 +84,24 @@ export default [
     same(await text(world, repo, "a.txt"), "a\nmine\n");
     same(await drafts(first), ["a\nmine\nmore\n"]);
   }],
+
+  ["a draft that was kept by an older page, under the name of its file, is there and goes", async (world) => {
+    const repo = await newProject(world.admin, "tabs/older", { "a.txt": "a\n" });
+    const person = await world.at(open(repo, "a.txt"));
+    const { page } = person;
+    await editor(person);
+    await page.evaluate(async (name) => {
+      const done = (request) => new Promise((resolve) => { request.onsuccess = () => resolve(request.result); });
+      const database = await done(indexedDB.open("siteconf"));
+      const form = { encoding: "utf-8", bom: false, end: "\n" };
+      const draft = { text: "a\nolder\n", form, message: "", etag: "other", base: { text: "a\n", form }, at: 1 };
+      await done(database.transaction("drafts", "readwrite").objectStore("drafts").put(draft, name));
+      database.close();
+    }, ["olga", repo, "main", "a.txt"]);
+    await page.reload();
+    await editor(person);
+    same(await shown(person), "a\nolder\n\n");
+    await type(person, "more\n");
+    await soon(() => drafts(person), ["a\nolder\nmore\n"]);
+  }],
 ];
