@@ -88,9 +88,17 @@ fn whatever_takes_rights_away_is_settled_before_its_answer() {
             Box::new(|| writer().delete_branch(&branch).unwrap()),
         ),
         (
+            "a project renamed",
+            Box::new(|| {
+                let mine = world.projects.project(&id("mine.erp")).unwrap();
+                let renamed = ProjectWriter::new(mine, "eve").rename_project(&id("ours.erp"));
+                drop(renamed.unwrap());
+            }),
+        ),
+        (
             "a project given away",
             Box::new(|| {
-                for given in both {
+                for given in ["shop.erp", "ours.erp"] {
                     gate.transfer_project(&root, &id(given), "root").unwrap();
                 }
             }),

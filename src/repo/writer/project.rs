@@ -40,6 +40,8 @@ impl ProjectWriter {
             audit::add(batch, &renamed);
             Ok(())
         })?;
+        // Roles open projects by their names.
+        store.settle();
         let project = self.projects.project_by_number(number);
         project.map_err(Error::after_change)
     }
