@@ -244,19 +244,21 @@ impl Sessions {
         };
         let (session, now) = (&kept.value, self.clock.now());
         let account = self.accounts.by_number(session.account)?;
-        let counts = |account: &Account| {
-            account.enabled
-                && account.generation == session.generation
-                && !self.lifetimes.have_passed(session, now)
-        };
+        let is_open = account
+            .as_ref()
+            .is_some_and(|account| account.enabled && account.generation == session.generation);
+        let has_passed = |now| self.lifetimes.have_passed(session, now);
         match account {
-            Some(account) if counts(&account) => Ok((kept, account)),
-            // It is removed so that a clock set back does not revive it.
+            Some(account) if is_open && !has_passed(now) => Ok((kept, account)),
             ended => {
-                let mut batch = Batch::with_reserve();
-                forget(session.account, session.digest, &mut batch);
-                self.records
-                    .commit_if_possible(batch, "the end of a session");
+                // It is removed so that a clock set back does not revive it. A clock that is doubted refuses, and
+                // ends nothing for good.
+                if !is_open || has_passed(self.clock.believed()) {
+                    let mut batch = Batch::with_reserve();
+                    forget(session.account, session.digest, &mut batch);
+                    self.records
+                        .commit_if_possible(batch, "the end of a session");
+                }
                 Err(Error::Unauthenticated(Refusal {
                     account: ended.map(|account| account.name.clone()),
                     ..Refusal::new("ended session")

@@ -196,6 +196,7 @@ fn a_clock_that_jumps_ahead_refuses_while_it_does_and_ends_nothing_for_good() {
         world.token_until("token", Some("2030-01-01")),
         world.token_until("endless", None),
     );
+    let here = world.log_in();
     let mut wrong = None;
     let told = logged(|| {
         world.tick();
@@ -204,6 +205,7 @@ fn a_clock_that_jumps_ahead_refuses_while_it_does_and_ends_nothing_for_good() {
             world.tick();
         }
         assert!(!world.counts(&token) && world.counts(&endless));
+        assert!(!world.knows(&here));
         assert_eq!(world.listed(), [TokenState::Expired, TokenState::Active]);
         wrong = Some(world.log_in());
         world.clock.set(at("2026-11-01T00:00:30Z"));
@@ -220,6 +222,7 @@ fn a_clock_that_jumps_ahead_refuses_while_it_does_and_ends_nothing_for_good() {
     );
     for world in [&world, &world.restarted("2026-11-01T00:01:00Z")] {
         assert!(world.counts(&token) && world.counts(&endless));
+        assert!(world.knows(&here));
         assert_eq!(world.listed(), [TokenState::Active; 2]);
         // It would count for ten years.
         assert!(!world.knows(wrong.as_ref().unwrap()));
