@@ -98,7 +98,7 @@ impl Sessions {
     ///
     /// # Durability
     /// When it returns, the session outlives a crash.
-    pub(super) fn open(&self, account: &Account, visit: &Visit<'_>) -> Result<Secret> {
+    pub(super) fn open(&self, account: &Account, visit: &Visit<'_>) -> Result<(Secret, Session)> {
         let mut batch = Batch::with_reserve();
         let old = visit.old_session.map(|old| self.kept(old.digest()));
         let old = old.transpose()?.flatten();
@@ -116,7 +116,7 @@ impl Sessions {
         for oldest in &others[..too_many] {
             forget(account.number, oldest.digest, &mut batch);
         }
-        let secret = self.begin(account, visit.from, &mut batch);
+        let opened = self.begin(account, visit.from, &mut batch);
         let ended = u64::try_from(too_many).unwrap_or(u64::MAX) + u64::from(old.is_some());
         let actor = Actor::account(&account.name, visit.from);
         let login = AuditRecord {
@@ -125,7 +125,7 @@ impl Sessions {
         };
         audit::add(&mut batch, &login);
         self.records.commit_and_settle(batch)?;
-        Ok(secret)
+        Ok(opened)
     }
 
     /// Adds a new session of an account to a batch.
@@ -134,7 +134,7 @@ impl Sessions {
         account: &Account,
         from: Option<IpAddr>,
         batch: &mut Batch,
-    ) -> Secret {
+    ) -> (Secret, Session) {
         let secret = Secret::generate();
         let (digest, now) = (secret.digest(), self.clock.now());
         let session = Session {
@@ -152,7 +152,7 @@ impl Sessions {
         let key = keys::account_session(account.number, digest);
         batch.write(key, Expect::Absent, &of_account);
         batch.write(keys::session(digest), Expect::Absent, &session);
-        secret
+        (secret, session)
     }
 
     /// Has a batch committed only while a session of this account has not ended.
@@ -333,7 +333,7 @@ mod tests {
         let accounts = Accounts::new(&projects);
         let sessions = Sessions::new(&projects, SessionLifetimes::default());
         let eve = accounts.create("eve", "correct horse", &[]).unwrap();
-        let secret = sessions.open(&eve, &Visit::default()).unwrap();
+        let (secret, _) = sessions.open(&eve, &Visit::default()).unwrap();
         let read = sessions.kept(secret.digest()).unwrap().unwrap();
         sessions.close(&secret, None).unwrap();
         clock.advance_s(120);
@@ -349,7 +349,7 @@ mod tests {
         let sessions = Sessions::new(&projects, SessionLifetimes::default());
         let overtaken = accounts.create("eve", "correct horse", &[]).unwrap();
         accounts.set_password("eve", "battery staple").unwrap();
-        let secret = sessions.open(&overtaken, &Visit::default()).unwrap();
+        let (secret, _) = sessions.open(&overtaken, &Visit::default()).unwrap();
         assert!(sessions.account(&secret).is_err());
     }
 }

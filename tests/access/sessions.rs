@@ -52,13 +52,14 @@ fn a_login_says_the_same_for_unknown_wrong_and_disabled() {
         let refused = refusal(world.gate.login(name, password, &Visit::default()));
         assert_eq!(refused, "Invalid username or password", "{name}");
     }
-    let (cookie, account) = world
+    let (cookie, logged_in) = world
         .gate
         .login("eve", PASSWORD, &Visit::default())
         .unwrap();
-    assert_eq!(account.name(), "eve");
+    assert_eq!(logged_in.account().name(), "eve");
     let caller = world.gate.session(&cookie).unwrap();
-    assert_eq!(caller.account().number(), account.number());
+    assert_eq!(caller.account().number(), logged_in.account().number());
+    assert_eq!(caller.session_ends_at(), logged_in.session_ends_at());
 }
 
 #[test]

@@ -95,7 +95,8 @@ impl Gate {
                 return Err(overtaken());
             }
             self.sessions.hold(caller.session, account, batch)?;
-            Ok(self.sessions.begin(changed, caller.from, batch))
+            let (secret, _) = self.sessions.begin(changed, caller.from, batch);
+            Ok(secret)
         });
         let secret = changed.map_err(|error| match error {
             Error::NoSuchAccount { .. } => overtaken(),

@@ -158,7 +158,7 @@ fn login(context: &RequestContext, credentials: &Credentials) -> Result<Reply, E
         from: Some(context.client),
         old_session: old_session.as_ref(),
     };
-    let (secret, _) = gate
+    let (secret, caller) = gate
         .login(username, password, &visit)
         .inspect_err(|refused| {
             if let access::Error::WrongLogin(refusal) = refused {
@@ -169,8 +169,7 @@ fn login(context: &RequestContext, credentials: &Credentials) -> Result<Reply, E
         })?;
     logins.succeeded(username, client);
     context.service.tallies.logins.up();
-    let caller = gate.session(&secret);
-    let reply = session::shown(context, &caller.map_err(access::Error::after_change)?);
+    let reply = session::shown(context, &caller);
     Ok(reply.with(SET_COOKIE, context.cookie().set(&secret)))
 }
 

@@ -132,24 +132,20 @@ pub(super) fn change(
 ) -> Result<Reply, Error> {
     conditions::check_untagged(context.headers())?;
     let accounts = context.gate().accounts(caller)?;
-    let now_called = match json_body::read(body)? {
+    let changes = json_body::read(body)?;
+    let number = accounts.by_name(name)?.number();
+    match changes {
         Changes {
             name: Some(new),
             enabled: None,
-        } => {
-            accounts.rename(name, &new)?;
-            new
-        }
+        } => accounts.rename(name, &new)?,
         Changes {
             name: None,
             enabled: Some(enabled),
-        } => {
-            context.gate().set_account_enabled(caller, name, enabled)?;
-            name.to_owned()
-        }
+        } => context.gate().set_account_enabled(caller, name, enabled)?,
         _ => return Err(Error::malformed("one of name and enabled must be given")),
-    };
-    changed(&accounts, &now_called)
+    }
+    changed(&accounts, number, name)
 }
 
 /// `PUT /accounts/<name>/password`
@@ -193,8 +189,10 @@ pub(super) fn add_role(
 ) -> Result<Reply, Error> {
     conditions::check_untagged(context.headers())?;
     let accounts = context.gate().accounts(caller)?;
-    accounts.add_role(name, &read(role)?)?;
-    changed(&accounts, name)
+    let role = read(role)?;
+    let number = accounts.by_name(name)?.number();
+    accounts.add_role(name, &role)?;
+    changed(&accounts, number, name)
 }
 
 /// `DELETE /accounts/<name>/roles/<role>`
@@ -206,17 +204,22 @@ pub(super) fn remove_role(
 ) -> Result<Reply, Error> {
     conditions::check_untagged(context.headers())?;
     let accounts = context.gate().accounts(caller)?;
-    if !accounts.remove_role(name, &read(role)?)? {
+    let role = read(role)?;
+    let number = accounts.by_name(name)?.number();
+    if !accounts.remove_role(name, &role)? {
         return Err(Error::NotThere("the account does not have this role"));
     }
-    changed(&accounts, name)
+    changed(&accounts, number, name)
 }
 
-/// An account after a change to it.
-fn changed(accounts: &Accounts, name: &str) -> Result<Reply, Error> {
+/// An account after a change to it. Another may have renamed it since, so it is found by its number.
+fn changed(accounts: &Accounts, number: u64, name: &str) -> Result<Reply, Error> {
     let account = accounts
-        .by_name(name)
+        .by_number(number)
         .map_err(access::Error::after_change)?;
+    let account = account.ok_or_else(|| access::Error::NoSuchAccount {
+        name: name.to_owned(),
+    })?;
     let account = AccountJson::from(&*account);
     Ok(Reply::json(StatusCode::OK, &account))
 }
