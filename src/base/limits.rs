@@ -374,8 +374,16 @@ pub const WOKEN_AT_ONCE: usize = 64;
 pub const PROXY_REQUEST_ID_BYTES_MAX: usize = 128;
 /// Most refused connections that are waited for, so that the client sees why.
 pub const REFUSED_CONNECTIONS_MAX: usize = 64;
-/// Memory that a body takes until so many bytes of it have come; from then on it takes what it announces.
+/// Least memory of a body that comes in pieces, in bytes; it has room for twice what has come, and for no more than
+/// it announces.
 pub const SLOW_BODY_BYTES: u64 = 512;
+/// Longest time for a body that is held in memory until it is all there, in seconds: a batch of 64 MiB at 112 KiB a
+/// second.
+pub const BODY_IN_MEMORY_S_MAX: u64 = 600;
+/// One of so many parts of the memory for bodies is kept for accounts that take little of it.
+pub const BODIES_KEPT_FOR_LITTLE_PART: u64 = 4;
+/// Of that, an account has one of so many parts of what it may have in all: 4 MiB, two large files.
+pub const BODIES_LITTLE_OF_ACCOUNT_PART: u64 = 16;
 /// Bytes of a refused body that are read and dropped so that the client sees the answer.
 pub const REFUSED_BODY_BYTES_MAX: usize = 256 << 10;
 /// Clients that failed last and are remembered, and those that logged in last.

@@ -3,6 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use super::admission::answers::AnswerMemory;
+use super::admission::bodies::BodyMemory;
 use super::admission::failures::Failures;
 use super::admission::hosts::Hosts;
 use super::admission::logins::Logins;
@@ -31,7 +32,7 @@ pub(in crate::http) struct Service {
     /// By client: its connections, and the requests with bodies that a proxy sends for it.
     pub(in crate::http) clients: Arc<Quota<ClientNetwork>>,
     /// By account: bytes of bodies in memory.
-    pub(in crate::http) bodies: Arc<Quota<u64>>,
+    pub(in crate::http) bodies: BodyMemory,
     /// By who asks: bytes of large files that are read and not written yet.
     pub(in crate::http) pieces: PieceMemory,
     /// By who asks: bytes of whole answers in memory.
@@ -72,10 +73,7 @@ impl Service {
                     most => most,
                 },
             ),
-            bodies: Quota::new(
-                settings.limits.bodies_bytes_max,
-                settings.limits.bodies_bytes_account_max,
-            ),
+            bodies: BodyMemory::new(&settings.limits),
             pieces: PieceMemory::new(),
             answers: AnswerMemory::new(),
             hosts: Hosts::new(&settings),

@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::harness::{Connection, Daemon, Project, READ, Request, User, soon};
 
 /// Sends a request's head and not its body.
-fn begin(connection: &mut Connection, request: &Request, announced: usize) {
+pub(crate) fn begin(connection: &mut Connection, request: &Request, announced: usize) {
     let mut bytes = request.to_bytes();
     bytes.truncate(bytes.len() - 2);
     bytes.extend(format!("Content-Length: {announced}\r\n\r\n").as_bytes());
@@ -16,7 +16,7 @@ fn begin(connection: &mut Connection, request: &Request, announced: usize) {
 }
 
 /// Reads that the daemon wants the body: it has counted the request.
-fn wait_for_body(connection: &mut Connection) {
+pub(crate) fn wait_for_body(connection: &mut Connection) {
     let wanted = b"HTTP/1.1 100 Continue\r\n\r\n";
     assert_eq!(connection.bytes(wanted.len()), wanted);
 }
@@ -179,54 +179,6 @@ fn behind_a_proxy_the_clients_that_it_tells_of_are_counted() {
         connection.send(b"{}");
         connection.answer().assert_refused(400);
     }
-}
-
-#[test]
-fn bodies_have_so_much_memory_and_each_account_a_part_of_it() {
-    let flags = [
-        "--bodies-bytes-max",
-        "1000000",
-        "--bodies-bytes-account-max",
-        "600000",
-    ];
-    let daemon = Daemon::start_with(&flags);
-    let role = ["ROLE_SITEBUILDER_EDITOR__ROOT"];
-    let project = Project::with_main(&daemon.user("alice", &role), "acme/shop");
-    let batch = |user: &User| {
-        user.request("POST", &project.on("main", "/batch"))
-            .header("Content-Type", "application/json")
-    };
-    let mut body = vec![b' '; 500_000];
-    let batch_json = json!({ "actions": [
-        { "action": "create", "file_path": "a.xml", "content": "<a/>" },
-    ] });
-    body.splice(0..0, batch_json.to_string().into_bytes());
-    let mut first = daemon.connect();
-    let waiting = batch(&project.user).header("Expect", "100-continue");
-    begin(&mut first, &waiting, body.len());
-    wait_for_body(&mut first);
-    let refused = batch(&project.user).body(&body).send();
-    refused.assert_error(429, "too many bytes of bodies at once; try again in 1 s");
-    assert_eq!(refused.header("Retry-After"), Some("1"));
-
-    let bob = daemon.user("bob", &role);
-    let refused = batch(&bob).body(&body).send();
-    refused.assert_error(
-        503,
-        "too many bytes of bodies at once; try again in a moment",
-    );
-    assert_eq!(refused.header("Retry-After"), Some("1"));
-    // What is small has room, and what was held is free again.
-    batch(&bob)
-        .body(batch_json.to_string().replace("a.xml", "b.xml").as_bytes())
-        .send()
-        .expect_status(200);
-    first.send(&body);
-    first.answer().expect_status(200);
-    // It fits now, and is refused for what it says: the file is there already.
-    batch(&bob).body(&body).send().assert_refused(400);
-    daemon.logged("\"status\":400");
-    assert!(!daemon.log().contains("\"level\":\"ERROR\""));
 }
 
 #[test]

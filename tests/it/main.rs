@@ -13,6 +13,7 @@ mod audit;
 mod audit_people;
 mod batch;
 mod batch_bodies;
+mod body_memory;
 mod branches;
 mod canaries;
 mod compressed_lists;

@@ -75,7 +75,7 @@ async fn batch(context: &RequestContext, body: &mut RequestBody) -> Result<Paylo
 /// Refuses what would be refused after the body, too.
 fn admit(context: &RequestContext, route: &Route, body: &mut RequestBody) -> Result<(), Error> {
     let caller = context.caller()?;
-    body.count_for(&context.service.bodies, caller.account());
+    body.count(context.service.bodies.share(caller.account()));
     match route {
         Route::Project(route) => project::admit(context, &caller, route),
         Route::Branch(at, route) => branch::admit(context, &caller, at, route, body.is_short()),

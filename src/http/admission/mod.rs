@@ -7,6 +7,7 @@
 use tokio::sync::Semaphore;
 
 pub(in crate::http) mod answers;
+pub(in crate::http) mod bodies;
 pub(in crate::http) mod credential;
 pub(in crate::http) mod failures;
 pub(in crate::http) mod hosts;

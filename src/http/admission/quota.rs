@@ -42,13 +42,31 @@ impl<H: Copy + Eq + Hash> Quota<H> {
         holder: H,
         amount: u64,
     ) -> Result<Share<H>, Full> {
-        let mut share = Share {
+        let mut share = self.empty_share(holder);
+        share.grow_to(amount)?;
+        Ok(share)
+    }
+
+    /// A share of nothing, which may grow.
+    pub(in crate::http) fn empty_share(self: &Arc<Self>, holder: H) -> Share<H> {
+        Share {
             quota: Arc::clone(self),
             holder,
             amount: 0,
-        };
-        share.grow_to(amount)?;
-        Ok(share)
+        }
+    }
+
+    /// What is taken in all and by a holder once that one takes so much more.
+    fn grown(&self, taken: &Taken<H>, holder: H, more: u64) -> Result<(u64, u64), Full> {
+        let own = taken.each.get(&holder).copied().unwrap_or_default();
+        let (all, own) = (taken.all.saturating_add(more), own.saturating_add(more));
+        if own > self.each_max {
+            return Err(Full::Holder);
+        }
+        if all > self.all_max {
+            return Err(Full::All);
+        }
+        Ok((all, own))
     }
 
     fn taken(&self) -> MutexGuard<'_, Taken<H>> {
@@ -80,21 +98,25 @@ impl<H: Copy + Eq + Hash> Share<H> {
     /// As [`Quota::take`]; the share stays as it was.
     pub(in crate::http) fn grow_to(&mut self, amount: u64) -> Result<(), Full> {
         let more = amount.saturating_sub(self.amount);
+        if more == 0 {
+            return Ok(());
+        }
         let mut taken = self.quota.taken();
-        let own = taken.each.get(&self.holder).copied().unwrap_or_default();
-        let (all, own) = (taken.all.saturating_add(more), own.saturating_add(more));
-        if own > self.quota.each_max {
-            return Err(Full::Holder);
-        }
-        if all > self.quota.all_max {
-            return Err(Full::All);
-        }
-        if more > 0 {
-            taken.all = all;
-            taken.each.insert(self.holder, own);
-            self.amount += more;
-        }
+        let (all, own) = self.quota.grown(&taken, self.holder, more)?;
+        taken.all = all;
+        taken.each.insert(self.holder, own);
+        self.amount += more;
         Ok(())
+    }
+
+    /// Says whether the share could be so large now.
+    ///
+    /// # Errors
+    /// As [`Quota::take`].
+    pub(in crate::http) fn could_grow_to(&self, amount: u64) -> Result<(), Full> {
+        let more = amount.saturating_sub(self.amount);
+        let grown = self.quota.grown(&self.quota.taken(), self.holder, more);
+        grown.map(drop)
     }
 }
 

@@ -1,6 +1,5 @@
 //! The body of a request: read with a bound and a patience, or refused unread.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
@@ -10,10 +9,11 @@ use hyper::header::{CONTENT_ENCODING, CONTENT_RANGE, CONTENT_TYPE, EXPECT};
 use hyper::http::request::Parts;
 use tokio::time::{Instant, timeout};
 
-use crate::access::{Account, Refusal};
-use crate::base::limits::{INLINE_BYTES_MAX, REFUSED_BODY_BYTES_MAX, SLOW_BODY_BYTES};
+use crate::base::limits::{
+    BODY_IN_MEMORY_S_MAX, INLINE_BYTES_MAX, REFUSED_BODY_BYTES_MAX, SLOW_BODY_BYTES,
+};
+use crate::http::admission::bodies::BodyShare;
 use crate::http::admission::patience::Patience;
-use crate::http::admission::quota::{Full, Quota, Share};
 use crate::http::error::Error;
 use crate::http::settings::Limits;
 
@@ -34,14 +34,7 @@ pub(in crate::http) struct RequestBody {
     since: Instant,
     longest: Duration,
     /// What it holds of the memory for bodies, until the request is answered.
-    memory: Option<Memory>,
-}
-
-/// A part of the memory for bodies, and the name of the account that has it.
-#[derive(Debug)]
-struct Memory {
-    share: Share<u64>,
-    account: String,
+    memory: Option<BodyShare>,
 }
 
 /// How far a body was read.
@@ -67,29 +60,32 @@ impl RequestBody {
         }
     }
 
-    /// Counts what it takes of the memory for bodies for this account from now on.
-    pub(in crate::http) fn count_for(&mut self, memory: &Arc<Quota<u64>>, account: &Account) {
-        self.memory = memory.take(account.number(), 0).ok().map(|share| Memory {
-            share,
-            account: account.name().to_owned(),
-        });
+    /// Counts what it takes of the memory for bodies from now on.
+    pub(in crate::http) fn count(&mut self, memory: BodyShare) {
+        self.memory = Some(memory);
+    }
+
+    /// Refuses what there is no memory for now, before it comes. None is taken: who sends nothing keeps nobody
+    /// out.
+    ///
+    /// # Errors
+    /// As [`BodyShare::grow_to`].
+    pub(in crate::http) fn check_room(&self, bytes: u64) -> Result<(), Error> {
+        match &self.memory {
+            Some(memory) => memory.check(bytes),
+            None => Ok(()),
+        }
     }
 
     /// Takes as much memory as so many bytes.
     ///
     /// # Errors
-    /// [`Error::TooMany`] when the account has its part, [`Error::NoRoom`] when there is none left.
+    /// As [`BodyShare::grow_to`].
     pub(in crate::http) fn hold(&mut self, bytes: u64) -> Result<(), Error> {
-        let Some(Memory { share, account }) = &mut self.memory else {
-            return Ok(());
-        };
-        share.grow_to(bytes).map_err(|full| match full {
-            Full::Holder => Error::TooMany {
-                refusal: Refusal::of(account, "too many bytes of bodies at once"),
-                retry_after_s: 1,
-            },
-            Full::All => Error::NoRoom("too many bytes of bodies at once"),
-        })
+        match &mut self.memory {
+            Some(memory) => memory.grow_to(bytes),
+            None => Ok(()),
+        }
     }
 
     /// How many bytes it announces; `None` when it is sent in chunks.
@@ -166,12 +162,16 @@ impl RequestBody {
     /// The whole body, which must keep on coming.
     ///
     /// # Errors
-    /// As [`RequestBody::next`], and [`Error::TooLarge`] above this many bytes.
+    /// As [`RequestBody::next`], and [`Error::TooLarge`] above this many bytes; those of [`RequestBody::hold`].
+    ///
+    /// # Limits
+    /// [`BODY_IN_MEMORY_S_MAX`].
     pub(in crate::http) async fn collect(&mut self, limit_bytes: u64) -> Result<Bytes, Error> {
         self.refuse_above(limit_bytes)?;
-        // What is announced is taken at once, so that it is refused before it comes.
+        let longest = Duration::from_secs(BODY_IN_MEMORY_S_MAX);
+        self.longest = self.longest.min(longest);
         let announced = self.announced().unwrap_or_default();
-        self.hold(announced)?;
+        self.check_room(announced)?;
         let Some(first) = self.next().await? else {
             return Ok(Bytes::new());
         };
@@ -182,18 +182,16 @@ impl RequestBody {
                 && self.incoming.is_end_stream()
                 && bytes.len() as u64 <= limit_bytes
             {
+                self.hold(bytes.len() as u64)?;
                 return Ok(bytes);
             }
             let length = (whole.len() + bytes.len()) as u64;
             if length > limit_bytes {
                 return Err(Error::TooLarge { limit_bytes });
             }
-            self.hold(length)?;
             // Who has sent little and keeps all waiting has little memory, too.
-            let room = match length {
-                0..SLOW_BODY_BYTES => SLOW_BODY_BYTES,
-                _ => announced,
-            };
+            let room = (2 * length).clamp(SLOW_BODY_BYTES, announced.max(SLOW_BODY_BYTES));
+            self.hold(room.max(length))?;
             let room = usize::try_from(room).unwrap_or(0);
             whole.reserve(room.saturating_sub(whole.len()));
             whole.extend_from_slice(&bytes);

@@ -36,23 +36,24 @@ pub(in crate::http) async fn receive(
     let limits = &context.settings().limits;
     let allowed = limits.bodies_bytes_account_max.min(limits.bodies_bytes_max);
     let held_max = allowed.min(UPLOAD_BYTES_HELD + uploads.bytes_held());
-    body.hold(announced.map_or(held_max, |bytes| bytes.min(held_max)))?;
+    body.check_room(announced.map_or(held_max, |bytes| bytes.min(held_max)))?;
     let mut upload = Box::new(uploads.upload(announced));
     let (first, second) = (upload.block(), upload.block());
     let mut upload = Writing::Done(upload, second);
-    let received = fill(&mut upload, first, body, limit_bytes).await;
+    let received = fill(&mut upload, first, body, limit_bytes, held_max).await;
     let ended = upload.finished().await;
     // Of an upload that is given up nothing is left when the client is told.
     let upload = blocking::run(move || received.and(ended).map(|(upload, _)| upload)).await?;
     blocking::run(move || Ok(upload.finish()?)).await
 }
 
-/// Brings a body to its end.
+/// Brings a body of so many bytes at most, of which so many are in memory at most, to its end.
 async fn fill(
     upload: &mut Writing,
     mut block: Block,
     body: &mut RequestBody,
     limit_bytes: u64,
+    held_max: u64,
 ) -> Result<(), Error> {
     let mut received = 0;
     while let Some(bytes) = body.next().await? {
@@ -60,6 +61,7 @@ async fn fill(
         if received > limit_bytes {
             return Err(Error::TooLarge { limit_bytes });
         }
+        body.hold(received.min(held_max))?;
         let mut rest = block.fill(&bytes);
         while block.is_full() {
             block = upload.write(block).await?;

@@ -292,10 +292,11 @@ fn slow_uploads_of_one_account_leave_memory_for_those_of_others() {
             let mut connection = begin(number);
             let wanted = b"HTTP/1.1 100 Continue\r\n\r\n";
             assert_eq!(connection.bytes(wanted.len()), wanted);
-            connection.send(&noise(1, 1 << 20));
+            connection.send(&noise(1, 11 << 20));
             connection
         })
         .collect();
+    crate::harness::soon(|| begin(6).bytes(12) == b"HTTP/1.1 429");
     let refused = begin(6).answer();
     refused.assert_error(429, "too many bytes of bodies at once; try again in 1 s");
     let fast = bob.put(&bobs.file("main", "fast.bin"), &noise(2, 200_000));

@@ -1,0 +1,130 @@
+//! How much of the service's memory bodies may take while they come, and who may take it.
+
+use serde_json::json;
+
+use crate::crowds::{begin, wait_for_body};
+use crate::harness::{Connection, Daemon, Project, Request, User, soon};
+
+/// A batch of JSON that somebody sends.
+fn batch(project: &Project, user: &User) -> Request {
+    user.request("POST", &project.on("main", "/batch"))
+        .header("Content-Type", "application/json")
+}
+
+/// A batch that makes one file.
+fn small_batch(path: &str) -> Vec<u8> {
+    let action = json!({ "action": "create", "file_path": path, "content": "<a/>" });
+    json!({ "actions": [action] }).to_string().into_bytes()
+}
+
+/// Announces a batch of so many bytes, and waits until the daemon wants it.
+fn announce(daemon: &Daemon, project: &Project, user: &User, bytes: usize) -> Connection {
+    let mut connection = daemon.connect();
+    let waiting = batch(project, user).header("Expect", "100-continue");
+    begin(&mut connection, &waiting, bytes);
+    wait_for_body(&mut connection);
+    connection
+}
+
+#[test]
+fn bodies_have_so_much_memory_and_each_account_a_part_of_it() {
+    let flags = [
+        "--bodies-bytes-max",
+        "1000000",
+        "--bodies-bytes-account-max",
+        "600000",
+    ];
+    let daemon = Daemon::start_with(&flags);
+    let role = ["ROLE_SITEBUILDER_EDITOR__ROOT"];
+    let project = Project::with_main(&daemon.user("alice", &role), "acme/shop");
+    let batch = |user: &User| batch(&project, user);
+    let mut body = vec![b' '; 500_000];
+    body.splice(0..0, small_batch("a.xml"));
+    let mut first = announce(&daemon, &project, &project.user, body.len());
+    let (most, last) = body.split_at(body.len() - 1);
+    first.send(most);
+    // It is of no use, and asks for as much.
+    let probe = vec![b' '; 500_000];
+    soon(|| batch(&project.user).body(&probe).send().status == 429);
+    let refused = batch(&project.user).body(&body).send();
+    refused.assert_error(429, "too many bytes of bodies at once; try again in 1 s");
+    assert_eq!(refused.header("Retry-After"), Some("1"));
+
+    let bob = daemon.user("bob", &role);
+    let refused = batch(&bob).body(&body).send();
+    refused.assert_error(
+        503,
+        "too many bytes of bodies at once; try again in a moment",
+    );
+    assert_eq!(refused.header("Retry-After"), Some("1"));
+    // What is small has room, and what was held is free again.
+    batch(&bob)
+        .body(&small_batch("b.xml"))
+        .send()
+        .expect_status(200);
+    first.send(last);
+    first.answer().expect_status(200);
+    // It fits now, and is refused for what it says: the file is there already.
+    batch(&bob).body(&body).send().assert_refused(400);
+    daemon.logged("\"status\":400");
+    assert!(!daemon.log().contains("\"level\":\"ERROR\""));
+}
+
+#[test]
+fn who_announces_much_and_sends_nothing_keeps_nobody_out() {
+    let daemon = Daemon::start();
+    let role = ["ROLE_SITEBUILDER_EDITOR__ROOT"];
+    let [alice, bob, carol] = ["alice", "bob", "carol"].map(|name| daemon.user(name, &role));
+    let project = Project::with_main(&carol, "acme/shop");
+    let _batches = [&alice, &bob].map(|user| announce(&daemon, &project, user, 64 << 20));
+    let file = |name: String| project.file("main", &name);
+    let _files: Vec<_> = (0..64)
+        .map(|number| {
+            let mut connection = daemon.connect();
+            let save = alice.request("PUT", &file(format!("{number}.bin")));
+            begin(
+                &mut connection,
+                &save.header("Expect", "100-continue"),
+                1 << 30,
+            );
+            wait_for_body(&mut connection);
+            connection
+        })
+        .collect();
+    let saved = batch(&project, &carol).body(&small_batch("a.xml")).send();
+    saved.expect_status(200);
+    let large = vec![b'x'; 3 << 20];
+    project.save("main", "large.bin", &large).expect_status(201);
+    project.save("main", "b.xml", "<b/>").expect_status(201);
+}
+
+#[test]
+fn what_is_small_does_not_wait_for_what_is_large() {
+    let flags = [
+        "--bodies-bytes-max",
+        "1000000",
+        "--bodies-bytes-account-max",
+        "600000",
+    ];
+    let daemon = Daemon::start_with(&flags);
+    let role = ["ROLE_SITEBUILDER_EDITOR__ROOT"];
+    let [alice, bob, carol] = ["alice", "bob", "carol"].map(|name| daemon.user(name, &role));
+    let project = Project::with_main(&carol, "acme/shop");
+    let mut first = announce(&daemon, &project, &alice, 600_000);
+    let mut second = announce(&daemon, &project, &bob, 400_000);
+    let probe = vec![b' '; 350_000];
+    first.send(&probe);
+    soon(|| batch(&project, &carol).body(&probe).send().status == 503);
+    // A quarter is kept for what is small: of the rest there is not enough for this one any more.
+    second.send(&probe);
+    second.answer().assert_error(
+        503,
+        "too many bytes of bodies at once; try again in a moment",
+    );
+    for (user, path) in [(&alice, "a.xml"), (&bob, "b.xml"), (&carol, "c.xml")] {
+        let saved = batch(&project, user).body(&small_batch(path)).send();
+        saved.expect_status(200);
+    }
+    drop(first);
+    soon(|| batch(&project, &carol).body(&probe).send().status == 400);
+}
