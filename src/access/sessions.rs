@@ -180,6 +180,24 @@ impl Sessions {
         Ok(sessions)
     }
 
+    /// True if an account has a session that was opened from such an address, and that nothing ended but time.
+    pub(super) fn has_one_from(
+        &self,
+        account: &Account,
+        is_there: impl Fn(IpAddr) -> bool,
+    ) -> Result<bool> {
+        for listed in sessions_of(&self.records, account.number)? {
+            let kept = self.kept(listed.digest)?.map(|kept| kept.value);
+            let here = kept.is_some_and(|session| {
+                session.generation == account.generation && session.from.is_some_and(&is_there)
+            });
+            if here {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
     /// Ends the session of an account that is shown under this id.
     ///
     /// # Errors

@@ -386,6 +386,10 @@ pub const BODIES_KEPT_FOR_LITTLE_PART: u64 = 4;
 pub const BODIES_LITTLE_OF_ACCOUNT_PART: u64 = 16;
 /// Bytes of a refused body that are read and dropped so that the client sees the answer.
 pub const REFUSED_BODY_BYTES_MAX: usize = 256 << 10;
+/// One of so many parts of the places where logins wait is kept for accounts that have logged in from where they come.
+pub const LOGINS_KEPT_FOR_KNOWN_PART: u64 = 4;
+/// So many times as many wrong logins as a client may a /48 of IPv6, in which there are 65,536 clients.
+pub const WRONG_LOGINS_SITE_FACTOR: u64 = 10;
 /// Clients that failed last and are remembered, and those that logged in last.
 pub const FAILED_CLIENTS_KEPT: usize = 16_384;
 /// Bytes of a large blob read at once.

@@ -150,7 +150,9 @@ pub struct Limits {
     pub logins_waiting_max: u64,
     /// Logins of one client that are checked or wait.
     pub logins_waiting_address_max: u64,
-    /// Wrong logins a minute of one client with one account; 0 is no limit, as for the next three.
+    /// Right logins a minute with one account; 0 is no limit, as for the next four.
+    pub logins_minute_account_max: u64,
+    /// Wrong logins a minute of one client with one account.
     pub wrong_logins_minute_max: u64,
     /// Wrong logins a minute of one client.
     pub wrong_logins_minute_address_max: u64,
@@ -192,6 +194,7 @@ impl Default for Limits {
             logins_at_once_max: 2,
             logins_waiting_max: 64,
             logins_waiting_address_max: 16,
+            logins_minute_account_max: 60,
             wrong_logins_minute_max: 5,
             wrong_logins_minute_address_max: 10,
             wrong_logins_minute_account_max: 60,

@@ -98,6 +98,60 @@ fn who_guesses_names_waits_and_who_logged_in_there_does_not() {
 }
 
 #[test]
+fn who_logs_in_all_the_time_waits_and_others_do_not() {
+    let daemon = behind_a_proxy(&[]);
+    for name in ["alice", "bob"] {
+        daemon.add_account(name, &[]);
+    }
+    let right = password_of("alice");
+    // Some are forgiven meanwhile.
+    let refused = (0..200).find_map(|number| {
+        let client = from(&daemon, &format!("192.0.2.{}", number % 5));
+        let answer = log_in(&client, "alice", &right);
+        (answer.status != 200).then_some(answer)
+    });
+    let refused = refused.expect("it is often enough");
+    assert_to_wait(&refused, "too many logins of one account");
+    let office = from(&daemon, "192.0.2.1");
+    log_in(&office, "bob", &password_of("bob")).expect_status(200);
+}
+
+#[test]
+fn a_new_password_that_will_not_do_counts_as_a_login() {
+    // The first is that of its session.
+    let daemon = Daemon::start_with(&["--logins-minute-account-max", "2"]);
+    let alice = daemon.user("alice", &[]);
+    let body = json!({ "old_password": password_of("alice"), "new_password": "short" });
+    let put = || alice.request("PUT", "/user/password").json(&body).send();
+    put().assert_refused(400);
+    assert_to_wait(&put(), "too many logins of one account");
+}
+
+#[test]
+fn an_account_guessed_from_many_addresses_opens_where_it_had_a_session_before_the_start() {
+    let flags = [
+        "--trusted-proxies",
+        "127.0.0.1",
+        "--wrong-logins-minute-account-max",
+        "2",
+    ];
+    let mut daemon = Daemon::start_with(&flags);
+    daemon.add_account("alice", &[]);
+    let right = password_of("alice");
+    let home = |daemon: &Daemon| log_in(&from(daemon, "2001:db8::1"), "alice", &right);
+    home(&daemon).expect_status(200);
+    daemon.stop();
+    daemon.restart_with(&flags);
+    for guesser in 1..3 {
+        let guesser = from(&daemon, &format!("192.0.2.{guesser}"));
+        log_in(&guesser, "alice", "guess").assert_refused(401);
+    }
+    let elsewhere = log_in(&from(&daemon, "192.0.2.66"), "alice", &right);
+    assert_to_wait(&elsewhere, "too many wrong logins");
+    home(&daemon).expect_status(200);
+}
+
+#[test]
 fn bad_tokens_are_told_to_wait_and_good_ones_beside_them_are_not() {
     let daemon = behind_a_proxy(&["--wrong-tokens-minute-address-max", "3"]);
     let alice = daemon.user("alice", &[]);

@@ -52,7 +52,9 @@ const SPARE_ROLE: &str = "ROLE_SITEBUILDER_USER__acme";
 const SEQUENCES: &str = "examples,coverage,stateful";
 
 /// It guesses more names, passwords and tokens than anybody may.
-const GUESSES: [&str; 8] = [
+const GUESSES: [&str; 10] = [
+    "--logins-minute-account-max",
+    "0",
     "--wrong-logins-minute-max",
     "0",
     "--wrong-logins-minute-address-max",

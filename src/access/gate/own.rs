@@ -40,6 +40,15 @@ impl Gate {
         self.sessions.idle_s()
     }
 
+    /// True if the account of this name has a session that was opened from such an address, and that nothing
+    /// ended but time. There may be no such account.
+    pub fn has_session_from(&self, name: &str, is_there: impl Fn(IpAddr) -> bool) -> Result<bool> {
+        match self.known_account(name)? {
+            Some(account) => self.sessions.has_one_from(&account, is_there),
+            None => Ok(false),
+        }
+    }
+
     /// The caller's sessions, the last used first.
     pub fn own_sessions(&self, caller: &Caller) -> Result<Vec<SessionView>> {
         let sessions = self.sessions.of_account(&caller.account)?;

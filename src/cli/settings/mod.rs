@@ -376,6 +376,7 @@ fn limits(all: &All) -> Limits {
         logins_at_once_max: from_1("logins_at_once_max"),
         logins_waiting_max: number("logins_waiting_max"),
         logins_waiting_address_max: from_1("logins_waiting_address_max"),
+        logins_minute_account_max: number("logins_minute_account_max"),
         wrong_logins_minute_max: number("wrong_logins_minute_max"),
         wrong_logins_minute_address_max: number("wrong_logins_minute_address_max"),
         wrong_logins_minute_account_max: number("wrong_logins_minute_account_max"),

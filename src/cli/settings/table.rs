@@ -242,6 +242,8 @@ pub(in crate::cli) const SETTINGS: &[Setting] = &[
         "Logins that wait for that"),
     Setting::of_serve("limits.logins_waiting_address_max", "N", "16",
         "Logins of one address that are checked or wait"),
+    Setting::of_serve("limits.logins_minute_account_max", "N", "60",
+        "Right logins a minute to one account; 0 for no limit"),
     Setting::of_serve("limits.wrong_logins_minute_max", "N", "5",
         "Wrong logins a minute from one address to one account; 0 for no limit"),
     Setting::of_serve("limits.wrong_logins_minute_address_max", "N", "10",

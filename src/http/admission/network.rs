@@ -5,6 +5,9 @@ use std::net::{IpAddr, Ipv6Addr};
 /// Bits of an IPv6 address that tell one customer of a provider from another; the rest is theirs.
 const IPV6_BITS: u32 = 64;
 
+/// Bits of an IPv6 address that a provider gives to one customer at most.
+const SITE_BITS: u32 = 48;
+
 /// An IPv4 address, or the /64 of an IPv6 address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(in crate::http) struct ClientNetwork(IpAddr);
@@ -13,13 +16,22 @@ impl ClientNetwork {
     /// What this address belongs to. An IPv4 address in an IPv6 one is that IPv4 address.
     pub(in crate::http) fn of(address: IpAddr) -> Self {
         Self(match address.to_canonical() {
-            IpAddr::V6(address) => {
-                let theirs = u128::MAX >> IPV6_BITS;
-                Ipv6Addr::from_bits(address.to_bits() & !theirs).into()
-            }
+            IpAddr::V6(address) => beginning(address, IPV6_BITS).into(),
             address @ IpAddr::V4(_) => address,
         })
     }
+
+    /// The /48 of IPv6 that it belongs to, of which one customer may have all; `None` for IPv4.
+    pub(in crate::http) fn site(self) -> Option<Ipv6Addr> {
+        match self.0 {
+            IpAddr::V6(address) => Some(beginning(address, SITE_BITS)),
+            IpAddr::V4(_) => None,
+        }
+    }
+}
+
+fn beginning(address: Ipv6Addr, bits: u32) -> Ipv6Addr {
+    Ipv6Addr::from_bits(address.to_bits() & !(u128::MAX >> bits))
 }
 
 #[cfg(test)]
@@ -38,5 +50,8 @@ mod tests {
         ] {
             assert_eq!(of(one) == of(other), same, "{one} {other}");
         }
+        assert_eq!(of("2001:db8::1").site(), of("2001:db8:0:1::1").site());
+        assert_ne!(of("2001:db8::1").site(), of("2001:db8:1::1").site());
+        assert_eq!(of("::ffff:192.0.2.1").site(), None);
     }
 }

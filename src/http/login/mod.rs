@@ -31,8 +31,6 @@ use crate::http::route::user::Route;
 
 /// Why a login waits that is not wrong yet.
 const BUSY: &str = "too many logins at once";
-/// Why a login waits that may be one guess of many.
-const GUESSING: &str = "too many wrong logins";
 /// The type of a form's body.
 const FORM: &str = "application/x-www-form-urlencoded";
 
@@ -106,13 +104,18 @@ async fn credentials(
     })
 }
 
-/// Refuses who failed too often lately, before a password is looked at.
+/// Refuses who failed too often lately, or logged in too often, before a password is looked at.
 fn check_failures(context: &RequestContext, username: &str) -> Result<(), Error> {
     let client = ClientNetwork::of(context.client);
     let logins = &context.service.logins;
     let now_ms = context.service.clock.uptime_ms();
-    match logins.wait_s(username, client, now_ms) {
-        Some(wait_s) => Err(too_many(context, username, GUESSING, wait_s)),
+    let is_there = |from| ClientNetwork::of(from) == client;
+    let has_session = || {
+        let session = may_block(|| context.gate().has_session_from(username, is_there));
+        session.unwrap_or(false)
+    };
+    match logins.wait_s(username, client, now_ms, has_session) {
+        Some((reason, wait_s)) => Err(too_many(context, username, reason, wait_s)),
         None => Ok(()),
     }
 }
@@ -123,7 +126,7 @@ pub(in crate::http) async fn enter(
     username: &str,
 ) -> Result<LoginPlace, Error> {
     let client = ClientNetwork::of(context.client);
-    let place = context.service.logins.enter(client).await;
+    let place = context.service.logins.enter(username, client).await;
     place.ok_or_else(|| too_many(context, username, BUSY, 1))
 }
 
@@ -158,16 +161,16 @@ fn login(context: &RequestContext, credentials: &Credentials) -> Result<Reply, E
         from: Some(context.client),
         old_session: old_session.as_ref(),
     };
-    let (secret, caller) = gate
-        .login(username, password, &visit)
-        .inspect_err(|refused| {
-            if let access::Error::WrongLogin(refusal) = refused {
-                logins.failed(username, client, context.service.clock.uptime_ms());
-                context.note_refusal(Refused::Login, refusal);
-                context.service.tallies.logins_wrong.up();
-            }
-        })?;
-    logins.succeeded(username, client);
+    let outcome = gate.login(username, password, &visit);
+    let now_ms = context.service.clock.uptime_ms();
+    if let Err(access::Error::WrongLogin(refusal)) = &outcome {
+        logins.failed(username, client, now_ms);
+        context.note_refusal(Refused::Login, refusal);
+        context.service.tallies.logins_wrong.up();
+    } else if outcome.is_ok() {
+        logins.succeeded(username, client, now_ms);
+    }
+    let (secret, caller) = outcome?;
     context.service.tallies.logins.up();
     let reply = session::shown(context, &caller);
     Ok(reply.with(SET_COOKIE, context.cookie().set(&secret)))

@@ -54,14 +54,16 @@ fn set(context: &RequestContext, passwords: &Passwords) -> Result<Reply, Error> 
     let (logins, client) = (&context.service.logins, ClientNetwork::of(context.client));
     let (old, new) = (&passwords.old_password, &passwords.new_password);
     let changed = context.gate().change_own_password(&caller, old, new);
-    let secret = changed.inspect_err(|error| {
-        if let access::Error::WrongPassword(refusal) = error {
-            logins.failed(name, client, context.service.clock.uptime_ms());
-            context.note_refusal(Refused::Login, refusal);
-            context.service.tallies.logins_wrong.up();
-        }
-    })?;
-    logins.succeeded(name, client);
+    let now_ms = context.service.clock.uptime_ms();
+    if let Err(access::Error::WrongPassword(refusal)) = &changed {
+        logins.failed(name, client, now_ms);
+        context.note_refusal(Refused::Login, refusal);
+        context.service.tallies.logins_wrong.up();
+    } else {
+        // The old password was right, if the new one will not do.
+        logins.succeeded(name, client, now_ms);
+    }
+    let secret = changed?;
     let reply = Reply::empty(StatusCode::NO_CONTENT);
     Ok(reply.with(SET_COOKIE, context.cookie().set(&secret)))
 }

@@ -248,6 +248,7 @@ impl Service {
             archive_bytes_max: 64 << 10,
             limits: Limits {
                 // An input is to be answered as it was the time before.
+                logins_minute_account_max: 0,
                 wrong_logins_minute_max: 0,
                 wrong_logins_minute_address_max: 0,
                 wrong_logins_minute_account_max: 0,
