@@ -84,6 +84,7 @@ mod transport_bodies;
 mod transport_heads;
 mod tree;
 mod validation;
+mod validation_costs;
 mod validation_schemas;
 mod validation_ways;
 mod waits;

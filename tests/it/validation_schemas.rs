@@ -13,14 +13,14 @@ fn rules() -> Value {
 }
 
 /// A project whose files in `conf` must be as a schema says.
-fn ruled(daemon: &Daemon) -> Project {
+pub(crate) fn ruled(daemon: &Daemon) -> Project {
     let project = Project::with_main(&daemon.user("alice", &[]), "acme/shop");
     project.save("main", "schemas/conf.json", SCHEMA);
     set(&project, &rules()).assert_json(200, &json!({ "rules": rules() }));
     project
 }
 
-fn put(project: &Project, path: &str, body: &str) -> Answer {
+pub(crate) fn put(project: &Project, path: &str, body: &str) -> Answer {
     project
         .user
         .put(&project.file("main", path), body.as_bytes())

@@ -2,10 +2,12 @@
 //! that a small file takes for ever.
 
 use std::collections::HashMap;
+use std::iter::once;
 
 use serde_json::{Map, Value};
 
 use super::patterns::Patterns;
+use super::reference::{IDS, referred};
 use crate::base::limits::{SCHEMA_CHAIN_MAX, SCHEMA_DEPTH_MAX, SCHEMA_PARTS_MAX, SCHEMA_PATHS_MAX};
 
 /// Keywords whose value is a schema for the same value.
@@ -111,7 +113,7 @@ impl Cost {
     }
 
     fn steps(&self, value: &Value, depth: usize) -> f64 {
-        let at = |each: &[f64]| each.get(depth).or(each.last()).copied().unwrap_or(0.0);
+        let at = |each: &[f64]| at_depth(each, depth);
         match value {
             Value::Array(list) => {
                 let below = list.iter().map(|below| self.steps(below, depth + 1));
@@ -126,6 +128,10 @@ impl Cost {
             Value::Null | Value::Bool(_) | Value::Number(_) => at(&self.values),
         }
     }
+}
+
+fn at_depth(each: &[f64], depth: usize) -> f64 {
+    each.get(depth).or(each.last()).copied().unwrap_or(0.0)
 }
 
 /// The bytes of a text, and some for looking at it at all.
@@ -161,9 +167,21 @@ impl<'s> Parts<'s, '_> {
         Ok(at)
     }
 
-    fn these(&mut self, values: impl Iterator<Item = &'s Value>) -> Result<Vec<usize>, String> {
-        let schemas = values.filter(|value| value.is_object());
-        schemas.map(|value| self.part(value)).collect()
+    /// Those of the values that are schemas; the others, such as lists of names, are added to the weight.
+    fn these(
+        &mut self,
+        weight: &mut f64,
+        values: impl Iterator<Item = &'s Value>,
+    ) -> Result<Vec<usize>, String> {
+        let mut schemas = Vec::new();
+        for value in values {
+            if value.is_object() || value.is_boolean() {
+                schemas.push(self.part(value)?);
+            } else {
+                *weight += scalars(value);
+            }
+        }
+        Ok(schemas)
     }
 
     fn read(&mut self, value: &'s Value) -> Result<Part, String> {
@@ -174,43 +192,53 @@ impl<'s> Parts<'s, '_> {
         let Some(object) = value.as_object() else {
             return Ok(part);
         };
+        let weight = &mut part.weight;
         for (keyword, value) in object {
             let listed = || value.as_array().into_iter().flatten();
             let named = || value.as_object().into_iter().flat_map(Map::values);
             match keyword.as_str() {
                 "$ref" => {
-                    let to = self.referred(value)?;
+                    let to = referred(self.schema, value)?;
                     part.same.push(self.part(to)?);
                 }
-                "$id" | "id" if value.is_string() && !std::ptr::eq(object, self.root()) => {
+                word if IDS.contains(&word)
+                    && value.is_string()
+                    && !std::ptr::eq(object, self.root()) =>
+                {
                     return Err(format!("\"{keyword}\" is taken at the root alone"));
                 }
                 word if NOT_TAKEN.contains(&word) => {
                     return Err(format!("\"{word}\" is not taken here"));
                 }
-                word if SAME.contains(&word) => part.same.extend(self.these([value].into_iter())?),
-                word if SAME_LISTS.contains(&word) => part.same.extend(self.these(listed())?),
-                word if SAME_NAMED.contains(&word) => part.same.extend(self.these(named())?),
-                word if BELOW.contains(&word) => {
-                    part.below.extend(self.these([value].into_iter())?);
-                    part.below.extend(self.these(listed())?);
+                word if SAME.contains(&word) => part.same.extend(self.these(weight, once(value))?),
+                word if SAME_LISTS.contains(&word) => {
+                    part.same.extend(self.these(weight, listed())?);
                 }
-                "properties" => part.named.extend(self.these(named())?),
+                word if SAME_NAMED.contains(&word) => {
+                    part.same.extend(self.these(weight, named())?);
+                }
+                word if BELOW.contains(&word) && value.is_array() => {
+                    part.below.extend(self.these(weight, listed())?);
+                }
+                word if BELOW.contains(&word) => {
+                    part.below.extend(self.these(weight, once(value))?);
+                }
+                "properties" => part.named.extend(self.these(weight, named())?),
                 "patternProperties" => {
                     for pattern in value.as_object().into_iter().flat_map(Map::keys) {
                         part.name += self.patterns.add(pattern)?;
                     }
-                    part.below.extend(self.these(named())?);
+                    part.below.extend(self.these(weight, named())?);
                 }
-                "propertyNames" => part.names.extend(self.these([value].into_iter())?),
+                "propertyNames" => part.names.extend(self.these(weight, once(value))?),
                 "$defs" | "definitions" => {}
                 "pattern" => {
-                    part.weight += 1.0;
+                    *weight += 1.0;
                     if let Some(pattern) = value.as_str() {
                         part.text += self.patterns.add(pattern)?;
                     }
                 }
-                _ => part.weight += scalars(value),
+                _ => *weight += scalars(value),
             }
         }
         Ok(part)
@@ -219,25 +247,6 @@ impl<'s> Parts<'s, '_> {
     fn root(&self) -> &'s Map<String, Value> {
         static EMPTY: std::sync::LazyLock<Map<String, Value>> = std::sync::LazyLock::new(Map::new);
         self.schema.as_object().unwrap_or(&EMPTY)
-    }
-
-    /// What a reference names.
-    fn referred(&self, reference: &Value) -> Result<&'s Value, String> {
-        let text = reference.as_str().unwrap_or_default();
-        let elsewhere = || {
-            format!(
-                "\"$ref\": {reference} is not taken: it must begin with \"#\" and lead to a part of this \
-                 file"
-            )
-        };
-        let fragment = text.strip_prefix('#').ok_or_else(elsewhere)?;
-        let pointer = percent_encoding::percent_decode_str(fragment).decode_utf8();
-        let pointer = pointer.map_err(|_| elsewhere())?;
-        if !pointer.is_empty() && !pointer.starts_with('/') {
-            let anchored = with_anchor(self.schema, &pointer);
-            return anchored.ok_or_else(elsewhere);
-        }
-        self.schema.pointer(&pointer).ok_or_else(elsewhere)
     }
 
     /// What comes together of each part for a value: its own, and that of those it leads to for the same value.
@@ -254,7 +263,8 @@ impl<'s> Parts<'s, '_> {
     fn by_depth(&self, root: usize, order: &[usize], own: impl Fn(&Part) -> f64) -> Vec<f64> {
         let mut here = self.joined(order, |at| own(&self.all[at]));
         let mut by_depth = vec![here[root]];
-        while by_depth.len() < SCHEMA_DEPTH_MAX && here.iter().any(|count| *count > 0.0) {
+        // The deepest lists and objects have values below them.
+        while by_depth.len() <= SCHEMA_DEPTH_MAX && here.iter().any(|count| *count > 0.0) {
             here = self.joined(order, |at| {
                 let part = &self.all[at];
                 let named = part.named.iter().map(|other| here[*other]);
@@ -270,7 +280,7 @@ impl<'s> Parts<'s, '_> {
     fn order(&self, root: usize) -> Result<Vec<usize>, String> {
         let mut order = Vec::new();
         let mut chains = vec![None; self.all.len()];
-        for at in std::iter::once(root).chain(0..self.all.len()) {
+        for at in once(root).chain(0..self.all.len()) {
             self.visit(at, 0, &mut chains, &mut order)?;
         }
         Ok(order)
@@ -303,20 +313,6 @@ impl<'s> Parts<'s, '_> {
         chains[at] = Some(chain);
         order.push(at);
         Ok(chain)
-    }
-}
-
-/// The part of a schema that has this anchor.
-fn with_anchor<'s>(value: &'s Value, anchor: &str) -> Option<&'s Value> {
-    match value {
-        Value::Object(object) => {
-            if object.get("$anchor").and_then(Value::as_str) == Some(anchor) {
-                return Some(value);
-            }
-            object.values().find_map(|below| with_anchor(below, anchor))
-        }
-        Value::Array(list) => list.iter().find_map(|below| with_anchor(below, anchor)),
-        _ => None,
     }
 }
 
@@ -395,7 +391,16 @@ mod tests {
             file = json!({"a": file});
         }
         assert!(cost.against(&file) > 1e15);
+
+        // What is in the deepest list that is taken counts, too.
+        let (mut listed, mut file) = (json!({"enum": [0, 1, 2, 3, 4]}), json!(1));
+        for _ in 0..SCHEMA_DEPTH_MAX {
+            (listed, file) = (json!({"items": listed}), json!([file]));
+        }
+        let cost = Cost::of(&listed, &mut Patterns::default()).unwrap();
+        assert!(cost.against(&file) > 105.0);
     }
+
     #[test]
     fn expressions_count_by_their_programs() {
         let steps = |schema: Value, file: &Value| {

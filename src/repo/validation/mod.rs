@@ -12,6 +12,7 @@ pub(super) mod demand;
 mod json;
 mod listing;
 mod patterns;
+mod reference;
 pub(super) mod rules;
 mod schema;
 mod text;

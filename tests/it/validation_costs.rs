@@ -1,0 +1,78 @@
+//! What a check may cost: contract section 6. What would take too long, or too much memory, is refused before
+//! it begins.
+
+use serde_json::{Value, json};
+
+use crate::harness::{Daemon, Project};
+use crate::validation::one;
+use crate::validation_schemas::{put, ruled};
+
+const TOO_LONG: &str = "conf/a.json: rule 1 (schema): it would take too long to hold the schema against \
+                        this file: make one of them simpler";
+
+/// A project with this schema, which is not checked itself.
+fn with_schema(daemon: &Daemon, schema: &Value) -> Project {
+    let project = ruled(daemon);
+    project.save("main", "schemas/conf.json", schema.to_string());
+    project
+}
+
+#[test]
+fn schemas_that_are_true_or_false_count() {
+    let daemon = Daemon::start();
+    let project = with_schema(&daemon, &json!({ "items": { "allOf": vec![true; 9000] } }));
+    let file = json!(vec![1; 8000]).to_string();
+    put(&project, "conf/a.json", &file).assert_error(400, &one(TOO_LONG));
+    let many = json!({ "items": { "anyOf": vec![false; 20_000] } }).to_string();
+    put(&project, "schemas/conf.json", &many).assert_error(
+        400,
+        &one("schemas/conf.json: rule 1 (schema): it has more than 10000 parts"),
+    );
+    // Names that a name demands count as others do.
+    let names: Vec<_> = (0..9000).map(|number| format!("n{number}")).collect();
+    let demanding = json!({ "items": { "dependencies": { "a": names } } });
+    project.save("main", "schemas/conf.json", demanding.to_string());
+    let file = json!(vec![json!({ "a": 1 }); 8000]).to_string();
+    put(&project, "conf/a.json", &file).assert_error(400, &one(TOO_LONG));
+}
+
+#[test]
+fn a_reference_means_the_same_part_to_who_counts_and_to_who_checks() {
+    let daemon = Daemon::start();
+    let project = ruled(&daemon);
+    let refused = |schema: &Value, reason: &str| {
+        let answer = put(&project, "schemas/conf.json", &schema.to_string());
+        let message = answer.assert_refused(400);
+        assert!(message.contains(reason), "{schema}: {message}");
+    };
+    let strict = json!({ "type": "null" });
+    for id in ["$id", "id"] {
+        refused(
+            &json!({ "$ref": "#/$defs/a/properties/b", "$defs": {
+                "a": {
+                    id: "x:y",
+                    "properties": { "b": { "$ref": "#/$defs/f" } },
+                    "$defs": { "f": strict },
+                },
+                "f": {},
+            } }),
+            "leads through a part that has an id of its own",
+        );
+    }
+    refused(
+        &json!({ "$ref": "#x", "$defs": { "a": { "$anchor": "x" }, "b": { "$anchor": "x", "type": "null" } } }),
+        "several parts have this anchor",
+    );
+    refused(
+        &json!({
+            "$schema": "http://json-schema.org/draft-07/schema#",
+            "$ref": "#x",
+            "definitions": { "a": { "$anchor": "x" }, "b": { "$id": "#x", "type": "null" } },
+        }),
+        "several parts have this anchor",
+    );
+    let sound = json!({ "$ref": "#x", "$defs": { "a": { "$anchor": "x", "type": "object" } } });
+    put(&project, "schemas/conf.json", &sound.to_string()).expect_status(200);
+    put(&project, "conf/a.json", "{}").expect_status(201);
+    put(&project, "conf/b.json", "1").expect_status(400);
+}
