@@ -109,6 +109,8 @@ pub const SCHEMA_PATHS_MAX: f64 = 1e6;
 pub const SCHEMA_DEPTH_MAX: usize = 100;
 /// Most steps that holding a schema against a file may take, as they are told before: a few seconds.
 pub const SCHEMA_STEPS_MAX: f64 = 5e7;
+/// Longest directive of a YAML file, in bytes: what it stands for is copied wherever it is used.
+pub const YAML_DIRECTIVE_BYTES_MAX: usize = 1024;
 /// Most regular expressions in a schema, each counted as often as it is there.
 pub const SCHEMA_PATTERNS_MAX: usize = 1000;
 /// Longest of them, in bytes: each may name a class of some thousand characters, which is read into some KiB.

@@ -1,22 +1,90 @@
 //! YAML: whether a text is it, and its documents as JSON values. Aliases are not expanded.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 
-use saphyr_parser::{Event, Parser, ScalarStyle, ScanError, Span, Tag};
+use saphyr_parser::{Event, Parser, ScalarStyle, ScanError, Span, StrInput, Tag};
 use serde_json::{Map, Number, Value};
 
 use super::text::{Fault, Place};
-use crate::base::limits::SCHEMA_DEPTH_MAX;
+use crate::base::limits::{SCHEMA_DEPTH_MAX, YAML_DIRECTIVE_BYTES_MAX};
 
-/// Refuses what is not YAML.
+/// Where a text begins.
+const START: Place = Place { line: 1, column: 1 };
+
+/// Refuses what is not YAML: that a mapping has a key twice, too.
+///
+/// # Limits
+/// [`YAML_DIRECTIVE_BYTES_MAX`].
 pub(super) fn check(text: &str) -> Result<(), Fault> {
-    for event in Parser::new_from_str(text) {
-        event.map_err(|error| unread(&error))?;
+    let mut open: Vec<Option<Keys<'_>>> = Vec::new();
+    for event in events(text)? {
+        let (event, span) = event.map_err(|error| unread(&error))?;
+        match event {
+            Event::SequenceStart(..) => open.push(None),
+            Event::MappingStart(..) => open.push(Some(Keys::default())),
+            Event::Scalar(key, ..) => {
+                if let Some(Some(keys)) = open.last_mut() {
+                    keys.take(key, &span)?;
+                }
+            }
+            Event::Alias(_) => turn(&mut open),
+            Event::SequenceEnd | Event::MappingEnd => {
+                open.pop();
+                turn(&mut open);
+            }
+            _ => {}
+        }
     }
     Ok(())
 }
 
-/// The documents of a text as JSON values, by YAML's core schema.
+/// The keys of a mapping that is not closed.
+#[derive(Default)]
+struct Keys<'t> {
+    /// Those that are scalars.
+    known: HashSet<Cow<'t, str>>,
+    /// True where the next is the value of one.
+    has_key: bool,
+}
+
+impl<'t> Keys<'t> {
+    /// Takes the next scalar.
+    fn take(&mut self, text: Cow<'t, str>, span: &Span) -> Result<(), Fault> {
+        if !self.has_key && self.known.contains(&text) {
+            return Err(twice(&text, span));
+        }
+        if !self.has_key {
+            self.known.insert(text);
+        }
+        self.has_key = !self.has_key;
+        Ok(())
+    }
+}
+
+/// Goes from a key that is no scalar to its value, or from a value to the next key.
+fn turn(open: &mut [Option<Keys<'_>>]) {
+    if let Some(Some(keys)) = open.last_mut() {
+        keys.has_key = !keys.has_key;
+    }
+}
+
+/// What a text consists of, if no directive is too long.
+fn events(text: &str) -> Result<Parser<'_, StrInput<'_>>, Fault> {
+    let is_long = |line: &str| {
+        line.len() > YAML_DIRECTIVE_BYTES_MAX
+            && line.trim_start_matches('\u{feff}').starts_with('%')
+    };
+    if let Some(line) = text.split(['\n', '\r']).find(|line| is_long(line)) {
+        let offset = line.as_ptr().addr() - text.as_ptr().addr();
+        let reason = format!("a directive has at most {YAML_DIRECTIVE_BYTES_MAX} bytes");
+        return Err(Fault::in_text(text, offset, reason));
+    }
+    Ok(Parser::new_from_str(text))
+}
+
+/// The documents of a text as JSON values, by YAML's core schema; null where it has none, as all who read YAML take
+/// it.
 ///
 /// # Errors
 /// What JSON does not have: aliases, keys that are no scalars, keys that are there twice; nesting beyond
@@ -24,6 +92,9 @@ pub(super) fn check(text: &str) -> Result<(), Fault> {
 pub(super) fn values(text: &str) -> Result<Vec<Value>, Fault> {
     let mut reading = Reading::default();
     reading.run(text)?;
+    if reading.documents.is_empty() {
+        return Ok(vec![Value::Null]);
+    }
     Ok(reading.documents)
 }
 
@@ -39,7 +110,7 @@ pub(super) fn place<'p>(
         ..Reading::default()
     };
     reading.run(text).ok()?;
-    reading.found.map(|(_, place)| place)
+    Some(reading.found.map_or(START, |(_, place)| place))
 }
 
 /// Documents that are being read.
@@ -61,20 +132,20 @@ enum Open {
 
 impl Reading {
     fn run(&mut self, text: &str) -> Result<(), Fault> {
-        for event in Parser::new_from_str(text) {
+        for event in events(text)? {
             let (event, span) = event.map_err(|error| unread(&error))?;
-            self.take(event, place_at(&span))?;
+            self.take(event, &span)?;
         }
         Ok(())
     }
 
-    fn take(&mut self, event: Event<'_>, place: Place) -> Result<(), Fault> {
+    fn take(&mut self, event: Event<'_>, span: &Span) -> Result<(), Fault> {
+        let place = place_at(span);
         match event {
             Event::Scalar(text, style, _, tag) => {
                 if let Some(Open::Object(object, key @ None)) = self.open.last_mut() {
                     if object.contains_key(&*text) {
-                        let twice = format!("the key \"{text}\" is there twice");
-                        return Err(Fault::at(place, twice));
+                        return Err(twice(&text, span));
                     }
                     *key = Some(text.into_owned());
                     return Ok(());
@@ -191,6 +262,10 @@ fn number(text: &str) -> Option<Number> {
     text.parse().ok().and_then(Number::from_f64)
 }
 
+fn twice(key: &str, span: &Span) -> Fault {
+    Fault::at(place_at(span), format!("the key \"{key}\" is there twice"))
+}
+
 fn place_at(span: &Span) -> Place {
     Place {
         line: span.start.line(),
@@ -223,7 +298,7 @@ mod tests {
                 json!("5"),
             ]
         );
-        assert_eq!(values("").unwrap(), Vec::<Value>::new());
+        assert_eq!(values("").unwrap(), [Value::Null]);
     }
 
     #[test]
