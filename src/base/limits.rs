@@ -109,6 +109,15 @@ pub const SCHEMA_PATHS_MAX: f64 = 1e6;
 pub const SCHEMA_DEPTH_MAX: usize = 100;
 /// Most steps that holding a schema against a file may take, as they are told before: a few seconds.
 pub const SCHEMA_STEPS_MAX: f64 = 5e7;
+/// Most memory for finding what in a file a schema does not allow, in bytes, as it is told before.
+pub const SCHEMA_PLACE_BYTES_MAX: f64 = (128 << 20) as f64;
+/// Most steps that all checks of a change may take together, as they are told before: some twenty seconds. A byte
+/// that is read counts as a step.
+pub const CHECKS_STEPS_MAX: f64 = 3e8;
+/// What each check counts beside, in steps.
+pub const CHECK_STEPS: f64 = 500.0;
+/// Longest time for all checks of a change, in seconds.
+pub const CHECKS_S_MAX: i64 = 20;
 /// Longest directive of a YAML file, in bytes: what it stands for is copied wherever it is used.
 pub const YAML_DIRECTIVE_BYTES_MAX: usize = 1024;
 /// Most regular expressions in a schema, each counted as often as it is there.

@@ -3,7 +3,7 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::harness::{Connection, Daemon, Project, READ, Request, User, soon};
 
@@ -380,6 +380,34 @@ fn long_requests_have_places_and_short_ones_go_by() {
     }
     drop((first, second));
     soon(|| of_bob.get(&compare).status == 200);
+}
+
+#[test]
+fn a_file_that_is_held_against_a_schema_takes_a_long_place_however_small() {
+    let (daemon, project) = with_places(1, 0, 1);
+    let save = |path: &str| project.user.put(&project.file("main", path), b"{}");
+    save("schema.json").expect_status(201);
+    let rules = |check: Value| {
+        let body = json!({ "rules": [check] });
+        let request = project.user.request("PUT", &project.admin("/validation"));
+        request.json(&body).send().expect_status(200);
+    };
+    let archive = project.read("/archive.tar");
+    for (check, status) in [
+        (json!({ "patterns": ["*"], "check": "json" }), 201),
+        (
+            json!({ "patterns": ["*"], "check": "schema", "schema": "schema.json" }),
+            503,
+        ),
+    ] {
+        rules(check);
+        let reader = daemon.reader(&project);
+        let held = unread(&daemon, &reader, &archive);
+        let answer = save(&format!("{status}.json"));
+        assert_eq!(answer.status, status);
+        drop(held);
+        soon(|| save("again.json").status < 300);
+    }
 }
 
 #[test]

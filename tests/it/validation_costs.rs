@@ -4,8 +4,8 @@
 use serde_json::{Value, json};
 
 use crate::harness::{Daemon, Project};
-use crate::validation::{one, set};
-use crate::validation_schemas::{put, ruled};
+use crate::validation::{one, set, state};
+use crate::validation_schemas::{batch, put, ruled};
 
 const TOO_LONG: &str = "conf/a.json: rule 1 (schema): it would take too long to hold the schema against \
                         this file: make one of them simpler";
@@ -15,6 +15,111 @@ fn with_schema(daemon: &Daemon, schema: &Value) -> Project {
     let project = ruled(daemon);
     project.save("main", "schemas/conf.json", schema.to_string());
     project
+}
+
+/// Actions that create so many files.
+fn created(count: usize, content: impl Fn(usize) -> String) -> Value {
+    (0..count)
+        .map(|number| {
+            json!({
+                "action": "create",
+                "file_path": format!("conf/{number}.json"),
+                "content": content(number),
+            })
+        })
+        .collect()
+}
+
+#[test]
+fn all_checks_of_a_change_take_so_long_together() {
+    let daemon = Daemon::start();
+    // The first of many ways is always right, so little is done, but each may have to be tried.
+    let mut ways = vec![json!({})];
+    ways.resize(2000, json!({ "type": "null" }));
+    let project = with_schema(&daemon, &json!({ "items": { "anyOf": ways } }));
+    let before = state(&project);
+    let file = |number| json!(vec![number; 2000]).to_string();
+    let too_long = "it takes too long to hold all files of this change against the rules, so nothing was \
+                    changed: make it in several parts";
+    batch(&project, &created(64, file)).assert_error(400, too_long);
+    assert_eq!(state(&project), before);
+    batch(&project, &created(24, file)).expect_status(200);
+    let last = project.versions("main")[0].clone();
+
+    // So do those of what a rollback would bring back.
+    set(&project, &json!([])).expect_status(200);
+    let more: Vec<_> = (100..164)
+        .map(|number| {
+            json!({
+                "action": "create",
+                "file_path": format!("conf/{number}.json"),
+                "content": file(number),
+            })
+        })
+        .collect();
+    batch(&project, &json!(more)).expect_status(200);
+    project
+        .user
+        .request("POST", &project.on("main", &format!("/rollback?to={last}")))
+        .send()
+        .expect_status(200);
+    let full = project.versions("main")[0].clone();
+    set(&project, &crate::validation_schemas::rules()).expect_status(200);
+    for rehearsed in ["", "&dry_run=1"] {
+        let rollback = project.on("main", &format!("/rollback?to={full}{rehearsed}"));
+        let answer = project.user.request("POST", &rollback).send();
+        answer.assert_error(400, too_long);
+    }
+}
+
+#[test]
+fn a_large_batch_as_it_is_usual_is_checked() {
+    let daemon = Daemon::start();
+    let schema = json!({
+        "type": "object",
+        "properties": {
+            "name": { "type": "string", "pattern": "^[a-z0-9-]+$" },
+            "servers": { "type": "array", "items": { "$ref": "#/$defs/server" } },
+        },
+        "required": ["name", "servers"],
+        "additionalProperties": false,
+        "$defs": { "server": {
+            "type": "object",
+            "properties": {
+                "host": { "type": "string", "maxLength": 100 },
+                "port": { "type": "integer", "minimum": 1, "maximum": 65535 },
+                "role": { "enum": ["primary", "standby"] },
+            },
+            "required": ["host", "port"],
+        } },
+    });
+    let project = with_schema(&daemon, &schema);
+    let file = |number: usize| {
+        let servers: Vec<_> = (0..39)
+            .map(|port| json!({ "host": format!("h{number}.example"), "port": port + 1, "role": "standby" }))
+            .collect();
+        json!({ "name": format!("n-{number}"), "servers": servers }).to_string()
+    };
+    let bytes = file(1000).len();
+    assert!((1900..2200).contains(&bytes), "{bytes}");
+    batch(&project, &created(10_000, file)).expect_status(200);
+}
+
+#[test]
+fn what_is_nested_too_deep_for_a_schema_is_refused_in_json_as_in_yaml() {
+    let daemon = Daemon::start();
+    let project = with_schema(&daemon, &json!({}));
+    let nested = |depth: usize| "[".repeat(depth) + &"]".repeat(depth);
+    put(&project, "conf/a.json", &nested(100)).expect_status(201);
+    put(&project, "conf/a.yaml", &nested(100)).expect_status(201);
+    put(&project, "conf/b.json", &nested(101)).assert_error(
+        400,
+        &one("conf/b.json: rule 1 (schema): nested more than 100 deep"),
+    );
+    put(&project, "conf/b.yaml", &nested(101)).assert_error(
+        400,
+        &one("conf/b.yaml:1:101: rule 1 (schema): nested more than 100 deep"),
+    );
 }
 
 #[test]
@@ -75,6 +180,28 @@ fn a_reference_means_the_same_part_to_who_counts_and_to_who_checks() {
     put(&project, "schemas/conf.json", &sound.to_string()).expect_status(200);
     put(&project, "conf/a.json", "{}").expect_status(201);
     put(&project, "conf/b.json", "1").expect_status(400);
+}
+
+#[test]
+fn no_place_is_looked_for_where_that_would_take_too_much_memory() {
+    let daemon = Daemon::start();
+    let ways = vec![json!({ "type": "string" }); 100];
+    let project = with_schema(&daemon, &json!({ "anyOf": ways }));
+    let file = |length: usize| json!(vec![1; length]).to_string();
+    put(&project, "conf/a.json", &file(10)).assert_error(
+        400,
+        &one(
+            "conf/a.json:1:1: rule 1 (schema): value is not valid under any of the schemas listed in the \
+             'anyOf' keyword",
+        ),
+    );
+    put(&project, "conf/a.json", &file(100_000)).assert_error(
+        400,
+        &one(
+            "conf/a.json: rule 1 (schema): the schema does not allow it; the place is not told, because \
+             the schema leaves too many ways for a file of this size",
+        ),
+    );
 }
 
 #[test]

@@ -8,7 +8,7 @@ use crate::validation::{one, set, state};
 const SCHEMA: &str =
     r#"{"type": "object", "properties": {"port": {"type": "integer"}}, "required": ["port"]}"#;
 
-fn rules() -> Value {
+pub(crate) fn rules() -> Value {
     json!([{ "patterns": ["conf/*"], "check": "schema", "schema": "schemas/conf.json" }])
 }
 
@@ -26,7 +26,7 @@ pub(crate) fn put(project: &Project, path: &str, body: &str) -> Answer {
         .put(&project.file("main", path), body.as_bytes())
 }
 
-fn batch(project: &Project, actions: &Value) -> Answer {
+pub(crate) fn batch(project: &Project, actions: &Value) -> Answer {
     let body = json!({ "actions": actions });
     project.user.post(&project.on("main", "/batch"), &body)
 }

@@ -11,6 +11,8 @@ mod changes;
 #[cfg(test)]
 mod changing;
 #[cfg(test)]
+mod checks;
+#[cfg(test)]
 mod commits;
 #[cfg(test)]
 mod deleted;

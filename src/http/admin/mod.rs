@@ -73,13 +73,13 @@ fn takes_long(context: &RequestContext, route: &Route, payload: &Payload) -> Res
     match route {
         // A rehearsal compares as a diff does.
         Route::Branch(at, branch_route::Route::Rollback) => {
-            Ok(context.query.flag("dry_run")? || checks(context, at))
+            Ok(context.query.flag("dry_run")? || checks_long(context, at, true))
         }
-        Route::Branch(at, branch_route::Route::Batch) => Ok(checks(context, at)),
+        Route::Branch(at, branch_route::Route::Batch) => Ok(checks_long(context, at, true)),
         Route::Branch(at, branch_route::Route::SaveFile { .. }) => {
             let is_large =
                 matches!(payload, Payload::File(file) if file.size() > INLINE_BYTES_MAX as u64);
-            Ok(is_large && checks(context, at))
+            Ok(checks_long(context, at, is_large))
         }
         Route::Branch(_, branch_route::Route::Tree { .. }) => {
             let query = &context.query;
@@ -93,13 +93,13 @@ fn takes_long(context: &RequestContext, route: &Route, payload: &Payload) -> Res
     }
 }
 
-/// True where a change is held against rules.
-fn checks(context: &RequestContext, at: &BranchAt) -> bool {
+/// True where a change is held against rules, for which a small one takes long only with a schema.
+fn checks_long(context: &RequestContext, at: &BranchAt, is_large: bool) -> bool {
     // Who may not is told by the change itself.
     let project = context
         .caller()
         .and_then(|caller| open::open(context, &caller, &at.project));
-    project.is_ok_and(|project| project.has_rules())
+    project.is_ok_and(|project| project.has_schemas() || (is_large && project.has_rules()))
 }
 
 /// Authenticates, opens, acts.

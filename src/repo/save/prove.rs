@@ -10,6 +10,7 @@ use crate::base::id::NodeId;
 use crate::base::snapshot_version::SnapshotVersion;
 use crate::manifest::{Draft, Editor};
 use crate::repo::validation::check::{Proofs, Trial};
+use crate::repo::validation::effort::Effort;
 use crate::repo::validation::rules::Rules;
 use crate::repo::{Branch, Project, Result};
 use crate::store::Version;
@@ -73,18 +74,19 @@ impl Branch {
         let mut head = Head::of(self)?;
         let before = head.manifest.root;
         let (_, after) = head.rolled_back(to, paths)?;
-        step(&self.project, &head.draft, before, after.root)
+        let effort = Effort::of_change(self.project.projects.clock());
+        step(&self.project, &head.draft, before, after.root, effort)
     }
 }
 
-/// What must hold of a tree that is to be the first of a branch.
+/// What must hold of a tree that is to be the first of a branch, by an import, which may take as long as it takes.
 ///
 /// # Errors
 /// As [`change`].
 pub(in crate::repo) fn first(project: &Project, root: NodeId) -> Result<()> {
     let mut draft = Draft::new(project.projects.nodes());
     let (_, empty) = Editor::empty().finish(&mut draft)?;
-    step(project, &draft, empty.root, root)
+    step(project, &draft, empty.root, root, Effort::unlimited())
 }
 
 /// What must hold of a step from one tree to another whose files are all kept already; both are in the draft
@@ -92,12 +94,18 @@ pub(in crate::repo) fn first(project: &Project, root: NodeId) -> Result<()> {
 ///
 /// # Errors
 /// As [`change`].
-fn step(project: &Project, draft: &Draft<'_>, old: NodeId, new: NodeId) -> Result<()> {
+fn step(
+    project: &Project,
+    draft: &Draft<'_>,
+    old: NodeId,
+    new: NodeId,
+    effort: Effort,
+) -> Result<()> {
     let Some((_, rules)) = rules_of(project)? else {
         return Ok(());
     };
     let validation = &project.projects.shared.validation;
-    let (proofs, content) = (Proofs::default(), |blob| project.bytes_of(blob));
+    let (proofs, content) = (Proofs::within(effort), |blob| project.bytes_of(blob));
     let mut trial = Trial::new(validation, &rules, &proofs, &content);
     let _flow = rules.demands(draft, old, new, &mut |demand| trial.take(demand))?;
     trial.end()

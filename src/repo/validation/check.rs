@@ -10,13 +10,15 @@ use bytes::Bytes;
 use quick_cache::sync::Cache;
 
 use super::demand::{Broken, Demand, Proof};
+use super::effort::Effort;
 use super::rules::{Rules, of_record};
 use super::schema::Schema;
 use super::text::{Fault, decoded, decoded_xml};
+use super::unproven::Unproven;
 use super::{json, xml, yaml};
 use crate::base::id::BlobId;
 use crate::base::limits::{
-    BROKEN_TOLD_MAX, CHECKED_BYTES_MAX, RULES_CACHE_ENTRIES, SCHEMA_CACHE_BYTES,
+    BROKEN_TOLD_MAX, CHECK_STEPS, CHECKED_BYTES_MAX, RULES_CACHE_ENTRIES, SCHEMA_CACHE_BYTES,
     SCHEMA_CHECKED_BYTES_MAX,
 };
 use crate::object::record::ProjectRecord;
@@ -75,31 +77,37 @@ impl Validation {
     }
 
     /// Says whether a blob is a schema; `content` reads blobs.
+    ///
+    /// # Errors
+    /// Those of `content` and of [`Effort::spend`].
     pub(in crate::repo) fn check_schema(
         &self,
         blob: BlobId,
         content: &dyn Fn(BlobId) -> Result<Bytes>,
+        effort: &Effort,
     ) -> Result<std::result::Result<(), String>> {
-        let told = |Fault { place, reason }| match place {
-            Some(place) => format!("line {}, column {}: {reason}", place.line, place.column),
-            None => reason,
-        };
-        Ok(self.schema(blob, content)?.map(drop).map_err(told))
+        match self.schema(blob, content, effort) {
+            Ok(_) => Ok(Ok(())),
+            Err(Unproven::Fault(Fault { place, reason })) => Ok(Err(match place {
+                Some(place) => format!("line {}, column {}: {reason}", place.line, place.column),
+                None => reason,
+            })),
+            Err(Unproven::Failed(error)) => Err(error),
+        }
     }
 
     fn schema(
         &self,
         blob: BlobId,
         content: &dyn Fn(BlobId) -> Result<Bytes>,
-    ) -> Result<std::result::Result<Arc<Schema>, Fault>> {
+        effort: &Effort,
+    ) -> std::result::Result<Arc<Schema>, Unproven> {
         if let Some(schema) = self.schemas.get(&blob) {
-            return Ok(Ok(schema));
+            return Ok(schema);
         }
-        Ok(Schema::read(&content(blob)?).map(|schema| {
-            let schema = Arc::new(schema);
-            self.schemas.insert(blob, Arc::clone(&schema));
-            schema
-        }))
+        let schema = Arc::new(Schema::read(&content(blob)?, effort)?);
+        self.schemas.insert(blob, Arc::clone(&schema));
+        Ok(schema)
     }
 
     /// Proves something of a file, or says what is wrong with it.
@@ -108,7 +116,8 @@ impl Validation {
         proof: Proof,
         size: u64,
         content: &dyn Fn(BlobId) -> Result<Bytes>,
-    ) -> Result<std::result::Result<(), Fault>> {
+        effort: &Effort,
+    ) -> std::result::Result<(), Unproven> {
         let limit_bytes = match proof {
             // A schema that is too large is refused when it is read.
             Proof::Json(_) | Proof::Xml(_) | Proof::Yaml(_) | Proof::IsSchema(_) => {
@@ -117,33 +126,34 @@ impl Validation {
             Proof::Allowed { .. } => SCHEMA_CHECKED_BYTES_MAX,
         };
         if size > limit_bytes {
-            return Ok(Err(Fault::of_all(format!(
+            let reason = format!(
                 "the file has {size} bytes, and files of at most {limit_bytes} can be checked"
-            ))));
+            );
+            return Err(Fault::of_all(reason).into());
         }
-        Ok(match proof {
-            Proof::Json(blob) => decoded(&content(blob)?).and_then(|text| json::check(&text)),
-            Proof::Xml(blob) => decoded_xml(&content(blob)?).and_then(|text| xml::check(&text)),
-            Proof::Yaml(blob) => decoded(&content(blob)?).and_then(|text| yaml::check(&text)),
-            Proof::IsSchema(blob) => self.schema(blob, content)?.map(drop),
+        effort.spend(CHECK_STEPS + bytes(size))?;
+        match proof {
+            Proof::Json(blob) => json::check(&decoded(&content(blob)?)?)?,
+            Proof::Xml(blob) => xml::check(&decoded_xml(&content(blob)?)?)?,
+            Proof::Yaml(blob) => yaml::check(&decoded(&content(blob)?)?)?,
+            Proof::IsSchema(blob) => drop(self.schema(blob, content, effort)?),
             Proof::Allowed {
                 blob,
                 schema,
                 is_yaml,
             } => {
-                let schema = self
-                    .schema(schema, content)?
-                    .map_err(|Fault { reason, .. }| {
+                let schema = self.schema(schema, content, effort);
+                let schema = schema.map_err(|unproven| match unproven {
+                    Unproven::Fault(Fault { reason, .. }) => {
                         Fault::of_all(format!("the schema in the branch cannot be read: {reason}"))
-                    });
-                match schema {
-                    Err(fault) => Err(fault),
-                    Ok(schema) => {
-                        decoded(&content(blob)?).and_then(|text| schema.check(&text, is_yaml))
+                            .into()
                     }
-                }
+                    failed @ Unproven::Failed(_) => failed,
+                })?;
+                schema.check(&decoded(&content(blob)?)?, is_yaml, effort)?;
             }
-        })
+        }
+        Ok(())
     }
 
     /// Tries what a file must pass; what is broken, if anything is.
@@ -166,21 +176,39 @@ impl Validation {
         if proofs.have(proof) {
             return Ok(None);
         }
-        Ok(match self.prove(proof, size, content)? {
+        match self.prove(proof, size, content, &proofs.effort) {
             Ok(()) => {
                 proofs.add(proof);
-                None
+                Ok(None)
             }
-            Err(Fault { place, reason }) => Some(rules.broken(&path, rule, place, reason)),
-        })
+            Err(Unproven::Fault(Fault { place, reason })) => {
+                Ok(Some(rules.broken(&path, rule, place, reason)))
+            }
+            Err(Unproven::Failed(error)) => Err(error),
+        }
     }
 }
 
-/// What a change has proven.
-#[derive(Clone, Debug, Default)]
-pub(in crate::repo) struct Proofs(Arc<Mutex<HashSet<Proof>>>);
+fn bytes(size: u64) -> f64 {
+    f64::from(u32::try_from(size).unwrap_or(u32::MAX))
+}
+
+/// What a change has proven, and what it may still spend on it.
+#[derive(Clone, Debug)]
+pub(in crate::repo) struct Proofs {
+    proven: Arc<Mutex<HashSet<Proof>>>,
+    effort: Effort,
+}
 
 impl Proofs {
+    /// Nothing yet.
+    pub(in crate::repo) fn within(effort: Effort) -> Self {
+        Self {
+            proven: Arc::default(),
+            effort,
+        }
+    }
+
     /// True if this is proven.
     pub(in crate::repo) fn have(&self, proof: Proof) -> bool {
         self.proofs().contains(&proof)
@@ -191,7 +219,7 @@ impl Proofs {
     }
 
     fn proofs(&self) -> MutexGuard<'_, HashSet<Proof>> {
-        self.0.lock().expect("no panic while held")
+        self.proven.lock().expect("no panic while held")
     }
 }
 
@@ -201,6 +229,8 @@ pub(in crate::repo) struct Report {
     told: Vec<Broken>,
     last: Option<String>,
     files: usize,
+    /// True if not all files were looked at.
+    is_cut: bool,
 }
 
 impl Report {
@@ -241,9 +271,13 @@ impl fmt::Display for Report {
             write!(f, "\n{broken}")?;
         }
         match self.files - self.told.len() {
-            0 => Ok(()),
-            rest => write!(f, "\nand {rest} more"),
+            0 => {}
+            rest => write!(f, "\nand {rest} more")?,
         }
+        if self.is_cut {
+            f.write_str("\nand perhaps others: it takes too long to look at all files")?;
+        }
+        Ok(())
     }
 }
 
@@ -275,7 +309,7 @@ impl<'a> Trial<'a> {
         }
     }
 
-    /// Tries the next; it ends when a file cannot be read.
+    /// Tries the next; it ends when a file cannot be read, or it takes too long.
     pub(in crate::repo) fn take(&mut self, demand: Demand) -> ControlFlow<()> {
         let Self {
             validation,
@@ -301,11 +335,13 @@ impl<'a> Trial<'a> {
     /// The outcome of all.
     ///
     /// # Errors
-    /// [`Error::Invalid`] where rules are broken.
-    pub(in crate::repo) fn end(self) -> Result<()> {
+    /// [`Error::Invalid`] where rules are broken, or it took too long to look.
+    pub(in crate::repo) fn end(mut self) -> Result<()> {
         match self.failed {
-            Some(error) => Err(error),
-            None => self.report.refuse(),
+            Some(Error::Invalid { .. }) if self.report.files > 0 => self.report.is_cut = true,
+            Some(error) => return Err(error),
+            None => {}
         }
+        self.report.refuse()
     }
 }

@@ -128,6 +128,11 @@ impl Cost {
             Value::Null | Value::Bool(_) | Value::Number(_) => at(&self.values),
         }
     }
+
+    /// How many refusals there may be at most of a value at a depth itself, and how many for each byte of its names.
+    pub(super) fn refusals(&self, depth: usize) -> (f64, f64) {
+        (at_depth(&self.values, depth), at_depth(&self.names, depth))
+    }
 }
 
 fn at_depth(each: &[f64], depth: usize) -> f64 {
@@ -135,7 +140,7 @@ fn at_depth(each: &[f64], depth: usize) -> f64 {
 }
 
 /// The bytes of a text, and some for looking at it at all.
-fn bytes(text: &str) -> f64 {
+pub(super) fn bytes(text: &str) -> f64 {
     TEXT_BYTES_A_STEP + f64::from(u32::try_from(text.len()).unwrap_or(u32::MAX))
 }
 

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::check::Proofs;
 use super::demand::Broken;
+use super::effort::Effort;
 use super::rules::{Rule, Rules};
 use crate::base::file_path::FilePath;
 use crate::base::limits::BROKEN_SEARCH_MS_MAX;
@@ -31,6 +32,11 @@ impl Project {
     pub fn has_rules(&self) -> bool {
         !self.record.rules.is_empty()
     }
+
+    /// True if it has one with a schema, for which even a small file may take long.
+    pub fn has_schemas(&self) -> bool {
+        self.record.rules.iter().any(|rule| rule.schema.is_some())
+    }
 }
 
 impl Revision {
@@ -53,7 +59,7 @@ impl Revision {
         };
         let until = Instant::now() + Duration::from_millis(BROKEN_SEARCH_MS_MAX);
         let validation = &self.project.projects.shared.validation;
-        let (proofs, root) = (Proofs::default(), self.root()?);
+        let (proofs, root) = (Proofs::within(Effort::unlimited()), self.root()?);
         let mut page = BrokenPage::default();
         let mut last = None;
         let mut failed: Option<Error> = None;

@@ -25,6 +25,7 @@ use crate::repo::save::{BatchAction, Change, Condition, Job, Proven};
 use crate::repo::save::{apply, prove};
 use crate::repo::upload::NewFile;
 use crate::repo::validation::check::Proofs;
+use crate::repo::validation::effort::Effort;
 use crate::repo::{Message, Project, Result, Revision};
 use crate::store::StoreError;
 
@@ -180,15 +181,13 @@ impl ProjectWriter {
         condition: Condition,
     ) -> Result<Saved> {
         let digests = file.digests;
-        let (done, created) = self.submit_job(
-            branch,
-            None,
-            Arc::new(Change::Put {
-                path: path.clone(),
-                file,
-                condition,
-            }),
-        )?;
+        let change = Change::Put {
+            path: path.clone(),
+            file,
+            condition,
+        };
+        let proven = self.to_prove(&change);
+        let (done, created) = self.submit_job(branch, None, Arc::new(change), proven)?;
         Ok(Saved {
             size: digests.size,
             md5: digests.md5,
@@ -275,10 +274,11 @@ impl ProjectWriter {
 
     /// As [`ProjectWriter::submit`], while the condition holds.
     fn submit_required(&self, branch: &BranchName, change: Change) -> Result<Applied> {
+        let proven = self.to_prove(&change);
         let change = Arc::new(change);
         for _ in 0..COMMIT_ATTEMPTS_MAX {
             let head = self.branch(branch)?.require(&self.condition)?;
-            match self.submit_job(branch, head, Arc::clone(&change)) {
+            match self.submit_job(branch, head, Arc::clone(&change), proven.clone()) {
                 // Another was faster. The condition may hold of what it has made of the branch, too.
                 Err(error) if head.is_some() && error.conflict().is_some() => {}
                 done => return Ok(done?.0),
@@ -289,7 +289,21 @@ impl ProjectWriter {
 
     /// Brings a change to a branch, in one commit with others that wait for the same branch.
     pub(in crate::repo) fn submit(&self, branch: &BranchName, change: Change) -> Result<Applied> {
-        Ok(self.submit_job(branch, None, Arc::new(change))?.0)
+        let proven = self.to_prove(&change);
+        Ok(self.submit_job(branch, None, Arc::new(change), proven)?.0)
+    }
+
+    /// What a change has to prove, in as long as all its attempts may take together. An import comes from a command,
+    /// which takes as long as it takes.
+    fn to_prove(&self, change: &Change) -> Proven {
+        if self.passes_over_rules {
+            return Proven::PassesOver;
+        }
+        let effort = match change {
+            Change::Import { .. } => Effort::unlimited(),
+            _ => Effort::of_change(self.projects.clock()),
+        };
+        Proven::These(Proofs::within(effort), None)
     }
 
     /// As [`ProjectWriter::submit`], to a branch in this state; true if the file that was saved was not
@@ -299,6 +313,7 @@ impl ProjectWriter {
         branch: &BranchName,
         head: Option<ManifestId>,
         change: Arc<Change>,
+        proven: Proven,
     ) -> Result<(Applied, bool)> {
         let opened = self.branch(branch)?;
         let number = opened.number;
@@ -309,11 +324,7 @@ impl ProjectWriter {
             message: self.message.as_ref().map(Message::to_string),
             head,
             change,
-            proven: if self.passes_over_rules {
-                Proven::PassesOver
-            } else {
-                Proven::These(Proofs::default(), None)
-            },
+            proven,
         };
         let project_key = key::project(self.number());
         let mut attempts = 1..COMMIT_ATTEMPTS_MAX;

@@ -7,6 +7,7 @@ use crate::manifest::lookup::Found;
 use crate::object::audit::{Action, AuditRecord};
 use crate::object::key;
 use crate::object::record::{ProjectRecord, RuleRecord};
+use crate::repo::validation::effort::Effort;
 use crate::repo::validation::rules::Rules;
 use crate::repo::{Branch, Error, Result, Rule, audit};
 use crate::store::Expect;
@@ -17,10 +18,11 @@ impl ProjectWriter {
     ///
     /// # Errors
     /// [`Error::Invalid`] names the rule that cannot be read, or the branch with files that has not the
-    /// schema of a rule, or one that cannot be read; [`crate::repo::Missing::Project`], also when it
-    /// has another identifier or owner than when it was opened.
+    /// schema of a rule, or one that cannot be read, or that it takes too long to read them all;
+    /// [`crate::repo::Missing::Project`], also when it has another identifier or owner than when it was opened.
     pub fn set_rules(&self, rules: &[Rule]) -> Result<()> {
         let read = Rules::read(rules)?;
+        let effort = Effort::of_schemas(self.projects.clock());
         let store = self.projects.store().as_ref();
         let count = match rules.len() {
             0 => "no rules".to_owned(),
@@ -32,7 +34,7 @@ impl ProjectWriter {
             if read.schemas().next().is_some() {
                 for branch in self.branches()? {
                     for (rule, schema) in read.schemas() {
-                        self.require_schema(&branch, rule, schema)?;
+                        self.require_schema(&branch, rule, schema, &effort)?;
                     }
                     // Nobody changes a schema between.
                     let branch_key = key::branch(self.number(), branch.number);
@@ -55,7 +57,13 @@ impl ProjectWriter {
     }
 
     /// Refuses a branch with files that has not this schema, or where it cannot be read.
-    fn require_schema(&self, branch: &Branch, rule: usize, schema: &FilePath) -> Result<()> {
+    fn require_schema(
+        &self,
+        branch: &Branch,
+        rule: usize,
+        schema: &FilePath,
+        effort: &Effort,
+    ) -> Result<()> {
         let head = branch.head();
         if head.totals().files == 0 {
             return Ok(());
@@ -69,7 +77,7 @@ impl ProjectWriter {
             )));
         };
         let validation = &self.projects.shared.validation;
-        let read = validation.check_schema(file.blob, &|blob| self.bytes_of(blob))?;
+        let read = validation.check_schema(file.blob, &|blob| self.bytes_of(blob), effort)?;
         read.map_err(|reason| {
             refused(format!(
                 "\"{schema}\" in branch \"{name}\" is no schema that can be used: {reason}"
