@@ -224,9 +224,11 @@ impl Gate {
             Arc::clone(self.projects.store()),
             keys::account(caller.account.number),
         );
-        let permit = Permit::asking(move |project| {
+        let permit = Permit::asking(move |owner, repo_id| {
             let account = store.value::<Account>(&account)?;
-            Ok(account.is_some_and(|kept| kept.value.enabled && kept.value.may(needed, project)))
+            Ok(account.is_some_and(|kept| {
+                kept.value.enabled && kept.value.may_at(needed, owner, repo_id)
+            }))
         });
         Ok(ProjectWriter::new(project, caller.actor()).permitted_by(permit))
     }

@@ -81,7 +81,7 @@ fn attempt(
     head.rules = rules.map(|rules| (kept.version, rules));
     let outcomes: Vec<_> = (jobs.iter())
         .map(|job| {
-            job.permit.require(project)?;
+            job.permit.require(project.owner(), project.repo_id())?;
             head.apply(job)
         })
         .collect();

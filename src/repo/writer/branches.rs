@@ -203,7 +203,7 @@ impl ProjectWriter {
     /// [`Missing::Project`], [`Error::Forbidden`].
     fn hold_permitted(&self, batch: &mut Batch) -> Result<()> {
         let project = self.now()?;
-        self.permit.require(&project)?;
+        self.permit.require(project.owner(), project.repo_id())?;
         batch.expected.push(project.expected());
         Ok(())
     }
