@@ -1,5 +1,8 @@
 //! What lies beside a backup's files, or beside those of the store, and harms neither.
 
+use std::sync::Barrier;
+use std::thread;
+
 use super::*;
 
 #[test]
@@ -113,4 +116,36 @@ fn who_reads_a_backup_while_a_later_one_ends_is_told_to_begin_again() {
     assert_eq!(said, reason);
     assert!(!scene.path("new").exists());
     assert!(is_sound(&backup));
+}
+
+#[test]
+fn of_a_restore_and_a_service_that_begin_at_once_one_is_refused_and_harms_nothing() {
+    let scene = Scene::new();
+    scene.back_up(scene.folder());
+    for round in 0..40 {
+        let root = scene.path(&format!("new {round}"));
+        fs::create_dir(&root).unwrap();
+        let both = Barrier::new(2);
+        let (served, restored) = thread::scope(|scope| {
+            let serving = scope.spawn(|| {
+                both.wait();
+                SqliteStore::open_locked(&root)
+            });
+            both.wait();
+            let restored = restore_from(&scene.path("backup"), &root);
+            (serving.join().unwrap(), restored)
+        });
+        assert!(
+            served.is_ok() || restored.is_ok(),
+            "{served:?} {restored:?}"
+        );
+        let store = served.or_else(|_| SqliteStore::open_locked(&root)).unwrap();
+        if restored.is_ok() {
+            assert_eq!(contents(&store), contents(&scene.store));
+        }
+        let write = of_write("new", Expect::Anything, Some("1"));
+        store.commit(write).unwrap();
+        drop(store);
+        SqliteStore::open_read_only(&root).unwrap();
+    }
 }

@@ -12,6 +12,8 @@ use crate::store::{Result, StoreError};
 
 /// The file that is there until a copy is whole. It holds the name of what is copied.
 const COPYING: &str = "COPYING";
+/// What may be there before: what is left where a copy ended before it began.
+const BEFORE: [&str; 2] = ["LOCK", "COPYING.new"];
 /// Why a folder is refused in which it is.
 pub(super) const COPY_INTERRUPTED: &str =
     "a copy into it is running, or was interrupted; run \"siteconf copy\" again";
@@ -32,25 +34,15 @@ impl Folder {
         let cannot = |e: io::Error| StoreError::folder(root, format!("it cannot be made: {e}"));
         make_root(root).map_err(cannot)?;
         refuse_network(root)?;
-        let failed = |e| StoreError::io("beginning the copy", e);
-        match fs::read_to_string(root.join(COPYING)) {
-            Ok(known) if known == of => {}
-            Ok(_) => {
-                let reason = "it holds the beginning of a copy of another store; remove the folder, or \
-                              copy into another one";
-                return Err(StoreError::folder(root, reason));
-            }
-            Err(e) if e.kind() == io::ErrorKind::NotFound => {
-                // What was cut off before it began.
-                let _beginning = fs::remove_file(root.join(COPYING).with_extension("new"));
-                refuse_content(root, "a store is copied into")?;
-                require_own(root)?;
-                write_durably(&root.join(COPYING), of.as_bytes()).map_err(failed)?;
-            }
-            Err(e) => return Err(failed(e)),
-        }
+        // Before the lock, too: it is a file, and none comes into a folder that is refused.
+        is_begun(root, of)?;
         require_own(root)?;
         let lock = Lock::take(root)?;
+        let failed = |e| StoreError::io("beginning the copy", e);
+        // Only by who has the lock: who lost it to a service would leave a store that nobody opens.
+        if !is_begun(root, of)? {
+            write_durably(&root.join(COPYING), of.as_bytes()).map_err(failed)?;
+        }
         let folder = Self {
             root: root.to_owned(),
             format: Format::CURRENT,
@@ -68,5 +60,22 @@ impl Folder {
             sync_dir(&self.root)
         };
         finish().map_err(|e| StoreError::io("finishing the copy", e))
+    }
+}
+
+/// True if a folder holds what an earlier copy of the same has left; false if it is empty.
+fn is_begun(root: &Path, of: &str) -> Result<bool> {
+    match fs::read_to_string(root.join(COPYING)) {
+        Ok(known) if known == of => Ok(true),
+        Ok(_) => {
+            let reason = "it holds the beginning of a copy of another store; remove the folder, or copy \
+                          into another one";
+            Err(StoreError::folder(root, reason))
+        }
+        Err(e) if e.kind() == io::ErrorKind::NotFound => {
+            refuse_content(root, "a store is copied into", &BEFORE)?;
+            Ok(false)
+        }
+        Err(e) => Err(StoreError::io("beginning the copy", e)),
     }
 }

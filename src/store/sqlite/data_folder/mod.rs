@@ -180,15 +180,14 @@ impl Folder {
     pub fn open_or_create(root: &Path) -> Result<(Self, Lock)> {
         make_root(root).map_err(|e| StoreError::folder(root, format!("it cannot be made: {e}")))?;
         refuse_network(root)?;
-        if !matches!(fs::exists(root.join("FORMAT")), Ok(false)) {
-            let folder = Self::open_to_write(root)?;
-            let lock = Lock::take(root)?;
+        // Before the lock, too: it is a file, and none comes into a folder that is refused.
+        Self::find(root)?;
+        let lock = Lock::take(root)?;
+        // Whoever held the lock until now may have left a store, or the beginning of a restore.
+        if let Some(folder) = Self::find(root)? {
             folder.complete()?;
             return Ok((folder, lock));
         }
-        refuse_other_content(root)?;
-        require_own(root)?;
-        let lock = Lock::take(root)?;
         let folder = Self {
             root: root.to_owned(),
             format: Format::CURRENT,
@@ -197,6 +196,16 @@ impl Folder {
             .lay_out()
             .map_err(|e| StoreError::io("creating the data folder", e))?;
         Ok((folder, lock))
+    }
+
+    /// The store in a folder; `None` where one is to be made, or its creation goes on.
+    fn find(root: &Path) -> Result<Option<Self>> {
+        if !matches!(fs::exists(root.join("FORMAT")), Ok(false)) {
+            return Self::open_to_write(root).map(Some);
+        }
+        refuse_other_content(root)?;
+        require_own(root)?;
+        Ok(None)
     }
 
     /// The folder itself.

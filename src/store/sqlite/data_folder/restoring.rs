@@ -26,7 +26,8 @@ pub(in crate::store::sqlite) struct Restoring {
     folder: Folder,
     /// True if it was not there.
     made: bool,
-    lock: Option<Lock>,
+    /// Nothing is put into the folder, nor removed from it, without it.
+    _lock: Lock,
     finished: bool,
 }
 
@@ -34,35 +35,39 @@ impl Restoring {
     /// Takes a folder that is empty, or makes one.
     ///
     /// # Errors
-    /// [`StoreError::Folder`] for a folder that is not empty, another user's, or on a network file system.
+    /// [`StoreError::Folder`] for a folder that is not empty, another user's, or on a network file system;
+    /// [`StoreError::Locked`] for one that a service, another restore or a copy has taken.
     pub(in crate::store::sqlite) fn begin(root: &Path) -> Result<Self> {
         let cannot = |e: io::Error| StoreError::folder(root, format!("it cannot be made: {e}"));
         let made = !fs::exists(root).map_err(cannot)?;
         make_root(root).map_err(cannot)?;
         refuse_network(root)?;
-        refuse_content(root, "a store is restored into")?;
-        require_own(root)?;
-        let mark = || {
-            let mut options = private_options();
-            options.create_new(true).open(root.join(RESTORING))?;
-            sync_dir(root)
+        let refuse = || {
+            refuse_content(root, "a store is restored into", &["LOCK"])?;
+            require_own(root)
         };
-        mark().map_err(|e| StoreError::io("beginning the restore", e))?;
+        // Before the lock, too: it is a file, and none comes into a folder that is refused.
+        refuse()?;
+        let lock = Lock::take(root)?;
+        // Whoever held the lock until now may have left a store, which must stay.
+        refuse()?;
         let folder = Folder {
             root: root.to_owned(),
             format: Format::CURRENT,
         };
-        let mut restoring = Self {
+        let restoring = Self {
             folder,
             made,
-            lock: None,
+            _lock: lock,
             finished: false,
         };
-        restoring.lock = Some(Lock::take(root)?);
-        restoring
-            .folder
-            .make_folders()
-            .map_err(|e| StoreError::io("creating the data folder", e))?;
+        let begin = || {
+            let mut options = private_options();
+            options.create_new(true).open(root.join(RESTORING))?;
+            sync_dir(root)?;
+            restoring.folder.make_folders()
+        };
+        begin().map_err(|e| StoreError::io("beginning the restore", e))?;
         Ok(restoring)
     }
 
@@ -125,8 +130,8 @@ fn remove(removed: io::Result<()>) -> io::Result<()> {
     }
 }
 
-/// Refuses a folder that is not empty, with what would come into it.
-pub(super) fn refuse_content(root: &Path, what: &str) -> Result<()> {
+/// Refuses a folder that holds more than these names, with what would come into it.
+pub(super) fn refuse_content(root: &Path, what: &str, before: &[&str]) -> Result<()> {
     if is_restoring(root) {
         return Err(StoreError::folder(root, RESTORE_INTERRUPTED));
     }
@@ -136,7 +141,7 @@ pub(super) fn refuse_content(root: &Path, what: &str) -> Result<()> {
     let failed = |e| StoreError::io("listing the folder", e);
     for name in fs::read_dir(root).map_err(failed)? {
         let name = name.map_err(failed)?.file_name();
-        if name != "lost+found" {
+        if name != "lost+found" && before.iter().all(|known| name != *known) {
             let reason = format!(
                 "the folder is not empty (\"{}\" is in it); {what} an empty folder, or one that is not \
                  there",
