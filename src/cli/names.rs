@@ -36,6 +36,20 @@ pub(super) fn folder(text: Option<&str>) -> Result<Option<FilePath>> {
     read(text.unwrap_or_default(), FilePath::parse_folder)
 }
 
+/// Reads `--path`, the one file or folder that a command is for; `None` where it was not given.
+///
+/// # Errors
+/// [`Error::Usage`] also for one that names the whole branch: it may be a variable that is not set, and the
+/// command is for less than that.
+pub(super) fn part(given: Option<&str>) -> Result<Option<FilePath>> {
+    match folder(given)? {
+        None if given.is_some() => Err(Error::Usage(
+            "--path names no file and no folder; leave it out for the whole branch".to_owned(),
+        )),
+        path => Ok(path),
+    }
+}
+
 /// Reads the name of an account that is to be.
 pub(super) fn account(text: &str) -> Result<AccountName> {
     read(text, AccountName::parse)

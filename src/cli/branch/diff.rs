@@ -42,7 +42,7 @@ pub(in crate::cli) fn show(
     streams: &mut Streams<'_>,
 ) -> Result<Outcome> {
     let repo_id = names::repo_id(&wish.repo_id)?;
-    let path = names::folder(wish.path.as_deref())?;
+    let path = names::part(wish.path.as_deref())?;
     let old = opened.revision(&repo_id, &wish.old)?;
     let new = if let Some(new) = &wish.new {
         opened.revision(&repo_id, new)?

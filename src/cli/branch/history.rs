@@ -40,7 +40,7 @@ pub(in crate::cli) fn show(
 ) -> Result<()> {
     let repo_id = names::repo_id(&wish.repo_id)?;
     let name = names::branch(&wish.branch)?;
-    let path = names::folder(wish.path.as_deref())?;
+    let path = names::part(wish.path.as_deref())?;
     let before = wish.before.as_deref().map(parse_version).transpose()?;
     let branch = opened.branch(&repo_id, &name)?;
     let usual = if streams.out_is_terminal {

@@ -31,7 +31,7 @@ pub(in crate::cli) fn run(
 ) -> Result<()> {
     let repo_id = names::repo_id(&wish.repo_id)?;
     let name = names::branch(&wish.branch)?;
-    let path = names::folder(wish.path.as_deref())?;
+    let path = names::part(wish.path.as_deref())?;
     let to = parse_version(
         wish.to
             .strip_prefix(&format!("{name}@"))

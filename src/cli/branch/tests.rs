@@ -290,6 +290,27 @@ fn a_rollback_says_what_it_changes_and_how_to_undo_it() {
 }
 
 #[test]
+fn a_path_that_names_nothing_is_not_the_whole_branch() {
+    let desk = with_history();
+    let before = history(&desk, &[]);
+    for words in [
+        &["rollback", "acme/shop.erp", "main", "v2"][..],
+        &["diff", "acme/shop.erp", "main@v2"],
+        &["history", "acme/shop.erp", "main"],
+    ] {
+        // As a variable of a script that is not set leaves it.
+        for path in ["", "/"] {
+            assert_eq!(
+                desk.refused(2, &[words, &["--path", path]].concat()),
+                "siteconf: --path names no file and no folder; leave it out for the whole branch\n",
+                "{words:?}"
+            );
+        }
+    }
+    assert_eq!(history(&desk, &[]), before);
+}
+
+#[test]
 fn branches_and_projects_are_made_and_shown() {
     let desk = with_history();
     assert_eq!(
