@@ -156,3 +156,17 @@ fn a_command_that_fails_keeps_no_change_waiting() {
     watch.signal(Signal::TERM);
     assert_eq!(watch.end().0, Some(0));
 }
+
+#[test]
+fn a_command_runs_whoever_hears_of_the_change() {
+    let mut scene = Scene::new();
+    scene.save(&files(&[("a", "1")]));
+    let (reader, closed) = std::io::pipe().unwrap();
+    drop(reader);
+    let ran = scene.at("ran");
+    let command = format!("touch {}", ran.display());
+    let mut pull = scene.command(&scene.daemon.base(), &["--exec", &command]);
+    let output = pull.stdout(closed).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    assert!(ran.exists());
+}

@@ -1,6 +1,7 @@
 //! A pull that goes on for ever, and how signals end it.
 
 use std::fs;
+use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::{Duration, Instant};
@@ -325,4 +326,25 @@ fn a_token_that_was_replaced_is_read_again() {
     watch.signal(Signal::TERM);
     assert_eq!(watch.end(), (Some(0), unproven(&scene)));
     drop(free);
+}
+
+#[test]
+fn a_watch_goes_on_where_nothing_can_be_told() {
+    let mut scene = Scene::new();
+    let first = files(&[("a", "1")]);
+    scene.save(&first);
+    let flags = ["--watch", "--interval", "1", "--exec", "echo ran >&2"];
+    let watch = scene.command(&scene.daemon.base(), &flags);
+    let mut unheard = Command::new("sh");
+    unheard
+        .args(["-c", "exec \"$@\" > /dev/full", "sh"])
+        .arg(watch.get_program())
+        .args(watch.get_args());
+    let mut watch = Running::start(unheard);
+    assert_eq!(watch.complaint(), "ran");
+    assert_eq!(read(&scene.dir()), first);
+    let second = files(&[("a", "2")]);
+    scene.save(&second);
+    assert_eq!(watch.complaint(), "ran");
+    assert_eq!(read(&scene.dir()), second);
 }

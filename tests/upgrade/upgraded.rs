@@ -1,7 +1,7 @@
 //! An upgrade on request: what it says, and what it keeps.
 
-use std::fs;
-use std::process::Output;
+use std::fs::{self, File};
+use std::process::{Output, Stdio};
 
 use crate::binary::Siteconf;
 use crate::fixture::{FORMATS, Fixture};
@@ -102,6 +102,20 @@ fn a_folder_whose_service_stopped_writing_is_upgraded() {
         let log = siteconf.done(&["audit", "--json"]);
         let last: serde_json::Value = serde_json::from_str(log.lines().last().unwrap()).unwrap();
         assert_eq!(last["action"], "upgrade", "{log}");
+    }
+}
+
+#[test]
+fn a_folder_is_upgraded_whoever_hears_of_it() {
+    let (reader, closed) = std::io::pipe().unwrap();
+    drop(reader);
+    let full = File::options().write(true).open("/dev/full").unwrap();
+    for (out, code) in [(Stdio::from(closed), 0), (Stdio::from(full), 1)] {
+        let fixture = Fixture::of(1);
+        let mut upgrade = fixture.siteconf().command(&["upgrade"]);
+        let output = upgrade.stdout(out).output().unwrap();
+        assert_eq!(output.status.code(), Some(code), "{output:?}");
+        assert_eq!(fixture.format(), "siteconf 3\n");
     }
 }
 

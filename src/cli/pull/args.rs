@@ -32,7 +32,7 @@ pub(in crate::cli) struct Pull {
     /// What a shell is to run after a change, with `SITECONF_COMMIT`, `SITECONF_DIR`, `SITECONF_CHANGED`, the
     /// number of changed files, and `SITECONF_CHANGES`, a file that names them; until it ends with 0 it is
     /// run again with each pull, with --watch after a while. What it prints goes to standard error, 64 KiB of
-    /// it
+    /// it. What it leaves running must write elsewhere, as into a file: nobody reads that any more
     #[arg(long, value_name = "CMD")]
     pub(super) exec: Option<String>,
     /// How long CMD may take, up to a day; then it is ended with all that it started

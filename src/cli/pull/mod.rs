@@ -104,17 +104,19 @@ pub(super) fn run(wish: &Wish, streams: &mut Streams<'_>) -> Result<Outcome> {
         teller: Teller::new(wish.json, wish.watch),
     };
     if wish.watch {
-        return watch::run(&mut pulling, Duration::from_secs(wish.interval), streams);
+        let interval = Duration::from_secs(wish.interval);
+        return Ok(watch::run(&mut pulling, interval, streams));
     }
     let head = pulling.pull.head(None);
     let done = head.and_then(|head| pulling.follow(head, streams));
     let done = done.map_err(|fault| error(&fault, &stopping))?;
-    pulling.teller.tell(&pulling.pull, &done, streams)?;
+    let told = pulling.teller.tell(&pulling.pull, &done, streams);
     pulling.exec(streams).map_err(|fault| match fault {
         Fault::Lasting(what) => Error::Failed(format!("{what}; the next pull runs it again")),
         other => error(&other, &stopping),
     })?;
-    Ok(Outcome::Fine)
+    // The command runs, whoever listens.
+    told.map(|()| Outcome::Fine)
 }
 
 /// A fault as the end of the command.

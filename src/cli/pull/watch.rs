@@ -1,5 +1,7 @@
 //! `pull --watch`: the folder is kept equal for as long as it runs. A server that can holds its answer
 //! back until something is new; another one is asked from time to time.
+//!
+//! Somebody who cannot be told of it, on a full disk or behind a closed pipe, ends no watch.
 
 use std::time::{Duration, Instant};
 
@@ -10,14 +12,10 @@ use super::remote::head::TaggedHead;
 use super::trouble::Trouble;
 use super::{Pulling, error};
 use crate::cli::output::visible_lines;
-use crate::cli::{Outcome, Result, Streams};
+use crate::cli::{Error, Outcome, Streams};
 
 /// Pulls until a signal. Ctrl-C is an interruption, SIGTERM the ordinary end.
-pub(super) fn run(
-    pulling: &mut Pulling,
-    interval: Duration,
-    streams: &mut Streams<'_>,
-) -> Result<Outcome> {
+pub(super) fn run(pulling: &mut Pulling, interval: Duration, streams: &mut Streams<'_>) -> Outcome {
     let stopping = pulling.pull.stopping.clone();
     let now = Instant::now();
     let mut watch = Watch {
@@ -30,15 +28,15 @@ pub(super) fn run(
         is_first: true,
         is_cut_told: false,
     };
-    while watch.round(pulling, streams)?.is_ok() {
+    while watch.round(pulling, streams).is_ok() {
         let pause = watch.next(pulling);
         if stopping.pause(pause).is_err() {
             break;
         }
     }
     match error(&Fault::Stopped, &stopping) {
-        crate::cli::Error::Interrupted(130) => Ok(Outcome::Interrupted),
-        _ => Ok(Outcome::Fine),
+        Error::Interrupted(130) => Outcome::Interrupted,
+        _ => Outcome::Fine,
     }
 }
 
@@ -61,17 +59,15 @@ struct Watch {
 
 impl Watch {
     /// Does what is due now, unless an end is asked for.
-    fn round(&mut self, pulling: &mut Pulling, streams: &mut Streams<'_>) -> Result<Pulled<()>> {
+    fn round(&mut self, pulling: &mut Pulling, streams: &mut Streams<'_>) -> Pulled<()> {
         if self.pull_at <= Instant::now() {
-            match self.pull(pulling, streams)? {
-                Ok(pause) => self.pull_at = Instant::now() + pause,
-                Err(stopped) => return Ok(Err(stopped)),
-            }
+            let pause = self.pull(pulling, streams)?;
+            self.pull_at = Instant::now() + pause;
         }
         if pulling.is_exec_due() && self.exec_at <= Instant::now() {
             return self.exec(pulling, streams);
         }
-        Ok(Ok(()))
+        Ok(())
     }
 
     /// How long nothing is due.
@@ -85,19 +81,15 @@ impl Watch {
     }
 
     /// Pulls once; gives the pause before the next time.
-    fn pull(
-        &mut self,
-        pulling: &mut Pulling,
-        streams: &mut Streams<'_>,
-    ) -> Result<Pulled<Duration>> {
-        let (answered, head) = self.ask(pulling, streams)?;
+    fn pull(&mut self, pulling: &mut Pulling, streams: &mut Streams<'_>) -> Pulled<Duration> {
+        let (answered, head) = self.ask(pulling, streams);
         let done = match head.and_then(|head| pulling.follow(head, streams)) {
             Ok(done) => done,
-            Err(Fault::Stopped) => return Ok(Err(Fault::Stopped)),
-            Err(fault) => return self.fail(pulling, &fault, streams).map(Ok),
+            Err(Fault::Stopped) => return Err(Fault::Stopped),
+            Err(fault) => return Ok(self.fail(pulling, &fault, streams)),
         };
         if done != Done::Unchanged || self.is_first {
-            pulling.teller.tell(&pulling.pull, &done, streams)?;
+            let _told = pulling.teller.tell(&pulling.pull, &done, streams);
         }
         if done != Done::Unchanged {
             // It may be what the command waits for.
@@ -106,7 +98,7 @@ impl Watch {
         self.is_first = false;
         if let Some(since) = self.trouble.end() {
             let text = format!("all is well again, after trouble since {since}");
-            pulling.teller.remark(&text, streams)?;
+            let _told = pulling.teller.remark(&text, streams);
         }
         let head = pulling
             .pull
@@ -114,7 +106,7 @@ impl Watch {
             .as_ref()
             .map(|state| &state.head.short_id);
         let head = head.map_or("", String::as_str);
-        Ok(Ok(self.pace.after(answered, &done, head)))
+        Ok(self.pace.after(answered, &done, head))
     }
 
     /// Asks for the head, plainly where a question that was to be held broke off.
@@ -122,9 +114,9 @@ impl Watch {
         &mut self,
         pulling: &Pulling,
         streams: &mut Streams<'_>,
-    ) -> Result<(Answered, Pulled<TaggedHead>)> {
+    ) -> (Answered, Pulled<TaggedHead>) {
         let Some(wait) = self.pace.wait() else {
-            return Ok((Answered::Plainly, pulling.pull.head(None)));
+            return (Answered::Plainly, pulling.pull.head(None));
         };
         // The command is not kept waiting.
         let wait = if pulling.is_exec_due() {
@@ -139,56 +131,51 @@ impl Watch {
                 let head = pulling.pull.head(None);
                 if head.is_ok() && !self.is_cut_told {
                     self.is_cut_told = true;
-                    writeln!(
+                    let _told = writeln!(
                         streams.err,
                         "siteconf: {}, while the server was to hold its answer; where that goes on it is asked \
                          every {} s",
                         visible_lines(&what),
                         self.interval.as_secs()
-                    )?;
+                    );
                 }
-                Ok((Answered::Cut, head))
+                (Answered::Cut, head)
             }
             head => {
                 let answered = Answered::after(began.elapsed(), wait);
                 self.is_cut_told &= answered != Answered::Held;
-                Ok((answered, head))
+                (answered, head)
             }
         }
     }
 
     /// Runs the command.
-    fn exec(&mut self, pulling: &mut Pulling, streams: &mut Streams<'_>) -> Result<Pulled<()>> {
+    fn exec(&mut self, pulling: &mut Pulling, streams: &mut Streams<'_>) -> Pulled<()> {
         match pulling.exec(streams) {
             Ok(()) => {
                 if let Some(since) = self.exec_trouble.end() {
                     let text = format!("--exec goes well again, after trouble since {since}");
-                    pulling.teller.remark(&text, streams)?;
+                    let _told = pulling.teller.remark(&text, streams);
                 }
-                Ok(Ok(()))
+                Ok(())
             }
-            Err(Fault::Stopped) => Ok(Err(Fault::Stopped)),
+            Err(Fault::Stopped) => Err(Fault::Stopped),
             Err(fault) => {
                 let (since, pause) = self.exec_trouble.fail(Duration::ZERO);
                 self.exec_at = Instant::now() + pause;
-                writeln!(
+                let _told = writeln!(
                     streams.err,
                     "siteconf: {}; trouble since {since}, it is run again in {} s",
                     visible_lines(&fault.to_string()),
                     pause.as_secs()
-                )?;
-                Ok(Ok(()))
+                );
+                Ok(())
             }
         }
     }
 
     /// Says what is wrong and since when, and gives the pause after it.
-    fn fail(
-        &mut self,
-        pulling: &Pulling,
-        fault: &Fault,
-        streams: &mut Streams<'_>,
-    ) -> Result<Duration> {
+    fn fail(&mut self, pulling: &Pulling, fault: &Fault, streams: &mut Streams<'_>) -> Duration {
         let wanted = match fault {
             Fault::Passing { after, .. } => after.unwrap_or_default(),
             _ => Duration::ZERO,
@@ -198,12 +185,12 @@ impl Watch {
             || "the folder stays as it is".to_owned(),
             |state| format!("the folder stays at {}", state.head.short_id),
         );
-        writeln!(
+        let _told = writeln!(
             streams.err,
             "siteconf: {}; {holds}; trouble since {since}, next attempt in {} s",
             visible_lines(&fault.to_string()),
             pause.as_secs()
-        )?;
-        Ok(pause)
+        );
+        pause
     }
 }

@@ -1,5 +1,6 @@
 //! `upgrade`: a folder of an earlier format gets today's, on request.
 
+use std::io::{self, Write};
 use std::ops::ControlFlow;
 use std::path::Path;
 
@@ -55,10 +56,11 @@ pub(super) fn run(wish: &Upgrade, settings: &Settings, streams: &mut Streams<'_>
     let outlook = Outlook::of(data)?;
     let mut report = Report::of(data, &outlook);
     if !wish.json {
-        for (name, text) in report.lines() {
-            writeln!(streams.out, "{name:16} {text}")?;
+        let shown = report.show(streams.out);
+        // Who cannot be told keeps nothing from being done; what is only shown is not.
+        if wish.dry_run {
+            shown?;
         }
-        streams.out.flush()?;
     }
     if !wish.dry_run && outlook.format.is_older() {
         convert(data, &outlook, streams)?;
@@ -133,6 +135,14 @@ impl Report {
             running: outlook.is_served,
             upgraded: false,
         }
+    }
+
+    /// Writes it for a person.
+    fn show(&self, out: &mut dyn Write) -> io::Result<()> {
+        for (name, text) in self.lines() {
+            writeln!(out, "{name:16} {text}")?;
+        }
+        out.flush()
     }
 
     /// The lines for a person: what, and how it is.
