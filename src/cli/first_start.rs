@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::opened::Opened;
+use super::output::visible_path;
 use super::password::NewPassword;
 use super::settings::Settings;
 use super::{Error, Result, Streams, opened};
@@ -230,28 +231,32 @@ pub(super) fn first_account(
     accounts.create(FIRST_ACCOUNT, &text, &[Role::Root])?;
     let path = path.display();
     // What is no terminal keeps it, as a journal does for good.
-    if streams.out_is_terminal {
-        writeln!(
-            streams.out,
-            "first start: user {FIRST_ACCOUNT}, password {text}, also in {path}"
-        )?;
+    let password = if streams.out_is_terminal {
+        format!("password {text}, also in {path}")
     } else {
-        writeln!(
-            streams.out,
-            "first start: user {FIRST_ACCOUNT}, password in {path}"
-        )?;
-    }
-    streams.out.flush()?;
+        format!("password in {path}")
+    };
+    // The file has it: somebody who cannot be told ends no service.
+    let _said = writeln!(streams.out, "first start: user {FIRST_ACCOUNT}, {password}")
+        .and_then(|()| streams.out.flush());
     Ok(())
 }
 
 /// Makes the account `admin` of a store in a database, where several daemons would each have a file of its
 /// password, and prints the password, once.
+///
+/// # Errors
+/// [`Error::Failed`] also where it could not be printed: the account is there then, and that says what to do.
 pub(super) fn first_account_of_fleet(accounts: &Accounts, streams: &mut Streams<'_>) -> Result<()> {
     let NewPassword { text, .. } = NewPassword::random();
     accounts.create(FIRST_ACCOUNT, &text, &[Role::Root])?;
-    writeln!(streams.out, "user {FIRST_ACCOUNT}, password {text}")?;
-    Ok(())
+    let shown = writeln!(streams.out, "user {FIRST_ACCOUNT}, password {text}");
+    shown.and_then(|()| streams.out.flush()).map_err(|e| {
+        Error::Failed(format!(
+            "writing the password: {e}; the store and its user {FIRST_ACCOUNT} are made, and nobody has seen \
+             the password: set another with \"siteconf user passwd {FIRST_ACCOUNT}\" and the same settings"
+        ))
+    })
 }
 
 /// Refuses a store in a database that was made by halves: of several daemons that made its first account, all
@@ -312,13 +317,18 @@ impl FirstPassword {
         Ok(Self(holds.then_some(file)))
     }
 
-    /// Removes it: what it holds opens nothing any more.
-    pub(super) fn remove(self) -> Result<()> {
-        match self.0 {
-            Some(FirstPasswordFile(path)) => {
-                fs::remove_file(&path).map_err(Error::file("removing", path))
-            }
-            None => Ok(()),
+    /// Removes it: what it holds opens nothing any more. What else was to be done is done, and a file that
+    /// stays is no failure of that: it is told.
+    pub(super) fn remove(self, streams: &mut Streams<'_>) -> Result<()> {
+        let Some(FirstPasswordFile(path)) = self.0 else {
+            return Ok(());
+        };
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != ErrorKind::NotFound => streams.note(format_args!(
+                "siteconf: {} stays, and holds a password that opens nothing any more: {error}",
+                visible_path(&path)
+            )),
+            _ => Ok(()),
         }
     }
 }
@@ -326,4 +336,35 @@ impl FirstPassword {
 /// Keeps a line in a file of its own.
 pub(super) fn keep(path: &Path, text: &str) -> Result<()> {
     write_durably(path, format!("{text}\n").as_bytes()).map_err(Error::file("writing", path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_first_password_that_stays_is_told_and_fails_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let said_of = |path: PathBuf| {
+            let mut err = Vec::new();
+            let streams = &mut Streams {
+                input: &mut std::io::empty(),
+                out: &mut std::io::sink(),
+                err: &mut err,
+                input_is_terminal: false,
+                out_is_terminal: false,
+                err_is_terminal: false,
+            };
+            let first = FirstPassword(Some(FirstPasswordFile(path)));
+            first.remove(streams).unwrap();
+            String::from_utf8(err).unwrap()
+        };
+        // No folder is removed as a file is.
+        let said = said_of(folder.path().to_owned());
+        assert!(
+            said.contains(" stays, and holds a password that opens nothing any more: "),
+            "{said}"
+        );
+        assert_eq!(said_of(folder.path().join("gone")), "");
+    }
 }

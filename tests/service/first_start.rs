@@ -1,6 +1,6 @@
 //! A first start that is killed at any of its steps is finished by the next one.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 use std::thread;
@@ -110,4 +110,24 @@ fn who_listens_on_all_addresses_is_told_one_that_a_browser_goes_to() {
         lines[2],
         format!("open http://localhost:{port}/site-builder/ in a browser")
     );
+}
+
+#[test]
+fn a_first_start_goes_on_where_nothing_can_be_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let full = File::options().write(true).open("/dev/full").unwrap();
+    let mut process = siteconf(&folder.path().join("data"))
+        .args(["--log", "info", "serve", "--listen", "127.0.0.1:0"])
+        .stdout(full)
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let log = BufReader::new(process.stderr.take().unwrap());
+    let serves = log
+        .lines()
+        .map(Result::unwrap)
+        .any(|line| line.contains("serving"));
+    process.kill().unwrap();
+    process.wait().unwrap();
+    assert!(serves);
 }

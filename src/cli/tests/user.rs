@@ -1,11 +1,16 @@
 //! Accounts and their roles.
 
 use std::fs;
+use std::io;
 use std::process::ExitCode;
 
 use serde_json::json;
 
 use super::Desk;
+use crate::cli::Streams;
+use crate::cli::first_start::first_account_of_fleet;
+use crate::cli::opened::Opened;
+use crate::store::engine::{Engine, Purpose, StoreAddress};
 
 const ACME: &str = "ROLE_SITEBUILDER_USER__acme";
 const ROOT: &str = "ROLE_SITEBUILDER_EDITOR__ROOT";
@@ -261,4 +266,27 @@ fn the_first_password_goes_from_its_file_when_another_is_set() {
     assert!(file.exists(), "it is another's");
     desk.done(&["user", "passwd", "admin"]);
     assert!(!file.exists());
+}
+
+#[test]
+fn a_first_password_that_cannot_be_shown_is_told_with_what_to_do() {
+    let desk = Desk::new();
+    let data = StoreAddress::Folder(desk.path("data"));
+    let opened = Opened::of(Engine::open(&data, None, Purpose::Change).unwrap());
+    let mut room = [0; 8];
+    let streams = &mut Streams {
+        input: &mut io::empty(),
+        out: &mut io::BufWriter::new(&mut room[..]),
+        err: &mut io::sink(),
+        input_is_terminal: false,
+        out_is_terminal: false,
+        err_is_terminal: false,
+    };
+    let said = first_account_of_fleet(&opened.accounts, streams).unwrap_err();
+    assert_eq!(
+        said.to_string(),
+        "writing the password: failed to write the buffered data; the store and its user admin are made, and nobody \
+         has seen the password: set another with \"siteconf user passwd admin\" and the same settings"
+    );
+    desk.done(&["user", "passwd", "admin"]);
 }

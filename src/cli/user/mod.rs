@@ -91,8 +91,10 @@ pub(super) fn run(command: UserCommand, opened: &Opened, streams: &mut Streams<'
             let password = NewPassword::obtain(&name, password_stdin, streams)?;
             let first = FirstPassword::of(&name, opened)?;
             accounts.set_password(&name, &password.text)?;
-            first.remove()?;
-            show_password(&name, &password, streams)
+            // First: one that was made up is known to nobody else.
+            let shown = show_password(&name, &password, streams);
+            let removed = first.remove(streams);
+            shown.and(removed)
         }
         UserCommand::Disable { name, force } => {
             let accounts = forced(accounts, force);
@@ -138,10 +140,10 @@ fn remove(name: &str, force: bool, opened: &Opened, streams: &mut Streams<'_>) -
     let password = FirstPassword::of(name, opened)?;
     let accounts = forced(&opened.accounts, force);
     let tokens = accounts.remove(name).map_err(advised)?;
-    password.remove()?;
     streams.tell(format_args!(
         "\"{name}\" is removed; tokens revoked: {tokens}"
-    ))
+    ))?;
+    password.remove(streams)
 }
 
 /// A role that an account has, as it is listed.
