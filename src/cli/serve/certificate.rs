@@ -27,6 +27,9 @@ use crate::cli::{Error, Result};
 /// a certificate is not read beside the key of the one before.
 pub(super) const LOOK_EVERY: Duration = Duration::from_secs(2);
 
+/// After so many looks, about a minute, what could not be used is tried again.
+const LOOKS_TO_TRY: u32 = 30;
+
 /// A chain of certificates has some kilobytes; what is longer is another file.
 const FILE_BYTES_MAX: u64 = 1 << 20;
 /// From so many days before its end on, the log warns of it, once a day.
@@ -51,8 +54,19 @@ struct Watched {
     read: Marks,
     /// At the last look.
     looked: Marks,
+    /// What came of that reading, if it gave no pair.
+    failed: Option<Failed>,
     /// The day, counted from 1970, on which the log was last told of the end to come.
     warned_day: u64,
+}
+
+/// A pair that could not be used. It may be of use later without any change of its files: one that begins a
+/// moment after it was signed, or one that could not be opened for want of descriptors.
+#[derive(Debug)]
+struct Failed {
+    reason: String,
+    /// Looks since then.
+    looks: u32,
 }
 
 /// What differs when a file has been written again, another one was put in its place, or other users may
@@ -91,6 +105,7 @@ impl Certificate {
             watched: Mutex::new(Watched {
                 read: marks,
                 looked: marks,
+                failed: None,
                 warned_day: 0,
             }),
         };
@@ -100,33 +115,51 @@ impl Certificate {
     /// Reads the pair again, and takes it if it can be used. The log is told either way.
     pub(super) fn read_again(&self) {
         let mut watched = self.watched();
+        watched.failed = None;
+        self.try_pair(&mut watched);
+    }
+
+    /// Reads the pair, and takes it if it can be used. The log is told, but not again of the same failure.
+    fn try_pair(&self, watched: &mut Watched) {
         let marks = self.marks();
         (watched.read, watched.looked) = (marks, marks);
+        let known = watched.failed.take().map(|failed| failed.reason);
         match read(&self.chain_file, &self.key_file, self.clock.now()) {
             Ok(pair) => {
                 *self.current.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(pair);
                 watched.warned_day = 0;
                 tracing::info!(file = %self.chain_file.display(), "certificate read");
             }
-            Err(Fault { file, reason }) => tracing::error!(
-                file = %file.display(),
-                reason,
-                "the certificate cannot be used; the one before stays"
-            ),
+            Err(Fault { file, reason }) => {
+                if known.as_ref() != Some(&reason) {
+                    tracing::error!(
+                        file = %file.display(),
+                        reason,
+                        "the certificate cannot be used; the one before stays"
+                    );
+                }
+                watched.failed = Some(Failed { reason, looks: 0 });
+            }
         }
     }
 
-    /// Looks at the files, and reads them again where they have changed and are at rest. Once a day it
-    /// warns of a certificate that ends soon.
+    /// Looks at the files, and reads them again where they have changed and are at rest, and about once a
+    /// minute where they could not be used. Once a day it warns of a certificate that ends soon.
     pub(super) fn look(&self) {
         let mut watched = self.watched();
         let marks = self.marks();
         let is_at_rest = marks == watched.looked;
         watched.looked = marks;
-        if marks != watched.read && is_at_rest {
-            drop(watched);
-            self.read_again();
-            watched = self.watched();
+        let is_new = marks != watched.read;
+        let is_due = watched.failed.as_mut().is_some_and(|failed| {
+            failed.looks += 1;
+            failed.looks >= LOOKS_TO_TRY
+        });
+        if (is_new || is_due) && is_at_rest {
+            if is_new {
+                watched.failed = None;
+            }
+            self.try_pair(&mut watched);
         }
         let day = seconds(self.clock.now()) / DAY_S;
         if watched.warned_day != day {
@@ -316,7 +349,59 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
     use std::time::Instant;
 
+    use clap::Parser;
+    use rcgen::{CertificateParams, KeyPair, date_time_ymd};
+
     use super::*;
+    use crate::base::clock::ManualClock;
+    use crate::cli::args::{Cli, Command};
+    use crate::cli::settings::Settings;
+
+    /// Writes a pair for the time between two years.
+    fn write_pair(folder: &Path, begin: i32, end: i32) {
+        let mut params = CertificateParams::new(["conf.example".to_owned()]).unwrap();
+        params.not_before = date_time_ymd(begin, 1, 1);
+        params.not_after = date_time_ymd(end, 1, 1);
+        let key = KeyPair::generate().unwrap();
+        let certificate = params.self_signed(&key).unwrap();
+        fs::write(folder.join("cert.pem"), certificate.pem()).unwrap();
+        fs::write(folder.join("key.pem"), key.serialize_pem()).unwrap();
+    }
+
+    /// One that was signed a moment ago may begin a moment later.
+    #[test]
+    fn what_could_not_be_used_is_tried_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let line = [
+            "siteconf".into(),
+            "serve".into(),
+            "--tls-cert".into(),
+            folder.path().join("cert.pem").into_os_string(),
+            "--tls-key".into(),
+            folder.path().join("key.pem").into_os_string(),
+        ];
+        let Ok(Cli {
+            command: Command::Serve(serve),
+            settings,
+        }) = Cli::try_parse_from(line)
+        else {
+            panic!("the line says serve");
+        };
+        let settings = Settings::gather(settings, serve.settings).unwrap();
+        let year = |year: i32| Timestamp::parse(&format!("{year}-01-02T00:00:00Z")).unwrap();
+        let clock = Arc::new(ManualClock::new(year(2026)));
+        write_pair(folder.path(), 2020, 2030);
+        let certificate =
+            Certificate::open(&settings.tls_cert, &settings.tls_key, clock.clone()).unwrap();
+        let old = certificate.ends_s();
+        write_pair(folder.path(), 2027, 2040);
+        let looks = |count| (0..count).for_each(|_| certificate.look());
+        looks(100);
+        assert_eq!(certificate.ends_s(), old);
+        clock.set(year(2027));
+        looks(100);
+        assert!(certificate.ends_s() > old, "the new one is never taken");
+    }
 
     /// A key that the service could not read is read once it may.
     #[test]
