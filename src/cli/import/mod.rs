@@ -11,6 +11,7 @@ use super::names;
 use super::opened::Opened;
 use super::output::counted;
 use super::progress::Progress;
+use super::project::owner::require_enabled;
 use super::{Error, Outcome, Result, Streams};
 use crate::base::actor::Actor;
 use crate::base::branch_name::BranchName;
@@ -303,9 +304,12 @@ impl Target {
                 )))
             }
             (Some(project), _) => Ok(Self::Project(project)),
-            (None, Some(owner)) => Ok(Self::Absent {
-                owner: owner.number(),
-            }),
+            (None, Some(owner)) => {
+                require_enabled(&owner)?;
+                Ok(Self::Absent {
+                    owner: owner.number(),
+                })
+            }
             (None, None) => Err(Error::Failed(format!(
                 "there is no project {repo_id}; with --owner NAME it is made"
             ))),

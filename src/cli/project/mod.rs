@@ -4,7 +4,7 @@ pub(super) mod args;
 mod create;
 mod keep;
 mod list;
-mod owner;
+pub(super) mod owner;
 mod rename;
 mod restore;
 mod rules;

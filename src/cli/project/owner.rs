@@ -5,7 +5,7 @@ use crate::cli::{Error, Result};
 
 /// # Errors
 /// The account is disabled: nobody could answer for the project.
-pub(super) fn require_enabled(account: &Account) -> Result<()> {
+pub(in crate::cli) fn require_enabled(account: &Account) -> Result<()> {
     if account.is_enabled() {
         return Ok(());
     }

@@ -110,3 +110,23 @@ fn a_mirror_keeps_what_it_could_not_read_and_removes_the_rest() {
         ])
     );
 }
+
+#[test]
+fn a_new_project_is_not_given_to_a_disabled_account() {
+    let desk = Desk::new();
+    desk.account("ann", &[]);
+    desk.done(&["user", "disable", "ann"]);
+    lay(&desk.path("in"), &[("a.xml", "<a/>")]);
+    let dir = desk.path("in").display().to_string();
+    let import = ["import", "acme/shop.erp", "main", &dir, "--owner", "ann"];
+    assert_eq!(
+        desk.refused(1, &import),
+        "siteconf: \"ann\" is disabled and is given no project; \"siteconf user enable ann\" lets the account \
+         in again\n"
+    );
+    // One that is there already is the account's all the same.
+    desk.done(&["user", "enable", "ann"]);
+    desk.done(&import);
+    desk.done(&["user", "disable", "ann"]);
+    desk.done(&import);
+}
