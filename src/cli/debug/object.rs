@@ -34,8 +34,13 @@ struct Shown {
 /// `debug object --raw`.
 pub(super) fn write_raw(opened: &Opened, id: &str, streams: &mut Streams<'_>) -> Result<Outcome> {
     let (_, stored) = find(opened, id)?;
-    each_piece(&stored, |piece| streams.out.write_all(piece))?;
+    write_bytes(&stored, streams.out)?;
     Ok(Outcome::Fine)
+}
+
+fn write_bytes(stored: &StoredObject, out: &mut dyn Write) -> Result<()> {
+    let unreadable = |e| Error::Failed(format!("reading the object: {e}"));
+    each_piece(stored, unreadable, |piece| Ok(out.write_all(piece)?))
 }
 
 /// `debug object`.
@@ -145,5 +150,35 @@ fn show(shown: &Shown, out: &mut dyn Write) -> io::Result<()> {
                 .try_for_each(|item| writeln!(out, "{}", item.text()))
         }
         Says::Nothing {} => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::base::id::Kind;
+    use crate::store::{Body, LargeBody};
+
+    #[derive(Debug)]
+    struct Unreadable;
+
+    impl LargeBody for Unreadable {
+        fn read_exact_at(&self, _: &mut [u8], _: u64) -> io::Result<()> {
+            Err(io::Error::other("a bad sector"))
+        }
+    }
+
+    #[test]
+    fn bytes_that_cannot_be_read_are_told_as_that() {
+        let stored = StoredObject {
+            kind: Kind::Blob,
+            size: 9,
+            sha256: None,
+            body: Body::Large(Arc::new(Unreadable)),
+        };
+        let failed = write_bytes(&stored, &mut io::sink()).unwrap_err();
+        assert_eq!(failed.to_string(), "reading the object: a bad sector");
     }
 }

@@ -211,18 +211,20 @@ pub(super) fn fault_of(
 /// Digests a stored object's bytes.
 pub(super) fn digests_of(stored: &StoredObject) -> io::Result<BodyDigests> {
     let mut hasher = BodyHasher::new(stored.size);
-    each_piece(stored, |piece| {
+    let as_it_is = |error| error;
+    each_piece(stored, as_it_is, |piece| {
         hasher.update(piece);
         Ok(())
     })?;
     Ok(hasher.finish())
 }
 
-/// Calls with all bytes of a stored object, in order.
-pub(super) fn each_piece(
+/// Calls with all bytes of a stored object, in order; what cannot be read becomes this error.
+pub(super) fn each_piece<E>(
     stored: &StoredObject,
-    mut take: impl FnMut(&[u8]) -> io::Result<()>,
-) -> io::Result<()> {
+    unreadable: impl FnOnce(io::Error) -> E,
+    mut take: impl FnMut(&[u8]) -> Result<(), E>,
+) -> Result<(), E> {
     let large = match &stored.body {
         Body::Inline(bytes) => return take(bytes),
         Body::Large(large) => large,
@@ -232,7 +234,9 @@ pub(super) fn each_piece(
     while offset < stored.size {
         let left = usize::try_from(stored.size - offset).unwrap_or(usize::MAX);
         let piece = &mut chunk[..left.min(READ_CHUNK_BYTES)];
-        large.read_exact_at(piece, offset)?;
+        if let Err(error) = large.read_exact_at(piece, offset) {
+            return Err(unreadable(error));
+        }
         take(piece)?;
         offset += byte_count(piece);
     }
