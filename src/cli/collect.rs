@@ -100,22 +100,36 @@ pub(super) fn collect(
              system at VACUUM FULL",
         )?;
         let alone = store.lock_out_service()?;
-        let report = run(keep_deleted_days, opened, streams)?;
-        let space = store.compact(&alone)?;
-        let report = Report {
-            given_back_bytes: space,
-            free_bytes: 0,
-            shrinks: Some(true),
-            ..report
+        let stop = Stop::watch(false)?;
+        let report = run(keep_deleted_days, &stop, opened, streams)?;
+        if report.failed.is_some() {
+            return show(wish.json, report, streams);
+        }
+        let asked = stop.clone();
+        let report = match store.compact(&alone, move || asked.is_asked())? {
+            Some(space) => Report {
+                given_back_bytes: space,
+                free_bytes: 0,
+                shrinks: Some(true),
+                ..report
+            },
+            None => Report {
+                failed: Some(stop.name(Error::Failed("interrupted".to_owned()))),
+                ..report
+            },
         };
         return show(wish.json, report, streams);
     }
-    let report = run(keep_deleted_days, opened, streams)?;
+    let report = run(keep_deleted_days, &Stop::watch(false)?, opened, streams)?;
     show(wish.json, report, streams)
 }
 
-fn run(keep_deleted_days: u64, opened: &Opened, streams: &mut Streams<'_>) -> Result<Report> {
-    let stop = Stop::watch(false)?;
+fn run(
+    keep_deleted_days: u64,
+    stop: &Stop,
+    opened: &Opened,
+    streams: &mut Streams<'_>,
+) -> Result<Report> {
     // First, so that what only it needed goes with this collection.
     let keep_s = keep_deleted_days.saturating_mul(DAY_S);
     let forgotten = opened.repository.forget_deleted(keep_s, &|| true);
@@ -132,7 +146,7 @@ fn run(keep_deleted_days: u64, opened: &Opened, streams: &mut Streams<'_>) -> Re
         stop.flow()
     };
     let done = match opened.engine() {
-        Engine::Embedded(store) => in_turn(&stop, || {
+        Engine::Embedded(store) => in_turn(stop, || {
             repository.collect(store.as_ref(), patience, &mut step)
         })
         .map_err(|e| stop.name(e)),

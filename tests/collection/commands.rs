@@ -222,6 +222,52 @@ fn a_collection_that_is_ended_says_nothing_of_the_room() {
     }
 }
 
+#[test]
+fn a_collection_that_is_ended_compacts_nothing() {
+    let root = tempfile::tempdir().unwrap();
+    let root = root.path();
+    saved(root, 10);
+    text(root, &["prune", "--keep-snapshots", "1"]);
+    let db = Connection::open(root.join("store.db")).unwrap();
+    db.execute_batch(
+        "BEGIN; CREATE TABLE room AS SELECT zeroblob(100000); DROP TABLE room; COMMIT",
+    )
+    .unwrap();
+    let free = number(root, "PRAGMA freelist_count");
+    assert!(free > 20, "{free}");
+    let folder = Process::beside(root);
+    let folder = folder.store().data_folder();
+    let mut gc = command(root, &["gc", "--compact"]);
+    let gc = gc.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+    let gc = gc.unwrap();
+    // From then on it waits two seconds for readers before it removes anything.
+    while folder.lock_for_collection().is_ok() {}
+    let id = i32::try_from(gc.id()).unwrap();
+    kill_process(Pid::from_raw(id).unwrap(), Signal::INT).unwrap();
+    let ended = gc.wait_with_output().unwrap();
+    assert_eq!(ended.status.code(), Some(130), "{ended:?}");
+    let left = number(root, "PRAGMA freelist_count");
+    assert!(left >= free, "{free} free pages, then {left}");
+}
+
+#[test]
+fn a_compaction_that_is_ended_changes_nothing_and_harms_nothing() {
+    let root = tempfile::tempdir().unwrap();
+    let root = root.path();
+    saved(root, 300);
+    text(root, &["prune", "--keep-snapshots", "1"]);
+    let before = number(root, "PRAGMA page_count");
+    let process = Process::beside(root);
+    let alone = process.store().lock_out_service().unwrap();
+    assert_eq!(process.store().compact(&alone, || true).unwrap(), None);
+    assert_eq!(number(root, "PRAGMA page_count"), before);
+    // The store goes on, and so does another that is not ended.
+    text(root, &["gc"]);
+    process.store().compact(&alone, || false).unwrap().unwrap();
+    drop(alone);
+    assert_sound(root);
+}
+
 /// How many branches were forgotten so far.
 fn number_of_forgotten(root: &Path) -> usize {
     let told = text(root, &["audit", "--json"]);

@@ -23,7 +23,7 @@ const LOOK: Timespec = Timespec {
 };
 
 /// Whether an end was asked for.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(in crate::cli) struct Stop {
     /// The signal that asked for it, 0 before.
     signal: Arc<AtomicUsize>,

@@ -78,9 +78,13 @@ impl SqliteStore {
     }
 
     /// Writes the database anew without free pages, while no service runs. Gives by how many bytes it is
-    /// smaller. Interrupted, it changes nothing.
-    pub fn compact(&self, _alone: &Lock) -> Result<u64> {
-        space::compact(self)
+    /// smaller. Interrupted, it changes nothing; `None` when `is_ended`, which is asked by and by, ended it.
+    pub fn compact(
+        &self,
+        _alone: &Lock,
+        is_ended: impl Fn() -> bool + Clone + Send + 'static,
+    ) -> Result<Option<u64>> {
+        space::compact(self, is_ended)
     }
 
     /// The oldest touches that count beside this state, and the last row that may be removed.

@@ -3,7 +3,7 @@
 use std::thread;
 use std::time::Duration;
 
-use rusqlite::Connection;
+use rusqlite::{Connection, ErrorCode};
 
 use super::Collection;
 use crate::store::collection::Space;
@@ -32,10 +32,16 @@ impl Pages {
     }
 }
 
+/// How many instructions of the engine lie between two looks whether it is to end.
+const INSTRUCTIONS_A_LOOK: i32 = 1000;
+
 /// Writes the database anew without free pages, so that it gives later ones back by itself. Gives by how
-/// many bytes it is smaller. Others wait for as long as it takes, and its log grows to the size of what
-/// is left.
-pub(super) fn compact(store: &SqliteStore) -> Result<u64> {
+/// many bytes it is smaller; `None` when it was asked to end, and nothing was changed. Others wait for as
+/// long as it takes, and its log grows to the size of what is left.
+pub(super) fn compact(
+    store: &SqliteStore,
+    is_ended: impl Fn() -> bool + Clone + Send + 'static,
+) -> Result<Option<u64>> {
     let size = || -> Result<u64> {
         let pages = |db: &Connection| {
             let number = |pragma: &str| db.query_one(pragma, [], |row| row.get::<_, u64>(0));
@@ -44,11 +50,20 @@ pub(super) fn compact(store: &SqliteStore) -> Result<u64> {
         store.read(pages)
     };
     let before = size()?;
-    store.write(|db, _| {
+    let is_done = store.write(|db, _| {
         schema::let_pages_go(db)?;
-        db.execute_batch("VACUUM")
+        db.progress_handler(INSTRUCTIONS_A_LOOK, Some(is_ended.clone()))?;
+        let written = db.execute_batch("VACUUM");
+        db.progress_handler(0, None::<fn() -> bool>)?;
+        match written {
+            Err(e) if e.sqlite_error_code() == Some(ErrorCode::OperationInterrupted) => Ok(false),
+            written => written.map(|()| true),
+        }
     })?;
-    Ok(before.saturating_sub(size()?))
+    if !is_done {
+        return Ok(None);
+    }
+    Ok(Some(before.saturating_sub(size()?)))
 }
 
 /// Gives them back in small transactions.
