@@ -8,7 +8,7 @@ use rand::RngExt;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-use crate::model::{Model, Scene, place};
+use crate::model::{Branch, Model, Scene, place};
 use crate::rounds::Rounds;
 
 fn model() -> Model {
@@ -98,7 +98,9 @@ fn ctrl_c_ends_with_130_and_the_rest_follows() {
         branch.save(save, "conf/0/new.xml");
     }
     let scene = Scene::start(&model);
-    let mut process = begin(&scene);
+    let mut command = scene.command(&[]);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let process = command.spawn().unwrap();
     // By then it watches for signals.
     while scene
         .json(&["project", "list"])
@@ -110,10 +112,43 @@ fn ctrl_c_ends_with_130_and_the_rest_follows() {
     }
     let id = i32::try_from(process.id()).unwrap();
     kill_process(Pid::from_raw(id).unwrap(), Signal::INT).unwrap();
-    assert_eq!(process.wait().unwrap().code(), Some(130));
+    let ended = process.wait_with_output().unwrap();
+    let [told, said] = [ended.stdout, ended.stderr].map(|text| String::from_utf8(text).unwrap());
+    assert_eq!(
+        (ended.status.code(), said.as_str()),
+        (
+            Some(130),
+            "siteconf: interrupted; the same command goes on where it stopped\n"
+        )
+    );
+    // What came by then.
+    assert!(
+        told.starts_with("account ann made\naccount bob made\nproject "),
+        "{told}"
+    );
     let (code, _, told) = scene.run(&["--verify"]);
     assert_eq!(code, 1, "{told}");
     scene.moved();
     let (code, _, told) = scene.run(&["--verify"]);
     assert_eq!((code, told.as_str()), (0, ""));
+}
+
+/// Of a branch with so many old snapshots some are laid before its head is read.
+#[test]
+fn what_came_of_a_branch_whose_head_cannot_be_taken_is_told() {
+    let mut model = Model::default();
+    let (place, mut branch) = (place("ann", "acme/shop.erp", "main"), Branch::default());
+    for save in 0..=1000 {
+        branch.save(save, "a.xml");
+    }
+    for name in ["FORMAT", "secrets", "store.db"] {
+        // No folder is taken that may be a data folder.
+        branch.head.insert(name.to_owned(), String::new());
+    }
+    model.branches.insert(place, branch);
+    let scene = Scene::start(&model);
+    let (code, out, told) = scene.run(&[]);
+    assert_eq!(code, 1, "{told}");
+    let made = "\nbranch acme/shop.erp:main made, with 1000 old snapshots\n";
+    assert!(out.contains(made), "{out}");
 }

@@ -47,7 +47,7 @@ impl Old {
             .unwrap();
     }
 
-    fn finish(&self, moving: BranchMove<'_>, state: u64) -> Result<u64> {
+    fn finish(&self, mut moving: BranchMove<'_>, state: u64) -> Result<u64> {
         let (state, _) = moving
             .read(&self.folder(state), u64::MAX, None, |_| {
                 ControlFlow::Continue(())

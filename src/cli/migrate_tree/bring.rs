@@ -13,13 +13,16 @@ use crate::base::clock::Timestamp;
 use crate::base::snapshot_version::SnapshotVersion;
 use crate::cli::{Error, Result};
 use crate::repo;
-use crate::repo::{Author, OldSnapshot, Project, ProjectWriter, Revision, Standing};
+use crate::repo::{Author, BranchMove, OldSnapshot, Project, ProjectWriter, Revision, Standing};
 
 /// What was changed here since it came.
 const CHANGED_HERE: &str = "the branch was changed here since it came, and the tree has something else; \
                             it stays as it is here";
 /// What changed there just now.
 const SAVED_MEANWHILE: &str = "it was saved there while it was read; run this again";
+/// What came so far, without the head.
+const PARTLY: &str = "some of its old snapshots came, and until the rest does it is in a state of then; run \
+                      this again";
 /// What was made here.
 const MADE_HERE: &str = "there is a branch of this name that was made here; it stays as it is";
 
@@ -140,9 +143,42 @@ impl Migration<'_> {
         let Some(all_notes) = self.all_notes(branch, known, account) else {
             return Ok(());
         };
-        let is_new = head.is_none();
+        let came = if head.is_none() {
+            Done::Made
+        } else {
+            Done::Changed
+        };
         let mut moving = writer.move_branch(here)?;
-        let (mut kept, file_bytes_max) = (head.clone(), self.file_bytes_max);
+        let laid = self.lay(branch, all_notes, head.as_ref(), &mut moving, account);
+        let snapshots = moving.laid();
+        let done = match laid {
+            Ok(Some(false)) if came == Done::Changed => Some(Done::Unchanged),
+            Ok(Some(_)) => Some(came),
+            // What came before the rest was left out, or failed, stays.
+            Ok(None) | Err(_) if snapshots > 0 => {
+                self.report.leave_out(&branch.place, PARTLY);
+                Some(came)
+            }
+            Ok(None) | Err(_) => None,
+        };
+        if let Some(done) = done {
+            let shown = format!("{}:{name}", old.repo_id);
+            self.report.step(done, Kind::Branch, shown, snapshots);
+        }
+        laid.map(drop)
+    }
+
+    /// Lays the snapshots of a branch and its head. False if all of it was there; `None` if the head was
+    /// left out.
+    fn lay(
+        &mut self,
+        branch: &OldBranch,
+        all_notes: Vec<(u64, &Path, Notes)>,
+        head: Option<&Revision>,
+        moving: &mut BranchMove<'_>,
+        account: &str,
+    ) -> Result<Option<bool>> {
+        let (mut kept, file_bytes_max) = (head.cloned(), self.file_bytes_max);
         for (number, place, notes) in all_notes {
             self.go_on()?;
             let state = self.read(place, |folder, step| {
@@ -167,24 +203,16 @@ impl Migration<'_> {
             by: account.to_owned(),
         };
         let state = self.read(&branch.place, |folder, step| {
-            moving.read(folder, file_bytes_max, head.as_ref(), step)
+            moving.read(folder, file_bytes_max, head, step)
         })?;
         let Some((state, _)) = state else {
-            return Ok(());
+            return Ok(None);
         };
         if self.tree.has_moved_on(branch)? {
             self.report.leave_out(&branch.place, SAVED_MEANWHILE);
-            return Ok(());
+            return Ok(None);
         }
-        let laid = moving.finish(state, &head_author)?;
-        let done = match (is_new, laid.changed) {
-            (true, _) => Done::Made,
-            (false, true) => Done::Changed,
-            (false, false) => Done::Unchanged,
-        };
-        let shown = format!("{}:{name}", old.repo_id);
-        self.report.step(done, Kind::Branch, shown, laid.snapshots);
-        Ok(())
+        Ok(Some(moving.finish(state, &head_author)?.changed))
     }
 
     /// What of a branch is known here, before anything comes: its snapshots, and the state that it is in.

@@ -118,13 +118,26 @@ pub(super) fn run(
         report,
         stop,
     };
-    if wish.verify {
-        migration.verify()?;
+    let done = if wish.verify {
+        migration.verify()
     } else {
-        migration.bring()?;
-    }
-    let mut report = migration.report;
+        migration.bring()
+    };
+    let Migration {
+        mut report, stop, ..
+    } = migration;
     report.tell();
+    if let Err(error) = done {
+        if wish.verify || wish.dry_run {
+            return Err(error);
+        }
+        // What came by then stays. That it cannot be told is the lesser failure.
+        let _told = report.write(wish.json, false, *out);
+        return Err(match error {
+            Error::Interrupted(_) => stop.paused(),
+            error => error,
+        });
+    }
     let outcome = if report.is_clean() {
         Outcome::Fine
     } else {

@@ -126,7 +126,7 @@ impl BranchMove<'_> {
     /// # Errors
     /// [`Error::Invalid`] when the branch was changed here, or when the old snapshots do not follow on
     /// those that it has. What was laid by then stays, and can be gone on from.
-    pub fn finish(mut self, state: OldState, head: &Author) -> Result<Laid> {
+    pub fn finish(&mut self, state: OldState, head: &Author) -> Result<Laid> {
         let changed = self.lay(state, head)?;
         Ok(Laid {
             snapshots: self.laid,
@@ -136,6 +136,11 @@ impl BranchMove<'_> {
                 .branch(&self.name)
                 .map_err(Error::after_change)?,
         })
+    }
+
+    /// How many old snapshots came so far. They stay, whatever follows.
+    pub fn laid(&self) -> u64 {
+        self.laid
     }
 
     /// Lays what waits and a head; false if all of it was there.
