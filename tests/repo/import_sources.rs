@@ -207,3 +207,37 @@ fn a_folder_that_is_holds_or_lies_in_the_data_folder_is_refused() {
     assert_eq!(refused.to_string(), refusal(&at("apps/data")));
     assert_eq!(scene.files(), [""; 0]);
 }
+
+#[test]
+fn a_file_that_is_written_while_it_is_read_is_taken_whole_or_not_at_all() {
+    for is_once in [true, false] {
+        let scene = Scene::on(MemoryStore::default());
+        let folder = folder(&[("at rest", "1"), ("written", "aaaa")]);
+        let file = folder.path().join("written");
+        let (mut pieces, mut skipped) = (0, Vec::new());
+        let source = ImportFolder::open(folder.path(), None).unwrap();
+        let options = ImportOptions::default();
+        let report = scene
+            .project
+            .import(&branch("main"), &source, &options, |step| match step {
+                // The first piece is of the other file, the second the first of this one, and so is the
+                // fourth, when it is read again.
+                ImportStep::Reading { .. } => {
+                    pieces += 1;
+                    if pieces == 2 || (pieces == 4 && !is_once) {
+                        fs::write(&file, "b".repeat(4 + pieces)).unwrap();
+                    }
+                }
+                ImportStep::Skipped { reason, .. } => skipped.push(reason.to_owned()),
+                ImportStep::Taken { .. } | ImportStep::Excluded { .. } => {}
+            });
+        report.unwrap();
+        let (taken, left_out) = if is_once {
+            (vec!["at rest=1", "written=bbbbbb"], vec![])
+        } else {
+            (vec!["at rest=1"], vec!["it was changed while it was read"])
+        };
+        assert_eq!(scene.files(), taken);
+        assert_eq!(skipped, left_out);
+    }
+}

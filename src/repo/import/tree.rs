@@ -1,8 +1,8 @@
 //! Writing the files of a folder and their tree into the store.
 
 use std::fs::{File, Metadata};
-use std::io::{self, Read};
-use std::os::unix::fs::PermissionsExt;
+use std::io::{self, Read, Seek};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -49,6 +49,20 @@ pub(super) struct TreeImport<'a, S> {
     lost: u64,
     /// What a mirror must not remove.
     kept: Option<Vec<FilePath>>,
+}
+
+/// How often a file is read that is changed meanwhile.
+const READS_MAX: u32 = 2;
+
+/// What differs when a file was written: its size, and the times of its last changes.
+fn mark(metadata: &Metadata) -> [i64; 5] {
+    [
+        metadata.size().cast_signed(),
+        metadata.mtime(),
+        metadata.mtime_nsec(),
+        metadata.ctime(),
+        metadata.ctime_nsec(),
+    ]
 }
 
 /// What came of reading a file.
@@ -133,14 +147,35 @@ impl<'a, S: FnMut(ImportStep<'_>) -> Flow> TreeImport<'a, S> {
         Ok(())
     }
 
-    /// Reads a file.
+    /// Reads a file; once more where it was changed meanwhile, because what was read is a mixture then.
     fn read(&mut self, mut file: File, metadata: &Metadata) -> Result<Outcome> {
+        let mut before = mark(metadata);
+        for _ in 0..READS_MAX {
+            let outcome = self.read_once(&mut file, metadata)?;
+            if !matches!(outcome, Outcome::File(_)) {
+                return Ok(outcome);
+            }
+            let rewound = file.metadata().and_then(|now| {
+                file.rewind()?;
+                Ok(now)
+            });
+            match rewound {
+                Ok(now) if mark(&now) == before => return Ok(outcome),
+                Ok(now) => before = mark(&now),
+                Err(error) => return Ok(Outcome::Lost(Skip::Unreadable, error.to_string())),
+            }
+        }
+        let why = "it was changed while it was read".to_owned();
+        Ok(Outcome::Lost(Skip::Unreadable, why))
+    }
+
+    fn read_once(&mut self, file: &mut File, metadata: &Metadata) -> Result<Outcome> {
         let file_bytes_max = self.options.file_bytes_max;
         let too_large = |size| too_large(size, file_bytes_max);
         if let Some(why) = too_large(metadata.len()) {
             return Ok(Outcome::Lost(Skip::TooLarge, why));
         }
-        // The length is not announced: a file that grows meanwhile is taken as it is read.
+        // The length is not announced: it may have changed since.
         let mut upload = self.projects.upload(None);
         let mut size = 0;
         let mut chunk =
