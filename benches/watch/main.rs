@@ -129,7 +129,9 @@ fn main() {
 
 /// A daemon with room for so many clients, all of one address and with one token, and for a few more.
 fn start(data: &Path, clients: usize) -> Daemon {
-    let (waiting, connections) = (clients.to_string(), (clients + 100).to_string());
+    // One account's tokens may take three quarters of what there is.
+    let waiting = (2 * clients).to_string();
+    let connections = (clients + 100).to_string();
     let flags = [
         ("--connections-max", connections.as_str()),
         ("--connections-address-max", "0"),

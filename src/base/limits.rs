@@ -379,6 +379,10 @@ pub const EVENTS_S_MAX: u64 = 600;
 pub const EVENTS_QUIET_S_MAX: u64 = 50;
 /// Shortest time between two events of a stream, in milliseconds: what happens faster is told together.
 pub const EVENTS_PAUSE_MS: u64 = 100;
+/// One of so many parts of the requests that may wait is kept for people who are logged in.
+pub const WAITING_KEPT_FOR_SESSIONS_PART: u64 = 8;
+/// All tokens of one account leave one of so many parts of the requests that may wait to others.
+pub const WAITING_LEFT_BY_ACCOUNT_PART: u64 = 4;
 /// Requests that wait for the same and are told of a change at once, before others have their turn.
 pub const WOKEN_AT_ONCE: usize = 64;
 /// Longest id of a proxy that the log shows, in bytes.

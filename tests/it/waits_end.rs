@@ -64,7 +64,7 @@ fn who_leaves_frees_the_place_at_once_and_who_only_stops_sending_is_answered() {
 
 #[test]
 fn so_many_may_wait() {
-    let limits = ["--waiting-max", "3", "--waiting-credential-max", "2"];
+    let limits = ["--waiting-max", "4", "--waiting-credential-max", "2"];
     let stage = Stage::set_with(&[&limits[..], &["--waiting-address-max", "0"]].concat());
     let Stage {
         daemon,
@@ -83,6 +83,9 @@ fn so_many_may_wait() {
     let other = daemon.reader(project);
     let _third = stage.begin(&other, &target, 60);
     stage.wait_until(3);
+    // One is kept for people.
+    let _fourth = stage.begin(&project.user, &project.on("main", ""), 60);
+    stage.wait_until(4);
     let refused = waiting(&project.user, &project.on("main", ""), 60).send();
     refused.assert_error(503, "too many requests wait; try again in a moment");
     assert_eq!(refused.header("Retry-After"), Some("1"));
@@ -90,9 +93,9 @@ fn so_many_may_wait() {
     reader.get(&with_wait(&target, 60)).expect_status(200);
     waiting(reader, &target, 0).send().assert_empty(304);
     drop(own.pop());
-    stage.wait_until(2);
-    own.push(stage.begin(reader, &target, 60));
     stage.wait_until(3);
+    own.push(stage.begin(reader, &target, 60));
+    stage.wait_until(4);
 
     let stage = Stage::set_with(&["--waiting-address-max", "1", "--trusted-proxies=127.0.0.1"]);
     let target = stage.project.read("/branches/main");
@@ -106,6 +109,33 @@ fn so_many_may_wait() {
     );
     let _second = stage.begin(&from("192.0.2.1"), &target, 60);
     stage.wait_until(2);
+}
+
+#[test]
+fn tokens_of_one_account_leave_places_to_those_of_others_and_all_of_them_to_people() {
+    // Of 8 places one is kept for people, and the tokens of one account take 6 at most.
+    let stage = Stage::set_with(&["--waiting-max", "8"]);
+    let (daemon, project) = (&stage.daemon, &stage.project);
+    let bob = daemon.user("bob", &["ROLE_SITEBUILDER_EDITOR__ROOT"]);
+    let of_alice = [stage.reader.clone(), daemon.reader(project)];
+    let of_bob = daemon.reader(&project.seen_by(&bob));
+    let target = project.read("/branches/main");
+    let _own: Vec<_> = (0..6)
+        .map(|number| stage.begin(&of_alice[number % 2], &target, 60))
+        .collect();
+    stage.wait_until(6);
+    for token in &of_alice {
+        waiting(token, &target, 1).send().assert_error(
+            429,
+            "too many requests of one token or account wait; try again in 5 s",
+        );
+    }
+    let _of_bob = stage.begin(&of_bob, &target, 60);
+    stage.wait_until(7);
+    let refused = waiting(&of_bob, &target, 1).send();
+    refused.assert_error(503, "too many requests wait; try again in a moment");
+    let _person = stage.begin(&project.user, &project.on("main", ""), 60);
+    stage.wait_until(8);
 }
 
 #[test]

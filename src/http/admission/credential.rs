@@ -51,11 +51,20 @@ impl CredentialQuota {
     /// account have one in [`TOKENS_OF_ACCOUNT_PART`] together. Each has 1 at least.
     pub(in crate::http) fn new(all_max: u64, each_max: u64) -> Self {
         let kept = all_max.div_ceil(KEPT_FOR_SESSIONS_PART);
-        let tokens_max = (all_max - kept).max(1);
-        let account_max = (all_max / TOKENS_OF_ACCOUNT_PART).max(1);
+        Self::with_parts(all_max, each_max, kept, all_max / TOKENS_OF_ACCOUNT_PART)
+    }
+
+    /// The same with other parts: so much is kept for accounts that are logged in, and so much is for all tokens
+    /// of one account.
+    pub(in crate::http) fn with_parts(
+        all_max: u64,
+        each_max: u64,
+        kept: u64,
+        account_max: u64,
+    ) -> Self {
         Self {
             of_all: Quota::new(all_max, each_max),
-            of_tokens: Quota::new(tokens_max, account_max),
+            of_tokens: Quota::new((all_max - kept).max(1), account_max.max(1)),
         }
     }
 

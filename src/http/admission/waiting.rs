@@ -3,10 +3,11 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use super::credential::Credential;
+use super::credential::{Credential, CredentialQuota, CredentialShare};
 use super::network::ClientNetwork;
 use super::quota::{Full, Quota, Share};
 use crate::access::{Account, Refusal};
+use crate::base::limits::{WAITING_KEPT_FOR_SESSIONS_PART, WAITING_LEFT_BY_ACCOUNT_PART};
 use crate::http::error::Error;
 use crate::http::metrics::tallies::Tallies;
 use crate::http::settings::Limits;
@@ -17,7 +18,7 @@ const RETRY_AFTER_S: u64 = 5;
 /// Room for such requests.
 #[derive(Debug)]
 pub(in crate::http) struct WaitingRequests {
-    of_credential: Arc<Quota<Credential>>,
+    of_credential: CredentialQuota,
     of_client: Arc<Quota<ClientNetwork>>,
     tallies: Arc<Tallies>,
 }
@@ -26,18 +27,28 @@ pub(in crate::http) struct WaitingRequests {
 #[derive(Debug)]
 pub(in crate::http) struct WaitingPlace {
     tallies: Arc<Tallies>,
-    _shares: (Share<Credential>, Share<ClientNetwork>),
+    _shares: (CredentialShare, Share<ClientNetwork>),
 }
 
 impl WaitingRequests {
     /// Nobody waits yet. Those who do are counted there.
+    ///
+    /// # Limits
+    /// One place in [`WAITING_KEPT_FOR_SESSIONS_PART`] is for accounts that are logged in, and the tokens of one
+    /// leave one in [`WAITING_LEFT_BY_ACCOUNT_PART`]: one account may have all clients of a company.
     pub(in crate::http) fn new(limits: &Limits, tallies: &Arc<Tallies>) -> Self {
         let address_max = match limits.waiting_address_max {
             0 => u64::MAX,
             most => most,
         };
+        let all_max = limits.waiting_max;
         Self {
-            of_credential: Quota::new(limits.waiting_max, limits.waiting_credential_max),
+            of_credential: CredentialQuota::with_parts(
+                all_max,
+                limits.waiting_credential_max,
+                all_max.div_ceil(WAITING_KEPT_FOR_SESSIONS_PART),
+                all_max - all_max / WAITING_LEFT_BY_ACCOUNT_PART,
+            ),
             of_client: Quota::new(u64::MAX, address_max),
             tallies: Arc::clone(tallies),
         }
