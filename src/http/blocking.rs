@@ -5,10 +5,11 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use tokio::runtime::Runtime;
-use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::sync::Semaphore;
 use tokio::task::{JoinError, JoinHandle};
 use tokio::time::timeout;
 
+use super::admission::lanes::{Asker, Place, Room};
 use super::admission::places;
 use super::error::Error;
 use super::settings::Limits;
@@ -104,10 +105,11 @@ impl Drop for FewThreads {
 /// Room for requests that hold a thread.
 #[derive(Debug)]
 pub(in crate::http) struct Threads {
-    room: Semaphore,
-    /// Those of the Read API, which many ask at once: for what is looked up, and for what takes longer.
+    room: Room,
+    /// Those of the Read API, which many ask at once: for what takes longer, and for what is looked up, where
+    /// nobody stays for long.
+    room_to_read: Room,
     room_to_look: Semaphore,
-    room_to_read: Semaphore,
     longest_wait: Duration,
 }
 
@@ -115,24 +117,25 @@ impl Threads {
     /// Room for so many at once, for which others wait at most so long.
     pub(in crate::http) fn new(limits: &Limits) -> Self {
         Self {
-            room: places(limits.threads_max),
+            room: Room::new(limits.threads_max),
+            room_to_read: Room::new(READ_THREADS_MAX.min(limits.threads_max)),
             room_to_look: places(READ_THREADS_MAX.min(limits.threads_max)),
-            room_to_read: places(READ_THREADS_MAX.min(limits.threads_max)),
             longest_wait: Duration::from_secs(limits.thread_wait_s_max),
         }
     }
 
     /// Runs the work of a request where it was read, once there is room for one more thread that waits:
     /// the other clients of this thread go on meanwhile, and the requests beyond the room wait without
-    /// one.
+    /// one, those of each who asks in a lane of its own.
     ///
     /// # Errors
     /// The work's own, and [`Error::NoRoom`] when there was none in time; nothing is done then.
     pub(in crate::http) async fn run<T>(
         &self,
+        asker: Asker,
         work: impl FnOnce() -> Result<T, Error>,
     ) -> Result<T, Error> {
-        let _room = self.enter(&self.room).await?;
+        let _place = self.enter(&self.room, asker).await?;
         may_block(work)
     }
 
@@ -143,9 +146,10 @@ impl Threads {
     /// As [`Threads::run`].
     pub(in crate::http) async fn run_to_read<T>(
         &self,
+        asker: Asker,
         work: impl FnOnce() -> Result<T, Error>,
     ) -> Result<T, Error> {
-        let _room = self.enter(&self.room_to_read).await?;
+        let _place = self.enter(&self.room_to_read, asker).await?;
         may_block(work)
     }
 
@@ -158,18 +162,26 @@ impl Threads {
         &self,
         work: impl FnOnce() -> Result<T, Error>,
     ) -> Result<T, Error> {
-        let _room = self.enter(&self.room_to_look).await?;
+        let room = &self.room_to_look;
+        let _place = if let Ok(place) = room.try_acquire() {
+            place
+        } else {
+            let place = self.in_time(room.acquire()).await?;
+            place.expect("the semaphore is never closed")
+        };
         work()
     }
 
-    async fn enter<'a>(&self, room: &'a Semaphore) -> Result<SemaphorePermit<'a>, Error> {
-        if let Ok(entered) = room.try_acquire() {
-            return Ok(entered);
+    async fn enter<'a>(&self, room: &'a Room, asker: Asker) -> Result<Place<'a>, Error> {
+        match room.try_enter(asker) {
+            Some(place) => Ok(place),
+            None => self.in_time(room.enter(asker)).await,
         }
-        let entered = timeout(self.longest_wait, room.acquire())
-            .await
-            .map_err(|_| Error::NoRoom("too many requests at once"))?;
-        Ok(entered.expect("the semaphore is never closed"))
+    }
+
+    async fn in_time<T>(&self, place: impl Future<Output = T>) -> Result<T, Error> {
+        let place = timeout(self.longest_wait, place).await;
+        place.map_err(|_| Error::NoRoom("too many requests at once"))
     }
 }
 
@@ -225,16 +237,17 @@ mod tests {
             ..Limits::default()
         };
         let threads = Threads::new(&limits);
-        let room = threads.room.acquire().await.unwrap();
+        let asker = Asker::Session(1);
+        let room = threads.room.enter(asker).await;
         let done = std::cell::Cell::new(0);
         let work = || {
             done.set(done.get() + 1);
             Ok(())
         };
-        let mut waits = pin!(threads.run(work));
+        let mut waits = pin!(threads.run(asker, work));
         assert!(poll_once(waits.as_mut()).is_pending());
         let since = tokio::time::Instant::now();
-        let refused = threads.run(work).await.unwrap_err();
+        let refused = threads.run(asker, work).await.unwrap_err();
         assert_eq!(
             refused.to_string(),
             "too many requests at once; try again in a moment"
@@ -242,7 +255,7 @@ mod tests {
         assert_eq!((since.elapsed().as_secs(), done.get()), (7, 0));
         drop(room);
         let free = Threads::new(&limits);
-        free.run(work).await.unwrap();
-        assert!(done.get() == 1 && free.room.available_permits() == 1);
+        free.run(asker, work).await.unwrap();
+        assert!(done.get() == 1 && free.room.try_enter(asker).is_some());
     }
 }

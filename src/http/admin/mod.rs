@@ -47,9 +47,10 @@ pub(in crate::http) async fn respond(
         route => route,
     };
     let takes_long = takes_long(&context, &route, &payload)?;
+    let threads = &context.service.threads;
     let _place = if route.hashes() {
-        let name = context.caller()?.account().name().to_owned();
-        Some(login::enter(&context, &name).await?)
+        let caller = threads.look(|| context.caller()).await?;
+        Some(login::enter(&context, caller.account().name()).await?)
     } else {
         None
     };
@@ -57,12 +58,14 @@ pub(in crate::http) async fn respond(
     let act = || act(&context, &route, payload);
     let long = &context.service.long;
     if takes_long {
-        let place = long.enter(context.caller()?.account(), None)?;
+        let caller = threads.look(|| context.caller()).await?;
+        let place = long.enter(caller.account(), None)?;
         return Ok(place.run(act).await?.in_turns(place));
     }
-    let reply = context.service.threads.run(act).await?;
+    let reply = threads.run(context.asker(), act).await?;
     if reply.is_made_while_sent() {
-        let place = long.enter(context.caller()?.account(), None)?;
+        let caller = threads.look(|| context.caller()).await?;
+        let place = long.enter(caller.account(), None)?;
         return Ok(reply.in_turns(place));
     }
     Ok(reply)

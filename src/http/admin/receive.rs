@@ -23,19 +23,19 @@ pub(super) async fn receive(
         }
         Takes::JsonOrNothing if body.announced() == Some(0) => Ok(Payload::None),
         Takes::Json | Takes::JsonOrNothing => {
-            admit(context, route, body)?;
+            admit(context, route, body).await?;
             check_json(&context.head)?;
             check_encoding(&context.head)?;
             let most = context.settings().limits.json_bytes_max;
             Ok(Payload::Json(body.collect_soon(most).await?))
         }
         Takes::File => {
-            admit(context, route, body)?;
+            admit(context, route, body).await?;
             check_file(&context.head)?;
             Ok(Payload::File(upload::receive(context, body).await?))
         }
         Takes::Batch => {
-            admit(context, route, body)?;
+            admit(context, route, body).await?;
             check_encoding(&context.head)?;
             batch(context, body).await
         }
@@ -73,7 +73,16 @@ async fn batch(context: &RequestContext, body: &mut RequestBody) -> Result<Paylo
 }
 
 /// Refuses what would be refused after the body, too.
-fn admit(context: &RequestContext, route: &Route, body: &mut RequestBody) -> Result<(), Error> {
+async fn admit(
+    context: &RequestContext,
+    route: &Route,
+    body: &mut RequestBody,
+) -> Result<(), Error> {
+    let threads = &context.service.threads;
+    threads.look(|| admit_now(context, route, body)).await
+}
+
+fn admit_now(context: &RequestContext, route: &Route, body: &mut RequestBody) -> Result<(), Error> {
     let caller = context.caller()?;
     body.count(context.service.bodies.share(caller.account()));
     match route {

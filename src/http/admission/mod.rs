@@ -11,6 +11,7 @@ pub(in crate::http) mod bodies;
 pub(in crate::http) mod credential;
 pub(in crate::http) mod failures;
 pub(in crate::http) mod hosts;
+pub(in crate::http) mod lanes;
 pub(in crate::http) mod logins;
 pub(in crate::http) mod long;
 pub(in crate::http) mod network;

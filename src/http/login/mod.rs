@@ -63,19 +63,25 @@ pub(in crate::http) async fn respond(
             })
             .await
         }
-        Route::Logout => threads.run(|| logout(&context)).await,
+        Route::Logout => threads.run(context.asker(), || logout(&context)).await,
         Route::Session => {
             body.refuse()?;
-            threads.run(|| session::show(&context)).await
+            threads
+                .run(context.asker(), || session::show(&context))
+                .await
         }
         Route::ChangePassword => password::change(context, body).await,
         Route::Sessions => {
             body.refuse()?;
-            threads.run(|| session::list(&context)).await
+            threads
+                .run(context.asker(), || session::list(&context))
+                .await
         }
         Route::EndSession { id } => {
             body.refuse()?;
-            threads.run(|| session::end(&context, &id)).await
+            threads
+                .run(context.asker(), || session::end(&context, &id))
+                .await
         }
     }
 }

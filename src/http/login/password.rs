@@ -7,7 +7,6 @@ use serde::Deserialize;
 use super::{check_failures, enter};
 use crate::access;
 use crate::access::Refused;
-use crate::base::may_block;
 use crate::http::admission::network::ClientNetwork;
 use crate::http::blocking;
 use crate::http::error::Error;
@@ -30,7 +29,9 @@ pub(super) async fn change(
     context: RequestContext,
     body: &mut RequestBody,
 ) -> Result<Reply, Error> {
-    let account = may_block(|| context.caller())?.account().name().to_owned();
+    let threads = &context.service.threads;
+    let caller = threads.run(context.asker(), || context.caller()).await?;
+    let account = caller.account().name().to_owned();
     conditions::check_untagged(context.headers())?;
     check_json(&context.head)?;
     check_encoding(&context.head)?;

@@ -52,7 +52,8 @@ pub(in crate::http) async fn respond(
     }
     if has_form(&context, body) {
         // Nothing is read for who shows no token that counts.
-        token::holder(&context)?;
+        let threads = &context.service.threads;
+        threads.look(|| token::holder(&context)).await?;
         merge_form(&mut context, body).await?;
     }
     if route.can_wait() && context.query.value("wait")?.is_some() {
@@ -73,18 +74,26 @@ pub(in crate::http) async fn respond(
 async fn wait(mut context: RequestContext, route: &Route) -> Result<Reply, Error> {
     let wait = asked::take(&mut context.query);
     let context = &context;
+    let threads = &context.service.threads;
     let wait = match wait {
         Ok(wait) => wait,
         // Who may not ask is told that first.
-        Err(refused) => return Err(Opened::by(context, route).err().unwrap_or(refused)),
+        Err(refused) => {
+            let opened = threads.look(|| Opened::by(context, route)).await;
+            return Err(opened.err().unwrap_or(refused));
+        }
     };
     hold::hold(context, wait, |joins| async move {
-        let opened = Opened::by(context, route)?;
-        let ticket = if joins {
-            opened.join(context, route)?
-        } else {
-            None
+        let look = || {
+            let opened = Opened::by(context, route)?;
+            let ticket = if joins {
+                opened.join(context, route)?
+            } else {
+                None
+            };
+            Ok((opened, ticket))
         };
+        let (opened, ticket) = threads.look(look).await?;
         Ok((opened.respond(context, route).await?, ticket))
     })
     .await
@@ -158,7 +167,8 @@ impl Opened {
             let reply = place.run(|| self.show(context, route)).await?;
             return Ok(reply.in_turns(place));
         }
-        let reply = threads.run_to_read(|| self.show(context, route)).await?;
+        let show = || self.show(context, route);
+        let reply = threads.run_to_read(context.asker(), show).await?;
         if reply.is_made_while_sent() {
             return Ok(reply.in_turns(place()?));
         }

@@ -15,6 +15,8 @@ use super::query::Query;
 use crate::access::{self, Account, Caller, Gate, Refusal, Refused, TokenHolder};
 use crate::base::secret::Secret;
 use crate::http::admission::credential::Credential;
+use crate::http::admission::lanes::Asker;
+use crate::http::admission::network::ClientNetwork;
 use crate::http::admission::pieces::PieceShares;
 use crate::http::admission::waiting::WaitingPlace;
 use crate::http::error::Error;
@@ -95,6 +97,15 @@ impl RequestContext {
     /// Notes who sent the request, for the log. The first to be noted stays.
     pub(in crate::http) fn note(&self, who: Who) {
         drop(self.who.set(who));
+    }
+
+    /// Who sent the request, as places are given out.
+    pub(in crate::http) fn asker(&self) -> Asker {
+        match self.who.get() {
+            Some(Who::Caller(caller)) => Asker::Session(caller.account().number()),
+            Some(Who::Holder(holder)) => Asker::Tokens(holder.owner().number()),
+            None => Asker::Client(ClientNetwork::of(self.client)),
+        }
     }
 
     /// A place for this request among those that wait for a change.

@@ -68,7 +68,8 @@ impl Source for OneBranch {
             let shown = shape::of(context, &caller, &branch)?;
             Ok::<_, Error>((seen, id, events::json(&shown), ticket))
         };
-        let (seen, id, shown, ticket) = context.service.threads.run(look).await?;
+        let threads = &context.service.threads;
+        let (seen, id, shown, ticket) = threads.run(context.asker(), look).await?;
         self.seen = Some(seen);
         self.id = id;
         if shown == self.told {

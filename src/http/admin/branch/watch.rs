@@ -23,18 +23,24 @@ pub(in crate::http::admin) async fn respond(
     mut context: RequestContext,
     at: BranchAt,
 ) -> Result<Reply, Error> {
-    let wait = match asked::take(&mut context.query) {
+    let wait = asked::take(&mut context.query);
+    let (context, at) = (&context, &at);
+    let threads = &context.service.threads;
+    let wait = match wait {
         Ok(wait) => wait,
         // Who may not ask is told that first.
-        Err(refused) => return Err(context.watcher().err().unwrap_or(refused)),
+        Err(refused) => {
+            let caller = threads.look(|| context.watcher()).await;
+            return Err(caller.err().unwrap_or(refused));
+        }
     };
-    let (context, at) = (&context, &at);
     hold::hold(context, wait, |joins| async move {
-        let caller = context.watcher()?;
-        let ticket = joins.then(|| join(context, &caller, at)).transpose()?;
-        let show = || item::show(context, &caller, at);
-        let reply = context.service.threads.run(show).await?;
-        Ok((reply, ticket))
+        let look = || {
+            let caller = context.watcher()?;
+            let ticket = joins.then(|| join(context, &caller, at)).transpose()?;
+            Ok((item::show(context, &caller, at)?, ticket))
+        };
+        threads.run(context.asker(), look).await
     })
     .await
 }

@@ -61,7 +61,8 @@ struct Changes {
 impl Source for AllBranches {
     async fn look(&mut self) -> Result<(String, Ticket), Error> {
         let context = Arc::clone(&self.context);
-        context.service.threads.run(|| self.look_now()).await
+        let threads = &context.service.threads;
+        threads.run(context.asker(), || self.look_now()).await
     }
 
     fn is_unchanged(&self) -> Result<bool, Error> {
