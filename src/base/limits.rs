@@ -393,8 +393,7 @@ pub const WOKEN_AT_ONCE: usize = 64;
 pub const PROXY_REQUEST_ID_BYTES_MAX: usize = 128;
 /// Most refused connections that are waited for, so that the client sees why.
 pub const REFUSED_CONNECTIONS_MAX: usize = 64;
-/// Least memory of a body that comes in pieces, in bytes; it has room for twice what has come, and for no more than
-/// it announces.
+/// Memory that a body takes until so many bytes of it have come; from then on it takes what it announces.
 pub const SLOW_BODY_BYTES: u64 = 512;
 /// Longest time for a body that is held in memory until it is all there, in seconds: a batch of 64 MiB at 112 KiB a
 /// second.

@@ -1,8 +1,11 @@
 //! How much of the service's memory bodies may take while they come, and who may take it.
 
+use std::thread;
+use std::time::Duration;
+
 use serde_json::json;
 
-use crate::crowds::{begin, wait_for_body};
+use crate::crowds::{begin, drip, wait_for_body};
 use crate::harness::{Connection, Daemon, Project, Request, User, soon};
 
 /// A batch of JSON that somebody sends.
@@ -127,4 +130,23 @@ fn what_is_small_does_not_wait_for_what_is_large() {
     }
     drop(first);
     soon(|| batch(&project, &carol).body(&probe).send().status == 400);
+}
+
+#[test]
+fn what_holds_much_memory_must_come_fast() {
+    let daemon = Daemon::start_with(&["--upload-grace-s", "1"]);
+    let project = Project::with_main(&daemon.session("admin"), "acme/shop");
+    let slow = announce(&daemon, &project, &project.user, 60 << 20);
+    // 20 KB a second, of which a smaller batch may be.
+    let took = drip(slow, 1000, 408);
+    assert!(took < Duration::from_secs(5), "{took:?}");
+    let mut small = announce(&daemon, &project, &project.user, 30_000);
+    let body = small_batch("a.xml");
+    small.send(&body);
+    for _ in 0..15 {
+        thread::sleep(Duration::from_millis(100));
+        small.send(&[b' '; 1000]);
+    }
+    small.send(&vec![b' '; 15_000 - body.len()]);
+    small.answer().expect_status(200);
 }

@@ -22,7 +22,7 @@ pub(crate) fn wait_for_body(connection: &mut Connection) {
 }
 
 /// Sends a byte now and then until the daemon has had enough, and tells how long that took.
-fn drip(mut connection: Connection, bytes: usize, status: u16) -> Duration {
+pub(crate) fn drip(mut connection: Connection, bytes: usize, status: u16) -> Duration {
     let since = Instant::now();
     thread::scope(|scope| {
         let mut sending = connection.another_end();

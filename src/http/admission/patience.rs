@@ -42,6 +42,15 @@ impl Patience {
         }
     }
 
+    /// Wants this many bytes a second at least, of a body that must keep on coming and of which nothing has come.
+    pub(in crate::http) fn want(&mut self, bytes_s_min: u64) {
+        if let Some(steady) = &mut self.steady {
+            let bytes = steady.grace.as_secs().saturating_mul(bytes_s_min);
+            steady.bytes = steady.bytes.max(bytes);
+            steady.bytes_missing = steady.bytes;
+        }
+    }
+
     /// The time left.
     pub(in crate::http) fn left(&self) -> Duration {
         self.left
@@ -89,6 +98,10 @@ mod tests {
             let patience = Patience::for_steady(30, 1024);
             assert_eq!(lasts_s(patience, bytes_per_s), lasts, "{bytes_per_s}");
         }
+        let mut wanted = Patience::for_steady(30, 1024);
+        wanted.want(2048);
+        assert_eq!(lasts_s(wanted, 2047), Some(30));
+        assert_eq!(lasts_s(wanted, 2048), None);
         let mut paused = Patience::for_steady(30, 1024);
         paused.received(1 << 30, SECOND);
         assert_eq!(lasts_s(paused, 1), Some(30), "haste is not saved up");

@@ -165,16 +165,20 @@ impl RequestBody {
     /// As [`RequestBody::next`], and [`Error::TooLarge`] above this many bytes; those of [`RequestBody::hold`].
     ///
     /// # Limits
-    /// [`BODY_IN_MEMORY_S_MAX`].
+    /// [`BODY_IN_MEMORY_S_MAX`], and it must come so fast all the time.
     pub(in crate::http) async fn collect(&mut self, limit_bytes: u64) -> Result<Bytes, Error> {
         self.refuse_above(limit_bytes)?;
         let longest = Duration::from_secs(BODY_IN_MEMORY_S_MAX);
         self.longest = self.longest.min(longest);
         let announced = self.announced().unwrap_or_default();
+        self.patience.want(announced / BODY_IN_MEMORY_S_MAX);
         self.check_room(announced)?;
         let Some(first) = self.next().await? else {
             return Ok(Bytes::new());
         };
+        // What is announced is taken at once, so that it is refused before most of it comes; nothing is for who sends
+        // nothing.
+        self.hold(announced)?;
         let mut whole = BytesMut::new();
         let mut piece = Some(first);
         while let Some(bytes) = piece {
@@ -189,9 +193,12 @@ impl RequestBody {
             if length > limit_bytes {
                 return Err(Error::TooLarge { limit_bytes });
             }
+            self.hold(length)?;
             // Who has sent little and keeps all waiting has little memory, too.
-            let room = (2 * length).clamp(SLOW_BODY_BYTES, announced.max(SLOW_BODY_BYTES));
-            self.hold(room.max(length))?;
+            let room = match length {
+                0..SLOW_BODY_BYTES => SLOW_BODY_BYTES,
+                _ => announced,
+            };
             let room = usize::try_from(room).unwrap_or(0);
             whole.reserve(room.saturating_sub(whole.len()));
             whole.extend_from_slice(&bytes);

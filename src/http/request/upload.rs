@@ -1,5 +1,6 @@
 //! The body of a file on its way in.
 
+use bytes::Bytes;
 use tokio::task::JoinHandle;
 
 use super::body::RequestBody;
@@ -36,37 +37,41 @@ pub(in crate::http) async fn receive(
     let limits = &context.settings().limits;
     let allowed = limits.bodies_bytes_account_max.min(limits.bodies_bytes_max);
     let held_max = allowed.min(UPLOAD_BYTES_HELD + uploads.bytes_held());
-    body.check_room(announced.map_or(held_max, |bytes| bytes.min(held_max)))?;
+    let held = announced.map_or(held_max, |bytes| bytes.min(held_max));
+    body.check_room(held)?;
+    // Nothing is taken for who sends nothing.
+    let first_bytes = body.next().await?;
+    body.hold(held)?;
     let mut upload = Box::new(uploads.upload(announced));
     let (first, second) = (upload.block(), upload.block());
     let mut upload = Writing::Done(upload, second);
-    let received = fill(&mut upload, first, body, limit_bytes, held_max).await;
+    let received = fill(&mut upload, first, first_bytes, body, limit_bytes).await;
     let ended = upload.finished().await;
     // Of an upload that is given up nothing is left when the client is told.
     let upload = blocking::run(move || received.and(ended).map(|(upload, _)| upload)).await?;
     blocking::run(move || Ok(upload.finish()?)).await
 }
 
-/// Brings a body of so many bytes at most, of which so many are in memory at most, to its end.
+/// Brings a body that begins with these bytes to its end.
 async fn fill(
     upload: &mut Writing,
     mut block: Block,
+    mut bytes: Option<Bytes>,
     body: &mut RequestBody,
     limit_bytes: u64,
-    held_max: u64,
 ) -> Result<(), Error> {
     let mut received = 0;
-    while let Some(bytes) = body.next().await? {
-        received += bytes.len() as u64;
+    while let Some(piece) = bytes {
+        received += piece.len() as u64;
         if received > limit_bytes {
             return Err(Error::TooLarge { limit_bytes });
         }
-        body.hold(received.min(held_max))?;
-        let mut rest = block.fill(&bytes);
+        let mut rest = block.fill(&piece);
         while block.is_full() {
             block = upload.write(block).await?;
             rest = block.fill(rest);
         }
+        bytes = body.next().await?;
     }
     upload.write(block).await.map(drop)
 }

@@ -292,7 +292,7 @@ fn slow_uploads_of_one_account_leave_memory_for_those_of_others() {
             let mut connection = begin(number);
             let wanted = b"HTTP/1.1 100 Continue\r\n\r\n";
             assert_eq!(connection.bytes(wanted.len()), wanted);
-            connection.send(&noise(1, 11 << 20));
+            connection.send(&noise(1, 1 << 20));
             connection
         })
         .collect();
