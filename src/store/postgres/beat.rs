@@ -7,7 +7,7 @@ use std::fs::read_to_string;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::time::{Instant, MissedTickBehavior, interval, sleep, timeout, timeout_at};
+use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until, timeout, timeout_at};
 use tokio_postgres::Row;
 
 use super::changes::Changes;
@@ -30,8 +30,10 @@ const SETTINGS: &str =
 const EVERY: Duration = Duration::from_secs(1);
 /// After so long without a commit the primary is no longer believed.
 const CONFIRMED_FOR: Duration = Duration::from_secs(3);
-/// How long after others have met another server a new connection is made, so that not each of them has one made.
-const DOUBT_PAUSE: Duration = Duration::from_millis(20);
+/// How long a connection has for a commit that was made because others had met another server, before they have one
+/// made again, and how long it is kept when it has committed.
+const NEW_FOR: Duration = Duration::from_secs(2);
+const KEPT_FOR: Duration = Duration::from_millis(100);
 /// How long a commit may take before its connection counts as lost.
 const BEAT_MAX: Duration = Duration::from_secs(10);
 
@@ -71,13 +73,14 @@ impl Beats {
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut confirmed = Instant::now();
         let mut last_error = None;
+        let mut doubts_from = Instant::now();
         loop {
             let mut beat = std::pin::pin!(async {
                 tokio::select! {
                     _ = ticks.tick() => {}
-                    () = self.doubted() => self.link.connect_anew().await,
+                    () = self.doubted(doubts_from) => doubts_from = self.connect_anew().await,
                 }
-                self.beat().await
+                self.beat(&mut doubts_from).await
             });
             let in_time = timeout_at(confirmed + CONFIRMED_FOR, beat.as_mut()).await;
             let beaten = if let Ok(beaten) = in_time {
@@ -125,22 +128,33 @@ impl Beats {
         }
     }
 
-    /// Commits one, and compares the clocks by it. Gives when that began. Where somebody meets another server meanwhile,
-    /// it is committed over a new connection: this one may lead to a server that commits nothing any more.
-    async fn beat(&self) -> Result<Instant> {
+    /// Commits one. Gives when that began. Where somebody meets another server meanwhile, it is committed over a new
+    /// connection: this one may lead to a server that commits nothing any more.
+    async fn beat(&self, doubts_from: &mut Instant) -> Result<Instant> {
         loop {
             tokio::select! {
-                beaten = self.beat_once() => return beaten,
-                () = self.doubted() => self.link.connect_anew().await,
+                beaten = self.beat_once() => {
+                    *doubts_from = Instant::now() + KEPT_FOR;
+                    return beaten;
+                }
+                () = self.doubted(*doubts_from) => *doubts_from = self.connect_anew().await,
             }
         }
     }
 
-    async fn doubted(&self) {
+    /// Ends when somebody has met another server, from this moment on.
+    async fn doubted(&self, from: Instant) {
+        sleep_until(from).await;
         self.link.primary().doubted().await;
-        sleep(DOUBT_PAUSE).await;
     }
 
+    /// Has a new connection be made. Gives from when on it may be doubted, too.
+    async fn connect_anew(&self) -> Instant {
+        self.link.connect_anew().await;
+        Instant::now() + NEW_FOR
+    }
+
+    /// Commits one, and compares the clocks by it. Gives when that began.
     async fn beat_once(&self) -> Result<Instant> {
         let session = self
             .link

@@ -21,6 +21,8 @@ const OVER: &str = "SELECT t.place, EXISTS (SELECT FROM siteconf.object o WHERE 
     FROM siteconf.trash t WHERE t.since < now() - make_interval(days => $1) AND t.place > $2
     ORDER BY t.place LIMIT $3";
 const FORGET: &str = "SELECT siteconf.forget_trash_v1($1)";
+/// Files that the bucket does not let go, of which each is told: after so many more would be the same.
+const REFUSALS_MAX: u32 = 100;
 
 /// What was done to the bucket.
 #[derive(Clone, Copy, Debug)]
@@ -85,7 +87,7 @@ pub(super) async fn sweep(link: &Link, bucket: &Bucket) -> Result<Swept> {
 /// many places these were. What the bucket does not let go, a file that is locked there for one, stays in the trash.
 async fn empty_trash(link: &Link, bucket: &Bucket) -> Result<u64> {
     let mut removed = 0;
-    let mut refused = None;
+    let (mut refusals, mut refused) = (0, None);
     let mut after = String::new();
     let most = i64::try_from(PLACES_SWEPT_AT_ONCE).unwrap_or(i64::MAX);
     let days = bucket.trash_days();
@@ -97,6 +99,10 @@ async fn empty_trash(link: &Link, bucket: &Bucket) -> Result<u64> {
             if !row.try_get::<_, bool>(1)? {
                 if let Err(error) = bucket.remove(&after).await {
                     bucket.require_answers()?;
+                    refusals += 1;
+                    if refusals == REFUSALS_MAX {
+                        return Err(error);
+                    }
                     refused = Some(error);
                     continue;
                 }

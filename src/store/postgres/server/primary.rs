@@ -26,13 +26,6 @@ impl Primary {
         self.seen.borrow().is_none_or(|seen| seen == started)
     }
 
-    /// Has a sign of life be committed over a new connection, if this server is not the one that committed the last.
-    pub(in crate::store::postgres) fn compare(&self, started: Started) {
-        if !self.may_be(started) {
-            self.doubted.notify_one();
-        }
-    }
-
     /// Says whether what this server has told may be believed. Where another one was seen to commit, the next sign of life
     /// is waited for, which shows who commits now.
     pub(in crate::store::postgres) async fn is(&self, started: Started) -> bool {

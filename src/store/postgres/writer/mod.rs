@@ -226,14 +226,7 @@ impl Calls {
             let params: Vec<_> = named.into_iter().chain(arrays.params()).collect();
             let params: Params<'_> = &params;
             session.forget_warnings();
-            let primary = self.link.primary();
-            primary.compare(session.started);
-            let answer = tokio::select! {
-                answer = timeout(CALL_MAX, session.query(COMMIT, params)) => answer.map_err(drop),
-                // What this one has not answered it may never answer.
-                () = primary.is_another_than(session.started) => Err(()),
-            };
-            match answer {
+            match self.answer(&session, session.query(COMMIT, params)).await {
                 Ok(Ok(rows)) if session.is_doubtful() => {
                     drop(rows);
                     self.link.discard(&session).await;
@@ -277,6 +270,28 @@ impl Calls {
                     lost.get_or_insert_with(Instant::now);
                 }
             }
+        }
+    }
+
+    /// What the server answers; nothing where that takes too long, or another server is seen to commit: this one may never
+    /// answer, and what it says counts no more.
+    async fn answer<T>(
+        &self,
+        session: &Session,
+        asked: impl Future<Output = T>,
+    ) -> std::result::Result<T, ()> {
+        let primary = self.link.primary();
+        let answered = async {
+            let answer = asked.await;
+            primary
+                .is(session.started)
+                .await
+                .then_some(answer)
+                .ok_or(())
+        };
+        tokio::select! {
+            answer = timeout(CALL_MAX, answered) => answer.unwrap_or(Err(())),
+            () = primary.is_another_than(session.started) => Err(()),
         }
     }
 
