@@ -355,8 +355,8 @@ pub const WRITE_WAIT_S_MAX: u64 = 30;
 pub const BLOCKING_AT_ONCE_MAX: u64 = 256;
 /// Lanes in which who asks waits for a thread, each by its own.
 pub const LANES: usize = 64;
-/// Who asks has one of so many parts of the threads at most.
-pub const LANE_OF_ROOM_PART: u64 = 4;
+/// Who asks has so many quarters of the threads at most. Not fewer: a company may have one account for all its clients.
+pub const LANE_QUARTERS: u64 = 3;
 /// Threads that the runtime has for work that blocks.
 pub const BLOCKING_THREADS: usize = 512;
 /// Longest wait of a request for one of these, unless the settings say otherwise, in seconds.

@@ -62,7 +62,8 @@ pub(in crate::http) async fn respond(
         let place = long.enter(caller.account(), None)?;
         return Ok(place.run(act).await?.in_turns(place));
     }
-    let reply = threads.run(context.asker(), act).await?;
+    let asker = context.found_asker(route.is_watched()).await?;
+    let reply = threads.run(asker, act).await?;
     if reply.is_made_while_sent() {
         let caller = threads.look(|| context.caller()).await?;
         let place = long.enter(caller.account(), None)?;

@@ -6,7 +6,7 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 
 use super::network::ClientNetwork;
 use super::places;
-use crate::base::limits::{LANE_OF_ROOM_PART, LANES};
+use crate::base::limits::{LANE_QUARTERS, LANES};
 
 /// Who asks, as places are given out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -39,10 +39,10 @@ impl Room {
     /// Room for so many.
     ///
     /// # Limits
-    /// One who asks takes one place in [`LANE_OF_ROOM_PART`] at most, together with those who share one of the
+    /// One who asks takes [`LANE_QUARTERS`] quarters of it at most, together with those who share one of the
     /// [`LANES`] with it by chance.
     pub(in crate::http) fn new(most: u64) -> Self {
-        let of_lane = most.div_ceil(LANE_OF_ROOM_PART);
+        let of_lane = most.saturating_mul(LANE_QUARTERS).div_ceil(4);
         Self {
             places: places(most),
             lanes: std::array::from_fn(|_| places(of_lane)),
@@ -87,7 +87,7 @@ mod tests {
     fn a_crowd_of_one_waits_for_itself_and_others_do_not() {
         let room = Room::new(8);
         let crowd = Asker::Tokens(1);
-        let mut held: Vec<_> = (0..2).map(|_| room.try_enter(crowd).unwrap()).collect();
+        let mut held: Vec<_> = (0..6).map(|_| room.try_enter(crowd).unwrap()).collect();
         assert!(room.try_enter(crowd).is_none());
         let mut waiting: Vec<_> = (0..100).map(|_| Box::pin(room.enter(crowd))).collect();
         for one in &mut waiting {
@@ -99,7 +99,7 @@ mod tests {
         let others = (2..).map(Asker::Tokens);
         let others = others.filter(|other| lanes.insert(lane(*other)));
         let mut others = others.map(|other| room.enter(other).now_or_never());
-        held.extend((0..6).map(|_| others.next().unwrap().expect("six are left")));
+        held.extend((0..2).map(|_| others.next().unwrap().expect("two are left")));
         assert!(others.next().unwrap().is_none(), "there is no ninth place");
         drop(held.remove(0));
         let next = waiting[0].as_mut().now_or_never();

@@ -63,25 +63,25 @@ pub(in crate::http) async fn respond(
             })
             .await
         }
-        Route::Logout => threads.run(context.asker(), || logout(&context)).await,
+        Route::Logout => {
+            let asker = context.found_asker(true).await?;
+            threads.run(asker, || logout(&context)).await
+        }
         Route::Session => {
             body.refuse()?;
-            threads
-                .run(context.asker(), || session::show(&context))
-                .await
+            let asker = context.found_asker(true).await?;
+            threads.run(asker, || session::show(&context)).await
         }
         Route::ChangePassword => password::change(context, body).await,
         Route::Sessions => {
             body.refuse()?;
-            threads
-                .run(context.asker(), || session::list(&context))
-                .await
+            let asker = context.found_asker(true).await?;
+            threads.run(asker, || session::list(&context)).await
         }
         Route::EndSession { id } => {
             body.refuse()?;
-            threads
-                .run(context.asker(), || session::end(&context, &id))
-                .await
+            let asker = context.found_asker(true).await?;
+            threads.run(asker, || session::end(&context, &id)).await
         }
     }
 }

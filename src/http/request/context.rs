@@ -99,7 +99,28 @@ impl RequestContext {
         drop(self.who.set(who));
     }
 
-    /// Who sent the request, as places are given out.
+    /// Who sent the request, as places are given out, looked up where nobody has yet. A watched request is no use of
+    /// the session.
+    ///
+    /// # Errors
+    /// [`Error::NoRoom`].
+    pub(in crate::http) async fn found_asker(&self, is_watched: bool) -> Result<Asker, Error> {
+        if self.who.get().is_none() {
+            let look = || {
+                // That it is nobody is told by what was asked for.
+                let _found = if is_watched {
+                    self.watcher()
+                } else {
+                    self.caller()
+                };
+                Ok(())
+            };
+            self.service.threads.look(look).await?;
+        }
+        Ok(self.asker())
+    }
+
+    /// Who sent the request, as far as that is known.
     pub(in crate::http) fn asker(&self) -> Asker {
         match self.who.get() {
             Some(Who::Caller(caller)) => Asker::Session(caller.account().number()),
