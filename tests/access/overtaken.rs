@@ -177,30 +177,29 @@ fn a_project_that_has_another_name_by_now_is_not_the_one_that_was_asked_for() {
 fn who_lost_the_right_after_a_change_began_changes_no_branch() {
     type Overtake = fn(&World);
     type Act = fn(&World, &ProjectWriter) -> repo::Result<()>;
-    // Whether it changes the project, so that it may also come at the very last.
-    let overtakes: [(&str, bool, Overtake); 5] = [
-        ("given to another", true, |world| {
+    let overtakes: [(&str, Overtake); 5] = [
+        ("given to another", |world| {
             let root = world.again("root");
             let given = world
                 .gate
                 .transfer_project(&root, &id("acme/shop.erp"), "adam");
             given.unwrap();
         }),
-        ("renamed, out of the role", true, |world| {
+        ("renamed, out of the role", |world| {
             let adam = world.again("adam");
             let renamed = world
                 .gate
                 .rename_project(&adam, &id("acme/shop.erp"), &id("mine.erp"));
             renamed.unwrap();
         }),
-        ("the role taken away", false, |world| {
+        ("the role taken away", |world| {
             let role = ROLE.parse().unwrap();
             assert!(world.accounts.remove_role("eve", &role).unwrap());
         }),
-        ("disabled", false, |world| {
+        ("disabled", |world| {
             world.accounts.set_enabled("eve", false).unwrap();
         }),
-        ("removed", false, |world| {
+        ("removed", |world| {
             world.accounts.remove("eve").unwrap();
         }),
     ];
@@ -253,19 +252,17 @@ fn who_lost_the_right_after_a_change_began_changes_no_branch() {
         );
         assert_eq!(state(world, writer), before, "{case}");
     };
-    for (overtake, is_of_project, overtaking) in overtakes {
+    for (overtake, overtaking) in overtakes {
         let (world, _, other, writers) = begin(overtake);
         overtaking(&other);
         for ((what, _, act), writer) in acts.iter().zip(&writers) {
             refuse(&world, writer, *act, &format!("{what}, {overtake}"));
         }
         for at in [0, 4] {
-            if is_of_project {
-                let (world, store, other, writers) = begin(overtake);
-                store.next(move || overtaking(&other));
-                let case = format!("{}, {overtake}, in the commit", acts[at].0);
-                refuse(&world, &writers[at], acts[at].2, &case);
-            }
+            let (world, store, other, writers) = begin(overtake);
+            store.next(move || overtaking(&other));
+            let case = format!("{}, {overtake}, in the commit", acts[at].0);
+            refuse(&world, &writers[at], acts[at].2, &case);
         }
     }
 }

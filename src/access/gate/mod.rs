@@ -220,15 +220,15 @@ impl Gate {
     ) -> Result<ProjectWriter> {
         let needed = action.needs();
         let project = self.open_for(caller, id, needed)?;
-        let (store, account) = (
+        let (store, key) = (
             Arc::clone(self.projects.store()),
             keys::account(caller.account.number),
         );
         let permit = Permit::asking(move |owner, repo_id| {
-            let account = store.value::<Account>(&account)?;
-            Ok(account.is_some_and(|kept| {
-                kept.value.enabled && kept.value.may_at(needed, owner, repo_id)
-            }))
+            let account = store
+                .value::<Account>(&key)?
+                .filter(|kept| kept.value.enabled && kept.value.may_at(needed, owner, repo_id));
+            Ok(account.map(|kept| (key.clone(), kept.expect())))
         });
         Ok(ProjectWriter::new(project, caller.actor()).permitted_by(permit))
     }

@@ -1,5 +1,6 @@
 //! What each change does to a branch's head, and the one commit that makes them.
 
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::slice;
 use std::sync::Arc;
@@ -79,10 +80,13 @@ fn attempt(
     let mut head = Head::of(&branch)?;
     let rules = projects.shared.validation.rules(project.number(), &kept)?;
     head.rules = rules.map(|rules| (kept.version, rules));
-    let outcomes: Vec<_> = (jobs.iter())
+    let mut permitted = BTreeMap::new();
+    let outcomes: Vec<Result<Outcome>> = (jobs.iter())
         .map(|job| {
-            job.permit.require(project.owner(), project.repo_id())?;
-            head.apply(job)
+            let expected = job.permit.require(project.owner(), project.repo_id())?;
+            let outcome = head.apply(job)?;
+            permitted.extend(expected);
+            Ok(outcome)
         })
         .collect();
     let lacking = outcomes.iter().filter_map(|outcome| outcome.as_ref().err());
@@ -101,6 +105,7 @@ fn attempt(
         batch.objects.extend(draft.take_objects());
         // The rules that were asked are those that hold: whoever sets others has looked at this head.
         batch.expected.push(project.expected());
+        batch.expected.extend(permitted);
         batch.write(
             key::branch(project.number(), branch.number),
             Expect::Version(branch.version),

@@ -203,8 +203,9 @@ impl ProjectWriter {
     /// [`Missing::Project`], [`Error::Forbidden`].
     fn hold_permitted(&self, batch: &mut Batch) -> Result<()> {
         let project = self.now()?;
-        self.permit.require(project.owner(), project.repo_id())?;
+        let permitted = self.permit.require(project.owner(), project.repo_id())?;
         batch.expected.push(project.expected());
+        batch.expected.extend(permitted);
         Ok(())
     }
 

@@ -5,9 +5,11 @@ use std::sync::Arc;
 
 use crate::base::repo_id::RepoId;
 use crate::repo::{Error, Result};
-use crate::store::StoreError;
+use crate::store::{Expect, StoreError};
 
-type Ask = dyn Fn(u64, &RepoId) -> std::result::Result<bool, StoreError> + Send + Sync;
+/// What a commit expects, so that the permission still holds with it; `None` without the permission.
+type Permitted = std::result::Result<Option<(String, Expect)>, StoreError>;
+type Ask = dyn Fn(u64, &RepoId) -> Permitted + Send + Sync;
 
 /// Says whether who changes a project still may. A change may take minutes from its beginning to its commit: what comes is
 /// awaited, checked and put in order. Who loses the right meanwhile changes nothing any more.
@@ -16,19 +18,23 @@ pub struct Permit(Option<Arc<Ask>>);
 
 impl Permit {
     /// Asks this of the owner's number and the identifier that the project has when a change is made. By default nothing
-    /// is asked.
-    pub fn asking(
-        ask: impl Fn(u64, &RepoId) -> std::result::Result<bool, StoreError> + Send + Sync + 'static,
-    ) -> Self {
+    /// is asked. It gives the record by which it judged, as it was then, or nothing.
+    pub fn asking(ask: impl Fn(u64, &RepoId) -> Permitted + Send + Sync + 'static) -> Self {
         Self(Some(Arc::new(ask)))
     }
 
+    /// Gives what the commit of the change expects for it.
+    ///
     /// # Errors
     /// [`Error::Forbidden`].
-    pub(in crate::repo) fn require(&self, owner: u64, repo_id: &RepoId) -> Result<()> {
+    pub(in crate::repo) fn require(
+        &self,
+        owner: u64,
+        repo_id: &RepoId,
+    ) -> Result<Option<(String, Expect)>> {
         match &self.0 {
-            Some(ask) if !ask(owner, repo_id)? => Err(Error::Forbidden),
-            _ => Ok(()),
+            Some(ask) => ask(owner, repo_id)?.map(Some).ok_or(Error::Forbidden),
+            None => Ok(None),
         }
     }
 }
