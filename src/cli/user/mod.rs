@@ -140,10 +140,10 @@ fn remove(name: &str, force: bool, opened: &Opened, streams: &mut Streams<'_>) -
     let password = FirstPassword::of(name, opened)?;
     let accounts = forced(&opened.accounts, force);
     let tokens = accounts.remove(name).map_err(advised)?;
-    streams.tell(format_args!(
+    let told = streams.tell(format_args!(
         "\"{name}\" is removed; tokens revoked: {tokens}"
-    ))?;
-    password.remove(streams)
+    ));
+    told.and(password.remove(streams))
 }
 
 /// A role that an account has, as it is listed.
