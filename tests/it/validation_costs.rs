@@ -260,6 +260,11 @@ fn yaml_has_each_key_once_and_no_long_directives() {
         "x: 1\n---\nx: 1\n",
         "? {x: 1}\n: {x: x}\n? [x, x]\n: x\n",
         "a: &a x\nb: *a\n*a : *a\n",
+        "{1: a, \"1\": b}",
+        "{true: a, 'true': b}",
+        "{~: a, \"~\": b}",
+        "{!!int \"1\": a, \"1\": b}",
+        "a: &a {x: 1}\nb: &b {y: 1}\nc:\n  <<: *a\n  <<: *b\n  \"<<\": 1\n",
         "%TAG !e! tag:example.com,2000:\n---\na: !e!a 1\n",
     ] {
         put(&project, "a.yaml", sound);
@@ -273,6 +278,9 @@ fn yaml_has_each_key_once_and_no_long_directives() {
         "[{x: 1, x: 2}]",
         "? [x]\n: {y: 1, y: 2}\n",
         "a: 1\n\"a\": 2\n",
+        "{1: a, 1: b}",
+        "{\"1\": a, !!str 1: b}",
+        "{'<<': a, \"<<\": b}",
     ] {
         put(&project, "b.yaml", twice).expect_status(400);
     }

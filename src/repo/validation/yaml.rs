@@ -23,9 +23,9 @@ pub(super) fn check(text: &str) -> Result<(), Fault> {
         match event {
             Event::SequenceStart(..) => open.push(None),
             Event::MappingStart(..) => open.push(Some(Keys::default())),
-            Event::Scalar(key, ..) => {
+            Event::Scalar(text, style, _, tag) => {
                 if let Some(Some(keys)) = open.last_mut() {
-                    keys.take(key, &span)?;
+                    keys.take(text, style, tag.as_deref(), &span)?;
                 }
             }
             Event::Alias(_) => turn(&mut open),
@@ -42,22 +42,32 @@ pub(super) fn check(text: &str) -> Result<(), Fault> {
 /// The keys of a mapping that is not closed.
 #[derive(Default)]
 struct Keys<'t> {
-    /// Those that are scalars.
-    known: HashSet<Cow<'t, str>>,
+    /// Those that are scalars; with true what is a text, as `"1"` is another key than `1`.
+    known: HashSet<(bool, Cow<'t, str>)>,
     /// True where the next is the value of one.
     has_key: bool,
 }
 
 impl<'t> Keys<'t> {
     /// Takes the next scalar.
-    fn take(&mut self, text: Cow<'t, str>, span: &Span) -> Result<(), Fault> {
-        if !self.has_key && self.known.contains(&text) {
-            return Err(twice(&text, span));
-        }
-        if !self.has_key {
-            self.known.insert(text);
-        }
+    fn take(
+        &mut self,
+        text: Cow<'t, str>,
+        style: ScalarStyle,
+        tag: Option<&Tag>,
+        span: &Span,
+    ) -> Result<(), Fault> {
         self.has_key = !self.has_key;
+        // Many take this as what to merge, which may come from several places.
+        let merges = text == "<<" && style == ScalarStyle::Plain && tag.is_none();
+        if !self.has_key || merges {
+            return Ok(());
+        }
+        let key = (scalar(&text, style, tag).is_string(), text);
+        if self.known.contains(&key) {
+            return Err(twice(&key.1, span));
+        }
+        self.known.insert(key);
         Ok(())
     }
 }
