@@ -21,9 +21,10 @@ use super::login;
 use super::reply::Reply;
 use super::request::body::RequestBody;
 use super::request::context::RequestContext;
-use super::request::cross_site;
+use super::request::{cross_site, params};
 use super::route::admin::{BranchAt, Route, branch as branch_route, project as project_route};
 use crate::base::limits::INLINE_BYTES_MAX;
+use crate::repo::Project;
 
 /// Answers a request of the Admin API.
 pub(in crate::http) async fn respond(
@@ -46,7 +47,7 @@ pub(in crate::http) async fn respond(
         }
         route => route,
     };
-    let takes_long = takes_long(&context, &route, &payload)?;
+    let takes_long = takes_long(&context, &route, &payload).await?;
     let threads = &context.service.threads;
     let _place = if route.hashes() {
         let caller = threads.look(|| context.caller()).await?;
@@ -73,17 +74,30 @@ pub(in crate::http) async fn respond(
 }
 
 /// True for what may search or compare for seconds.
-fn takes_long(context: &RequestContext, route: &Route, payload: &Payload) -> Result<bool, Error> {
+async fn takes_long(
+    context: &RequestContext,
+    route: &Route,
+    payload: &Payload,
+) -> Result<bool, Error> {
     match route {
         // A rehearsal compares as a diff does.
-        Route::Branch(at, branch_route::Route::Rollback) => {
-            Ok(context.query.flag("dry_run")? || checks_long(context, at, true))
+        Route::Branch(_, branch_route::Route::Rollback) if context.query.flag("dry_run")? => {
+            Ok(true)
         }
-        Route::Branch(at, branch_route::Route::Batch) => Ok(checks_long(context, at, true)),
-        Route::Branch(at, branch_route::Route::SaveFile { .. }) => {
+        Route::Branch(at, branch_route::Route::Rollback | branch_route::Route::Batch) => {
+            is_of_project(context, at, Project::has_rules).await
+        }
+        Route::Branch(at, branch_route::Route::SaveFile { path }) => {
             let is_large =
                 matches!(payload, Payload::File(file) if file.size() > INLINE_BYTES_MAX as u64);
-            Ok(checks_long(context, at, is_large))
+            let checks_long = |project: &Project| {
+                if is_large {
+                    return project.has_rules();
+                }
+                let path = params::file(path).ok();
+                path.is_some_and(|path| project.needs_schema(&path).unwrap_or(true))
+            };
+            is_of_project(context, at, checks_long).await
         }
         Route::Branch(_, branch_route::Route::Tree { .. }) => {
             let query = &context.query;
@@ -97,13 +111,20 @@ fn takes_long(context: &RequestContext, route: &Route, payload: &Payload) -> Res
     }
 }
 
-/// True where a change is held against rules, for which a small one takes long only with a schema.
-fn checks_long(context: &RequestContext, at: &BranchAt, is_large: bool) -> bool {
-    // Who may not is told by the change itself.
-    let project = context
-        .caller()
-        .and_then(|caller| open::open(context, &caller, &at.project));
-    project.is_ok_and(|project| project.has_schemas() || (is_large && project.has_rules()))
+/// True if something is true of the project of a branch, as far as who asks may see it.
+async fn is_of_project(
+    context: &RequestContext,
+    at: &BranchAt,
+    is_true: impl FnOnce(&Project) -> bool,
+) -> Result<bool, Error> {
+    let look = || {
+        let project = context
+            .caller()
+            .and_then(|caller| open::open(context, &caller, &at.project));
+        // Who may not is told by the change itself.
+        Ok(project.is_ok_and(|project| is_true(&project)))
+    };
+    context.service.threads.look(look).await
 }
 
 /// Authenticates, opens, acts.

@@ -1,6 +1,7 @@
 //! Which files of a state break rules.
 
 use std::ops::ControlFlow;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::check::Proofs;
@@ -9,9 +10,11 @@ use super::effort::Effort;
 use super::rules::{Rule, Rules};
 use crate::base::file_path::FilePath;
 use crate::base::limits::BROKEN_SEARCH_MS_MAX;
+use crate::base::may_block;
 use crate::manifest::walk;
 use crate::object::node::Value;
 use crate::repo::{Error, Project, Result, Revision};
+use crate::store::Versioned;
 
 /// Files of a state that break rules, in the byte order of their paths.
 #[derive(Debug, Default)]
@@ -33,9 +36,21 @@ impl Project {
         !self.record.rules.is_empty()
     }
 
-    /// True if it has one with a schema, for which even a small file may take long.
-    pub fn has_schemas(&self) -> bool {
-        self.record.rules.iter().any(|rule| rule.schema.is_some())
+    /// True if the file at this path is the schema of one, or is held against such: even a small one may take long.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for rules that cannot be read.
+    pub fn needs_schema(&self, path: &FilePath) -> Result<bool> {
+        if self.record.rules.iter().all(|rule| rule.schema.is_none()) {
+            return Ok(false);
+        }
+        let validation = &self.projects.shared.validation;
+        let kept = Versioned {
+            version: self.state(),
+            value: Arc::clone(&self.record),
+        };
+        let rules = may_block(|| validation.rules(self.number(), &kept))?;
+        Ok(rules.is_some_and(|rules| rules.need_schema(path.as_str())))
     }
 }
 

@@ -137,6 +137,12 @@ impl Rules {
         self.list.iter().position(is_it)
     }
 
+    /// True if the file at this path is a schema, or is held against one.
+    pub(super) fn need_schema(&self, path: &str) -> bool {
+        let has_schema = |number: usize| self.rule(number).schema.is_some();
+        self.with_schema(path).is_some() || self.of_path(path).into_iter().any(has_schema)
+    }
+
     /// The rules that have schemas, by their numbers, with the paths of these.
     pub(in crate::repo) fn schemas(&self) -> impl Iterator<Item = (usize, &FilePath)> {
         let rules = self.list.iter().enumerate();
