@@ -116,7 +116,7 @@ pub const SCHEMA_PLACE_BYTES_MAX: f64 = (128 << 20) as f64;
 pub const CHECKS_STEPS_MAX: f64 = 3e8;
 /// What each check counts beside, in steps.
 pub const CHECK_STEPS: f64 = 500.0;
-/// Longest time for all checks of a change, in seconds.
+/// Longest time for all checks of a change, without reading what they check, in seconds.
 pub const CHECKS_S_MAX: i64 = 20;
 /// Longest directive of a YAML file, in bytes: what it stands for is copied wherever it is used.
 pub const YAML_DIRECTIVE_BYTES_MAX: usize = 1024;

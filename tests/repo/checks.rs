@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use siteconf::base::clock::{Clock, Timestamp};
 use siteconf::base::repo_id::RepoId;
 use siteconf::repo::{BatchAction, Check, Error, ProjectWriter, Projects, Rule};
+use siteconf::store::StoreError;
 use siteconf::store::memory::MemoryStore;
 
 use crate::fixture::{branch, path};
@@ -25,7 +26,7 @@ impl Clock for Slow {
 }
 
 #[test]
-fn a_change_whose_checks_take_too_long_is_refused() {
+fn a_change_whose_checks_take_too_long_may_be_tried_again() {
     let projects = Projects::new(Arc::new(MemoryStore::default()), Arc::new(Slow::default()));
     let id = RepoId::parse("acme/shop.erp").unwrap();
     let project = projects.create_project(&id, 1, "alice").unwrap();
@@ -49,10 +50,11 @@ fn a_change_whose_checks_take_too_long_is_refused() {
         Error::Invalid { reason } => reason,
         other => panic!("{other:?}"),
     };
-    assert_eq!(
-        refusal(batch(30, "").unwrap_err()),
-        "it takes too long to hold all files of this change against the rules, so nothing was changed: \
-         make it in several parts"
+    // Perhaps the machine is slow now and will not be later.
+    let refused = batch(30, "").unwrap_err();
+    assert!(
+        matches!(&refused, Error::Store(error) if matches!(**error, StoreError::Busy)),
+        "{refused:?}"
     );
     // What is known to be wrong by then is told.
     let told = refusal(batch(30, "x").unwrap_err());

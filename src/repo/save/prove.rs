@@ -19,8 +19,8 @@ use crate::store::Version;
 /// rules of its project. Without rules nothing is looked at.
 ///
 /// # Errors
-/// [`crate::repo::Error::Invalid`] names the files that break rules. What else prevents the change is left to be said
-/// when it is made.
+/// [`crate::repo::Error::Invalid`] names the files that break rules; [`crate::store::StoreError::Busy`] when the checks
+/// take too long on this machine now. What else prevents the change is left to be said when it is made.
 pub(in crate::repo) fn change(branch: &Branch, job: &mut Job) -> Result<()> {
     let Proven::These(proofs, whole) = &mut job.proven else {
         return Ok(());
@@ -74,7 +74,7 @@ impl Branch {
         let mut head = Head::of(self)?;
         let before = head.manifest.root;
         let (_, after) = head.rolled_back(to, paths)?;
-        let effort = Effort::of_change(self.project.projects.clock());
+        let effort = Effort::of_rollback(self.project.projects.clock());
         step(&self.project, &head.draft, before, after.root, effort)
     }
 }

@@ -23,7 +23,7 @@ use crate::base::limits::{
 };
 use crate::object::record::ProjectRecord;
 use crate::repo::{Error, Result};
-use crate::store::{Version, Versioned};
+use crate::store::{StoreError, Version, Versioned};
 
 /// Schemas that are kept, where they are large.
 const SCHEMAS_USUAL: usize = 8;
@@ -105,7 +105,8 @@ impl Validation {
         if let Some(schema) = self.schemas.get(&blob) {
             return Ok(schema);
         }
-        let schema = Arc::new(Schema::read(&content(blob)?, effort)?);
+        let bytes = content(blob)?;
+        let schema = Arc::new(effort.timed(|| Schema::read(&bytes, effort))?);
         self.schemas.insert(blob, Arc::clone(&schema));
         Ok(schema)
     }
@@ -131,17 +132,29 @@ impl Validation {
             );
             return Err(Fault::of_all(reason).into());
         }
-        effort.spend(CHECK_STEPS + bytes(size))?;
+        let has_format = |blob, check: fn(&[u8]) -> std::result::Result<(), Fault>| {
+            effort.spend_on_format(bytes(size))?;
+            let content = content(blob)?;
+            let checked = effort.timed(|| check(&content));
+            if checked.is_err() {
+                effort.count_broken(bytes(size));
+            }
+            checked.map_err(Unproven::from)
+        };
         match proof {
-            Proof::Json(blob) => json::check(&decoded(&content(blob)?)?)?,
-            Proof::Xml(blob) => xml::check(&decoded_xml(&content(blob)?)?)?,
-            Proof::Yaml(blob) => yaml::check(&decoded(&content(blob)?)?)?,
-            Proof::IsSchema(blob) => drop(self.schema(blob, content, effort)?),
+            Proof::Json(blob) => has_format(blob, |bytes| json::check(&decoded(bytes)?))?,
+            Proof::Xml(blob) => has_format(blob, |bytes| xml::check(&decoded_xml(bytes)?))?,
+            Proof::Yaml(blob) => has_format(blob, |bytes| yaml::check(&decoded(bytes)?))?,
+            Proof::IsSchema(blob) => {
+                effort.spend(CHECK_STEPS + bytes(size))?;
+                self.schema(blob, content, effort)?;
+            }
             Proof::Allowed {
                 blob,
                 schema,
                 is_yaml,
             } => {
+                effort.spend(CHECK_STEPS + bytes(size))?;
                 let schema = self.schema(schema, content, effort);
                 let schema = schema.map_err(|unproven| match unproven {
                     Unproven::Fault(Fault { reason, .. }) => {
@@ -150,7 +163,8 @@ impl Validation {
                     }
                     failed @ Unproven::Failed(_) => failed,
                 })?;
-                schema.check(&decoded(&content(blob)?)?, is_yaml, effort)?;
+                let content = content(blob)?;
+                effort.timed(|| schema.check(&decoded(&content)?, is_yaml, effort))?;
             }
         }
         Ok(())
@@ -335,10 +349,15 @@ impl<'a> Trial<'a> {
     /// The outcome of all.
     ///
     /// # Errors
-    /// [`Error::Invalid`] where rules are broken, or it took too long to look.
+    /// [`Error::Invalid`] where rules are broken; else why not all could be tried, as [`Effort::spend`] says.
     pub(in crate::repo) fn end(mut self) -> Result<()> {
         match self.failed {
             Some(Error::Invalid { .. }) if self.report.files > 0 => self.report.is_cut = true,
+            Some(Error::Store(error))
+                if self.report.files > 0 && matches!(*error, StoreError::Busy) =>
+            {
+                self.report.is_cut = true;
+            }
             Some(error) => return Err(error),
             None => {}
         }

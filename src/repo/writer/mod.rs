@@ -293,14 +293,15 @@ impl ProjectWriter {
         Ok(self.submit_job(branch, None, Arc::new(change), proven)?.0)
     }
 
-    /// What a change has to prove, in as long as all its attempts may take together. An import comes from a command,
-    /// which takes as long as it takes.
+    /// What a change has to prove, in as long as the checks of all its attempts may take together. An import comes from
+    /// a command, which takes as long as it takes.
     fn to_prove(&self, change: &Change) -> Proven {
         if self.passes_over_rules {
             return Proven::PassesOver;
         }
         let effort = match change {
             Change::Import { .. } => Effort::unlimited(),
+            Change::Rollback { .. } => Effort::of_rollback(self.projects.clock()),
             _ => Effort::of_change(self.projects.clock()),
         };
         Proven::These(Proofs::within(effort), None)
