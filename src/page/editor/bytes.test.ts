@@ -105,6 +105,13 @@ test("an encoding that was chosen holds for other bytes, unless they have become
   assert.deepEqual(again(bytes([0xff, 0xfe, 0x26, 4]), "ibm866"), ["Ц", "utf-16le"]);
   assert.deepEqual(again(windows("Цех"), "utf-8"), ["Цех", "windows-1251"]);
   assert.equal(again(bytes([0x96, 1, 2]), "ibm866"), null);
+  assert.deepEqual(again(bytes("Цех2"), "utf-16le"), ["Цех2", "utf-8"]);
+  assert.deepEqual(again(bytes("port"), "utf-16be"), ["port", "utf-8"]);
+  assert.deepEqual(again(windows("Цены"), "utf-16le"), ["Цены", "windows-1251"]);
+  assert.deepEqual(again(bytes([0xff, 0xfe, 0x26, 4]), "utf-16be"), ["Ц", "utf-16le"]);
+  // So little of it is zero bytes that it is not found.
+  const few = Uint8Array.from(Buffer.from("Цех 2", "utf16le"));
+  assert.deepEqual(again(few, "utf-16le"), ["Цех 2", "utf-16le"]);
 });
 
 test("a letter that the encoding lacks is named, with its place", () => {

@@ -74,12 +74,14 @@ export function decode(bytes: Uint8Array, encoding?: Encoding): Decoded | null {
 
 /**
  * Reads a file in the encoding that somebody chose for it as it was before. Any bytes can be read in an 8-bit one:
- * those that have become something else for certain, a binary file or one of UTF, are found to be that.
+ * those that have become something else for certain, a binary file or one of UTF, are found to be that. And almost any
+ * even number of bytes can be read as UTF-16: those that are found to be another text are that.
  */
 export function decodeAgain(bytes: Uint8Array, chosen: Encoding): Decoded | null {
   const found = decode(bytes);
   const isCertain = !found || (found.encoding.startsWith("utf") && /[\u0080-\uffff]/.test(found.text));
   if (isCertain && !chosen.startsWith("utf")) return found;
+  if (chosen.startsWith("utf-16") && found && found.encoding !== chosen) return found;
   return decode(bytes, chosen) ?? found;
 }
 
