@@ -66,6 +66,11 @@ export class Following extends Reading {
   }
 
   private async lookAt(head: string | null): Promise<void> {
+    if (this.drawn.phase === "failed") {
+      // What was typed before comes back with it.
+      this.unseen = undefined;
+      return super.load();
+    }
     const { ownCommit } = this;
     const { etag } = this.work.base;
     const isOwn = head !== null && head === ownCommit;
