@@ -1,8 +1,9 @@
-// Edits that are not saved yet, kept in this browser until they are saved or thrown away: a reload, a crash
-// or the end of a session costs nothing. In IndexedDB, because local storage ends at 5 MB; but a page that ends
-// may be gone before IndexedDB has written, and local storage is written at once: what is under way then lies there
-// until it has come. Each draft has a name of its own, and one that a file keeps replaces the one which that file kept
-// before, and no other: the same file may be open in another tab.
+// Edits that are not saved yet, kept in this browser until they are saved or thrown away: a reload or the end of a
+// session costs nothing, a crash no more than what was typed last. In IndexedDB, because local storage ends at 5 MB;
+// but a page that ends may be gone before IndexedDB has written, and local storage is written at once: what is under
+// way then lies there until it has come. Each draft has a name of its own, and one that a file keeps replaces the one
+// which that file kept before, or took up, and no other: the same file may be open in another tab. What is typed there
+// after its draft was taken up here is kept under another name.
 import type { Encoding, Form } from "../editor/bytes.ts";
 import type { Lines } from "../editor/merge.ts";
 
@@ -41,6 +42,8 @@ export interface Draft {
 interface Kept extends Draft {
   /** Absent in what was kept by a page that had one draft of each file: it lies under the key of the file. */
   name?: string[];
+  /** The names of those that go when it comes into the database; told of what has not come there yet. */
+  replaces?: string[][];
 }
 
 const STORE = "drafts";
@@ -108,20 +111,20 @@ const rangeOf = (...start: string[]) => IDBKeyRange.bound(start, [...start, []])
 /** The open files that have something to keep. */
 const waiting = new Set<Drafts>();
 /** Drafts that are not in the database yet, by their names. */
-const underWay = new Map<string, Draft>();
+const underWay = new Map<string, Kept>();
 
-/** Writes a draft in the place of the one that it replaces. */
-async function write(name: string[], draft: Draft, before: string[] | null): Promise<void> {
+/** Writes a draft in the place of those that it replaces, and says whether that is done. */
+async function write(name: string[], draft: Draft, replaces: string[][]): Promise<boolean> {
   const text = textOf(name);
-  underWay.set(text, draft);
-  if (before) forget(before, text);
+  underWay.set(text, { ...draft, replaces });
   const done = await run("readwrite", (store) => {
-    if (before) store.delete(before);
+    for (const one of replaces) store.delete(one);
     return store.put({ ...draft, name }, name);
   });
-  if (done === null) return;
+  if (done === null) return false;
   underWay.delete(text);
   localStorage.removeItem(LEFT + text);
+  return true;
 }
 
 /** Leaves a draft that is under way where it is at once. */
@@ -149,7 +152,7 @@ function leftNames(start: string[]): string[] {
 }
 
 /** A draft that a page left. */
-function left(text: string): Draft | null {
+function left(text: string): Kept | null {
   try {
     return JSON.parse(localStorage.getItem(LEFT + text) ?? "null");
   } catch {
@@ -161,6 +164,8 @@ function left(text: string): Draft | null {
 export class Drafts {
   /** The name of the one that was kept here, or taken up, last. */
   private last: string[] | null = null;
+  /** The names that may still be in the database: that, and those which are to go. */
+  private names: string[][] = [];
   private timer: ReturnType<typeof setTimeout> | undefined;
   private make: (() => Draft) | null = null;
 
@@ -173,11 +178,13 @@ export class Drafts {
       const draft = left(text);
       return draft ? { ...draft, name: nameOf(text) } : [];
     });
-    for (const { name = id, ...draft } of late) void write(name, draft, null);
+    for (const { name = id, replaces = [], ...draft } of late) void write(name, draft, replaces);
     const kept: Kept[] = (await run("readonly", (store) => store.getAll(rangeOf(...id)))) ?? [];
     const [newest] = [...late, ...kept].sort((a, b) => b.at - a.at);
     if (!newest) return null;
+    const { last } = this;
     this.last = newest.name ?? id;
+    this.names = [...this.names.filter((name) => name !== last), ...(newest.replaces ?? []), this.last];
     return newest;
   }
 
@@ -191,12 +198,25 @@ export class Drafts {
 
   /** Keeps at once what waits to be kept. */
   flush(): void {
-    const { make, last } = this;
+    const { make } = this;
     this.cancel();
-    if (!make) return;
+    if (make) void this.replace(make());
+  }
+
+  private async replace(draft: Draft): Promise<void> {
+    const { last, names } = this;
     // No two tabs come to one name.
-    this.last = [...idOf(this.key), `${Date.now()} ${Math.random()}`];
-    void write(this.last, make(), last);
+    const name = [...idOf(this.key), `${Date.now()} ${Math.random()}`];
+    this.last = name;
+    this.names = [...names, name];
+    const writing = write(name, draft, names);
+    if (last) forget(last, textOf(name));
+    this.gone((await writing) ? names : [name]);
+  }
+
+  /** These are not in the database. */
+  private gone(names: string[][]): void {
+    this.names = this.names.filter((name) => !names.includes(name));
   }
 
   /** Forgets what waits to be kept. */
@@ -208,12 +228,17 @@ export class Drafts {
 
   /** Forgets what was kept here, or taken up. */
   async drop(): Promise<void> {
-    const { last } = this;
+    const { last, names } = this;
     this.cancel();
-    if (!last) return;
+    if (last) forget(last);
     this.last = null;
-    forget(last);
-    await run("readwrite", (store) => store.delete(last));
+    const [first, ...others] = names;
+    if (!first) return;
+    const done = await run("readwrite", (store) => {
+      for (const one of others) store.delete(one);
+      return store.delete(first);
+    });
+    if (done !== null) this.gone(names);
   }
 }
 

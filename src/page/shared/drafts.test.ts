@@ -1,0 +1,125 @@
+import "./stand-in.ts";
+import assert from "node:assert/strict";
+import { beforeEach, test } from "node:test";
+import { type Draft, type DraftKey, Drafts, flushDrafts } from "./drafts.ts";
+
+/** What the database has, by its keys as JSON. */
+const stored = new Map<string, Draft>();
+let isFull = false;
+
+/** A transaction of a database that takes nothing more, or does at once what it is asked for, and tells it later. */
+function transaction() {
+  const now = new Map(stored);
+  const told = { oncomplete: () => undefined, onabort: () => undefined };
+  let puts = false;
+  const store = {
+    put: (draft: Draft, key: string[]) => {
+      puts = true;
+      now.set(JSON.stringify(key), draft);
+      return { result: key };
+    },
+    delete: (key: string[]) => {
+      now.delete(JSON.stringify(key));
+      return {};
+    },
+    getAll: (start: string[]) => ({
+      result: [...now]
+        .filter(([key]) => key.startsWith(JSON.stringify(start).slice(0, -1)))
+        .map(([, draft]) => draft),
+    }),
+  };
+  const commit = () => {
+    const aborts = puts && isFull;
+    if (!aborts) {
+      stored.clear();
+      for (const [key, draft] of now) stored.set(key, draft);
+    }
+    setImmediate(() => (aborts ? told.onabort() : told.oncomplete()));
+  };
+  return Object.assign(told, { objectStore: () => store, commit });
+}
+
+Object.assign(globalThis, {
+  IDBKeyRange: { bound: (start: string[]) => start },
+  indexedDB: {
+    open: () => {
+      const request = { onsuccess: () => undefined, result: { transaction } };
+      setImmediate(() => request.onsuccess());
+      return request;
+    },
+  },
+});
+
+const key: DraftKey = { account: "anna", repo: "p", branch: "main", path: "a.txt" };
+const form = { encoding: "utf-8", bom: false, end: "\n" } as const;
+let at = 0;
+
+/** All that was begun has been told. */
+const settled = async () => {
+  for (let turn = 0; turn < 5; turn += 1) await new Promise((done) => setImmediate(done));
+};
+
+async function keep(drafts: Drafts, text: string): Promise<void> {
+  at += 1;
+  const draft = { text, form, message: "", etag: null, at };
+  drafts.keep(() => draft);
+  drafts.flush();
+  await settled();
+}
+
+async function takeUp(drafts: Drafts): Promise<string | undefined> {
+  const draft = await drafts.takeUp();
+  await settled();
+  return draft?.text;
+}
+
+const texts = () => [...stored.values()].map(({ text }) => text);
+
+beforeEach(() => {
+  stored.clear();
+  isFull = false;
+  for (const name of Object.keys(localStorage)) localStorage.removeItem(name);
+});
+
+test("a draft goes with the next one that the database takes, or with what was typed", async () => {
+  for (const end of ["kept", "dropped"]) {
+    const drafts = new Drafts(key);
+    await keep(drafts, "one");
+    isFull = true;
+    await keep(drafts, "two");
+    await keep(drafts, "three");
+    assert.deepEqual(texts(), ["one"]);
+    isFull = false;
+    if (end === "kept") await keep(drafts, "four");
+    assert.deepEqual(texts(), [end === "kept" ? "four" : "one"]);
+    await drafts.drop();
+    assert.deepEqual(texts(), []);
+  }
+});
+
+test("what a page left that ended replaces what it would have", async () => {
+  const before = new Drafts(key);
+  await keep(before, "one");
+  isFull = true;
+  await keep(before, "two");
+  flushDrafts();
+  const drafts = new Drafts(key);
+  assert.equal(await takeUp(drafts), "two");
+  assert.deepEqual(texts(), ["one"]);
+  isFull = false;
+  const again = new Drafts(key);
+  assert.equal(await takeUp(again), "two");
+  assert.deepEqual([texts(), Object.keys(localStorage)], [["two"], []]);
+  await again.drop();
+  assert.deepEqual(texts(), []);
+});
+
+test("what was taken up, but not shown, stays when another tab's draft is taken up in its place", async () => {
+  await keep(new Drafts(key), "one");
+  const drafts = new Drafts(key);
+  assert.equal(await takeUp(drafts), "one");
+  await keep(new Drafts(key), "two");
+  assert.equal(await takeUp(drafts), "two");
+  await keep(drafts, "three");
+  assert.deepEqual(texts(), ["one", "three"]);
+});
