@@ -63,6 +63,10 @@ export function setAccount(name: string | null): void {
   account = name;
 }
 
+/** Why a request is not made that was begun for an account that is not logged in any more. */
+const otherAccount = (reads: boolean): Failure =>
+  new Failure(401, t(account === null ? "sessionOver" : "otherAccount"), 0, null, reads);
+
 let ask: (() => Promise<void>) | null = null;
 let asking: Promise<void> | null = null;
 
@@ -159,7 +163,7 @@ export async function send(path: string, options: Options = {}, turns = BUSY_TUR
       });
       await asking;
     }
-    if (account !== whose) throw new Failure(401, t("otherAccount"), 0, null, reads);
+    if (account !== whose) throw otherAccount(reads);
     return send(path, options);
   }
   const wait = Number(answer.headers.get("Retry-After")) || 0;

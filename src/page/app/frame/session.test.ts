@@ -29,3 +29,15 @@ test("a request is not repeated in the name of another account", async () => {
   });
   assert.deepEqual(asked, ["text"]);
 });
+
+test("a request that finds nobody logged in any more says so", async () => {
+  setAccount("anna");
+  globalThis.fetch = async () => {
+    setAccount(null);
+    return Response.json({ message: "401" }, { status: 401 });
+  };
+  await assert.rejects(send("/file", { method: "PUT", body: "text" }), {
+    status: 401,
+    words: "Your session has ended, so this was not done.",
+  });
+});

@@ -47,6 +47,7 @@ export const frame = {
   loginAgainHint: "Log in to go on. Nothing you typed is lost.",
   anotherAccount:
     "You are logged in as {name} now. What {before} typed and did not save is kept for {before}.",
+  sessionOver: "Your session has ended, so this was not done.",
   otherAccount: "Another account is logged in now, so this was not done.",
   loginWrong: "The name or the password is wrong.",
   loginBusy: {

@@ -50,6 +50,7 @@ export const frame: Translation<typeof english, Russian> = {
   loginAgain: "Сеанс завершён",
   loginAgainHint: "Войдите, чтобы продолжить. Всё набранное сохранено.",
   anotherAccount: "Теперь вы вошли как {name}. Несохранённые правки {before} сохранены для {before}.",
+  sessionOver: "Сеанс завершён, поэтому это не сделано.",
   otherAccount: "Теперь вошла другая учётная запись, поэтому это не сделано.",
   loginWrong: "Имя или пароль неверны.",
   loginBusy: {
