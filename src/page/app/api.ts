@@ -53,6 +53,8 @@ export interface Options {
   signal?: AbortSignal;
   /** A refusal for want of a session is the caller's to deal with. */
   quiet?: boolean;
+  /** The account that this is done for, one of several requests; without it whoever is logged in. */
+  as?: string | null;
 }
 
 /** Who is logged in, as far as the page knows. */
@@ -62,6 +64,9 @@ let account: string | null = null;
 export function setAccount(name: string | null): void {
   account = name;
 }
+
+/** Who is logged in, as far as the page knows. */
+export const accountNow = (): string | null => account;
 
 /** Why a request is not made that was begun for an account that is not logged in any more. */
 const otherAccount = (reads: boolean): Failure =>
@@ -124,8 +129,9 @@ async function said(answer: Response): Promise<string | null> {
  */
 export async function send(path: string, options: Options = {}, turns = BUSY_TURNS): Promise<Response> {
   const { method = "GET", json, quiet, signal } = options;
-  const whose = account;
+  const { as: whose = account } = options;
   const reads = method === "GET" || method === "HEAD";
+  if (account !== whose) throw otherAccount(reads);
   const headers = new Headers(options.headers);
   if (json !== undefined) headers.set("Content-Type", "application/json");
   const body = json === undefined ? options.body : JSON.stringify(json);

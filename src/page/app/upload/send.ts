@@ -8,11 +8,11 @@ const FOLDERS_MAX = 24;
 
 /** Looks what is there of these paths. */
 export async function look(
-  { repo, branch }: Target,
+  { repo, branch, as }: Target,
   paths: readonly string[],
   signal: AbortSignal,
 ): Promise<Present> {
-  const { commit } = await read<Schemas["AdminBranch"]>(branchPath(repo, branch), { signal });
+  const { commit } = await read<Schemas["AdminBranch"]>(branchPath(repo, branch), { signal, as });
   const folders = [...new Set(paths.map((path) => path.slice(0, Math.max(0, path.lastIndexOf("/")))))];
   const queries =
     folders.length > FOLDERS_MAX ? [query({ recursive: true })] : folders.map((path) => query({ path }));
@@ -21,6 +21,7 @@ export async function look(
     try {
       const list = await read<Schemas["AdminTreeEntry"][]>(`${statePath(repo, branch)}/tree${one}`, {
         signal,
+        as,
       });
       for (const entry of list) {
         if (entry.type !== "blob") continue;
@@ -38,6 +39,8 @@ export async function look(
 export interface Target {
   repo: string;
   branch: string;
+  /** The account that lays them there; without it whoever is logged in. */
+  as?: string | null;
 }
 
 /** What came of a save: the snapshot before it, and the state after it where that was told. */
@@ -47,11 +50,12 @@ export interface Done {
 }
 
 /** Saves one file, if what it replaces is what was looked at. */
-export async function saveFile({ repo, branch }: Target, step: Step, message: string): Promise<Done> {
+export async function saveFile({ repo, branch, as }: Target, step: Step, message: string): Promise<Done> {
   const { path, file, etag } = step;
   const condition: Record<string, string> = etag ? { "If-Match": etag } : { "If-None-Match": "*" };
   const saved = await read<Schemas["SavedFile"]>(filePath(repo, branch, path) + query({ message }), {
     method: "PUT",
+    as,
     body: file,
     headers: { "Content-Type": "application/octet-stream", ...condition },
   });
@@ -60,13 +64,14 @@ export async function saveFile({ repo, branch }: Target, step: Step, message: st
 
 /** Saves several files at once, if the branch still has the state that was looked at. */
 export async function saveBatch(
-  { repo, branch }: Target,
+  { repo, branch, as }: Target,
   files: Step[],
   commit: string,
   message: string,
 ): Promise<Done> {
   const saved = await read<Schemas["SavedBatch"]>(`${branchPath(repo, branch)}/batch${query({ message })}`, {
     method: "POST",
+    as,
     body: tar(files),
     headers: { "Content-Type": "application/x-tar", "If-Match": `"${commit}"` },
   });

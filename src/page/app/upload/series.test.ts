@@ -1,6 +1,7 @@
 import "../../shared/stand-in.ts";
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { setAccount } from "../api.ts";
 import { cut, type Present, steps } from "./plan.ts";
 import { nothingMade, sendAll } from "./series.ts";
 
@@ -65,4 +66,21 @@ test("what others saved between two saves is not taken back with them", async ()
   service(["c1", "c2", "c3"], {}, "");
   const made = { ...nothingMade(), first: "v0000", last: "v0000" };
   assert.deepEqual(await send(made), { saves: 3, first: null, commit: "c3" });
+});
+
+test("nothing more is saved in the name of another account", async () => {
+  const asked = service(["c1", "c2", "c3"], {}, "");
+  const answer = globalThis.fetch;
+  setAccount("anna");
+  globalThis.fetch = async (path, options) => {
+    setAccount("sergei");
+    return answer(path, options);
+  };
+  const made = nothingMade();
+  await assert.rejects(send(made), {
+    status: 401,
+    words: "Another account is logged in now, so this was not done.",
+  });
+  assert.equal(made.saves, 1);
+  assert.deepEqual(asked, ['POST /batch "c0"']);
 });

@@ -1,5 +1,5 @@
 // The saves of an upload, one after another.
-import { Failure } from "../api.ts";
+import { accountNow, Failure } from "../api.ts";
 import { follows, isUntouched, type Present, type Save, type Step } from "./plan.ts";
 import { type Done, look, saveBatch, saveFile, type Target } from "./send.ts";
 
@@ -34,17 +34,18 @@ async function lookAgain(target: Target, plan: Step[]): Promise<string> {
 }
 
 /**
- * Makes the saves, and notes each in `made` as soon as it is made.
+ * Makes the saves, all for who is logged in now, and notes each in `made` as soon as it is made.
  * @throws Failure of status 412 where somebody saved meanwhile: what that save would overwrite is as it was.
  */
 export async function sendAll(
-  target: Target,
+  place: Target,
   saves: readonly Save[],
   looked: Present,
   message: string,
   made: Made,
   onNext: () => void,
 ): Promise<void> {
+  const target = { ...place, as: accountNow() };
   let commit: string | null = looked.commit;
   for (const [at, save] of saves.entries()) {
     onNext();
