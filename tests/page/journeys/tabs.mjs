@@ -48,7 +48,7 @@ export default [
     await first.page.getByText("saved this file").waitFor();
   }],
 
-  ["what was typed in each of two tabs is there again, one after the other", async (world) => {
+  ["what was typed in each of two tabs is there again, one each time that the file is opened", async (world) => {
     const { repo, first, second } = await twoTabs(world, "tabs/both");
     await type(first, "first\n");
     await soon(() => drafts(first), ["a\nfirst\n"]);
@@ -60,7 +60,11 @@ export default [
     await editor(first);
     same(await shown(first), "a\nsecond\n\n");
     await page.getByRole("button", { name: "Discard" }).click();
-    await soon(() => shown(first), "a\nfirst\n\n");
+    await soon(() => shown(first), "a\n\n");
+    same(await drafts(first), ["a\nfirst\n"]);
+    await page.reload();
+    await editor(first);
+    same(await shown(first), "a\nfirst\n\n");
     await page.getByText("They are not saved yet.").waitFor();
     await keys(first, "Control+s");
     await saved(first);

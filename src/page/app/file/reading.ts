@@ -22,6 +22,8 @@ export class Reading {
   drawn: Drawn = START;
   protected readonly work: Work;
   protected readonly abort = new AbortController();
+  /** Not after something was thrown away here: another tab's draft would take its place, and may go next. */
+  private takesUp = true;
 
   constructor(
     protected readonly place: Place,
@@ -47,7 +49,7 @@ export class Reading {
   async load(): Promise<void> {
     try {
       const { signal } = this.abort;
-      const draft = await this.work.drafts?.takeUp();
+      const draft = this.takesUp ? await this.work.drafts?.takeUp() : null;
       this.work.chosen = draft?.chosen ?? this.work.chosen;
       const found = await this.read({ signal });
       if (this.abort.signal.aborted) return;
@@ -189,8 +191,9 @@ export class Reading {
     this.set({ news: { deleted, author: await lastAuthor(this.place) } });
   }
 
-  /** Throws away what was typed. */
+  /** Throws away what was typed. What was typed in another tab is offered when the file is opened again. */
   async discard(): Promise<void> {
+    this.takesUp = false;
     this.work.merge = null;
     this.set({ message: "", news: null, trouble: null, restored: null });
     await this.work.drafts?.drop();
