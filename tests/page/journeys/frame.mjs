@@ -131,6 +131,23 @@ export default [
     await who(other, "sergei").waitFor();
   }],
 
+  ["a window that could not look who has logged in meanwhile looks again", async (world) => {
+    const { page, context } = await world.at("/site-builder/");
+    const other = await context.newPage();
+    await other.goto("/site-builder/tokens");
+    const who = (name) => other.getByRole("button", { name, exact: true });
+    await who("olga").waitFor();
+    let asked = 0;
+    await other.route("**/user/session", (route) => (asked++ === 0 ? route.abort() : route.fallback()));
+    await page.evaluate(async (password) => {
+      const json = JSON.stringify({ username: "sergei", password });
+      await fetch("/user/login", { method: "POST", headers: { "Content-Type": "application/json" }, body: json });
+      new BroadcastChannel("session").postMessage(null);
+    }, PASSWORD);
+    await who("sergei").waitFor();
+    same(asked, 2);
+  }],
+
   ["what could not be read again is told to be old", async (world) => {
     const repo = await newProject(world.admin, "acme/stale", { "a.txt": "a\n" });
     const person = await world.at(`/site-builder/files/${repo}?branch=main`);

@@ -24,6 +24,8 @@ export function useSession() {
   /** What waits for a login. */
   const waiting = useRef<(() => void) | null>(null);
   const account = useRef<string | null>(null);
+  /** Looks again, where that was not answered. */
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
 
   const know = useCallback((fresh: Session | null) => {
     const [before, now] = [account.current, fresh?.username ?? null];
@@ -40,6 +42,7 @@ export function useSession() {
 
   /** Looks again; where the session of an open screen has ended, the login is asked for. */
   const look = useCallback(() => {
+    clearTimeout(timer.current);
     const asked = account.current;
     const found = asked === null ? calls.session() : calls.sessionAgain();
     found.then(
@@ -47,8 +50,13 @@ export function useSession() {
         // Who logged in or out here meanwhile knows better.
         if (account.current === asked) know(fresh);
       },
-      // Without a session the login is there already; and if nothing answers, that is told elsewhere.
-      () => null,
+      (error) => {
+        // Without a session the login is there already.
+        if (error instanceof Failure && error.status === 401) return;
+        // That nothing answers is told elsewhere, and a hidden window looks when it is seen.
+        clearTimeout(timer.current);
+        if (!document.hidden) timer.current = setTimeout(look, AGAIN_MS);
+      },
     );
   }, []);
 
@@ -74,6 +82,7 @@ export function useSession() {
     windows.addEventListener("message", look);
     document.addEventListener("visibilitychange", seen);
     return () => {
+      clearTimeout(timer.current);
       windows.removeEventListener("message", look);
       document.removeEventListener("visibilitychange", seen);
     };
