@@ -1,6 +1,7 @@
 // A branch: its files, the open one, and the history beside it.
 import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useState } from "preact/hooks";
+import { loadChunk } from "../editor/chunk.ts";
 import { Icon } from "../shared/icons.tsx";
 import type { Loaded } from "../shared/load.ts";
 import { Empty, Path, Trouble, Waiting } from "../shared/parts.tsx";
@@ -15,7 +16,6 @@ import { NewBranch } from "./branch/new-branch.tsx";
 import { Overview } from "./branch/overview.tsx";
 import { Rollback } from "./branch/rollback.tsx";
 import { Timeline } from "./branch/timeline.tsx";
-import { loadChunk } from "./file/chunk.ts";
 import type { FileProps } from "./file.tsx";
 import { lazy } from "./frame/lazy.tsx";
 import { address, go, type Route } from "./route.ts";

@@ -1,12 +1,12 @@
 // What differs between two states: the paths, and the two texts of one of them.
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Language } from "../../editor/bytes.ts";
+import { type Chunk, loadChunk } from "../../editor/chunk.ts";
 import type { Loaded } from "../../shared/load.ts";
 import { Empty, Path, Trouble, Waiting } from "../../shared/parts.tsx";
 import { type Key, size, t } from "../../shared/text.ts";
 import { filePath, type Schemas, wordsOf } from "../api.ts";
 import * as calls from "../calls.ts";
-import { type Chunk, loadChunk } from "../file/chunk.ts";
 import { noted } from "../frame/lazy.tsx";
 
 export type Difference = Schemas["Difference"];

@@ -1,9 +1,9 @@
 import { useEffect, useRef } from "preact/hooks";
 import { COLOUR_MAX } from "../../editor/bytes.ts";
+import { useChunk } from "../../editor/chunk.ts";
 import type { Editor, Mark, Place } from "../../editor/host.ts";
 import { checkable, language } from "../../editor/language.ts";
 import { Waiting } from "../../shared/parts.tsx";
-import { useChunk } from "./chunk.ts";
 import type { Drawn } from "./drawn.ts";
 import { say, type Word } from "./words.ts";
 

@@ -1,12 +1,12 @@
 import { useEffect, useState } from "preact/hooks";
 
-export type Chunk = typeof import("../../editor/host.ts");
+export type Chunk = typeof import("./host.ts");
 let loading: Promise<Chunk> | null = null;
 let loaded: Chunk | null = null;
 
 /** Fetches the editor, once. */
 export function loadChunk(): Promise<Chunk> {
-  loading ??= import("../../editor/host.ts").then((chunk) => {
+  loading ??= import("./host.ts").then((chunk) => {
     loaded = chunk;
     return chunk;
   });
