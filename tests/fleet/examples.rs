@@ -3,6 +3,7 @@
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
@@ -92,6 +93,10 @@ impl Script {
     }
 }
 
+fn allow(folder: &Path, mode: u32) {
+    fs::set_permissions(folder, PermissionsExt::from_mode(mode)).unwrap();
+}
+
 fn example(name: &str) -> String {
     let printed = Command::new(env!("CARGO_BIN_EXE_siteconf"))
         .args(["example", name])
@@ -136,6 +141,7 @@ fn the_script_starts_a_fleet_that_can_be_used_and_ends_all_of_it() {
     let balancer = free_address();
     // PostgreSQL does not run as root, who alone may go there.
     if geteuid().is_root() {
+        allow(folder.path(), 0o700);
         let mut command = Script::command(folder.path(), balancer.port());
         let refused = command.output().unwrap();
         assert_eq!(refused.status.code(), Some(1), "{refused:?}");
@@ -148,11 +154,7 @@ fn the_script_starts_a_fleet_that_can_be_used_and_ends_all_of_it() {
             )
         );
     }
-    fs::set_permissions(
-        folder.path(),
-        std::os::unix::fs::PermissionsExt::from_mode(0o711),
-    )
-    .unwrap();
+    allow(folder.path(), 0o711);
     let mut script = Script::start(folder.path(), balancer.port());
     let daemon = |number: usize| -> SocketAddr {
         let log = fs::read_to_string(data.join(format!("daemon-{number}.log"))).unwrap();
