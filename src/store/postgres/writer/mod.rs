@@ -226,7 +226,7 @@ impl Calls {
             let params: Vec<_> = named.into_iter().chain(arrays.params()).collect();
             let params: Params<'_> = &params;
             session.forget_warnings();
-            match self.answer(&session, session.query(COMMIT, params)).await {
+            match self.wait_for(&session, session.query(COMMIT, params)).await {
                 Ok(Ok(rows)) if session.is_doubtful() => {
                     drop(rows);
                     self.link.discard(&session).await;
@@ -273,9 +273,9 @@ impl Calls {
         }
     }
 
-    /// What the server answers; nothing where that takes too long, or another server is seen to commit: this one may never
-    /// answer, and what it says counts no more.
-    async fn answer<T>(
+    /// Waits for what the server answers; nothing where that takes too long, or another server is seen to commit: this
+    /// one may never answer, and what it says counts no more.
+    async fn wait_for<T>(
         &self,
         session: &Session,
         asked: impl Future<Output = T>,
