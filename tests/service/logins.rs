@@ -11,7 +11,7 @@ use crate::daemon::Daemon;
 const MEMORY_KIB: u64 = 512 << 10;
 const RESIDENT_KIB_MAX: u64 = 128 << 10;
 /// Nobody who fails is kept from failing again.
-const EVERY_PASSWORD_IS_HASHED: [&str; 8] = [
+const EVERY_PASSWORD_IS_HASHED: [&str; 10] = [
     "--wrong-logins-minute-max",
     "0",
     "--wrong-logins-minute-address-max",
@@ -20,6 +20,9 @@ const EVERY_PASSWORD_IS_HASHED: [&str; 8] = [
     "0",
     "--logins-waiting-address-max",
     "64",
+    // A quarter is kept for who has logged in there.
+    "--logins-waiting-max",
+    "96",
 ];
 const AT_ONCE: usize = 64;
 const EACH: usize = 8;
