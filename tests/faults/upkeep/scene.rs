@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs;
-use std::io::{BufRead, BufReader};
+use std::io::{self, BufRead, BufReader};
 use std::path::Path;
 use std::process::{ExitCode, Stdio};
 
@@ -176,9 +176,10 @@ fn objects(data: &Path) -> Value {
     read(data, &["debug", "check", "--deep"]).unwrap()["objects"].take()
 }
 
-/// True if there is nothing at a path, or an empty folder.
+/// True if there is nothing at a path, or a folder that holds nothing but the lock, which whoever fills it takes first.
 fn is_empty(path: &Path) -> bool {
-    fs::read_dir(path).is_ok_and(|mut names| names.next().is_none()) || !path.exists()
+    let is_lock = |name: io::Result<fs::DirEntry>| name.unwrap().file_name() == "LOCK";
+    fs::read_dir(path).is_ok_and(|mut names| names.all(is_lock)) || !path.exists()
 }
 
 /// Starts the service, which settles what failed, and kills it when it listens; false if it does not.
