@@ -8,6 +8,7 @@ use std::process::{Command, Output, Stdio};
 use rusqlite::Connection;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
+use siteconf::store::sqlite::Folder;
 
 use crate::scene::{Process, assert_sound, branch, number};
 
@@ -201,14 +202,7 @@ fn a_collection_that_is_ended_says_nothing_of_the_room() {
         (&["gc"][..], "objects of"),
         (&["gc", "--json"], "\"shrinks\": null"),
     ] {
-        let mut gc = command(root, flags);
-        let gc = gc.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
-        let gc = gc.unwrap();
-        // From then on it waits two seconds for readers before it removes anything.
-        while folder.lock_for_collection().is_ok() {}
-        let id = i32::try_from(gc.id()).unwrap();
-        kill_process(Pid::from_raw(id).unwrap(), Signal::INT).unwrap();
-        let ended = gc.wait_with_output().unwrap();
+        let ended = interrupted(root, flags, &folder);
         let [told, said] =
             [ended.stdout, ended.stderr].map(|text| String::from_utf8(text).unwrap());
         assert_eq!(
@@ -220,6 +214,18 @@ fn a_collection_that_is_ended_says_nothing_of_the_room() {
             "{told}"
         );
     }
+}
+
+/// What a collection says that Ctrl-C ends once it holds the folder: from then on it waits two seconds for readers
+/// before it removes anything.
+fn interrupted(root: &Path, flags: &[&str], folder: &Folder) -> Output {
+    let mut gc = command(root, flags);
+    let gc = gc.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+    let gc = gc.unwrap();
+    while folder.lock_for_collection().is_ok() {}
+    let id = i32::try_from(gc.id()).unwrap();
+    kill_process(Pid::from_raw(id).unwrap(), Signal::INT).unwrap();
+    gc.wait_with_output().unwrap()
 }
 
 #[test]
@@ -237,14 +243,7 @@ fn a_collection_that_is_ended_compacts_nothing() {
     assert!(free > 20, "{free}");
     let folder = Process::beside(root);
     let folder = folder.store().data_folder();
-    let mut gc = command(root, &["gc", "--compact"]);
-    let gc = gc.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
-    let gc = gc.unwrap();
-    // From then on it waits two seconds for readers before it removes anything.
-    while folder.lock_for_collection().is_ok() {}
-    let id = i32::try_from(gc.id()).unwrap();
-    kill_process(Pid::from_raw(id).unwrap(), Signal::INT).unwrap();
-    let ended = gc.wait_with_output().unwrap();
+    let ended = interrupted(root, &["gc", "--compact"], &folder);
     assert_eq!(ended.status.code(), Some(130), "{ended:?}");
     let left = number(root, "PRAGMA freelist_count");
     assert!(left >= free, "{free} free pages, then {left}");

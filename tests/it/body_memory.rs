@@ -20,6 +20,14 @@ fn small_batch(path: &str) -> Vec<u8> {
     json!({ "actions": [action] }).to_string().into_bytes()
 }
 
+/// Room for what two accounts may take, but for a part of it.
+const LITTLE_MEMORY: [&str; 4] = [
+    "--bodies-bytes-max",
+    "1000000",
+    "--bodies-bytes-account-max",
+    "600000",
+];
+
 /// Announces a batch of so many bytes, and waits until the daemon wants it.
 fn announce(daemon: &Daemon, project: &Project, user: &User, bytes: usize) -> Connection {
     let mut connection = daemon.connect();
@@ -31,13 +39,7 @@ fn announce(daemon: &Daemon, project: &Project, user: &User, bytes: usize) -> Co
 
 #[test]
 fn bodies_have_so_much_memory_and_each_account_a_part_of_it() {
-    let flags = [
-        "--bodies-bytes-max",
-        "1000000",
-        "--bodies-bytes-account-max",
-        "600000",
-    ];
-    let daemon = Daemon::start_with(&flags);
+    let daemon = Daemon::start_with(&LITTLE_MEMORY);
     let role = ["ROLE_SITEBUILDER_EDITOR__ROOT"];
     let project = Project::with_main(&daemon.user("alice", &role), "acme/shop");
     let batch = |user: &User| batch(&project, user);
@@ -103,13 +105,7 @@ fn who_announces_much_and_sends_nothing_keeps_nobody_out() {
 
 #[test]
 fn what_is_small_does_not_wait_for_what_is_large() {
-    let flags = [
-        "--bodies-bytes-max",
-        "1000000",
-        "--bodies-bytes-account-max",
-        "600000",
-    ];
-    let daemon = Daemon::start_with(&flags);
+    let daemon = Daemon::start_with(&LITTLE_MEMORY);
     let role = ["ROLE_SITEBUILDER_EDITOR__ROOT"];
     let [alice, bob, carol] = ["alice", "bob", "carol"].map(|name| daemon.user(name, &role));
     let project = Project::with_main(&carol, "acme/shop");

@@ -30,7 +30,7 @@ pub(super) async fn change(
     body: &mut RequestBody,
 ) -> Result<Reply, Error> {
     let threads = &context.service.threads;
-    let caller = threads.run(context.asker(), || context.caller()).await?;
+    let caller = threads.look(|| context.caller()).await?;
     let account = caller.account().name().to_owned();
     conditions::check_untagged(context.headers())?;
     check_json(&context.head)?;
