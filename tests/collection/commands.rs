@@ -202,7 +202,7 @@ fn a_collection_that_is_ended_says_nothing_of_the_room() {
         (&["gc"][..], "objects of"),
         (&["gc", "--json"], "\"shrinks\": null"),
     ] {
-        let ended = interrupted(root, flags, &folder);
+        let ended = interrupted(root, flags, folder);
         let [told, said] =
             [ended.stdout, ended.stderr].map(|text| String::from_utf8(text).unwrap());
         assert_eq!(
@@ -243,7 +243,7 @@ fn a_collection_that_is_ended_compacts_nothing() {
     assert!(free > 20, "{free}");
     let folder = Process::beside(root);
     let folder = folder.store().data_folder();
-    let ended = interrupted(root, &["gc", "--compact"], &folder);
+    let ended = interrupted(root, &["gc", "--compact"], folder);
     assert_eq!(ended.status.code(), Some(130), "{ended:?}");
     let left = number(root, "PRAGMA freelist_count");
     assert!(left >= free, "{free} free pages, then {left}");
