@@ -182,6 +182,8 @@ mod tests {
             "a\u{2028}",
             "a\u{202e}txt.exe",
             ".g\u{200c}it",
+            ".g\u{206a}it",
+            "a\u{2061}b",
             ".git",
             ".GIT",
             ".git/config",
