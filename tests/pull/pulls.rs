@@ -117,6 +117,32 @@ fn where_nothing_changed_one_request_tells() {
     );
 }
 
+/// The commit is the digest of names and bytes; the tag of the branch tells of the bit.
+#[test]
+fn a_bit_to_execute_that_changes_alone_comes_too() {
+    let mut scene = Scene::new();
+    let mut branch = files(&[("a", "1"), ("b", "2")]);
+    scene.save(&branch);
+    scene.pulled(&[], &branch);
+    for is_executable in [true, false] {
+        branch.insert("a".to_owned(), (b"1".to_vec(), is_executable));
+        scene.save(&branch);
+        let out = scene.pulled(&[], &branch);
+        assert!(
+            out.ends_with(": 0 added, 1 changed, 0 removed, 0 bytes fetched\n"),
+            "{out}"
+        );
+        assert_eq!(scene.pulled(&[], &branch), "");
+    }
+    // Where the tag alone is new, the folder stays the one that it is.
+    let inode = fs::metadata(scene.dir()).unwrap().ino();
+    let other = files(&[("a", "3"), ("b", "2")]);
+    scene.save(&other);
+    scene.save(&branch);
+    assert_eq!(scene.pulled(&[], &branch), "");
+    assert_eq!(fs::metadata(scene.dir()).unwrap().ino(), inode);
+}
+
 #[test]
 fn what_somebody_changed_in_the_folder_is_as_in_the_branch_again() {
     let mut scene = Scene::new();

@@ -166,9 +166,6 @@ impl Pull {
         step: &mut impl FnMut(usize, usize),
     ) -> Pulled<Done> {
         if self.holds(tagged, verifies)? {
-            if let Some(state) = &mut self.state {
-                state.etag.clone_from(&tagged.etag);
-            }
             // One that was killed after the step may have left it.
             self.folder.drop_fetched()?;
             return Ok(Done::Unchanged);
@@ -203,9 +200,12 @@ impl Pull {
             tagged.head.clone(),
             tagged.etag.clone(),
         );
-        // The same files under another commit, as at GitLab. Where the commit is the digest of the files,
-        // they are held against it.
-        let is_same = |state: &&State| plan.is_done() && !state.is_proven;
+        // The same files under another commit, as at GitLab, or under another tag. Where the commit is the
+        // digest of the files, they are held against a new one.
+        let is_same = |state: &&State| {
+            let is_proven_by = !state.is_proven || state.head == tagged.head;
+            plan.is_done() && adopted.is_empty() && is_proven_by
+        };
         if let Some(state) = self.state_of_source().filter(is_same) {
             next = State {
                 due: state.due.clone(),
@@ -273,7 +273,8 @@ impl Pull {
         let Some(state) = self.state_of_source() else {
             return Ok(false);
         };
-        if state.head != tagged.head {
+        // The tag tells of modes, too, of which the head is no digest.
+        if state.head != tagged.head || state.etag != tagged.etag {
             return Ok(false);
         }
         for (path, brought) in &state.files {
