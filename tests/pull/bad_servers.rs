@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use serde_json::json;
 
-use crate::fake::{Answer, Asked, Fake};
+use crate::fake::{Answer, Asked, Fake, branch, git_id};
 use crate::mounted::Mounted;
 use crate::relay::Relay;
 use crate::scene::{Files, Scene, files, plain, read, refusal, said};
@@ -284,6 +284,60 @@ fn a_large_file_that_breaks_off_is_gone_on_with() {
     let requests = relay.requests();
     let raw = requests.iter().filter(|line| line.contains("/raw?"));
     assert_eq!(raw.count(), 6, "{requests:?}");
+}
+
+#[test]
+fn what_has_come_of_a_large_file_outlives_a_refusal() {
+    let scene = Scene::new();
+    let large: Vec<u8> = (0..1_000_000_u32).flat_map(u32::to_be_bytes).collect();
+    let id = git_id(&large);
+    let (sent, requests) = (large.clone(), AtomicU32::new(0));
+    let fake = Fake::new(move |asked: &Asked| {
+        if asked.target.contains("/tree?") {
+            let entry =
+                json!({"id": id, "name": "x", "type": "blob", "path": "x", "mode": "100644"});
+            return Answer::json(&json!([entry]));
+        }
+        if !asked.target.contains("/raw?") {
+            return branch(asked, 'c');
+        }
+        if requests.fetch_add(1, Ordering::Relaxed) == 1 {
+            return Answer::refusal("503 Service Unavailable", "later").with("Retry-After: 0");
+        }
+        match begin(asked) {
+            0 => Answer::bytes(&sent),
+            from => Answer {
+                status: "206 Partial Content",
+                ..Answer::bytes(&sent[from..])
+            }
+            .with(&format!(
+                "Content-Range: bytes {from}-{}/{}",
+                sent.len() - 1,
+                sent.len()
+            )),
+        }
+    });
+    // The first connection breaks, no other one does.
+    let relay = Relay::to(&fake.base());
+    relay.break_after(&[3 << 20, 0]);
+    let output = scene.command(&relay.base(), &[]).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let branch = Files::from([("x".to_owned(), (large, false))]);
+    assert_eq!(read(&scene.dir()), branch);
+    let asked = fake.asked();
+    let raw = asked.iter().filter(|asked| asked.target.contains("/raw?"));
+    let begins: Vec<_> = raw.map(begin).collect();
+    let [0, refused, again] = begins[..] else {
+        panic!("{begins:?}");
+    };
+    assert!(refused > 2 << 20 && again == refused, "{begins:?}");
+}
+
+/// From which byte on a file is asked for.
+fn begin(asked: &Asked) -> usize {
+    let mut headers = asked.headers.iter();
+    let range = headers.find_map(|header| header.strip_prefix("range: bytes="));
+    range.map_or(0, |range| range.trim_end_matches('-').parse().unwrap())
 }
 
 #[test]

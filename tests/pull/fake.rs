@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 
 use serde_json::json;
+use siteconf::base::digest::{GitHasher, StreamHasher as _};
 
 /// An answer: its status line without the version, header lines, the body.
 #[derive(Clone, Debug, Default)]
@@ -162,4 +163,11 @@ pub(crate) fn branch(asked: &Asked, digit: char) -> Answer {
         return Answer::bytes(b"hello\n");
     }
     Answer::refusal("404 Not Found", "404 Not Found")
+}
+
+/// The id that git gives these bytes.
+pub(crate) fn git_id(bytes: &[u8]) -> String {
+    let mut hasher = GitHasher::new(bytes.len() as u64);
+    hasher.update(bytes);
+    hasher.finish().to_string()
 }

@@ -127,7 +127,7 @@ impl Client {
         attempt()
     }
 
-    /// Asks once. The answer has status 200, 206 or 304.
+    /// Asks once. The answer has status 200, 206 or 304, or 416 where not all of a file was asked for.
     pub(in crate::cli::pull) fn get_once(
         &self,
         target: &str,
@@ -143,6 +143,7 @@ impl Client {
         }
         match response.status() {
             StatusCode::OK | StatusCode::PARTIAL_CONTENT | StatusCode::NOT_MODIFIED => Ok(response),
+            StatusCode::RANGE_NOT_SATISFIABLE if wish.from > 0 => Ok(response),
             _ => Err(self.refused(response)),
         }
     }
@@ -248,8 +249,7 @@ impl Client {
                  that address",
                 location.unwrap_or_else(|| "nowhere".to_owned())
             )),
-            // Something begun that is longer than the file is removed, and begun again.
-            408 | 416 | 425 | 429 | 500..=599 => Fault::Passing {
+            408 | 425 | 429 | 500..=599 => Fault::Passing {
                 what: format!("{host} cannot serve us now: {} {said}", status.as_u16()),
                 after,
             },

@@ -112,20 +112,9 @@ impl Fetch<'_> {
         let part = self.folder.join(format!("{id}.part"));
         loop {
             let before = length(&part);
-            let done = self.client.repeated(|| {
-                let before = length(&part);
-                let done = self.attempt(id, path, &part, bytes);
-                match &done {
-                    // What was begun may be wrong.
-                    Err(Fault::Passing { .. }) if before > 0 && length(&part) <= before => {
-                        let _removed = fs::remove_file(&part);
-                    }
-                    _ => {}
-                }
-                done
-            });
-            match done {
-                Err(Fault::Passing { .. }) if length(&part) > before => {}
+            let attempt = || self.attempt(id, path, &part, bytes);
+            match self.client.repeated(attempt) {
+                Err(Fault::Passing { after: None, .. }) if length(&part) > before => {}
                 done => return done,
             }
         }
@@ -140,7 +129,14 @@ impl Fetch<'_> {
         let response = self
             .client
             .get_once(&self.targets.file(self.revision, path), wish)?;
-        let from = begins_at(&response)?;
+        let Some(from) = begins_at(&response, wish.from) else {
+            // What was begun is longer than the file, or the server cannot go on with it.
+            let _removed = fs::remove_file(part);
+            return Err(Fault::passing(format!(
+                "the server does not go on with \"{}\" at the place that it was asked for",
+                visible(path)
+            )));
+        };
         // What is told to be too long is not begun.
         let told = response.body().content_length().unwrap_or(0);
         self.check_room(bytes.load(Ordering::Relaxed).saturating_add(told))?;
@@ -162,12 +158,6 @@ impl Fetch<'_> {
             .append(true)
             .open(part)
             .map_err(Fault::of_file("writing", part))?;
-        if wish.from != from && from != 0 {
-            return Err(Fault::passing(format!(
-                "the server goes on with \"{}\" at another place than it was asked to",
-                visible(path)
-            )));
-        }
         let mut chunk = Vec::with_capacity(READ_CHUNK_BYTES);
         loop {
             chunk.clear();
@@ -219,21 +209,18 @@ impl Fetch<'_> {
     }
 }
 
-/// Where the bytes of an answer begin in the file.
-fn begins_at(response: &Response<Body>) -> Pulled<u64> {
-    if response.status() != StatusCode::PARTIAL_CONTENT {
-        return Ok(0);
+/// Where the bytes of an answer begin in the file: where they were asked for, or with the first one.
+/// `None` for any other answer.
+fn begins_at(response: &Response<Body>, asked: u64) -> Option<u64> {
+    match response.status() {
+        StatusCode::OK => return Some(0),
+        StatusCode::PARTIAL_CONTENT => {}
+        _ => return None,
     }
-    header(response.headers(), "content-range")
-        .and_then(|range| {
-            range
-                .strip_prefix("bytes ")?
-                .split('-')
-                .next()?
-                .parse()
-                .ok()
-        })
-        .ok_or_else(|| Fault::passing("the server does not say which part of a file it sends"))
+    let range = header(response.headers(), "content-range")?;
+    let from = range.strip_prefix("bytes ")?.split('-').next()?;
+    let from = from.parse().ok()?;
+    (from == asked || from == 0).then_some(from)
 }
 
 fn check(found: GitId, id: GitId, path: &str) -> Pulled<()> {
