@@ -33,6 +33,8 @@ mod running;
 #[cfg(test)]
 mod scene;
 #[cfg(test)]
+mod users;
+#[cfg(test)]
 mod watches;
 #[cfg(test)]
 mod ways;

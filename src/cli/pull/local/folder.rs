@@ -6,18 +6,18 @@
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsStr;
-use std::fs::{self, DirBuilder, File, TryLockError};
-use std::io::{self, Read, Seek, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{CWD, RenameFlags, renameat_with, statvfs, syncfs};
 use rustix::io::Errno;
-use rustix::process::geteuid;
 
 use super::own;
+use super::remove::{remove_file, remove_tree};
 use super::rescue::{self, Rescue};
+use super::side::{lock, make_private};
 use super::state::{State, durably, sync_folder};
 use crate::cli::output::visible_path;
 use crate::cli::pull::fault::{Fault, Pulled};
@@ -178,8 +178,31 @@ impl Folder {
                 remove_file(&self.next_state())?;
             }
         }
-        remove_tree(&self.next())?;
-        remove_tree(&self.gone())
+        self.discard(&self.next())?;
+        self.discard(&self.gone())
+    }
+
+    /// Removes a folder beside the folder. One that cannot be removed, as where somebody protects a folder
+    /// in it, is put aside and told: else it would be in the way of each later state.
+    fn discard(&self, path: &Path) -> Pulled<()> {
+        let Err(fault) = remove_tree(path) else {
+            return Ok(());
+        };
+        let Ok(place) = self.put_aside(path) else {
+            return Err(fault);
+        };
+        self.notes.borrow_mut().push(format!(
+            "a former state of {} cannot be removed, and lies in {}: {fault}",
+            visible_path(&self.dir),
+            visible_path(&place)
+        ));
+        Ok(())
+    }
+
+    /// Moves a folder that lies beside the folder to where nothing is removed, and gives that place.
+    fn put_aside(&self, path: &Path) -> io::Result<PathBuf> {
+        let side = File::open(&self.side)?;
+        rescue::put_aside(&side, path.file_name().unwrap_or_default(), &self.kept())
     }
 
     fn holds(&self, state: &State) -> bool {
@@ -303,9 +326,8 @@ impl Folder {
         let (old, gone) = (self.old(), self.gone());
         if let Err(fault) = self.rescue() {
             // It may hold what is nowhere else.
-            let place = File::open(&self.side)
-                .and_then(|side| rescue::put_aside(&side, OsStr::new("old"), &self.kept()))
-                .map_err(Fault::of_file("keeping", &old))?;
+            let place = self.put_aside(&old);
+            let place = place.map_err(Fault::of_file("keeping", &old))?;
             self.notes.borrow_mut().push(format!(
                 "the state before the last change of {} may hold files that are nowhere else, and lies in \
                  {}: {fault}",
@@ -314,12 +336,12 @@ impl Folder {
             ));
         }
         // Whoever finds it under its name finds it whole.
-        remove_tree(&gone)?;
+        self.discard(&gone)?;
         match fs::rename(&old, &gone) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
                 return Err(Fault::of_file("removing", &old)(error));
             }
-            _ => remove_tree(&gone)?,
+            _ => self.discard(&gone)?,
         }
         remove_file(&self.old_state())
     }
@@ -407,82 +429,4 @@ fn replaced(dir: &Path) -> Option<PathBuf> {
         let name = name.strip_prefix('.')?.strip_suffix(SIDE)?;
         Some(above.with_file_name(name))
     })
-}
-
-/// Makes the folder beside the folder, or takes the one that is there if nobody else can write into it.
-fn make_private(side: &Path) -> Result<()> {
-    match DirBuilder::new().mode(0o700).create(side) {
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-            return Err(Error::Failed(format!(
-                "a folder is replaced as a whole, so its user must be able to write beside it: {} cannot \
-                 be made: {error}",
-                visible_path(side)
-            )));
-        }
-        made => made.map_err(Error::file("making", side))?,
-    }
-    let metadata = fs::symlink_metadata(side).map_err(Error::file("looking at", side))?;
-    // No right of its group or of others: the last six bits.
-    let is_ours = metadata.is_dir()
-        && metadata.uid() == geteuid().as_raw()
-        && metadata.mode().trailing_zeros() >= 6;
-    if !is_ours {
-        return Err(Error::Failed(format!(
-            "{} is not a folder of mode 0700 of the user who pulls: pull as its user, or remove it",
-            visible_path(side)
-        )));
-    }
-    Ok(())
-}
-
-fn lock(dir: &Path, side: &Path) -> Result<File> {
-    let path = side.join("lock");
-    let io = || Error::file("locking", &path);
-    let mut file = fs::OpenOptions::new()
-        .read(true)
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .mode(0o600)
-        .open(&path)
-        .map_err(io())?;
-    match file.try_lock() {
-        Ok(()) => {}
-        Err(TryLockError::WouldBlock) => {
-            let mut holder = String::new();
-            file.read_to_string(&mut holder).map_err(io())?;
-            let holder = match holder.trim_end() {
-                "" => "another siteconf pull",
-                known => known,
-            };
-            return Err(Error::Failed(format!(
-                "{} is being pulled by {holder}",
-                visible_path(dir)
-            )));
-        }
-        Err(TryLockError::Error(error)) => return Err(io()(error)),
-    }
-    file.set_len(0).map_err(io())?;
-    file.rewind().map_err(io())?;
-    writeln!(file, "siteconf with process id {}", std::process::id()).map_err(io())?;
-    Ok(file)
-}
-
-fn remove_tree(path: &Path) -> Pulled<()> {
-    match fs::remove_dir_all(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            Err(Fault::of_file("removing", path)(error))
-        }
-        _ => Ok(()),
-    }
-}
-
-fn remove_file(path: &Path) -> Pulled<()> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            Err(Fault::of_file("removing", path)(error))
-        }
-        _ => Ok(()),
-    }
 }

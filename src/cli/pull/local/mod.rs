@@ -3,5 +3,7 @@
 pub(super) mod folder;
 pub(super) mod lay;
 pub(super) mod own;
+mod remove;
 mod rescue;
+mod side;
 pub(super) mod state;

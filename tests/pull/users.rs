@@ -1,0 +1,78 @@
+//! A pull of an ordinary user, in whose folder others may forbid something.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, chown};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use rustix::process::geteuid;
+
+use crate::daemon::copy_program;
+use crate::scene::{Scene, files, read, said};
+
+const NOBODY: u32 = 65_534;
+
+fn set_mode(path: &Path, mode: u32) {
+    fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+}
+
+/// A scene with a copy of the program, both in reach of everybody.
+fn scene() -> Scene {
+    let scene = Scene::new();
+    set_mode(&scene.at(""), 0o777);
+    copy_program(&scene.at("siteconf"));
+    scene
+}
+
+/// Pulls, and not as root.
+fn pull(scene: &Scene) -> Output {
+    let told = scene.command(&scene.daemon.base(), &[]);
+    let mut command = Command::new(scene.at("siteconf"));
+    command
+        .args(told.get_args())
+        .env_clear()
+        .stdin(Stdio::null());
+    if geteuid().is_root() {
+        command.uid(NOBODY).gid(NOBODY);
+    }
+    command.output().unwrap()
+}
+
+#[test]
+#[expect(clippy::print_stderr, reason = "a skipped test must be seen")]
+fn a_state_that_cannot_be_removed_is_put_aside_and_told() {
+    if !geteuid().is_root() {
+        assert!(
+            std::env::var_os("CI").is_none_or(|ci| ci != "true"),
+            "CI=true asks for every test, and this one must be root"
+        );
+        eprintln!("LEFT OUT: only root can be two users");
+        return;
+    }
+    let mut scene = scene();
+    let states = ["1", "2", "3", "4"].map(|text| files(&[("a", text), ("sub/b", "1")]));
+    scene.save(&states[0]);
+    said(&pull(&scene), 0, "");
+    // Root protects a folder in it; that of the next state is the user's again.
+    chown(scene.dir().join("sub"), Some(0), Some(0)).unwrap();
+    scene.save(&states[1]);
+    said(&pull(&scene), 0, "");
+    scene.save(&states[2]);
+    let side = scene.side();
+    let told = format!(
+        "a former state of {} cannot be removed, and lies in {}: removing {}: Permission denied (os error 13)\n",
+        scene.dir().display(),
+        side.join("kept/1/gone").display(),
+        side.join("gone").display()
+    );
+    said(&pull(&scene), 0, &told);
+    assert_eq!(read(&scene.dir()), states[2]);
+    scene.save(&states[3]);
+    said(&pull(&scene), 0, "");
+    assert_eq!(read(&scene.dir()), states[3]);
+    // One that a killed pull left in the middle of its removal hinders nobody either.
+    let gone = side.join("gone");
+    fs::rename(side.join("kept/1/gone"), &gone).unwrap();
+    said(&pull(&scene), 0, &told.replace("kept/1", "kept/2"));
+}
