@@ -26,6 +26,8 @@ mod pulls;
 #[cfg(test)]
 mod relay;
 #[cfg(test)]
+mod room;
+#[cfg(test)]
 #[path = "../support/rounds.rs"]
 mod rounds;
 #[cfg(test)]

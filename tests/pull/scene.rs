@@ -74,9 +74,14 @@ impl Scene {
 
     /// A pull from this address, with more flags.
     pub(crate) fn command(&self, base: &str, flags: &[&str]) -> Command {
+        self.command_in(&self.dir(), base, flags)
+    }
+
+    /// The same into another folder.
+    pub(crate) fn command_in(&self, dir: &Path, base: &str, flags: &[&str]) -> Command {
         let mut command = plain(&["pull", base, PROJECT, "main"]);
         command
-            .arg(self.dir())
+            .arg(dir)
             .arg("--token-file")
             .arg(self.at("token"))
             .args(flags);

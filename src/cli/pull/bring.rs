@@ -106,6 +106,8 @@ impl Pull {
                         tagged = newer;
                     }
                 }
+                // The state before is worth less than the next one.
+                Err(Fault::Full(_)) if self.folder.drop_old().unwrap_or(false) => {}
                 done => return self.ended(done),
             }
         }
@@ -123,7 +125,7 @@ impl Pull {
             // What cannot be removed now is removed by the next pull.
             let _ended = self.folder.end_switch();
         }
-        if let Err(Fault::Lasting(_)) = done {
+        if let Err(Fault::Lasting(_) | Fault::Full(_)) = done {
             // What was fetched may be what the disk has no room for.
             let _dropped = self.folder.drop_fetched();
         }

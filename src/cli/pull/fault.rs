@@ -23,6 +23,8 @@ pub(super) enum Fault {
     Moved(String),
     /// Nothing that passes by itself.
     Lasting(String),
+    /// The same, for want of room on the disk.
+    Full(String),
 }
 
 /// A result of a part of a pull.
@@ -44,7 +46,7 @@ impl Fault {
     pub(super) fn of_file(action: &str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         let what = format!("{action} {}", visible_path(path));
         move |error| match error.kind() {
-            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::Lasting(format!(
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::Full(format!(
                 "{what}: the disk is full; the folder stays as it is until there is room"
             )),
             _ => Self::Lasting(format!("{what}: {error}")),
@@ -56,9 +58,10 @@ impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Stopped => f.write_str("interrupted"),
-            Self::Passing { what, .. } | Self::Moved(what) | Self::Lasting(what) => {
-                f.write_str(what)
-            }
+            Self::Passing { what, .. }
+            | Self::Moved(what)
+            | Self::Lasting(what)
+            | Self::Full(what) => f.write_str(what),
         }
     }
 }

@@ -112,7 +112,9 @@ pub(super) fn run(wish: &Wish, streams: &mut Streams<'_>) -> Result<Outcome> {
     let done = done.map_err(|fault| error(&fault, &stopping))?;
     let told = pulling.teller.tell(&pulling.pull, &done, streams);
     pulling.exec(streams).map_err(|fault| match fault {
-        Fault::Lasting(what) => Error::Failed(format!("{what}; the next pull runs it again")),
+        Fault::Lasting(what) | Fault::Full(what) => {
+            Error::Failed(format!("{what}; the next pull runs it again"))
+        }
         other => error(&other, &stopping),
     })?;
     // The command runs, whoever listens.

@@ -2,7 +2,8 @@
 //!
 //! The next state is laid out whole in `.NAME.siteconf-pull/next`, made durable, and exchanged with the
 //! folder by one renameat2(2): every path in the folder leads to the old state before, to the new one
-//! after. The old one stays as `old` until the next exchange, for those who hold it open.
+//! after. The old one stays as `old` until the next exchange, for those who hold it open, or until its
+//! room is wanted.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -321,8 +322,8 @@ impl Folder {
         settled().map_err(Fault::of_file("settling", &self.side))
     }
 
-    /// Removes the state before the present one.
-    fn drop_old(&self) -> Pulled<()> {
+    /// Removes the state before the present one; false if there is none.
+    pub(in crate::cli::pull) fn drop_old(&self) -> Pulled<bool> {
         let (old, gone) = (self.old(), self.gone());
         if let Err(fault) = self.rescue() {
             // It may hold what is nowhere else.
@@ -337,13 +338,15 @@ impl Folder {
         }
         // Whoever finds it under its name finds it whole.
         self.discard(&gone)?;
-        match fs::rename(&old, &gone) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                return Err(Fault::of_file("removing", &old)(error));
-            }
-            _ => self.discard(&gone)?,
-        }
-        remove_file(&self.old_state())
+        let was_there = match fs::rename(&old, &gone) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => false,
+            moved => moved
+                .map(|()| true)
+                .map_err(Fault::of_file("removing", &old))?,
+        };
+        self.discard(&gone)?;
+        remove_file(&self.old_state())?;
+        Ok(was_there)
     }
 
     /// Moves into the folder what was made in the old one and is in neither state.

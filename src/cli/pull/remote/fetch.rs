@@ -199,7 +199,7 @@ impl Fetch<'_> {
             )));
         }
         if bytes > self.room {
-            return Err(Fault::lasting(format!(
+            return Err(Fault::Full(format!(
                 "what is new in the branch has more than the {} bytes that are free on the disk; the folder \
                  stays as it is until there is room",
                 self.room
