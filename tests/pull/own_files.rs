@@ -5,8 +5,14 @@ use std::io::Write;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::Path;
 use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, mpsc};
 
+use serde_json::json;
+
+use crate::fake::{Answer, Fake, branch, git_id};
 use crate::mounted::Mounted;
+use crate::running::{Running, next};
 use crate::scene::{Scene, files, lay, read, refusal, said};
 
 #[test]
@@ -239,4 +245,68 @@ fn a_mount_in_the_folder_is_told_and_left_alone() {
     let _gone = Command::new("umount")
         .arg(scene.side().join("kept/1/old/b"))
         .status();
+}
+
+#[test]
+fn what_has_come_is_not_asked_for_again_where_the_folder_changes_meanwhile() {
+    let scene = Scene::new();
+    let (arrived, arrivals) = mpsc::channel();
+    let (free, held) = mpsc::channel::<()>();
+    let both = Mutex::new((arrived, held));
+    let questions = AtomicU32::new(0);
+    let fake = Fake::new(move |asked| {
+        let target = asked.target.as_str();
+        let is_second = target.contains("dddd");
+        if target.contains("/branches/") {
+            let is_first = questions.fetch_add(1, Ordering::Relaxed) == 0;
+            return branch(asked, if is_first { 'c' } else { 'd' });
+        }
+        let (a, b) = if is_second {
+            ("new a", "new b")
+        } else {
+            ("old a", "old b")
+        };
+        if target.contains("/tree?") {
+            let files = [("a", a), ("b", b), ("z", "z")].map(|(path, text)| {
+                let id = git_id(text.as_bytes());
+                json!({"id": id, "name": path, "type": "blob", "path": path, "mode": "100644"})
+            });
+            return Answer::json(&json!(files));
+        }
+        let name = target.split("/files/").nth(1);
+        match name.and_then(|name| name.chars().next()) {
+            Some('a') => Answer::bytes(a.as_bytes()),
+            Some('b') => {
+                if is_second {
+                    let both = both.lock().unwrap();
+                    both.0.send(()).unwrap();
+                    both.1.recv().unwrap();
+                }
+                Answer::bytes(b.as_bytes())
+            }
+            Some('z') => Answer::bytes(b"z"),
+            _ => Answer::refusal("404 Not Found", "404 Not Found"),
+        }
+    });
+    let output = scene.command(&fake.base(), &[]).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    fake.asked();
+    let pull = Running::start(scene.command(&fake.base(), &[]));
+    next(&arrivals);
+    fs::write(scene.dir().join("z"), "mine").unwrap();
+    free.send(()).unwrap();
+    let (code, told) = pull.end();
+    assert_eq!(code, Some(0), "{told}");
+    assert!(told.contains("in the branch again: \"z\""), "{told}");
+    assert_eq!(
+        read(&scene.dir()),
+        files(&[("a", "new a"), ("b", "new b"), ("z", "z")])
+    );
+    let asked = fake.asked();
+    let mut names: Vec<_> = asked
+        .iter()
+        .filter_map(|asked| asked.target.split("/files/").nth(1)?.chars().next())
+        .collect();
+    names.sort_unstable();
+    assert_eq!(names, ['a', 'b', 'z']);
 }

@@ -1,7 +1,7 @@
-//! The next state, laid out file by file: what is the same is linked, what came is moved in, and what the
-//! branch then has on the disk is digested.
+//! The next state, laid out file by file: what is the same and what came is linked, and what the branch then
+//! has on the disk is digested.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::fs::{self, File, Metadata};
 use std::io;
 use std::ops::ControlFlow;
@@ -10,7 +10,6 @@ use std::path::Path;
 
 use super::own::{self, Own};
 use super::state::{Brought, Mark};
-use crate::base::id::GitId;
 use crate::cli::output::{visible, visible_path};
 use crate::cli::pull::fault::{Fault, Pulled};
 use crate::cli::pull::plan::Plan;
@@ -37,10 +36,6 @@ impl Laying<'_> {
         &self,
         tree: &BTreeMap<String, TreeFile>,
     ) -> Pulled<BTreeMap<String, Brought>> {
-        let mut uses: HashMap<GitId, usize> = HashMap::new();
-        for path in &self.plan.fetched {
-            *uses.entry(tree[path].id).or_default() += 1;
-        }
         let mut laid = BTreeMap::new();
         let mut bytes: u64 = 0;
         for (path, file) in tree {
@@ -55,9 +50,7 @@ impl Laying<'_> {
                 copy(from, &target, file)?
             } else {
                 let from = self.fetched.join(file.id.to_string());
-                let uses = uses.entry(file.id).or_default();
-                *uses = uses.saturating_sub(1);
-                take(&from, &target, file, *uses == 0)?
+                take(&from, &target, file)?
             };
             bytes = bytes.saturating_add(found.len());
             if bytes > self.bytes_max {
@@ -161,24 +154,24 @@ fn changed_meanwhile(path: &Path) -> Fault {
     ))
 }
 
-/// Moves a file in that has come, or copies it where it is wanted once more.
-fn take(from: &Path, to: &Path, file: &TreeFile, is_last: bool) -> Pulled<Metadata> {
-    if !is_last {
+/// Links a file in that has come, or copies it where it is wanted once more. It stays where it came to, so
+/// that it need not come again if the folder is not replaced.
+fn take(from: &Path, to: &Path, file: &TreeFile) -> Pulled<Metadata> {
+    let is_unused = metadata(from)?.nlink() == 1;
+    if !is_unused || fs::hard_link(from, to).is_err() {
         let from = File::open(from).map_err(Fault::of_file("reading", from))?;
         return copy(from, to, file);
     }
-    // A name that is there already would be another spelling of this one on the disk.
-    if fs::symlink_metadata(to).is_ok() {
-        return Err(spelled_twice(to));
-    }
-    fs::rename(from, to).map_err(Fault::of_file("writing", to))?;
     let found = metadata(to)?;
+    // As far as others may read it they may run it.
     let mode = if file.is_executable {
-        // As far as others may read it they may run it.
         found.mode() | (found.mode() & 0o444) >> 2
     } else {
-        return Ok(found);
+        found.mode() & !0o111
     };
+    if mode == found.mode() {
+        return Ok(found);
+    }
     fs::set_permissions(to, fs::Permissions::from_mode(mode & 0o7777))
         .map_err(Fault::of_file("writing", to))?;
     metadata(to)
