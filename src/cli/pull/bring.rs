@@ -76,6 +76,16 @@ pub(super) struct Pull {
     pub(super) stopping: Stopping,
     /// What is known of the folder.
     pub(super) state: Option<State>,
+    /// The last head that the disk had no room for.
+    pub(super) no_room: Option<NoRoom>,
+}
+
+/// A head that the disk had no room for: it is not fetched again in vain.
+pub(super) struct NoRoom {
+    tagged: TaggedHead,
+    /// The bytes that there was room for.
+    room: u64,
+    what: String,
 }
 
 impl Pull {
@@ -97,6 +107,14 @@ impl Pull {
         mut tagged: TaggedHead,
         mut step: impl FnMut(usize, usize),
     ) -> Pulled<Done> {
+        let known = self.no_room.take().filter(|known| known.tagged == tagged);
+        if let Some(known) = known
+            && self.folder.room()? <= known.room
+        {
+            let (what, room) = (known.what.clone(), Some(known.room));
+            self.no_room = Some(known);
+            return Err(Fault::Full { what, room });
+        }
         let mut verifies = self.manner.verifies;
         for _ in 1..ATTEMPTS {
             match self.bring(&tagged, verifies, &mut step) {
@@ -107,16 +125,16 @@ impl Pull {
                     }
                 }
                 // The state before is worth less than the next one.
-                Err(Fault::Full(_)) if self.folder.drop_old().unwrap_or(false) => {}
-                done => return self.ended(done),
+                Err(Fault::Full { .. }) if self.folder.drop_old().unwrap_or(false) => {}
+                done => return self.ended(tagged, done),
             }
         }
         let last = self.bring(&tagged, verifies, &mut step);
-        self.ended(last)
+        self.ended(tagged, last)
     }
 
     /// What a pull came to; one that failed gives its room back.
-    fn ended(&self, done: Pulled<Done>) -> Pulled<Done> {
+    fn ended(&mut self, tagged: TaggedHead, done: Pulled<Done>) -> Pulled<Done> {
         let done = done.map_err(|fault| match fault {
             Fault::Moved(what) => Fault::passing(what),
             other => other,
@@ -125,9 +143,14 @@ impl Pull {
             // What cannot be removed now is removed by the next pull.
             let _ended = self.folder.end_switch();
         }
-        if let Err(Fault::Lasting(_) | Fault::Full(_)) = done {
-            // What was fetched may be what the disk has no room for.
+        // What was fetched stays for the next time, but where it would keep the disk full.
+        if let Err(Fault::Full { what, room }) = &done {
             let _dropped = self.folder.drop_fetched();
+            self.no_room = room.map(|room| NoRoom {
+                tagged,
+                room,
+                what: what.clone(),
+            });
         }
         done
     }

@@ -24,7 +24,12 @@ pub(super) enum Fault {
     /// Nothing that passes by itself.
     Lasting(String),
     /// The same, for want of room on the disk.
-    Full(String),
+    Full {
+        /// What it was wanted for.
+        what: String,
+        /// The bytes that there was room for, if it was measured.
+        room: Option<u64>,
+    },
 }
 
 /// A result of a part of a pull.
@@ -46,9 +51,12 @@ impl Fault {
     pub(super) fn of_file(action: &str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         let what = format!("{action} {}", visible_path(path));
         move |error| match error.kind() {
-            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::Full(format!(
-                "{what}: the disk is full; the folder stays as it is until there is room"
-            )),
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::Full {
+                what: format!(
+                    "{what}: the disk is full; the folder stays as it is until there is room"
+                ),
+                room: None,
+            },
             _ => Self::Lasting(format!("{what}: {error}")),
         }
     }
@@ -61,7 +69,7 @@ impl fmt::Display for Fault {
             Self::Passing { what, .. }
             | Self::Moved(what)
             | Self::Lasting(what)
-            | Self::Full(what) => f.write_str(what),
+            | Self::Full { what, .. } => f.write_str(what),
         }
     }
 }

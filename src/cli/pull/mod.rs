@@ -96,6 +96,7 @@ pub(super) fn run(wish: &Wish, streams: &mut Streams<'_>) -> Result<Outcome> {
             },
             stopping: stopping.clone(),
             state,
+            no_room: None,
         },
         hook: wish.exec.clone().map(|command| Hook {
             command,
@@ -112,7 +113,7 @@ pub(super) fn run(wish: &Wish, streams: &mut Streams<'_>) -> Result<Outcome> {
     let done = done.map_err(|fault| error(&fault, &stopping))?;
     let told = pulling.teller.tell(&pulling.pull, &done, streams);
     pulling.exec(streams).map_err(|fault| match fault {
-        Fault::Lasting(what) | Fault::Full(what) => {
+        Fault::Lasting(what) | Fault::Full { what, .. } => {
             Error::Failed(format!("{what}; the next pull runs it again"))
         }
         other => error(&other, &stopping),

@@ -26,6 +26,10 @@ use crate::cli::{Error, Result};
 
 /// What the name of the folder beside the folder ends with.
 const SIDE: &str = ".siteconf-pull";
+/// Which part of the disk stays free for others.
+const SPARE_PART: u64 = 20;
+/// Most bytes that stay free for others.
+const SPARE_BYTES_MAX: u64 = 256 << 20;
 
 /// The folder, and the one beside it.
 #[derive(Debug)]
@@ -92,11 +96,14 @@ impl Folder {
         self.side.join("fetched")
     }
 
-    /// Bytes that are free on the disk for those who may not use its reserve.
+    /// Bytes for which there is room: what is free on the disk for those who may not use its reserve, without
+    /// what stays free for others.
     pub(in crate::cli::pull) fn room(&self) -> Pulled<u64> {
         let found = statvfs(&self.side).map_err(io::Error::from);
         let found = found.map_err(Fault::of_file("looking at", &self.side))?;
-        Ok(found.f_bavail.saturating_mul(found.f_frsize))
+        let bytes = |blocks: u64| blocks.saturating_mul(found.f_frsize);
+        let spare = (bytes(found.f_blocks) / SPARE_PART).min(SPARE_BYTES_MAX);
+        Ok(bytes(found.f_bavail).saturating_sub(spare))
     }
 
     /// Where the changed files are named for a command.

@@ -45,10 +45,11 @@ impl Fetch<'_> {
     /// Fetches what is not there yet; `step` hears of each file how many have come. Gives the bytes that
     /// came.
     pub(in crate::cli::pull) fn run(mut self, mut step: impl FnMut(usize)) -> Pulled<u64> {
-        self.look()?;
+        let held = self.look()?;
+        self.room = self.room.saturating_add(held);
         let wanted: Vec<_> = self.wanted.iter().map(|(id, path)| (*id, *path)).collect();
         let (next, ended) = (AtomicUsize::new(0), AtomicBool::new(false));
-        let bytes = AtomicU64::new(0);
+        let bytes = AtomicU64::new(held);
         let (sender, receiver) = mpsc::sync_channel(wanted.len().min(1024));
         let threads = usize::from(self.parallel).min(wanted.len());
         let (fetch, list) = (&self, &wanted);
@@ -78,13 +79,15 @@ impl Fetch<'_> {
             }
             failed.map_or(Ok(()), Err)
         })?;
-        Ok(bytes.into_inner())
+        Ok(bytes.into_inner() - held)
     }
 
-    /// Takes what an earlier pull left off the list, where it is whole, and removes what nobody wants.
-    fn look(&mut self) -> Pulled<()> {
+    /// Takes what an earlier pull left off the list, where it is whole, and removes what nobody wants. Gives
+    /// the bytes of what stays.
+    fn look(&mut self) -> Pulled<u64> {
         let failed = |error| Fault::of_file("preparing", &self.folder)(error);
         fs::create_dir_all(&self.folder).map_err(failed)?;
+        let mut held: u64 = 0;
         for entry in fs::read_dir(&self.folder).map_err(failed)? {
             let entry = entry.map_err(failed)?;
             let name = entry.file_name().into_string().unwrap_or_default();
@@ -95,16 +98,18 @@ impl Fetch<'_> {
                 let whole = File::open(entry.path()).and_then(|file| Ok(git_id(file)? == id));
                 whole.unwrap_or(false)
             };
+            let bytes = length(&entry.path());
             match id {
                 Some(id) if is_whole(id) => {
                     fs::rename(entry.path(), self.folder.join(id.to_string())).map_err(failed)?;
                     self.wanted.remove(&id);
+                    held = held.saturating_add(bytes);
                 }
-                Some(_) if part_of.is_some() => {}
+                Some(_) if part_of.is_some() => held = held.saturating_add(bytes),
                 _ => fs::remove_file(entry.path()).map_err(failed)?,
             }
         }
-        Ok(())
+        Ok(held)
     }
 
     /// Fetches a file. As long as each attempt brings some of it, it is gone on with.
@@ -199,11 +204,14 @@ impl Fetch<'_> {
             )));
         }
         if bytes > self.room {
-            return Err(Fault::Full(format!(
-                "what is new in the branch has more than the {} bytes that are free on the disk; the folder \
-                 stays as it is until there is room",
-                self.room
-            )));
+            return Err(Fault::Full {
+                what: format!(
+                    "what is new in the branch has more than the {} bytes that are free on the disk; the \
+                     folder stays as it is until there is room",
+                    self.room
+                ),
+                room: Some(self.room),
+            });
         }
         Ok(())
     }
