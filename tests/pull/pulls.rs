@@ -143,6 +143,34 @@ fn a_bit_to_execute_that_changes_alone_comes_too() {
     assert_eq!(fs::metadata(scene.dir()).unwrap().ino(), inode);
 }
 
+/// As from a backup: other inodes, and other times.
+#[test]
+fn a_folder_that_was_restored_is_known_by_the_bytes_of_its_files() {
+    let mut scene = Scene::new();
+    let branch = files(&[("a", "1"), ("b", "2"), ("c", "3"), ("d", "4")]);
+    scene.save(&branch);
+    scene.pulled(&[], &branch);
+    let copy = scene.at("copy");
+    let copied = Command::new("cp")
+        .arg("-r")
+        .arg(scene.dir())
+        .arg(&copy)
+        .status();
+    assert!(copied.unwrap().success());
+    fs::remove_dir_all(scene.dir()).unwrap();
+    fs::rename(&copy, scene.dir()).unwrap();
+    // What has other bytes now is not taken for what was brought, and nothing of it is replaced.
+    fs::write(scene.dir().join("d"), "mine").unwrap();
+    let told = refusal(&scene.pull(&[]));
+    assert!(told.contains(" something else: \"d\"; move it"), "{told}");
+    fs::remove_file(scene.dir().join("d")).unwrap();
+    let now = files(&[("a", "5"), ("c", "3"), ("d", "4")]);
+    scene.save(&now);
+    let out = scene.pulled(&[], &now);
+    assert!(out.contains(": 1 added, 1 changed, 1 removed, "), "{out}");
+    assert_eq!(scene.pulled(&[], &now), "");
+}
+
 #[test]
 fn what_somebody_changed_in_the_folder_is_as_in_the_branch_again() {
     let mut scene = Scene::new();

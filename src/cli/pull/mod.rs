@@ -65,7 +65,7 @@ pub(super) fn run(wish: &Wish, streams: &mut Streams<'_>) -> Result<Outcome> {
     let stopping = Stopping::watch()?;
     let folder = Folder::open(&wish.dir)?;
     let started = || {
-        let state = folder.recover()?;
+        let state = folder.recover(&stopping)?;
         Ok((state, folder.instance()?))
     };
     let (state, instance) = started().map_err(|fault| error(&fault, &stopping))?;

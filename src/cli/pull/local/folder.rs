@@ -19,9 +19,11 @@ use super::own;
 use super::remove::{remove_file, remove_tree};
 use super::rescue::{self, Rescue};
 use super::side::{lock, make_private};
-use super::state::{State, durably, sync_folder};
+use super::state::{Brought, Mark, State, durably, sync_folder};
 use crate::cli::output::visible_path;
 use crate::cli::pull::fault::{Fault, Pulled};
+use crate::cli::pull::remote::fetch::git_id;
+use crate::cli::pull::stopped::Stopping;
 use crate::cli::{Error, Result};
 
 /// What the name of the folder beside the folder ends with.
@@ -160,17 +162,50 @@ impl Folder {
     }
 
     /// Ends what a killed pull left, and tells what the folder holds; `None` for one that no pull filled.
-    pub(in crate::cli::pull) fn recover(&self) -> Pulled<Option<State>> {
+    pub(in crate::cli::pull) fn recover(&self, stopping: &Stopping) -> Pulled<Option<State>> {
         self.end_switch()?;
-        let inode = self.inode()?;
-        let state = State::read(&self.state())?;
-        // Numbers of inodes may change with a mount; the files themselves then tell.
-        let state = state.filter(|state| Some(state.inode) == inode || self.holds(state));
-        if state.is_none() {
-            // It tells nothing of what lies in the folder now.
-            remove_file(&self.state())?;
+        let (state, inode) = (State::read(&self.state())?, self.inode()?);
+        if let (Some(state), Some(inode)) = (state, inode) {
+            // Numbers of inodes may change with a mount; the files themselves then tell.
+            if state.inode == inode || self.holds(&state) {
+                return Ok(Some(state));
+            }
+            let state = self.known_again(state, inode, stopping)?;
+            if !state.files.is_empty() {
+                self.note(&state)?;
+                return Ok(Some(state));
+            }
         }
-        Ok(state)
+        // It tells nothing of what lies in the folder now.
+        remove_file(&self.state())?;
+        Ok(None)
+    }
+
+    /// What is known of a folder that another one took the place of, as one from a backup: files with the
+    /// bytes that were brought are those that were brought.
+    fn known_again(&self, state: State, inode: u64, stopping: &Stopping) -> Pulled<State> {
+        let mut known = State {
+            inode,
+            files: BTreeMap::new(),
+            carried: BTreeMap::new(),
+            ..state
+        };
+        let before = state.files.len();
+        for (path, brought) in state.files {
+            stopping.go_on()?;
+            let found = own::open_file(&self.dir, Path::new(&path)).and_then(|file| {
+                let mark = Mark::of(&file.metadata()?);
+                Ok((git_id(file)? == brought.id).then_some(mark))
+            });
+            if let Ok(Some(mark)) = found {
+                known.files.insert(path, Brought { mark, ..brought });
+            }
+        }
+        if known.files.len() < before {
+            // It is not the whole of a branch.
+            known.source.branch.clear();
+        }
+        Ok(known)
     }
 
     /// Ends what an exchange, or the way to one, left half. What is removed then is no folder in use: after
@@ -217,7 +252,7 @@ impl Folder {
         !state.files.is_empty()
             && state.files.iter().all(|(path, brought)| {
                 fs::symlink_metadata(self.dir.join(path))
-                    .is_ok_and(|found| super::state::Mark::of(&found) == brought.mark)
+                    .is_ok_and(|found| Mark::of(&found) == brought.mark)
             })
     }
 

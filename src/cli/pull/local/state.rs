@@ -21,6 +21,7 @@ const FORMAT: u32 = 1;
 pub(in crate::cli::pull) struct Source {
     pub(in crate::cli::pull) root: String,
     pub(in crate::cli::pull) repo_id: String,
+    /// Empty for a folder of which only some files are known.
     pub(in crate::cli::pull) branch: String,
 }
 
