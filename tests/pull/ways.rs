@@ -8,8 +8,10 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 
 use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair};
+use rustix::process::Signal;
 
 use crate::daemon::serve;
+use crate::running::Running;
 use crate::scene::{Scene, files, read, refusal, said};
 
 /// A service that listens with TLS, too.
@@ -105,6 +107,31 @@ fn a_service_is_trusted_by_the_root_that_is_named_alone() {
     assert!(!scene.dir().exists());
     said(&with(&secure.base, &trusting), 0, "");
     assert_eq!(read(&scene.dir()), branch);
+}
+
+#[test]
+fn a_watch_reads_the_certificates_again_where_it_trusts_nobody() {
+    let mut scene = Scene::new();
+    let branch = files(&[("a", "1")]);
+    scene.save(&branch);
+    let secure = Secure::start(&mut scene);
+    let trusted = scene.at("trusted.pem");
+    fs::copy(scene.at("other.pem"), &trusted).unwrap();
+    let shown = trusted.display().to_string();
+    let flags = ["--watch", "--ca-file", &shown];
+    let mut watch = Running::start(scene.command(&secure.base, &flags));
+    let told = watch.complaint();
+    assert!(told.contains(" is not trusted: "), "{told}");
+    // What holds no certificate, as in the middle of a replacement, changes nothing.
+    fs::write(&trusted, "").unwrap();
+    let told = watch.complaint();
+    assert!(told.contains(" is not trusted: "), "{told}");
+    fs::rename(scene.at("root.pem"), &trusted).unwrap();
+    let line = watch.line();
+    assert!(line.contains(": 1 added, 0 changed, 0 removed, "), "{line}");
+    assert_eq!(read(&scene.dir()), branch);
+    watch.signal(Signal::TERM);
+    assert_eq!(watch.end().0, Some(0));
 }
 
 /// A proxy that joins connections, or refuses to.

@@ -92,7 +92,7 @@ impl Pull {
     /// Asks for the branch's head; with `wait` the server may hold its answer back so long, until it is
     /// another than the folder's.
     pub(super) fn head(&self, wait: Option<Duration>) -> Pulled<TaggedHead> {
-        self.client.renew_token();
+        self.client.renew();
         let known = self.state_of_source().and_then(|state| state.etag.clone());
         let known = known.filter(|_| wait.is_some());
         match self.ask(known.as_deref(), wait)? {

@@ -3,8 +3,9 @@
 
 use std::env;
 use std::io::Read;
-use std::path::Path;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use serde::Deserialize;
@@ -53,7 +54,12 @@ pub(in crate::cli::pull) struct Wish<'a> {
 
 /// The client of one service.
 pub(in crate::cli::pull) struct Client {
-    agent: Agent,
+    /// Another one where the certificates were read again.
+    agent: Arc<RwLock<Agent>>,
+    ca_file: Option<PathBuf>,
+    connections: usize,
+    /// True if the certificates that were read do not make the service trusted.
+    is_untrusted: AtomicBool,
     root: String,
     token: Option<Token>,
     instance: String,
@@ -73,30 +79,15 @@ impl Client {
         connections: usize,
         stopping: &Stopping,
     ) -> Result<Self> {
-        let roots = match ca_file {
-            Some(path) => Some(certificates_in(path)?),
-            None => system_certificates(),
-        };
-        let roots = roots.map_or(RootCerts::WebPki, |roots| {
-            RootCerts::Specific(Arc::new(roots))
-        });
-        let agent = Agent::config_builder()
-            .http_status_as_error(false)
-            .max_redirects(0)
-            .max_redirects_will_error(false)
-            .proxy(proxy(&root)?)
-            .tls_config(TlsConfig::builder().root_certs(roots).build())
-            .user_agent(concat!("siteconf/", env!("CARGO_PKG_VERSION")))
-            .timeout_connect(Some(CONNECT))
-            .timeout_per_write(Some(SILENCE))
-            .max_idle_connections(connections)
-            .max_idle_connections_per_host(connections)
-            .build()
-            .new_agent();
-        let ended = agent.clone();
-        stopping.on_ask(move || ended.shutdown());
+        let agent = agent(&root, ca_file, connections)?;
+        let agent = Arc::new(RwLock::new(agent));
+        let ended = Arc::clone(&agent);
+        stopping.on_ask(move || present(&ended).shutdown());
         Ok(Self {
             agent,
+            ca_file: ca_file.map(Path::to_owned),
+            connections,
+            is_untrusted: AtomicBool::new(false),
             root,
             token,
             instance,
@@ -148,17 +139,23 @@ impl Client {
         }
     }
 
-    /// Looks whether the token's file holds another one now.
-    pub(in crate::cli::pull) fn renew_token(&self) {
+    /// Looks whether the token's file holds another one now, and whether other certificates are trusted, if
+    /// the service is not by those that are known. What cannot be read now changes nothing.
+    pub(in crate::cli::pull) fn renew(&self) {
         if let Some(token) = &self.token {
             token.renew(&token.text());
+        }
+        if self.is_untrusted.load(Ordering::Relaxed)
+            && let Ok(agent) = agent(&self.root, self.ca_file.as_deref(), self.connections)
+        {
+            self.is_untrusted.store(false, Ordering::Relaxed);
+            *self.agent.write().unwrap_or_else(PoisonError::into_inner) = agent;
         }
     }
 
     fn send(&self, target: &str, wish: Wish<'_>, token: Option<&str>) -> Pulled<Response<Body>> {
         self.stopping.go_on()?;
-        let mut request = self
-            .agent
+        let mut request = present(&self.agent)
             .get(format!("{}{target}", self.root))
             .header("X-Instance-Id", &self.instance);
         if let Some(token) = token {
@@ -205,6 +202,7 @@ impl Client {
     }
 
     fn untrusted(&self, wrong: &rustls::Error) -> Fault {
+        self.is_untrusted.store(true, Ordering::Relaxed);
         Fault::lasting(format!(
             "{} is not trusted: {wrong}; --ca-file names the certificate to trust",
             self.host()
@@ -301,6 +299,36 @@ fn retry_after(headers: &HeaderMap) -> Option<Duration> {
 /// A time between this and a quarter more: clients that were cut off together do not come back together.
 pub(in crate::cli::pull) fn jittered(length: Duration) -> Duration {
     length + length.mul_f64(rand::random::<f64>() / 4.0)
+}
+
+/// What sends requests, with the certificates that are trusted now.
+fn agent(root: &str, ca_file: Option<&Path>, connections: usize) -> Result<Agent> {
+    let roots = match ca_file {
+        Some(path) => Some(certificates_in(path)?),
+        None => system_certificates(),
+    };
+    let roots = roots.map_or(RootCerts::WebPki, |roots| {
+        RootCerts::Specific(Arc::new(roots))
+    });
+    let config = Agent::config_builder()
+        .http_status_as_error(false)
+        .max_redirects(0)
+        .max_redirects_will_error(false)
+        .proxy(proxy(root)?)
+        .tls_config(TlsConfig::builder().root_certs(roots).build())
+        .user_agent(concat!("siteconf/", env!("CARGO_PKG_VERSION")))
+        .timeout_connect(Some(CONNECT))
+        .timeout_per_write(Some(SILENCE))
+        .max_idle_connections(connections)
+        .max_idle_connections_per_host(connections)
+        .build();
+    Ok(config.new_agent())
+}
+
+/// The one of now; it shares its connections with the one that is kept.
+fn present(agent: &RwLock<Agent>) -> Agent {
+    let agent = agent.read().unwrap_or_else(PoisonError::into_inner);
+    agent.clone()
 }
 
 fn certificates_in(path: &Path) -> Result<Vec<Certificate<'static>>> {
