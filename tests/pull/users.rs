@@ -1,7 +1,7 @@
 //! A pull of an ordinary user, in whose folder others may forbid something.
 
 use std::fs;
-use std::os::unix::fs::{PermissionsExt, chown};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
@@ -9,7 +9,7 @@ use std::process::{Command, Output, Stdio};
 use rustix::process::geteuid;
 
 use crate::daemon::copy_program;
-use crate::scene::{Scene, files, read, said};
+use crate::scene::{Scene, files, names, read, said};
 
 const NOBODY: u32 = 65_534;
 
@@ -75,4 +75,27 @@ fn a_state_that_cannot_be_removed_is_put_aside_and_told() {
     let gone = side.join("gone");
     fs::rename(side.join("kept/1/gone"), &gone).unwrap();
     said(&pull(&scene), 0, &told.replace("kept/1", "kept/2"));
+}
+
+#[test]
+fn folders_in_which_nothing_may_be_written_are_followed_and_keep_their_mode() {
+    let mut scene = scene();
+    scene.save(&files(&[("a", "1"), ("s/b", "1"), ("s/t/c", "1")]));
+    said(&pull(&scene), 0, "");
+    let folders = ["s/t", "s", ""].map(|folder| scene.dir().join(folder));
+    for folder in &folders {
+        set_mode(folder, 0o555);
+    }
+    for text in ["2", "3", "4"] {
+        let branch = files(&[("a", text), ("s/b", text), ("s/t/c", "1")]);
+        scene.save(&branch);
+        said(&pull(&scene), 0, "");
+        assert_eq!(read(&scene.dir()), branch);
+        for folder in &folders {
+            let mode = fs::metadata(folder).unwrap().mode() & 0o7777;
+            assert_eq!(mode, 0o555, "{}", folder.display());
+        }
+    }
+    let left = ["instance", "lock", "old", "old.json", "state.json"];
+    assert_eq!(names(&scene.side()), left);
 }

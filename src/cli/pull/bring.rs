@@ -272,6 +272,7 @@ impl Pull {
         next.files.extend(laying.lay_gone(&mut own)?);
         own.files.extend(plan.left.iter().map(PathBuf::from));
         own.carry(self.folder.path(), &place)?;
+        own::give_modes(self.folder.path(), &place)?;
         next.carried = own.escaped();
         next.due = self.due(&plan);
         self.stopping.go_on()?;

@@ -12,7 +12,9 @@ use std::io::{self, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{CWD, RenameFlags, renameat_with, statvfs, syncfs};
+use rustix::fs::{
+    CWD, Mode, OFlags, RenameFlags, fchmod, open, renameat_with, stat, statvfs, syncfs,
+};
 use rustix::io::Errno;
 
 use super::own;
@@ -310,7 +312,7 @@ impl Folder {
         let switched = match self.inode()? {
             Some(_) => {
                 let entered = self.is_entered();
-                let exchanged = exchange(&next, &self.dir);
+                let exchanged = self.exchange_with(&next);
                 if entered && exchanged.is_ok() {
                     self.notes.borrow_mut().push(format!(
                         "the current folder is the state before; enter it again: cd {}",
@@ -322,6 +324,22 @@ impl Folder {
             None => renameat_with(CWD, &next, CWD, &self.dir, RenameFlags::NOREPLACE),
         };
         switched.map_err(|errno| self.not_exchanged(errno))
+    }
+
+    /// Exchanges the folder with the next one, which gets its mode. A folder that its user may not write into
+    /// cannot be moved out of the one that it lies in either: that right is given for the exchange.
+    fn exchange_with(&self, next: &Path) -> rustix::io::Result<()> {
+        let mode = Mode::from_raw_mode(stat(&self.dir)?.st_mode);
+        if mode.contains(Mode::RWXU) {
+            return exchange(next, &self.dir);
+        }
+        let opened = |path: &Path| open(path, OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty());
+        let folders = [opened(&self.dir)?, opened(next)?];
+        fchmod(&folders[0], mode | Mode::RWXU)?;
+        let exchanged = exchange(next, &self.dir);
+        // The exchange is what counts.
+        let _given = fchmod(&folders[usize::from(exchanged.is_ok())], mode);
+        exchanged
     }
 
     /// True if who runs this stands in the folder.

@@ -16,6 +16,7 @@ use rustix::fs::{
     openat, statat, statx,
 };
 use rustix::io::Errno;
+use walkdir::WalkDir;
 
 use crate::cli::output::visible_path;
 use crate::cli::pull::fault::{Fault, Pulled};
@@ -24,6 +25,8 @@ use crate::cli::pull::fault::{Fault, Pulled};
 const OWN_MAX: usize = 100_000;
 /// How deep folders of others may lie.
 const DEPTH_MAX: usize = 128;
+/// The rights without which a folder's own user cannot change what is in it.
+const WRITABLE: u32 = 0o700;
 /// What is escaped in a path that may be no text.
 const ESCAPED: &AsciiSet = &CONTROLS.add(b'%');
 
@@ -239,7 +242,8 @@ pub(super) fn open_parent_like(dir: &Path, like: &Path, path: &Path) -> io::Resu
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 mkdirat(&folder, name, Mode::RWXU)?;
                 let made = open_folder(&folder, name)?;
-                make_alike(&made, &like.metadata()?)?;
+                let like = like.metadata()?;
+                make_alike(&made, &like, like.mode())?;
                 made
             }
             opened => opened?,
@@ -253,7 +257,8 @@ fn open_folder(at: impl AsFd, name: &OsStr) -> io::Result<File> {
     Ok(openat(at, name, flags, Mode::empty())?.into())
 }
 
-/// Makes a folder with the mode and the owner of another, if there is that one.
+/// Makes a folder with the mode and the owner of another, if there is that one; its user may write into it
+/// until [`give_modes`].
 pub(in crate::cli::pull) fn make_like(like: &Path, path: &Path) -> Pulled<()> {
     let made = || -> io::Result<()> {
         let like = fs::symlink_metadata(like).ok().filter(Metadata::is_dir);
@@ -261,17 +266,37 @@ pub(in crate::cli::pull) fn make_like(like: &Path, path: &Path) -> Pulled<()> {
             return fs::create_dir(path);
         };
         DirBuilder::new().mode(0o700).create(path)?;
-        make_alike(&File::open(path)?, &like)
+        make_alike(&File::open(path)?, &like, like.mode() | WRITABLE)
     };
     made().map_err(Fault::of_file("making", path))
 }
 
-/// Gives a folder the owner and the mode of another.
-fn make_alike(folder: &File, like: &Metadata) -> io::Result<()> {
+/// Gives the folders in the next state, but not itself, the modes that they have in the present one.
+pub(in crate::cli::pull) fn give_modes(dir: &Path, next: &Path) -> Pulled<()> {
+    // What is inside a folder comes before it.
+    for entry in WalkDir::new(next).min_depth(1).contents_first(true) {
+        let entry = entry.map_err(|e| Fault::of_file("reading", next)(e.into()))?;
+        let path = entry.path();
+        let like = match path.strip_prefix(next) {
+            Ok(inside) if entry.file_type().is_dir() => fs::symlink_metadata(dir.join(inside)).ok(),
+            _ => None,
+        };
+        if let Some(like) = like.filter(Metadata::is_dir)
+            && like.mode() & WRITABLE != WRITABLE
+        {
+            fs::set_permissions(path, like.permissions())
+                .map_err(Fault::of_file("making", path))?;
+        }
+    }
+    Ok(())
+}
+
+/// Gives a folder the owner of another, and a mode.
+fn make_alike(folder: &File, like: &Metadata, mode: u32) -> io::Result<()> {
     let found = folder.metadata()?;
     if (found.uid(), found.gid()) != (like.uid(), like.gid()) {
         // Only the superuser may give it away; else it stays with who pulls.
         let _given = std::os::unix::fs::fchown(folder, Some(like.uid()), Some(like.gid()));
     }
-    folder.set_permissions(fs::Permissions::from_mode(like.mode() & 0o7777))
+    folder.set_permissions(fs::Permissions::from_mode(mode & 0o7777))
 }
