@@ -124,13 +124,17 @@ impl Pull {
                         tagged = newer;
                     }
                 }
-                // The state before is worth less than the next one.
-                Err(Fault::Full { .. }) if self.folder.drop_old().unwrap_or(false) => {}
+                Err(Fault::Full { .. }) if self.makes_room() => {}
                 done => return self.ended(tagged, done),
             }
         }
         let last = self.bring(&tagged, verifies, &mut step);
         self.ended(tagged, last)
+    }
+
+    /// Removes the state before, which is worth less than the next one; false if it gives no room.
+    fn makes_room(&self) -> bool {
+        self.folder.end_switch().is_ok() && self.folder.drop_old().unwrap_or(false)
     }
 
     /// What a pull came to; one that failed gives its room back.
