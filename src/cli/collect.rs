@@ -4,7 +4,7 @@ use clap::Args;
 use serde::Serialize;
 
 use super::backup::stop::Stop;
-use super::backup::turn::in_turn;
+use super::backup::turn::Wait;
 use super::opened::Opened;
 use super::output;
 use super::progress::Progress;
@@ -30,6 +30,8 @@ pub(super) struct Collect {
     /// As JSON
     #[arg(long)]
     pub(super) json: bool,
+    #[command(flatten)]
+    pub(super) wait: Wait,
     #[command(flatten)]
     pub(super) settings: Flags<GC>,
 }
@@ -101,7 +103,7 @@ pub(super) fn collect(
         )?;
         let alone = store.lock_out_service()?;
         let stop = Stop::watch(false)?;
-        let report = run(keep_deleted_days, &stop, opened, streams)?;
+        let report = run(keep_deleted_days, wish.wait, &stop, opened, streams)?;
         if report.failed.is_some() {
             return show(wish.json, report, streams);
         }
@@ -120,12 +122,14 @@ pub(super) fn collect(
         };
         return show(wish.json, report, streams);
     }
-    let report = run(keep_deleted_days, &Stop::watch(false)?, opened, streams)?;
+    let stop = Stop::watch(false)?;
+    let report = run(keep_deleted_days, wish.wait, &stop, opened, streams)?;
     show(wish.json, report, streams)
 }
 
 fn run(
     keep_deleted_days: u64,
+    wait: Wait,
     stop: &Stop,
     opened: &Opened,
     streams: &mut Streams<'_>,
@@ -141,19 +145,23 @@ fn run(
     let repository = &opened.repository;
     let patience = Patience::default();
     let mut progress = Progress::new(streams);
-    let mut step = |step| {
+    let shown = |progress: &mut Progress<'_>, step| {
         progress.say(|| said(step));
         stop.flow()
     };
     let done = match opened.engine() {
-        Engine::Embedded(store) => in_turn(stop, || {
-            repository.collect(store.as_ref(), patience, &mut step)
-        })
-        .map_err(|e| stop.name(e)),
+        Engine::Embedded(store) => wait
+            .begin_in_turn(stop, &mut progress, |progress| {
+                let mut step = |step| shown(progress, step);
+                repository.collect(store.as_ref(), patience, &mut step)
+            })
+            .map_err(|e| stop.name(e)),
         #[cfg(feature = "fleet")]
-        Engine::Postgres(store) => repository
-            .collect(store.as_ref(), patience, &mut step)
-            .map_err(Error::from),
+        Engine::Postgres(store) => {
+            let mut step = |step| shown(&mut progress, step);
+            let collected = repository.collect(store.as_ref(), patience, &mut step);
+            collected.map_err(Error::from)
+        }
     }?;
     let Collected {
         states,

@@ -1,9 +1,10 @@
 //! The commands as a user meets them, and folders of the format before.
 
 use std::fs;
+use std::io::Read;
 use std::os::unix::fs::symlink;
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 
 use rusqlite::Connection;
 use rustix::process::{Pid, Signal, kill_process};
@@ -167,10 +168,13 @@ fn one_beside_a_backup_or_another_waits_until_that_has_ended() {
         let mut gc = command(root, &["gc", "--keep-deleted-days", "0"]);
         let gc = gc.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
         let mut gc = gc.unwrap();
+        let waits_for = match number {
+            0 => "a collection",
+            _ => "a backup",
+        };
+        assert_eq!(first_said(&mut gc), waiting(waits_for, 60));
         // What it does before it takes its turn.
-        while number_of_forgotten(root) < number + 1 {
-            assert!(gc.try_wait().unwrap().is_none());
-        }
+        assert_eq!(number_of_forgotten(root), number + 1);
         let held = held.unwrap();
         if is_interrupted {
             let id = i32::try_from(gc.id()).unwrap();
@@ -187,6 +191,69 @@ fn one_beside_a_backup_or_another_waits_until_that_has_ended() {
         };
         assert_eq!((ended.status.code(), said.as_str()), (Some(code), expected));
     }
+}
+
+#[test]
+fn a_backup_waits_for_the_end_of_a_collection_as_long_as_it_is_told_to() {
+    let root = tempfile::tempdir().unwrap();
+    let target = tempfile::tempdir().unwrap();
+    let target = target.path().join("backup").display().to_string();
+    let root = root.path();
+    saved(root, 1);
+    let process = Process::beside(root);
+    let held = process.store().data_folder().lock_for_collection().unwrap();
+    let begin = |wait: &str| {
+        let mut backup = command(root, &["backup", "--wait", wait, &target]);
+        let backup = backup.stdout(Stdio::piped()).stderr(Stdio::piped());
+        backup.spawn().unwrap()
+    };
+    let mut patient = begin("6h");
+    assert_eq!(first_said(&mut patient), waiting("a collection", 21_600));
+
+    let mut hasty = begin("1s");
+    assert_eq!(first_said(&mut hasty), waiting("a collection", 1));
+    let ended = hasty.wait_with_output().unwrap();
+    assert_eq!(
+        (
+            ended.status.code(),
+            String::from_utf8(ended.stderr).unwrap().as_str()
+        ),
+        (
+            Some(1),
+            "siteconf: a collection is running; try again when it has ended\n"
+        )
+    );
+
+    let mut interrupted = begin("6h");
+    first_said(&mut interrupted);
+    kill_process(Pid::from_child(&interrupted), Signal::INT).unwrap();
+    assert_eq!(interrupted.wait().unwrap().code(), Some(130));
+
+    assert!(patient.try_wait().unwrap().is_none());
+    drop(held);
+    let ended = patient.wait_with_output().unwrap();
+    assert!(
+        ended.status.success() && ended.stderr.is_empty(),
+        "{ended:?}"
+    );
+    text(root, &["backup", "verify", &target]);
+}
+
+/// What a command says that waits.
+fn waiting(what: &str, longest_s: u64) -> String {
+    format!("siteconf: {what} is running; waiting for its end, {longest_s} seconds at most\n")
+}
+
+/// The first line that a process says on standard error. What follows is left there.
+fn first_said(process: &mut Child) -> String {
+    let mut line = Vec::new();
+    let stderr = process.stderr.as_mut().unwrap();
+    while line.last() != Some(&b'\n') {
+        let mut byte = [0];
+        assert_eq!(stderr.read(&mut byte).unwrap(), 1, "{line:?}");
+        line.push(byte[0]);
+    }
+    String::from_utf8(line).unwrap()
 }
 
 /// It cannot tell what the database would have done with the room.

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
+use super::turn::Wait;
+
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub(in crate::cli) struct Backup {
@@ -11,6 +13,8 @@ pub(in crate::cli) struct Backup {
     /// name that ends in .tar; or - for a tar stream to standard output
     #[arg(required = true, value_name = "FILE|DIR|-")]
     pub(in crate::cli) target: Option<PathBuf>,
+    #[command(flatten)]
+    pub(in crate::cli) wait: Wait,
     #[command(subcommand)]
     pub(in crate::cli) command: Option<BackupCommand>,
 }

@@ -20,7 +20,7 @@ use crate::store::sqlite::backup;
 use crate::store::sqlite::backup::{Made, Source, Step, Target, Verified};
 use args::{Backup, BackupCommand, Restore};
 use stop::Stop;
-use turn::in_turn;
+use turn::Wait;
 
 /// What backs a store in a database up.
 const INSTEAD: &str =
@@ -36,12 +36,17 @@ pub(super) fn run(
 ) -> Result<Outcome> {
     match (&wish.command, &wish.target) {
         (Some(BackupCommand::Verify { source }), _) => verify(source, streams),
-        (None, Some(target)) => create(target, settings, streams),
+        (None, Some(target)) => create(target, wish.wait, settings, streams),
         (None, None) => Err(Error::Usage("name where the backup goes".to_owned())),
     }
 }
 
-fn create(target: &Path, settings: &Settings, streams: &mut Streams<'_>) -> Result<Outcome> {
+fn create(
+    target: &Path,
+    wait: Wait,
+    settings: &Settings,
+    streams: &mut Streams<'_>,
+) -> Result<Outcome> {
     let is_stream = is_dash(target);
     if is_stream && streams.out_is_terminal {
         return Err(Error::Usage(
@@ -58,7 +63,11 @@ fn create(target: &Path, settings: &Settings, streams: &mut Streams<'_>) -> Resu
         require_above(target)?;
     }
     // No collection, and no upgrade.
-    let _lock = in_turn(&stop, || folder.lock_for_backup()).map_err(|e| stop.name(e))?;
+    let _lock = wait
+        .begin_in_turn(&stop, &mut Progress::new(streams), |_| {
+            folder.lock_for_backup()
+        })
+        .map_err(|e| stop.name(e))?;
     // Now: an upgrade may have ended meanwhile.
     let opened = Opened::for_reading(settings)?;
     let store = opened.embedded("\"siteconf backup\"", INSTEAD)?;

@@ -3,31 +3,55 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
+use clap::Args;
+
 use super::stop::Stop;
+use crate::cli::progress::Progress;
+use crate::cli::settings::seconds_to_a_day;
 use crate::store;
 use crate::store::StoreError;
 
-/// How long one waits.
-const WAIT: Duration = Duration::from_mins(1);
 /// How often it looks.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// Begins what may not run beside something else, as soon as that has ended. It waits for a minute, and no longer when
-/// it is asked to end.
-///
-/// # Errors
-/// Those of `begin`; [`StoreError::Underway`] after the minute.
-pub(in crate::cli) fn in_turn<T>(
-    stop: &Stop,
-    mut begin: impl FnMut() -> store::Result<T>,
-) -> store::Result<T> {
-    let began = Instant::now();
-    loop {
-        match begin() {
-            Err(StoreError::Underway { .. }) if began.elapsed() < WAIT && !stop.is_asked() => {
-                thread::sleep(LOOK);
+/// How long a command waits for its turn.
+#[derive(Clone, Copy, Debug, Args)]
+pub(in crate::cli) struct Wait {
+    /// How long it waits for the end of a backup or a collection that runs, up to a day; then, and over PostgreSQL at once, it fails
+    #[arg(long = "wait", value_name = "SECONDS", value_parser = seconds_to_a_day, default_value = "60")]
+    pub(in crate::cli) wait_s: u64,
+}
+
+impl Wait {
+    /// Begins what may not run beside something else, as soon as that has ended. What it waits for it says once. When
+    /// it is asked to end it waits no longer.
+    ///
+    /// # Errors
+    /// Those of `begin`; [`StoreError::Underway`] after the wait.
+    pub(in crate::cli) fn begin_in_turn<T>(
+        self,
+        stop: &Stop,
+        progress: &mut Progress<'_>,
+        mut begin: impl FnMut(&mut Progress<'_>) -> store::Result<T>,
+    ) -> store::Result<T> {
+        let (began, longest) = (Instant::now(), Duration::from_secs(self.wait_s));
+        let mut is_told = false;
+        loop {
+            match begin(progress) {
+                Err(StoreError::Underway { what })
+                    if began.elapsed() < longest && !stop.is_asked() =>
+                {
+                    if !is_told {
+                        progress.tell(&format!(
+                            "siteconf: {what} is running; waiting for its end, {} seconds at most",
+                            self.wait_s
+                        ));
+                        is_told = true;
+                    }
+                    thread::sleep(LOOK);
+                }
+                outcome => return outcome,
             }
-            outcome => return outcome,
         }
     }
 }
