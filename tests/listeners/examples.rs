@@ -7,6 +7,8 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use rustix::process::geteuid;
+
 use crate::is_here;
 use crate::pair::Pair;
 use crate::service::{HEALTH, Service, output_of};
@@ -227,11 +229,23 @@ fn nginx_runs_with_its_file() {
             ),
         ],
     );
+    // What the head says that Debian's file needs, for two connections of each client that waits.
+    let needed: String = [
+        "worker_rlimit_nofile 65536;",
+        "events { worker_connections 20000; }",
+    ]
+    .map(|line| {
+        assert!(text.contains(&format!("\n#   {line}\n")), "{text}");
+        line
+    })
+    .concat();
     fs::write(service.at("siteconf.conf"), text).unwrap();
-    let around = "daemon off; pid nginx.pid; error_log nginx.log; events {}
-        http { access_log off; client_body_temp_path body; proxy_temp_path proxy;
+    let around = format!(
+        "daemon off; pid nginx.pid; error_log nginx.log; {needed}
+        http {{ access_log off; client_body_temp_path body; proxy_temp_path proxy;
         fastcgi_temp_path fastcgi; uwsgi_temp_path uwsgi; scgi_temp_path scgi;
-        include siteconf.conf; }";
+        include siteconf.conf; }}"
+    );
     fs::write(service.at("nginx.conf"), around).unwrap();
     let nginx = Command::new("nginx")
         .arg("-p")
@@ -261,8 +275,17 @@ fn haproxy_runs_with_its_file() {
             ("/etc/haproxy/conf.example.pem", &at("both.pem")),
             // The same checks, sooner.
             ("inter 1s", "inter 100ms"),
+            // This machine may allow fewer open files.
+            ("maxconn 20000", "maxconn 2000"),
         ],
     );
+    let is_root = geteuid().is_root();
+    let others = [("    user haproxy\n", ""), ("    group haproxy\n", "")];
+    let text = match is_root {
+        true => text,
+        // Only root may become another.
+        false => adapted(text, &others),
+    };
     fs::write(service.at("haproxy.cfg"), text).unwrap();
     let log = fs::File::create(service.at("haproxy.log")).unwrap();
     let haproxy = Command::new("haproxy")
@@ -275,6 +298,12 @@ fn haproxy_runs_with_its_file() {
     let mut haproxy = Running(haproxy.unwrap());
     wait_for(&mut haproxy, proxy, &service.at("haproxy.log"));
     use_through(&service, proxy);
+    if is_root {
+        let status = fs::read_to_string(format!("/proc/{}/status", haproxy.0.id())).unwrap();
+        let user = status.lines().find_map(|line| line.strip_prefix("Uid:"));
+        let user: Vec<_> = user.unwrap().split_whitespace().collect();
+        assert!(!user.contains(&"0"), "{user:?}");
+    }
 }
 
 #[test]

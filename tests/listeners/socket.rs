@@ -5,6 +5,8 @@ use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::os::unix::net::UnixListener;
 use std::process::Command;
 
+use rustix::process::geteuid;
+
 use crate::service::{HEALTH, Service, output_of, refused, shown};
 
 fn curl(socket: &str, arguments: &[&str], target: &str) -> String {
@@ -103,4 +105,35 @@ fn a_dead_socket_is_replaced_and_nothing_else_is() {
         );
     }
     assert_eq!(fs::read_to_string(&file).unwrap(), "mine");
+}
+
+/// As the proxies' files say, and as systemd would do it.
+#[test]
+fn a_proxy_of_another_group_connects_after_what_the_unit_says() {
+    // Debian's user for web servers.
+    let www_data = ["--reuid=www-data", "--regid=www-data", "--clear-groups"];
+    let is_there = Command::new("id").arg("www-data").output().unwrap();
+    if !geteuid().is_root() || !is_there.status.success() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    let socket = shown(folder.path().join("socket"));
+    let _service = Service::start(&["--listen", "none", "--unix-listen", &socket], &[]);
+    let connects = || {
+        let mut curl = Command::new("setpriv");
+        curl.args(www_data)
+            .args(["curl", "--silent", "--unix-socket", &socket])
+            .arg(format!("http://conf.example{HEALTH}"));
+        curl.output().unwrap().status.success()
+    };
+    assert!(!connects());
+    let unit = output_of(Command::new(env!("CARGO_BIN_EXE_siteconf")).args(["example", "systemd"]));
+    let mut lines = unit.lines();
+    let after = lines.find_map(|line| line.strip_prefix("#   ExecStartPost=+"));
+    let after = after
+        .unwrap()
+        .replace("/run/siteconf/siteconf.sock", &socket);
+    output_of(Command::new("sh").args(["-c", &after]));
+    assert!(connects());
 }

@@ -136,9 +136,11 @@ for number in 1 2; do
   servers="${servers:-}    server daemon-$number $found\\n"
 done
 
-# The balancer, as "siteconf example haproxy" has it, but without TLS and with both.
+# The balancer, as "siteconf example haproxy" has it, but without TLS, as whoever runs this, and with both.
 siteconf example haproxy | sed \
   -e '/^frontend siteconf_plain/,/^$/d' \
+  -e '/^    \(user\|group\|log\) /d' \
+  -e 's|maxconn .*|maxconn 4000|' \
   -e "s|bind :443 .*|bind 127.0.0.1:$port|" \
   -e 's|X-Forwarded-Proto https|X-Forwarded-Proto http|' \
   -e "s|^    server one 127.*|$servers|" >haproxy.cfg
