@@ -3,20 +3,17 @@
 use std::fs::{File, OpenOptions, Permissions};
 use std::io::{self, Write};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
-use std::path::Path;
+use std::path::{self, Path};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use rustix::fs::OFlags;
+use rustix::fs::{Access, OFlags, access};
 
 /// The mode of a new file: the group reads, so that a collector of logs needs no more.
 const MODE: u32 = 0o640;
 
 /// Opens a log to write at its end, and makes it when absent.
 pub(super) fn open(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    // Without waiting: a pipe would, for somebody who reads it.
-    let nonblock = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or(0);
-    options.append(true).custom_flags(nonblock);
+    let options = options();
     match options.clone().create_new(true).mode(MODE).open(path) {
         Ok(file) => {
             // The mask of the process would take the group's part.
@@ -26,6 +23,32 @@ pub(super) fn open(path: &Path) -> io::Result<File> {
         Err(e) if e.kind() == io::ErrorKind::AlreadyExists => options.open(path),
         Err(e) => Err(e),
     }
+}
+
+/// Looks whether a log could be opened, and makes none. A folder that is not there yet is no fault: systemd makes one
+/// with the service (`LogsDirectory=`).
+///
+/// # Errors
+/// That of [`open`].
+pub(super) fn look(path: &Path) -> io::Result<()> {
+    match options().open(path) {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => {
+            let path = path::absolute(path)?;
+            match path.parent().filter(|folder| folder.is_dir()) {
+                Some(folder) => Ok(access(folder, Access::WRITE_OK | Access::EXEC_OK)?),
+                None => Ok(()),
+            }
+        }
+        opened => opened.map(drop),
+    }
+}
+
+fn options() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    // Without waiting: a pipe would, for somebody who reads it.
+    let nonblock = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or(0);
+    options.append(true).custom_flags(nonblock);
+    options
 }
 
 /// A file, and the one that takes its place with the next write.

@@ -52,12 +52,7 @@ pub(super) fn of_service(settings: &Settings) -> Result<(Rest, impl FnMut() + Se
     let path = settings.log_file.to_path_buf();
     let is_named = !path.as_os_str().is_empty();
     let (out, form) = if is_named {
-        let unopened = |e| {
-            settings
-                .log_file
-                .refuse(format_args!("it cannot be opened: {e}"))
-        };
-        let file = file::open(&path).map_err(unopened)?;
+        let file = file::open(&path).map_err(|e| unopened(settings, &e))?;
         (file, Form::in_file(settings.log_format))
     } else {
         // A descriptor of its own: who holds the lock of `io::stderr` may wait for a reader.
@@ -148,12 +143,21 @@ fn refuses_colours() -> bool {
     env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
 }
 
-/// Looks whether a filter is one.
-///
-/// # Errors
-/// [`Error::Usage`].
-pub(super) fn check(filter: &Told<String>) -> Result<()> {
-    parse(filter, USUAL).map(drop)
+/// What is wrong with the settings of the service's log: its filter, and a file that cannot be opened. None is made.
+pub(super) fn wrong_settings(settings: &Settings) -> Vec<Error> {
+    let mut wrong: Vec<_> = parse(&settings.log, USUAL).err().into_iter().collect();
+    let path = &settings.log_file;
+    if !path.as_os_str().is_empty() {
+        let unopened = file::look(path).err().map(|e| unopened(settings, &e));
+        wrong.extend(unopened);
+    }
+    wrong
+}
+
+fn unopened(settings: &Settings, error: &io::Error) -> Error {
+    settings
+        .log_file
+        .refuse(format_args!("it cannot be opened: {error}"))
 }
 
 /// An empty filter is `usual`.

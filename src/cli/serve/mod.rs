@@ -65,7 +65,7 @@ pub(in crate::cli) struct ServeFlags {
 /// # Errors
 /// [`Error::Usage`] for all that is wrong.
 pub(super) fn check(settings: &Settings) -> Result<()> {
-    let mut wrong: Vec<_> = log::check(&settings.log).err().into_iter().collect();
+    let mut wrong = log::wrong_settings(settings);
     wrong.extend(listen::wrong_places(settings));
     if let StoreAddress::Postgres(url) = &settings.store {
         wrong.extend(engine::check_address(url, settings).err());

@@ -62,6 +62,30 @@ fn settings_are_checked_all_at_once_and_nothing_is_opened() {
     );
 }
 
+/// As the start refuses it.
+#[test]
+fn a_log_that_cannot_be_opened_is_told_before_the_start() {
+    let desk = Desk::new();
+    lay(&desk.path(""), &[("file", "")]);
+    let path = |name: &str| desk.path(name).display().to_string();
+    for fine in ["file", "new", "absent/siteconf.log"] {
+        desk.done(&["config", "check", "--log-file", &path(fine)]);
+    }
+    assert!(!desk.path("new").exists());
+    for (wrong, reason) in [
+        ("", "Is a directory (os error 21)"),
+        ("file/siteconf.log", "Not a directory (os error 20)"),
+    ] {
+        let wrong = path(wrong);
+        assert_eq!(
+            desk.refused(2, &["config", "check", "--log-file", &wrong]),
+            format!(
+                "siteconf: log_file = \"{wrong}\" (--log-file): it cannot be opened: {reason}\n"
+            )
+        );
+    }
+}
+
 #[test]
 fn what_holds_is_printed_as_a_file_that_says_the_same() {
     let desk = Desk::new();
