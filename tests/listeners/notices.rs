@@ -1,5 +1,7 @@
 //! What systemd is told.
 
+use std::fs::{self, File};
+use std::os::linux::fs::MetadataExt;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::path::Path;
@@ -7,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
+use crate::pair::Pair;
 use crate::service::{Service, shown};
 
 fn next(told: &UnixDatagram) -> String {
@@ -94,5 +97,37 @@ fn a_reload_that_is_asked_for_before_the_service_listens_is_done_then() {
         let mut service = Service::start_while(folder, &[], &[], as_it_begins);
         service.logged("\"message\":\"reloaded\"", 1);
         assert_eq!(service.stop().code(), Some(0));
+    }
+}
+
+/// So that "journalctl -p err" finds them.
+#[test]
+fn the_journal_is_told_the_priority_of_what_went_wrong() {
+    for format in ["json", "text"] {
+        for (is_journal, marks) in [(true, ["<4>", "<3>", ""]), (false, ["", "", ""])] {
+            let folder = tempfile::tempdir().unwrap();
+            let log = File::create(folder.path().join("log")).unwrap();
+            let log = log.metadata().unwrap();
+            let inode = if is_journal { log.st_ino() } else { 1 };
+            let stream = format!("{}:{inode}", log.st_dev());
+            let [cert, key] = Pair::new().write(folder.path()).map(shown);
+            let flags = [
+                ["--tls-listen", "127.0.0.1:0"],
+                ["--tls-cert", &cert],
+                ["--tls-key", &key],
+                ["--connections-max", "100000000"],
+                ["--log-format", format],
+            ];
+            let service =
+                Service::start_in(folder, flags.as_flattened(), &[("JOURNAL_STREAM", &stream)]);
+            fs::write(&cert, "no certificate").unwrap();
+            service.signal(Signal::HUP);
+            let told = ["fewer open files", "ERROR", "serving"].map(|text| service.line(text, 1));
+            for (line, mark) in told.iter().zip(marks) {
+                let rest = line.strip_prefix(mark).unwrap_or_default();
+                let is_whole = rest.starts_with(if format == "json" { '{' } else { '2' });
+                assert!(is_whole, "{format}, {is_journal}: {line}");
+            }
+        }
     }
 }

@@ -111,6 +111,13 @@ impl Service {
         output_of(Command::new("curl").args(["--silent", "--fail", "--noproxy", "*", place]))
     }
 
+    /// The address at which it shows them.
+    pub(crate) fn metrics_address(&self) -> SocketAddr {
+        let place = self.metrics.as_ref().unwrap();
+        let place = place.strip_prefix("http://").unwrap();
+        place.strip_suffix("/metrics").unwrap().parse().unwrap()
+    }
+
     /// A file or folder beside its data.
     pub(crate) fn at(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
@@ -143,8 +150,12 @@ impl Service {
         fs::read_to_string(file).unwrap().trim_end().to_owned()
     }
 
+    pub(crate) fn id(&self) -> Pid {
+        Pid::from_child(&self.process)
+    }
+
     pub(crate) fn signal(&self, signal: Signal) {
-        kill_process(Pid::from_child(&self.process), signal).unwrap();
+        kill_process(self.id(), signal).unwrap();
     }
 
     /// Stops it.
@@ -177,13 +188,19 @@ impl Service {
     /// Waits for so many lines of the log with a text, and gives the last of them.
     #[track_caller]
     pub(crate) fn logged(&self, text: &str, times: usize) -> Value {
+        serde_json::from_str(&self.line(text, times)).unwrap()
+    }
+
+    /// The same, as it stands.
+    #[track_caller]
+    pub(crate) fn line(&self, text: &str, times: usize) -> String {
         let end = Instant::now() + PATIENCE;
         loop {
             let log = self.log();
             let whole = log.rsplit_once('\n').map_or("", |(lines, _)| lines);
             let found: Vec<_> = whole.lines().filter(|line| line.contains(text)).collect();
             if found.len() >= times {
-                return serde_json::from_str(found[times - 1]).unwrap();
+                return found[times - 1].to_owned();
             }
             assert!(Instant::now() < end, "no \"{text}\" in {log}");
             std::thread::sleep(Duration::from_millis(10));

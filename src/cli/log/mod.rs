@@ -4,6 +4,7 @@
 //! hold its threads. It puts them into a [`Queue`], which a thread of its own empties.
 
 mod file;
+mod journal;
 mod json_line;
 mod queue;
 
@@ -17,12 +18,13 @@ use std::thread;
 
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::filter::LevelFilter;
-use tracing_subscriber::fmt::MakeWriter;
+use tracing_subscriber::fmt::{MakeWriter, format};
 
 use super::progress::takes_escapes;
 use super::settings::{LogFormat, Settings, Told};
 use super::{Error, Result};
 use file::Replaceable;
+use journal::ForJournal;
 use json_line::JsonLine;
 use queue::{Lines, Queue};
 
@@ -37,7 +39,9 @@ const QUIET: &str = "warn";
 /// # Errors
 /// [`Error::Usage`] for a malformed filter.
 pub(super) fn of_command(filter: &Told<String>) -> Result<()> {
-    start(filter, QUIET, Form::on_stderr(LogFormat::Auto), io::stderr)
+    let is_journal = journal::is_stderr();
+    let form = Form::on_stderr(LogFormat::Auto);
+    start(filter, QUIET, form, is_journal, io::stderr)
 }
 
 /// Begins to log as [`of_command`] does, through a queue, to where the settings say, and logs panics,
@@ -51,6 +55,7 @@ pub(super) fn of_service(settings: &Settings) -> Result<(Rest, impl FnMut() + Se
     let failed = |e| Error::Failed(format!("starting the log: {e}"));
     let path = settings.log_file.to_path_buf();
     let is_named = !path.as_os_str().is_empty();
+    let is_journal = !is_named && journal::is_stderr();
     let (out, form) = if is_named {
         let file = file::open(&path).map_err(|e| unopened(settings, &e))?;
         (file, Form::in_file(settings.log_format))
@@ -62,7 +67,8 @@ pub(super) fn of_service(settings: &Settings) -> Result<(Rest, impl FnMut() + Se
     let out = Replaceable::new(out);
     let replacement = out.replacement();
     let queue = Queue::start(out).map_err(failed)?;
-    start(&settings.log, USUAL, form, Lines(Arc::clone(&queue)))?;
+    let lines = Lines(Arc::clone(&queue));
+    start(&settings.log, USUAL, form, is_journal, lines)?;
     panic::set_hook(Box::new(|defect| tracing::error!(%defect, "panic")));
     let reopen = move || {
         if !is_named {
@@ -178,7 +184,7 @@ fn parse(filter: &Told<String>, usual: &str) -> Result<EnvFilter> {
 }
 
 /// Begins to log; an empty filter is `usual`.
-fn start<W>(filter: &Told<String>, usual: &str, form: Form, out: W) -> Result<()>
+fn start<W>(filter: &Told<String>, usual: &str, form: Form, is_journal: bool, out: W) -> Result<()>
 where
     W: for<'a> MakeWriter<'a> + Send + Sync + 'static,
 {
@@ -187,8 +193,13 @@ where
         .with_env_filter(filter)
         .with_writer(out);
     let _started = match form {
-        Form::Text { colours } => log.with_ansi(colours).try_init(),
-        Form::Json => log.event_format(JsonLine).try_init(),
+        Form::Text { colours } => log
+            .with_ansi(colours)
+            .event_format(ForJournal::new(format(), is_journal))
+            .try_init(),
+        Form::Json => log
+            .event_format(ForJournal::new(JsonLine, is_journal))
+            .try_init(),
     };
     Ok(())
 }
