@@ -7,7 +7,7 @@ use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Resource, Rlimit, Signal, getrlimit, kill_process, setrlimit};
 
 use crate::pair::Pair;
 use crate::service::{Service, shown};
@@ -130,4 +130,21 @@ fn the_journal_is_told_the_priority_of_what_went_wrong() {
             }
         }
     }
+}
+
+/// The watchdog ends a service that hangs by a signal that has the system keep its memory.
+#[test]
+fn its_memory_is_not_written_into_a_file() {
+    // As an operator may have it.
+    let Rlimit { maximum, .. } = getrlimit(Resource::Core);
+    let current = maximum;
+    setrlimit(Resource::Core, Rlimit { current, maximum }).unwrap();
+    let service = Service::start(&[], &[]);
+    let limits = format!("/proc/{}/limits", service.id().as_raw_nonzero());
+    let limits = fs::read_to_string(limits).unwrap();
+    let cores = limits
+        .lines()
+        .find(|line| line.starts_with("Max core file size"));
+    let soft = cores.and_then(|line| line.split_whitespace().nth(4));
+    assert_eq!(soft, Some("0"), "{limits}");
 }

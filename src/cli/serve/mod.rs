@@ -89,6 +89,7 @@ pub(super) fn serve(settings: &Settings, renew_key: bool, streams: &mut Streams<
     // Nobody else reads what lies in the folder.
     umask(Mode::RWXG | Mode::RWXO);
     raise_open_files(settings.limits.connections_max);
+    keep_memory_out_of_files();
 
     let engine = engine::open(settings, Purpose::Serve)?;
     let cache = Arc::new(RecordCache::over(engine.store()));
@@ -329,6 +330,18 @@ fn runtime() -> Result<Runtime> {
         .max_blocking_threads(BLOCKING_THREADS)
         .build()
         .map_err(|e| Error::Failed(format!("starting the threads: {e}")))
+}
+
+/// Has the system write no core dump, which would hold passwords, tokens and the server key: the watchdog ends a process
+/// by a signal that makes one. Who needs one raises the limit again (`prlimit --core=unlimited --pid`).
+fn keep_memory_out_of_files() {
+    let none = Rlimit {
+        current: Some(0),
+        ..getrlimit(Resource::Core)
+    };
+    if let Err(e) = setrlimit(Resource::Core, none) {
+        tracing::warn!(error = %e, "the limit of core dumps stays as it is");
+    }
 }
 
 /// Lets the process have as many open files as the system allows it: each connection is one, and each large file
