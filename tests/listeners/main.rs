@@ -3,6 +3,7 @@
 //! is left out loudly; with `CI=true` that is a failure.
 #![cfg(test)]
 
+mod accepts;
 mod certificates;
 mod examples;
 mod handshakes;

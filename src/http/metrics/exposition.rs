@@ -262,6 +262,11 @@ fn of_clients(service: &Service, metrics: &mut Metrics<'_>) -> fmt::Result {
         ],
     )?;
     metrics.counter(
+        "siteconf_http_accepts_failed",
+        "How often a connection could not be accepted for want of open files or memory; it waits",
+        once(&tallies.accepts_failed),
+    )?;
+    metrics.counter(
         "siteconf_tls_handshakes_failed",
         "Connections to the TLS listener that came to no TLS",
         once(&tallies.handshakes_failed),

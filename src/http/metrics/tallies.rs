@@ -17,6 +17,8 @@ pub(in crate::http) struct Tallies {
     pub(in crate::http) connections_taken: Count,
     /// Connections that were refused: their client had all it may.
     pub(in crate::http) connections_refused: Count,
+    /// How often a connection could not be accepted; it waits.
+    pub(in crate::http) accepts_failed: Count,
     /// Connections that came to no TLS.
     pub(in crate::http) handshakes_failed: Count,
     /// Requests that wait for a change now.
@@ -42,6 +44,7 @@ impl Default for Tallies {
             connections_open: Count::new(),
             connections_taken: Count::new(),
             connections_refused: Count::new(),
+            accepts_failed: Count::new(),
             handshakes_failed: Count::new(),
             requests_waiting: Count::new(),
             logins: Count::new(),

@@ -16,6 +16,7 @@ use tokio::time::{MissedTickBehavior, interval, sleep};
 use tokio_rustls::rustls::ServerConfig;
 
 use super::connection;
+use super::failed_accepts::FailedAccepts;
 use super::handshake::{self, Handshake};
 use super::linger::linger;
 use crate::access::Gate;
@@ -34,7 +35,7 @@ use crate::http::settings::HttpSettings;
 /// Pause after an accept that failed for want of file descriptors or memory.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
-/// How often the room on the disk is looked at where nobody asks.
+/// How often the room on the disk is looked at where nobody asks, and whether accepts still fail.
 const LOOKS_EVERY: Duration = Duration::from_secs(10);
 
 /// What a client reads that has more connections than it may.
@@ -128,6 +129,7 @@ impl Server {
         let mut shutdown = std::pin::pin!(shutdown);
         let mut looks = interval(LOOKS_EVERY);
         looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut failed = FailedAccepts::default();
         let mut first = 0;
         loop {
             // The listeners have their turns, so that a busy one does not keep the others waiting.
@@ -137,6 +139,7 @@ impl Server {
                 () = &mut shutdown => break,
                 Some(_) = connections.join_next() => {}
                 _ = looks.tick() => {
+                    failed.look();
                     let service = Arc::clone(&self.service);
                     drop(blocking::start(move || service.health.look(&service.gate)));
                 }
@@ -166,7 +169,8 @@ impl Server {
                     }
                     Err(error) if concerns_one_connection(&error) => {}
                     Err(error) => {
-                        tracing::warn!(%error, "cannot accept connections; trying again");
+                        self.service.tallies.accepts_failed.up();
+                        failed.add(&error);
                         sleep(ACCEPT_PAUSE).await;
                     }
                 },

@@ -5,6 +5,7 @@ pub(in crate::http) mod client_stream;
 mod connection;
 pub(in crate::http) mod connection_state;
 mod early_reader;
+mod failed_accepts;
 mod handshake;
 mod linger;
 pub(in crate::http) mod listener;
