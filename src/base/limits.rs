@@ -391,6 +391,8 @@ pub const WAITING_LEFT_BY_ACCOUNT_PART: u64 = 4;
 pub const WOKEN_AT_ONCE: usize = 64;
 /// Longest id of a proxy that the log shows, in bytes.
 pub const PROXY_REQUEST_ID_BYTES_MAX: usize = 128;
+/// Most addresses of which the log is told that they tell of clients and are not believed, each once.
+pub const UNKNOWN_PROXIES_TOLD_MAX: usize = 16;
 /// Most refused connections that are waited for, so that the client sees why.
 pub const REFUSED_CONNECTIONS_MAX: usize = 64;
 /// Memory that a body takes until so many bytes of it have come; from then on it takes what it announces.

@@ -47,6 +47,7 @@ pub(in crate::http) async fn handle(
     let (head, incoming) = request.into_parts();
     let mut body = RequestBody::new(incoming, &head, &service.settings.limits);
     let (method, uri) = (head.method.clone(), head.uri.clone());
+    service.unknown_proxies.look(peer, &head.headers);
     let client = peer.client(&head.headers, &service.settings);
     let by_https = base_url::is_https(&head.headers, peer, &service.settings);
     let proxy_request_id = peer.proxy_request_id(&head.headers);

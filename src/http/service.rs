@@ -11,6 +11,7 @@ use super::admission::long::LongRequests;
 use super::admission::network::ClientNetwork;
 use super::admission::pieces::PieceMemory;
 use super::admission::quota::Quota;
+use super::admission::unknown_proxies::UnknownProxies;
 use super::admission::waiting::WaitingRequests;
 use super::blocking::Threads;
 use super::facts::Facts;
@@ -38,6 +39,7 @@ pub(in crate::http) struct Service {
     /// By who asks: bytes of whole answers in memory.
     pub(in crate::http) answers: AnswerMemory,
     pub(in crate::http) hosts: Hosts,
+    pub(in crate::http) unknown_proxies: UnknownProxies,
     pub(in crate::http) long: LongRequests,
     pub(in crate::http) logins: Logins,
     /// Room for requests that wait for a change.
@@ -77,6 +79,7 @@ impl Service {
             pieces: PieceMemory::new(),
             answers: AnswerMemory::new(),
             hosts: Hosts::new(&settings),
+            unknown_proxies: UnknownProxies::default(),
             long: LongRequests::new(&settings.limits),
             logins: Logins::new(&settings.limits),
             waiting: WaitingRequests::new(&settings.limits, &tallies),

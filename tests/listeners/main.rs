@@ -9,6 +9,7 @@ mod examples;
 mod handshakes;
 mod notices;
 mod pair;
+mod proxies;
 mod renewal;
 mod service;
 mod socket;

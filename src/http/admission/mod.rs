@@ -18,6 +18,7 @@ pub(in crate::http) mod network;
 pub(in crate::http) mod patience;
 pub(in crate::http) mod pieces;
 pub(in crate::http) mod quota;
+pub(in crate::http) mod unknown_proxies;
 pub(in crate::http) mod waiting;
 
 /// A semaphore with as many places as a setting says.

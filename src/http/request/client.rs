@@ -8,7 +8,8 @@ use hyper::header::{FORWARDED, HeaderName};
 use crate::base::limits::PROXY_REQUEST_ID_BYTES_MAX;
 use crate::http::settings::HttpSettings;
 
-const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
+/// By what proxies tell of a client.
+pub(in crate::http) const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// Who is at the other end of a connection.
