@@ -7,10 +7,10 @@ use std::fs::read_to_string;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until, timeout, timeout_at};
+use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until, timeout};
 use tokio_postgres::Row;
 
-use super::changes::Changes;
+use super::changes::{Changes, nanos, now};
 use super::failure::failure;
 use super::link::{CONNECTION_WAIT_MAX, Link, Params};
 use super::server::Server;
@@ -23,12 +23,15 @@ const BEAT: &str = "SELECT siteconf.beat_v2($1, $2, $3, $4)";
 /// What the database's clock showed then, in milliseconds since 1970.
 const BEATEN: &str =
     "SELECT (extract(epoch FROM at) * 1000)::int8 FROM siteconf.daemon WHERE id = $1";
+/// What is committed in its place where its table has no room, or is locked: it takes none, and waits for a standby all the
+/// same. Others do not see it.
+const SIGN_ALONE: &str = "SELECT pg_logical_emit_message(true, 'siteconf', ''::text)";
 /// What the connection is told. Its commit is never cancelled: what is cancelled while it waits for a standby
-/// is told to be committed.
+/// is told to be committed. Who waits for a lock is in time for a sign that needs none.
 const SETTINGS: &str =
-    "SET statement_timeout = 0; SET lock_timeout = '2s'; SET enable_seqscan = off;";
+    "SET statement_timeout = 0; SET lock_timeout = '1s'; SET enable_seqscan = off;";
 const EVERY: Duration = Duration::from_secs(1);
-/// After so long without a commit the primary is no longer believed.
+/// After so long without a commit the primary is no longer believed. A suspension counts.
 const CONFIRMED_FOR: Duration = Duration::from_secs(3);
 /// How long a connection has for a commit that was made because others had met another server, before they have one
 /// made again, and how long it is kept when it has committed.
@@ -71,10 +74,14 @@ impl Beats {
     pub(super) async fn run(self) {
         let mut ticks = interval(EVERY);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let mut confirmed = Instant::now();
-        let mut last_error = None;
+        let mut confirmed = now();
+        let (mut is_refused, mut last_error) = (false, None);
         let mut doubts_from = Instant::now();
         loop {
+            let believed_until = confirmed + nanos(CONFIRMED_FOR);
+            if !is_refused {
+                self.changes.believe_until(believed_until);
+            }
             let mut beat = std::pin::pin!(async {
                 tokio::select! {
                     _ = ticks.tick() => {}
@@ -82,11 +89,14 @@ impl Beats {
                 }
                 self.beat(&mut doubts_from).await
             });
-            let in_time = timeout_at(confirmed + CONFIRMED_FOR, beat.as_mut()).await;
+            let left = Duration::from_nanos(believed_until.saturating_sub(now()));
+            let in_time = timeout(left, beat.as_mut()).await;
             let beaten = if let Ok(beaten) = in_time {
                 beaten
             } else {
-                if self.changes.confirm(false) {
+                if !is_refused {
+                    is_refused = true;
+                    self.changes.believe_until(0);
                     tracing::error!(
                         last_error,
                         "the database has committed nothing for 3 seconds; requests are refused until it \
@@ -101,7 +111,8 @@ impl Beats {
                     // What was committed when it began may be all that the primary had confirmed.
                     confirmed = began;
                     last_error = None;
-                    if self.changes.confirm(true) {
+                    if is_refused {
+                        is_refused = false;
                         tracing::warn!("the database commits again");
                     }
                 }
@@ -128,9 +139,9 @@ impl Beats {
         }
     }
 
-    /// Commits one. Gives when that began. Where somebody meets another server meanwhile, it is committed over a new
-    /// connection: this one may lead to a server that commits nothing any more.
-    async fn beat(&self, doubts_from: &mut Instant) -> Result<Instant> {
+    /// Commits one. Gives when that began, in nanoseconds since the boot. Where somebody meets another server meanwhile, it
+    /// is committed over a new connection: this one may lead to a server that commits nothing any more.
+    async fn beat(&self, doubts_from: &mut Instant) -> Result<u64> {
         loop {
             tokio::select! {
                 beaten = self.beat_once() => {
@@ -155,27 +166,37 @@ impl Beats {
     }
 
     /// Commits one, and compares the clocks by it. Gives when that began.
-    async fn beat_once(&self) -> Result<Instant> {
+    async fn beat_once(&self) -> Result<u64> {
         let session = self
             .link
             .session(Instant::now() + CONNECTION_WAIT_MAX)
             .await?;
-        let (began, before) = (Instant::now(), SystemClock.now());
+        let (began, before) = (now(), SystemClock.now());
         session.forget_warnings();
         let id = self.id.as_slice();
         let version = env!("CARGO_PKG_VERSION");
         let beaten = async {
             let refuses = self.refuses();
             let named: Params<'_> = &[&id, &self.host, &version, &refuses];
-            session.query(BEAT, named).await?;
+            if let Err(error) = session.query(BEAT, named).await {
+                if !matches!(failure(&error), StoreError::Full | StoreError::Busy) {
+                    return Err(error);
+                }
+                self.link.tell_refused(&error);
+                let began = now();
+                session.query(SIGN_ALONE, &[]).await?;
+                return Ok((began, None));
+            }
             let after = SystemClock.now();
-            Ok((session.query(BEATEN, &[&id]).await, after))
+            let told = session.query(BEATEN, &[&id]).await.ok();
+            Ok((began, told.map(|rows| (rows, after))))
         };
         match timeout(BEAT_MAX, beaten).await {
             // Somebody may have ended its wait for a standby.
-            Ok(Ok((told, after))) if !session.is_doubtful() => {
-                let told = told.ok().and_then(|rows| rows.first().map(clock_of));
-                if let Some(Ok(told)) = told {
+            Ok(Ok((began, told))) if !session.is_doubtful() => {
+                if let Some((rows, after)) = told
+                    && let Some(Ok(told)) = rows.first().map(clock_of)
+                {
                     self.skew.note(before, told, after);
                 }
                 self.link.primary().note(session.started);

@@ -74,8 +74,8 @@ struct Looked {
     /// When the last answered one began, in nanoseconds since the boot, which count a suspension.
     began: u64,
     database: Database,
-    /// Whether the database commits.
-    is_confirmed: bool,
+    /// Until when it counts that the database has committed, in nanoseconds since the boot; for ever where nobody looks.
+    believed_until: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,8 +94,12 @@ impl Looked {
     /// # Errors
     /// [`StoreError::Unavailable`], [`StoreError::WentBack`].
     fn require(self) -> Result<()> {
+        self.require_at(now())
+    }
+
+    fn require_at(self, moment: u64) -> Result<()> {
         match self.database {
-            Database::There if self.is_confirmed => Ok(()),
+            Database::There if moment < self.believed_until => Ok(()),
             Database::There | Database::Away => Err(StoreError::Unavailable),
             Database::WentBack => Err(StoreError::WentBack),
         }
@@ -116,7 +120,7 @@ impl Changes {
             looked: watch::Sender::new(Looked {
                 began,
                 database: Database::There,
-                is_confirmed: true,
+                believed_until: u64::MAX,
             }),
             found: AtomicU64::new(0),
             wanted_since: AtomicU64::new(0),
@@ -281,13 +285,11 @@ impl Changes {
         }
     }
 
-    /// Says whether the database commits: what one tells that does not may be over. True if that is news.
-    pub(super) fn confirm(&self, commits: bool) -> bool {
-        self.looked.send_if_modified(|looked| {
-            let is_news = looked.is_confirmed != commits;
-            looked.is_confirmed = commits;
-            is_news
-        })
+    /// Says until when it counts that the database has committed, in nanoseconds since the boot: what one tells that does
+    /// not commit may be over.
+    pub(super) fn believe_until(&self, moment: u64) {
+        self.looked
+            .send_modify(|looked| looked.believed_until = moment);
     }
 
     /// Refuses from now on what asks the database.
@@ -359,13 +361,32 @@ pub(super) async fn last_version(link: &Link) -> Result<Version> {
     last.map(unsigned).ok_or(StoreError::WentBack)
 }
 
-/// The time since the boot, in nanoseconds.
-fn now() -> u64 {
+/// The time since the boot, in nanoseconds. It counts a suspension.
+pub(super) fn now() -> u64 {
     let now = clock_gettime(ClockId::Boottime);
     let seconds = u64::try_from(now.tv_sec).unwrap_or(0);
     seconds * 1_000_000_000 + u64::try_from(now.tv_nsec).unwrap_or(0)
 }
 
-fn nanos(duration: Duration) -> u64 {
+pub(super) fn nanos(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn after_a_suspension_the_database_is_believed_no_longer_than_its_last_commit_counts() {
+        let looked = Looked {
+            began: 0,
+            database: Database::There,
+            believed_until: 3,
+        };
+        assert!(looked.require_at(2).is_ok());
+        for moment in [3, u64::MAX] {
+            let refused = looked.require_at(moment);
+            assert!(matches!(refused, Err(StoreError::Unavailable)));
+        }
+    }
 }

@@ -108,6 +108,48 @@ fn a_full_disk_of_the_database_is_told_of_until_there_is_room() {
 }
 
 #[test]
+fn reads_go_on_where_a_full_disk_has_no_room_for_a_sign_of_life_either() {
+    /// A sign of life is tried once a second, and without one all is refused after three.
+    const TRIED: u32 = 6;
+    let fleet = Fleet::new();
+    let daemon = fleet.daemon(&[]);
+    let database = daemon.database().unwrap();
+    let project = Project::with_main(&daemon.user("alice", &[]), "acme/shop");
+    let save = |text: &[u8]| project.user.put(&project.file("main", "a.xml"), text);
+    save(b"<a/>").expect_status(201);
+    let reader = daemon.reader(&project);
+    reader.get(&project.raw("a.xml")).expect_status(200);
+    // What a sequence has given stays given, whatever becomes of the statement.
+    database.ask(
+        "CREATE SEQUENCE public.tried;
+        CREATE FUNCTION public.full_disk() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+            IF TG_RELID = 'siteconf.daemon'::regclass THEN PERFORM nextval('public.tried'); END IF;
+            RAISE EXCEPTION 'could not extend file' USING ERRCODE = '53100';
+        END $$;
+        CREATE TRIGGER full_disk BEFORE INSERT ON siteconf.object
+            FOR EACH STATEMENT EXECUTE FUNCTION public.full_disk();
+        CREATE TRIGGER full_disk BEFORE INSERT OR UPDATE ON siteconf.daemon
+            FOR EACH STATEMENT EXECUTE FUNCTION public.full_disk()",
+    );
+    let tried =
+        || database.ask("SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM public.tried");
+    soon(|| {
+        reader.get(&project.raw("a.xml")).assert_bytes(200, b"<a/>");
+        tried()[0].parse::<u32>().unwrap() >= TRIED
+    });
+    save(b"<b/>").assert_error(507, "no space left for this change");
+    daemon.anonymous().get("/readyz").assert_error(
+        503,
+        "not ready: writes are refused: the disk is full, or less is free than disk_free_min",
+    );
+    database.ask(
+        "DROP TRIGGER full_disk ON siteconf.daemon; DROP TRIGGER full_disk ON siteconf.object",
+    );
+    save(b"<b/>").expect_status(200);
+    soon(|| status(&daemon) == well());
+}
+
+#[test]
 fn a_daemon_that_gets_no_more_connections_is_not_ready_until_it_does() {
     let fleet = Fleet::new();
     let daemon = fleet.daemon(&[]);
