@@ -27,6 +27,7 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 use super::bucket_access::{BucketAccess, BucketKeys};
+use super::remote::repeated::Repeated;
 use super::remote::tls;
 use super::remote::{start_runtime, wait};
 use super::{Result, StoreError};
@@ -64,6 +65,10 @@ pub(super) struct Bucket {
     parts: Arc<Semaphore>,
     /// True once it was found to be this store's.
     is_checked: AtomicBool,
+    /// True where the last look found that it refuses, or cannot be used.
+    refuses: AtomicBool,
+    /// What it was asked in vain.
+    in_vain: Repeated,
     began: Instant,
     /// Until when nobody asks it, in milliseconds since `began`; 0 while it answers.
     away_until: AtomicU64,
@@ -143,6 +148,8 @@ impl Bucket {
             trash_days: access.trash_days,
             parts: Arc::new(Semaphore::new(UPLOAD_PARTS_MAX)),
             is_checked: AtomicBool::new(false),
+            refuses: AtomicBool::new(false),
+            in_vain: Repeated::default(),
             began: Instant::now(),
             away_until: AtomicU64::new(0),
             runtime: Some(start_runtime(THREADS, "store-bucket")?),
@@ -168,6 +175,15 @@ impl Bucket {
 
     /// As [`Bucket::require`], whatever was found before, and on the runtime.
     pub(super) async fn check(&self, store_id: &str, has_blobs: bool) -> Result<()> {
+        let checked = self.look(store_id, has_blobs).await;
+        let refused = self.refuses.swap(checked.is_err(), Ordering::AcqRel);
+        if refused && checked.is_ok() {
+            self.in_vain.end();
+        }
+        checked
+    }
+
+    async fn look(&self, store_id: &str, has_blobs: bool) -> Result<()> {
         let mark = self.path(MARK);
         let options = GetOptions {
             range: Some(GetRange::Bounded(0..MARK_BYTES_MAX)),
@@ -207,9 +223,11 @@ impl Bucket {
         Ok(())
     }
 
-    /// True while it does not answer, or is not known to be this store's.
+    /// True while it does not answer, refuses, or is not known to be this store's.
     pub(super) fn is_away(&self) -> bool {
-        self.away_until.load(Ordering::Acquire) > 0 || !self.is_checked()
+        self.away_until.load(Ordering::Acquire) > 0
+            || self.refuses.load(Ordering::Acquire)
+            || !self.is_checked()
     }
 
     /// How many days what no row names any more stays.
@@ -242,7 +260,13 @@ impl Bucket {
     pub(super) async fn remove(&self, place: &str) -> Result<()> {
         match self.asked(self.store.delete(&self.path(place))).await {
             Ok(()) | Err(object_store::Error::NotFound { .. }) => Ok(()),
-            Err(error) => Err(self.failed("removing from the bucket", &error)),
+            Err(error) => {
+                // Of each file: it stays there.
+                if !is_silence(&error) {
+                    tracing::error!(%error, "removing from the bucket failed");
+                }
+                Err(StoreError::BucketAway)
+            }
         }
     }
 
@@ -320,10 +344,10 @@ impl Bucket {
         Ok(())
     }
 
-    /// The store's error for a request that failed, whose cause the log has.
+    /// The store's error for a request that failed, whose cause the log has: once a minute, for whoever asks asks again.
     fn failed(&self, action: &str, error: &object_store::Error) -> StoreError {
         // That it is away was told once.
-        if self.away_until.load(Ordering::Acquire) == 0 {
+        if self.away_until.load(Ordering::Acquire) == 0 && self.in_vain.is_due(action) {
             tracing::error!(%error, "{action} failed");
         }
         StoreError::BucketAway

@@ -16,11 +16,11 @@ use tokio::time::{Instant, sleep, sleep_until, timeout};
 use super::SETTINGS;
 use super::known::{Change, Known};
 use super::link::Link;
-use super::repeated::Repeated;
 use super::row::{signed, unsigned};
 use super::server::Server;
 use crate::base::limits::CHANGES_READ_MAX;
 use crate::base::reads::Reads;
+use crate::store::remote::repeated::Repeated;
 use crate::store::{Result, StoreError, Version};
 
 /// How long others who have written a record count as at work on it.

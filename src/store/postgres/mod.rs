@@ -14,7 +14,6 @@ mod known;
 mod lanes;
 mod large;
 mod link;
-mod repeated;
 mod row;
 mod schema;
 mod server;

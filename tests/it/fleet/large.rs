@@ -248,6 +248,34 @@ fn without_the_bucket_large_files_wait_and_all_else_goes_on() {
 }
 
 #[test]
+fn a_bucket_that_refuses_what_it_is_asked_is_told_of_until_it_does_it_again() {
+    let two = Two::set();
+    let ready = || two.other.anonymous().get("/readyz");
+    for (number, fault) in (1..).zip([Fault::Denies, Fault::Fails]) {
+        // One that was read is kept in memory.
+        let path = format!("{number}.bin");
+        let bytes = noise(number, 700_000);
+        two.save(&path, &bytes);
+        let errors = || two.other.log().matches("ERROR").count();
+        let before = errors();
+        two.fleet.bucket().fault(fault, None);
+        until(ready, 503).assert_error(
+            503,
+            "not ready: the bucket of large files does not answer, or cannot be used; the log says why",
+        );
+        for _ in 0..5 {
+            two.raw(&path).assert_error(503, AWAY);
+        }
+        // One of what looks at it, and one of what reads.
+        let told = errors() - before;
+        assert!((1..=2).contains(&told), "{}", two.other.log());
+        two.fleet.bucket().fault(Fault::Nothing, None);
+        until(ready, 200);
+        two.raw(&path).assert_bytes(200, &bytes);
+    }
+}
+
+#[test]
 fn an_upload_that_is_given_up_leaves_nothing() {
     let two = Two::of(Fleet::with(Some(TestBucket::alone())));
     let bucket = two.fleet.bucket();

@@ -13,6 +13,7 @@ use super::server::Server;
 use super::{PostgresStore, SETTINGS};
 use crate::store::bucket::{Bucket, BucketUpload};
 use crate::store::bucket_access::BucketAccess;
+use crate::store::remote::repeated::Repeated;
 use crate::store::{Result, StoreError};
 
 /// By the database's clock, the only one that all daemons have in common.
@@ -109,6 +110,7 @@ async fn keep(bucket: Weak<Bucket>, server: Arc<Server>) {
     let mut ticks = interval(LOOK_EVERY);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut looks: u32 = 0;
+    let told = Repeated::default();
     loop {
         ticks.tick().await;
         let Some(bucket) = bucket.upgrade() else {
@@ -124,10 +126,16 @@ async fn keep(bucket: Weak<Bucket>, server: Arc<Server>) {
             Ok::<_, StoreError>(())
         };
         match look.await {
-            Ok(()) => looks = looks.wrapping_add(1),
+            Ok(()) => {
+                looks = looks.wrapping_add(1);
+                told.end();
+            }
             // Each has told the log itself.
             Err(StoreError::BucketAway | StoreError::Unavailable) => {}
-            Err(error) => tracing::error!(%error, "large files cannot be kept in the bucket"),
+            Err(error) if told.is_due(&error.to_string()) => {
+                tracing::error!(%error, "large files cannot be kept in the bucket");
+            }
+            Err(_) => {}
         }
     }
 }

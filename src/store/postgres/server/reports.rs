@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::store::StoreError;
 use crate::store::postgres::failure::{failure, said_by};
-use crate::store::postgres::repeated::Repeated;
+use crate::store::remote::repeated::Repeated;
 use crate::store::writes::Trouble;
 
 /// How long it is believed that no connection can be made, after somebody has waited for one in vain.

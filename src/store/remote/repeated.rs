@@ -12,11 +12,11 @@ const TOLD_MAX: usize = 16;
 
 /// What was told, and when.
 #[derive(Debug, Default)]
-pub(super) struct Repeated(Mutex<Vec<(String, Instant)>>);
+pub(in crate::store) struct Repeated(Mutex<Vec<(String, Instant)>>);
 
 impl Repeated {
     /// True if this is to be told now: it was not told in the last minute, and not too much else was.
-    pub(super) fn is_due(&self, text: &str) -> bool {
+    pub(in crate::store) fn is_due(&self, text: &str) -> bool {
         let mut told = self.told();
         told.retain(|(_, at)| at.elapsed() < AGAIN_AFTER);
         let is_due = told.len() < TOLD_MAX && told.iter().all(|(last, _)| last != text);
@@ -27,7 +27,7 @@ impl Repeated {
     }
 
     /// It is over: the next is told, whatever it is.
-    pub(super) fn end(&self) {
+    pub(in crate::store) fn end(&self) {
         self.told().clear();
     }
 
