@@ -247,6 +247,44 @@ fn what_is_no_longer_needed_goes_as_fast_as_more_comes() {
 }
 
 #[test]
+fn nobody_who_writes_waits_for_the_removal_of_what_is_no_longer_needed() {
+    let database = Database::new();
+    // It takes as long as this lock is held, as it would where an old snapshot is in its way.
+    database.ask(
+        "CREATE FUNCTION public.wait() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+            PERFORM pg_advisory_xact_lock(7); RETURN NULL;
+        END $$;
+        CREATE TRIGGER wait BEFORE DELETE ON siteconf.done
+            FOR EACH STATEMENT EXECUTE FUNCTION public.wait()",
+    );
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    let (other, connection) = runtime
+        .block_on(tokio_postgres::connect(&database.url, NoTls))
+        .unwrap();
+    let _driver = runtime.spawn(connection);
+    let run = |statements| runtime.block_on(other.batch_execute(statements)).unwrap();
+    run("SELECT pg_advisory_lock(7)");
+    let store = database.open();
+    let mut batch = Batch::default();
+    for number in 0..1000 {
+        push(&mut batch, &format!("{number}"), Expect::Absent, Some("1"));
+    }
+    store.commit(batch).unwrap();
+    let waiting = "SELECT pid FROM pg_stat_activity WHERE datname = current_database()
+        AND wait_event = 'advisory' AND query LIKE '%prune_v3%'";
+    large::soon(|| !database.ask(waiting).is_empty());
+    store
+        .commit(of_write("k", Expect::Absent, Some("1")))
+        .unwrap();
+    assert_eq!(database.ask(waiting).len(), 1);
+    run("SELECT pg_advisory_unlock(7)");
+    large::soon(|| database.ask(waiting).is_empty());
+}
+
+#[test]
 fn what_a_check_holds_a_database_against_is_what_the_steps_make() {
     let made = include_str!("../../../src/store/postgres/inspection/made.txt");
     let describe = include_str!("../../../src/store/postgres/inspection/describe.sql");

@@ -11,10 +11,12 @@ use std::time::Duration;
 
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
+use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout};
 
-use self::pruning::Pruning;
+use self::pruning::prune;
+use super::SETTINGS as OF_READERS;
 use super::changes::Changes;
 use super::failure::{Meaning, failure, meaning_of};
 use super::group::{self, Arrays, Job, Outcomes};
@@ -65,12 +67,15 @@ impl Writer {
         let (jobs, received) = channel(BATCHES_WAITING_MAX);
         let named = format!("{SETTINGS}SET siteconf.writer = {};", changes.writer());
         let want_of_room = Arc::new(Trouble::of_room());
+        let (written, counted) = watch::channel(0);
+        drop(runtime.spawn(prune(Link::new(server, OF_READERS), counted)));
         let calls = Calls {
             want_of_room: Arc::clone(&want_of_room),
             link: Link::new(server, named),
             changes: Arc::clone(changes),
             writer: rand::random(),
             serial: 0,
+            written,
         };
         let task = runtime.spawn(calls.run(received));
         Self {
@@ -107,13 +112,14 @@ struct Calls {
     /// With the serial of a group, the name under which its outcome is kept.
     writer: [u8; 16],
     serial: i64,
+    /// How much was written so far, for who removes what is no longer needed.
+    written: watch::Sender<u64>,
 }
 
 impl Calls {
     /// Commits groups until nobody can send any more.
     async fn run(mut self, mut jobs: Receiver<Job>) {
         let mut waiting = VecDeque::new();
-        let mut pruning = Pruning::new();
         loop {
             if waiting.is_empty() {
                 let Some(first) = jobs.recv().await else {
@@ -129,13 +135,9 @@ impl Calls {
             let group = group::take(&mut waiting);
             let waiters = (&mut waiting, &mut jobs);
             let outcomes = self.commit_while_others_wait(&group, waiters).await;
-            let written = outcomes.written();
+            self.written
+                .send_modify(|written| *written += outcomes.written());
             self.tell(group, outcomes);
-            tokio::select! {
-                () = pruning.go_on(&self.link, written) => {}
-                // Nobody waits for that without the database.
-                _ = self.changes.refused() => {}
-            }
         }
     }
 

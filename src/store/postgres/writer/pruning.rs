@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
+use tokio::sync::watch;
 use tokio::time::Instant;
 
 use crate::store::Result;
 use crate::store::postgres::link::Link;
 
 const PRUNE: &str = "SELECT siteconf.prune_v3($1)";
-/// Rows of a kind that are removed at once, so that nobody waits long.
+/// Rows of a kind that are removed at once.
 const AT_ONCE: i32 = 2_000;
 /// While there is more, some is removed after so many writes of this daemon, and after each second: twice as much goes
 /// as comes.
@@ -20,9 +21,19 @@ const PAUSE_MAX: Duration = Duration::from_mins(1);
 /// old snapshot of somebody stays in the indexes for as long.
 const PART_OF_TIME: u32 = 10;
 
-/// When some was removed last, and what came since.
+/// Removes some now and then as long as somebody writes, who tells how much that was so far. It takes a connection of its
+/// own: nobody waits for it.
+pub(super) async fn prune(link: Link, mut written: watch::Receiver<u64>) {
+    let mut pruning = Pruning::new();
+    while written.changed().await.is_ok() {
+        let so_far = *written.borrow_and_update();
+        pruning.go_on(&link, so_far).await;
+    }
+}
+
+/// When some was removed last, and what was written until then.
 #[derive(Debug)]
-pub(super) struct Pruning {
+struct Pruning {
     last: Instant,
     /// How long that took.
     took: Duration,
@@ -32,7 +43,7 @@ pub(super) struct Pruning {
 
 impl Pruning {
     /// Begins; nothing is known of what others have left.
-    pub(super) fn new() -> Self {
+    fn new() -> Self {
         Self {
             last: Instant::now(),
             took: Duration::ZERO,
@@ -41,11 +52,10 @@ impl Pruning {
         }
     }
 
-    /// Removes some if it is time to, after a group with so many writes.
-    pub(super) async fn go_on(&mut self, link: &Link, written: u64) {
-        self.written += written;
+    /// Removes some if it is time to, after so many writes.
+    async fn go_on(&mut self, link: &Link, written: u64) {
         let pause = if self.has_more { PAUSE_MIN } else { PAUSE_MAX };
-        let has_enough = self.has_more && self.written >= WRITES_BETWEEN;
+        let has_enough = self.has_more && written - self.written >= WRITES_BETWEEN;
         let since = self.last.elapsed();
         if since < self.took * PART_OF_TIME || since < pause && !has_enough {
             return;
@@ -56,7 +66,7 @@ impl Pruning {
         if let Err(error) = removed {
             tracing::warn!(%error, "old changes were not removed from the database");
         }
-        self.written = 0;
+        self.written = written;
         self.last = Instant::now();
         self.took = self.last - began;
     }
