@@ -99,7 +99,7 @@ pub(super) fn collect(
         let store = opened.embedded(
             "\"siteconf gc --compact\"",
             "leave it out; the server uses the room of what was removed again, and gives it back to its \
-             system at VACUUM FULL",
+             system at VACUUM FULL siteconf.object, siteconf.record",
         )?;
         let alone = store.lock_out_service()?;
         let stop = Stop::watch(false)?;

@@ -4,10 +4,13 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use super::Fleet;
+use crate::harness::server::Database;
 use crate::harness::{Answer, Daemon, Place, Project, READ, own_folder, soon};
 use crate::proxy::Cut;
 
 const AWAY: &str = "the database of the service does not answer; try again";
+/// Longer than what memory has counts without the database, which is 20 ms, with what the proxy was carrying.
+const STALE_MAX: Duration = Duration::from_millis(500);
 /// Longer than an answer takes for which nobody waits: where hundreds connect at once, a connection may be tried
 /// again after a second.
 const PROMPT: Duration = Duration::from_secs(2);
@@ -24,9 +27,19 @@ fn a_service_without_its_database_says_so_and_is_well_when_it_is_back() {
     daemon.anonymous().get("/readyz").expect_status(200);
 
     proxy.cut(Cut::All);
+    let cut = Instant::now();
     // Memory has the file and the token, but nobody knows whether the token still counts.
+    let read = || loop {
+        let asked = cut.elapsed();
+        let answer = reader.get(&project.raw("a.xml"));
+        if answer.status == 503 {
+            return answer;
+        }
+        answer.assert_bytes(200, b"<a/>");
+        assert!(asked < STALE_MAX, "{asked:?} after the cut");
+    };
     std::thread::scope(|scope| {
-        let read = scope.spawn(|| until(|| reader.get(&project.raw("a.xml")), 503));
+        let read = scope.spawn(read);
         let save = || project.user.put(&project.file("main", "a.xml"), b"<b/>");
         for refused in [read.join().unwrap(), save()] {
             refused.assert_error(503, AWAY);
@@ -125,19 +138,31 @@ fn without_the_database_nobody_waits_for_a_thread_and_then_all_are_refused_at_on
     project.save("main", "b.xml", "<b/>");
 }
 
-/// Has a table locked for as long as there is a table of this name, two minutes at most.
-const LOCK: &str = "
-    BEGIN;
-    LOCK TABLE siteconf.record IN ACCESS EXCLUSIVE MODE;
-    DO $$ BEGIN
-        WHILE EXISTS (SELECT FROM pg_tables WHERE tablename = 'held')
-            AND clock_timestamp() < now() + interval '2 minutes'
-        LOOP PERFORM pg_sleep(0.01); END LOOP;
-    END $$;
-    COMMIT";
-/// Whether it is.
-const LOCKED: &str = "SELECT count(*) FROM pg_locks WHERE granted AND mode = 'AccessExclusiveLock'
-    AND relation = 'siteconf.record'::regclass";
+/// Has a table locked, as `VACUUM FULL` does, while something is done, two minutes at most.
+fn while_locked(database: &Database, table: &str, act: impl FnOnce()) {
+    let lock = format!(
+        "BEGIN;
+         LOCK TABLE siteconf.{table} IN ACCESS EXCLUSIVE MODE;
+         DO $$ BEGIN
+             WHILE EXISTS (SELECT FROM pg_tables WHERE tablename = 'held')
+                 AND clock_timestamp() < now() + interval '2 minutes'
+             LOOP PERFORM pg_sleep(0.01); END LOOP;
+         END $$;
+         COMMIT"
+    );
+    let locked = format!(
+        "SELECT count(*) FROM pg_locks WHERE granted AND mode = 'AccessExclusiveLock'
+         AND relation = 'siteconf.{table}'::regclass"
+    );
+    database.ask("CREATE TABLE public.held ()");
+    std::thread::scope(|scope| {
+        let holds = scope.spawn(|| database.ask(&lock));
+        soon(|| database.ask(&locked) == ["1"]);
+        act();
+        database.ask("DROP TABLE public.held");
+        holds.join().unwrap();
+    });
+}
 
 #[test]
 fn what_is_in_memory_is_served_while_a_table_is_locked_and_the_log_says_why_the_rest_is_not() {
@@ -151,10 +176,7 @@ fn what_is_in_memory_is_served_while_a_table_is_locked_and_the_log_says_why_the_
     let reader = daemon.reader(&project);
     reader.get(&project.raw("a.xml")).expect_status(200);
     let save = || project.user.put(&project.file("main", "a.xml"), b"<b/>");
-    database.ask("CREATE TABLE public.held ()");
-    std::thread::scope(|scope| {
-        let holds = scope.spawn(|| database.ask(LOCK));
-        soon(|| database.ask(LOCKED) == ["1"]);
+    while_locked(database, "record", || {
         // With the second goes the time at which the token was used.
         for _ in 0..2 {
             save().assert_error(503, "the service cannot write at the moment; try again");
@@ -167,10 +189,46 @@ fn what_is_in_memory_is_served_while_a_table_is_locked_and_the_log_says_why_the_
         let began = Instant::now();
         reader.get(&project.raw("a.xml")).assert_bytes(200, b"<a/>");
         assert!(began.elapsed() < PROMPT, "{:?}", began.elapsed());
-        database.ask("DROP TABLE public.held");
-        holds.join().unwrap();
     });
     save().expect_status(200);
+}
+
+#[test]
+fn all_is_refused_while_the_table_of_changes_is_locked_and_nothing_for_that_of_daemons() {
+    /// Without a sign of life all is refused after three seconds.
+    const HELD_FOR: Duration = Duration::from_secs(7);
+    let fleet = Fleet::new();
+    let Place::Database { database, .. } = &fleet.place else {
+        unreachable!("it lies in a database");
+    };
+    let daemon = fleet.daemon(&[]);
+    let project = Project::with_main(&daemon.user("alice", &[]), "acme/shop");
+    project.save("main", "a.xml", "<a/>");
+    let reader = daemon.reader(&project);
+    let read = || reader.get(&project.raw("a.xml"));
+    read().expect_status(200);
+    while_locked(database, "change", || {
+        until(read, 503).assert_error(503, AWAY);
+        let refused = until(|| daemon.anonymous().get("/readyz"), 503);
+        refused.assert_error(
+            503,
+            "not ready: the database does not answer, or cannot be used; the log says why",
+        );
+    });
+    until(read, 200).assert_bytes(200, b"<a/>");
+    while_locked(database, "daemon", || {
+        let began = Instant::now();
+        while began.elapsed() < HELD_FOR {
+            read().assert_bytes(200, b"<a/>");
+        }
+        project.save("main", "a.xml", "<b/>");
+        assert!(
+            daemon
+                .log()
+                .contains("canceling statement due to lock timeout")
+        );
+    });
+    read().assert_bytes(200, b"<b/>");
 }
 
 #[test]
@@ -186,37 +244,34 @@ fn readers_of_a_locked_table_keep_nobody_from_what_is_in_memory() {
     project.save("main", "a.xml", "<a/>");
     let reader = daemon.reader(&project);
     reader.get(&project.raw("a.xml")).expect_status(200);
-    database.ask("CREATE TABLE public.held ()");
-    std::thread::scope(|scope| {
-        let holds = scope.spawn(|| database.ask(LOCK));
-        soon(|| database.ask(LOCKED) == ["1"]);
-        let (sender, refused) = mpsc::channel();
-        for number in 0..COLD {
-            // Nobody knows yet that there is no such token.
-            let unknown = daemon.token(&format!("{number:064x}"));
-            let (refused, target) = (sender.clone(), project.raw("a.xml"));
-            scope.spawn(move || {
-                // Who was refused asks again, while it is known that nothing is answered.
-                for _ in 0..2 {
-                    unknown.get(&target).assert_error(503, AWAY);
-                    // Nobody may want to know any more.
-                    refused.send(()).ok();
-                }
-            });
-        }
-        refused.recv().unwrap();
-        let read = || {
-            let began = Instant::now();
-            reader.get(&project.raw("a.xml")).assert_bytes(200, b"<a/>");
-            began.elapsed()
-        };
-        let slowest = (0..20).map(|_| read()).max();
-        // Until all have been told.
-        drop(sender);
-        while refused.recv().is_ok() {}
-        database.ask("DROP TABLE public.held");
-        holds.join().unwrap();
-        assert!(slowest < Some(PROMPT), "{slowest:?}");
+    while_locked(database, "record", || {
+        std::thread::scope(|scope| {
+            let (sender, refused) = mpsc::channel();
+            for number in 0..COLD {
+                // Nobody knows yet that there is no such token.
+                let unknown = daemon.token(&format!("{number:064x}"));
+                let (refused, target) = (sender.clone(), project.raw("a.xml"));
+                scope.spawn(move || {
+                    // Who was refused asks again, while it is known that nothing is answered.
+                    for _ in 0..2 {
+                        unknown.get(&target).assert_error(503, AWAY);
+                        // Nobody may want to know any more.
+                        refused.send(()).ok();
+                    }
+                });
+            }
+            refused.recv().unwrap();
+            let read = || {
+                let began = Instant::now();
+                reader.get(&project.raw("a.xml")).assert_bytes(200, b"<a/>");
+                began.elapsed()
+            };
+            let slowest = (0..20).map(|_| read()).max();
+            // Until all have been told.
+            drop(sender);
+            while refused.recv().is_ok() {}
+            assert!(slowest < Some(PROMPT), "{slowest:?}");
+        });
     });
     let unknown = daemon.token(&"f".repeat(64));
     until(|| unknown.get(&project.raw("a.xml")), 401);

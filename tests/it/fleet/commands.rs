@@ -182,6 +182,10 @@ fn what_only_a_folder_offers_is_refused_with_what_to_use_instead() {
         assert!(refused.stdout.is_empty(), "{refused:?}");
     }
     assert!(!fleet.folder.path().join("backup.tar").exists());
+    let compact = daemon.command(&["gc", "--compact"], "");
+    let said = String::from_utf8_lossy(&compact.stderr);
+    let shrinks = "at VACUUM FULL siteconf.object, siteconf.record\n";
+    assert!(said.ends_with(shrinks), "{said}");
     for command in [
         &["status"][..],
         &["debug", "check"],
