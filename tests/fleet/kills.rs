@@ -314,6 +314,7 @@ fn what_was_acknowledged_survives_kills_of_daemons_and_of_their_database() {
     eprintln!("{figures:?}");
     assert_eq!(figures.rounds, rounds.count);
     // Faults that met nothing would show nothing.
+    assert_eq!(figures.failovers, rounds.count / ROUNDS_A_FAILOVER);
     assert!(figures.answers > rounds.count * 10, "{figures:?}");
     assert!(figures.absent > 0 && figures.whole > 0, "{figures:?}");
 }

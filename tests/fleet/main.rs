@@ -60,3 +60,5 @@ mod tls;
 #[path = "../faults/told.rs"]
 #[allow(dead_code, reason = "the harnesses of power cuts use the rest")]
 mod told;
+#[cfg(test)]
+mod unfit;

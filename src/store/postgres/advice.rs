@@ -18,13 +18,7 @@ SELECT current_setting('synchronous_standby_names') <> '',
     current_setting('restart_after_crash')::bool, current_setting('data_checksums') = 'on'";
 /// The oldest transaction that somebody's snapshot, a prepared transaction or a replication slot keeps from
 /// being forgotten, that of a standby's queries among them. Those of other databases do not matter.
-const OLDEST: &str = "
-SELECT kept::text FROM (
-    SELECT backend_xmin AS kept FROM pg_stat_activity
-    WHERE datname = current_database() OR backend_type = 'walsender'
-    UNION ALL SELECT transaction FROM pg_prepared_xacts WHERE database = current_database()
-    UNION ALL SELECT xmin FROM pg_replication_slots
-) all_of_them WHERE kept IS NOT NULL ORDER BY age(kept) DESC LIMIT 1";
+const OLDEST: &str = include_str!("oldest.sql");
 /// How often it is looked for old snapshots.
 const EVERY: Duration = Duration::from_mins(1);
 /// How often the way to the database is measured.

@@ -5,7 +5,11 @@ use serde_json::{Value, json};
 use super::Fleet;
 use super::away::until;
 use super::commands::{assert_refused, run};
-use crate::harness::{Daemon, Project, own_folder, soon};
+use crate::harness::{Daemon, Project, User, own_folder, soon};
+
+/// Ends all connections of daemons, at the server.
+const END_CONNECTIONS: &str = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+    WHERE application_name = 'siteconf' AND datname = current_database()";
 
 /// The exit code of `status`, why it says that changes are refused, and what is to be done.
 fn status(daemon: &Daemon) -> (Option<i32>, Value, Value) {
@@ -150,6 +154,66 @@ fn reads_go_on_where_a_full_disk_has_no_room_for_a_sign_of_life_either() {
 }
 
 #[test]
+fn a_change_that_the_server_undoes_for_another_is_tried_once_more_and_told_of() {
+    let fleet = Fleet::new();
+    let daemon = fleet.daemon(&[]);
+    let database = daemon.database().unwrap();
+    let project = Project::with_main(&daemon.user("alice", &[]), "acme/shop");
+    // What a sequence has given stays given, whatever becomes of the statement.
+    database.ask(
+        "CREATE SEQUENCE public.tried;
+        CREATE FUNCTION public.undo() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+            CASE nextval('public.tried')
+                WHEN 1 THEN RAISE EXCEPTION 'not in this order' USING ERRCODE = '40001';
+                WHEN 3 THEN RAISE EXCEPTION 'one waits for the other' USING ERRCODE = '40P01';
+                ELSE RETURN NULL;
+            END CASE;
+        END $$;
+        CREATE TRIGGER undo BEFORE INSERT ON siteconf.object
+            FOR EACH STATEMENT EXECUTE FUNCTION public.undo()",
+    );
+    for (path, cause) in [
+        ("a.xml", "not in this order"),
+        ("b.xml", "one waits for the other"),
+    ] {
+        project.save("main", path, "<a/>");
+        soon(|| {
+            let log = daemon.log();
+            let mut told = log
+                .lines()
+                .filter(|line| line.contains("a commit is repeated"));
+            told.any(|line| line.contains(cause))
+        });
+    }
+    assert_eq!(project.versions("main").len(), 2);
+    assert_eq!(database.ask("SELECT last_value FROM public.tried"), ["4"]);
+}
+
+#[test]
+fn another_store_in_place_of_the_one_that_was_there_is_not_used() {
+    let fleet = Fleet::new();
+    let mut daemon = fleet.daemon(&[]);
+    let project = Project::with_main(&daemon.user("alice", &[]), "acme/shop");
+    project.save("main", "a.xml", "<a/>");
+    let reader = daemon.reader(&project);
+    let read =
+        |reader: &User, daemon: &Daemon| reader.at(daemon.address()).get(&project.raw("a.xml"));
+    read(&reader, &daemon).expect_status(200);
+    let database = daemon.database().unwrap();
+    database.ask("UPDATE siteconf.format SET store_id = gen_random_uuid()");
+    database.ask(END_CONNECTIONS);
+    until(|| read(&reader, &daemon), 503);
+    let save = project.user.put(&project.file("main", "a.xml"), b"<b/>");
+    save.expect_status(503);
+    daemon.anonymous().get("/readyz").expect_status(503);
+    let told = "it holds another store than before; see that its address is right, and restart the service";
+    soon(|| daemon.log().contains(told));
+    daemon.stop();
+    daemon.restart();
+    read(&reader, &daemon).assert_bytes(200, b"<a/>");
+}
+
+#[test]
 fn a_daemon_that_gets_no_more_connections_is_not_ready_until_it_does() {
     let fleet = Fleet::new();
     let daemon = fleet.daemon(&[]);
@@ -160,10 +224,7 @@ fn a_daemon_that_gets_no_more_connections_is_not_ready_until_it_does() {
     let name = database.ask("SELECT current_database()")[0].clone();
     // Those that look and beat are made again at once, the one that writes when there is something to write.
     database.ask(&format!("ALTER DATABASE \"{name}\" CONNECTION LIMIT 2"));
-    database.ask(
-        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-         WHERE application_name = 'siteconf' AND datname = current_database()",
-    );
+    database.ask(END_CONNECTIONS);
     until(save, 503);
     daemon.anonymous().get("/readyz").assert_error(
         503,

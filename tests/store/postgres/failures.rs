@@ -2,18 +2,22 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::channel;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use siteconf::base::limits::{BATCHES_PER_TRANSACTION_MAX, BATCHES_WAITING_MAX};
 use siteconf::store::postgres::PostgresStore;
 use siteconf::store::record_cache::RecordCache;
 use siteconf::store::{Expect, Store, StoreError, Writes};
 
+use super::large::soon;
 use super::order::edit;
 use super::proxy::{Cut, Proxy};
+use super::snapshot::END;
 use super::{assert_counted, count};
 use crate::fixture::{of_write, value};
-use crate::server::Database;
+use crate::server::{Database, try_ask};
 
 const WRITERS: usize = 8;
 const COUNTED: u64 = 30;
@@ -85,6 +89,47 @@ fn what_may_have_been_made_before_its_connection_was_lost_is_in_doubt_and_not_re
         let told = commit.join().unwrap();
         assert!(matches!(told, Err(StoreError::InDoubt)), "{told:?}");
         held.join().unwrap();
+    });
+}
+
+#[test]
+fn whoever_comes_when_as_many_wait_as_may_is_refused_at_once() {
+    /// One more than wait, and are under way.
+    const WRITERS: usize = BATCHES_WAITING_MAX + BATCHES_PER_TRANSACTION_MAX + 1;
+    const HOLD: &str = "BEGIN; LOCK TABLE siteconf.record; SELECT pg_sleep(60)";
+    let database = Database::new();
+    let store = database.open();
+    let of_type = |kind: &str| {
+        let waiting = format!(
+            "SELECT pid FROM pg_stat_activity
+             WHERE datname = current_database() AND wait_event_type = '{kind}'"
+        );
+        database.ask(&waiting).len()
+    };
+    thread::scope(|scope| {
+        // It is ended while it sleeps.
+        scope.spawn(|| drop(try_ask(&database.url, HOLD)));
+        soon(|| of_type("Timeout") == 1);
+        let (sender, outcomes) = channel();
+        for number in 0..WRITERS {
+            let (store, sender) = (&store, sender.clone());
+            scope.spawn(move || {
+                let write = of_write(&number.to_string(), Expect::Absent, Some("1"));
+                sender.send(store.commit(write)).unwrap();
+            });
+        }
+        drop(sender);
+        let first = outcomes.recv().unwrap();
+        assert!(matches!(first, Err(StoreError::Busy)), "{first:?}");
+        // Nobody else was told anything yet.
+        assert_eq!(of_type("Lock"), 1);
+        database.ask(END);
+        for outcome in outcomes {
+            assert!(
+                matches!(outcome, Ok(_) | Err(StoreError::Busy)),
+                "{outcome:?}"
+            );
+        }
     });
 }
 

@@ -15,12 +15,14 @@ const LOOKED_AT: &str = "SELECT heap_blks_hit + heap_blks_read + idx_blks_hit + 
     FROM pg_statio_user_tables WHERE relid = 'siteconf.record'::regclass";
 pub(super) const BACKENDS: &str = "SELECT pid FROM pg_stat_activity
     WHERE datname = current_database() AND application_name LIKE 'siteconf%' AND pid <> pg_backend_pid()";
+/// What the log is told by.
+const OLDEST: &str = include_str!("../../../src/store/postgres/oldest.sql");
 const HOLD: &str =
     "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT FROM siteconf.format; SELECT pg_sleep(60)";
 const HOLDERS: &str = "SELECT pid FROM pg_stat_activity
     WHERE datname = current_database() AND query LIKE '%pg_sleep(60)' AND backend_xmin IS NOT NULL
     AND pid <> pg_backend_pid()";
-const END: &str = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+pub(super) const END: &str = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
     WHERE datname = current_database() AND query LIKE '%pg_sleep(60)' AND pid <> pg_backend_pid()";
 
 /// How many pages of the records are looked at for so many changes of a record, each of which reads it first.
@@ -49,7 +51,11 @@ fn who_writes_and_reads_does_not_look_through_what_an_old_snapshot_keeps() {
         let new = pages_of_changes(&database, "new", 50);
         pages_of_changes(&database, "old", 1500);
         let old = pages_of_changes(&database, "old", 50);
+        let held = HOLDERS.replace("SELECT pid", "SELECT backend_xmin");
+        assert_eq!(database.ask(OLDEST), database.ask(&held));
+        let held = database.ask(OLDEST);
         database.ask(END);
+        soon(|| database.ask(OLDEST) != held);
         assert!(old < new * 3 / 2, "{new} pages, {old} with 1,500 versions");
     });
     assert_eq!(database.open().examine().unwrap(), [""; 0]);

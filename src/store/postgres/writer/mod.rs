@@ -18,7 +18,7 @@ use tokio::time::{Instant, timeout};
 use self::pruning::prune;
 use super::SETTINGS as OF_READERS;
 use super::changes::Changes;
-use super::failure::{Meaning, failure, meaning_of};
+use super::failure::{Meaning, failure, meaning_of, said_by};
 use super::group::{self, Arrays, Job, Outcomes};
 use super::link::{CONNECTION_WAIT_MAX, Link, Params, Session};
 use super::row::signed;
@@ -254,7 +254,7 @@ impl Calls {
                         lost.get_or_insert_with(Instant::now);
                     }
                     Meaning::Again if repeats == 0 => {
-                        tracing::warn!(%error, "a commit is repeated");
+                        tracing::warn!(error = said_by(&error), "a commit is repeated");
                         repeats += 1;
                     }
                     Meaning::Raised if raises < RAISES_MAX => raises += 1,
