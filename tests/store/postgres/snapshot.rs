@@ -56,7 +56,9 @@ fn who_writes_and_reads_does_not_look_through_what_an_old_snapshot_keeps() {
         let held = database.ask(OLDEST);
         database.ask(END);
         soon(|| database.ask(OLDEST) != held);
-        assert!(old < new * 3 / 2, "{new} pages, {old} with 1,500 versions");
+        // Were the versions looked through, it would be a hundred times as many; those that the server analyses
+        // meanwhile count, too.
+        assert!(old < new * 3, "{new} pages, {old} with 1,500 versions");
     });
     assert_eq!(database.open().examine().unwrap(), [""; 0]);
 }
