@@ -411,9 +411,24 @@ fn an_archive_with_anything_odd_changes_nothing() {
     ] {
         unpack(&project, "", &archive(&[fine, odd])).assert_refused(400);
     }
-    let whole = archive(&[fine, ("more", 0o644, FILE, &[b'x'; 2000])]);
-    for broken in [&whole[..1500], b"not an archive" as &[u8]] {
-        unpack(&project, "", broken).assert_refused(400);
+    unpack(&project, "", b"not an archive").assert_refused(400);
+    assert_untouched(&project);
+}
+
+#[test]
+fn an_archive_that_is_cut_changes_nothing() {
+    let daemon = Daemon::start();
+    let project = project(&daemon);
+    let whole = archive(&[
+        ("fine", 0o644, FILE, b"x"),
+        ("more", 0o644, FILE, &[b'x'; 2000]),
+    ]);
+    let without_end = whole.len() - 1024;
+    // The second block of its end is not asked for.
+    for length in [1024, without_end, without_end + 511, 0, 500, 1500, 1536] {
+        let answer = unpack(&project, "", &whole[..length]);
+        answer.assert_error(400, "malformed archive: it is cut short");
     }
     assert_untouched(&project);
+    unpack(&project, "", &whole[..without_end + 512]).expect_status(200);
 }
