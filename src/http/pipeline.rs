@@ -45,6 +45,7 @@ pub(in crate::http) async fn handle(
     let started = Instant::now();
     let id = service.ids.next();
     let (head, incoming) = request.into_parts();
+    connection.note_version(head.version);
     let mut body = RequestBody::new(incoming, &head, &service.settings.limits);
     let (method, uri) = (head.method.clone(), head.uri.clone());
     service.unknown_proxies.look(peer, &head.headers);

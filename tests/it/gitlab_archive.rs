@@ -1,6 +1,7 @@
 //! Archives: contract section 5.
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::io::Read as _;
 
 use flate2::read::{DeflateDecoder, GzDecoder};
@@ -210,10 +211,10 @@ fn a_tar_tells_its_commit_to_git() {
     let (project, reader) = project(&daemon);
     let answer = fetch(&reader, &project, ".tar");
     let file = tempfile::NamedTempFile::new().unwrap();
-    std::fs::write(file.path(), &answer.body).unwrap();
+    fs::write(file.path(), &answer.body).unwrap();
     let output = std::process::Command::new("git")
         .arg("get-tar-commit-id")
-        .stdin(std::fs::File::open(file.path()).unwrap())
+        .stdin(fs::File::open(file.path()).unwrap())
         .output()
         .expect("git is on the machine");
     assert_eq!(
@@ -257,9 +258,9 @@ fn modes_and_emptiness_are_kept() {
     assert_eq!(unzip(&empty.body).len(), 1);
     let folder = tempfile::tempdir().unwrap();
     let script = folder.path().join("run.sh");
-    std::fs::write(&script, "run").unwrap();
+    fs::write(&script, "run").unwrap();
     let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-    std::fs::set_permissions(&script, executable).unwrap();
+    fs::set_permissions(&script, executable).unwrap();
     daemon.run(
         &[
             "import",
@@ -388,4 +389,25 @@ fn a_session_gets_no_archive_that_is_too_large() {
     assert!(message.contains("at most 1000"), "{message}");
     let target = project.on("main", "/archive.zip?path=dir");
     project.user.get(&target).expect_status(200);
+}
+
+/// HTTP/1.0 knows no chunks: that the connection ends well says that an answer is whole.
+#[test]
+fn an_archive_that_fails_on_its_way_does_not_end_well_over_http_1_0() {
+    let daemon = Daemon::start();
+    let (project, reader) = project(&daemon);
+    // What is sent before the damage is found.
+    project.save("main", "Before.bin", vec![b'x'; 300_000]);
+    let (_, large) = files().swap_remove(4);
+    let id = blake3::hash(&large).to_string();
+    let blob = daemon.data().join("blobs").join(&id[..2]).join(&id[2..]);
+    let mut bytes = fs::read(&blob).unwrap();
+    bytes[700_000] ^= 1;
+    fs::write(&blob, bytes).unwrap();
+    let request = reader.request("GET", &project.read("/archive.tar?sha=main"));
+    let request = String::from_utf8(request.to_bytes()).unwrap();
+    let mut connection = daemon.connect();
+    connection.send(request.replace(" HTTP/1.1\r\n", " HTTP/1.0\r\n").as_bytes());
+    assert!(connection.is_broken_off());
+    daemon.logged("an answer was cut short");
 }

@@ -1,7 +1,9 @@
 //! One connection: hyper on a stream, and after it an end that lets a client whose upload was refused
 //! read why.
 
+use std::error::Error as _;
 use std::future::poll_fn;
+use std::io;
 use std::sync::Arc;
 use std::task::{Poll, ready};
 use std::time::Duration;
@@ -15,6 +17,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, duplex};
 use tokio::sync::watch;
 use tokio::time::timeout;
 
+use super::break_off::BreakOff;
 use super::client_stream::ClientStream;
 use super::connection_state::ConnectionState;
 use super::early_reader::{Ahead, EarlyReader};
@@ -56,7 +59,7 @@ pub(in crate::http) async fn serve<S>(
     peer: Peer,
     mut stop: watch::Receiver<bool>,
 ) where
-    S: AsyncRead + AsyncWrite + Room + Send + Unpin + 'static,
+    S: AsyncRead + AsyncWrite + BreakOff + Room + Send + Unpin + 'static,
 {
     let traffic = Arc::clone(&service.tallies);
     let head_wait = Duration::from_secs(service.settings.limits.head_s_max);
@@ -132,10 +135,25 @@ pub(in crate::http) async fn serve<S>(
     };
     if let Err(error) = end {
         tracing::debug!(%error, "connection ended");
+        if state.ends_answers() && cuts_an_answer(&error) {
+            client.break_off();
+            return;
+        }
     }
     let mut stream = connection.into_parts().io.into_inner();
     // Failing to say goodbye to a client that has left is no event.
     if stream.shutdown().await.is_ok() && state.has_unread() {
         linger(&mut stream).await;
     }
+}
+
+/// True for an error while an answer was sent: it is not whole.
+fn cuts_an_answer(error: &Error) -> bool {
+    let Some(error) = error.downcast_ref::<hyper::Error>() else {
+        // No room for more of it.
+        return true;
+    };
+    let reason = error.source().and_then(|e| e.downcast_ref::<io::Error>());
+    // The rest of it could not be made, or the client took nothing.
+    error.is_user() || reason.is_some_and(|e| e.kind() == io::ErrorKind::TimedOut)
 }

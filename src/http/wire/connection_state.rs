@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::task::Poll;
 use std::time::Duration;
 
+use hyper::Version;
 use tokio::sync::Notify;
 
 /// Shared by a connection and its requests, which come one after another.
@@ -12,6 +13,8 @@ use tokio::sync::Notify;
 pub(in crate::http) struct ConnectionState {
     /// True once a rest of a body was left in the connection, which then cannot carry another request.
     unread: AtomicBool,
+    /// True if the end of an answer may be that of the connection alone.
+    ends_answers: AtomicBool,
     /// Requests, or answers that go on, which want to know when the client leaves.
     held: AtomicUsize,
     has_left: AtomicBool,
@@ -41,6 +44,18 @@ impl ConnectionState {
     /// True if a rest of a body was left.
     pub(in crate::http) fn has_unread(&self) -> bool {
         self.unread.load(Ordering::Relaxed)
+    }
+
+    /// Notes the version of the request: before HTTP/1.1 an answer whose length is not known beforehand has no other
+    /// end than that of the connection.
+    pub(in crate::http) fn note_version(&self, version: Version) {
+        let ends_answers = version < Version::HTTP_11;
+        self.ends_answers.store(ends_answers, Ordering::Relaxed);
+    }
+
+    /// True if an end of the connection may say that an answer is whole.
+    pub(super) fn ends_answers(&self) -> bool {
+        self.ends_answers.load(Ordering::Relaxed)
     }
 
     /// Counts a request, and tells whether it is the last that the connection may carry; 0 is no limit.

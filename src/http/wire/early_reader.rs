@@ -8,6 +8,7 @@ use std::task::{Context, Poll, ready};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
+use super::break_off::BreakOff;
 use super::room::Room;
 
 /// Most bytes that are read ahead. Of a client that has sent more it is not known whether it is still there.
@@ -83,6 +84,12 @@ impl<S: Room> Room for EarlyReader<S> {
 
     fn poll_room(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         self.early().stream.poll_room(cx)
+    }
+}
+
+impl<S: BreakOff> BreakOff for EarlyReader<S> {
+    fn break_off(&self) {
+        self.early().stream.break_off();
     }
 }
 

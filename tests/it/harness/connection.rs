@@ -83,6 +83,12 @@ impl Connection {
         rest
     }
 
+    /// True if the daemon breaks off, after whatever it has sent.
+    pub(crate) fn is_broken_off(&mut self) -> bool {
+        let end = self.stream.read_to_end(&mut Vec::new());
+        end.is_err_and(|error| error.kind() == io::ErrorKind::ConnectionReset)
+    }
+
     fn read_answer(&mut self, to_head: bool) -> io::Result<Answer> {
         let start = self.line()?;
         let status = start
