@@ -50,7 +50,7 @@ pub fn patch(old: Option<&FileView>, new: Option<&FileView>) -> Result<Patch> {
     };
     let diff = TextDiff::configure()
         .timeout(Duration::from_millis(TEXT_DIFF_MS_MAX))
-        .diff_lines(&before, &after);
+        .diff_slices(&lines_of(&before), &lines_of(&after));
     let (mut added, mut removed) = (0, 0);
     for change in diff.iter_all_changes() {
         match change.tag() {
@@ -60,10 +60,32 @@ pub fn patch(old: Option<&FileView>, new: Option<&FileView>) -> Result<Patch> {
         }
     }
     Ok(Patch::Text {
-        hunks: diff.unified_diff().to_string(),
+        hunks: hunks_of(&diff),
         added,
         removed,
     })
+}
+
+/// The lines of a text with their ends, as git and `patch` count them: a carriage return alone ends none.
+fn lines_of(text: &str) -> Vec<&str> {
+    text.split_inclusive('\n').collect()
+}
+
+/// The hunks of a unified diff. Those that the library writes have a carriage return end the last line.
+fn hunks_of(diff: &TextDiff<'_, '_, str>) -> String {
+    let mut hunks = String::new();
+    for hunk in diff.unified_diff().iter_hunks() {
+        hunks += &hunk.header().to_string();
+        hunks.push('\n');
+        for change in hunk.iter_changes() {
+            hunks += &change.tag().to_string();
+            hunks += change.value();
+            if !change.value().ends_with('\n') {
+                hunks += "\n\\ No newline at end of file\n";
+            }
+        }
+    }
+    hunks
 }
 
 /// The two lines that begin a unified diff and name its files; `old` and `new` say which of them are

@@ -112,6 +112,18 @@ fn branches_can_be_compared() {
 }
 
 #[test]
+fn a_carriage_return_alone_ends_no_line() {
+    let daemon = Daemon::start();
+    let project = Project::with_main(&daemon.user("alice", &[]), "acme/shop");
+    for text in ["[a]\r\r\nb=1\rc=1\r\r\nd=\r", "[a]\r\r\nb=2\rc=2\r\r\nd=\r"] {
+        project.save("main", "a.ini", text);
+    }
+    let changes = diff(&project, "from=v0002&to=main").json();
+    let counts = [&changes[0]["additions"], &changes[0]["deletions"]];
+    assert_eq!(counts, [1, 1]);
+}
+
+#[test]
 fn a_text_diff_shows_lines() {
     let daemon = Daemon::start();
     let project = project(&daemon);

@@ -320,6 +320,8 @@ fn unified_diffs_can_be_applied() {
         ("gone folder/прайс лист.xml", "<a>\n</a>"),
         ("no end", "one\ntwo"),
         ("windows.ini", "[a]\r\nb=1\r\n"),
+        ("twice.ini", "[a]\r\r\nb=1\r\r\nc=\r1\r\r\n"),
+        ("return at the end.ini", "[a]\nb=1\r"),
         ("kept", "kept"),
     ];
     let new = [
@@ -328,6 +330,8 @@ fn unified_diffs_can_be_applied() {
         ("new.txt", "no end of line"),
         ("no end", "one\nthree\n"),
         ("windows.ini", "[a]\r\nb=2\r\n"),
+        ("twice.ini", "[a]\r\r\nb=2\r\r\nc=\r1\r\r\n"),
+        ("return at the end.ini", "[a]\nb=2\r"),
         ("kept", "kept"),
     ];
     for (path, text) in old {
