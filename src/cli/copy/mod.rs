@@ -51,6 +51,9 @@ pub(super) fn run(wish: &Wish, settings: &Settings, streams: &mut Streams<'_>) -
     let sides = Sides::of(&wish.from, &wish.to, settings)?;
     let (from, to) = (&sides.from, &sides.to);
     let source = engine::open(from, Purpose::Read)?;
+    // From the bucket of another store each large file would be told as a damaged one.
+    let looked = source.inspectable().require_files();
+    looked.map_err(|error| engine::of_store(error, from))?;
     let key = KeyFile::of(&Opened::of(source.clone()), from, to)?;
     let source = Objects::new(source.store());
     let stop = Stop::watch(false)?;

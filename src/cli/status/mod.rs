@@ -69,7 +69,6 @@ fn gather(weigh: bool, settings: &Settings, opened: &Opened, streams: &mut Strea
         page_checksums,
         log_bytes,
         objects,
-        large_files,
         last_backup,
         last_collection,
     } = store.overview();
@@ -81,7 +80,7 @@ fn gather(weigh: bool, settings: &Settings, opened: &Opened, streams: &mut Strea
     let backup = told(&mut findings, "the last backup", last_backup).flatten();
     let stopped = told(&mut findings, "why writes are refused", writes_refused).flatten();
     let standby = told(&mut findings, "whether a standby follows", standby).flatten();
-    if let Err(error) = large_files {
+    if let Err(error) = store.require_files() {
         findings.push(format!("large files cannot be had: {error}"));
     }
     let free_bytes = store.free_bytes();

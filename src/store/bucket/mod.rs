@@ -214,10 +214,12 @@ impl Bucket {
         if found != store_id.as_bytes() {
             // What is put there from now on would be swept by the other.
             self.is_checked.store(false, Ordering::Release);
-            return Err(unfit(
+            return Err(unfit(if has_blobs {
+                "the large files of another store lie there; see that blobs is as before"
+            } else {
                 "the large files of another store lie there; give a prefix of its own, as in \
-                 s3://bucket/prefix",
-            ));
+                 s3://bucket/prefix"
+            }));
         }
         self.is_checked.store(true, Ordering::Release);
         Ok(())

@@ -58,8 +58,6 @@ pub struct Overview {
     pub log_bytes: Option<u64>,
     /// All objects, counted.
     pub objects: Result<ObjectsHeld>,
-    /// Whether large files can be had, as far as that is known without reading them.
-    pub large_files: Result<()>,
     /// When the last backup was made.
     pub last_backup: Result<Option<Timestamp>>,
     /// What the last collection kept that came to its end.
@@ -143,6 +141,12 @@ pub trait Inspectable: Store {
     /// # Errors
     /// Where none of it can be looked at.
     fn survey_files(&self, visit: &mut dyn FnMut(Readable<LargeFile>)) -> Result<()>;
+
+    /// Looks whether large files can be had where they lie, as far as that is known without reading them.
+    ///
+    /// # Errors
+    /// [`super::StoreError::UnfitBucket`], [`super::StoreError::BucketAway`].
+    fn require_files(&self) -> Result<()>;
 
     /// What is wrong with the database itself, a sentence each, as far as a look at all of it tells.
     fn examine(&self) -> Result<Vec<String>>;

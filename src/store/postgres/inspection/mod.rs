@@ -86,6 +86,10 @@ impl Inspectable for PostgresStore {
         self.survey_bucket(visit)
     }
 
+    fn require_files(&self) -> Result<()> {
+        self.bucket_in_use().map(drop)
+    }
+
     /// Changes that are not there, records that are there twice, and tables, indexes and functions that are not
     /// as they were made.
     fn examine(&self) -> Result<Vec<String>> {

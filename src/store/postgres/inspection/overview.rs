@@ -47,7 +47,6 @@ impl PostgresStore {
             page_checksums: self.page_checksums().map(Some),
             log_bytes: None,
             objects: self.objects_held(),
-            large_files: self.bucket_in_use().map(drop),
             last_backup: Ok(None),
             last_collection: self.last_collection(),
         }

@@ -97,6 +97,10 @@ impl Inspectable for SqliteStore {
         Ok(Box::new(self.folder.lock_for_backup()?))
     }
 
+    fn require_files(&self) -> Result<()> {
+        Ok(())
+    }
+
     fn overview(&self) -> Overview {
         let format = self.folder.format();
         Overview {
@@ -111,7 +115,6 @@ impl Inspectable for SqliteStore {
             page_checksums: Ok(None),
             log_bytes: Some(self.log_bytes()),
             objects: self.objects_held(),
-            large_files: Ok(()),
             last_backup: self.folder.last_backup(),
             last_collection: self.folder.last_collection(),
         }

@@ -116,6 +116,25 @@ fn what_is_no_place_for_a_copy_is_refused_and_stays_as_it_is() {
 }
 
 #[test]
+fn a_bucket_that_is_not_that_of_what_is_copied_is_told_at_once() {
+    let (mut world, side, other) = (World::new(), Side::new(), Side::new());
+    world.daemon.stop();
+    let url = side.database.url.as_str();
+    report(&side.copy(text(&world.data()), url));
+    fs::copy(side.key_file(), other.key_file()).unwrap();
+    let back = world.folder.path().join("back");
+    let refused = |reason: &str| {
+        let bucket = other.bucket.access().url;
+        let said = format!("{bucket}: the bucket of large files cannot be used: {reason}");
+        assert_refused(&other.copy(url, text(&back)), 1, &said);
+        assert!(!back.exists());
+    };
+    refused("the large files of the store do not lie there; see that blobs is as before");
+    other.bucket.plant("siteconf-store");
+    refused("the large files of another store lie there; see that blobs is as before");
+}
+
+#[test]
 fn a_bit_that_flipped_is_told_and_no_copy_is_a_store_with_it() {
     let (mut world, side) = (World::new(), Side::new());
     world.daemon.stop();
