@@ -319,12 +319,12 @@ fn a_malformed_batch_is_refused() {
 }
 
 /// One entry of an archive: name, mode, kind, body.
-type Entry<'a> = (&'a str, u32, tar::EntryType, &'a [u8]);
+pub(crate) type Entry<'a> = (&'a str, u32, tar::EntryType, &'a [u8]);
 
-const FILE: tar::EntryType = tar::EntryType::Regular;
+pub(crate) const FILE: tar::EntryType = tar::EntryType::Regular;
 
 /// An archive whose names are written as they are, checked by nobody.
-fn archive(entries: &[Entry<'_>]) -> Vec<u8> {
+pub(crate) fn archive(entries: &[Entry<'_>]) -> Vec<u8> {
     let mut builder = tar::Builder::new(Vec::new());
     for (name, mode, kind, body) in entries {
         let mut header = tar::Header::new_ustar();
@@ -339,7 +339,7 @@ fn archive(entries: &[Entry<'_>]) -> Vec<u8> {
     builder.into_inner().unwrap()
 }
 
-fn unpack(project: &Project, query: &str, body: &[u8]) -> Answer {
+pub(crate) fn unpack(project: &Project, query: &str, body: &[u8]) -> Answer {
     project
         .user
         .request("POST", &project.on("main", &format!("/batch{query}")))

@@ -9,7 +9,7 @@ use flate2::read::{DeflateDecoder, GzDecoder};
 use crate::harness::{Answer, Daemon, Project, User, branch_digest};
 
 /// An archive's entries: a path that ends in a slash for a folder, the mode, the bytes.
-type Entries = BTreeMap<String, (u32, Vec<u8>)>;
+pub(crate) type Entries = BTreeMap<String, (u32, Vec<u8>)>;
 
 const CYRILLIC: &str = "Справочники/Контр агенты/a b+%.xml";
 
@@ -67,7 +67,7 @@ fn expected(wanted: impl Fn(&str) -> bool) -> Entries {
     entries
 }
 
-fn untar(bytes: &[u8]) -> Entries {
+pub(crate) fn untar(bytes: &[u8]) -> Entries {
     let mut archive = tar::Archive::new(bytes);
     let mut entries = Entries::new();
     for entry in archive.entries().unwrap() {

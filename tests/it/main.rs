@@ -38,6 +38,7 @@ mod gitlab_commits;
 mod gitlab_compare;
 mod gitlab_files;
 mod gitlab_links;
+mod gitlab_modes;
 mod gitlab_pages;
 mod gitlab_service;
 mod gitlab_walk;

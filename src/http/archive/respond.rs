@@ -16,7 +16,8 @@ use crate::repo;
 use crate::repo::{Missing, Revision};
 
 /// Sends a revision, or the folder or file of it at `path`, as an archive. All lies in one folder, named
-/// after the project and the commit, so that the bytes follow from the commit id alone.
+/// after the project and the commit, so that the bytes follow from the commit id and the modes of the files,
+/// of which a commit id says nothing. The tag is of both.
 ///
 /// # Errors
 /// [`Error::LargeArchive`], before a byte is sent.
@@ -28,10 +29,11 @@ pub(in crate::http) fn respond(
     format: Format,
     freshness: Freshness,
 ) -> Result<Reply, Error> {
-    let (selection, bytes) = match (revision.listing(path, true), path) {
+    let (selection, content, bytes) = match (revision.listing(path, true), path) {
         (Ok(listing), _) => {
             let bytes = listing.totals()?.bytes;
-            (Selection::Folder(listing), bytes)
+            let content = listing.content();
+            (Selection::Folder(listing), content, bytes)
         }
         (
             Err(repo::Error::NotFound {
@@ -41,7 +43,8 @@ pub(in crate::http) fn respond(
         ) => {
             let file = revision.file(path)?;
             let bytes = file.size();
-            (Selection::File(path.to_string(), file), bytes)
+            let content = format!("{}\n{}", file.blob(), file.is_executable());
+            (Selection::File(path.to_string(), file), content, bytes)
         }
         (Err(failed), _) => return Err(failed.into()),
     };
@@ -59,7 +62,7 @@ pub(in crate::http) fn respond(
     );
     let shown_path = path.map_or("", |path| path.as_str());
     let extension = format.extension();
-    let parts = [&folder, shown_path, extension].map(str::as_bytes);
+    let parts = [&folder, shown_path, extension, &content].map(str::as_bytes);
     let tag = ETag::of_parts(&parts);
     if tag.is_known_to(context.headers()) {
         return Ok(Reply::empty(StatusCode::NOT_MODIFIED).validated(&tag, freshness));

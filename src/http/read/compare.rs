@@ -66,12 +66,13 @@ fn required<'a>(context: &'a RequestContext, key: &str) -> Result<&'a str, Error
     context.query.text(key)?.ok_or_else(missing)
 }
 
-/// The commits from a state back to an older one, that one left out, newest first.
+/// The commits from a state back to an older one, that one left out, newest first. Where a mode changed it
+/// is met under its commit id in another state.
 fn commits_between(old: &Revision, new: &Revision) -> Result<Vec<Commit>, Error> {
     let mut between = Vec::new();
     for commit in new.commits()? {
         let commit = commit?;
-        if commit.revision.id() == old.id() || between.len() == COMPARE_COMMITS_MAX {
+        if between.len() == COMPARE_COMMITS_MAX || commit.revision.has_commit_id_of(old)? {
             break;
         }
         between.push(commit);

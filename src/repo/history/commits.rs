@@ -7,7 +7,7 @@
 
 use std::collections::VecDeque;
 
-use super::newer::{Newer, totals};
+use super::newer::Newer;
 use super::snapshot::Snapshot;
 use crate::base::clock::Timestamp;
 use crate::base::file_path::FilePath;
@@ -361,9 +361,7 @@ impl Commits {
     /// Goes on to the newest state with the commit id of this one.
     fn skip_to(&mut self, wanted: &Revision) -> Result<()> {
         while let Some(state) = self.states.peek() {
-            if state.manifest() == wanted.manifest()
-                || totals(state) == totals(wanted) && state.sha256()? == wanted.sha256()?
-            {
+            if state.has_commit_id_of(wanted)? {
                 return Ok(());
             }
             self.newer.insert(state);

@@ -79,8 +79,17 @@ impl SameTotals {
     }
 }
 
+impl Revision {
+    /// True if this state has the commit id of another: if they differ in nothing but the modes of files. The
+    /// digests are computed only of two that may.
+    pub fn has_commit_id_of(&self, other: &Self) -> Result<bool> {
+        Ok(self.manifest() == other.manifest()
+            || totals(self) == totals(other) && self.sha256()? == other.sha256()?)
+    }
+}
+
 /// What tells apart most states without their digests.
-pub(super) fn totals(state: &Revision) -> (u64, u64) {
+fn totals(state: &Revision) -> (u64, u64) {
     let totals = state.totals();
     (totals.files, totals.bytes)
 }

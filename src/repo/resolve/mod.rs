@@ -211,16 +211,25 @@ impl Project {
         Ok(())
     }
 
-    /// The state that was found, if it is the only one.
+    /// The state that was found, if it is the only one. The files of another with its id may have other modes:
+    /// where that is the head of the branch, the id is that of the head.
     fn only(&self, found: BTreeMap<String, (u64, ManifestId)>) -> Result<Revision> {
-        let mut states = found.into_values();
-        match (states.next(), states.next()) {
-            (Some((branch, manifest)), None) => {
-                let totals = self.projects.nodes().manifest(manifest)?.totals;
-                Ok(Revision::new(self, branch, manifest, totals, true))
+        let mut states = found.into_iter();
+        let (Some((id, (branch, mut manifest))), None) = (states.next(), states.next()) else {
+            return Err(Error::missing(Missing::Revision));
+        };
+        if let Some(branch) = self.branch_by_number(branch)? {
+            let head = branch.head();
+            // Whoever was told its id had it computed.
+            if head.manifest() != manifest
+                && let Some(known) = head.known_digest()?
+                && known.commit_id() == id
+            {
+                manifest = head.manifest();
             }
-            _ => Err(Error::missing(Missing::Revision)),
         }
+        let totals = self.projects.nodes().manifest(manifest)?.totals;
+        Ok(Revision::new(self, branch, manifest, totals, true))
     }
 
     /// The states whose commit ids begin with this text, among those in the index.
