@@ -2,8 +2,8 @@
 
 use serde_json::json;
 
-use crate::gitlab_walk::link;
-use crate::harness::{Daemon, Project, READ, User, segment};
+use crate::gitlab_walk::{by_links, link};
+use crate::harness::{Daemon, Project, READ, User, paths, segment};
 
 fn paged(daemon: &Daemon) -> (User, String) {
     let project = Project::with_main(&daemon.user("alice", &[]), "acme/shop");
@@ -135,4 +135,33 @@ fn a_list_with_long_parameters_is_refused_for_its_links_repeat_them() {
     with(6 << 10).assert_error(414, "the request target is too long");
     let answer = with(6000).expect_status(200);
     assert!(link(&answer, "next").unwrap().len() > 18_000);
+}
+
+#[test]
+fn a_name_that_looks_like_a_token_stays_in_links() {
+    let daemon = Daemon::start();
+    let project = Project::with_main(&daemon.user("alice", &[]), "acme/shop");
+    let name = "0123456789abcdef".repeat(4);
+    let file = |path: &str| json!({ "action": "create", "file_path": path, "content": path });
+    let below = ["a", "b", "c"].map(|file| format!("{name}/{file}"));
+    let others = ["x", "y", "z"].map(str::to_owned);
+    let actions: Vec<_> = below.iter().chain(&others).map(|path| file(path)).collect();
+    let batch = json!({ "actions": actions });
+    let target = project.on("main", "/batch");
+    project.user.post(&target, &batch).expect_status(200);
+    project.save("main", "x", "other");
+    project.save("main", &below[0], "other");
+    let reader = daemon.reader(&project);
+    for pages in ["", "&pagination=keyset"] {
+        let target = project.read(&format!("/tree?path={name}&per_page=2{pages}"));
+        assert_eq!(paths(&json!(by_links(&reader, &target))), below, "{pages}");
+    }
+    let titles = |query: &str| -> Vec<_> {
+        let found = by_links(&reader, &project.read(query));
+        let title = |commit: &serde_json::Value| commit["title"].as_str().unwrap().to_owned();
+        found.iter().map(title).collect()
+    };
+    let own = titles(&format!("/commits?path={name}&per_page=1"));
+    assert_eq!(own, titles(&format!("/commits?path={name}")));
+    assert_eq!(own.len(), 2);
 }

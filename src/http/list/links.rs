@@ -21,6 +21,10 @@ const PAGE_KEYS: [&str; 3] = ["page", "per_page", "page_token"];
 /// shows them to nobody.
 const TOKEN_KEYS: [&str; 4] = ["private_token", "access_token", "job_token", "token"];
 
+/// Parameters that hold names and parts of them. What looks like a token there is the name of a file, as of one
+/// that is called by its digest: without it the next page would be of another list.
+const NAME_KEYS: [&str; 4] = ["path", "search", "regex", "author"];
+
 /// The absolute address of the same list, in the same spelling of its path and with all its
 /// parameters, also those of a form, but with these for the page.
 pub(in crate::http) fn page_url(context: &RequestContext, page: &[(&str, &str)]) -> String {
@@ -41,7 +45,7 @@ pub(in crate::http) fn page_url(context: &RequestContext, page: &[(&str, &str)])
         !PAGE_KEYS.contains(key)
             && page.iter().all(|(set, _)| set != key)
             && !TOKEN_KEYS.contains(key)
-            && Secret::parse(value.as_bytes()).is_none()
+            && (NAME_KEYS.contains(key) || Secret::parse(value.as_bytes()).is_none())
     });
     let mut separator = '?';
     for (key, value) in kept.chain(page.iter().copied()) {
