@@ -46,7 +46,7 @@ pub use import::{
     DigestStep, Exclude, FolderDigest, ImportChanges, ImportFolder, ImportOptions, ImportPreview,
     ImportReport, ImportStep, LyingKind, ReadFolder, Skip,
 };
-pub use listing::{Listing, Matches};
+pub use listing::{LastEntry, Listing, Matches};
 pub use message::{Message, MessageError};
 pub use migration::{Author, BranchMove, Laid, OldSnapshot, OldState, Standing};
 pub use patch::{Patch, patch, patch_names, text_diff};

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::gitlab_walk::{by_links, elements, link, target_of};
 use crate::harness::{Daemon, Project, git, git_blob_id, md5_hex, paths};
 
 /// A branch whose names sort otherwise as text than as paths.
@@ -241,6 +242,38 @@ fn a_tree_is_read_page_by_page() {
     ] {
         let target = project.on("main", &format!("/tree{query}"));
         project.user.get(&target).assert_refused(400);
+    }
+}
+
+#[test]
+fn what_follows_a_folder_that_is_gone_is_still_listed() {
+    let daemon = Daemon::start();
+    let project = Project::with_main(&daemon.user("alice", &[]), "acme/shop");
+    for path in ["fa/1", "fb-c", "fc/1", "f.xml"] {
+        project.save("main", path, path);
+    }
+    for (query, expected) in [
+        ("limit=2", &["fa", "fb", "fc", "f.xml", "fb-c"] as &[&str]),
+        ("limit=2&search=f", &["fa", "fb", "fc", "f.xml", "fb-c"]),
+        (
+            "limit=5&recursive=1",
+            &["f.xml", "fa", "fa/1", "fb-c", "fb", "fc", "fc/1"],
+        ),
+        (
+            "limit=5&recursive=1&search=f",
+            &["f.xml", "fa", "fa/1", "fb-c", "fb", "fc", "fc/1"],
+        ),
+    ] {
+        project.save("main", "fb/1", "x");
+        let first = project
+            .user
+            .get(&project.on("main", &format!("/tree?{query}")));
+        let gone = project.user.delete(&project.file("main", "fb/1"));
+        gone.expect_status(200);
+        let next = target_of(&project.user, &link(&first, "next").unwrap());
+        let mut found = elements(&first);
+        found.extend(by_links(&project.user, &next));
+        assert_eq!(paths(&json!(found)), expected, "{query}");
     }
 }
 

@@ -1,6 +1,6 @@
 //! Pages of a listing by the path that was seen last, and what is found in one, against the whole.
 
-use siteconf::repo::{BatchAction, Listing, TreeEntry};
+use siteconf::repo::{BatchAction, LastEntry, Listing, TreeEntry};
 
 use crate::fixture::{Scene, branch, path};
 use crate::on_every_engine;
@@ -32,6 +32,10 @@ fn fill(scene: &Scene) {
     scene.project.batch(&branch("main"), actions).unwrap();
 }
 
+fn last(text: &str) -> LastEntry {
+    LastEntry::parse(text).unwrap()
+}
+
 /// Each listing with its whole.
 fn listings(scene: &Scene) -> Vec<(Listing, Vec<TreeEntry>)> {
     let folders = [None, Some("flat"), Some("deep"), Some("deep/d001")];
@@ -49,11 +53,13 @@ fn every_place_is_found_by_its_path(scene: &Scene) {
     fill(scene);
     for (listing, whole) in listings(scene) {
         for (at, entry) in whole.iter().enumerate() {
-            let place = listing.place_after(&path(&entry.path)).unwrap();
-            assert_eq!(place, Some(at as u64 + 1), "{}", entry.path);
+            for last in [LastEntry::of(entry), last(&entry.path)] {
+                let place = listing.place_after(&last).unwrap();
+                assert_eq!(place, Some(at as u64 + 1), "{last:?}");
+            }
         }
         assert_eq!(
-            listing.place_after(&path("elsewhere/x")).unwrap().is_some(),
+            listing.place_after(&last("elsewhere/x")).unwrap().is_some(),
             {
                 // Only the root lists what is not below a folder, and only recursively.
                 listing.content().ends_with("true\n")
@@ -67,9 +73,11 @@ fn every_place_is_found_by_its_path(scene: &Scene) {
         ("flat/f0003x", 4),
         ("flat/f1499", 1500),
         ("flat/g", 1500),
+        // A folder, which comes before the files.
+        ("flat/g/", 0),
     ] {
         assert_eq!(
-            flat.place_after(&path(gone)).unwrap(),
+            flat.place_after(&last(gone)).unwrap(),
             Some(place),
             "{gone}"
         );
@@ -98,7 +106,7 @@ fn a_search_finds_what_matches(scene: &Scene) {
                     found.extend(page.entries);
                     match page.next {
                         None => break,
-                        Some(next) => after = Some(path(&next)),
+                        Some(next) => after = Some(next),
                     }
                 }
                 assert_eq!(
@@ -125,8 +133,8 @@ fn a_search_looks_at_so_many_entries(scene: &Scene) {
                 break;
             };
             looked += 100;
-            assert_eq!(next, whole[looked - 1].path);
-            after = Some(path(&next));
+            assert_eq!(next, LastEntry::of(&whole[looked - 1]));
+            after = Some(next);
         }
         assert!(
             (looked..=looked + 100).contains(&whole.len()),

@@ -11,7 +11,7 @@ use crate::manifest::page;
 use crate::manifest::page::Window;
 use crate::object::node::{Totals, Value};
 
-pub use search::Matches;
+pub use search::{LastEntry, Matches};
 
 /// The entries of a folder in the order of contract section 5: not recursive, folders first;
 /// recursive, depth first in path order, folders included.

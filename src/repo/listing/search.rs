@@ -4,18 +4,51 @@ use std::ops::ControlFlow;
 
 use super::Listing;
 use crate::base::file_path::FilePath;
+use crate::base::name_error::NameError;
 use crate::manifest::page::Window;
 use crate::manifest::{lookup, page, walk};
-use crate::object::node::{Key, Value};
-use crate::repo::{Result, TreeEntry};
+use crate::object::node::Value;
+use crate::repo::{EntryKind, Result, TreeEntry};
+
+/// The entry of a listing after which it goes on: its path, which ends in a slash if it was a folder. It may be
+/// there no longer, so that the listing does not tell which of the two it was.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LastEntry(String);
+
+impl LastEntry {
+    /// Takes a path, with a slash at its end or without. One without is that of a folder, too, as long as the
+    /// folder is there.
+    ///
+    /// # Errors
+    /// As [`FilePath::parse`].
+    pub fn parse(text: &str) -> std::result::Result<Self, NameError> {
+        FilePath::parse(text.strip_suffix('/').unwrap_or(text))?;
+        Ok(Self(text.to_owned()))
+    }
+
+    /// This entry.
+    pub fn of(entry: &TreeEntry) -> Self {
+        Self::at(&entry.path, entry.kind == EntryKind::Folder)
+    }
+
+    fn at(path: &str, is_folder: bool) -> Self {
+        let slash = if is_folder { "/" } else { "" };
+        Self(format!("{path}{slash}"))
+    }
+
+    /// The path, with the slash of a folder.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
 
 /// Entries of a listing that match.
 #[derive(Clone, Debug, Default)]
 pub struct Matches {
     /// The entries, in the listing's order.
     pub entries: Vec<TreeEntry>,
-    /// The path after which the search goes on; `None` when it came to the end.
-    pub next: Option<String>,
+    /// The entry after which the search goes on; `None` when it came to the end.
+    pub next: Option<LastEntry>,
 }
 
 /// What is looked for, and what was found.
@@ -29,40 +62,37 @@ struct Search<'a> {
 }
 
 impl Listing {
-    /// How many entries come before what follows this path, which may be there no longer; `None` for a
-    /// path that is not listed here.
-    pub fn place_after(&self, path: &FilePath) -> Result<Option<u64>> {
+    /// How many entries come before what follows this one; `None` for one that is not listed here.
+    pub fn place_after(&self, last: &LastEntry) -> Result<Option<u64>> {
         let nodes = self.revision.nodes();
-        let Some(name) = self.name_of(path) else {
+        let Some(name) = self.name_of(last)? else {
             return Ok(None);
         };
         if self.recursive {
-            return Ok(Some(page::count_recursive_to(nodes, self.root, name)?));
+            return Ok(Some(page::count_recursive_to(nodes, self.root, &name)?));
         }
-        if self.has_folder(name)? {
+        if let Some(name) = name.strip_suffix('/') {
             let folders = self.some_folders(0, self.folders)?;
-            let path = path.as_str();
-            return Ok(Some(
-                folders.partition_point(|(folder, _)| folder.as_str() <= path) as u64,
-            ));
+            let is_passed = |(folder, _): &(String, Value)| &folder[self.prefix.len()..] <= name;
+            return Ok(Some(folders.partition_point(is_passed) as u64));
         }
-        let files = page::count_files_to(nodes, self.root, name)?;
+        let files = page::count_files_to(nodes, self.root, &name)?;
         Ok(Some(self.folders.saturating_add(files)))
     }
 
-    /// The entries that come after a path and whose paths below the folder match, at most `limit`;
-    /// `None` for a path that is not listed here. At most `looked_max` entries are looked at, so there
+    /// The entries that come after this one and whose paths below the folder match, at most `limit`;
+    /// `None` for one that is not listed here. At most `looked_max` entries are looked at, so there
     /// may be fewer matches, or none, and a `next`.
     pub fn search(
         &self,
         matches: &dyn Fn(&str) -> bool,
-        after: Option<&FilePath>,
+        after: Option<&LastEntry>,
         limit: usize,
         looked_max: usize,
     ) -> Result<Option<Matches>> {
         let after = match after {
             None => None,
-            Some(path) => match self.name_of(path) {
+            Some(last) => match self.name_of(last)? {
                 None => return Ok(None),
                 name => name,
             },
@@ -76,22 +106,30 @@ impl Listing {
             found: Matches::default(),
         };
         if self.recursive {
-            search.below(after)?;
+            search.below(after.as_deref())?;
         } else {
-            search.own(after)?;
+            search.own(after.as_deref())?;
         }
         Ok(Some(search.found))
     }
 
-    /// A path as it is below the folder, `None` if it is not listed here.
-    fn name_of<'a>(&self, path: &'a FilePath) -> Option<&'a str> {
-        let name = path.as_str().strip_prefix(&self.prefix)?;
-        (self.recursive || !name.contains('/')).then_some(name)
-    }
-
-    fn has_folder(&self, name: &str) -> Result<bool> {
+    /// The path of an entry below the folder, with a slash at its end if it was or is a folder; `None` if it
+    /// is not listed here.
+    fn name_of(&self, last: &LastEntry) -> Result<Option<String>> {
+        let name = last.0.strip_prefix(&self.prefix).unwrap_or_default();
+        let Ok(path) = FilePath::parse(name.strip_suffix('/').unwrap_or(name)) else {
+            return Ok(None);
+        };
+        if !self.recursive && path.as_str().contains('/') {
+            return Ok(None);
+        }
         let nodes = self.revision.nodes();
-        Ok(lookup::value(nodes, self.root, &Key::directory(name))?.is_some())
+        let is_folder = name.ends_with('/')
+            || matches!(
+                lookup::path(nodes, self.root, &path)?,
+                Some(lookup::Found::Directory(_))
+            );
+        Ok(Some(LastEntry::at(path.as_str(), is_folder).0))
     }
 }
 
@@ -102,17 +140,7 @@ impl Search<'_> {
         let listing = self.listing;
         let nodes = listing.revision.nodes();
         let from = after.unwrap_or_default();
-        let mut passed = match after {
-            None => String::new(),
-            Some(name) => {
-                let path = FilePath::parse(name).ok();
-                let there = path.map(|path| lookup::path(nodes, listing.root, &path));
-                match there.transpose()?.flatten() {
-                    Some(lookup::Found::Directory(_)) => format!("{name}/"),
-                    _ => name.to_owned(),
-                }
-            }
-        };
+        let mut passed = from;
         let _flow = walk::recursive_from(nodes, listing.root, from, &mut |name, value| {
             if !passed.is_empty() {
                 let slash = matches!(value, Value::Directory(_));
@@ -120,7 +148,7 @@ impl Search<'_> {
                 if here.le(passed.bytes()) {
                     return Ok(ControlFlow::Continue(()));
                 }
-                passed.clear();
+                passed = "";
             }
             self.look(name, value)
         })?;
@@ -130,14 +158,12 @@ impl Search<'_> {
     /// The folder's own folders, then its files.
     fn own(&mut self, after: Option<&str>) -> Result<()> {
         let listing = self.listing;
-        let in_folders = match after {
-            None => true,
-            Some(name) => listing.has_folder(name)?,
-        };
+        let last_folder = after.and_then(|name| name.strip_suffix('/'));
+        let in_folders = after.is_none() || last_folder.is_some();
         if in_folders {
             for (path, value) in listing.some_folders(0, listing.folders)? {
                 let name = &path[listing.prefix.len()..];
-                let passed = after.is_some_and(|after| name <= after);
+                let passed = last_folder.is_some_and(|last| name <= last);
                 if !passed && self.look(name, &value)?.is_break() {
                     return Ok(());
                 }
@@ -164,10 +190,12 @@ impl Search<'_> {
         let path = || format!("{}{name}", self.listing.prefix);
         let is_found = (self.matches)(name);
         if is_found && self.found.entries.len() == self.limit {
-            self.found.next = self.found.entries.last().map(|last| last.path.clone());
+            self.found.next = self.found.entries.last().map(LastEntry::of);
             return Ok(ControlFlow::Break(()));
         }
-        let last = (self.looked == self.looked_max).then(path);
+        let is_folder = matches!(value, Value::Directory(_));
+        let is_last = self.looked == self.looked_max;
+        let last = is_last.then(|| LastEntry::at(&path(), is_folder));
         if is_found {
             let entry = self.listing.revision.tree_entry(path(), value)?;
             self.found.entries.extend(entry);

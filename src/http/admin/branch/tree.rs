@@ -19,13 +19,13 @@ use crate::http::request::context::RequestContext;
 use crate::http::request::params;
 use crate::http::route::admin::BranchAt;
 use crate::http::shape::entry::EntryJson;
-use crate::repo::{EntryKind, Listing, Revision, TreeEntry};
+use crate::repo::{EntryKind, LastEntry, Listing, Revision, TreeEntry};
 
 /// A part of a listing that a request asks for.
 struct Part {
     search: Option<Regex>,
     limit: usize,
-    after: Option<FilePath>,
+    after: Option<LastEntry>,
     with_last_change: bool,
 }
 
@@ -111,14 +111,14 @@ fn page(
         let entries = listing.part(shown, part.limit as u64)?;
         let more = shown.saturating_add(entries.len() as u64) < listing.total();
         let next = entries.last().filter(|_| more);
-        let next = next.map(|last| last.path.clone());
+        let next = next.map(LastEntry::of);
         (entries, next)
     };
     let shown: Vec<_> = entries
         .iter()
         .map(|entry| PageEntryJson::new(revision, entry, part.with_last_change))
         .collect::<Result<_, _>>()?;
-    let next = next.map(|path| (LINK, links::next(context, &[("after", path.as_str())])));
+    let next = next.map(|last| (LINK, links::next(context, &[("after", last.as_str())])));
     let lines: Vec<_> = next.into_iter().collect();
     json::list(context, &shown, &lines)
 }
@@ -128,7 +128,7 @@ impl Part {
     fn of(context: &RequestContext) -> Result<Option<Self>, Error> {
         let query = &context.query;
         let (search, limit) = (query.text("search")?, query.text("limit")?);
-        let after = query.text("after")?.map(params::file).transpose()?;
+        let after = query.text("after")?.map(LastEntry::parse).transpose()?;
         let with_last_change = match query.text("with")? {
             None => false,
             Some("last_change") => true,
