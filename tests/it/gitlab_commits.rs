@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::gitlab_walk::{elements, link, target_of};
+use crate::gitlab_walk::{by_links, elements, link, target_of};
 use crate::harness::{Daemon, Project, User, branch_digest, masked};
 
 /// A project with four states: empty, `a`, `a` and `dir/b`, and another `a`.
@@ -132,6 +132,22 @@ fn commits_of_a_time_are_those_within_it() {
         4
     );
     assert_eq!(count("?until=2000-01-01"), 0);
+    // Without an offset they are in UTC, as at GitLab.
+    for at in &times {
+        let plain = at.strip_suffix('Z').unwrap();
+        assert_eq!(count(&format!("?since={plain}")), not_before(at), "{at}");
+    }
+    for (query, expected) in [
+        ("?until=2999-01-01T00:00:00", 4),
+        ("?since=2999-01-01T00:00:00", 0),
+        ("?until=2000-01-01%2000:00:00.123456", 0),
+    ] {
+        assert_eq!(count(query), expected, "{query}");
+    }
+    for wrong in ["2000-01-01T", "2000-01-01T25:00:00", "10:00:00", "Z"] {
+        let answer = reader.get(&project.read(&format!("/commits?since={wrong}")));
+        answer.assert_error(400, "since is invalid");
+    }
 }
 
 #[test]
@@ -265,6 +281,13 @@ fn commits_come_in_pages_without_totals() {
     }
     for (at, pair) in found.windows(2).enumerate() {
         assert_eq!(pair[0]["parent_ids"], json!([pair[1]["id"]]), "{at}");
+    }
+    // As at GitLab it is no matter how a client would like them paged.
+    for pagination in ["keyset&order_by=id", "legacy", "none", "x"] {
+        let target = project.read(&format!("/commits?per_page=20&pagination={pagination}"));
+        let answer = reader.get(&target);
+        assert_eq!(answer.header("X-Next-Page"), Some("2"), "{pagination}");
+        assert_eq!(by_links(&reader, &target), found, "{pagination}");
     }
     let past = reader.get(&project.read("/commits?page=9"));
     past.assert_json(200, &json!([]));

@@ -249,6 +249,24 @@ fn a_commits_diff_is_what_it_changed() {
 }
 
 #[test]
+fn a_commits_diff_goes_on_after_a_long_path() {
+    let daemon = Daemon::start();
+    let project = Project::with_main(&daemon.user("alice", &[]), "acme/shop");
+    let segment = "a".repeat(255);
+    let long = [segment.as_str(); 16].join("/");
+    assert_eq!(long.len(), 4095);
+    let file = |path: &str| json!({ "action": "create", "file_path": path, "content": "x" });
+    let batch = json!({ "actions": [file(&long), file("b")] });
+    let target = project.on("main", "/batch");
+    project.user.post(&target, &batch).expect_status(200);
+    let reader = daemon.reader(&project);
+    let target = project.read("/commits/main/diff?pagination=keyset&per_page=1");
+    let found = by_links(&reader, &target);
+    let paths: Vec<_> = found.iter().map(|diff| &diff["new_path"]).collect();
+    assert_eq!(paths, [&long, "b"]);
+}
+
+#[test]
 fn a_commit_tells_the_branches_it_is_in() {
     let daemon = Daemon::start();
     let (project, reader) = parted(&daemon);

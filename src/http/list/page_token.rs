@@ -13,9 +13,6 @@ use crate::http::request::context::RequestContext;
 /// What the seals of this module are for.
 const PURPOSE: &str = "siteconf 2026-11 page token v1";
 
-/// Longest token that is looked at, in bytes: a branch name and little more.
-const TOKEN_BYTES_MAX: usize = 2048;
-
 /// Makes the token of a place in the list that `list` names.
 pub(in crate::http) fn make(
     context: &RequestContext,
@@ -28,7 +25,8 @@ pub(in crate::http) fn make(
     BASE64_URL_SAFE_NO_PAD.encode(token)
 }
 
-/// The place that a token names in the list that `list` names.
+/// The place that a token names in the list that `list` names. A token is as long as its place, which may be a
+/// whole path, and no longer than the query that it came in.
 ///
 /// # Errors
 /// It was not made here, or for another list.
@@ -45,8 +43,7 @@ pub(in crate::http) fn read<T: DeserializeOwned>(
         }
         serde_json::from_slice(place).ok()
     };
-    let fits = token.len() <= TOKEN_BYTES_MAX;
-    fits.then(place).flatten().ok_or_else(|| {
+    place().ok_or_else(|| {
         Error::malformed("page_token is invalid: take it from the link to the next page, unchanged")
     })
 }

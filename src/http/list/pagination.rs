@@ -59,8 +59,20 @@ impl Paging {
         }
     }
 
-    fn read(query: &Query) -> Result<Self, Error> {
-        let pagination = query.text("pagination")?;
+    /// Reads the parameters of a list that has numbered pages alone: which page, and how many entries it has. As
+    /// at GitLab it does not matter there what `pagination` says: clients add it to every list.
+    ///
+    /// # Errors
+    /// As [`Paging::of`].
+    pub(in crate::http) fn by_number(query: &Query) -> Result<(u64, u64), Error> {
+        let (page, per_page) = Self::numbers(query)?;
+        // What comes before the first page is the first page.
+        let page = page.unwrap_or(1).max(1).unsigned_abs();
+        Ok((page, per_page.unwrap_or(PAGE_ENTRIES_USUAL)))
+    }
+
+    /// What is said of numbers.
+    fn numbers(query: &Query) -> Result<(Option<i64>, Option<u64>), Error> {
         let page = number(query, "page")?;
         let per_page = match number(query, "per_page")? {
             Some(..=0) => return Err(Error::malformed("per_page has a value not allowed")),
@@ -70,18 +82,22 @@ impl Paging {
         if bytes.sum::<usize>() > LINKED_QUERY_BYTES_MAX {
             return Err(Error::LongTarget);
         }
+        Ok((page, per_page))
+    }
+
+    fn read(query: &Query) -> Result<Self, Error> {
+        let pagination = query.text("pagination")?;
+        let (page, per_page) = Self::numbers(query)?;
         let said = pagination.is_some() || page.is_some() || per_page.is_some();
-        let per_page = per_page.unwrap_or(PAGE_ENTRIES_USUAL);
         match pagination {
             None if !said => Ok(Self::Whole),
-            None | Some("legacy") => Ok(Self::Numbered {
-                // As at GitLab, what comes before the first page is the first page.
-                page: page.unwrap_or(1).max(1).unsigned_abs(),
-                per_page,
-            }),
+            None | Some("legacy") => {
+                let (page, per_page) = Self::by_number(query)?;
+                Ok(Self::Numbered { page, per_page })
+            }
             Some("keyset") => Ok(Self::From {
                 token: query.text("page_token")?.map(str::to_owned),
-                per_page,
+                per_page: per_page.unwrap_or(PAGE_ENTRIES_USUAL),
             }),
             Some("none") => Ok(Self::Plain),
             Some(_) => Err(unknown_pagination()),

@@ -6,7 +6,7 @@ use super::diffs;
 use super::stats::{StatsJson, stats};
 use crate::base::clock::Timestamp;
 use crate::base::file_path::FilePath;
-use crate::base::limits::{COMMITS_PASSED_MAX, COMPARE_FILES_MAX, PAGE_ENTRIES_USUAL};
+use crate::base::limits::{COMMITS_PASSED_MAX, COMPARE_FILES_MAX};
 use crate::http::error::Error;
 use crate::http::list::pagination;
 use crate::http::list::pagination::{PageHeaders, Paging};
@@ -33,7 +33,7 @@ impl Filter {
         let time = |key: &'static str| -> Result<Option<Timestamp>, Error> {
             let invalid = || Error::Malformed(format!("{key} is invalid"));
             let text = query.text(key)?;
-            text.map(|text| Timestamp::parse(text).ok_or_else(invalid))
+            text.map(|text| parse_time(text).ok_or_else(invalid))
                 .transpose()
         };
         Ok(Self {
@@ -58,12 +58,18 @@ impl Filter {
     }
 }
 
+/// Reads a time as GitLab does in a list of commits: one without an offset, as `PowerShell` and Python write
+/// it, is in UTC.
+fn parse_time(text: &str) -> Option<Timestamp> {
+    Timestamp::parse(text).or_else(|| Timestamp::parse(&format!("{text}Z")))
+}
+
 /// Lists the states of a branch as commits, newest first. It is always paged: each commit's id is a
 /// digest, which may have to be computed first.
 pub(super) fn list(context: &RequestContext, project: &Project) -> Result<Reply, Error> {
     let reference = params::reference(context.query.text("ref_name")?)?;
     let filter = Filter::read(&context.query)?;
-    let (page, per_page) = page(&context.query)?;
+    let (page, per_page) = Paging::by_number(&context.query)?;
     let mut skip = (page - 1).saturating_mul(per_page);
     let mut part: Vec<Commit> = Vec::new();
     let mut more = false;
@@ -152,7 +158,7 @@ pub(super) fn list_takes_long(context: &RequestContext, project: &Project) -> Re
         }
     }
     let reference = context.query.text("ref_name")?;
-    let (page, per_page) = page(&context.query)?;
+    let (page, per_page) = Paging::by_number(&context.query)?;
     Ok(is_far(project, reference, page.saturating_mul(per_page)))
 }
 
@@ -182,17 +188,6 @@ fn is_far(project: &Project, reference: Option<&str>, shown: u64) -> bool {
 fn passed(from: &Revision, shown: u64) -> repo::Result<u64> {
     let all = from.branch()?.snapshot_count().saturating_add(1);
     Ok(from.states_after()?.saturating_add(shown).min(all))
-}
-
-/// Which page of a list is asked for, and how long one is.
-fn page(query: &Query) -> Result<(u64, u64), Error> {
-    match Paging::of(query)? {
-        Paging::Numbered { page, per_page } => Ok((page, per_page)),
-        Paging::Whole => Ok((1, PAGE_ENTRIES_USUAL)),
-        Paging::Plain | Paging::From { .. } => {
-            Err(Error::malformed("pagination does not have a valid value"))
-        }
-    }
 }
 
 /// True if a commit is asked for with how many lines it changed.
