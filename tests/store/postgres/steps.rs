@@ -5,7 +5,8 @@ use std::thread;
 use siteconf::store::postgres::PostgresStore;
 use siteconf::store::{Expect, Store as _};
 
-use super::large::soon;
+use super::large::{open, soon};
+use crate::bucket::TestBucket;
 use crate::fixture::{of_write, value};
 use crate::server::{Database, try_ask};
 
@@ -20,6 +21,8 @@ const WAITING: &str = "SELECT pid FROM pg_stat_activity
 /// A write of the record `a`, sent for the second time.
 const COMMIT: &str = "SELECT siteconf.commit_v2('\\x01', 1, true, 0, 1, '{}', '{}', '{}', '{}', '{}', '{}', '{}', \
     '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{1}', ARRAY['a'::bytea], ARRAY['2'::bytea], '{f}')";
+/// What programs of earlier steps call to remove old changes.
+const PRUNE: [&str; 2] = ["SELECT siteconf.prune_v1(3)", "SELECT siteconf.prune_v2(3)"];
 
 /// A database of step 4, from before records were found by their last version.
 fn of_step_4() -> Database {
@@ -58,4 +61,48 @@ fn a_commit_that_waits_for_the_step_that_changes_it_is_sent_again() {
         .commit(of_write("a", Expect::Version(1), None))
         .unwrap();
     assert_eq!(value(&store, "a"), None);
+}
+
+#[test]
+fn programs_of_earlier_steps_do_no_harm_beside_those_of_today() {
+    let (database, bucket) = (Database::of_first_step(), TestBucket::new());
+    PostgresStore::migrate(&database.url).unwrap();
+    database.ask("UPDATE siteconf.sweep SET at = now() - interval '2 days'");
+    // Who gets true removes at once what no row names.
+    assert_eq!(database.ask("SELECT siteconf.claim_sweep_v1()"), ["f"]);
+    // Who calls it does not see that another server has taken the place of the one where it began.
+    let sweep = "SELECT siteconf.sweep_v1(ARRAY['a'::bytea], 1)";
+    let refused = try_ask(&database.url, sweep).unwrap_err();
+    let said = refused.as_db_error().unwrap();
+    assert!(said.message().ends_with("use a newer one"), "{said:?}");
+
+    database.ask(
+        "INSERT INTO siteconf.change (version, key) SELECT v, 'k' FROM generate_series(1, 8) v;
+         INSERT INTO siteconf.change (version, key) VALUES (2000000, 'k')",
+    );
+    // While somebody removes old changes, nobody else does: else the oldest are not the first that go.
+    let left = || database.ask("SELECT count(*) FROM siteconf.change WHERE version < 9");
+    thread::scope(|scope| {
+        let hold = "BEGIN; SELECT pg_advisory_xact_lock(1936290915, 3); SELECT pg_sleep(60)";
+        scope.spawn(|| drop(try_ask(&database.url, hold)));
+        soon(|| database.ask(HOLDERS).len() == 1);
+        for prune in PRUNE {
+            database.ask(prune);
+            assert_eq!(left(), ["9"], "{prune}");
+        }
+        database.ask(END);
+    });
+    for (prune, fewer) in PRUNE.into_iter().zip(["6", "3"]) {
+        soon(|| {
+            database.ask(prune);
+            left() == [fewer]
+        });
+    }
+
+    bucket.plant("2020-01-01/orphan");
+    let store = open(&database, &bucket);
+    store.require_large().unwrap();
+    store.keep_bucket();
+    let trash = "SELECT place FROM siteconf.trash";
+    soon(|| database.ask(trash) == ["2020-01-01/orphan"]);
 }

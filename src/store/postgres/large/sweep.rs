@@ -7,7 +7,7 @@ use crate::store::bucket::Bucket;
 use crate::store::postgres::link::Link;
 
 /// True for one daemon a day.
-const CLAIM: &str = "SELECT siteconf.claim_sweep_v1()";
+const CLAIM: &str = "SELECT siteconf.claim_sweep_v2()";
 /// The first day that is left alone, by the same clock as the places.
 const OLDEST: &str = "SELECT to_char((now() - interval '2 days') AT TIME ZONE 'UTC', 'YYYY-MM-DD')";
 /// Puts those that no row names into the trash.

@@ -61,6 +61,11 @@ const STEPS: &[Step] = &[
         sql: include_str!("10.sql"),
         brings: "files of the bucket that no row names, and may be of a later backup, go by the trash, too",
     },
+    Step {
+        sql: include_str!("11.sql"),
+        brings: "daemons of earlier versions sweep the bucket no more, and remove old changes in their order; \"siteconf gc\" \
+                 of a version that knows no step after 8 is refused",
+    },
 ];
 
 /// What each step ends with.
