@@ -11,7 +11,7 @@ use super::inspection::Inspectable;
 use super::postgres::PostgresStore;
 use super::sqlite::SqliteStore;
 use super::transfer::{Hold, Loader};
-use super::{Migrated, Result, Store};
+use super::{Found, Migrated, Result, Store};
 
 /// Where a store lies, which says what engine it has.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -88,11 +88,11 @@ impl Engine {
         }
     }
 
-    /// Makes a store in a database; one that has a store keeps it.
+    /// Makes a store in a database; one that has a store keeps it as it is.
     ///
     /// # Errors
     /// [`super::StoreError::Unfit`] where the database cannot be used.
-    pub fn init(url: &DatabaseUrl) -> Result<()> {
+    pub fn init(url: &DatabaseUrl) -> Result<Found> {
         #[cfg(feature = "fleet")]
         return PostgresStore::init(url.reveal());
         #[cfg(not(feature = "fleet"))]
@@ -139,10 +139,10 @@ impl Engine {
         return Err(without_fleet(url));
     }
 
-    /// Takes the steps of the schema that a database lacks.
+    /// Takes the steps of the schema that a database lacks. Where one was not taken, what was done says why.
     ///
     /// # Errors
-    /// [`super::StoreError::Unfit`], [`super::StoreError::Underway`] beside another.
+    /// [`super::StoreError::Unfit`], [`super::StoreError::Underway`] beside another: nothing was done.
     pub fn migrate(url: &DatabaseUrl) -> Result<Migrated> {
         #[cfg(feature = "fleet")]
         return PostgresStore::migrate(url.reveal());

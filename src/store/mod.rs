@@ -200,17 +200,31 @@ pub struct ObjectRow {
     pub inline: bool,
 }
 
+/// What is where a store was to be made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Found {
+    /// One with the schema of this program: new, or there before, perhaps without its first account.
+    Store,
+    /// One that was there, with the schema of another version.
+    OtherSchema,
+}
+
 /// What has become of the schema of a database.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub struct Migrated {
     /// The step that it had.
     pub from: i32,
+    /// The step that it had before earlier migrations that stopped, if there were any: the audit log cannot be told of
+    /// these, since nobody opens a store that lacks steps.
+    pub from_first: i32,
     /// The step that this program needs.
     pub current: i32,
     /// The steps that were taken, each with what it brought, for a person.
     pub steps: Vec<(i32, &'static str)>,
     /// False where a copy into the database has not come to its end.
     pub is_ready: bool,
+    /// Why the next step was not taken. Those before it stay.
+    pub stopped: Option<StoreError>,
 }
 
 /// A place for objects and records.

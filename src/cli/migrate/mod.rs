@@ -3,7 +3,7 @@
 use super::init::daemon_role::DaemonRole;
 use super::output::visible_path;
 use super::settings::Settings;
-use super::{Error, Result, Streams, engine, upgrade};
+use super::{Error, Result, Streams, bucket, engine, upgrade};
 use crate::store::Migrated;
 use crate::store::engine::{Engine, StoreAddress};
 
@@ -20,14 +20,29 @@ pub(super) fn run(role: &DaemonRole, settings: &Settings, streams: &mut Streams<
         }
     };
     let address = engine::with_password(url, settings)?;
+    // What is missing to leave word of it is told before anything is done.
+    bucket::access(settings)?;
     let migrated = Engine::migrate(&address).map_err(|error| engine::of_store(error, settings))?;
     let Migrated {
         from,
+        from_first,
         current,
         steps,
         is_ready,
+        stopped,
     } = migrated;
-    if steps.is_empty() {
+    // Where this fails, the steps are told all the same; where nobody can be told, the audit log has them.
+    let noted = if is_ready && stopped.is_none() && !steps.is_empty() {
+        upgrade::note(settings, format!("from schema {from_first} to {current}"))
+    } else {
+        Ok(())
+    };
+    if let Some((reached, _)) = steps.last() {
+        for (number, brings) in &steps {
+            writeln!(streams.out, "step {number}: {brings}")?;
+        }
+        writeln!(streams.out, "{url} has schema {reached} now; it had {from}")?;
+    } else if stopped.is_none() {
         let known = if from == current {
             "which this version needs"
         } else {
@@ -37,18 +52,14 @@ pub(super) fn run(role: &DaemonRole, settings: &Settings, streams: &mut Streams<
             streams.out,
             "{url} has schema {from}, {known}: nothing to do"
         )?;
-    } else {
-        for (number, brings) in &steps {
-            writeln!(streams.out, "step {number}: {brings}")?;
-        }
-        writeln!(streams.out, "{url} has schema {current} now; it had {from}")?;
+    }
+    noted?;
+    if let Some(error) = stopped {
+        return Err(engine::of_store(error, settings));
     }
     if let Some(role) = &role.daemon_role {
         Engine::grant(&address, role).map_err(|error| engine::of_store(error, settings))?;
         writeln!(streams.out, "the role \"{role}\" may serve it")?;
-    }
-    if is_ready && !steps.is_empty() {
-        upgrade::note(settings, format!("from schema {from} to {current}"))?;
     }
     Ok(())
 }

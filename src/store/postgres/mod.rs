@@ -35,8 +35,8 @@ use tokio_postgres::types::ToSql;
 use super::bucket::Bucket;
 use super::remote::{start_runtime, wait};
 use super::{
-    Batch, CatchUp, Lane, Migrated, NewObject, Observe, Pin, Record, Result, Scan, Staging, Store,
-    StoreError, StoredObject, Version, Writes,
+    Batch, CatchUp, Found, Lane, Migrated, NewObject, Observe, Pin, Record, Result, Scan, Staging,
+    Store, StoreError, StoredObject, Version, Writes,
 };
 use crate::base::id::{BlobId, ObjectId};
 use crate::base::limits::{INLINE_BYTES_MAX, UPLOAD_PART_BYTES};
@@ -107,7 +107,7 @@ impl PostgresStore {
     ///
     /// # Errors
     /// [`StoreError::Unfit`] where the database cannot be used.
-    pub fn init(url: &str) -> Result<()> {
+    pub fn init(url: &str) -> Result<Found> {
         let server = Server::new(url)?;
         once(async move { server.init().await })
     }
@@ -115,7 +115,8 @@ impl PostgresStore {
     /// Takes the steps of the schema that a database lacks, so that this program opens its store.
     ///
     /// # Errors
-    /// [`StoreError::Unfit`], [`StoreError::Underway`] beside another. Each step was taken or not.
+    /// [`StoreError::Unfit`], [`StoreError::Underway`] beside another: nothing was done. Each step is taken or not, and why
+    /// one was not [`Migrated::stopped`] says.
     pub fn migrate(url: &str) -> Result<Migrated> {
         let server = Server::new(url)?;
         once(async move { server.migrate().await })

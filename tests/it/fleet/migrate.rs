@@ -1,10 +1,11 @@
 //! `siteconf migrate`: a database of an earlier release gets the schema of this one, wholly or not at all.
 
 use std::process::{Child, Command, Output, Stdio};
+use std::thread;
 
 use super::Fleet;
 use super::commands::{assert_refused, run};
-use crate::harness::server::{Database, ask};
+use crate::harness::server::{Database, ask, try_ask};
 use crate::harness::{Daemon, Place, Project, own_folder, soon};
 
 const STEP: &str = "SELECT schema FROM siteconf.format";
@@ -21,6 +22,12 @@ const HOLD: &str = "
 const IS_HELD: &str = "SELECT 1 FROM pg_stat_activity
     WHERE datname = current_database() AND state = 'active' AND application_name = 'siteconf'
     AND query LIKE '%ALTER TABLE%'";
+/// Holds the table of changes, as `pg_dump` does, until it is ended.
+const HOLD_CHANGES: &str = "BEGIN; LOCK siteconf.change IN ACCESS SHARE MODE; SELECT pg_sleep(60)";
+const HAS_CHANGES: &str = "SELECT pid FROM pg_stat_activity
+    WHERE datname = current_database() AND wait_event = 'PgSleep'";
+const END_HOLDERS: &str = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+    WHERE datname = current_database() AND wait_event = 'PgSleep'";
 
 /// The step that this version needs.
 fn current() -> i32 {
@@ -125,6 +132,9 @@ fn a_store_of_an_earlier_release_is_served_once_it_is_brought_on_and_has_all_tha
     let init = ["init", "--store", &url, "--server-key-file", &key];
     assert_refused(&run(&init), 1, &refused);
     let had = contents(&first);
+    let again = run(&[&init[..], &["--if-absent"]].concat());
+    assert!(again.status.success(), "{again:?}");
+    assert_eq!(contents(&first), had);
     assert_eq!(first.ask(HAS_STEPS), ["0"]);
 
     assert_said(&migrate(&url), &brought_on(&url));
@@ -227,6 +237,56 @@ fn beside_a_migration_another_is_refused_and_one_that_is_killed_has_changed_noth
     database.ask("DELETE FROM public.held");
     assert_said(&second.wait_with_output().unwrap(), &brought_on(url));
     assert_eq!(database.ask(STEP), [current().to_string()]);
+}
+
+#[test]
+fn a_migration_that_stops_tells_the_steps_that_it_took_and_the_next_leaves_word_of_them() {
+    let database = Database::of_first_step();
+    let url = database.url.as_str();
+    thread::scope(|scope| {
+        // It is ended while it sleeps.
+        scope.spawn(|| drop(try_ask(url, HOLD_CHANGES)));
+        soon(|| !database.ask(HAS_CHANGES).is_empty());
+        let stopped = migrate(url);
+        database.ask(END_HOLDERS);
+        assert_eq!(stopped.status.code(), Some(1), "{stopped:?}");
+        let reached: i32 = database.ask(STEP)[0].parse().unwrap();
+        assert!(1 < reached && reached < current(), "{reached}");
+        let said = String::from_utf8(stopped.stdout).unwrap();
+        let mut lines = said.lines();
+        for step in 2..=reached {
+            let line = lines.next().unwrap();
+            assert!(line.starts_with(&format!("step {step}: ")), "{said}");
+        }
+        let has = format!("{url} has schema {reached} now; it had 1");
+        assert_eq!(lines.collect::<Vec<_>>(), [has]);
+        let why = String::from_utf8(stopped.stderr).unwrap();
+        let what = format!("held a table for 3 seconds that step {} of", reached + 1);
+        assert!(why.contains(&what), "{why}");
+
+        let last = format!("{url} has schema {} now; it had {reached}", current());
+        assert_said(&migrate(url), &last);
+    });
+    let told = run(&["audit", "--store", url]);
+    let told = String::from_utf8(told.stdout).unwrap();
+    let all = format!("from schema 1 to {}", current());
+    // Below the heads of the columns.
+    let told: Vec<_> = told.lines().skip(1).collect();
+    assert!(told.len() == 1 && told[0].contains(&all), "{told:?}");
+}
+
+#[test]
+fn what_is_missing_to_leave_word_of_a_migration_is_told_before_it() {
+    let database = Database::of_first_step();
+    let blobs = [
+        "--blobs",
+        "s3://shop?region=eu-central-1",
+        "--s3-credentials-file",
+        "/absent",
+    ];
+    let output = run(&[&["migrate", "--store", &database.url], &blobs[..]].concat());
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    assert_eq!(database.ask(HAS_STEPS), ["0"]);
 }
 
 #[test]

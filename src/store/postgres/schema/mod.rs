@@ -8,7 +8,7 @@ use tokio_postgres::error::SqlState;
 use tokio_postgres::{Client, Error};
 
 use super::failure::{failure, unfit};
-use crate::store::{Migrated, Result, StoreError};
+use crate::store::{Found, Migrated, Result, StoreError};
 
 /// A step: its statements, and what it brings, for a person.
 struct Step {
@@ -87,6 +87,10 @@ const KEPT: &str = "
 SELECT format, store_id::text, coalesce((to_jsonb(f) ->> 'schema')::int, 1),
        coalesce((to_jsonb(f) ->> 'writer_min')::int, 1), coalesce(to_jsonb(f) ->> 'state', 'ready'),
        to_jsonb(f) ->> 'copy_of'
+FROM siteconf.format f";
+/// The step from which migrations began that have not come to the last step, by the comment of a table.
+const BEGUN_FROM: &str = "
+SELECT substring(obj_description(f.tableoid, 'pg_class') FROM '^being migrated from schema ([0-9]+)$')::int
 FROM siteconf.format f";
 
 /// In which state a store is to be.
@@ -172,6 +176,11 @@ impl Kept {
     fn is_ready(&self) -> bool {
         self.state == "ready"
     }
+
+    /// True where this program knows how to read and write it.
+    fn has_our_schema(&self) -> bool {
+        (self.writer_min..=self.schema).contains(&current())
+    }
 }
 
 /// The last step that this program knows, which is the one that it needs.
@@ -188,9 +197,14 @@ pub(super) fn no_store() -> StoreError {
 ///
 /// # Errors
 /// [`StoreError::Unfit`].
-pub(super) async fn make(client: &Client) -> Result<()> {
-    make_by_steps(client, "").await?;
-    Ok(())
+pub(super) async fn make(client: &Client) -> Result<Found> {
+    match make_by_steps(client, "").await? {
+        Some(kept) if kept.format == FORMAT && kept.is_ready() && !kept.has_our_schema() => {
+            Ok(Found::OtherSchema)
+        }
+        // What else keeps it from being opened is told by who does so.
+        _ => Ok(Found::Store),
+    }
 }
 
 /// Makes a store for a copy of the store of this name. What an earlier copy of it has left is taken as it is.
@@ -233,10 +247,10 @@ async fn make_by_steps(client: &Client, last: &str) -> Result<Option<Kept>> {
     }
 }
 
-/// Takes the steps that are missing, each in a transaction of its own.
+/// Takes the steps that are missing, each in a transaction of its own, until one cannot be taken.
 ///
 /// # Errors
-/// [`StoreError::Unfit`], [`StoreError::Underway`]. Steps that were taken before it stay.
+/// [`StoreError::Unfit`], [`StoreError::Underway`]: nothing was done.
 pub(super) async fn migrate(client: &Client) -> Result<Migrated> {
     client.batch_execute(OF_STEPS).await?;
     let is_ours: bool = client.query_one(TRY_LOCK, &[]).await?.try_get(0)?;
@@ -247,26 +261,44 @@ pub(super) async fn migrate(client: &Client) -> Result<Migrated> {
     }
     let kept = Kept::read(client).await?.ok_or_else(no_store)?;
     kept.require_format()?;
+    let begun_from: Option<i32> = client.query_one(BEGUN_FROM, &[]).await?.try_get(0)?;
     let mut migrated = Migrated {
         from: kept.schema,
+        from_first: begun_from.unwrap_or(kept.schema),
         current: current(),
         steps: Vec::new(),
         is_ready: kept.is_ready(),
+        stopped: None,
     };
     let taken = usize::try_from(kept.schema).unwrap_or(0);
     for (step, number) in STEPS.iter().zip(1..).skip(taken) {
-        client.batch_execute("BEGIN").await?;
-        for statements in [AS_OWNER, step.sql] {
-            let done = client.batch_execute(statements).await;
-            done.map_err(|error| refusal(&error, number))?;
+        if let Err(error) = take(client, step, number, migrated.from_first).await {
+            migrated.stopped = Some(refusal(&error, number));
+            break;
         }
-        let end = [OWNED, &reached(number)].concat();
-        let done = client.batch_execute(&end).await;
-        done.map_err(|error| refusal(&error, number))?;
-        client.batch_execute("COMMIT").await?;
         migrated.steps.push((number, step.brings));
     }
     Ok(migrated)
+}
+
+/// Takes a step of a migration that began from this one, wholly or not at all.
+async fn take(
+    client: &Client,
+    step: &Step,
+    number: i32,
+    from: i32,
+) -> std::result::Result<(), Error> {
+    let begun = if number == current() {
+        "NULL".to_owned()
+    } else {
+        format!("'being migrated from schema {from}'")
+    };
+    let comment = format!("COMMENT ON TABLE siteconf.format IS {begun};");
+    let end = [OWNED, &reached(number), &comment].concat();
+    for statements in ["BEGIN", AS_OWNER, step.sql, &end, "COMMIT"] {
+        client.batch_execute(statements).await?;
+    }
+    Ok(())
 }
 
 /// Lets a role read the store, and call what changes it, also what later steps bring.

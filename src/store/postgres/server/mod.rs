@@ -28,7 +28,7 @@ use super::schema::{Expected, Kept, no_store};
 use super::tls::{Connector, Encrypted, refused_by_server};
 use crate::store::database_url::{DatabaseUrl, Encryption};
 use crate::store::remote::tls;
-use crate::store::{Migrated, Result, StoreError};
+use crate::store::{Found, Migrated, Result, StoreError};
 
 /// After so long without an answer of the network a connection is lost.
 const SILENCE_MAX: Duration = Duration::from_secs(5);
@@ -160,7 +160,7 @@ impl Server {
     ///
     /// # Errors
     /// [`StoreError::Unfit`].
-    pub(super) async fn init(&self) -> Result<()> {
+    pub(super) async fn init(&self) -> Result<Found> {
         let single = self.single().await?;
         let made = schema::make(&single.client).await;
         single.end().await;
