@@ -69,16 +69,40 @@ fn pruning_and_collecting_say_what_they_would_do_and_what_they_did() {
         would,
         json!([{"repo_id": "acme/shop.erp", "branch": "main", "snapshots": 6, "frees_bytes_max": bytes}])
     );
-    assert_eq!(
-        text(
+    let keep = |flags: &[&str]| {
+        let told = text(
             root,
-            &["project", "keep", "acme/shop.erp", "--snapshots", "4"]
-        ),
-        "acme/shop.erp keeps 4 snapshots\n"
-    );
+            &[&["project", "keep", "acme/shop.erp"], flags].concat(),
+        );
+        (told, json_of(root, &["prune", "--json"]))
+    };
+    // What is young stays, however many they are.
+    let both = [
+        "prune",
+        "--keep-snapshots",
+        "1",
+        "--keep-days",
+        "30",
+        "--json",
+    ];
+    assert_eq!(json_of(root, &both), json!([]));
+    let (told, pruned) = keep(&["--snapshots", "4", "--days", "30"]);
     assert_eq!(
-        json_of(root, &["prune", "--json"]),
-        json!([{"repo_id": "acme/shop.erp", "branch": "main", "snapshots": 6}])
+        (told.as_str(), pruned),
+        ("acme/shop.erp keeps 4 snapshots and 30 days\n", json!([]))
+    );
+    let (told, pruned) = keep(&["--as-service"]);
+    assert_eq!(
+        (told.as_str(), pruned),
+        ("acme/shop.erp keeps what the settings say\n", json!([]))
+    );
+    let (told, pruned) = keep(&["--snapshots", "4"]);
+    assert_eq!(
+        (told.as_str(), pruned),
+        (
+            "acme/shop.erp keeps 4 snapshots\n",
+            json!([{"repo_id": "acme/shop.erp", "branch": "main", "snapshots": 6}])
+        )
     );
     let would = json_of(root, &["gc", "--dry-run", "--json"]);
     assert_eq!(would["unreachable"]["bytes"], bytes);
