@@ -1,6 +1,7 @@
 //! The service and collections beside it, killed at any moment: nothing that is needed is ever missing,
 //! and no client sees an error from a collection.
 
+use std::ops::Range;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::Mutex;
@@ -9,7 +10,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rand::RngExt;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::client::Client;
 use crate::daemon::{Daemon, PROJECT, file, on_branch};
@@ -19,8 +20,10 @@ use crate::scene::{Process, assert_nothing_left};
 const WRITERS: usize = 3;
 /// How long a collection that is not killed works beside the writers.
 const BESIDE_WRITERS: Duration = Duration::from_secs(10);
+/// Rounds after which a kill has met a collection, and another one has removed something.
+const MOST_ROUNDS: u64 = 60;
 /// What is deleted is kept for the time that is usual, so a store grows with each round.
-const ROUNDS_A_STORE: usize = 2;
+const ROUNDS_A_STORE: u64 = 2;
 const OCTETS: &str = "application/octet-stream";
 
 /// Few contents, so that most saves bring back one that was removed; one of seven is large.
@@ -35,6 +38,19 @@ fn content(number: u64) -> Vec<u8> {
 struct Own {
     acknowledged: Option<u64>,
     sent: Option<u64>,
+}
+
+/// What became of the collections.
+#[derive(Debug, Default)]
+struct Met {
+    killed: u32,
+    removed: u64,
+}
+
+impl Met {
+    fn is_all(&self) -> bool {
+        self.killed > 0 && self.removed > 0
+    }
 }
 
 /// Saves, and makes and deletes branches, until the daemon is gone or it is to stop.
@@ -77,7 +93,7 @@ fn write(client: &mut Client, writer: usize, mut seed: u64, own: &Mutex<Own>, st
 }
 
 fn start(mut command: Command) -> Child {
-    let command = command.stdout(Stdio::null()).stderr(Stdio::piped());
+    let command = command.stdout(Stdio::piped()).stderr(Stdio::piped());
     command.spawn().unwrap()
 }
 
@@ -101,14 +117,21 @@ fn kills_of_the_service_and_of_collections_lose_nothing() {
         let at = folder.path().join(format!("{number}.xml"));
         std::fs::write(at, content(number % 30)).unwrap();
     }
-    for first in (0..rounds.count).step_by(ROUNDS_A_STORE) {
-        let of_store = (first..rounds.count).take(ROUNDS_A_STORE);
-        on_one_store(&rounds, of_store, folder.path());
+    let mut met = Met::default();
+    let mut next = 0;
+    while next < rounds.count || (!met.is_all() && next < MOST_ROUNDS) {
+        let mut end = next + ROUNDS_A_STORE;
+        if next < rounds.count {
+            end = end.min(rounds.count);
+        }
+        on_one_store(&rounds, next..end, folder.path(), &mut met);
+        next = end;
     }
+    assert!(met.is_all(), "{met:?}");
 }
 
 /// Rounds one after another on a store of their own.
-fn on_one_store(rounds: &Rounds, of_store: impl Iterator<Item = u64>, folder: &Path) {
+fn on_one_store(rounds: &Rounds, of_store: Range<u64>, folder: &Path, met: &mut Met) {
     let mut daemon = Daemon::start();
     let mut admin = daemon.admin();
     Daemon::make_project(&mut admin);
@@ -131,7 +154,7 @@ fn on_one_store(rounds: &Rounds, of_store: impl Iterator<Item = u64>, folder: &P
             let import = start(import);
             let prune = daemon.command(&["prune", "--keep-snapshots", "5"]).output();
             assert!(prune.unwrap().status.success());
-            let mut collection = start(daemon.command(&["gc"]));
+            let mut collection = start(daemon.command(&["gc", "--json"]));
             let ended = ended_within(&mut collection, until);
             if kills_service {
                 daemon.kill();
@@ -143,12 +166,16 @@ fn on_one_store(rounds: &Rounds, of_store: impl Iterator<Item = u64>, folder: &P
                 stop.store(true, Ordering::Relaxed);
             }
             let output = collection.wait_with_output().unwrap();
-            let killed = output.status.code().is_none();
-            assert!(killed || output.status.success(), "{output:?}");
-            // It may meet the end of the service, but is never told that something is missing.
+            if output.status.code().is_none() {
+                met.killed += 1;
+            } else {
+                assert!(output.status.success(), "{output:?}");
+                let done: Value = serde_json::from_slice(&output.stdout).unwrap();
+                met.removed += done["removed_objects"].as_u64().unwrap();
+            }
+            // It needs no service.
             let output = import.wait_with_output().unwrap();
-            let told = String::from_utf8_lossy(&output.stderr);
-            assert!(!told.contains("missing"), "{told}");
+            assert!(output.status.success(), "round {round}: {output:?}");
             daemon.kill();
         });
         daemon.kill_and_restart();
