@@ -325,3 +325,47 @@ pub(super) fn said(step: CollectionStep) -> String {
         CollectionStep::Removed(removed) => format!("{} objects removed", removed.objects),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use serde_json::Value;
+
+    use super::*;
+    use crate::base::clock::{ManualClock, Timestamp};
+    use crate::base::repo_id::RepoId;
+    use crate::repo::{ProjectWriter, Projects};
+    use crate::store::engine::{Purpose, StoreAddress};
+
+    #[test]
+    fn what_was_deleted_is_kept_for_its_days() {
+        let folder = tempfile::tempdir().unwrap();
+        let address = StoreAddress::Folder(folder.path().join("data"));
+        let mut opened = Opened::of(Engine::open(&address, None, Purpose::Serve).unwrap());
+        let clock = Arc::new(ManualClock::new(Timestamp::parse("2026-11-01").unwrap()));
+        opened.repository = Projects::new(Arc::clone(&opened.store), Arc::clone(&clock) as Arc<_>);
+        let repo_id = RepoId::parse("acme/shop.erp").unwrap();
+        let project = opened.repository.create_project(&repo_id, 1, "alice");
+        let writer = ProjectWriter::new(project.unwrap(), "alice");
+        writer.delete_project().unwrap();
+        for (days, expected) in [(29, 0), (2, 1)] {
+            clock.advance_s(days * DAY_S);
+            let (mut out, mut err) = (Vec::new(), Vec::new());
+            let mut streams = Streams {
+                input: &mut &b""[..],
+                out: &mut out,
+                err: &mut err,
+                input_is_terminal: false,
+                out_is_terminal: false,
+                err_is_terminal: false,
+            };
+            preview(true, 30, &opened, &mut streams).unwrap();
+            let stop = Stop::watch(false).unwrap();
+            let report = run(30, &stop, &opened, &mut streams).unwrap();
+            assert_eq!(report.forgotten_projects, expected);
+            let would: Value = serde_json::from_slice(&out).unwrap();
+            assert_eq!(would["forgotten"], expected);
+        }
+    }
+}

@@ -59,3 +59,30 @@ impl Forget {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::clock::{ManualClock, Timestamp};
+    use crate::base::repo_id::RepoId;
+    use crate::repo::ProjectWriter;
+    use crate::store::memory::MemoryStore;
+
+    #[test]
+    fn what_was_deleted_is_kept_for_its_days() {
+        let clock = Arc::new(ManualClock::new(Timestamp::parse("2026-11-01").unwrap()));
+        let store = Arc::new(MemoryStore::default());
+        let projects = Projects::new(store, Arc::clone(&clock) as Arc<_>);
+        let repo_id = RepoId::parse("acme/shop.erp").unwrap();
+        let project = projects.create_project(&repo_id, 1, "alice").unwrap();
+        ProjectWriter::new(project, "alice")
+            .delete_project()
+            .unwrap();
+        let forget = Forget::new(projects.clone(), 30);
+        for (days, left) in [(29, 1), (2, 0)] {
+            clock.advance_s(days * DAY_S);
+            forget.once();
+            assert_eq!(projects.deleted(|_| true).unwrap().len(), left);
+        }
+    }
+}

@@ -18,14 +18,18 @@ pub(super) async fn run(repository: Projects, days: u64) {
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     for hour in 0_u64.. {
         ticks.tick().await;
-        if days > 0 && hour.is_multiple_of(24) {
+        if hour.is_multiple_of(24) {
             forget(&repository, days).await;
         }
         pack(&repository).await;
     }
 }
 
+/// Removes what is older than so many days, and nothing where they are 0.
 async fn forget(repository: &Projects, days: u64) {
+    if days == 0 {
+        return;
+    }
     let kept_ms = i64::try_from(days.saturating_mul(DAY_S).saturating_mul(1000));
     // A clock that is doubted removes nothing.
     let now = repository.steady_clock().believed();
@@ -68,6 +72,31 @@ async fn pack(repository: &Projects) {
                 tracing::warn!(%error, "the audit log could not be packed");
                 break;
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::base::clock::ManualClock;
+    use crate::repo::audit::{Action, AuditRecord, Filter};
+    use crate::store::memory::MemoryStore;
+
+    #[tokio::test(start_paused = true)]
+    async fn the_log_is_kept_for_its_days_and_where_they_are_none_for_ever() {
+        let clock = Arc::new(ManualClock::new(Timestamp::parse("2026-11-01").unwrap()));
+        let store = Arc::new(MemoryStore::default());
+        let projects = Projects::new(store, Arc::clone(&clock) as Arc<_>);
+        let record = AuditRecord::new(projects.clock().now(), &"eve".into(), Action::Login);
+        projects.tell(&record).unwrap();
+        for (pass, days, left) in [(399, 400, 1), (2, 0, 1), (0, 400, 0)] {
+            clock.advance_s(pass * DAY_S);
+            forget(&projects, days).await;
+            let kept = projects.audit_page(&Filter::default(), None, 10).unwrap();
+            assert_eq!(kept.entries.len(), left, "{pass} days later, of {days}");
         }
     }
 }
