@@ -1,9 +1,12 @@
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use siteconf::base::repo_id::RepoId;
 use siteconf::object::key;
-use siteconf::repo::{DeletedId, Error, Missing};
+use siteconf::repo::{Changed, Condition, DeletedId, Error, Missing, ProjectWriter};
 use siteconf::store::{Batch, Expect};
 
-use crate::fixture::{Scene, branch};
+use crate::fixture::{Scene, branch, path};
 use crate::on_every_engine;
 
 on_every_engine!(
@@ -14,6 +17,7 @@ on_every_engine!(
     a_deleted_branch_is_gone_and_its_name_free,
     a_deleted_project_is_gone_and_its_number_never_used_again,
     a_name_leads_only_to_the_branch_that_has_it,
+    who_watches_a_branch_is_told_of_its_changes_alone,
 );
 
 fn names_are_taken_once(scene: &Scene) {
@@ -163,4 +167,32 @@ fn a_name_leads_only_to_the_branch_that_has_it(scene: &Scene) {
             what: Missing::Branch
         })
     ));
+}
+
+fn who_watches_a_branch_is_told_of_its_changes_alone(scene: &Scene) {
+    scene.project.create_branch(&branch("test"), None).unwrap();
+    let other = RepoId::parse("acme/other.erp").unwrap();
+    let other = scene.projects.create_project(&other, 1, "alice").unwrap();
+    let other = ProjectWriter::new(other, "alice");
+    other.create_branch(&branch("main"), None).unwrap();
+    let calls = Arc::new(AtomicUsize::new(0));
+    let changed: Changed = {
+        let calls = Arc::clone(&calls);
+        Arc::new(move || {
+            calls.fetch_add(1, Ordering::Relaxed);
+        })
+    };
+    let _watches = scene.project.watch_branch(&branch("main"), &changed);
+    scene.try_save("test", "a", "1").unwrap();
+    other
+        .save(
+            &branch("main"),
+            &path("a"),
+            scene.file("1"),
+            Condition::None,
+        )
+        .unwrap();
+    assert_eq!(calls.load(Ordering::Relaxed), 0);
+    scene.save("a", "1");
+    assert!(calls.load(Ordering::Relaxed) > 0);
 }
