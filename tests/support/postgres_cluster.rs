@@ -19,13 +19,18 @@ const GUARD: &str = r#"
 trap '' INT TERM
 read -r _
 for file in "$1"/*/data/postmaster.pid; do
-    [ -e "$file" ] && kill -9 "$(head -n 1 "$file")" 2>/dev/null
+    [ -e "$file" ] || continue
+    kill -9 "$(head -n 1 "$file")" 2>/dev/null
+    # See `release_memory`.
+    ipcrm -m "$(sed -n '7s/.* //p' "$file")" 2>/dev/null
 done
 rm -rf "$1"
 "#;
 const SETTINGS: &str = "
 listen_addresses = ''
 max_connections = 100
+# In the folder: what a server that is killed has in /dev/shm stays there.
+dynamic_shared_memory_type = mmap
 shared_buffers = 32MB
 wal_retrieve_retry_interval = 100ms
 ";
@@ -262,6 +267,7 @@ impl Server {
     fn of(folder: &Path, name: &str) -> Self {
         let own = folder.join(name);
         if own.exists() {
+            release_memory(&own);
             fs::remove_dir_all(&own).unwrap();
         }
         let mut make = Command::new("mkdir");
@@ -348,6 +354,18 @@ impl Server {
         process.wait().unwrap();
         // Who lives on has its memory, beside which it does not start.
         until(|| children.iter().all(|child| !is_running(*child)));
+    }
+}
+
+/// Removes what the system keeps in memory for the next start of a server that was killed: there are some thousands of
+/// places for such in a machine.
+fn release_memory(folder: &Path) {
+    let Ok(told) = fs::read_to_string(folder.join("data/postmaster.pid")) else {
+        return;
+    };
+    let line = told.lines().nth(6).unwrap_or_default();
+    if let Some(id) = line.split_whitespace().nth(1) {
+        Command::new("ipcrm").args(["-m", id]).status().unwrap();
     }
 }
 
