@@ -10,6 +10,9 @@
 #[allow(dead_code, unused_imports, reason = "the other suite uses the rest")]
 mod harness;
 
+#[path = "../support/free_address.rs"]
+mod free_address;
+
 #[path = "../listeners/pair.rs"]
 #[allow(dead_code, reason = "the other suite uses the rest")]
 mod pair;

@@ -2,11 +2,12 @@
 //! with both sides.
 
 use std::fs;
-use std::net::{SocketAddr, TcpListener};
+use std::net::SocketAddr;
 use std::process::{Command, Output};
 
 use tempfile::TempDir;
 
+use crate::free_address::free_address;
 use crate::harness::READ;
 use crate::stage::Stage;
 
@@ -126,9 +127,4 @@ impl Drop for Nginx {
             drop(self.call(&["-s", "stop"]));
         }
     }
-}
-
-fn free_address() -> SocketAddr {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
-    listener.local_addr().expect("it is bound")
 }

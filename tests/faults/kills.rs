@@ -6,7 +6,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rand::RngExt;
 use rand::rngs::StdRng;
@@ -16,6 +16,7 @@ use crate::daemon::{Daemon, on_branch, serve};
 use crate::folders::scratch;
 use crate::load::{Hand, Imports, Killer, check_history};
 use crate::rounds::Rounds;
+use crate::spin::spin;
 
 /// Daemons at once, each on a folder of its own.
 const LANES: u64 = 4;
@@ -142,13 +143,6 @@ impl Lane {
         let check = self.daemon.command(&["debug", "check", "--deep"]).output();
         let check = check.unwrap();
         assert!(check.status.success(), "{check:?}");
-    }
-}
-
-fn spin(pause: Duration) {
-    let began = Instant::now();
-    while began.elapsed() < pause {
-        std::hint::spin_loop();
     }
 }
 

@@ -33,6 +33,9 @@ mod room;
 #[path = "../support/rounds.rs"]
 mod rounds;
 #[cfg(test)]
+#[path = "../support/spin.rs"]
+mod spin;
+#[cfg(test)]
 mod told;
 #[cfg(test)]
 mod tracer;

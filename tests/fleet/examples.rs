@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpStream};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
@@ -15,6 +15,7 @@ use serde_json::{Map, Value, json};
 use crate::client::Client;
 use crate::cluster::until;
 use crate::daemon::{Daemon, file, login, read, serve};
+use crate::free_address::free_address;
 use crate::seaweed::{is_here, program, turn};
 
 /// A process that ends with the test, with what it has started.
@@ -291,12 +292,6 @@ impl Balancer {
     fn log(&self) -> String {
         fs::read_to_string(self.folder.path().join("log")).unwrap()
     }
-}
-
-/// An address of the loopback that nobody listens on.
-fn free_address() -> SocketAddr {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    listener.local_addr().unwrap()
 }
 
 /// The one document of a text without aliases.

@@ -15,6 +15,7 @@ use crate::cluster::Cluster;
 use crate::daemon::on_branch;
 use crate::load::{Hand, Imports, Killer, check_history};
 use crate::rounds::Rounds;
+use crate::spin::spin;
 use crate::store::Store;
 
 /// How many daemons serve each of the databases that are there at once, each on a server of its own.
@@ -257,13 +258,6 @@ fn wait_for(reports: &Receiver<()>, enough: usize) -> u64 {
         }
     }
     counted as u64
-}
-
-fn spin(pause: Duration) {
-    let began = Instant::now();
-    while began.elapsed() < pause {
-        std::hint::spin_loop();
-    }
 }
 
 /// Does rounds with so many daemons until there were enough.

@@ -22,6 +22,9 @@ mod dump;
 #[cfg(test)]
 mod examples;
 #[cfg(test)]
+#[path = "../support/free_address.rs"]
+mod free_address;
+#[cfg(test)]
 mod hot_branch;
 #[cfg(test)]
 mod kills;
@@ -52,6 +55,9 @@ mod server;
 mod signs;
 #[cfg(test)]
 mod silent;
+#[cfg(test)]
+#[path = "../support/spin.rs"]
+mod spin;
 #[cfg(test)]
 mod store;
 #[cfg(test)]

@@ -31,6 +31,8 @@ mod files;
 mod fingerprint;
 #[cfg(feature = "fleet")]
 mod fleet;
+#[path = "../support/free_address.rs"]
+mod free_address;
 mod gitlab_archive;
 mod gitlab_branches;
 mod gitlab_coding;

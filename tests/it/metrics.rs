@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+use crate::free_address::free_address;
 use crate::harness::{Daemon, Project, READ, User, soon};
 
 const LISTEN: [&str; 2] = ["--metrics-listen", "127.0.0.1:0"];
@@ -299,10 +300,7 @@ fn a_real_prometheus_scrapes_it() {
          static_configs:\n  - targets: [\"{target}\"]\n"
     );
     fs::write(at("prometheus.yml"), config).unwrap();
-    // A port that was free a moment ago: it takes none from the system and tells it.
-    let free = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = free.local_addr().unwrap();
-    drop(free);
+    let address = free_address();
     let log = File::create(at("log")).unwrap();
     let _prometheus = Ended(
         Command::new("prometheus")

@@ -7,7 +7,7 @@ use std::ops::AddAssign;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
@@ -20,6 +20,7 @@ use crate::model::{Answer, Branch, Call, PATHS, State, Wish};
 use crate::rounds::Rounds;
 use crate::scene::Scene;
 use crate::served::Served;
+use crate::spin::spin;
 
 /// Stores at once.
 const LANES: u64 = 2;
@@ -233,13 +234,6 @@ fn look_at_all(scene: &Scene<'_>, random: StdRng) -> History {
 /// Waits for so many answers; false if there are no more.
 fn wait_for(reports: &Receiver<()>, enough: u64) -> bool {
     (0..enough).all(|_| reports.recv().is_ok())
-}
-
-fn spin(pause: Duration) {
-    let began = Instant::now();
-    while began.elapsed() < pause {
-        std::hint::spin_loop();
-    }
 }
 
 /// A line for each call, in the order in which they were sent.

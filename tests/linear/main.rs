@@ -44,6 +44,9 @@ mod served;
 #[path = "../support/postgres.rs"]
 #[allow(dead_code, reason = "the tests of the engine use the rest")]
 mod server;
+#[cfg(test)]
+#[path = "../support/spin.rs"]
+mod spin;
 #[cfg(feature = "fleet")]
 #[cfg(test)]
 #[path = "../fleet/store.rs"]
