@@ -2,13 +2,14 @@
 //! service: only addresses and the places of files are changed.
 
 use std::fs;
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::process::geteuid;
 
+use crate::free_address::free_address;
 use crate::is_here;
 use crate::pair::Pair;
 use crate::service::{HEALTH, Service, output_of};
@@ -25,7 +26,7 @@ impl Drop for Running {
     }
 }
 
-fn example(name: &str) -> String {
+pub(crate) fn example(name: &str) -> String {
     output_of(Command::new(env!("CARGO_BIN_EXE_siteconf")).args(["example", name]))
 }
 
@@ -37,13 +38,6 @@ fn adapted(mut text: String, changes: &[(&str, &str)]) -> String {
         text = text.replace(from, to);
     }
     text
-}
-
-fn free_address() -> SocketAddr {
-    TcpListener::bind("127.0.0.1:0")
-        .unwrap()
-        .local_addr()
-        .unwrap()
 }
 
 /// A service that knows of the proxy, with a certificate for that one.
@@ -346,102 +340,6 @@ fn systemd_finds_nothing_wrong_with_its_units() {
         output.status.success() && !said.contains("siteconf"),
         "{said}"
     );
-}
-
-/// What Prometheus makes of the file, minute by minute.
-#[track_caller]
-fn assert_alarms(cases: &str) {
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("alerts.yml"), example("alerts")).unwrap();
-    let file = folder.path().join("cases.yml");
-    fs::write(&file, cases).unwrap();
-    let said = output_of(Command::new("promtool").args(["test", "rules"]).arg(&file));
-    assert!(said.contains("SUCCESS"), "{said}");
-}
-
-/// Of a store in PostgreSQL nobody asks for a backup.
-#[test]
-fn a_store_without_a_backup_gives_alarm_and_one_in_postgresql_does_not() {
-    if !is_here("promtool") {
-        return;
-    }
-    let cases = r#"
-rule_files: [alerts.yml]
-tests:
-  - interval: 1m
-    input_series:
-      - { series: 'siteconf_build_info{instance="folder"}', values: '1x12000' }
-      - { series: 'siteconf_database_bytes{instance="folder"}', values: '1x12000' }
-      - { series: 'siteconf_last_collection_age_seconds{instance="folder"}', values: '0+60x12000' }
-      - { series: 'siteconf_build_info{instance="backed-up"}', values: '1x12000' }
-      - { series: 'siteconf_database_bytes{instance="backed-up"}', values: '1x12000' }
-      - { series: 'siteconf_last_backup_age_seconds{instance="backed-up"}', values: '60x12000' }
-      - { series: 'siteconf_build_info{instance="postgres"}', values: '1x12000' }
-    alert_rule_test:
-      - alertname: SiteconfNoBackup
-        eval_time: 47h
-      - alertname: SiteconfNoBackup
-        eval_time: 49h
-        exp_alerts:
-          - exp_labels: { severity: warning, instance: folder }
-            exp_annotations:
-              summary: "siteconf on folder was never backed up"
-      - alertname: SiteconfNoCollection
-        eval_time: 191h
-      - alertname: SiteconfNoCollection
-        eval_time: 193h
-        exp_alerts:
-          - exp_labels: { severity: warning, instance: backed-up }
-            exp_annotations:
-              summary: "nothing was ever collected of siteconf's store on backed-up"
-              description: "siteconf gc gives room back that nothing needs; siteconf-gc.timer begins it every night."
-      - alertname: SiteconfCollectionOld
-        eval_time: 192h
-      - alertname: SiteconfCollectionOld
-        eval_time: 195h
-        exp_alerts:
-          - exp_labels: { severity: warning, instance: folder }
-            exp_annotations:
-              summary: "the last collection of siteconf on folder that came to its end is older than eight days"
-              description: "siteconf gc gives room back that nothing needs; journalctl -u siteconf-gc says why it does not."
-"#;
-    assert_alarms(cases);
-}
-
-/// A balancer that asks again and again is answered 503 meanwhile, which is no error of the service.
-#[test]
-fn a_service_that_is_not_ready_gives_one_alarm() {
-    if !is_here("promtool") {
-        return;
-    }
-    let cases = r#"
-rule_files: [alerts.yml]
-tests:
-  - interval: 1m
-    input_series:
-      - { series: 'siteconf_ready{instance="one"}', values: '1x10 0x50' }
-      - { series: 'siteconf_http_requests_total{instance="one",route="/readyz",status="503"}', values: '0+60x60' }
-      - { series: 'siteconf_http_requests_total{instance="one",route="/",status="303"}', values: '0+60x60' }
-      - { series: 'siteconf_http_requests_total{instance="two",route="/readyz",status="200"}', values: '0+60x60' }
-      - { series: 'siteconf_http_requests_total{instance="two",route="/user/login",status="503"}', values: '0+1x60' }
-    alert_rule_test:
-      - alertname: SiteconfNotReady
-        eval_time: 15m
-      - alertname: SiteconfNotReady
-        eval_time: 17m
-        exp_alerts:
-          - exp_labels: { severity: warning, instance: one }
-            exp_annotations:
-              summary: "siteconf on one says that it is not ready"
-              description: "GET /readyz has all reasons: refused changes, a database or a bucket that is away, little room on the disk, a wrong clock."
-      - alertname: SiteconfErrors
-        eval_time: 30m
-        exp_alerts:
-          - exp_labels: { severity: warning, instance: two }
-            exp_annotations:
-              summary: "siteconf on two answers more than 1 % of requests with an error of its own"
-"#;
-    assert_alarms(cases);
 }
 
 /// A browser behind a proxy that nobody told the service of reads what to set, and so does the log.

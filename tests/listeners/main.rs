@@ -4,8 +4,11 @@
 #![cfg(test)]
 
 mod accepts;
+mod alarms;
 mod certificates;
 mod examples;
+#[path = "../support/free_address.rs"]
+mod free_address;
 mod handshakes;
 mod notices;
 mod pair;
