@@ -53,7 +53,7 @@ fn what_was_acknowledged_before_a_backup_is_in_it() {
                 let (stop, acknowledged, client) = (&stop, &acknowledged, admin.another());
                 scope.spawn(move || write(client, writer, round, stop, acknowledged));
             }
-            wait_for_saves(&acknowledged, 20);
+            wait_for_saves(&acknowledged, 20, &stop);
             let before = acknowledged.lock().unwrap().len();
             let began = Instant::now();
             let mut backup = back_up(&daemon, &target);
@@ -126,10 +126,17 @@ fn write(
 }
 
 /// Waits until so many more were acknowledged.
-fn wait_for_saves(acknowledged: &Acknowledged, more: usize) {
+#[track_caller]
+fn wait_for_saves(acknowledged: &Acknowledged, more: usize, stop: &AtomicBool) {
     let count = || acknowledged.lock().unwrap().len();
     let before = count();
+    let patience = Instant::now() + Duration::from_mins(1);
     while count() < before + more {
+        if Instant::now() > patience {
+            // Those that have not failed end, for they are waited for.
+            stop.store(true, Ordering::Relaxed);
+            panic!("nothing more is saved");
+        }
         thread::yield_now();
     }
 }

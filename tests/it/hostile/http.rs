@@ -322,7 +322,7 @@ fn h37_many_requests_in_one_write() {
         let asked = Instant::now();
         daemon.anonymous().get(HEALTH).expect_status(200);
         assert!(
-            asked.elapsed() < Duration::from_secs(2),
+            asked.elapsed() < Duration::from_secs(10),
             "{:?}",
             asked.elapsed()
         );
@@ -375,7 +375,7 @@ fn h39_connections_that_say_nothing() {
     }
     let took = begun.elapsed();
     assert!(took >= Duration::from_secs(1), "{took:?}");
-    assert!(took < Duration::from_secs(3), "{took:?}");
+    assert!(took < Duration::from_secs(10), "{took:?}");
     // And one that sends a byte now and then.
     let mut slow = connect(&daemon, "GET ");
     let begun = Instant::now();
@@ -390,7 +390,7 @@ fn h39_connections_that_say_nothing() {
         assert!(slow.is_closed());
     });
     assert!(
-        begun.elapsed() < Duration::from_secs(3),
+        begun.elapsed() < Duration::from_secs(10),
         "{:?}",
         begun.elapsed()
     );

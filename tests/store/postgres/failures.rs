@@ -194,7 +194,7 @@ fn nothing_is_answered_from_memory_without_the_database_and_all_is_well_with_it_
     });
     proxy.cut(Cut::Never);
     // Refused at once, until it is found to be there again.
-    let patience = Instant::now() + Duration::from_secs(5);
+    let patience = Instant::now() + Duration::from_secs(30);
     while store.writes() != Writes::Taken {
         assert!(Instant::now() < patience);
     }

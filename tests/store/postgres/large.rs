@@ -52,7 +52,7 @@ pub(super) fn read(store: PostgresStore, bytes: &[u8]) -> Result<Vec<u8>, StoreE
 }
 
 pub(super) fn soon(mut is_so: impl FnMut() -> bool) {
-    let patience = Instant::now() + Duration::from_secs(5);
+    let patience = Instant::now() + Duration::from_secs(30);
     while !is_so() {
         assert!(Instant::now() < patience, "it never came to be so");
     }
