@@ -41,6 +41,9 @@ mod server_key;
 #[cfg(test)]
 mod settings;
 #[cfg(test)]
+#[path = "../support/spin.rs"]
+mod spin;
+#[cfg(test)]
 mod stopping;
 #[cfg(test)]
 #[allow(dead_code, reason = "the tests of the commands use more of it")]

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use crate::client::{Client, segment};
 use crate::daemon::{Daemon, PROJECT, file, on_branch};
 use crate::rounds::Rounds;
+use crate::spin::spin;
 
 const ADMIN: &str = "/site-builder/api";
 
@@ -28,9 +29,7 @@ fn kill_during(
         let answer = client.attempt(method, &target, "", b"");
         answer.ok().map(|answer| answer.status)
     });
-    while sent.elapsed() < Duration::from_micros(after_us) {
-        std::hint::spin_loop();
-    }
+    spin(Duration::from_micros(after_us).saturating_sub(sent.elapsed()));
     daemon.kill();
     request.join().unwrap()
 }
@@ -130,8 +129,10 @@ fn a_deletion_or_a_restore_that_is_cut_off_is_done_or_not() {
             not += 1;
         }
         // What the token opens follows.
+        let project = admin.get(&format!("{ADMIN}/projects/{}", segment(PROJECT)));
         let branches = daemon.again(&reader).get(&crate::daemon::read("/branches"));
         assert!(matches!(branches.status, 200 | 404), "{branches:?}");
+        assert_eq!(branches.status, project.status);
     }
     assert!(
         done > 0 && not > 0,
@@ -160,13 +161,8 @@ fn forgetting_that_is_killed_is_finished_by_a_later_start() {
             assert_eq!(gone.unwrap().status, 204);
         }
         daemon.kill_and_restart_with(&["--keep-deleted-days", "0"]);
-        let (began, moment) = (
-            Instant::now(),
-            Duration::from_micros(rounds.random(round).random_range(0..20_000)),
-        );
-        while began.elapsed() < moment {
-            std::hint::spin_loop();
-        }
+        let moment = rounds.random(round).random_range(0..20_000);
+        spin(Duration::from_micros(moment));
         daemon.kill_and_restart();
         admin = daemon.again(&admin.credential);
         // What is still listed comes back whole; what is not is gone.
