@@ -6,12 +6,14 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::client::Client;
-use crate::daemon::read;
+use crate::daemon::{Daemon, read};
 use crate::limited::{self, Crowd, alone, assert_within, open_files, put};
 
 const HELD: usize = 10_000;
 /// So many more find a place than are held.
 const PLACES: &str = "10100";
+/// For so many seconds, which is longer than the test takes.
+const HELD_S: &str = "600";
 const CLIENTS: usize = 4;
 const EACH: usize = 300;
 const P99_MAX: Duration = Duration::from_millis(50);
@@ -25,7 +27,14 @@ const LARGE_BYTES: usize = 5 << 20;
 fn ten_thousand_connections_that_are_held_leave_the_others_theirs() {
     let _alone = alone();
     open_files(HELD as u64 + 200);
-    let (daemon, mut admin) = limited::with_project(&["--connections-max", PLACES]);
+    let (daemon, mut admin) = limited::with_project(
+        &[
+            &["--connections-max", PLACES][..],
+            &["--head-s-max", HELD_S, "--body-s-max", HELD_S],
+            &["--write-s-max", HELD_S],
+        ]
+        .concat(),
+    );
     for number in 0..LARGE_FILES {
         let content = vec![u8::try_from(number).unwrap(); LARGE_BYTES];
         put(&mut admin, &format!("large/{number}.bin"), &content);
@@ -42,6 +51,9 @@ fn ten_thousand_connections_that_are_held_leave_the_others_theirs() {
         p99 < P99_MAX
     });
     assert!(fast, "no p99 of {ATTEMPTS} was below {P99_MAX:?}");
+    // The service has not ended any of them meanwhile.
+    let open = descriptors(&daemon);
+    assert!(open > HELD, "{open} are open");
     drop(held);
     assert_within(&daemon);
 }
@@ -63,6 +75,12 @@ fn hold(crowd: &Crowd, number: usize, credential: &str) -> TcpStream {
     };
     stream.write_all(said.as_bytes()).unwrap();
     stream
+}
+
+/// How many files and connections the service has open.
+fn descriptors(daemon: &Daemon) -> usize {
+    let open = std::fs::read_dir(format!("/proc/{}/fd", daemon.id()));
+    open.unwrap().count()
 }
 
 /// Of requests that are all answered as they should be, the time within which 99 of 100 are.
