@@ -160,7 +160,8 @@ pub const AUDIT_CHUNK: usize = 1000;
 pub const AUDIT_LOOSE_MIN: usize = 1000;
 /// Longest text of packed records of the audit log before it is deflated, in bytes.
 pub const AUDIT_PACK_BYTES_MAX: usize = 4 << 20;
-/// Refusals of a kind that the audit log tells of in a minute; the next one counts the others.
+/// Refusals of a kind that the audit log tells of in a minute, and as many of accounts that are known; the next one
+/// counts the others.
 pub const REFUSALS_AUDITED_MINUTE_MAX: i64 = 20;
 /// And in a day: most refusals need no account, and somebody hostile has them without end.
 pub const REFUSALS_AUDITED_DAY_MAX: i64 = 1000;

@@ -417,3 +417,36 @@ fn a_person_reads_columns_without_control_characters() {
     let wrong = daemon.command(&["audit", "--since", "soon"], "");
     assert_eq!(wrong.status.code(), Some(2));
 }
+
+#[test]
+fn who_has_no_token_hides_no_refusal_of_one_that_is_known() {
+    let daemon = Daemon::start();
+    let project = Project::with_main(&daemon.user("alice", &[]), "acme/shop");
+    let token = project.user.issue(&json!({
+        "name": "t", "repos": ["*"], "fingerprint_required": true
+    }));
+    let target = project.read("/branches");
+    let holder = daemon.token(token["tokenString"].as_str().unwrap());
+    let first = holder.request("GET", &target).header("X-Instance-Id", "a");
+    first.send().expect_status(200);
+    for number in 0..30 {
+        let unknown = daemon.token(&format!("{number:064x}"));
+        assert!(matches!(unknown.get(&target).status, 401 | 429));
+    }
+    let other = holder.request("GET", &target).header("X-Instance-Id", "b");
+    assert!(matches!(other.send().status, 401 | 429));
+    let refused = || {
+        let log = log(&daemon);
+        let refused = log
+            .into_iter()
+            .filter(|entry| entry["action"] == "token-refused");
+        refused.collect::<Vec<_>>()
+    };
+    // It is written after all that came before it.
+    soon(|| refused().len() >= 20);
+    soon(|| {
+        refused()
+            .iter()
+            .any(|entry| entry["tokenId"] == token["tokenId"])
+    });
+}

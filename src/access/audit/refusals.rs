@@ -53,8 +53,9 @@ impl Refused {
 pub(in crate::access) struct Refusals {
     clock: Arc<dyn Clock>,
     background: Arc<BackgroundWrites>,
-    /// One for each action, so that one kind does not hide another.
-    budgets: Mutex<[Budget; 4]>,
+    /// One for each action, so that one kind does not hide another; and of each, one for who is not known and one for
+    /// accounts that are: nobody needs an account to hide theirs.
+    budgets: Mutex<[[Budget; 2]; 4]>,
     written: AtomicU64,
 }
 
@@ -68,11 +69,12 @@ impl Refusals {
         }
     }
 
-    /// Has a refusal written soon, if there is room for it. The next one of its kind that is written says
+    /// Has a refusal written soon, if there is room for it. The next one for which the same room is that is written says
     /// how many were not, those among them that the store refused, too.
     ///
     /// # Limits
-    /// [`REFUSALS_AUDITED_MINUTE_MAX`] of a kind in a minute, [`REFUSALS_AUDITED_DAY_MAX`] in a day.
+    /// [`REFUSALS_AUDITED_MINUTE_MAX`] of a kind in a minute, [`REFUSALS_AUDITED_DAY_MAX`] in a day; and as many of
+    /// accounts that are known.
     pub(in crate::access) fn note(
         &self,
         refused: Refused,
@@ -82,7 +84,8 @@ impl Refusals {
     ) {
         let left_out = {
             let mut budgets = self.budgets.lock().unwrap_or_else(PoisonError::into_inner);
-            budgets[refused as usize].take(self.clock.uptime_ms())
+            let is_known = refusal.account.is_some();
+            budgets[refused as usize][usize::from(is_known)].take(self.clock.uptime_ms())
         };
         let Some(left_out) = left_out else {
             return;
