@@ -14,4 +14,6 @@ mod held;
 #[cfg(test)]
 mod limited;
 #[cfg(test)]
+mod lists;
+#[cfg(test)]
 mod memory;

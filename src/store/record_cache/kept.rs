@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 
 use quick_cache::sync::Cache;
 
+use super::shared::SharedFolders;
 use crate::base::limits::{FOLDER_CACHE_BYTES, FOLDER_STATES_KEPT, RECORD_CACHE_BYTES};
 use crate::base::may_block;
 use crate::store::records::{Folder, find_in, put_into};
@@ -25,6 +26,8 @@ const FOLDERS_USUAL: usize = 64;
 pub(super) struct Kept {
     pub(super) records: Cache<String, Option<Arc<Record>>, ByBytes>,
     pub(super) folders: Cache<String, Folder, ByBytes>,
+    /// Those that are too large for that.
+    pub(super) shared: SharedFolders,
     /// See [`crate::store::Store::folder_state`]. An entry goes when anything in its folder changes.
     pub(super) states: Cache<String, u64>,
     last_state: AtomicU64,
@@ -67,6 +70,7 @@ impl Default for Kept {
             // A cache is divided by its number of entries and by the processors, and keeps nothing that is larger than
             // a part: one for few entries keeps a large folder on every machine.
             folders: Cache::with_weighter(FOLDERS_USUAL, FOLDER_CACHE_BYTES, ByBytes),
+            shared: SharedFolders::default(),
             states: Cache::new(FOLDER_STATES_KEPT),
             last_state: AtomicU64::new(0),
             changes: (0..SHARES).map(|_| AtomicU64::new(0)).collect(),
@@ -83,7 +87,7 @@ impl Kept {
         self.changes_of(key).fetch_add(1, Ordering::AcqRel);
         self.records.remove(key);
         for folder in folders_of(key) {
-            self.folders.remove(folder);
+            self.drop_folder(folder);
             // Last: who reads the next state finds nothing that was kept before.
             self.states.remove(folder);
         }
@@ -96,7 +100,24 @@ impl Kept {
         }
         self.records.clear();
         self.folders.clear();
+        self.shared.clear();
         self.states.clear();
+    }
+
+    /// A folder that was read, and that nobody has changed since.
+    pub(super) fn folder(&self, name: &str) -> Option<Folder> {
+        self.folders.get(name).or_else(|| self.shared.get(name))
+    }
+
+    /// The same, which counts as no use of the memory.
+    pub(super) fn peek_folder(&self, name: &str) -> Option<Folder> {
+        self.folders.peek(name).or_else(|| self.shared.get(name))
+    }
+
+    /// Takes a folder out. A shared one is gone then: it would not be kept.
+    fn drop_folder(&self, name: &str) -> Option<(String, Folder)> {
+        self.shared.remove(name);
+        self.folders.remove(name)
     }
 
     /// The gate. Who has it may read from the store meanwhile, so whoever waits lets others of its thread go on.
@@ -147,13 +168,13 @@ impl Kept {
         if !is_alone && self.states.get(prefix) != Some(state) || !self.renew(folder, is_alone) {
             return false;
         }
-        let kept = self.folders.peek(prefix);
+        let kept = self.peek_folder(prefix);
         if kept.as_ref() == Some(folder) {
             return true;
         }
         if kept.is_some() {
             // Another has read it too; which of the two is older is not known.
-            self.folders.remove(prefix);
+            self.drop_folder(prefix);
             self.states.remove(prefix);
             if !is_alone {
                 return false;
@@ -162,6 +183,9 @@ impl Kept {
         // Who commits a record that it lacks does not add it.
         self.changes_of(prefix).fetch_add(1, Ordering::AcqRel);
         self.folders.insert(prefix.to_owned(), Arc::clone(folder));
+        if self.folders.peek(prefix).is_none() {
+            self.shared.insert(prefix, folder);
+        }
         true
     }
 
@@ -205,7 +229,7 @@ impl Kept {
 
     /// What is kept of a record: by itself, and in each folder that is kept; `None` where it is kept that there is none.
     fn kept_of(&self, key: &str) -> impl Iterator<Item = Option<Arc<Record>>> {
-        let folders = folders_of(key).filter_map(|folder| self.folders.peek(folder));
+        let folders = folders_of(key).filter_map(|folder| self.peek_folder(folder));
         let in_folders = folders.map(move |folder| find_in(&folder, key).cloned());
         self.records.peek(key).into_iter().chain(in_folders)
     }
@@ -225,7 +249,7 @@ impl Kept {
             records.extend(self.records.remove(key));
             for folder in folders_of(key) {
                 self.states.remove(folder);
-                folders.extend(self.folders.remove(folder));
+                folders.extend(self.drop_folder(folder));
             }
         }
         for (key, since) in doubtful {
@@ -265,7 +289,7 @@ impl Kept {
         let folders = folders_of(key).zip(before);
         folders
             .filter(|(folder, before)| self.changes_of(folder).load(Ordering::Acquire) != **before)
-            .filter_map(|(folder, _)| self.folders.peek(folder))
+            .filter_map(|(folder, _)| self.peek_folder(folder))
             .any(|folder| find_in(&folder, key).is_none())
     }
 

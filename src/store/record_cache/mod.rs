@@ -2,6 +2,7 @@
 
 mod kept;
 mod own_writes;
+mod shared;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, MutexGuard};
@@ -202,12 +203,19 @@ impl<S: Store + ?Sized> Store for RecordCache<S> {
     fn folder(&self, prefix: &str) -> Result<Folder> {
         self.observe_foreign()?;
         let kept = &self.kept;
-        self.read_through(
-            || kept.folders.get(prefix),
+        if let Some(folder) = kept.folder(prefix) {
+            return Ok(folder);
+        }
+        // Many may want it at once, and each would have it in memory.
+        let part = kept.shared.read(prefix);
+        let found = self.read_through(
+            || kept.peek_folder(prefix),
             || kept.state(prefix),
             || self.store.folder(prefix),
             |gate, folder, state| kept.keep_folder(gate, prefix, folder, state),
-        )
+        )?;
+        part.end(&found);
+        Ok(found)
     }
 
     fn folder_state(&self, prefix: &str) -> Result<u64> {
