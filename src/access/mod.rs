@@ -25,6 +25,7 @@ mod session_records;
 mod sessions;
 mod token;
 mod token_check;
+mod token_list;
 mod token_scope;
 mod tokens;
 
@@ -49,5 +50,6 @@ pub use rights::virtual_path::{Folder, VirtualPath};
 pub use sessions::{SessionLifetimes, Visit};
 pub use token::{Expiry, NewToken, TokenChange, TokenState, TokenView, check_token_name};
 pub use token_check::TokenHolder;
+pub use token_list::ListedToken;
 pub use token_scope::ProjectSelector;
 pub use tokens::Tokens;

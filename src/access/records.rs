@@ -11,7 +11,7 @@ use crate::base::clock::Clock;
 use crate::repo::Projects;
 use crate::repo::audit::{Action, AuditRecord};
 use crate::store::retry::Attempts;
-use crate::store::{Batch, Store, StoreError, Versioned};
+use crate::store::{Batch, Folder, Store, StoreError, Versioned};
 
 /// The records of this layer.
 #[derive(Clone, Debug)]
@@ -47,6 +47,11 @@ impl Records {
         T: DeserializeOwned + Send + Sync + 'static,
     {
         Ok(self.store.values(prefix)?)
+    }
+
+    /// All records under a prefix. Whoever asks for them while this is held shares them, however many they are.
+    pub(super) fn folder(&self, prefix: &str) -> Result<Folder> {
+        Ok(self.store.folder(prefix)?)
     }
 
     /// True if there is nothing under a prefix.

@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use super::account::Account;
 use super::token_scope::Scope;
 use crate::base::clock::Timestamp;
 use crate::base::digest::sha256;
@@ -186,12 +187,22 @@ impl Token {
     }
 
     /// What this owner sees of it now.
-    pub(super) fn view(&self, owner: &str, projects: &Projects, now: Timestamp) -> TokenView {
+    pub(super) fn view(&self, owner: &Account, projects: &Projects, now: Timestamp) -> TokenView {
+        self.view_with(owner, self.scope.to_repos(owner, projects), now)
+    }
+
+    /// The same with these `repos`.
+    pub(super) fn view_with(
+        &self,
+        owner: &Account,
+        repos: Vec<String>,
+        now: Timestamp,
+    ) -> TokenView {
         TokenView {
             id: self.number.to_string(),
             name: self.name.clone(),
-            owner: owner.to_owned(),
-            repos: self.scope.to_repos(projects),
+            owner: owner.name.clone(),
+            repos,
             expires_at: self.expires_at,
             fingerprint_required: self.fingerprint_required,
             fingerprint_bound: self.fingerprint.is_some(),

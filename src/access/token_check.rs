@@ -44,7 +44,7 @@ impl TokenHolder {
 
     /// What is shown of the token.
     pub fn token(&self) -> TokenView {
-        self.token.view(&self.owner.name, &self.projects, self.at)
+        self.token.view(&self.owner, &self.projects, self.at)
     }
 
     /// True if the token covers the project and its owner may still read it.

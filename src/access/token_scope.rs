@@ -10,7 +10,7 @@ use crate::repo;
 use crate::repo::{Project, Projects};
 
 /// The text of the wildcard in a token's `repos`.
-pub(super) const WILDCARD: &str = "*";
+const WILDCARD: &str = "*";
 const ALONE: &str = "malformed repos: \"*\" covers all your projects and must stand alone";
 
 /// What a request names a project by.
@@ -165,16 +165,33 @@ impl Scope {
         Ok(false)
     }
 
-    /// The scope as `repos` again. A project that came back under another name is told by that one;
-    /// one that is deleted, or cannot be read, by the name under which it was listed.
-    pub(super) fn to_repos(&self, projects: &Projects) -> Vec<String> {
+    /// The scope as `repos` again, for a token of this owner. A project that came back under another name is told by
+    /// that one; one that is deleted, cannot be read, or may not be read by the owner any more, by the name under
+    /// which it was listed.
+    pub(super) fn to_repos(&self, owner: &Account, projects: &Projects) -> Vec<String> {
         let told = |entry: &Listed| match projects.project_by_number(entry.project) {
-            Ok(project) => project.repo_id().to_string(),
-            Err(_) => entry.repo_id.clone(),
+            Ok(project) if owner.may_read(&project) => project.repo_id().to_string(),
+            _ => entry.repo_id.clone(),
         };
         match self {
             Self::Wildcard => vec![WILDCARD.to_owned()],
             Self::Allowlist(listed) => listed.iter().map(told).collect(),
+        }
+    }
+
+    /// The same for one of the projects that it covers, with nothing of the others.
+    pub(super) fn to_repos_within(&self, project: &Project) -> Vec<String> {
+        vec![match self {
+            Self::Wildcard => WILDCARD.to_owned(),
+            Self::Allowlist(_) => project.repo_id().to_string(),
+        }]
+    }
+
+    /// How many projects it names.
+    pub(super) fn listed(&self) -> usize {
+        match self {
+            Self::Wildcard => 0,
+            Self::Allowlist(listed) => listed.len(),
         }
     }
 }

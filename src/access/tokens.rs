@@ -129,7 +129,7 @@ impl Tokens {
             let covers = format!(
                 "\"{}\" for {}",
                 token.name,
-                token.scope.to_repos(&self.projects).join(", ")
+                token.scope.to_repos(account, &self.projects).join(", ")
             );
             let noted = self.noted(account, token, actor, Action::TokenCreated);
             let made = AuditRecord {
@@ -162,34 +162,6 @@ impl Tokens {
         self.background.flush(&keys::tokens(account.number));
         let kept = self.kept(account, id)?.ok_or(Error::NoSuchToken)?;
         Ok(self.view(account, &kept.value))
-    }
-
-    /// The tokens of an account, expired ones too, in the order in which they were made.
-    pub fn list(&self, account: &Account) -> Result<Vec<TokenView>> {
-        // What was used just now is shown as used.
-        self.background.flush(&keys::tokens(account.number));
-        let kept = self.kept_of(account)?;
-        Ok(kept
-            .iter()
-            .map(|kept| self.view(account, &kept.value))
-            .collect())
-    }
-
-    /// Those tokens of all accounts that are `wanted`, in the order in which they were made.
-    pub(super) fn list_all(
-        &self,
-        wanted: impl Fn(&Account, &Token) -> bool,
-    ) -> Result<Vec<TokenView>> {
-        self.background.flush(keys::TOKENS);
-        let mut listed = Vec::new();
-        for account in self.accounts.list()? {
-            let kept = self.kept_of(&account)?;
-            let kept = kept.iter().map(|kept| &*kept.value);
-            let tokens = kept.filter(|token| wanted(&account, token));
-            listed.extend(tokens.map(|token| (token.number, self.view(&account, token))));
-        }
-        listed.sort_by_key(|(number, _)| *number);
-        Ok(listed.into_iter().map(|(_, token)| token).collect())
     }
 
     /// Changes a token of an account.
@@ -347,7 +319,7 @@ impl Tokens {
     }
 
     pub(super) fn view(&self, account: &Account, token: &Token) -> TokenView {
-        token.view(&account.name, &self.projects, self.clock.now())
+        token.view(account, &self.projects, self.clock.now())
     }
 
     pub(super) fn kept_of(&self, account: &Account) -> Result<Vec<Versioned<Token>>> {

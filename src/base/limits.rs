@@ -354,6 +354,11 @@ pub const WRITE_WAIT_S_MAX: u64 = 30;
 /// more wait without one, unless the settings say otherwise. Half of what the runtime has: a short answer
 /// that reads the disk takes a thread, too.
 pub const BLOCKING_AT_ONCE_MAX: u64 = 256;
+/// Most long lists that are made at once, each as a whole in memory: a list of all that one account may have takes some
+/// tens of MiB meanwhile.
+pub const LONG_LISTS_AT_ONCE_MAX: u64 = 2;
+/// Bytes of a list, as they are told before it is made, up to which it is none of these.
+pub const SHORT_LIST_BYTES_MAX: usize = 128 << 10;
 /// Lanes in which who asks waits for a thread, each by its own.
 pub const LANES: usize = 64;
 /// Who asks has so many quarters of the threads at most. Not fewer: a company may have one account for all its clients.

@@ -4,7 +4,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use tokio::runtime::Runtime;
+use tokio::runtime::{Handle, Runtime};
 use tokio::sync::Semaphore;
 use tokio::task::{JoinError, JoinHandle};
 use tokio::time::timeout;
@@ -13,7 +13,7 @@ use super::admission::lanes::{Asker, Place, Room};
 use super::admission::places;
 use super::error::Error;
 use super::settings::Limits;
-use crate::base::limits::READ_THREADS_MAX;
+use crate::base::limits::{LONG_LISTS_AT_ONCE_MAX, READ_THREADS_MAX};
 use crate::base::may_block;
 
 /// Starts the work on the blocking pool. It runs to its end even when nobody waits any more: hyper
@@ -110,6 +110,8 @@ pub(in crate::http) struct Threads {
     /// nobody stays for long.
     room_to_read: Room,
     room_to_look: Semaphore,
+    /// For what has a thread and makes a long list.
+    room_to_list: Room,
     longest_wait: Duration,
 }
 
@@ -120,6 +122,7 @@ impl Threads {
             room: Room::new(limits.threads_max),
             room_to_read: Room::new(READ_THREADS_MAX.min(limits.threads_max)),
             room_to_look: places(READ_THREADS_MAX.min(limits.threads_max)),
+            room_to_list: Room::new(LONG_LISTS_AT_ONCE_MAX),
             longest_wait: Duration::from_secs(limits.thread_wait_s_max),
         }
     }
@@ -170,6 +173,14 @@ impl Threads {
             place.expect("the semaphore is never closed")
         };
         work()
+    }
+
+    /// Waits, with the thread that this request has, for a place among those that make a long list.
+    ///
+    /// # Errors
+    /// [`Error::NoRoom`] when there was none in time.
+    pub(in crate::http) fn enter_to_list(&self, asker: Asker) -> Result<Place<'_>, Error> {
+        may_block(|| Handle::current().block_on(self.enter(&self.room_to_list, asker)))
     }
 
     async fn enter<'a>(&self, room: &'a Room, asker: Asker) -> Result<Place<'a>, Error> {

@@ -37,7 +37,7 @@ fn a_restart_changes_nothing_for_anybody() {
     let (revoked, made) = world.make_token(&eve, &["*"]).unwrap();
     world.gate.revoke_token(&eve, &made.id).unwrap();
     assert_eq!(world.told_instance(&bound, Some(b"erp-1")), "bound: true");
-    let tokens = world.gate.tokens(&eve).unwrap();
+    let tokens = world.tokens(&eve);
     drop((world, eve));
 
     let world = start();
@@ -45,7 +45,7 @@ fn a_restart_changes_nothing_for_anybody() {
     assert_eq!(eve.account().name(), "eve");
     assert_eq!(eve.account().roles().len(), 1);
     assert!(world.gate.session(&ended).is_err());
-    assert_eq!(world.gate.tokens(&eve).unwrap(), tokens);
+    assert_eq!(world.tokens(&eve), tokens);
     assert_eq!(
         world.told_instance(&bound, Some(b"erp-2")),
         "FINGERPRINT_MISMATCH"

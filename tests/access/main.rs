@@ -78,6 +78,15 @@ impl World {
         self.gate.session(&cookie).unwrap()
     }
 
+    /// What a caller sees of its tokens.
+    fn tokens(&self, caller: &Caller) -> Vec<TokenView> {
+        let listed = self.gate.tokens(caller).unwrap();
+        listed
+            .iter()
+            .map(|token| self.gate.shown_token(token))
+            .collect()
+    }
+
     /// Makes a project of the caller's, past the gate.
     fn project(&self, owner: &Caller, repo_id: &str) -> Project {
         let owner = owner.account().number();

@@ -257,3 +257,31 @@ fn a_listing_says_when_a_token_was_used() {
     let listed = masked(alice.get(TOKENS).json());
     assert_eq!(listed[0]["last_used_at"], "<time>");
 }
+
+#[test]
+fn a_token_tells_no_new_name_of_what_its_owner_may_not_read() {
+    let daemon = Daemon::start();
+    let alice = alice(&daemon);
+    let bob = daemon.user("bob", &[]);
+    let token = alice.issue(&json!({ "name": "t", "repos": ["acme/shop.erp", "other.erp"] }));
+    let projects = "/site-builder/api/projects";
+    let rename = |user: &User, old: &str, new: &str| {
+        let target = format!("{projects}/{old}");
+        user.patch(&target, &json!({ "name": new }))
+            .expect_status(200);
+    };
+    rename(&alice, "other.erp", "mine");
+    let shop = format!("{projects}/acme%2Fshop.erp");
+    let given = daemon
+        .session("admin")
+        .patch(&shop, &json!({ "owner": "bob" }));
+    given.expect_status(200);
+    rename(&bob, "acme%2Fshop.erp", "secret");
+
+    let told = json!(["acme/shop.erp", "mine.erp"]);
+    assert_eq!(alice.get(TOKENS).json()[0]["repos"], told);
+    let changed = alice.patch(&at(&token), &json!({ "name": "u" }));
+    assert_eq!(changed.expect_status(200).json()["repos"], told);
+    let rotated = alice.post(&format!("{}/rotate", at(&token)), &json!({}));
+    assert_eq!(rotated.expect_status(200).json()["repos"], told);
+}

@@ -6,7 +6,8 @@ use super::{Caller, Gate};
 use crate::access::error::{Error, Refusal, Result};
 use crate::access::token::{NewToken, TokenChange, TokenView};
 use crate::access::token_check::TokenHolder;
-use crate::access::token_scope::{ProjectSelector, WILDCARD, find};
+use crate::access::token_list::ListedToken;
+use crate::access::token_scope::{ProjectSelector, find};
 #[cfg(doc)]
 use crate::access::tokens::Tokens;
 use crate::base::repo_id::RepoId;
@@ -74,8 +75,13 @@ impl Gate {
     }
 
     /// The caller's tokens, in the order in which they were made.
-    pub fn tokens(&self, caller: &Caller) -> Result<Vec<TokenView>> {
-        self.tokens.list(&caller.account)
+    pub fn tokens(&self, caller: &Caller) -> Result<Vec<ListedToken>> {
+        self.tokens.listed(&caller.account)
+    }
+
+    /// What is shown of a token in its list.
+    pub fn shown_token(&self, listed: &ListedToken) -> TokenView {
+        self.tokens.shown(listed)
     }
 
     /// Changes a token of the caller.
@@ -127,23 +133,23 @@ impl Gate {
     ///
     /// # Errors
     /// [`Error::Forbidden`]; [`Error::Invalid`] for a name that no account has.
-    pub fn tokens_of(&self, caller: &Caller, owner: &str) -> Result<Vec<TokenView>> {
+    pub fn tokens_of(&self, caller: &Caller, owner: &str) -> Result<Vec<ListedToken>> {
         if owner == caller.account.name {
             return self.tokens(caller);
         }
         self.require_root(caller)?;
         let found = self.known_account(owner)?;
         let found = found.ok_or_else(|| Error::invalid(format!("there is no user \"{owner}\"")))?;
-        self.tokens.list(&found)
+        self.tokens.listed(&found)
     }
 
     /// The tokens of all accounts, in the order in which they were made.
     ///
     /// # Errors
     /// [`Error::Forbidden`] without the role for everything.
-    pub fn all_tokens(&self, caller: &Caller) -> Result<Vec<TokenView>> {
+    pub fn all_tokens(&self, caller: &Caller) -> Result<Vec<ListedToken>> {
         self.require_root(caller)?;
-        self.tokens.list_all(|_, _| true)
+        self.tokens.listed_of_all(|_, _| true)
     }
 
     /// The tokens that open a project now but for their expiry, in the order in which they were made. Of
@@ -151,16 +157,11 @@ impl Gate {
     ///
     /// # Errors
     /// As [`Gate::open`]; [`Error::Forbidden`] for who may see it but not manage it.
-    pub fn tokens_for(&self, caller: &Caller, id: &RepoId) -> Result<Vec<TokenView>> {
+    pub fn tokens_for(&self, caller: &Caller, id: &RepoId) -> Result<Vec<ListedToken>> {
         let project = self.open_to_manage(caller, id)?;
-        let mut tokens = self.tokens.list_all(|owner, token| {
+        let tokens = self.tokens.listed_of_all(|owner, token| {
             owner.enabled && token.scope.covers(owner.number, &project) && owner.may_read(&project)
         })?;
-        for token in &mut tokens {
-            if token.repos != [WILDCARD] {
-                token.repos = vec![project.repo_id().to_string()];
-            }
-        }
-        Ok(tokens)
+        Ok(tokens.into_iter().map(|it| it.of(&project)).collect())
     }
 }

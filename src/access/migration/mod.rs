@@ -256,9 +256,10 @@ impl Tokens {
         let Some(kept) = self.led_to(&lead)? else {
             return Ok(Trace::Revoked);
         };
-        let owner = self.accounts.by_number(lead.account)?;
-        let owner = owner.as_ref().map_or("", |owner| owner.name());
-        let view = kept.value.view(owner, &self.projects, self.clock.now());
+        let Some(owner) = self.accounts.by_number(lead.account)? else {
+            return Ok(Trace::Revoked);
+        };
+        let view = self.view(&owner, &kept.value);
         Ok(Trace::Present {
             account: lead.account,
             view,

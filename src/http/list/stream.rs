@@ -21,6 +21,8 @@ use crate::repo::Listing;
 const ENTRIES_AT_ONCE: u64 = 1000;
 /// The same of the folders of one folder.
 const FOLDERS_AT_ONCE: u64 = 10_000;
+/// About so many bytes are told of an entry.
+const ENTRY_BYTES: usize = 512;
 
 /// Whose listing it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +36,13 @@ pub(in crate::http) enum Form {
 /// True for a listing that is not held in memory as a whole.
 pub(in crate::http) fn is_long(listing: &Listing) -> bool {
     listing.total() > LISTED_ENTRIES_WHOLE_MAX
+}
+
+/// About so many bytes are told of so many entries of a listing.
+pub(in crate::http) fn bytes_of(entries: u64) -> usize {
+    usize::try_from(entries)
+        .unwrap_or(usize::MAX)
+        .saturating_mul(ENTRY_BYTES)
 }
 
 /// Answers with a whole listing and these header lines. The tag is of what is listed and how: the

@@ -14,6 +14,9 @@ use crate::http::request::context::RequestContext;
 use crate::http::shape::branch::BranchJson;
 use crate::repo::Project;
 
+/// About so many bytes are told of a branch.
+const BRANCH_BYTES: usize = 1 << 10;
+
 /// The order of a list of branches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Sort {
@@ -127,6 +130,7 @@ fn render_list(context: &RequestContext, project: &Project, gzip: bool) -> Resul
         let (other, rank, name) = key(place);
         (other, rank, name.to_owned())
     })?;
+    let _room = context.room_to_list(page.len().saturating_mul(BRANCH_BYTES))?;
     let branches = project.open_branches(&names, page)?;
     let default = project.default_branch_name()?;
     let shown: Vec<_> = branches

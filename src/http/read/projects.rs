@@ -142,6 +142,9 @@ pub(super) fn show(context: &RequestContext, project: &Project) -> Result<Reply,
     json::respond(context, &shown, Freshness::Moving, &[])
 }
 
+/// About so many bytes are told of a project.
+const PROJECT_BYTES: usize = 1 << 10;
+
 /// A place in the list: what it is ordered by, a text or a number, then the project's number.
 type Place = (String, i64, u64);
 
@@ -189,6 +192,7 @@ pub(super) fn list(context: &RequestContext, holder: &TokenHolder) -> Result<Rep
             place.clone()
         })?
     };
+    let _room = context.room_to_list(part.len().saturating_mul(PROJECT_BYTES))?;
     let mut owners = Vec::with_capacity(part.len());
     for (_, project) in &part {
         owners.push(context.gate().owner_name(project)?);

@@ -75,6 +75,26 @@ pub(in crate::http) fn list(
     respond(context, value, Freshness::Moving, lines)
 }
 
+/// The same with entries that are made one after the other, so that only their JSON is in memory.
+///
+/// # Errors
+/// As there, and those of an entry.
+pub(in crate::http) fn list_of<T: Serialize>(
+    context: &RequestContext,
+    entries: impl Iterator<Item = Result<T, Error>>,
+    lines: &HeaderLines,
+) -> Result<Reply, Error> {
+    let mut text = vec![b'['];
+    for entry in entries {
+        if text.len() > 1 {
+            text.push(b',');
+        }
+        text.append(&mut to_json(&entry?));
+    }
+    text.push(b']');
+    respond_text(context, text, Freshness::Moving, lines)
+}
+
 /// Answers with a list that is made on request and has no tag.
 ///
 /// # Errors

@@ -13,9 +13,10 @@ use super::client::Peer;
 use super::cookie::SessionCookie;
 use super::query::Query;
 use crate::access::{self, Account, Caller, Gate, Refusal, Refused, TokenHolder};
+use crate::base::limits::SHORT_LIST_BYTES_MAX;
 use crate::base::secret::Secret;
 use crate::http::admission::credential::Credential;
-use crate::http::admission::lanes::Asker;
+use crate::http::admission::lanes::{Asker, Place};
 use crate::http::admission::network::ClientNetwork;
 use crate::http::admission::pieces::PieceShares;
 use crate::http::admission::waiting::WaitingPlace;
@@ -143,6 +144,19 @@ impl RequestContext {
     pub(in crate::http) fn piece_shares(&self) -> PieceShares {
         let credential = |who: &Who| Credential::new(who.account(), who.token());
         self.service.pieces.shares(self.who.get().map(credential))
+    }
+
+    /// Waits for room to make a list of about so many bytes as a whole, before it is made; what is made counts only
+    /// once it is there. A list of up to [`SHORT_LIST_BYTES_MAX`] bytes needs none. A request asks for it once.
+    ///
+    /// # Errors
+    /// [`Error::NoRoom`] when there was none in time.
+    pub(in crate::http) fn room_to_list(&self, bytes: usize) -> Result<Option<Place<'_>>, Error> {
+        let is_long = bytes > SHORT_LIST_BYTES_MAX;
+        let threads = &self.service.threads;
+        is_long
+            .then(|| threads.enter_to_list(self.asker()))
+            .transpose()
     }
 
     /// Counts the bytes of an answer for who sent this request, as

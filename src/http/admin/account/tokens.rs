@@ -3,7 +3,7 @@
 use hyper::StatusCode;
 use serde::{Deserialize, Serialize};
 
-use crate::access::{Caller, Expiry, NewToken, TokenChange, TokenView};
+use crate::access::{Caller, Expiry, ListedToken, NewToken, TokenChange, TokenView};
 use crate::base::clock::{Timestamp, parse_span_s};
 use crate::http::error::Error;
 use crate::http::list::pagination;
@@ -12,6 +12,10 @@ use crate::http::reply::{Reply, json};
 use crate::http::request::context::RequestContext;
 use crate::http::request::json_body::ExpiresAt;
 use crate::http::request::{conditions, json_body, params};
+
+/// About so many bytes are told of a token, and of each project that it names.
+const TOKEN_BYTES: usize = 512;
+const PROJECT_BYTES: usize = 150;
 
 /// A token as its owner sees it.
 #[derive(Debug, Serialize)]
@@ -109,10 +113,10 @@ pub(super) fn list(context: &RequestContext, caller: &Caller) -> Result<Reply, E
             return Err(Error::malformed("owner and all exclude each other"));
         }
     };
-    let place = |token: &TokenView| token.id.parse::<u64>().unwrap_or(u64::MAX);
     let list = format!("tokens/{name}");
+    let place = ListedToken::number;
     let (part, headers) = pagination::cut(context, &paging, &list, tokens, place)?;
-    listed(context, part, headers.lines())
+    listed(context, &part, headers.lines())
 }
 
 /// `GET /projects/<project>/tokens`
@@ -123,16 +127,21 @@ pub(in crate::http::admin) fn list_of_project(
 ) -> Result<Reply, Error> {
     let id = params::repo_id(project)?;
     let tokens = context.gate().tokens_for(caller, &id)?;
-    listed(context, tokens, &[])
+    listed(context, &tokens, &[])
 }
 
 fn listed(
     context: &RequestContext,
-    tokens: Vec<TokenView>,
+    tokens: &[ListedToken],
     lines: &json::HeaderLines,
 ) -> Result<Reply, Error> {
-    let shown: Vec<_> = tokens.into_iter().map(TokenJson::from).collect();
-    json::list(context, &shown, lines)
+    let bytes = |token: &ListedToken| TOKEN_BYTES + token.projects() * PROJECT_BYTES;
+    let _room = context.room_to_list(tokens.iter().map(bytes).sum())?;
+    let gate = context.gate();
+    let shown = tokens
+        .iter()
+        .map(|token| Ok(TokenJson::from(gate.shown_token(token))));
+    json::list_of(context, shown, lines)
 }
 
 /// `POST /tokens`

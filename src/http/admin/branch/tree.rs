@@ -81,9 +81,10 @@ fn whole(context: &RequestContext, listing: Listing) -> Result<Reply, Error> {
             &[],
         ));
     }
+    let _room = context.room_to_list(stream::bytes_of(listing.total()))?;
     let entries = listing.part(0, listing.total())?;
-    let shown: Vec<_> = entries.iter().map(EntryJson::with_content).collect();
-    json::list(context, &shown, &[])
+    let shown = entries.iter().map(EntryJson::with_content).map(Ok);
+    json::list_of(context, shown, &[])
 }
 
 fn page(

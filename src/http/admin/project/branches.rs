@@ -11,6 +11,9 @@ use crate::http::reply::{Reply, json};
 use crate::http::request::context::RequestContext;
 use crate::http::request::{conditions, json_body, params};
 
+/// About so many bytes are told of a branch.
+const BRANCH_BYTES: usize = 2 << 10;
+
 /// What a creation sends.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -29,15 +32,14 @@ pub(super) fn list(
 ) -> Result<Reply, Error> {
     let project = open(context, caller, project)?;
     let default = project.default_branch()?;
-    let branches = project.branches()?;
     let permissions = caller.rights_on(&project);
-    let shown: Vec<_> = branches
-        .iter()
-        .map(|branch| {
-            AdminBranchJson::new(context, &project, branch, default.as_ref(), permissions)
-        })
-        .collect::<Result<_, _>>()?;
-    json::list(context, &shown, &[])
+    let names = project.branch_names()?;
+    let _room = context.room_to_list(names.len().saturating_mul(BRANCH_BYTES))?;
+    let branches = project.branches()?;
+    let shown = branches.iter().map(|branch| {
+        AdminBranchJson::new(context, &project, branch, default.as_ref(), permissions)
+    });
+    json::list_of(context, shown, &[])
 }
 
 /// `POST /projects/<project>/branches`

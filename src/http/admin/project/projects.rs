@@ -14,6 +14,9 @@ use crate::http::request::context::RequestContext;
 use crate::http::request::{conditions, json_body, params};
 use crate::repo::Project;
 
+/// About so many bytes are told of a project.
+const PROJECT_BYTES: usize = 512;
+
 /// A project.
 #[derive(Debug, Serialize)]
 struct ProjectJson {
@@ -77,14 +80,12 @@ pub(super) fn list(context: &RequestContext, caller: &Caller) -> Result<Reply, E
     let place = |(project, _): &(Project, String)| project.repo_id().to_string();
     let (part, headers) = pagination::cut(context, &paging, &list, projects, place)?;
     let rights = caller.account().rights();
-    let shown: Vec<_> = part
-        .into_iter()
-        .map(|(project, owner)| {
-            let permissions = rights.on(project.owner(), project.repo_id());
-            ProjectJson::new(&project, owner, permissions)
-        })
-        .collect::<Result<_, _>>()?;
-    json::list(context, &shown, headers.lines())
+    let _room = context.room_to_list(part.len().saturating_mul(PROJECT_BYTES))?;
+    let shown = part.into_iter().map(|(project, owner)| {
+        let permissions = rights.on(project.owner(), project.repo_id());
+        ProjectJson::new(&project, owner, permissions)
+    });
+    json::list_of(context, shown, headers.lines())
 }
 
 /// True if a list is wanted of all that the caller's roles open.
