@@ -358,7 +358,7 @@ pub const BLOCKING_AT_ONCE_MAX: u64 = 256;
 /// tens of MiB meanwhile.
 pub const LONG_LISTS_AT_ONCE_MAX: u64 = 2;
 /// Bytes of a list, as they are told before it is made, up to which it is none of these.
-pub const SHORT_LIST_BYTES_MAX: usize = 128 << 10;
+pub const SHORT_LIST_BYTES_MAX: usize = 256 << 10;
 /// Lanes in which who asks waits for a thread, each by its own.
 pub const LANES: usize = 64;
 /// Who asks has so many quarters of the threads at most. Not fewer: a company may have one account for all its clients.

@@ -362,7 +362,8 @@ mod tests {
             };
             preview(true, 30, &opened, &mut streams).unwrap();
             let stop = Stop::watch(false).unwrap();
-            let report = run(30, &stop, &opened, &mut streams).unwrap();
+            let wait = Wait { wait_s: 0 };
+            let report = run(30, wait, &stop, &opened, &mut streams).unwrap();
             assert_eq!(report.forgotten_projects, expected);
             let would: Value = serde_json::from_slice(&out).unwrap();
             assert_eq!(would["forgotten"], expected);

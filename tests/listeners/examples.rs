@@ -275,10 +275,11 @@ fn haproxy_runs_with_its_file() {
     );
     let is_root = geteuid().is_root();
     let others = [("    user haproxy\n", ""), ("    group haproxy\n", "")];
-    let text = match is_root {
-        true => text,
+    let text = if is_root {
+        text
+    } else {
         // Only root may become another.
-        false => adapted(text, &others),
+        adapted(text, &others)
     };
     fs::write(service.at("haproxy.cfg"), text).unwrap();
     let log = fs::File::create(service.at("haproxy.log")).unwrap();

@@ -18,6 +18,8 @@ use crate::store::{Record, Version};
 /// Counts of changes to single records: so many that what is written at once seldom shares one.
 const SHARES: usize = 4096;
 
+/// From so many records on a folder is shared by all who hold it, also where there is no room to keep it.
+const SHARED_RECORDS_MIN: usize = 64;
 /// Folders that are kept, by which their cache is laid out: in two parts at most.
 const FOLDERS_USUAL: usize = 64;
 
@@ -26,7 +28,7 @@ const FOLDERS_USUAL: usize = 64;
 pub(super) struct Kept {
     pub(super) records: Cache<String, Option<Arc<Record>>, ByBytes>,
     pub(super) folders: Cache<String, Folder, ByBytes>,
-    /// Those that are too large for that.
+    /// The large ones, for which there may be no room there.
     pub(super) shared: SharedFolders,
     /// See [`crate::store::Store::folder_state`]. An entry goes when anything in its folder changes.
     pub(super) states: Cache<String, u64>,
@@ -114,7 +116,15 @@ impl Kept {
         self.folders.peek(name).or_else(|| self.shared.get(name))
     }
 
-    /// Takes a folder out. A shared one is gone then: it would not be kept.
+    /// Keeps a folder as long as there is room for it, a large one also for those who hold it.
+    fn insert_folder(&self, name: String, folder: Folder) {
+        if folder.len() >= SHARED_RECORDS_MIN {
+            self.shared.insert(&name, &folder);
+        }
+        self.folders.insert(name, folder);
+    }
+
+    /// Takes a folder out. One that is only shared is gone then: it would not be kept.
     fn drop_folder(&self, name: &str) -> Option<(String, Folder)> {
         self.shared.remove(name);
         self.folders.remove(name)
@@ -182,10 +192,7 @@ impl Kept {
         }
         // Who commits a record that it lacks does not add it.
         self.changes_of(prefix).fetch_add(1, Ordering::AcqRel);
-        self.folders.insert(prefix.to_owned(), Arc::clone(folder));
-        if self.folders.peek(prefix).is_none() {
-            self.shared.insert(prefix, folder);
-        }
+        self.insert_folder(prefix.to_owned(), Arc::clone(folder));
         true
     }
 
@@ -280,7 +287,7 @@ impl Kept {
             self.records.insert(key, record);
         }
         for (name, folder) in folders {
-            self.folders.insert(name, folder);
+            self.insert_folder(name, folder);
         }
     }
 

@@ -1,4 +1,4 @@
-//! Folders that memory does not keep because they are too large, shared by all who hold them at the same time.
+//! Large folders, which memory may not keep, shared by all who hold them at the same time.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
