@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::harness::{Daemon, READ, READ_V4, masked};
+use crate::harness::{Daemon, READ, READ_V4, masked, soon};
 
 #[test]
 fn anybody_may_ask_whether_the_service_is_well() {
@@ -40,9 +40,22 @@ fn probes_are_answered_to_anybody_under_any_name() {
     assert_eq!(ask("GET", "/user/session").status, 421);
 }
 
+/// Waits for a line of the metrics.
+#[track_caller]
+fn soon_shown(daemon: &Daemon, line: &str) {
+    let watcher = daemon.watcher();
+    soon(|| watcher.get("/metrics").text().lines().any(|it| it == line));
+}
+
 #[test]
 fn a_disk_with_little_room_is_told_once() {
-    let daemon = Daemon::start_with(&["--disk-low-bytes", "1000000000000000000"]);
+    let daemon = Daemon::start_with(&[
+        "--disk-low-bytes",
+        "1000000000000000000",
+        "--metrics-listen",
+        "127.0.0.1:0",
+    ]);
+    soon_shown(&daemon, "siteconf_disk_low 1.0");
     for _ in 0..3 {
         let answer = daemon.anonymous().get("/readyz");
         assert_eq!(answer.status, 503);
@@ -74,7 +87,8 @@ fn a_bad_token_does_not_make_the_service_unwell() {
 fn a_service_that_has_stopped_writing_says_so_everywhere_until_it_is_restarted() {
     const STOPPED: &str = "the service has stopped writing after a failed write; it goes on \
                            reading, and must be restarted";
-    let mut daemon = Daemon::start();
+    let mut daemon = Daemon::start_with(&["--metrics-listen", "127.0.0.1:0"]);
+    soon_shown(&daemon, "siteconf_writes_refused 0.0");
     let admin = daemon.session("admin");
     let project = crate::harness::Project::with_main(&admin, "acme/shop");
     project.save("main", "a.xml", "<a/>");
@@ -100,6 +114,7 @@ fn a_service_that_has_stopped_writing_says_so_everywhere_until_it_is_restarted()
                             restarted" })
     );
     assert_eq!(daemon.anonymous().get("/livez").status, 200);
+    soon_shown(&daemon, "siteconf_writes_refused 1.0");
     let beside = daemon.command(&["user", "add", "ann"], "");
     assert_eq!(beside.status.code(), Some(1));
     let said = String::from_utf8(beside.stderr).unwrap();
@@ -117,7 +132,8 @@ fn a_service_that_has_stopped_writing_says_so_everywhere_until_it_is_restarted()
 
 #[test]
 fn the_service_stops_when_asked_and_keeps_what_it_has() {
-    let mut daemon = Daemon::start();
+    let mut daemon = Daemon::start_with(&["--metrics-listen", "127.0.0.1:0"]);
+    soon_shown(&daemon, "siteconf_writes_refused 0.0");
     let admin = daemon.session("admin");
     let project = crate::harness::Project::with_main(&admin, "acme/shop");
     project.save("main", "a.xml", "<a/>");
