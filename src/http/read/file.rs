@@ -229,8 +229,7 @@ fn object(context: &RequestContext, opened: &Opened<'_>) -> Result<Reply, Error>
         last_commit_id: last_change.commit_id(),
         execute_filemode: opened.file.is_executable(),
     };
-    // Not fixed, whatever the reference: a rollback may make another state the one that changed the file last.
-    let reply = base64_json::respond(context, &object, content, Freshness::Moving)?;
+    let reply = base64_json::respond(context, &object, content, opened.freshness())?;
     opened.described(reply, sha256)
 }
 
