@@ -356,9 +356,11 @@ pub const WRITE_WAIT_S_MAX: u64 = 30;
 pub const BLOCKING_AT_ONCE_MAX: u64 = 256;
 /// Most long lists that are made at once, each as a whole in memory: a list of all that one account may have takes some
 /// tens of MiB meanwhile.
-pub const LONG_LISTS_AT_ONCE_MAX: u64 = 2;
+pub const LONG_LISTS_AT_ONCE_MAX: u64 = 4;
+/// How long one more waits for a place, in seconds: it has a thread meanwhile.
+pub const LONG_LIST_WAIT_S_MAX: u64 = 5;
 /// Bytes of a list, as they are told before it is made, up to which it is none of these.
-pub const SHORT_LIST_BYTES_MAX: usize = 256 << 10;
+pub const SHORT_LIST_BYTES_MAX: usize = 512 << 10;
 /// Lanes in which who asks waits for a thread, each by its own.
 pub const LANES: usize = 64;
 /// Who asks has so many quarters of the threads at most. Not fewer: a company may have one account for all its clients.

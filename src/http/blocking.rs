@@ -13,8 +13,11 @@ use super::admission::lanes::{Asker, Place, Room};
 use super::admission::places;
 use super::error::Error;
 use super::settings::Limits;
-use crate::base::limits::{LONG_LISTS_AT_ONCE_MAX, READ_THREADS_MAX};
+use crate::base::limits::{LONG_LIST_WAIT_S_MAX, LONG_LISTS_AT_ONCE_MAX, READ_THREADS_MAX};
 use crate::base::may_block;
+
+/// How long a list waits for a place among the long ones.
+const LONG_LIST_WAIT: Duration = Duration::from_secs(LONG_LIST_WAIT_S_MAX);
 
 /// Starts the work on the blocking pool. It runs to its end even when nobody waits any more: hyper
 /// drops the request's future as soon as the client leaves, and a save must not stop half-way.
@@ -180,7 +183,12 @@ impl Threads {
     /// # Errors
     /// [`Error::NoRoom`] when there was none in time.
     pub(in crate::http) fn enter_to_list(&self, asker: Asker) -> Result<Place<'_>, Error> {
-        may_block(|| Handle::current().block_on(self.enter(&self.room_to_list, asker)))
+        let longest = self.longest_wait.min(LONG_LIST_WAIT);
+        let room = &self.room_to_list;
+        match room.try_enter(asker) {
+            Some(place) => Ok(place),
+            None => may_block(|| Handle::current().block_on(within(longest, room.enter(asker)))),
+        }
     }
 
     async fn enter<'a>(&self, room: &'a Room, asker: Asker) -> Result<Place<'a>, Error> {
@@ -191,9 +199,13 @@ impl Threads {
     }
 
     async fn in_time<T>(&self, place: impl Future<Output = T>) -> Result<T, Error> {
-        let place = timeout(self.longest_wait, place).await;
-        place.map_err(|_| Error::NoRoom("too many requests at once"))
+        within(self.longest_wait, place).await
     }
+}
+
+async fn within<T>(longest: Duration, place: impl Future<Output = T>) -> Result<T, Error> {
+    let place = timeout(longest, place).await;
+    place.map_err(|_| Error::NoRoom("too many requests at once"))
 }
 
 #[cfg(test)]

@@ -439,7 +439,7 @@ fn what_has_no_room_is_not_begun() {
         .strip_prefix("siteconf: what is new in the branch has more than the ")
         .and_then(|rest| {
             rest.strip_suffix(
-                " bytes that are free on the disk; the folder stays as it is until there is room\n",
+                " bytes that it may take of the disk; the folder stays as it is until there is room\n",
             )
         });
     let free: u64 = free.unwrap_or_else(|| panic!("{told}")).parse().unwrap();

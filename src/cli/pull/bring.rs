@@ -83,8 +83,8 @@ pub(super) struct Pull {
 /// A head that the disk had no room for: it is not fetched again in vain.
 pub(super) struct NoRoom {
     tagged: TaggedHead,
-    /// The bytes that there was room for.
-    room: u64,
+    /// As many bytes of room are needed at least.
+    needed: u64,
     what: String,
 }
 
@@ -109,11 +109,11 @@ impl Pull {
     ) -> Pulled<Done> {
         let known = self.no_room.take().filter(|known| known.tagged == tagged);
         if let Some(known) = known
-            && self.folder.room()? <= known.room
+            && self.folder.room()? < known.needed
         {
-            let (what, room) = (known.what.clone(), Some(known.room));
+            let (what, needed) = (known.what.clone(), Some(known.needed));
             self.no_room = Some(known);
-            return Err(Fault::Full { what, room });
+            return Err(Fault::Full { what, needed });
         }
         let mut verifies = self.manner.verifies;
         for _ in 1..ATTEMPTS {
@@ -148,11 +148,11 @@ impl Pull {
             let _ended = self.folder.end_switch();
         }
         // What was fetched stays for the next time, but where it would keep the disk full.
-        if let Err(Fault::Full { what, room }) = &done {
+        if let Err(Fault::Full { what, needed }) = &done {
             let _dropped = self.folder.drop_fetched();
-            self.no_room = room.map(|room| NoRoom {
+            self.no_room = needed.map(|needed| NoRoom {
                 tagged,
-                room,
+                needed,
                 what: what.clone(),
             });
         }
@@ -233,7 +233,7 @@ impl Pull {
         // digest of the files, they are held against a new one.
         let is_same = |state: &&State| {
             let is_proven_by = !state.is_proven || state.head == tagged.head;
-            plan.is_done() && adopted.is_empty() && is_proven_by
+            plan.is_done(brought) && adopted.is_empty() && is_proven_by
         };
         if let Some(state) = self.state_of_source().filter(is_same) {
             next = State {

@@ -27,8 +27,8 @@ pub(super) enum Fault {
     Full {
         /// What it was wanted for.
         what: String,
-        /// The bytes that there was room for, if it was measured.
-        room: Option<u64>,
+        /// As many bytes of room are needed at least, if it was measured.
+        needed: Option<u64>,
     },
 }
 
@@ -55,7 +55,7 @@ impl Fault {
                 what: format!(
                     "{what}: the disk is full; the folder stays as it is until there is room"
                 ),
-                room: None,
+                needed: None,
             },
             _ => Self::Lasting(format!("{what}: {error}")),
         }

@@ -95,10 +95,13 @@ impl Plan {
         })
     }
 
-    /// True if the folder holds the tree already.
-    pub(super) fn is_done(&self) -> bool {
-        let lists = [&self.copied, &self.fetched, &self.gone, &self.left];
-        lists.iter().all(|list| list.is_empty()) && self.changes.is_empty()
+    /// True if the folder holds the tree already, and of what is gone from it only what had gone before.
+    pub(super) fn is_done(&self, brought: &BTreeMap<String, Brought>) -> bool {
+        let lists = [&self.copied, &self.fetched, &self.left];
+        let had_gone = |path| brought.get(path).is_some_and(|known| known.is_gone);
+        lists.iter().all(|list| list.is_empty())
+            && self.changes.is_empty()
+            && self.gone.iter().all(had_gone)
     }
 
     /// How many files were changed in this way.
@@ -184,7 +187,7 @@ mod tests {
                 mended: set(&["edited"]),
             }
         );
-        assert!(!plan.is_done());
+        assert!(!plan.is_done(&brought));
         let plan = Plan::new(&tree, &brought, &adopted, true, found);
         assert_eq!(plan.gone, set(&["removed"]));
         assert_eq!(plan.count(Change::Removed), 0);
@@ -198,7 +201,17 @@ mod tests {
         let tree = BTreeMap::from([("a".to_owned(), file(1, false))]);
         let brought = BTreeMap::from([("a".to_owned(), known(1, false, false))]);
         let plan = |found| Plan::new(&tree, &brought, &BTreeSet::new(), false, |_, _| found);
-        assert!(plan(Found::AsBrought).is_done());
-        assert!(!plan(Found::Otherwise).is_done());
+        assert!(plan(Found::AsBrought).is_done(&brought));
+        assert!(!plan(Found::Otherwise).is_done(&brought));
+    }
+
+    #[test]
+    fn what_had_gone_before_and_stays_is_no_change() {
+        let (tree, adopted) = (BTreeMap::new(), BTreeSet::new());
+        for had_gone in [true, false] {
+            let brought = BTreeMap::from([("a".to_owned(), known(1, false, had_gone))]);
+            let plan = Plan::new(&tree, &brought, &adopted, true, |_, _| Found::AsBrought);
+            assert_eq!(plan.is_done(&brought), had_gone);
+        }
     }
 }

@@ -335,10 +335,10 @@ fn runtime() -> Result<Runtime> {
 /// Has the system write no core dump, which would hold passwords, tokens and the server key: the watchdog ends a process
 /// by a signal that makes one. Who needs one raises the limit again (`prlimit --core=unlimited --pid`).
 fn keep_memory_out_of_files() {
-    let none = Rlimit {
-        current: Some(0),
-        ..getrlimit(Resource::Core)
-    };
+    let Rlimit { maximum, .. } = getrlimit(Resource::Core);
+    // A byte: a program that takes dumps from the system, as Apport does, gets them at none, and no file is so short.
+    let current = Some(maximum.map_or(1, |most| most.min(1)));
+    let none = Rlimit { current, maximum };
     if let Err(e) = setrlimit(Resource::Core, none) {
         tracing::warn!(error = %e, "the limit of core dumps stays as it is");
     }

@@ -39,6 +39,8 @@ pub(super) struct Link {
     /// What a new connection is told, beside what every one is.
     settings: String,
     answer_wait_max: Duration,
+    /// False where nobody waits for what is asked: that it cannot be is no sign for others.
+    is_awaited: bool,
     session: tokio::sync::Mutex<Option<Arc<Session>>>,
 }
 
@@ -61,7 +63,16 @@ impl Link {
             server: Arc::clone(server),
             settings: settings.into(),
             answer_wait_max: ANSWER_WAIT_MAX,
+            is_awaited: true,
             session: tokio::sync::Mutex::default(),
+        }
+    }
+
+    /// The same, for what nobody waits for: that no connection can be had for it says nothing of others.
+    pub(super) fn awaited_by_nobody(self) -> Self {
+        Self {
+            is_awaited: false,
+            ..self
         }
     }
 
@@ -182,10 +193,13 @@ impl Link {
 
     /// No attempt begins after the one moment, or is waited for after the other.
     async fn session_by(&self, last_attempt: Instant, deadline: Instant) -> Result<Arc<Session>> {
-        let unavailable = |_| {
-            self.server.reports().note_in_vain();
+        let in_vain = || {
+            if self.is_awaited {
+                self.server.reports().note_in_vain();
+            }
             StoreError::Unavailable
         };
+        let unavailable = |_| in_vain();
         let mut kept = timeout_at(deadline, self.session.lock())
             .await
             .map_err(unavailable)?;
@@ -204,8 +218,7 @@ impl Link {
                 Err(error) => self.server.reports().tell_unreached(&error),
             }
             if Instant::now() + pause > last_attempt {
-                self.server.reports().note_in_vain();
-                return Err(StoreError::Unavailable);
+                return Err(in_vain());
             }
             // Not all daemons at once.
             sleep(pause.mul_f64(rand::random_range(0.5..1.0))).await;

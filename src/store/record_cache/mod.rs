@@ -22,9 +22,12 @@ use crate::base::reads::Reads;
 use crate::base::tally::CacheUse;
 use kept::Kept;
 use own_writes::OwnWrites;
+use shared::Part;
 
 /// So often a record or a folder is read while others write; the last time they wait until it is kept.
 const READS_MAX: u32 = 16;
+/// How often one waits for another who reads the same folder, where somebody changes it again and again.
+const SHARED_READS_MAX: u32 = 4;
 
 /// Keeps what was read of a store's records: single ones, also their absence, and whole folders. What
 /// this process commits is renewed or dropped before the commit is answered; what another process
@@ -207,14 +210,31 @@ impl<S: Store + ?Sized> Store for RecordCache<S> {
             return Ok(folder);
         }
         // Many may want it at once, and each would have it in memory.
-        let part = kept.shared.read(prefix);
+        let mut reader = None;
+        for _ in 0..SHARED_READS_MAX {
+            match kept.shared.read(prefix) {
+                Part::Reads(reads) => reader = Some(reads),
+                Part::Waited(_held) => match kept.peek_folder(prefix) {
+                    Some(folder) => return Ok(folder),
+                    // Somebody has changed it since.
+                    None => continue,
+                },
+                Part::WaitedInVain => {}
+            }
+            break;
+        }
         let found = self.read_through(
             || kept.peek_folder(prefix),
             || kept.state(prefix),
             || self.store.folder(prefix),
             |gate, folder, state| kept.keep_folder(gate, prefix, folder, state),
         )?;
-        part.end(&found);
+        // Another may have read the same.
+        let same = kept.peek_folder(prefix).filter(|kept| *kept == found);
+        let found = same.unwrap_or(found);
+        if let Some(reader) = reader {
+            reader.end(&found);
+        }
         Ok(found)
     }
 

@@ -1,30 +1,49 @@
 //! Large folders, which memory may not keep, shared by all who hold them at the same time.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
 
 use crate::base::may_block;
 use crate::store::Record;
 use crate::store::records::Folder;
+
+/// How long one waits for another's reading: who reads for longer waits for the store, among as many as may.
+const WAIT_MAX: Duration = Duration::from_secs(1);
 
 /// The folders that somebody holds, and those that somebody reads.
 #[derive(Debug, Default)]
 pub(super) struct SharedFolders {
     /// Each goes with the last who holds it; its entry with a change of it, or when another is added.
     held: Mutex<HashMap<String, Weak<Vec<Arc<Record>>>>>,
-    read: Mutex<HashMap<String, Reading>>,
+    read: Mutex<HashMap<String, Arc<Reading>>>,
 }
 
-/// What somebody reads, once it is read; `None` when it could not be.
-type Reading = Arc<OnceLock<Option<Folder>>>;
+/// What somebody reads.
+#[derive(Debug, Default)]
+struct Reading {
+    state: Mutex<State>,
+    ended: Condvar,
+}
+
+#[derive(Debug, Default)]
+enum State {
+    #[default]
+    GoesOn,
+    /// With what was read, if it could be.
+    Ended(Option<Folder>),
+}
 
 /// The part that somebody has in the reading of a folder.
 #[derive(Debug)]
 pub(super) enum Part<'a> {
     /// This one reads it for all who come meanwhile.
     Reads(Reader<'a>),
-    /// Another has read it. While this lives, the folder does.
-    Waited(Reading),
+    /// Another has read it, who may have begun before a change that this one must see: it counts as far as it is kept,
+    /// which it is at least as long as this is held.
+    Waited(Folder),
+    /// Another could not read it, or not in time.
+    WaitedInVain,
 }
 
 /// Who reads a folder. The others wait until this is dropped.
@@ -32,7 +51,7 @@ pub(super) enum Part<'a> {
 pub(super) struct Reader<'a> {
     folders: &'a SharedFolders,
     name: String,
-    reading: Reading,
+    reading: Arc<Reading>,
 }
 
 impl SharedFolders {
@@ -58,15 +77,14 @@ impl SharedFolders {
         lock(&self.held).clear();
     }
 
-    /// Begins to read a folder, or waits until another has who began before.
+    /// Begins to read a folder, or waits until another has who began before, for [`WAIT_MAX`] at most.
     pub(super) fn read(&self, name: &str) -> Part<'_> {
         let mut read = lock(&self.read);
         if let Some(reading) = read.get(name).cloned() {
             drop(read);
-            may_block(|| reading.wait());
-            return Part::Waited(reading);
+            return may_block(|| reading.wait());
         }
-        let reading = Reading::default();
+        let reading = Arc::<Reading>::default();
         read.insert(name.to_owned(), Arc::clone(&reading));
         Part::Reads(Reader {
             folders: self,
@@ -76,20 +94,35 @@ impl SharedFolders {
     }
 }
 
-impl Part<'_> {
+impl Reading {
+    fn wait(&self) -> Part<'static> {
+        let goes_on = |state: &mut State| matches!(state, State::GoesOn);
+        let state = lock(&self.state);
+        let waited = self.ended.wait_timeout_while(state, WAIT_MAX, goes_on);
+        let (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        match &*state {
+            State::Ended(Some(folder)) => Part::Waited(Arc::clone(folder)),
+            State::Ended(None) | State::GoesOn => Part::WaitedInVain,
+        }
+    }
+}
+
+impl Reader<'_> {
     /// Ends it with the folder that was found.
     pub(super) fn end(self, folder: &Folder) {
-        match self {
-            Self::Reads(reader) => drop(reader.reading.set(Some(Arc::clone(folder)))),
-            Self::Waited(reading) => drop(reading),
-        }
+        *lock(&self.reading.state) = State::Ended(Some(Arc::clone(folder)));
     }
 }
 
 impl Drop for Reader<'_> {
     fn drop(&mut self) {
         lock(&self.folders.read).remove(&self.name);
-        self.reading.get_or_init(|| None);
+        let mut state = lock(&self.reading.state);
+        if matches!(*state, State::GoesOn) {
+            *state = State::Ended(None);
+        }
+        drop(state);
+        self.reading.ended.notify_all();
     }
 }
 
@@ -120,21 +153,38 @@ mod tests {
     #[test]
     fn one_reads_for_those_who_come_meanwhile() {
         let folders = SharedFolders::default();
-        let reads = folders.read("a/");
-        assert!(matches!(reads, Part::Reads(_)));
-        assert!(matches!(folders.read("b/"), Part::Reads(_)));
         let folder = Folder::default();
-        thread::scope(|scope| {
-            let waits = scope.spawn(|| match folders.read("a/") {
-                Part::Waited(reading) => reading.get().cloned().flatten(),
-                // It came when all was over.
-                Part::Reads(_) => None,
+        for is_found in [true, false] {
+            let Part::Reads(reader) = folders.read("a/") else {
+                panic!("nobody else reads it");
+            };
+            assert!(matches!(folders.read("b/"), Part::Reads(_)));
+            let reading = Arc::clone(&reader.reading);
+            thread::scope(|scope| {
+                let waits = scope.spawn(|| folders.read("a/"));
+                // The map, the reader, this test, and who waits.
+                while Arc::strong_count(&reading) < 4 {
+                    thread::yield_now();
+                }
+                if is_found {
+                    reader.end(&folder);
+                } else {
+                    drop(reader);
+                }
+                match waits.join().unwrap() {
+                    Part::Waited(found) => assert!(is_found && Arc::ptr_eq(&found, &folder)),
+                    Part::WaitedInVain => assert!(!is_found),
+                    Part::Reads(_) => panic!("another reads it"),
+                }
             });
-            reads.end(&folder);
-            let found = waits.join().unwrap();
-            assert!(found.is_none_or(|found| Arc::ptr_eq(&found, &folder)));
-        });
-        drop(folders.read("a/"));
-        assert!(lock(&folders.read).is_empty());
+            assert!(lock(&folders.read).is_empty());
+        }
+    }
+
+    #[test]
+    fn nobody_waits_for_long_for_one_who_reads() {
+        let folders = SharedFolders::default();
+        let _reads = folders.read("a/");
+        assert!(matches!(folders.read("a/"), Part::WaitedInVain));
     }
 }

@@ -106,8 +106,10 @@ impl Folder {
         let found = statvfs(&self.side).map_err(io::Error::from);
         let found = found.map_err(Fault::of_file("looking at", &self.side))?;
         let bytes = |blocks: u64| blocks.saturating_mul(found.f_frsize);
-        let spare = (bytes(found.f_blocks) / SPARE_PART).min(SPARE_BYTES_MAX);
-        Ok(bytes(found.f_bavail).saturating_sub(spare))
+        let (all, free) = (bytes(found.f_blocks), bytes(found.f_bavail));
+        // Where little is free, half of it is for what is small.
+        let spare = (all / SPARE_PART).min(SPARE_BYTES_MAX).min(free / 2);
+        Ok(free - spare)
     }
 
     /// Where the changed files are named for a command.

@@ -136,12 +136,15 @@ impl Fetch<'_> {
             .get_once(&self.targets.file(self.revision, path), wish)?;
         let Some(from) = begins_at(&response, wish.from) else {
             // What was begun is longer than the file, or the server cannot go on with it.
-            let _removed = fs::remove_file(part);
+            let _removed = drop_part(part, bytes);
             return Err(Fault::passing(format!(
                 "the server does not go on with \"{}\" at the place that it was asked for",
                 visible(path)
             )));
         };
+        if from == 0 && wish.from > 0 {
+            drop_part(part, bytes).map_err(Fault::of_file("removing", part))?;
+        }
         // What is told to be too long is not begun.
         let told = response.body().content_length().unwrap_or(0);
         self.check_room(bytes.load(Ordering::Relaxed).saturating_add(told))?;
@@ -149,14 +152,15 @@ impl Fetch<'_> {
         if from == 0 {
             let mut start = Vec::new();
             self.read(&mut body, IN_MEMORY_BYTES_MAX + 1, &mut start)?;
-            self.count(byte_count(&start), bytes)?;
             let target = self.folder.join(id.to_string());
             if byte_count(&start) <= IN_MEMORY_BYTES_MAX {
                 let mut hasher = GitHasher::new(byte_count(&start));
                 hasher.update(&start);
                 check(hasher.finish(), id, path)?;
+                self.count(byte_count(&start), bytes)?;
                 return fs::write(&target, &start).map_err(Fault::of_file("writing", &target));
             }
+            self.count(byte_count(&start), bytes)?;
             fs::write(part, &start).map_err(Fault::of_file("writing", part))?;
         }
         let mut file = OpenOptions::new()
@@ -178,7 +182,7 @@ impl Fetch<'_> {
         let found = File::open(part).and_then(git_id);
         let found = found.map_err(Fault::of_file("reading", part))?;
         if found != id {
-            fs::remove_file(part).map_err(Fault::of_file("removing", part))?;
+            drop_part(part, bytes).map_err(Fault::of_file("removing", part))?;
         }
         check(found, id, path)?;
         let target = self.folder.join(id.to_string());
@@ -206,15 +210,23 @@ impl Fetch<'_> {
         if bytes > self.room {
             return Err(Fault::Full {
                 what: format!(
-                    "what is new in the branch has more than the {} bytes that are free on the disk; the \
+                    "what is new in the branch has more than the {} bytes that it may take of the disk; the \
                      folder stays as it is until there is room",
                     self.room
                 ),
-                room: Some(self.room),
+                needed: Some(bytes),
             });
         }
         Ok(())
     }
+}
+
+/// Removes what has come of a file, which counts no longer.
+fn drop_part(part: &Path, bytes: &AtomicU64) -> io::Result<()> {
+    let held = length(part);
+    fs::remove_file(part)?;
+    bytes.fetch_sub(held, Ordering::Relaxed);
+    Ok(())
 }
 
 /// Where the bytes of an answer begin in the file: where they were asked for, or with the first one.

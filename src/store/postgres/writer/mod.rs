@@ -68,7 +68,10 @@ impl Writer {
         let named = format!("{SETTINGS}SET siteconf.writer = {};", changes.writer());
         let want_of_room = Arc::new(Trouble::of_room());
         let (written, counted) = watch::channel(0);
-        drop(runtime.spawn(prune(Link::new(server, OF_READERS), counted)));
+        drop(runtime.spawn(prune(
+            Link::new(server, OF_READERS).awaited_by_nobody(),
+            counted,
+        )));
         let calls = Calls {
             want_of_room: Arc::clone(&want_of_room),
             link: Link::new(server, named),
