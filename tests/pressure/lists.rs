@@ -82,7 +82,7 @@ fn lists_of_tokens() {
 #[test]
 fn lists_of_branches() {
     let _alone = alone();
-    let (daemon, admin) = with_branches(5_000);
+    let (daemon, admin) = with_branches(3_000);
     assert_bounded(&daemon, &admin, &of_project("/branches"));
 }
 
