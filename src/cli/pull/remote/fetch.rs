@@ -41,6 +41,15 @@ pub(in crate::cli::pull) struct Fetch<'a> {
     pub(in crate::cli::pull) parallel: u16,
 }
 
+/// What is counted of all files together.
+#[derive(Debug)]
+struct Bytes {
+    /// Those on the disk, what an earlier pull left among them.
+    there: AtomicU64,
+    /// Those that came.
+    came: AtomicU64,
+}
+
 impl Fetch<'_> {
     /// Fetches what is not there yet; `step` hears of each file how many have come. Gives the bytes that
     /// came.
@@ -49,7 +58,10 @@ impl Fetch<'_> {
         self.room = self.room.saturating_add(held);
         let wanted: Vec<_> = self.wanted.iter().map(|(id, path)| (*id, *path)).collect();
         let (next, ended) = (AtomicUsize::new(0), AtomicBool::new(false));
-        let bytes = AtomicU64::new(held);
+        let bytes = Bytes {
+            there: AtomicU64::new(held),
+            came: AtomicU64::new(0),
+        };
         let (sender, receiver) = mpsc::sync_channel(wanted.len().min(1024));
         let threads = usize::from(self.parallel).min(wanted.len());
         let (fetch, list) = (&self, &wanted);
@@ -79,7 +91,7 @@ impl Fetch<'_> {
             }
             failed.map_or(Ok(()), Err)
         })?;
-        Ok(bytes.into_inner() - held)
+        Ok(bytes.came.into_inner())
     }
 
     /// Takes what an earlier pull left off the list, where it is whole, and removes what nobody wants. Gives
@@ -113,7 +125,7 @@ impl Fetch<'_> {
     }
 
     /// Fetches a file. As long as each attempt brings some of it, it is gone on with.
-    fn file(&self, id: GitId, path: &str, bytes: &AtomicU64) -> Pulled<()> {
+    fn file(&self, id: GitId, path: &str, bytes: &Bytes) -> Pulled<()> {
         let part = self.folder.join(format!("{id}.part"));
         loop {
             let before = length(&part);
@@ -125,7 +137,7 @@ impl Fetch<'_> {
         }
     }
 
-    fn attempt(&self, id: GitId, path: &str, part: &Path, bytes: &AtomicU64) -> Pulled<()> {
+    fn attempt(&self, id: GitId, path: &str, part: &Path, bytes: &Bytes) -> Pulled<()> {
         let wish = Wish {
             from: length(part),
             is_file: true,
@@ -147,7 +159,7 @@ impl Fetch<'_> {
         }
         // What is told to be too long is not begun.
         let told = response.body().content_length().unwrap_or(0);
-        self.check_room(bytes.load(Ordering::Relaxed).saturating_add(told))?;
+        self.check_room(bytes.there.load(Ordering::Relaxed).saturating_add(told))?;
         let mut body = incoming(response);
         if from == 0 {
             let mut start = Vec::new();
@@ -195,8 +207,9 @@ impl Fetch<'_> {
         read.map(drop).map_err(|e| self.client.failed(e.into()))
     }
 
-    fn count(&self, more: u64, bytes: &AtomicU64) -> Pulled<()> {
-        let before = bytes.fetch_add(more, Ordering::Relaxed);
+    fn count(&self, more: u64, bytes: &Bytes) -> Pulled<()> {
+        bytes.came.fetch_add(more, Ordering::Relaxed);
+        let before = bytes.there.fetch_add(more, Ordering::Relaxed);
         self.check_room(before.saturating_add(more))
     }
 
@@ -222,10 +235,10 @@ impl Fetch<'_> {
 }
 
 /// Removes what has come of a file, which counts no longer.
-fn drop_part(part: &Path, bytes: &AtomicU64) -> io::Result<()> {
+fn drop_part(part: &Path, bytes: &Bytes) -> io::Result<()> {
     let held = length(part);
     fs::remove_file(part)?;
-    bytes.fetch_sub(held, Ordering::Relaxed);
+    bytes.there.fetch_sub(held, Ordering::Relaxed);
     Ok(())
 }
 
