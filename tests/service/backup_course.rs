@@ -1,6 +1,7 @@
 //! How a backup ends that is interrupted, is not the owner's, or meets a collection.
 
 use std::fs;
+use std::io::{BufRead, BufReader, Read};
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -96,27 +97,18 @@ fn ctrl_c_ends_a_backup_that_waits_for_a_collection() {
     let collecting = Folder::open(&daemon.data()).unwrap().lock_for_collection();
     let target = room.path().join("backup");
     let mut backup = back_up(&daemon, &target);
-    let status = format!("/proc/{}/status", backup.id());
-    // By then it watches for signals.
-    let watches = || {
-        let status = fs::read_to_string(&status).unwrap();
-        let mask = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
-        let mask = u64::from_str_radix(mask.unwrap().trim(), 16).unwrap();
-        [Signal::INT, Signal::TERM]
-            .iter()
-            .all(|signal| mask & (1 << (signal.as_raw() - 1)) != 0)
-    };
-    while !watches() {
-        assert!(backup.try_wait().unwrap().is_none());
-        thread::yield_now();
-    }
-    signal(&backup, Signal::INT);
-    let ended = backup.wait_with_output().unwrap();
-    assert_eq!(ended.status.code(), Some(130), "{ended:?}");
+    let mut told = BufReader::new(backup.stderr.take().unwrap());
+    let mut waits = String::new();
+    told.read_line(&mut waits).unwrap();
     assert_eq!(
-        said(&ended),
-        "siteconf: interrupted; nothing half is left\n"
+        waits,
+        "siteconf: a collection is running; waiting for its end, 60 seconds at most\n"
     );
+    signal(&backup, Signal::INT);
+    let mut end = String::new();
+    told.read_to_string(&mut end).unwrap();
+    assert_eq!(end, "siteconf: interrupted; nothing half is left\n");
+    assert_eq!(backup.wait().unwrap().code(), Some(130));
     assert!(!target.exists());
     drop(collecting);
 }
