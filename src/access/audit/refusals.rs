@@ -69,8 +69,8 @@ impl Refusals {
         }
     }
 
-    /// Has a refusal written soon, if there is room for it. The next one for which the same room is that is written says
-    /// how many were not, those among them that the store refused, too.
+    /// Has a refusal written soon, if there is room for it. The next one that is written by the
+    /// same budget says how many were not, those among them that the store refused, too.
     ///
     /// # Limits
     /// [`REFUSALS_AUDITED_MINUTE_MAX`] of a kind in a minute, [`REFUSALS_AUDITED_DAY_MAX`] in a day; and as many of
