@@ -22,7 +22,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use common::writers::run;
-use common::{Bench, Layout, at_least, at_most, body};
+use common::{Bench, Layout, asked, at_least, at_most, body};
 
 const BODY_BYTES: usize = 4096;
 const ROUNDS: u64 = 5;
@@ -62,11 +62,8 @@ fn write_groups(mut file: File, waiting: &Receiver<(Bytes, SyncSender<()>)>) {
     while let Ok(first) = waiting.recv() {
         let mut group = vec![first];
         group.extend(waiting.try_iter().take(255));
-        let bytes: Vec<u8> = group
-            .iter()
-            .flat_map(|(bytes, _)| bytes.iter().copied())
-            .collect();
-        file.write_all(&bytes).unwrap();
+        let bytes: Vec<&[u8]> = group.iter().map(|(bytes, _)| bytes.as_ref()).collect();
+        file.write_all(&bytes.concat()).unwrap();
         file.sync_data().unwrap();
         for (_, done) in group {
             done.send(()).unwrap();
@@ -87,15 +84,14 @@ fn median(mut values: Vec<f64>) -> f64 {
 }
 
 fn main() {
-    // `cargo test --benches` only wants to know that it starts.
-    if std::env::args().any(|arg| arg == "--test") {
+    if !asked::is_meant("commit") {
         return;
     }
     println!(
         "writers | bytes a save | save p50 ms | log p50 ms | p50 ratio | save p99 ms | save/s | log/s | rate ratio"
     );
     // `cargo bench --bench commit -- 16` asks for one of them.
-    let asked: Option<u64> = std::env::args().find_map(|arg| arg.parse().ok());
+    let asked: Option<u64> = asked::number();
     for writers in [1, 16, 64] {
         if asked.is_some_and(|asked| asked != writers) {
             continue;
@@ -114,13 +110,13 @@ fn main() {
         });
         let bytes_a_save = bench.counts.inner().take().bytes as usize / 100;
         let log = Log::open(&bench);
+        // The log does not look at them: that they are made must not slow it.
+        let appended = body(0, bytes_a_save);
         let (mut p50, mut p50_log, mut ratio, mut p99) = (vec![], vec![], vec![], vec![]);
         let (mut rate, mut rate_log, mut rate_ratio) = (vec![], vec![], vec![]);
         for round in 0..ROUNDS {
             let seed = |writer: u64, turn: u64| (round << 48) | (writer << 32) | turn;
-            let bare = run(writers, ROUND, |writer, turn| {
-                log.append(body(seed(writer, turn), bytes_a_save));
-            });
+            let bare = run(writers, ROUND, |_, _| log.append(appended.clone()));
             let saves = run(writers, ROUND, |writer, turn| {
                 let path = Layout::Spread.path(turn * 7919 % 1000);
                 bench.save(

@@ -28,7 +28,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use common::{at_least, at_most, body, ratio};
+use common::{asked, at_least, at_most, body, ratio};
 use relay::Relay;
 use scene::{Files, Scene, read};
 
@@ -92,6 +92,9 @@ fn median(mut times: Vec<Duration>) -> Duration {
 }
 
 fn main() {
+    if !asked::is_meant("pull") {
+        return;
+    }
     let mut scene = Scene::new();
     scene.save(&branch(0));
     timed(&mut scene.command(&scene.daemon.base(), &[]));

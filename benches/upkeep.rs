@@ -13,6 +13,8 @@
     reason = "a benchmark that fails shall fail, and it prints"
 )]
 
+#[path = "common/asked.rs"]
+mod asked;
 #[path = "../tests/service/client.rs"]
 #[allow(dead_code, reason = "the tests use more of it")]
 mod client;
@@ -30,7 +32,7 @@ use std::time::{Duration, Instant};
 use client::Client;
 use process::{Daemon, PROJECT, changed, read, siteconf};
 use rand::{Rng, RngExt};
-use serde_json::json;
+use serde_json::{Value, json};
 use verdict::verdict;
 
 const ROUNDS: usize = 5;
@@ -50,10 +52,10 @@ const LATER_BAR: f64 = 1.5;
 const SLOWED_BAR: f64 = 1.5;
 
 fn main() {
-    // Cargo adds a flag of its own.
-    let mut given = std::env::args().skip(1);
-    let rounds = given.find_map(|argument| argument.parse().ok());
-    let rounds = rounds.unwrap_or(ROUNDS);
+    if !asked::is_meant("upkeep") {
+        return;
+    }
+    let rounds = asked::number().unwrap_or(ROUNDS);
     let root = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let daemon = Daemon::start(&root.path().join("data"), &["--access-log", "off"]);
     let people = People::arrive(&daemon);
@@ -69,13 +71,22 @@ fn collections(daemon: &Daemon, people: &People, root: &Path, rounds: usize) {
         fill(daemon, root);
         let empty = root.join("empty");
         fs::create_dir_all(&empty).unwrap();
+        let empty = empty.to_str().unwrap();
+        let import = ["import", PROJECT, "archive", empty];
         command(
             daemon,
-            &["import", PROJECT, "archive", empty.to_str().unwrap()],
+            &[&import[..], &["--mirror", "--allow-empty"]].concat(),
         );
+        // The one snapshot that stays is the last.
+        save(&mut people.admin.another(), "archive", 0, took.len());
         command(daemon, &["prune", "--keep-snapshots", "1"]);
         alone.add(people.work_for(ALONE, PAUSE));
-        let (taken, seconds) = people.work_beside(daemon, &["gc"], PAUSE);
+        let (taken, seconds, report) = people.work_beside(daemon, &["gc", "--json"], PAUSE);
+        let report: Value = serde_json::from_str(&report).unwrap();
+        assert!(
+            report["removed_objects"].as_u64().unwrap() >= FILES as u64,
+            "{report}"
+        );
         beside.add(taken);
         took.push(seconds);
     }
@@ -106,7 +117,7 @@ fn backups(daemon: &Daemon, people: &People, root: &Path, rounds: usize) {
         let without = alone.saves.len() as f64 / ALONE.as_secs_f64();
         let target = root.join(format!("backup-{round}"));
         let backup = ["backup", target.to_str().unwrap()];
-        let (beside, seconds) = people.work_beside(daemon, &backup, Duration::ZERO);
+        let (beside, seconds, _) = people.work_beside(daemon, &backup, Duration::ZERO);
         let with = beside.saves.len() as f64 / seconds;
         println!("saves a second: {without:.0} alone, {with:.0} beside a backup of {seconds:.2} s");
         slowed.push(without / with);
@@ -156,7 +167,7 @@ impl People {
         let reader = daemon.reader();
         let people = Self { admin, reader };
         for writer in 0..WRITERS {
-            save(&mut people.admin.another(), writer, 0);
+            save(&mut people.admin.another(), "main", writer, 0);
         }
         people
     }
@@ -166,21 +177,29 @@ impl People {
         self.work(pause, || Instant::now() < end)
     }
 
-    /// Works until the command has ended, and tells how many seconds it took.
-    fn work_beside(&self, daemon: &Daemon, arguments: &[&str], pause: Duration) -> (Taken, f64) {
+    /// Works until the command has ended, and tells how many seconds it took and what it printed.
+    fn work_beside(
+        &self,
+        daemon: &Daemon,
+        arguments: &[&str],
+        pause: Duration,
+    ) -> (Taken, f64, String) {
         let began = Instant::now();
-        let mut process = siteconf(daemon.data())
+        let process = siteconf(daemon.data())
             .args(arguments)
-            .stdout(Stdio::null())
+            .stdout(Stdio::piped())
             .spawn()
             .unwrap();
         thread::scope(|scope| {
             let ended = scope.spawn(move || {
-                assert!(process.wait().unwrap().success());
-                began.elapsed().as_secs_f64()
+                let output = process.wait_with_output().unwrap();
+                assert!(output.status.success());
+                let took = began.elapsed().as_secs_f64();
+                (took, String::from_utf8(output.stdout).unwrap())
             });
             let taken = self.work(pause, || !ended.is_finished());
-            (taken, ended.join().unwrap())
+            let (took, printed) = ended.join().unwrap();
+            (taken, took, printed)
         })
     }
 
@@ -204,7 +223,7 @@ impl People {
                     let mut admin = self.admin.another();
                     let salt = rand::rng().random::<u32>() as usize;
                     scope.spawn(timed(Box::new(move |turn| {
-                        save(&mut admin, writer, salt + turn);
+                        save(&mut admin, "main", writer, salt + turn);
                     })))
                 })
                 .collect();
@@ -230,8 +249,8 @@ impl People {
 }
 
 /// Saves a content that was not there before.
-fn save(admin: &mut Client, writer: usize, number: usize) {
-    let target = changed(&format!("/branches/main/files/{writer}.xml"));
+fn save(admin: &mut Client, branch: &str, writer: usize, number: usize) {
+    let target = changed(&format!("/branches/{branch}/files/{writer}.xml"));
     let body = format!("<config number=\"{number}\"/>\n").repeat(100);
     let kind = "application/octet-stream";
     let saved = admin.attempt("PUT", &target, kind, body.as_bytes());

@@ -15,7 +15,7 @@ mod common;
 
 use std::time::{Duration, Instant};
 
-use common::{Bench, Layout, at_most, body, median};
+use common::{Bench, Layout, asked, at_most, body, median};
 use regex::RegexBuilder;
 use siteconf::base::branch_name::BranchName;
 use siteconf::base::file_path::FilePath;
@@ -32,6 +32,9 @@ const RUNS: usize = 5;
 const PAGE: usize = 100;
 
 fn main() {
+    if !asked::is_meant("views") {
+        return;
+    }
     history();
     tree();
 }

@@ -14,6 +14,7 @@
     reason = "a benchmark that fails shall fail, and it prints"
 )]
 
+pub mod asked;
 pub mod counting;
 pub mod writers;
 

@@ -6,11 +6,11 @@ import glob
 import os
 import shutil
 import subprocess
-import tempfile
 import time
 
 import bench
 import population
+import program
 import servers
 
 DAEMONS = 4
@@ -32,7 +32,7 @@ class Database:
 
     def __init__(self):
         # Of its own, because the server does not run as root, and short, because a socket's path is.
-        self.folder = tempfile.mkdtemp(prefix="siteconf-pg-")
+        self.folder = program.new_folder("siteconf-pg-")
         self.process = None
         self.as_owner = {}
         if os.geteuid() == 0:

@@ -16,8 +16,9 @@ def main(all_rows, make_run, tools):
     """Runs the rows that the command line names. Of each tool the name and Debian's package."""
     rows = chosen(all_rows, sys.argv[1:])
     check_tools(tools)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    work = tempfile.mkdtemp(prefix="siteconf-bench-")
+    for ending in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(ending, lambda number, _: sys.exit(128 + number))
+    work = new_folder("siteconf-bench-")
     run = None
     try:
         run = make_run(work, binary())
@@ -31,11 +32,17 @@ def main(all_rows, make_run, tools):
     except KeyboardInterrupt:
         sys.exit(130)
     finally:
-        # What ends and removes must not be interrupted by a second Ctrl-C.
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        # What ends and removes must not be interrupted by a second one.
+        for ending in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(ending, signal.SIG_IGN)
         if run:
             run.end()
         shutil.rmtree(work, ignore_errors=True)
+
+
+def new_folder(prefix):
+    """A new folder on the disk: /tmp may be in memory, where a sync costs nothing. TMPDIR names another place."""
+    return tempfile.mkdtemp(prefix=prefix, dir=os.environ.get("TMPDIR", "/var/tmp"))
 
 
 def chosen(all_rows, patterns):

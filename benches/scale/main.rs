@@ -13,6 +13,8 @@
     reason = "a benchmark that fails shall fail, and it prints"
 )]
 
+#[path = "../common/asked.rs"]
+mod asked;
 #[path = "../../tests/service/client.rs"]
 #[allow(dead_code, reason = "the tests use more of it")]
 mod client;
@@ -44,11 +46,10 @@ const WRITERS: usize = 4;
 const SAVING: Duration = Duration::from_secs(2);
 
 fn main() {
-    // Cargo adds a flag of its own.
-    let given = std::env::args()
-        .skip(1)
-        .find_map(|argument| argument.parse().ok());
-    let files = given.unwrap_or(FILES);
+    if !asked::is_meant("scale") {
+        return;
+    }
+    let files = asked::number().unwrap_or(FILES);
     // Beside the build: /tmp may be in memory, where a sync costs nothing.
     let root = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let folder = root.path().join("files");

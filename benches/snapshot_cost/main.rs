@@ -25,7 +25,7 @@ mod report;
 use std::time::Duration;
 
 use common::writers::{Round, run};
-use common::{Bench, Layout, at_most, body, ratio};
+use common::{Bench, Layout, asked, at_most, body, ratio};
 use cost::Cost;
 use report::Report;
 
@@ -86,12 +86,14 @@ impl Steps {
 }
 
 fn main() {
-    let given = |flag| std::env::args().any(|arg| arg == flag);
-    // `cargo test --benches` only wants to know that it starts.
-    if given("--test") {
+    if !asked::is_meant("snapshot_cost") {
         return;
     }
-    let plan = if given("--quick") { &QUICK } else { &WHOLE };
+    let plan = if asked::has("--quick") {
+        &QUICK
+    } else {
+        &WHOLE
+    };
     let mut steps = Steps::of(plan);
     let mut costs = Vec::new();
     for layout in plan.layouts {

@@ -14,6 +14,8 @@
     reason = "a benchmark that fails shall fail, and it prints"
 )]
 
+#[path = "../common/asked.rs"]
+mod asked;
 #[path = "../../tests/service/client.rs"]
 #[allow(dead_code, reason = "the tests use more of it")]
 mod client;
@@ -58,11 +60,10 @@ const COST_OVER: Duration = Duration::from_mins(1);
 const POLL_EVERY: Duration = Duration::from_secs(5);
 
 fn main() {
-    // Cargo adds a flag of its own.
-    let given = std::env::args()
-        .skip(1)
-        .find_map(|argument| argument.parse().ok());
-    let clients = given.unwrap_or(CLIENTS);
+    if !asked::is_meant("watch") {
+        return;
+    }
+    let clients = asked::number().unwrap_or(CLIENTS);
     raise_open_files(clients);
     let root = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let daemon = start(&root.path().join("data"), clients);
