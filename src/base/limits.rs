@@ -22,6 +22,10 @@ pub const TOKEN_NAME_BYTES_MAX: usize = 255;
 pub const TOKEN_REPOS_MAX: u64 = 100;
 /// Most tokens one account may hold, unless the settings say otherwise.
 pub const TOKENS_PER_ACCOUNT_MAX: u64 = 1000;
+/// Most projects one account may own, unless the settings say otherwise.
+pub const PROJECTS_PER_ACCOUNT_MAX: u64 = 1000;
+/// Most branches one project may have, unless the settings say otherwise.
+pub const BRANCHES_PER_PROJECT_MAX: u64 = 10_000;
 /// Most sessions one account may hold, unless the settings say otherwise; the oldest gives way.
 pub const SESSIONS_PER_ACCOUNT_MAX: u64 = 20;
 /// Longest `X-Instance-Id`, in bytes.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Error, Missing, Project, Result, Revision};
+use super::{CountLimits, Error, Missing, Project, Result, Revision};
 use crate::base::branch_name::BranchName;
 use crate::base::clock::Timestamp;
 use crate::base::reads::Reads;
@@ -94,6 +94,18 @@ impl Project {
             folder: self.projects.store().folder(&prefix)?,
             prefix_bytes: prefix.len(),
         })
+    }
+
+    /// Refuses one branch more than the project may have.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`].
+    pub(super) fn check_branch_count(&self) -> Result<()> {
+        let limits = self.projects.count_limits;
+        if limits == CountLimits::NONE {
+            return Ok(());
+        }
+        limits.check_branches(self.branch_names()?.len() as u64)
     }
 
     /// The branches of these names, by their places among `names`, in the given order; one that was

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::{Error, Missing, Projects, Result, audit};
+use super::{CountLimits, Error, Missing, Projects, Result, audit};
 use crate::base::actor::Actor;
 use crate::base::clock::Timestamp;
 use crate::base::id::BlobId;
@@ -28,7 +28,8 @@ impl Projects {
     /// Makes a project for the account of this number.
     ///
     /// # Errors
-    /// [`Error::Exists`] when the identifier is taken; [`Error::Invalid`] when the account is not there.
+    /// [`Error::Exists`] when the identifier is taken; [`Error::Invalid`] when the account is not there, or has
+    /// as many projects as it may have.
     pub fn create_project(
         &self,
         repo_id: &RepoId,
@@ -77,6 +78,8 @@ impl Projects {
                 return Err(Error::Exists { what: "project" });
             }
             let number = store.next_number(key::PROJECT_COUNTER, batch)?;
+            // After the number, for which another that is made meanwhile has this one judged anew.
+            self.check_project_count(record.owner)?;
             self.require_owner(record.owner, batch)?;
             batch.write(id_key.clone(), Expect::Absent, &number);
             batch.write(key::project(number), Expect::Absent, record);
@@ -88,6 +91,22 @@ impl Projects {
             Ok(number)
         })?;
         self.project_by_number(number).map_err(Error::after_change)
+    }
+
+    /// Refuses one project more than an account may have.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`].
+    pub(super) fn check_project_count(&self, owner: u64) -> Result<()> {
+        if self.count_limits == CountLimits::NONE {
+            return Ok(());
+        }
+        let mut count = 0;
+        for record in self.store().folder(key::PROJECTS)?.iter() {
+            let project = record.decode::<ProjectRecord>()?.value;
+            count += u64::from(project.owner == owner);
+        }
+        self.count_limits.check_projects(count)
     }
 
     /// The project of this identifier.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
+use super::count_limits::CountLimits;
 use super::digests::Digests;
 use super::history::{CountedChanges, LastChanges, StepCache};
 use super::resolve::AbsentIds;
@@ -33,6 +34,7 @@ use crate::store::{Batch, Expect, Scan, Store, Versioned};
 pub struct Projects {
     pub(super) shared: Arc<Shared>,
     owner_key: Option<fn(u64) -> String>,
+    pub(super) count_limits: CountLimits,
 }
 
 #[derive(Debug)]
@@ -82,6 +84,7 @@ impl Projects {
                 validation: Validation::default(),
             }),
             owner_key: None,
+            count_limits: CountLimits::NONE,
         }
     }
 
@@ -91,6 +94,15 @@ impl Projects {
     pub fn with_owners(self, key: fn(u64) -> String) -> Self {
         Self {
             owner_key: Some(key),
+            ..self
+        }
+    }
+
+    /// The same, with so many projects and branches at most.
+    #[must_use]
+    pub fn with_count_limits(self, count_limits: CountLimits) -> Self {
+        Self {
+            count_limits,
             ..self
         }
     }

@@ -2,8 +2,11 @@
 
 use serde_json::{Value, json};
 
-use crate::harness::{Connection, Daemon, Project, READ, cookie_of, password_of, soon};
+use crate::harness::{
+    ADMIN, Connection, Daemon, Project, READ, User, cookie_of, password_of, soon,
+};
 
+const DELETED: &str = "/site-builder/api/deleted";
 const HEALTH: &str = "/site-builder/api/erp-config/health";
 
 /// A head that is asked again and again on one connection.
@@ -50,6 +53,53 @@ fn an_account_has_as_many_tokens_projects_of_a_token_and_sessions_as_allowed() {
     assert!(cookie_of(&third).starts_with("siteconf_session="));
     eve.get("/user/session").assert_refused(401);
     second.get("/user/session").expect_status(200);
+}
+
+#[test]
+fn an_account_has_as_many_projects_and_a_project_as_many_branches_as_allowed() {
+    let daemon = Daemon::start_with(&["--projects-account-max=2", "--branches-project-max=2"]);
+    let eve = daemon.user("eve", &[]);
+    let [first, _] = ["a", "b"].map(|name| Project::create(&eve, name));
+    let make = |user: &User, name: &str| {
+        user.post(
+            &format!("{ADMIN}/projects"),
+            &json!({ "name": name, "type": "erp" }),
+        )
+    };
+    let full = "the account has 2 projects, the most allowed: delete one first";
+    make(&eve, "c").assert_error(400, full);
+    // What is there is told first: who asks again learns that it was made.
+    let taken = make(&eve, "a").assert_refused(400);
+    assert_ne!(taken, full);
+    let others = Project::create(&daemon.session("admin"), "acme/others");
+    // The service's own administrator gives what is to be given, and the trash gives nothing beyond it.
+    let owner = json!({ "owner": "eve" });
+    others
+        .user
+        .patch(&others.admin(""), &owner)
+        .expect_status(200);
+    eve.delete(&first.admin("")).assert_empty(204);
+    let restore = |id: &str| {
+        eve.request("POST", &format!("{DELETED}/{id}/restore"))
+            .send()
+    };
+    restore("project-1").assert_error(400, full);
+    make(&eve, "c").assert_error(400, full);
+    eve.delete(&others.admin("")).assert_empty(204);
+    restore("project-1").expect_status(200);
+
+    let full = "the project has 2 branches, the most allowed: delete one first";
+    let branch = |name: &str| eve.post(&first.admin("/branches"), &json!({ "name": name }));
+    branch("main").expect_status(201);
+    branch("next").expect_status(201);
+    branch("third").assert_error(400, full);
+    let taken = branch("main").assert_refused(400);
+    assert_ne!(taken, full);
+    eve.delete(&first.on("main", "")).assert_empty(204);
+    branch("third").expect_status(201);
+    restore("branch-1-1").assert_error(400, full);
+    eve.delete(&first.on("next", "")).assert_empty(204);
+    restore("branch-1-1").expect_status(200);
 }
 
 #[test]

@@ -316,7 +316,8 @@ fn gate(
     key: ServerKey,
     folder: Option<&Folder>,
 ) -> Gate {
-    let gate = Gate::new(repository.clone(), key, settings.sessions);
+    let repository = repository.clone().with_count_limits(settings.count_limits);
+    let gate = Gate::new(repository, key, settings.sessions);
     let gate = gate.with_limits(settings.limits.accounts);
     match folder {
         Some(folder) => gate.with_first_password(Arc::new(FirstPasswordFile::of(folder))),

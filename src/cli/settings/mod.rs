@@ -22,7 +22,7 @@ use crate::access::{AccountLimits, SessionLifetimes};
 use crate::base::limits::{BATCH_ACTIONS_MAX, BLOCKING_THREADS};
 use crate::base::reads::Reads;
 use crate::http::{AccessLog, Limits, Network};
-use crate::repo::Retention;
+use crate::repo::{CountLimits, Retention};
 use crate::store::bucket_url::BucketUrl;
 use crate::store::database_url::DatabaseUrl;
 use crate::store::engine::StoreAddress;
@@ -88,6 +88,8 @@ pub(super) struct Settings {
     pub(super) shutdown_s: u64,
     /// What clients may take of the service.
     pub(super) limits: Limits,
+    /// How much there may be that is listed as a whole.
+    pub(super) count_limits: CountLimits,
     /// How long the audit log keeps what it tells, in days; 0 keeps all.
     pub(super) audit_keep_days: u64,
     /// Room on the disk of the store below which the service is not ready, in bytes.
@@ -188,6 +190,10 @@ impl Settings {
             },
             shutdown_s: number("shutdown_s"),
             limits: limits(all),
+            count_limits: CountLimits {
+                projects_account_max: from_1("limits.projects_account_max"),
+                branches_project_max: from_1("limits.branches_project_max"),
+            },
             audit_keep_days: number("audit_keep_days"),
             disk_low_bytes: number("disk_low_bytes"),
             disk_free_min: number("disk_free_min"),

@@ -258,4 +258,8 @@ pub(in crate::cli) const SETTINGS: &[Setting] = &[
         "Projects in the list of a token"),
     Setting::of_serve("limits.sessions_account_max", "N", "20",
         "Sessions of one account; the oldest give way"),
+    Setting::of_serve("limits.projects_account_max", "N", "1000",
+        "Projects of one account"),
+    Setting::of_serve("limits.branches_project_max", "N", "10000",
+        "Branches of one project"),
 ];

@@ -77,6 +77,7 @@ fn without_a_word_the_defaults_hold() {
             sessions: SessionLifetimes::default(),
             shutdown_s: 30,
             limits: Limits::default(),
+            count_limits: CountLimits::default(),
             audit_keep_days: 400,
             disk_low_bytes: DISK_LOW_BYTES_DEFAULT,
             disk_free_min: DISK_FREE_MIN_DEFAULT,
@@ -107,6 +108,7 @@ fn the_file_gives_way_to_flags() {
             "--file-bytes-max",
             "11",
             "--body-s-max=3",
+            "--projects-account-max=5",
         ],
     );
     assert_eq!(
@@ -144,6 +146,10 @@ fn the_file_gives_way_to_flags() {
                 connections_max: 7,
                 body_s_max: 3,
                 ..Limits::default()
+            },
+            count_limits: CountLimits {
+                projects_account_max: 5,
+                ..CountLimits::default()
             },
             audit_keep_days: 9,
             disk_low_bytes: 50,

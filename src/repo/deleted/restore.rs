@@ -15,7 +15,7 @@ impl Projects {
     ///
     /// # Errors
     /// [`Missing::Deleted`]; [`Error::Exists`] when the identifier is taken meanwhile; [`Error::Invalid`]
-    /// when the account that owns it is not there.
+    /// when the account that owns it is not there, or has as many projects as it may have.
     pub fn restore_project(
         &self,
         number: u64,
@@ -33,6 +33,7 @@ impl Projects {
             if let Some(taken) = store.value::<u64>(&id_key)? {
                 return Err(refusal(*taken.value, number, "project"));
             }
+            self.check_project_count(record.owner)?;
             self.come_to(record.owner, batch)?;
             batch.delete(key::deleted_project(number), kept.expect());
             batch.write(id_key, Expect::Absent, &number);
@@ -53,7 +54,7 @@ impl Projects {
     ///
     /// # Errors
     /// [`Missing::Deleted`], also when the project is not there; [`Error::Exists`] when the name is taken
-    /// meanwhile.
+    /// meanwhile; [`Error::Invalid`] when the project has as many branches as it may have.
     pub fn restore_branch(
         &self,
         project: u64,
@@ -75,6 +76,7 @@ impl Projects {
             if let Some(taken) = store.value::<u64>(&name_key)? {
                 return Err(refusal(*taken.value, number, "branch"));
             }
+            opened.check_branch_count()?;
             batch.delete(key::deleted_branch(project, number), kept.expect());
             batch.write(name_key, Expect::Absent, &number);
             batch.write(key::branch(project, number), Expect::Absent, &record);

@@ -15,7 +15,8 @@ impl ProjectWriter {
     /// Makes a branch: empty, or in the state that `from` names, which costs one record.
     ///
     /// # Errors
-    /// [`Error::Exists`]; [`Missing::Revision`] when `from` names nothing.
+    /// [`Error::Exists`]; [`Missing::Revision`] when `from` names nothing; [`Error::Invalid`] when the project has as
+    /// many branches as it may have.
     pub fn create_branch(&self, name: &BranchName, from: Option<&str>) -> Result<Branch> {
         self.create_branch_at(name, from, self.projects.clock().now())
     }
@@ -74,6 +75,8 @@ impl ProjectWriter {
                     .push(kept.ok_or(Error::missing(Missing::Revision))?);
             }
             let number = store.next_number(key::BRANCH_COUNTER, batch)?;
+            // After the number, for which another that is made meanwhile has this one judged anew.
+            self.check_branch_count()?;
             batch.objects.clone_from(&objects);
             batch.required.push(manifest.into());
             batch.write(name_key.clone(), Expect::Absent, &number);
