@@ -26,8 +26,8 @@ const ROUNDS_A_STORE: u64 = 25;
 const ROUNDS_A_FAILOVER: u64 = 10;
 /// Longest wait between the last counted answer and a fault, in microseconds.
 const PAUSE_US_MAX: u64 = 3_000;
-/// How long changes may be refused when the primary was killed.
-const FAILOVER_MAX: Duration = Duration::from_secs(5);
+/// How long changes may be refused when the primary was killed: it takes a second or two, and longer beside others.
+const FAILOVER_MAX: Duration = Duration::from_secs(10);
 /// Answers that are waited for after a fault, and for how long: none comes where all clients wait for the end.
 const ANSWERS_AFTER: usize = 10;
 const SILENCE_MAX: Duration = Duration::from_secs(5);

@@ -60,7 +60,7 @@ fn a_small_body_has_one_time_for_all_of_it() {
         let mut connection = daemon.connect();
         begin(&mut connection, &request, 8000);
         let took = drip(connection, 1, 408);
-        assert!(took < Duration::from_secs(5), "{took:?}");
+        assert!(took < Duration::from_secs(15), "{took:?}");
     }
 }
 
@@ -73,12 +73,15 @@ fn an_upload_must_keep_on_coming() {
         let mut connection = daemon.connect();
         begin(&mut connection, &save(), announced);
         let took = drip(connection, 10, 408);
-        assert!(took < Duration::from_secs(5), "{took:?}");
+        assert!(took < Duration::from_secs(15), "{took:?}");
     }
-    // Four times as long as the grace, and fast enough.
+    // For longer than the grace, and fast enough, also where the machine stands still for a moment.
+    let daemon = Daemon::start_with(&["--upload-grace-s", "5"]);
+    let project = Project::with_main(&daemon.session("admin"), "acme/shop");
+    let save = project.user.request("PUT", &project.file("main", "a.xml"));
     let mut connection = daemon.connect();
-    begin(&mut connection, &save(), 32 << 10);
-    for _ in 0..32 {
+    begin(&mut connection, &save, 56 << 10);
+    for _ in 0..56 {
         connection.send(&[b'x'; 1 << 10]);
         thread::sleep(Duration::from_millis(125));
     }
@@ -98,7 +101,7 @@ fn an_upload_has_one_time_for_all_of_it_however_steadily_it_comes() {
         drip(connection, 1500, 408);
         let took = since.elapsed();
         assert!(took >= Duration::from_secs(1), "{took:?}");
-        assert!(took < Duration::from_secs(5), "{took:?}");
+        assert!(took < Duration::from_secs(15), "{took:?}");
     }
 }
 

@@ -91,7 +91,7 @@ fn a_backup_and_a_full_disk_are_told() {
 
 #[test]
 fn to_ask_again_and_again_is_no_use_of_a_session() {
-    let daemon = Daemon::start_with(&["--session-idle-s", "1"]);
+    let daemon = Daemon::start_with(&["--session-idle-s", "3"]);
     let admin = daemon.session("admin");
     let target = format!("{ADMIN}/service");
     admin.get(&target).expect_status(200);

@@ -273,7 +273,7 @@ fn a_connection_over_which_nothing_comes_any_more_holds_nobody_up_while_others_a
         read();
     }
     assert!(
-        began.elapsed() < Duration::from_secs(3),
+        began.elapsed() < Duration::from_secs(10),
         "{:?}",
         began.elapsed()
     );

@@ -230,8 +230,9 @@ fn what_is_no_longer_needed_goes_as_fast_as_more_comes() {
     );
     let store = database.open();
     let left = || database.ask("SELECT count(*) FROM siteconf.done WHERE writer = ''");
-    // A minute goes by before some is removed for the first time where little is written.
-    let patience = Instant::now() + Duration::from_secs(40);
+    // A minute goes by before some is removed for the first time where little is written. On a busy machine a removal
+    // takes long, and the next one waits for ten times as long.
+    let patience = Instant::now() + Duration::from_mins(3);
     for round in 0.. {
         let mut batch = Batch::default();
         for number in 0..1000 {
