@@ -5,13 +5,14 @@ use std::io::{self, Write};
 use serde::Serialize;
 
 use super::report;
-use super::shown::{Says, each_piece, read};
+use super::shown::{Says, each_piece, fault_of, read};
+use crate::base::digest::BodyHasher;
 use crate::base::id::{ObjectId, is_lower_hex};
 use crate::cli::opened::Opened;
 use crate::cli::output;
 use crate::cli::output::quoted;
 use crate::cli::{Error, Outcome, Result, Streams};
-use crate::store::{StoreError, StoredObject};
+use crate::store::{Body, StoreError, StoredObject};
 
 /// The shortest start of an id that is taken for one, in digits.
 const PREFIX_DIGITS_MIN: usize = 4;
@@ -31,16 +32,34 @@ struct Shown {
     findings: Vec<String>,
 }
 
-/// `debug object --raw`.
+/// `debug object --raw`. Bytes that are not the object's are written too, and told as that.
 pub(super) fn write_raw(opened: &Opened, id: &str, streams: &mut Streams<'_>) -> Result<Outcome> {
-    let (_, stored) = find(opened, id)?;
-    write_bytes(&stored, streams.out)?;
-    Ok(Outcome::Fine)
+    let (id, stored) = find(opened, id)?;
+    let fault = write_bytes(id, &stored, streams.out)?;
+    let findings: Vec<_> = fault
+        .map(|fault| damaged(id, &stored, &fault))
+        .into_iter()
+        .collect();
+    report(&findings, streams)
 }
 
-fn write_bytes(stored: &StoredObject, out: &mut dyn Write) -> Result<()> {
+/// Writes an object's bytes, and gives what is wrong with them, if anything.
+fn write_bytes(id: ObjectId, stored: &StoredObject, out: &mut dyn Write) -> Result<Option<String>> {
     let unreadable = |e| Error::Failed(format!("reading the object: {e}"));
-    each_piece(stored, unreadable, |piece| Ok(out.write_all(piece)?))
+    let mut hasher = BodyHasher::new(stored.size);
+    each_piece(stored, unreadable, |piece| {
+        hasher.update(piece);
+        Ok(out.write_all(piece)?)
+    })?;
+    Ok(match stored.body {
+        Body::Inline(_) => read(id, stored)?.1,
+        // It may be long: what was written is not read once more.
+        Body::Large(_) => fault_of(id, stored, &hasher.finish()),
+    })
+}
+
+fn damaged(id: ObjectId, stored: &StoredObject, fault: &str) -> String {
+    format!("{} {id} is damaged: {fault}", stored.kind)
 }
 
 /// `debug object`.
@@ -51,17 +70,14 @@ pub(super) fn run(
     streams: &mut Streams<'_>,
 ) -> Result<Outcome> {
     let (id, stored) = find(opened, id)?;
-    let kind = stored.kind;
-    let (says, faults) = read(id, &stored)?;
-    let faults = faults.into_iter();
+    let (says, fault) = read(id, &stored)?;
+    let findings = fault.map(|fault| damaged(id, &stored, &fault));
     let shown = Shown {
         id: id.to_string(),
-        kind: kind.name(),
+        kind: stored.kind.name(),
         size: stored.size,
         says,
-        findings: faults
-            .map(|fault| format!("{kind} {id} is damaged: {fault}"))
-            .collect(),
+        findings: findings.into_iter().collect(),
     };
     if json {
         output::write_json(streams.out, &shown)?;
@@ -159,7 +175,7 @@ mod tests {
 
     use super::*;
     use crate::base::id::Kind;
-    use crate::store::{Body, LargeBody};
+    use crate::store::LargeBody;
 
     #[derive(Debug)]
     struct Unreadable;
@@ -178,7 +194,8 @@ mod tests {
             sha256: None,
             body: Body::Large(Arc::new(Unreadable)),
         };
-        let failed = write_bytes(&stored, &mut io::sink()).unwrap_err();
+        let id = ObjectId::from_bytes([0; ObjectId::BYTES]);
+        let failed = write_bytes(id, &stored, &mut io::sink()).unwrap_err();
         assert_eq!(failed.to_string(), "reading the object: a bad sector");
     }
 }

@@ -94,6 +94,10 @@ fn damage_is_named_and_the_rest_goes_on() {
             .ends_with("is damaged: its file holds other bytes\n"),
         "{ran:?}"
     );
+    let ran = desk.run(&["debug", "object", &blob, "--raw"]);
+    assert_eq!(ran.code, ExitCode::from(1));
+    let named = format!("siteconf: blob {blob} is damaged: its file holds other bytes\n");
+    assert_eq!((ran.out, ran.err), ("y".repeat(100_000), named));
     fs::remove_file(&file).unwrap();
     let ran = desk.run(&["debug", "check"]);
     assert!(
