@@ -14,6 +14,8 @@ mod daemon;
 #[cfg(test)]
 mod damage;
 #[cfg(test)]
+mod damaged_records;
+#[cfg(test)]
 mod first_start;
 #[cfg(test)]
 mod imports;

@@ -209,7 +209,7 @@ impl Check<'_> {
         self.report.findings.insert(fault);
     }
 
-    /// Walks every state that a head or a snapshot keeps.
+    /// Walks every state that a record keeps.
     fn states(
         &mut self,
         store: &dyn Inspectable,
@@ -232,7 +232,7 @@ impl Check<'_> {
                 && (totals.files, totals.bytes) != (state.totals.files, state.totals.bytes)
             {
                 self.report.findings.insert(format!(
-                    "manifest {}: a head or snapshot that names it counts other files or bytes",
+                    "manifest {}: a record that names it counts other files or bytes",
                     state.manifest
                 ));
             }

@@ -85,9 +85,16 @@ pub(super) fn run(
     let branch = names::branch(branch)?;
     let store = opened.inspectable();
     let mut refs = Refs::read(store)?;
-    let number = refs
-        .branch(&repo_id, &branch)
-        .ok_or_else(|| Error::Failed(format!("there is no branch {branch} in {repo_id}")))?;
+    let Some(number) = refs.branch(store, &repo_id, &branch)? else {
+        let said = match report(&refs.findings, streams)? {
+            Outcome::Fine => format!("there is no branch {branch} in {repo_id}"),
+            _ => format!(
+                "no record that can be read tells of a branch {branch} in {repo_id}; it may be among what \
+                 is damaged"
+            ),
+        };
+        return Err(Error::Failed(said));
+    };
     let mut rows = Vec::new();
     for (number, record) in refs.snapshots(store, number)? {
         rows.push(Row::new(number, record));

@@ -10,6 +10,7 @@ mod history;
 mod manifest;
 mod measure;
 mod object;
+mod readable;
 mod records;
 mod refs;
 mod shown;

@@ -1,12 +1,13 @@
 //! Every project, branch and head, read record by record, so that a damaged one hides no other.
 
-use std::sync::Arc;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
-use serde::de::DeserializeOwned;
 
+use super::readable::{each_named, each_numbered};
 use super::report;
 use crate::base::branch_name::BranchName;
+use crate::base::clock::Timestamp;
 use crate::base::id::ManifestId;
 use crate::base::repo_id::RepoId;
 use crate::cli::opened::Opened;
@@ -15,55 +16,94 @@ use crate::cli::output::Listed;
 use crate::cli::{Outcome, Result, Streams};
 use crate::object::key;
 use crate::object::node::Totals;
-use crate::object::record::{BranchRecord, DeletedRecord, ProjectRecord, SnapshotRecord};
-use crate::store;
+use crate::object::record::{
+    BranchRecord, DeletedRecord, ParentRecord, ProjectRecord, SnapshotRecord,
+};
 use crate::store::inspection::Inspectable;
-use crate::store::{Record, Scan, StoreError};
-
-/// Records that are asked for at once.
-const RECORDS_AT_ONCE: usize = 1000;
 
 /// A project and one of its branches; a project without any stands alone.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub(super) struct Reference {
     project: u64,
     repo_id: String,
     branch: Option<String>,
+    #[serde(skip)]
+    standing: Standing,
     #[serde(skip)]
     number: u64,
     manifest: Option<ManifestId>,
     snapshots: u64,
     #[serde(skip)]
     last_there: u64,
+    /// The state that its last change replaced.
+    #[serde(skip)]
+    parent: Option<ParentRecord>,
     files: u64,
     bytes: u64,
 }
 
-/// A state that a head or a snapshot keeps.
+/// Whether a project or a branch is in use. That of a branch is no better than that of its project.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Standing {
+    /// It is.
+    #[default]
+    Living,
+    /// It is deleted and can be restored.
+    Deleted,
+    /// It is deleted for good, and some of what belongs to it may be gone.
+    Forgotten,
+}
+
+/// What a project is called.
+#[derive(Debug)]
+struct Named {
+    repo_id: String,
+    standing: Standing,
+}
+
+/// A state that a record keeps.
 pub(super) struct State {
     /// Its manifest.
     pub(super) manifest: ManifestId,
     /// What its record says that is in it.
     pub(super) totals: Totals,
-    /// True for a head.
-    pub(super) is_head: bool,
-    /// True for a state of what is deleted and can be restored.
-    pub(super) is_deleted: bool,
+    /// What kind of record keeps it.
+    pub(super) kept_as: KeptAs,
+    /// The standing of its branch.
+    pub(super) standing: Standing,
+}
+
+/// As what a state is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum KeptAs {
+    /// The head of a branch.
+    Head,
+    /// A snapshot.
+    Snapshot,
+    /// What the last change of a branch replaced, and no snapshot of it keeps any more.
+    Parent,
 }
 
 /// Everything that keeps a state, and what could not be read.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub(super) struct Refs {
-    /// Projects and branches.
-    pub(super) references: Vec<Reference>,
-    /// Those that are deleted and can be restored, with the branches of a deleted project.
-    pub(super) deleted: Vec<Reference>,
-    /// How many projects there are.
-    pub(super) projects: u64,
-    /// How many deleted ones.
-    pub(super) deleted_projects: u64,
+    /// Projects and branches of every standing.
+    references: Vec<Reference>,
+    /// Projects by their numbers.
+    projects: BTreeMap<u64, Named>,
     /// What is wrong, a sentence each.
     pub(super) findings: Vec<String>,
+}
+
+/// What was met of the snapshots of a branch, in the order of their numbers.
+#[derive(Debug, Default)]
+struct Chain {
+    /// The number of the last, 0 before the first.
+    last: u64,
+    /// When its state was replaced, and by whom.
+    replaced: Option<(Timestamp, String)>,
+    has_gap: bool,
+    has_parent: bool,
 }
 
 impl Listed for Reference {
@@ -92,90 +132,135 @@ impl Listed for Reference {
 
 /// `debug refs`.
 pub(super) fn run(opened: &Opened, json: bool, streams: &mut Streams<'_>) -> Result<Outcome> {
-    let refs = Refs::read(opened.inspectable())?;
+    let mut refs = Refs::read(opened.inspectable())?;
+    refs.references.retain(|at| at.standing == Standing::Living);
     output::list(streams.out, json, &refs.references)?;
     report(&refs.findings, streams)
 }
 
 impl Refs {
-    /// Reads them all.
+    /// Reads them all. Branches are found by their own keys, also where their project cannot be read.
     pub(super) fn read(store: &dyn Inspectable) -> Result<Self> {
         let mut refs = Self::default();
-        for record in refs.records(store, key::PROJECTS)? {
-            let project = refs.decode::<ProjectRecord>(&record);
-            let (Some(project), Some(number)) = (project, refs.number_in(&record)) else {
-                continue;
+        refs.read_projects(store)?;
+        let Self {
+            references,
+            projects,
+            findings,
+        } = &mut refs;
+        let mut add = |project: u64, number: u64, branch: &BranchRecord, own: Standing| {
+            let (repo_id, standing) = match projects.get(&project) {
+                Some(named) => (named.repo_id.clone(), named.standing.max(own)),
+                None => (format!("project {project}"), own),
             };
-            refs.projects += 1;
-            let (branches, deleted) = refs.read_branches(store, number, &project)?;
-            refs.references.extend(branches);
-            refs.deleted.extend(deleted);
-        }
-        for record in refs.records(store, key::DELETED_PROJECTS)? {
-            let kept = refs.decode::<DeletedRecord<ProjectRecord>>(&record);
-            let (Some(kept), Some(number)) = (kept, refs.number_in(&record)) else {
-                continue;
-            };
-            // Of one that is being forgotten some records are gone.
-            if !kept.forgetting {
-                refs.deleted_projects += 1;
-                let (branches, deleted) = refs.read_branches(store, number, &kept.record)?;
-                refs.deleted.extend(branches.into_iter().chain(deleted));
-            }
-        }
+            references.push(Reference::new(project, repo_id, number, branch, standing));
+        };
+        each_numbered(
+            store,
+            key::BRANCHES,
+            findings,
+            |[project, number], branch: BranchRecord| {
+                add(project, number, &branch, Standing::Living);
+            },
+        )?;
+        each_numbered(
+            store,
+            key::DELETED_BRANCHES,
+            findings,
+            |[project, number], kept: DeletedRecord<BranchRecord>| {
+                add(project, number, &kept.record, Standing::of_deleted(&kept));
+            },
+        )?;
+        refs.add_projects_without_branches();
         refs.references
             .sort_by(|a, b| (&a.repo_id, &a.branch).cmp(&(&b.repo_id, &b.branch)));
         Ok(refs)
     }
 
-    /// The branches of a project, and those of them that are deleted.
-    fn read_branches(
-        &mut self,
-        store: &dyn Inspectable,
-        project: u64,
-        record: &ProjectRecord,
-    ) -> Result<(Vec<Reference>, Vec<Reference>)> {
-        let repo_id = record.repo_id.as_str();
-        let (mut branches, mut deleted) = (Vec::new(), Vec::new());
-        let records = self.records(store, &key::branches(project))?;
-        for record in &records {
-            let branch = self.decode::<BranchRecord>(record);
-            let (Some(branch), Some(number)) = (branch, self.number_in(record)) else {
-                continue;
-            };
-            branches.push(Reference::new(project, repo_id, number, &branch));
-        }
-        if records.is_empty() {
-            branches.push(Reference {
-                project,
-                repo_id: repo_id.to_owned(),
-                branch: None,
-                number: 0,
-                manifest: None,
-                snapshots: 0,
-                last_there: 0,
-                files: 0,
-                bytes: 0,
-            });
-        }
-        for record in self.records(store, &key::deleted_branches(project))? {
-            let kept = self.decode::<DeletedRecord<BranchRecord>>(&record);
-            let (Some(kept), Some(number)) = (kept, self.number_in(&record)) else {
-                continue;
-            };
-            if !kept.forgetting {
-                deleted.push(Reference::new(project, repo_id, number, &kept.record));
-            }
-        }
-        Ok((branches, deleted))
+    fn read_projects(&mut self, store: &dyn Inspectable) -> Result<()> {
+        let Self {
+            projects, findings, ..
+        } = self;
+        let mut name = |project: u64, repo_id: String, standing: Standing| {
+            projects.insert(project, Named { repo_id, standing });
+        };
+        // This tells also what a project is called whose own record cannot be read.
+        each_named(store, key::PROJECT_IDS, findings, |repo_id, project| {
+            name(project, repo_id.to_owned(), Standing::Living);
+            Ok(())
+        })?;
+        each_numbered(
+            store,
+            key::PROJECTS,
+            findings,
+            |[project], record: ProjectRecord| {
+                name(project, record.repo_id.to_string(), Standing::Living);
+            },
+        )?;
+        each_numbered(
+            store,
+            key::DELETED_PROJECTS,
+            findings,
+            |[project], kept: DeletedRecord<ProjectRecord>| {
+                let standing = Standing::of_deleted(&kept);
+                name(project, kept.record.repo_id.to_string(), standing);
+            },
+        )
     }
 
-    /// The number of a branch.
-    pub(super) fn branch(&self, repo_id: &RepoId, name: &BranchName) -> Option<u64> {
-        let mut named = self.references.iter().filter(|at| {
-            at.repo_id == repo_id.as_str() && at.branch.as_deref() == Some(name.as_str())
+    fn add_projects_without_branches(&mut self) {
+        let living = self
+            .references
+            .iter()
+            .filter(|at| at.standing == Standing::Living);
+        let with_branch: BTreeSet<_> = living.map(|at| at.project).collect();
+        let alone = self.projects.iter().filter(|(project, named)| {
+            named.standing == Standing::Living && !with_branch.contains(project)
         });
-        named.next().map(|at| at.number)
+        self.references
+            .extend(alone.map(|(project, named)| Reference {
+                project: *project,
+                repo_id: named.repo_id.clone(),
+                ..Reference::default()
+            }));
+    }
+
+    /// How many projects there are of this standing.
+    pub(super) fn projects(&self, standing: Standing) -> u64 {
+        let all = self.projects.values();
+        all.map(|named| u64::from(named.standing == standing)).sum()
+    }
+
+    /// The number of a branch, also of one whose own record cannot be read.
+    pub(super) fn branch(
+        &mut self,
+        store: &dyn Inspectable,
+        repo_id: &RepoId,
+        name: &BranchName,
+    ) -> Result<Option<u64>> {
+        let mut living = self
+            .references
+            .iter()
+            .filter(|at| at.standing == Standing::Living && at.repo_id == repo_id.as_str());
+        if let Some(at) = living.find(|at| at.branch.as_deref() == Some(name.as_str())) {
+            return Ok(Some(at.number));
+        }
+        let mut projects = self.projects.iter();
+        let project = projects.find(|(_, named)| {
+            named.standing == Standing::Living && named.repo_id == repo_id.as_str()
+        });
+        let Some((project, _)) = project else {
+            return Ok(None);
+        };
+        let names = key::branch_names(*project);
+        let mut found = None;
+        each_named(store, &names, &mut self.findings, |other, number| {
+            if other == name.as_str() {
+                found = Some(number);
+            }
+            Ok(())
+        })?;
+        Ok(found)
     }
 
     /// The snapshots of a branch with their numbers, which rise.
@@ -184,112 +269,102 @@ impl Refs {
         store: &dyn Inspectable,
         branch: u64,
     ) -> Result<Vec<(u64, SnapshotRecord)>> {
-        let records = self.records(store, &key::snapshots(branch))?;
-        let read = records.iter().filter_map(|record| {
-            let snapshot = self.decode::<SnapshotRecord>(record);
-            Some((self.number_in(record)?, snapshot?))
-        });
-        Ok(read.collect())
+        let mut snapshots = Vec::new();
+        let prefix = key::snapshots(branch);
+        each_numbered(store, &prefix, &mut self.findings, |[number], snapshot| {
+            snapshots.push((number, snapshot));
+        })?;
+        Ok(snapshots)
     }
 
-    /// Every state that a head or a snapshot keeps, also of what is deleted.
+    /// Every state that a record keeps, also of what is deleted, and of branches that cannot be read.
     pub(super) fn states(&mut self, store: &dyn Inspectable) -> Result<Vec<State>> {
         let mut states = Vec::new();
-        let living = self.references.iter().map(|at| (at, false));
-        let branches: Vec<_> = living
-            .chain(self.deleted.iter().map(|at| (at, true)))
-            .filter_map(|(at, is_deleted)| Some((at.manifest?, at.clone(), is_deleted)))
-            .collect();
-        for (manifest, at, is_deleted) in branches {
-            states.push(State {
-                manifest,
-                totals: at.totals(),
-                is_head: true,
-                is_deleted,
-            });
-            let snapshots = self.snapshots(store, at.number)?;
-            let all = last_of(&snapshots) == at.snapshots && at.follow(&snapshots);
-            if !all && !at.is_moving(store, &snapshots)? {
+        let branches = self.references.iter().filter(|at| at.branch.is_some());
+        let by_number: BTreeMap<_, _> = branches.clone().map(|at| (at.number, at)).collect();
+        let mut chains: BTreeMap<u64, Chain> = BTreeMap::new();
+        each_numbered(
+            store,
+            key::SNAPSHOTS,
+            &mut self.findings,
+            |[branch, number], snapshot: SnapshotRecord| {
+                let at = by_number.get(&branch).copied();
+                states.push(State {
+                    manifest: snapshot.manifest,
+                    totals: snapshot.totals.into(),
+                    kept_as: KeptAs::Snapshot,
+                    standing: at.map_or(Standing::Living, |at| at.standing),
+                });
+                chains.entry(branch).or_default().add(at, number, snapshot);
+            },
+        )?;
+        let empty = Chain::default();
+        for at in branches {
+            let chain = chains.get(&at.number).unwrap_or(&empty);
+            states.extend(at.states(chain));
+            let is_whole = chain.last == at.snapshots && !chain.has_gap;
+            if !is_whole && at.standing != Standing::Forgotten && !at.is_moving(store, chain)? {
                 self.findings.push(format!(
                     "branch {}: its snapshots are not all up to the {} it counts",
                     at.number, at.snapshots
                 ));
             }
-            states.extend(snapshots.into_iter().map(|(_, snapshot)| State {
-                manifest: snapshot.manifest,
-                totals: snapshot.totals.into(),
-                is_head: false,
-                is_deleted,
-            }));
         }
         Ok(states)
     }
+}
 
-    /// The records under a prefix. Where the way to them is damaged, those that a walk over all
-    /// records meets.
-    fn records(&mut self, store: &dyn Inspectable, prefix: &str) -> Result<Vec<Arc<Record>>> {
-        let error = match in_order(store, prefix) {
-            Err(
-                error @ (StoreError::Engine(_)
-                | StoreError::DamagedEngine { .. }
-                | StoreError::DamagedRecord { .. }),
-            ) => error,
-            records => return Ok(records?),
-        };
-        if let StoreError::Engine(source) | StoreError::DamagedEngine { source, .. } = error {
-            self.findings
-                .push(format!("records \"{prefix}…\": database: {source}"));
+impl Standing {
+    fn of_deleted<T>(kept: &DeletedRecord<T>) -> Self {
+        if kept.forgetting {
+            Self::Forgotten
+        } else {
+            Self::Deleted
         }
-        let mut met = Vec::new();
-        store.survey_records(&mut |record| match record {
-            Ok(record) if record.key.starts_with(prefix) => met.push(Arc::new(record)),
-            Ok(_) => {}
-            // Each walk meets it again.
-            Err(fault) if self.findings.contains(&fault) => {}
-            Err(fault) => self.findings.push(fault),
-        })?;
-        met.sort_by(|a, b| a.key.cmp(&b.key));
-        Ok(met)
-    }
-
-    fn decode<T: DeserializeOwned>(&mut self, record: &Record) -> Option<T> {
-        match serde_json::from_slice(&record.value) {
-            Ok(value) => Some(value),
-            Err(source) => {
-                let key = record.key.clone();
-                let error = StoreError::DamagedRecord { key, source };
-                self.findings.push(error.to_string());
-                None
-            }
-        }
-    }
-
-    fn number_in(&mut self, record: &Record) -> Option<u64> {
-        let number = number_in(&record.key);
-        if number.is_none() {
-            self.findings.push(format!(
-                "record \"{}\": its key ends in no number",
-                record.key
-            ));
-        }
-        number
     }
 }
 
 impl Reference {
-    fn new(project: u64, repo_id: &str, number: u64, branch: &BranchRecord) -> Self {
+    fn new(
+        project: u64,
+        repo_id: String,
+        number: u64,
+        branch: &BranchRecord,
+        standing: Standing,
+    ) -> Self {
         let totals = Totals::from(branch.totals);
         Self {
             project,
-            repo_id: repo_id.to_owned(),
+            repo_id,
             branch: Some(branch.name.to_string()),
+            standing,
             number,
             manifest: Some(branch.manifest),
             snapshots: branch.snapshots,
             last_there: branch.last_there(),
+            parent: branch.last.as_ref().and_then(|last| last.parent),
             files: totals.files,
             bytes: totals.bytes,
         }
+    }
+
+    /// The states that the record of the branch keeps beside its snapshots.
+    fn states(&self, snapshots: &Chain) -> impl Iterator<Item = State> + use<> {
+        let standing = self.standing;
+        let head = self.manifest.map(|manifest| State {
+            manifest,
+            totals: self.totals(),
+            kept_as: KeptAs::Head,
+            standing,
+        });
+        let parent = self.parent.filter(|_| !snapshots.has_parent);
+        let parent = parent.map(|parent| State {
+            manifest: parent.manifest,
+            totals: parent.totals.into(),
+            kept_as: KeptAs::Parent,
+            standing,
+        });
+        head.into_iter().chain(parent)
     }
 
     fn totals(&self) -> Totals {
@@ -300,26 +375,9 @@ impl Reference {
         }
     }
 
-    /// True if none is lost between these snapshots of the branch. Of those that came from an older
-    /// system some may not have been there: then the one state came when the other was replaced.
-    fn follow(&self, snapshots: &[(u64, SnapshotRecord)]) -> bool {
-        snapshots.windows(2).all(|pair| {
-            let [(number, one), (next, other)] = pair else {
-                return true;
-            };
-            *next == number + 1
-                || *next <= self.last_there
-                    && (one.created_at, &one.created_by) == (other.reached_at, &other.reached_by)
-        })
-    }
-
     /// True if these snapshots of the branch are what saves have made of them since it was read, or it
     /// was deleted, restored or forgotten meanwhile.
-    fn is_moving(
-        &self,
-        store: &dyn Inspectable,
-        snapshots: &[(u64, SnapshotRecord)],
-    ) -> Result<bool> {
+    fn is_moving(&self, store: &dyn Inspectable, snapshots: &Chain) -> Result<bool> {
         let deleted = store.record(&key::deleted_branch(self.project, self.number))?;
         let deleted = deleted.and_then(|record| {
             serde_json::from_slice::<DeletedRecord<BranchRecord>>(&record.value).ok()
@@ -333,35 +391,25 @@ impl Reference {
                 serde_json::from_slice::<BranchRecord>(&record.value).map_or(0, |now| now.snapshots)
             }
         };
-        Ok((self.snapshots..=now).contains(&last_of(snapshots)) && self.follow(snapshots))
+        Ok((self.snapshots..=now).contains(&snapshots.last) && !snapshots.has_gap)
     }
 }
 
-/// The number of the last snapshot, 0 where there is none.
-fn last_of(snapshots: &[(u64, SnapshotRecord)]) -> u64 {
-    snapshots.last().map_or(0, |(number, _)| *number)
-}
-
-/// The records under a prefix in the order of their keys, some at a time.
-fn in_order(store: &dyn Inspectable, prefix: &str) -> store::Result<Vec<Arc<Record>>> {
-    let mut records: Vec<Arc<Record>> = Vec::new();
-    loop {
-        let after = records.last().cloned();
-        let some = store.scan(Scan {
-            after: after.as_ref().map(|last| last.key.as_str()),
-            limit: RECORDS_AT_ONCE,
-            ..Scan::prefix(prefix)
-        })?;
-        let is_last = some.len() < RECORDS_AT_ONCE;
-        records.extend(some);
-        if is_last {
-            return Ok(records);
+impl Chain {
+    /// Adds the next snapshot, of this branch if its record can be read.
+    fn add(&mut self, at: Option<&Reference>, number: u64, snapshot: SnapshotRecord) {
+        // Of those that came from an older system some may not have been there: then the one state came
+        // when the other was replaced.
+        if let Some(replaced) = &self.replaced
+            && number != self.last + 1
+        {
+            let came = (snapshot.reached_at, snapshot.reached_by);
+            let is_from_there = at.is_some_and(|at| number <= at.last_there);
+            self.has_gap |= !is_from_there || *replaced != came;
         }
+        let parent = at.and_then(|at| at.parent);
+        self.has_parent |= parent.is_some_and(|parent| parent.manifest == snapshot.manifest);
+        self.last = number;
+        self.replaced = Some((snapshot.created_at, snapshot.created_by));
     }
-}
-
-/// The number that ends a key.
-fn number_in(key: &str) -> Option<u64> {
-    let digits = key.rsplit('/').next()?;
-    u64::from_str_radix(digits, 16).ok()
 }

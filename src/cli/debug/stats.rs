@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::measure::{Measure, Shape, Sizes};
-use super::refs::Refs;
+use super::refs::{KeptAs, Refs, Standing};
 use super::report;
 use crate::base::id::Kind;
 use crate::base::limits::{
@@ -91,24 +91,27 @@ fn count(opened: &Opened, streams: &mut Streams<'_>) -> Result<(Stats, Vec<Strin
     let mut refs = Refs::read(store)?;
     let states = refs.states(store)?;
     let mut stats = Stats {
-        projects: refs.projects,
+        projects: refs.projects(Standing::Living),
         deleted: Deleted {
-            projects: refs.deleted_projects,
+            projects: refs.projects(Standing::Deleted),
             ..Deleted::default()
         },
         ..Stats::default()
     };
     for state in &states {
-        stats.logical_bytes = stats.logical_bytes.saturating_add(state.totals.bytes);
-        match (state.is_head, state.is_deleted) {
-            (true, false) => {
-                stats.branches += 1;
-                stats.head_bytes = stats.head_bytes.saturating_add(state.totals.bytes);
+        let bytes = state.totals.bytes;
+        let counted = match (state.kept_as, state.standing) {
+            (KeptAs::Head, Standing::Living) => {
+                stats.head_bytes = stats.head_bytes.saturating_add(bytes);
+                &mut stats.branches
             }
-            (false, false) => stats.snapshots += 1,
-            (true, true) => stats.deleted.branches += 1,
-            (false, true) => stats.deleted.snapshots += 1,
-        }
+            (KeptAs::Snapshot, Standing::Living) => &mut stats.snapshots,
+            (KeptAs::Head, Standing::Deleted) => &mut stats.deleted.branches,
+            (KeptAs::Snapshot, Standing::Deleted) => &mut stats.deleted.snapshots,
+            (KeptAs::Parent, _) | (_, Standing::Forgotten) => continue,
+        };
+        *counted += 1;
+        stats.logical_bytes = stats.logical_bytes.saturating_add(bytes);
     }
     stats.objects = Kind::ALL.map(|kind| (kind.name(), Held::default())).into();
     let mut progress = Progress::new(streams);
@@ -134,7 +137,7 @@ fn count(opened: &Opened, streams: &mut Streams<'_>) -> Result<(Stats, Vec<Strin
     let mut measure = Measure::new(opened.repository.nodes());
     for state in states
         .iter()
-        .filter(|state| state.is_head && !state.is_deleted)
+        .filter(|state| (state.kept_as, state.standing) == (KeptAs::Head, Standing::Living))
     {
         progress.say(|| "measuring the trees of the heads".to_owned());
         measure.head(state.manifest);
