@@ -25,9 +25,9 @@ use crate::store::{Batch, Expect};
 /// as its store has noticed.
 #[derive(Clone, Debug)]
 pub struct Accounts {
-    records: Records,
+    pub(super) records: Records,
     clock: Arc<dyn Clock>,
-    hashing: HashingMemory,
+    pub(super) hashing: HashingMemory,
     projects: Projects,
     actor: Actor,
     may_leave_no_root: bool,
@@ -92,36 +92,16 @@ impl Accounts {
         self.make(&AccountName::parse(name)?, &PasswordHash::dummy(), roles)
     }
 
-    /// The account that would be made, without a password that works and under this number; nothing is
-    /// written.
-    ///
-    /// # Errors
-    /// Those of making it.
-    pub fn preview(
-        &self,
-        number: u64,
-        name: &str,
-        password: Option<&str>,
-        roles: &[Role],
-    ) -> Result<Account> {
-        let name = AccountName::parse(name)?;
-        if let Some(password) = password {
-            password::check(name.as_str(), password)?;
-        }
-        self.require_free(&name)?;
-        Ok(self.new_account(number, &name, &PasswordHash::dummy(), roles))
-    }
-
     /// # Errors
     /// [`Error::Invalid`] where there is an account of this name.
-    fn require_free(&self, name: &AccountName) -> Result<()> {
+    pub(super) fn require_free(&self, name: &AccountName) -> Result<()> {
         if self.number_of(name.as_str())?.is_some() {
             return Err(Error::invalid(format!("the user name \"{name}\" is taken")));
         }
         Ok(())
     }
 
-    fn new_account(
+    pub(super) fn new_account(
         &self,
         number: u64,
         name: &AccountName,
@@ -144,6 +124,17 @@ impl Accounts {
     }
 
     fn make(&self, name: &AccountName, password: &PasswordHash, roles: &[Role]) -> Result<Account> {
+        self.make_and(name, password, roles, |_, _| {})
+    }
+
+    /// Makes an account, with what `more` adds to the commit for its number.
+    pub(super) fn make_and(
+        &self,
+        name: &AccountName,
+        password: &PasswordHash,
+        roles: &[Role],
+        more: impl Fn(u64, &mut Batch),
+    ) -> Result<Account> {
         self.records.retry_on_conflict(|| {
             self.require_free(name)?;
             let mut batch = Batch::default();
@@ -160,6 +151,7 @@ impl Accounts {
                 ..self.records.noted(&self.actor, Action::AccountCreated)
             };
             audit::add(&mut batch, &made);
+            more(number, &mut batch);
             self.records.commit(batch)?;
             Ok(account)
         })
@@ -472,7 +464,7 @@ impl Accounts {
         Ok(number.map(|kept| *kept.value))
     }
 
-    fn kept(&self, number: u64) -> Result<Option<Versioned<Account>>> {
+    pub(super) fn kept(&self, number: u64) -> Result<Option<Versioned<Account>>> {
         self.records.get(&keys::account(number))
     }
 }

@@ -12,7 +12,7 @@ pub fn decode_record(record: &Record) -> Option<Result<()>> {
     let (kind, _) = record.key.split_once('/')?;
     Some(match kind {
         "account" => decode::<Account>(record),
-        "account-name" => decode::<u64>(record),
+        "account-name" | "moved-account" => decode::<u64>(record),
         "session" => decode::<Session>(record),
         "account-session" => decode::<SessionOfAccount>(record),
         "token" => decode::<Token>(record),

@@ -20,6 +20,15 @@ pub(super) fn account_name(name: &str) -> String {
     format!("account-name/{name}")
 }
 
+/// All names under which owners of an older system came.
+pub(super) const MOVED_ACCOUNTS: &str = "moved-account/";
+
+/// Leads from the name under which an owner of an older system came to the account's number. It stays when
+/// the account is renamed or removed.
+pub(super) fn moved_account(name: &str) -> String {
+    format!("{MOVED_ACCOUNTS}{name}")
+}
+
 /// All sessions.
 pub(super) const SESSIONS: &str = "session/";
 /// All tokens of all accounts.

@@ -22,6 +22,8 @@ mod numbers;
 #[cfg(test)]
 mod preview;
 #[cfg(test)]
+mod removed;
+#[cfg(test)]
 mod renamed;
 #[cfg(test)]
 mod repeated;

@@ -1,4 +1,7 @@
-//! Tokens that come from an older system with their values: its clients change nothing.
+//! Tokens that come from an older system with their values: its clients change nothing. And the accounts
+//! that its owners become.
+
+mod accounts;
 
 use std::fmt;
 use std::sync::Arc;
@@ -19,6 +22,8 @@ use crate::base::secret::ServerKey;
 use crate::repo::audit;
 use crate::repo::audit::{Action, AuditRecord};
 use crate::store::{Batch, Versioned};
+
+pub use accounts::MovedAccount;
 
 /// A token as an older system has it.
 #[derive(Clone, Debug)]

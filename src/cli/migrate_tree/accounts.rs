@@ -1,9 +1,11 @@
 //! The accounts that owners become: found, made, or, in a dry run, only thought of.
 
+use std::path::Path;
+
 use super::Migration;
 use super::report::{Done, Kind};
 use crate::access;
-use crate::access::Account;
+use crate::access::{Account, MovedAccount};
 use crate::base::account_name::AccountName;
 use crate::cli::Result;
 
@@ -14,26 +16,53 @@ impl Migration<'_> {
         if let Some(known) = self.accounts.get(owner) {
             return Ok(known.clone());
         }
-        let becomes = self.owners.of(owner);
-        let account = match self.opened.accounts.by_name(&becomes.account) {
-            Ok(account) => {
-                for role in &becomes.roles {
-                    if !account.roles().contains(role) {
-                        let reason = format!(
-                            "account {} is here, and has not {role}; \"siteconf user role add\" gives it",
-                            account.name()
-                        );
-                        self.report.find("owner map", &reason);
-                    }
-                }
-                self.step(Done::Unchanged, Kind::Account, &becomes.account);
-                Some(Account::clone(&account))
+        let account = match self.met_account(owner)? {
+            MovedAccount::Present(account) => Some(self.present_account(owner, &account)?),
+            MovedAccount::Removed if !self.renew => {
+                let reason = format!(
+                    "account {} was removed here; --renew makes it anew, an owner map gives the owner \
+                     another account",
+                    self.owners.of(owner).account
+                );
+                self.report.find(&at(owner), &reason);
+                None
             }
-            Err(access::Error::NoSuchAccount { .. }) => self.new_account(owner)?,
-            Err(failed) => return Err(failed.into()),
+            MovedAccount::Absent | MovedAccount::Removed => self.new_account(owner)?,
+            MovedAccount::OfAnother { came_as, .. } => {
+                let reason = format!(
+                    "the account of this name here is {came_as} of the tree; an owner map gives the owner \
+                     another account"
+                );
+                self.report.find(&at(owner), &reason);
+                None
+            }
         };
         self.accounts.insert(owner.to_owned(), account.clone());
         Ok(account)
+    }
+
+    /// An account that is here: what it lacks is told, and that it has another name.
+    fn present_account(&mut self, owner: &str, account: &Account) -> Result<Account> {
+        let becomes = self.owners.of(owner);
+        for role in &becomes.roles {
+            if !account.roles().contains(role) {
+                let reason = format!(
+                    "account {} is here, and has not {role}; \"siteconf user role add\" gives it",
+                    account.name()
+                );
+                self.report.find("owner map", &reason);
+            }
+        }
+        if account.name() != becomes.account {
+            let remark = format!("it is account {} here", account.name());
+            self.report.remark(Path::new(&at(owner)), &remark);
+        }
+        if !self.dry_run {
+            let accounts = &self.opened.accounts;
+            accounts.remember_moved(&becomes.account, account)?;
+        }
+        self.step(Done::Unchanged, Kind::Account, &becomes.account);
+        Ok(account.clone())
     }
 
     fn new_account(&mut self, owner: &str) -> Result<Option<Account>> {
@@ -47,8 +76,7 @@ impl Migration<'_> {
                 let password = becomes.password.as_deref();
                 accounts.preview(u64::MAX - met, name, password, roles)
             }
-            Some(password) => accounts.create(name, password, roles),
-            None => accounts.create_without_password(name, roles),
+            password => accounts.create_moved(name, password.as_deref(), roles),
         };
         match made {
             Ok(account) => {
@@ -61,7 +89,7 @@ impl Migration<'_> {
                         .find("owner map", &format!("\"{owner}\": {reason}"));
                 } else {
                     let reason = format!("{reason}; an owner map gives the owner another account");
-                    self.report.find(&format!("owner \"{owner}\""), &reason);
+                    self.report.find(&at(owner), &reason);
                 }
                 Ok(None)
             }
@@ -71,10 +99,26 @@ impl Migration<'_> {
 
     /// The account that an owner has become, if there is one; nothing is made or told.
     pub(super) fn known_account(&self, owner: &str) -> Result<Option<Account>> {
-        match self.opened.accounts.by_name(&self.owners.of(owner).account) {
-            Ok(account) => Ok(Some(Account::clone(&account))),
-            Err(access::Error::NoSuchAccount { .. }) => Ok(None),
-            Err(failed) => Err(failed.into()),
-        }
+        Ok(match self.met_account(owner)? {
+            MovedAccount::Present(account) => Some(Account::clone(&account)),
+            _ => None,
+        })
     }
+
+    /// What there is of the account that an owner becomes. One that the map names is meant, whatever it was
+    /// called before.
+    fn met_account(&self, owner: &str) -> Result<MovedAccount> {
+        let name = self.owners.of(owner).account;
+        Ok(match self.opened.accounts.moved(&name)? {
+            MovedAccount::OfAnother { account, .. } if self.owners.has(owner) => {
+                MovedAccount::Present(account)
+            }
+            met => met,
+        })
+    }
+}
+
+/// How an owner is named in the report.
+pub(super) fn at(owner: &str) -> String {
+    format!("owner \"{owner}\"")
 }

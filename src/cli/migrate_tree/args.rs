@@ -31,7 +31,8 @@ state (active, expired, revoked):
 
 What does not fit is left out and named, everything else is taken; then the exit code is 1. Repeated, it \
 takes what is new in the tree. What was changed here meanwhile stays as it is, and is named where the tree \
-has something else; what was renamed here goes on under its new name. A branch that came without a file \
+has something else; what was renamed here goes on under its new name, and what was deleted or removed here \
+stays so without --renew. A branch that came without a file \
 that could not be read comes whole after \"siteconf branch delete\", with --renew.";
 
 #[derive(Debug, Args)]
@@ -53,7 +54,7 @@ pub(in crate::cli) struct MigrateTree {
     /// differs
     #[arg(long, conflicts_with_all = ["dry_run", "renew"])]
     pub(in crate::cli) verify: bool,
-    /// Make anew what came from the tree and was deleted here
+    /// Make anew what came from the tree and was deleted here, and accounts of owners that were removed
     #[arg(long)]
     pub(in crate::cli) renew: bool,
     /// As JSON

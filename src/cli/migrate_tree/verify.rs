@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use super::Migration;
+use super::accounts::at;
 use super::notes;
 use super::notes::Fault;
 use super::report::{Done, Kind};
@@ -80,7 +81,7 @@ impl Migration<'_> {
         let found = self.known_account(owner)?;
         if found.is_none() {
             let reason = format!("there is no account {}", self.owners.of(owner).account);
-            self.report.find(&format!("owner \"{owner}\""), &reason);
+            self.report.find(&at(owner), &reason);
         }
         self.accounts.insert(owner.to_owned(), found.clone());
         Ok(found)
@@ -88,7 +89,10 @@ impl Migration<'_> {
 
     fn verify_project(&mut self, old: &OldProject, project: &Project) -> Result<()> {
         let account = self.found_account(&old.owner)?;
+        let there = self.owners.of(&old.owner).account;
         let name = account.as_ref().map_or("", Account::name);
+        // Snapshots that came before the account was renamed have the names that it had.
+        let author = Some(name).filter(|name| *name == there);
         if account.as_ref().map(Account::number) != Some(project.owner()) {
             self.report
                 .leave_out(&old.place, "the project has another owner here");
@@ -100,7 +104,7 @@ impl Migration<'_> {
                 continue;
             };
             match project.branch(&here) {
-                Ok(found) => self.verify_branch(branch_name, branch, &found, name)?,
+                Ok(found) => self.verify_branch(branch_name, branch, &found, author)?,
                 Err(repo::Error::NotFound {
                     what: Missing::Branch,
                 }) => self
@@ -124,14 +128,14 @@ impl Migration<'_> {
         name: &BranchName,
         branch: &OldBranch,
         found: &Branch,
-        account: &str,
+        author: Option<&str>,
     ) -> Result<()> {
         for (number, place) in &branch.snapshots {
             let version = SnapshotVersion::new(*number);
             let before = SnapshotVersion::new(number + 1);
             let snapshot = found.history(Some(before), Some(1))?.pop();
             if let Some(snapshot) = snapshot.filter(|snapshot| snapshot.version == version) {
-                self.verify_notes(place, &snapshot, account);
+                self.verify_notes(place, &snapshot, author);
                 self.compare(place, &snapshot.revision)?;
             } else {
                 let reason = format!("{name}@{version} is not here");
@@ -141,8 +145,10 @@ impl Migration<'_> {
         self.compare(&branch.place, &found.head())
     }
 
-    fn verify_notes(&mut self, place: &Path, snapshot: &Snapshot, account: &str) {
-        let notes = match notes::of_snapshot(&self.tree.folder, place, account) {
+    /// Compares the date and the author. Where the tree names none, that is `author`, if anybody can be told.
+    fn verify_notes(&mut self, place: &Path, snapshot: &Snapshot, author: Option<&str>) {
+        let author = author.unwrap_or(&snapshot.created_by);
+        let notes = match notes::of_snapshot(&self.tree.folder, place, author) {
             Ok(notes) => notes,
             Err(Fault::Folder(reason)) => return self.report.leave_out(place, &reason),
             Err(Fault::Notes(reason)) => {
