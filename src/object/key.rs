@@ -26,6 +26,10 @@ pub const PROJECT_IDS: &str = "project-id/";
 pub const DELETED_PROJECTS: &str = "deleted-project/";
 /// Above every deleted branch.
 pub const DELETED_BRANCHES: &str = "deleted-branch/";
+/// Above the identifiers in an older system of projects that came from there and are forgotten here.
+pub const FORGOTTEN_PROJECTS: &str = "forgotten-project/";
+/// Above the names there of branches that came from there and are forgotten here.
+pub const FORGOTTEN_BRANCHES: &str = "forgotten-branch/";
 /// Above every branch, also those of deleted projects.
 pub const BRANCHES: &str = "branch/";
 /// Above every record that keeps states: what no manifest in one of these leads to is removed by a
@@ -61,6 +65,21 @@ pub fn project_id(repo_id: &str) -> String {
 /// A deleted project.
 pub fn deleted_project(project: u64) -> String {
     numbered(DELETED_PROJECTS, project)
+}
+
+/// Says that a project which came from an older system, where it has this identifier, is forgotten.
+pub fn forgotten_project(repo_id: &str) -> String {
+    [FORGOTTEN_PROJECTS, repo_id].concat()
+}
+
+/// Above the names of a project's branches that came from an older system and are forgotten.
+pub fn forgotten_branches(project: u64) -> String {
+    folder(FORGOTTEN_BRANCHES, project)
+}
+
+/// Says that a branch of a project which came from an older system, where it has this name, is forgotten.
+pub fn forgotten_branch(project: u64, name: &str) -> String {
+    forgotten_branches(project) + name
 }
 
 /// Above every branch of a project.

@@ -81,6 +81,9 @@ impl Projects {
             // After the number, for which another that is made meanwhile has this one judged anew.
             self.check_project_count(record.owner)?;
             self.require_owner(record.owner, batch)?;
+            if let Some(there) = &record.moved_from {
+                self.make_anew(key::forgotten_project(there.as_str()), batch)?;
+            }
             batch.write(id_key.clone(), Expect::Absent, &number);
             batch.write(key::project(number), Expect::Absent, record);
             let made = AuditRecord {

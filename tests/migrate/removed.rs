@@ -1,4 +1,5 @@
-//! Accounts that were renamed or removed here do not come again by themselves.
+//! Accounts that were renamed or removed here, and what was deleted so long ago that it is forgotten: none of
+//! it comes again by itself.
 
 use std::fs;
 
@@ -164,4 +165,47 @@ fn what_a_renamed_account_owns_goes_on() {
     let (code, _, told) = run(&scene, &map, &[]);
     assert_eq!((code, told.as_str()), (0, ""));
     assert_eq!(users(&scene), here);
+}
+
+#[test]
+fn what_is_forgotten_comes_with_renew_alone() {
+    let model = Model::new(&["ann"], 2, 4, 8, 2);
+    let scene = Scene::start(&model);
+    scene.moved();
+    // Twice under one name: what was deleted first is renewed.
+    for is_renewed in [true, false] {
+        scene.done(&["project", "rename", "acme/shop0.erp", "acme/store.erp"]);
+        scene.done(&["project", "delete", "acme/store.erp"]);
+        scene.done(&["branch", "delete", "acme/shop1.erp", "test"]);
+        let restore = [
+            "branch",
+            "restore",
+            "acme/shop1.erp",
+            "test",
+            "--as",
+            "stage",
+        ];
+        scene.done(&restore);
+        scene.done(&["branch", "delete", "acme/shop1.erp", "stage"]);
+        if is_renewed {
+            scene.run(&["--renew"]);
+        }
+    }
+    scene.done(&["gc", "--keep-deleted-days", "0"]);
+    let expected = "siteconf: user/ann/acme/shop0.erp: it was deleted here; --renew makes it anew\n\
+                    siteconf: user/ann/acme/shop1.erp/test: it was deleted here; --renew makes it anew\n";
+    for flags in [&["--dry-run"][..], &[]] {
+        let (code, _, told) = scene.run(flags);
+        assert_eq!(code, 1);
+        assert!(told.starts_with(expected), "{told}");
+    }
+    let projects = || listed(&scene, &["project", "list"], "repo_id");
+    let branches = || listed(&scene, &["branch", "list", "acme/shop1.erp"], "name");
+    assert_eq!(projects(), ["acme/shop1.erp"]);
+    assert_eq!(branches(), ["main"]);
+    scene.done(&["debug", "check"]);
+
+    scene.run(&["--renew"]);
+    assert_eq!(projects(), ["acme/shop0.erp", "acme/shop1.erp"]);
+    assert_eq!(branches(), ["main", "test"]);
 }

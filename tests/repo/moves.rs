@@ -5,7 +5,9 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use siteconf::base::clock::Timestamp;
+use siteconf::object::key;
 use siteconf::repo::{Author, BranchMove, ImportFolder, OldSnapshot, Operation, Result, Snapshot};
+use siteconf::store::Scan;
 use siteconf::store::memory::MemoryStore;
 
 use crate::fixture::{Scene, branch, files_of, version};
@@ -157,4 +159,41 @@ fn a_save_that_was_brought_is_counted_by_what_differs() {
     let changes = branch.changes(None, None).unwrap();
     let counts = changes[0].counts().unwrap().unwrap();
     assert_eq!((counts.added, counts.modified, counts.deleted), (0, 2, 0));
+}
+
+#[test]
+fn of_what_came_and_is_forgotten_the_name_there_is_kept_until_it_is_made_anew() {
+    let old = Old(tempfile::tempdir().unwrap());
+    let scene = Scene::on(MemoryStore::default());
+    let (projects, project) = (&scene.projects, &scene.project);
+    let id = project.repo_id().clone();
+    project.keep_identifier(&id).unwrap();
+    let move_in = || {
+        let moving = project.move_branch(&branch("old")).unwrap();
+        old.finish(moving, 1).unwrap();
+    };
+    let forget = |name: &str| {
+        project.delete_branch(&branch(name)).unwrap();
+        projects.forget_deleted(0, &|| true).unwrap();
+    };
+    move_in();
+    project.create_branch(&branch("own"), Some("old")).unwrap();
+    forget("own");
+    assert_eq!(projects.forgotten().unwrap(), []);
+    forget("old");
+    let kept = [(id.clone(), Some(branch("old")))];
+    assert_eq!(projects.forgotten().unwrap(), kept);
+    move_in();
+    assert_eq!(projects.forgotten().unwrap(), []);
+
+    forget("old");
+    project.clone().delete_project().unwrap();
+    projects.forget_deleted(0, &|| true).unwrap();
+    assert_eq!(projects.forgotten().unwrap(), [(id.clone(), None)]);
+    let branches = projects.store().scan(Scan::prefix(key::FORGOTTEN_BRANCHES));
+    assert!(branches.unwrap().is_empty());
+    let made =
+        projects.create_project_from(&id, 1, Timestamp::from_number(1).unwrap(), &"root".into());
+    made.unwrap();
+    assert_eq!(projects.forgotten().unwrap(), []);
 }

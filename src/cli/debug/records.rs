@@ -60,7 +60,9 @@ fn decode(record: &Record) -> std::result::Result<Option<Told>, StoreError> {
     let mut parts = record.key.split('/');
     let kind = parts.next().unwrap_or_default();
     match kind {
-        "counter" | "project-id" | "branch-name" => known::<u64>(record)?,
+        "counter" | "project-id" | "branch-name" | "forgotten-project" | "forgotten-branch" => {
+            known::<u64>(record)?;
+        }
         "project" => known::<ProjectRecord>(record)?,
         "branch" => known::<BranchRecord>(record)?,
         "deleted-project" => known::<DeletedRecord<ProjectRecord>>(record)?,

@@ -47,7 +47,8 @@ struct Migration<'a> {
     token_file: Option<PathBuf>,
     /// What owners have become, as far as they were met.
     accounts: BTreeMap<String, Option<Account>>,
-    /// What was deleted here and can be restored, by its names in the tree; without a branch, a project.
+    /// What was deleted here, by its names in the tree; without a branch, a project. Of what cannot be restored
+    /// any more that which came from there.
     deleted: HashSet<(RepoId, Option<BranchName>)>,
     /// The projects of the tree; in a dry run with the owners of those that would be here by now.
     planned: HashMap<RepoId, Option<String>>,
@@ -100,9 +101,10 @@ pub(super) fn run(
     let deleted = deleted
         .iter()
         .map(|what| (what.id_there().clone(), what.branch_name_there().cloned()));
+    let forgotten = opened.repository.forgotten()?;
     let mut migration = Migration {
         opened: &opened,
-        deleted: deleted.collect(),
+        deleted: deleted.chain(forgotten).collect(),
         planned,
         token_counts: HashMap::new(),
         tree,

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use super::names_there::{keep_branch, keep_project};
 use super::numbers_in;
 use crate::base::actor::Actor;
 use crate::base::clock::Timestamp;
@@ -45,7 +46,11 @@ impl Projects {
             key::DELETED_PROJECTS,
             &mut after,
             last,
-            |record, project| Ok(self.project_told(record, project)),
+            |batch, record, project| {
+                audit::add(batch, &self.project_told(record, project));
+                keep_project(batch, record.number(), project);
+                Ok(())
+            },
         )? {
             for number in projects.iter().map(|record| record.number()) {
                 if !go_on() {
@@ -55,11 +60,17 @@ impl Projects {
             }
         }
         let mut after = None;
-        while let Some(over) =
-            self.over(key::DELETED_BRANCHES, &mut after, last, |record, branch| {
-                self.branch_told(record, branch)
-            })?
-        {
+        while let Some(over) = self.over(
+            key::DELETED_BRANCHES,
+            &mut after,
+            last,
+            |batch, record, branch| {
+                audit::add(batch, &self.branch_told(record, branch)?);
+                let (project, number) = numbers_in(record);
+                keep_branch(batch, project, number, branch);
+                Ok(())
+            },
+        )? {
             let mut branches: BTreeMap<u64, BTreeSet<u64>> = BTreeMap::new();
             for record in over {
                 let (project, branch) = numbers_in(&record);
@@ -76,14 +87,14 @@ impl Projects {
     }
 
     /// The next deleted records under a prefix, beyond the key `after`, whose time is over: each with its
-    /// mark set, which `told` has told in the audit log. One that somebody restores first is not among
+    /// mark set, in one commit with what `more` adds for it. One that somebody restores first is not among
     /// them. `None` where there are no more.
     fn over<T>(
         &self,
         prefix: &str,
         after: &mut Option<String>,
         last: Timestamp,
-        told: impl Fn(&Record, &T) -> Result<AuditRecord>,
+        more: impl Fn(&mut Batch, &Record, &T) -> Result<()>,
     ) -> Result<Option<Vec<Arc<Record>>>>
     where
         T: Clone + Serialize + DeserializeOwned + Send + Sync + 'static,
@@ -120,7 +131,7 @@ impl Projects {
                         ..DeletedRecord::clone(&kept.value)
                     };
                     batch.write(record.key.clone(), kept.expect(), &mark);
-                    audit::add(batch, &told(record, &kept.value.record)?);
+                    more(batch, record, &kept.value.record)?;
                 }
                 marked.push(Arc::clone(record));
             }
@@ -177,6 +188,7 @@ impl Projects {
         self.background().flush(&commits);
         sweep.folder(&commits, |_| true)?;
         sweep.folder(&key::branch_names(number), |_| true)?;
+        sweep.folder(&key::forgotten_branches(number), |_| true)?;
         for branches in [key::branches(number), key::deleted_branches(number)] {
             sweep.each(&branches, &mut |sweep, branch| {
                 sweep.folder(&key::snapshots(branch.number()), |_| true)?;

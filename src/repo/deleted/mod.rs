@@ -5,6 +5,7 @@
 //! nothing that is made later under the same name meets it.
 
 mod forget;
+mod names_there;
 mod restore;
 
 use std::cmp::Reverse;

@@ -172,6 +172,8 @@ impl BranchMove<'_> {
             } else {
                 self.writer.hold(batch)?;
                 let number = store.next_number(key::BRANCH_COUNTER, batch)?;
+                let forgotten = key::forgotten_branch(self.writer.number(), self.name.as_str());
+                projects.make_anew(forgotten, batch)?;
                 batch.write(name_key.clone(), Expect::Absent, &number);
                 let record = steps.new_branch(number, batch);
                 (number, Expect::Absent, record, Action::BranchCreated)
