@@ -1,6 +1,7 @@
 //! Old snapshots keep their numbers, also beside those that are made here.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
 use std::thread;
 
@@ -68,6 +69,36 @@ fn numbers_go_on_above_those_that_were_made_up_here() {
     );
     scene.moved();
     assert_eq!(scene.versions(MAIN), ["v0001", "v0002", "v0003", "v0004"]);
+}
+
+#[test]
+fn modes_alone_take_no_number() {
+    let mut model = Model::new(&["ann"], 1, 1, 2, 0);
+    let scene = Scene::start(&model);
+    scene.moved();
+    let change_mode = || {
+        let file = scene
+            .tree()
+            .join("user/ann/acme/shop0.erp/main/conf/0/new.xml");
+        fs::set_permissions(file, fs::Permissions::from_mode(0o755)).unwrap();
+    };
+    change_mode();
+    let (code, out, told) = scene.run(&["--dry-run", "--json"]);
+    assert_eq!((code, told.as_str()), (0, ""));
+    let said: serde_json::Value = serde_json::from_str(&out).unwrap();
+    for report in [said, scene.moved()] {
+        assert_eq!(counts(&report, "changed"), [0; 5], "{report}");
+        assert_eq!(counts(&report, "unchanged"), [1, 1, 1, 0, 0], "{report}");
+    }
+    assert_eq!(scene.versions(MAIN), ["v0001", "v0002"]);
+
+    let branch = model.branches.get_mut(&place_of_main()).unwrap();
+    branch.save(2, "later.xml");
+    scene.write(&model);
+    change_mode();
+    assert_eq!(counts(&scene.moved(), "made"), [0, 0, 0, 1, 0]);
+    assert_eq!(scene.versions(MAIN), ["v0001", "v0002", "v0003"]);
+    scene.verified();
 }
 
 fn head_of(model: &mut Model) -> &mut State {

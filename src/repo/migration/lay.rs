@@ -121,7 +121,8 @@ impl BranchMove<'_> {
 
     /// Lays what was added and the head, in one commit. `head` is when the branch came into its state
     /// and by whom, where no old snapshot says it. A head that is new without a new old snapshot
-    /// takes a snapshot of the one before, as any change does; its number is none of the older system's.
+    /// takes a snapshot of the one before, as any change does; its number is none of the older system's. One
+    /// that differs in modes alone is not new: its modes come with the next old snapshot.
     ///
     /// # Errors
     /// [`Error::Invalid`] when the branch was changed here, or when the old snapshots do not follow on
@@ -313,7 +314,8 @@ impl Steps<'_> {
         let next = old.snapshots + 1;
         let mut snapshots = self.snapshots.to_vec();
         match snapshots.first_mut() {
-            None if old.manifest == self.state.id => return Ok(None),
+            // What differs in modes alone is no state of its own there.
+            None if is_same(branch, self.state.id)? => return Ok(None),
             None => {
                 let at = self.head.at.in_order_after(old.updated_at);
                 let replaced = self.replacing(old, at);
