@@ -1,6 +1,7 @@
 //! A dry run says what the run does, also of what it refuses.
 
 use std::fs;
+use std::os::unix::fs::symlink;
 
 use serde_json::{Value, json};
 
@@ -91,4 +92,36 @@ fn tokens_that_are_refused_are_refused_before() {
     let expected = expected.map(|line| format!("siteconf: /tokens.jsonl:{line}"));
     assert_eq!(told, expected);
     assert_eq!(counts(&done, "made"), [2, 2, 2, 0, 1_000]);
+}
+
+#[test]
+fn a_branch_whose_old_snapshots_cannot_be_listed_waits() {
+    let scene = Scene::start(&Model::new(&["ann"], 2, 4, 8, 4));
+    let projects = scene.tree().join("user/ann/acme");
+    let all = projects.join("shop0.erp/.snapshots");
+    let of_test = projects.join("shop1.erp/.snapshots/test");
+    let elsewhere = scene.tree().with_file_name("elsewhere");
+    let aside = scene.tree().with_file_name("aside");
+    fs::rename(&all, &elsewhere).unwrap();
+    symlink(&elsewhere, &all).unwrap();
+    fs::rename(&of_test, &aside).unwrap();
+    fs::write(&of_test, "").unwrap();
+    let (told, [_, done]) = said_by_both(&scene, &[]);
+    let expected = [
+        "user/ann/acme/shop0.erp/.snapshots: it is a symbolic link",
+        "user/ann/acme/shop1.erp/.snapshots/test: it is no branch's folder of snapshots",
+        "user/ann/acme/shop0.erp/main: its old snapshots cannot be listed; the branch comes when they can",
+        "user/ann/acme/shop0.erp/test: its old snapshots cannot be listed; the branch comes when they can",
+        "user/ann/acme/shop1.erp/test: its old snapshots cannot be listed; the branch comes when they can",
+    ];
+    let expected = expected.map(|line| format!("siteconf: {line}"));
+    assert_eq!(told, expected);
+    assert_eq!(counts(&done, "made"), [1, 2, 1, 2, 4]);
+
+    for (file, folder) in [(&all, &elsewhere), (&of_test, &aside)] {
+        fs::remove_file(file).unwrap();
+        fs::rename(folder, file).unwrap();
+    }
+    assert_eq!(counts(&scene.moved(), "made"), [0, 0, 3, 6, 0]);
+    scene.verified();
 }

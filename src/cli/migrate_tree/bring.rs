@@ -23,6 +23,8 @@ const SAVED_MEANWHILE: &str = "it was saved there while it was read; run this ag
 /// What came so far, without the head.
 const PARTLY: &str = "some of its old snapshots came, and until the rest does it is in a state of then; run \
                       this again";
+/// What has old snapshots that cannot be taken.
+const UNLISTED: &str = "its old snapshots cannot be listed; the branch comes when they can";
 /// What was made here.
 const MADE_HERE: &str = "there is a branch of this name that was made here; it stays as it is";
 
@@ -224,6 +226,10 @@ impl Migration<'_> {
         branch: &OldBranch,
         standing: Standing,
     ) -> Result<Option<(u64, Option<Revision>)>> {
+        if !branch.is_listed {
+            self.report.leave_out(&branch.place, UNLISTED);
+            return Ok(None);
+        }
         let found = match standing {
             Standing::Absent if self.was_deleted(old, Some(name)) => return Ok(None),
             Standing::Absent => return Ok(Some((0, None))),

@@ -12,6 +12,7 @@ use crate::base::limits::SNAPSHOT_MOVED_NUMBER_MAX;
 use crate::base::repo_id::{RepoId, check_name};
 use crate::base::snapshot_version::SnapshotVersion;
 use crate::cli::{Error, Result};
+use crate::repo;
 use crate::repo::{ImportFolder, LyingKind};
 
 /// The owner of what lies in `public`.
@@ -46,6 +47,9 @@ pub(super) struct OldBranch {
     pub(super) place: PathBuf,
     /// Where its old snapshots lie, or would lie.
     history: PathBuf,
+    /// False if there are old snapshots, or something in their place, that cannot be listed: when the
+    /// branch came without them, later ones would not follow.
+    pub(super) is_listed: bool,
     /// Where each old snapshot lies, by its number.
     pub(super) snapshots: BTreeMap<u64, PathBuf>,
 }
@@ -84,12 +88,15 @@ impl Tree {
     /// True if a branch has other old snapshots now than when the tree was read.
     ///
     /// # Errors
-    /// [`Error::Repo`] when the folder cannot be read.
-    pub(super) fn has_moved_on(&self, branch: &OldBranch) -> Result<bool> {
+    /// [`repo::Error::Invalid`] when they cannot be listed now.
+    pub(super) fn has_moved_on(&self, branch: &OldBranch) -> repo::Result<bool> {
         let contents = match self.folder.below(&branch.history) {
             Ok(folder) => folder.contents()?,
             Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
-            Err(error) => return Err(Error::file("reading", &branch.history)(error)),
+            Err(error) => {
+                let reason = format!("its old snapshots cannot be listed: {error}");
+                return Err(repo::Error::invalid(reason));
+            }
         };
         let numbers = contents.iter().filter_map(|(name, kind)| {
             let is_folder = *kind == LyingKind::Folder;
@@ -202,9 +209,12 @@ impl Reading<'_, '_> {
         let mut branches: BTreeMap<BranchName, OldBranch> = BTreeMap::new();
         let mut histories = None;
         let above = place.join(SNAPSHOTS);
-        for (folder, place) in self.folders(&place, "it is no branch's folder") {
+        for (folder, kind, place) in self.entries(&place).unwrap_or_default() {
             if folder == SNAPSHOTS {
-                histories = Some(place);
+                histories = Some(kind);
+                continue;
+            }
+            if !self.is_folder(&place, kind, "it is no branch's folder") {
                 continue;
             }
             match BranchName::parse(&decoded(&folder)).map(|name| branches.entry(name)) {
@@ -212,6 +222,7 @@ impl Reading<'_, '_> {
                     entry.insert(OldBranch {
                         place,
                         history: above.join(folder),
+                        is_listed: true,
                         snapshots: BTreeMap::new(),
                     });
                 }
@@ -223,8 +234,12 @@ impl Reading<'_, '_> {
                 Err(refused) => self.report.leave_out(&place, &refused.to_string()),
             }
         }
-        if let Some(place) = histories {
-            self.histories(&place, &mut branches);
+        if let Some(kind) = histories
+            && !self.histories(&above, kind, &mut branches)
+        {
+            for branch in branches.values_mut() {
+                branch.is_listed = false;
+            }
         }
         self.projects.push(OldProject {
             owner: owner.to_owned(),
@@ -234,71 +249,106 @@ impl Reading<'_, '_> {
         });
     }
 
-    fn histories(&mut self, place: &Path, branches: &mut BTreeMap<BranchName, OldBranch>) {
+    /// Looks for the old snapshots of branches; false if their folder cannot be listed.
+    fn histories(
+        &mut self,
+        place: &Path,
+        kind: LyingKind,
+        branches: &mut BTreeMap<BranchName, OldBranch>,
+    ) -> bool {
+        if !self.is_folder(place, kind, "it is no folder of old snapshots") {
+            return false;
+        }
+        let Some(entries) = self.entries(place) else {
+            return false;
+        };
         let mut met: HashMap<BranchName, PathBuf> = HashMap::new();
-        for (name, place) in self.folders(place, "it is no branch's folder of snapshots") {
+        for (name, kind, place) in entries {
+            let is_folder = self.is_folder(&place, kind, "it is no branch's folder of snapshots");
             let parsed = BranchName::parse(&decoded(&name)).ok();
             let known = parsed.and_then(|name| Some((branches.get_mut(&name)?, name)));
             let Some((branch, name)) = known else {
-                self.report
-                    .leave_out(&place, "the project has no branch of this name");
+                if is_folder {
+                    self.report
+                        .leave_out(&place, "the project has no branch of this name");
+                }
                 continue;
             };
             if let Some(first) = met.get(&name) {
-                let first = first.display();
-                let reason = format!("it holds old snapshots of {name}, too, as {first} does");
-                self.report.leave_out(&place, &reason);
+                if is_folder {
+                    let first = first.display();
+                    let reason = format!("it holds old snapshots of {name}, too, as {first} does");
+                    self.report.leave_out(&place, &reason);
+                }
                 continue;
             }
             met.insert(name, place.clone());
-            branch.history.clone_from(&place);
-            for (name, kind, place) in self.entries(&place) {
-                let notes = name.strip_suffix(".json");
-                match (number_of(notes.unwrap_or(&name)), kind) {
-                    (Some(_), LyingKind::File) if notes.is_some() => {}
-                    (Some(number), LyingKind::Folder) if notes.is_none() => {
-                        branch.snapshots.insert(number, place);
-                    }
-                    (_, LyingKind::LeftOut(reason)) => self.report.leave_out(&place, &reason),
-                    _ => self.report.leave_out(
-                        &place,
-                        "it is neither an old snapshot, as v0001, nor what is known of one, as v0001.json; \
-                         the highest is v999999999",
-                    ),
+            branch.is_listed = is_folder && self.history(&place, &mut branch.snapshots);
+            branch.history = place;
+        }
+        true
+    }
+
+    /// Looks for the old snapshots of a branch; false if their folder cannot be listed.
+    fn history(&mut self, place: &Path, snapshots: &mut BTreeMap<u64, PathBuf>) -> bool {
+        let Some(entries) = self.entries(place) else {
+            return false;
+        };
+        for (name, kind, place) in entries {
+            let notes = name.strip_suffix(".json");
+            match (number_of(notes.unwrap_or(&name)), kind) {
+                (Some(_), LyingKind::File) if notes.is_some() => {}
+                (Some(number), LyingKind::Folder) if notes.is_none() => {
+                    snapshots.insert(number, place);
                 }
-            }
-            let numbers: Vec<_> = branch.snapshots.keys().copied().collect();
-            for pair in numbers.windows(2).filter(|pair| pair[0] + 1 < pair[1]) {
-                let lacking = SnapshotVersion::new(pair[0] + 1);
-                let before = SnapshotVersion::new(pair[1]);
-                self.report
-                    .remark(&place, &format!("there is no {lacking} before {before}"));
+                (_, LyingKind::LeftOut(reason)) => self.report.leave_out(&place, &reason),
+                _ => self.report.leave_out(
+                    &place,
+                    "it is neither an old snapshot, as v0001, nor what is known of one, as v0001.json; \
+                     the highest is v999999999",
+                ),
             }
         }
+        let numbers: Vec<_> = snapshots.keys().copied().collect();
+        for pair in numbers.windows(2).filter(|pair| pair[0] + 1 < pair[1]) {
+            let lacking = SnapshotVersion::new(pair[0] + 1);
+            let before = SnapshotVersion::new(pair[1]);
+            self.report
+                .remark(place, &format!("there is no {lacking} before {before}"));
+        }
+        true
     }
 
     /// The folders in a folder; everything else is told with this reason.
     fn folders(&mut self, place: &Path, reason: &str) -> Vec<(String, PathBuf)> {
         let mut folders = Vec::new();
-        for (name, kind, place) in self.entries(place) {
-            match kind {
-                LyingKind::Folder => folders.push((name, place)),
-                LyingKind::File => self.report.leave_out(&place, reason),
-                LyingKind::LeftOut(reason) => self.report.leave_out(&place, &reason),
+        for (name, kind, place) in self.entries(place).unwrap_or_default() {
+            if self.is_folder(&place, kind, reason) {
+                folders.push((name, place));
             }
         }
         folders
     }
 
-    /// What is in a folder, by UTF-8 names.
-    fn entries(&mut self, place: &Path) -> Vec<(String, LyingKind, PathBuf)> {
+    /// True for a folder; everything else is told, a file with this reason.
+    fn is_folder(&mut self, place: &Path, kind: LyingKind, reason: &str) -> bool {
+        match kind {
+            LyingKind::Folder => return true,
+            LyingKind::File => self.report.leave_out(place, reason),
+            LyingKind::LeftOut(reason) => self.report.leave_out(place, &reason),
+        }
+        false
+    }
+
+    /// What is in a folder, by UTF-8 names. `None` if it cannot be listed, which is told.
+    fn entries(&mut self, place: &Path) -> Option<Vec<(String, LyingKind, PathBuf)>> {
         let below = self.folder.below(place).map_err(|e| e.to_string());
         let contents = below.and_then(|folder| folder.contents().map_err(|e| e.to_string()));
         let contents = match contents {
             Ok(contents) => contents,
             Err(reason) => {
                 self.report.leave_out(place, &reason);
-                return Vec::new();
+                return None;
             }
         };
         let mut entries = Vec::new();
@@ -309,7 +359,7 @@ impl Reading<'_, '_> {
                 Err(_) => self.report.leave_out(&place, "its name is not UTF-8"),
             }
         }
-        entries
+        Some(entries)
     }
 }
 
