@@ -12,6 +12,8 @@ mod client;
 #[allow(dead_code, reason = "the tests of the service use more of it")]
 mod daemon;
 #[cfg(test)]
+mod groups;
+#[cfg(test)]
 mod interrupted;
 #[cfg(test)]
 mod model;

@@ -14,9 +14,10 @@ The tree: ROOT, or apps/site-builder in it, holds
   user/OWNER/NAME.TYPE/.snapshots/BRANCH/v0001.json    what is known of that snapshot
   public/NAME.TYPE/…                                   the same for project public/NAME.TYPE
 A name with slashes is folders in folders (acme/shop.erp), or one folder with %2F for each slash; that of \
-a branch is always one folder. v0001.json may say created_at (when the next save replaced the state), \
-created_by, operation (save, delete, batch, rollback, import), path and message. Without created_at the \
-snapshot has the time of its folder, without created_by the owner's name.
+a branch is always one folder. Where a folder may be a project or a part of a name (acme.com in \
+acme.com/shop.erp), .snapshots tells which; an empty one will do. v0001.json may say created_at (when the \
+next save replaced the state), created_by, operation (save, delete, batch, rollback, import), path and \
+message. Without created_at the snapshot has the time of its folder, without created_by the owner's name.
 
 OWNER becomes the account of this name, without a password that works, or what the owner map says; \
 \"public\" owns the projects of public/, which everybody may read. The map:

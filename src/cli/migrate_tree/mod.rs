@@ -5,6 +5,7 @@ mod accounts;
 pub(super) mod args;
 mod bring;
 mod bring_token;
+mod groups;
 mod names;
 mod notes;
 mod owners;

@@ -6,6 +6,7 @@ use std::ffi::OsStr;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+use super::groups::{Nature, SNAPSHOTS, decoded, nature};
 use super::report::Report;
 use crate::base::branch_name::BranchName;
 use crate::base::limits::SNAPSHOT_MOVED_NUMBER_MAX;
@@ -17,8 +18,6 @@ use crate::repo::{ImportFolder, LyingKind};
 
 /// The owner of what lies in `public`.
 pub(super) const PUBLIC: &str = "public";
-/// The folder of a project that holds old snapshots.
-const SNAPSHOTS: &str = ".snapshots";
 
 /// An old tree.
 #[derive(Debug)]
@@ -162,8 +161,8 @@ impl Reading<'_, '_> {
 
     /// Looks for projects in a folder of an owner, or in the public one, whose names begin so.
     fn group(&mut self, owner: &str, place: &Path, before: &str, is_public: bool) {
-        for (name, place) in self.folders(place, "it is no project's folder") {
-            let name = format!("{before}{}", decoded(&name));
+        for (folder, place) in self.folders(place, "it is no project's folder") {
+            let name = format!("{before}{}", decoded(&folder));
             let whole = if is_public && !name.starts_with("public/") {
                 format!("public/{name}")
             } else {
@@ -178,7 +177,18 @@ impl Reading<'_, '_> {
                     );
                     self.report.leave_out(&place, &reason);
                 }
-                Ok(repo_id) => self.project(owner, repo_id, place),
+                // A name that is one folder with its slashes is whole.
+                Ok(repo_id) if decoded(&folder) != folder => {
+                    self.project(owner, repo_id, place);
+                }
+                Ok(repo_id) => match nature(self.folder, &place, &repo_id) {
+                    Nature::Project => self.project(owner, repo_id, place),
+                    Nature::Group => self.group(owner, &place, &format!("{name}/"), is_public),
+                    Nature::Unclear(reason) => {
+                        self.met += 1;
+                        self.report.leave_out(&place, &reason);
+                    }
+                },
                 Err(refused) if check_name(&whole).is_err() => {
                     self.report.leave_out(&place, &refused.to_string());
                 }
@@ -369,9 +379,4 @@ fn number_of(name: &str) -> Option<u64> {
     (1..=SNAPSHOT_MOVED_NUMBER_MAX)
         .contains(&number)
         .then_some(number)
-}
-
-/// A folder's name with its slashes.
-fn decoded(name: &str) -> String {
-    name.replace("%2F", "/").replace("%2f", "/")
 }
