@@ -3,7 +3,8 @@
 use super::{Error, Result};
 use crate::base::limits::{BRANCHES_PER_PROJECT_MAX, PROJECTS_PER_ACCOUNT_MAX};
 
-/// Most of what is listed as a whole. What there is already stays where fewer are allowed.
+/// Most of what is listed as a whole. What there is already stays where fewer are allowed. Those that are made at the
+/// same moment are counted each for itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CountLimits {
     /// Most projects of one account, so that those of one do not slow the lists of all others.

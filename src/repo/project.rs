@@ -73,13 +73,16 @@ impl Projects {
         let store = self.store().as_ref();
         let repo_id = &record.repo_id;
         let id_key = key::project_id(repo_id.as_str());
+        let exists = || Ok::<_, Error>(store.record(&id_key)?.is_some());
+        // Before the commit: to count may take long, and must not be done again for each that commits meanwhile.
+        if !exists()? {
+            self.check_project_count(record.owner)?;
+        }
         let number = store.commit_prepared(|batch| {
-            if store.record(&id_key)?.is_some() {
+            if exists()? {
                 return Err(Error::Exists { what: "project" });
             }
             let number = store.next_number(key::PROJECT_COUNTER, batch)?;
-            // After the number, for which another that is made meanwhile has this one judged anew.
-            self.check_project_count(record.owner)?;
             self.require_owner(record.owner, batch)?;
             if let Some(there) = &record.moved_from {
                 self.make_anew(key::forgotten_project(there.as_str()), batch)?;
@@ -106,8 +109,9 @@ impl Projects {
         }
         let mut count = 0;
         for record in self.store().folder(key::PROJECTS)?.iter() {
-            let project = record.decode::<ProjectRecord>()?.value;
-            count += u64::from(project.owner == owner);
+            // A damaged one of somebody else is no reason to refuse this one.
+            let project = record.decode_sound::<ProjectRecord>();
+            count += u64::from(project.is_some_and(|project| project.value.owner == owner));
         }
         self.count_limits.check_projects(count)
     }

@@ -26,8 +26,9 @@ const ROUNDS_A_STORE: u64 = 25;
 const ROUNDS_A_FAILOVER: u64 = 10;
 /// Longest wait between the last counted answer and a fault, in microseconds.
 const PAUSE_US_MAX: u64 = 3_000;
-/// How long changes may be refused when the primary was killed: it takes a second or two, and longer beside others.
-const FAILOVER_MAX: Duration = Duration::from_secs(10);
+/// How long changes may be refused when the primary was killed, says README; and on a machine that stands still meanwhile.
+const FAILOVER_USUAL: Duration = Duration::from_secs(5);
+const FAILOVER_MAX: Duration = Duration::from_secs(20);
 /// Answers that are waited for after a fault, and for how long: none comes where all clients wait for the end.
 const ANSWERS_AFTER: usize = 10;
 const SILENCE_MAX: Duration = Duration::from_secs(5);
@@ -67,6 +68,8 @@ struct Figures {
     servers_killed: u64,
     connections_ended: u64,
     failovers: u64,
+    /// Those that took longer than [`FAILOVER_USUAL`].
+    slow_failovers: u64,
     answers: u64,
     /// Changes that were answered 503.
     refused: u64,
@@ -83,6 +86,7 @@ impl AddAssign for Figures {
         self.servers_killed += other.servers_killed;
         self.connections_ended += other.connections_ended;
         self.failovers += other.failovers;
+        self.slow_failovers += other.slow_failovers;
         self.answers += other.answers;
         self.refused += other.refused;
         self.whole += other.whole;
@@ -156,6 +160,7 @@ impl Lane {
                         cluster.fail_over();
                         save_again(&self.store, began);
                         figures.failovers += 1;
+                        figures.slow_failovers += u64::from(began.elapsed() > FAILOVER_USUAL);
                     }
                     fault => meet(*fault, cluster, figures),
                 }
@@ -309,6 +314,10 @@ fn what_was_acknowledged_survives_kills_of_daemons_and_of_their_database() {
     assert_eq!(figures.rounds, rounds.count);
     // Faults that met nothing would show nothing.
     assert_eq!(figures.failovers, rounds.count / ROUNDS_A_FAILOVER);
+    assert!(
+        figures.slow_failovers * 2 <= figures.failovers,
+        "{figures:?}"
+    );
     assert!(figures.answers > rounds.count * 10, "{figures:?}");
     assert!(figures.absent > 0 && figures.whole > 0, "{figures:?}");
 }

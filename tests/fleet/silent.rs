@@ -54,8 +54,13 @@ fn a_host_that_hangs_keeps_nobody_from_the_next() {
 
 #[test]
 fn changes_are_taken_again_soon_where_a_standby_takes_the_place_of_a_primary_that_hangs() {
-    /// Twice what README says: all of this test shares a machine with others.
-    const REPLACED_WITHIN: Duration = Duration::from_secs(20);
+    /// What README says. A machine that stands still meanwhile has another try.
+    const REPLACED_WITHIN: Duration = Duration::from_secs(10);
+    assert!((0..3).any(|_| replace_one_that_hangs() < REPLACED_WITHIN));
+}
+
+/// How long it takes until changes are taken again through a standby.
+fn replace_one_that_hangs() -> Duration {
     const WRITERS: usize = 4;
     let mut cluster = Cluster::start();
     let store = Store::make(&cluster, 1, &[]);
@@ -91,8 +96,8 @@ fn changes_are_taken_again_soon_where_a_standby_takes_the_place_of_a_primary_tha
         is_replaced.store(true, Ordering::Release);
         drop(sender);
         while saved.recv().is_ok() {}
-        assert!(began.elapsed() < REPLACED_WITHIN, "{:?}", began.elapsed());
-    });
+        began.elapsed()
+    })
 }
 
 #[test]

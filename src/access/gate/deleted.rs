@@ -9,7 +9,7 @@ use crate::access::rights::virtual_path::VirtualPath;
 use crate::base::branch_name::BranchName;
 use crate::base::repo_id::RepoId;
 use crate::repo;
-use crate::repo::{Branch, Deleted, DeletedId, Missing, Project};
+use crate::repo::{Branch, CountLimits, Deleted, DeletedId, Missing, Project};
 
 /// What was restored.
 #[derive(Clone, Debug)]
@@ -43,7 +43,7 @@ impl Gate {
     /// [`Missing::Deleted`] for an id that nothing has, or what the caller may not restore;
     /// [`Error::Forbidden`] for a new name that the caller could not make a project under;
     /// [`repo::Error::Exists`] for a name that is taken; [`repo::Error::Invalid`] for one that breaks its
-    /// rule.
+    /// rule, and for one more than there may be, but for the role for everything.
     pub fn restore(&self, caller: &Caller, id: &str, new_name: Option<&str>) -> Result<Restored> {
         let account = &caller.account;
         let id: DeletedId = id.parse()?;
@@ -52,6 +52,10 @@ impl Gate {
             return Err(repo::Error::missing(Missing::Deleted).into());
         }
         let invalid = |refused| Error::Repo(repo::Error::from(refused));
+        let mut projects = self.projects.clone();
+        if account.is_root() {
+            projects = projects.with_count_limits(CountLimits::NONE);
+        }
         match id {
             DeletedId::Project(number) => {
                 let new_id = new_name.map(RepoId::parse).transpose().map_err(invalid)?;
@@ -61,20 +65,14 @@ impl Gate {
                         return Err(Error::no_role(&account.name));
                     }
                 }
-                let project =
-                    self.projects
-                        .restore_project(number, new_id.as_ref(), &caller.actor())?;
+                let project = projects.restore_project(number, new_id.as_ref(), &caller.actor())?;
                 Ok(Restored::Project(project))
             }
             DeletedId::Branch(project, number) => {
                 let name = new_name.map(BranchName::parse).transpose();
                 let name = name.map_err(invalid)?;
-                let branch = self.projects.restore_branch(
-                    project,
-                    number,
-                    name.as_ref(),
-                    &caller.actor(),
-                )?;
+                let branch =
+                    projects.restore_branch(project, number, name.as_ref(), &caller.actor())?;
                 Ok(Restored::Branch(branch))
             }
         }

@@ -23,6 +23,7 @@ impl Projects {
         actor: &Actor,
     ) -> Result<Project> {
         let store = self.store().as_ref();
+        self.check_project_count(self.deleted_project(number)?.value.record.owner)?;
         store.commit_prepared(|batch| {
             let kept = self.deleted_project(number)?;
             let mut record = ProjectRecord::clone(&kept.value.record);
@@ -33,7 +34,6 @@ impl Projects {
             if let Some(taken) = store.value::<u64>(&id_key)? {
                 return Err(refusal(*taken.value, number, "project"));
             }
-            self.check_project_count(record.owner)?;
             self.come_to(record.owner, batch)?;
             batch.delete(key::deleted_project(number), kept.expect());
             batch.write(id_key, Expect::Absent, &number);
@@ -65,6 +65,7 @@ impl Projects {
         let store = self.store().as_ref();
         let opened = self.living(project)?;
         let opened = opened.ok_or(Error::missing(Missing::Deleted))?;
+        opened.check_branch_count()?;
         store.commit_prepared(|batch| {
             let kept = self.deleted_branch(project, number)?;
             opened.hold(batch)?;
@@ -76,7 +77,6 @@ impl Projects {
             if let Some(taken) = store.value::<u64>(&name_key)? {
                 return Err(refusal(*taken.value, number, "branch"));
             }
-            opened.check_branch_count()?;
             batch.delete(key::deleted_branch(project, number), kept.expect());
             batch.write(name_key, Expect::Absent, &number);
             batch.write(key::branch(project, number), Expect::Absent, &record);

@@ -63,9 +63,14 @@ impl ProjectWriter {
             moved_from: None,
         };
         let name_key = key::branch_name(self.number(), name.as_str());
+        let exists = || Ok::<_, Error>(store.record(&name_key)?.is_some());
+        // Before the commit, as with projects.
+        if !exists()? {
+            self.check_branch_count()?;
+        }
         let number = store.commit_prepared(|batch| {
             self.hold_permitted(batch)?;
-            if store.record(&name_key)?.is_some() {
+            if exists()? {
                 return Err(Error::Exists { what: "branch" });
             }
             if let Some(revision) = &state {
@@ -75,8 +80,6 @@ impl ProjectWriter {
                     .push(kept.ok_or(Error::missing(Missing::Revision))?);
             }
             let number = store.next_number(key::BRANCH_COUNTER, batch)?;
-            // After the number, for which another that is made meanwhile has this one judged anew.
-            self.check_branch_count()?;
             batch.objects.clone_from(&objects);
             batch.required.push(manifest.into());
             batch.write(name_key.clone(), Expect::Absent, &number);

@@ -13,6 +13,9 @@ use crate::store::{Result, StoreError};
 
 /// The locks of all processes, a line each.
 const LOCKS: &str = "/proc/locks";
+/// The system tells them a page at a time, and leaves out some where others go meanwhile: one that is not found so often
+/// is not there.
+const LOOKS: u32 = 5;
 
 impl Folder {
     /// True if a store was made here, of whatever format and in whatever state.
@@ -30,12 +33,18 @@ impl Folder {
         let Ok(lock) = fs::metadata(&path) else {
             return Ok(None);
         };
-        let locks = fs::read_to_string(LOCKS);
-        let locks = locks.map_err(|e| StoreError::io("reading /proc/locks", e))?;
         let device = format!("{:02x}:{:02x}", major(lock.dev()), minor(lock.dev()));
         let text = fs::read_to_string(&path).unwrap_or_default();
         let noted = text.trim_end().rsplit(' ').next().unwrap_or_default();
-        Ok(holder_in(&locks, &device, lock.ino(), noted))
+        for _ in 0..LOOKS {
+            let locks = fs::read_to_string(LOCKS);
+            let locks = locks.map_err(|e| StoreError::io("reading /proc/locks", e))?;
+            let holder = holder_in(&locks, &device, lock.ino(), noted);
+            if holder.is_some() {
+                return Ok(holder);
+            }
+        }
+        Ok(None)
     }
 
     /// Why nobody writes until a restart, as the process noted that failed; `None` while writing goes
