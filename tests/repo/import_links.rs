@@ -1,6 +1,7 @@
 //! Symbolic links that an import follows: only to what lies in its folder, and never for ever.
 
 use std::fs;
+use std::ops::ControlFlow;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::os::unix::net::UnixListener;
 use std::path::Path;
@@ -155,6 +156,66 @@ fn a_link_brings_nothing_in_that_is_excluded() {
         .map(|name| format!("{name} (Link): it is a symbolic link to what is excluded"));
     assert_eq!(import(&scene, dir.path(), &options).unwrap(), told);
     assert_eq!(scene.files(), ["a=a"]);
+}
+
+#[test]
+fn what_is_excluded_in_a_folder_does_not_come_in_through_a_link_to_that_folder() {
+    let scene = Scene::on(MemoryStore::default());
+    scene.save("up/conf/key", "of the branch");
+    let dir = folder(&[
+        ("conf/key", "key"),
+        ("conf/open", "open"),
+        ("conf/sub/keys/a", "key"),
+        ("conf/sub/link@", "../open"),
+        ("all@", "conf"),
+        ("in/sub@", "../conf/sub"),
+        ("over@", "in"),
+        ("up/conf@", "../all"),
+    ]);
+    let patterns = ["conf/key", "conf/sub/keys", "conf/sub/link"].map(str::to_owned);
+    let options = ImportOptions {
+        exclude: Exclude::new(&patterns).unwrap(),
+        mirror: true,
+        ..ImportOptions::default()
+    };
+    let source = ImportFolder::open(dir.path(), None).unwrap();
+    let source = source.following_links().unwrap();
+    let head = scene.head();
+    let preview = source.preview(Some(&head), &options, |_| ControlFlow::Continue(()));
+    let preview = preview.unwrap().unwrap();
+
+    let left_out = [
+        "all/key",
+        "all/sub/keys",
+        "all/sub/link",
+        "in/sub/keys",
+        "in/sub/link",
+        "over/sub/keys",
+        "over/sub/link",
+        "up/conf/key",
+        "up/conf/sub/keys",
+        "up/conf/sub/link",
+    ];
+    let told = left_out.map(|name| {
+        format!("{name} (Link): a symbolic link leads to its folder, in which it is excluded")
+    });
+    assert_eq!(import(&scene, dir.path(), &options).unwrap(), told);
+    // A mirror keeps what the branch has in the place of what was left out.
+    let files = [
+        "all/open=open",
+        "conf/open=open",
+        "up/conf/key=of the branch",
+        "up/conf/open=open",
+    ];
+    assert_eq!(scene.files(), files);
+    assert_eq!(
+        (
+            preview.files,
+            preview.changes.added,
+            preview.changes.removed
+        ),
+        (3, 3, 0)
+    );
 }
 
 #[test]

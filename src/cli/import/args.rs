@@ -35,7 +35,8 @@ pub(in crate::cli) struct Import {
     #[arg(long, requires = "mirror")]
     pub(in crate::cli) allow_empty: bool,
     /// Leave out what has this name, as in *.bak, or this path in the folder, as in conf/*.xml; may be
-    /// repeated. A mirror keeps what the branch has there
+    /// repeated. A mirror keeps what the branch has there. With --follow-links a path names it also where
+    /// a link leads to it
     #[arg(long, value_name = "GLOB")]
     pub(in crate::cli) exclude: Vec<String>,
     /// Take what symbolic links lead to, where that lies in the folder

@@ -18,6 +18,8 @@ const ROUND: &str = "it is a symbolic link that leads round in a circle";
 /// Why a link is left out that leads to a folder which it lies in.
 pub(super) const TO_ITS_OWN: &str = "it is a symbolic link to a folder that it lies in";
 pub(super) const TO_EXCLUDED: &str = "it is a symbolic link to what is excluded";
+/// Why something in a linked folder is left out.
+pub(super) const BEHIND_LINK: &str = "a symbolic link leads to its folder, in which it is excluded";
 
 /// What a link leads to.
 #[derive(Debug, PartialEq, Eq)]

@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use super::exclude::Exclude;
-use super::links::{TO_EXCLUDED, TO_ITS_OWN};
+use super::links::{BEHIND_LINK, TO_EXCLUDED, TO_ITS_OWN};
 use super::open_folder::{Entry, EntryKind, FolderId, OpenFolder, Skip};
 use super::source::{ImportFolder, unreadable};
 use crate::base::file_path::FilePath;
@@ -113,6 +113,10 @@ impl<'a, V: Visitor> Walk<'a, V> {
                     let (skip, why) = (Skip::Link, TO_EXCLUDED);
                     self.visitor.leave_out(&at, Some(&path), skip, why)
                 }
+                (Ok(path), _) if is_linked && self.is_excluded_there(folder, &entry) => {
+                    let (skip, why) = (Skip::Link, BEHIND_LINK);
+                    self.visitor.leave_out(&at, Some(&path), skip, why)
+                }
                 (Ok(path), EntryKind::File) => match self.source.open_file(folder, &entry) {
                     Ok((file, metadata)) => self.visitor.file(&at, &path, file, &metadata)?,
                     Err(error) => self.lose(&at, &path, &error),
@@ -132,6 +136,12 @@ impl<'a, V: Visitor> Walk<'a, V> {
     fn leads_to_excluded(&self, entry: &Entry) -> bool {
         let target = entry.target.as_deref().map(Path::ancestors);
         target.is_some_and(|mut above| above.any(|path| self.exclude.matches(path)))
+    }
+
+    /// True for what a pattern names by the path without links. In a linked folder that is not the path by
+    /// which the way came.
+    fn is_excluded_there(&self, folder: &OpenFolder, entry: &Entry) -> bool {
+        self.exclude.matches(&folder.below().join(&entry.name))
     }
 
     /// Goes through a folder in a folder.
