@@ -249,7 +249,7 @@ fn dispatch(cli: Cli, streams: &mut Streams<'_>) -> Result<Outcome> {
         }
         Command::Import(wish) => {
             let opened = Opened::to(!wish.dry_run, &settings)?;
-            import::import(&wish, settings.file_bytes_max, &opened, streams)
+            import::import(&wish, &settings, &opened, streams)
         }
         Command::MigrateTree(wish) => migrate_tree::run(&wish, &settings, streams),
         Command::Export(wish) => {

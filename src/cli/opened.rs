@@ -16,7 +16,9 @@ use crate::base::clock::SystemClock;
 use crate::base::repo_id::RepoId;
 use crate::base::snapshot_version::SnapshotVersion;
 use crate::repo;
-use crate::repo::{Branch, CollectionStep, Project, ProjectWriter, Projects, Revision, Weights};
+use crate::repo::{
+    Branch, CollectionStep, FileLimit, Project, ProjectWriter, Projects, Revision, Weights,
+};
 use crate::store;
 use crate::store::Store;
 use crate::store::engine::{Engine, Purpose};
@@ -160,6 +162,14 @@ impl Opened {
     /// The store, to look into it.
     pub(super) fn inspectable(&self) -> &dyn Inspectable {
         self.engine.inspectable()
+    }
+
+    /// The largest file that is taken from a folder.
+    pub(super) fn file_limit(&self, settings: &Settings) -> FileLimit {
+        FileLimit {
+            set_bytes_max: settings.file_bytes_max,
+            store_bytes_max: self.store.body_bytes_max(),
+        }
     }
 
     /// What is needed of the objects, and by what.

@@ -45,8 +45,8 @@ pub use history::{
     Change, ChangesPage, Commit, Commits, EveryState, Snapshot, changed_files, merge_base,
 };
 pub use import::{
-    DigestStep, Exclude, FolderDigest, ImportChanges, ImportFolder, ImportOptions, ImportPreview,
-    ImportReport, ImportStep, LyingKind, ReadFolder, Skip,
+    DigestStep, Exclude, FileLimit, FolderDigest, ImportChanges, ImportFolder, ImportOptions,
+    ImportPreview, ImportReport, ImportStep, LyingKind, ReadFolder, Skip,
 };
 pub use listing::{LastEntry, Listing, Matches};
 pub use message::{Message, MessageError};

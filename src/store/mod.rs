@@ -390,6 +390,11 @@ pub trait Store: Send + Sync + fmt::Debug {
         true
     }
 
+    /// Largest body that it has a place for, in bytes: where large ones have none, what is kept inline.
+    fn body_bytes_max(&self) -> u64 {
+        u64::MAX
+    }
+
     /// How many milliseconds the clock of this machine is ahead of the one that all who serve the store have in
     /// common, as far as is known; below 0 it is behind. 0 where there is no such clock.
     fn clock_ahead_ms(&self) -> i64 {

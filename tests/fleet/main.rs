@@ -68,3 +68,5 @@ mod tls;
 mod told;
 #[cfg(test)]
 mod unfit;
+#[cfg(test)]
+mod without_bucket;

@@ -5,7 +5,7 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 
 use rustix::fs::{CWD, FileType, Mode, mknodat};
-use siteconf::repo::{ImportFolder, ImportOptions, ImportStep};
+use siteconf::repo::{FileLimit, ImportFolder, ImportOptions, ImportStep};
 use siteconf::store::memory::MemoryStore;
 use siteconf::store::sqlite::SqliteStore;
 
@@ -105,7 +105,7 @@ fn what_could_not_be_taken_is_counted_apart_and_a_mirror_of_nothing_is_refused()
         let options = ImportOptions {
             mirror: true,
             may_empty,
-            file_bytes_max,
+            file_limit: FileLimit::set(file_bytes_max),
             ..ImportOptions::default()
         };
         let main = branch("main");

@@ -6,7 +6,9 @@ use std::path::Path;
 
 use siteconf::base::clock::Timestamp;
 use siteconf::object::key;
-use siteconf::repo::{Author, BranchMove, ImportFolder, OldSnapshot, Operation, Result, Snapshot};
+use siteconf::repo::{
+    Author, BranchMove, FileLimit, ImportFolder, OldSnapshot, Operation, Result, Snapshot,
+};
 use siteconf::store::Scan;
 use siteconf::store::memory::MemoryStore;
 
@@ -32,7 +34,7 @@ impl Old {
 
     fn add(&self, moving: &mut BranchMove<'_>, number: u64, state: u64) {
         let (state, _) = moving
-            .read(&self.folder(state), u64::MAX, None, |_| {
+            .read(&self.folder(state), FileLimit::NONE, None, |_| {
                 ControlFlow::Continue(())
             })
             .unwrap()
@@ -51,7 +53,7 @@ impl Old {
 
     fn finish(&self, mut moving: BranchMove<'_>, state: u64) -> Result<u64> {
         let (state, _) = moving
-            .read(&self.folder(state), u64::MAX, None, |_| {
+            .read(&self.folder(state), FileLimit::NONE, None, |_| {
                 ControlFlow::Continue(())
             })
             .unwrap()
@@ -139,7 +141,12 @@ fn a_save_that_was_brought_is_counted_by_what_differs() {
             fs::write(folder.join(name), text).unwrap();
         }
         let folder = ImportFolder::open(&folder, None).unwrap();
-        let read = moving.read(&folder, u64::MAX, None, |_| ControlFlow::Continue(()));
+        let read = moving.read(
+            &folder,
+            FileLimit::NONE,
+            None,
+            |_| ControlFlow::Continue(()),
+        );
         read.unwrap().unwrap().0
     };
     let first = state(&mut moving, "1");

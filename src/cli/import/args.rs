@@ -9,9 +9,9 @@ use crate::cli::settings::{Flags, IMPORT};
 /// What `help import` says of what is left out.
 const LONG: &str = "\
 All of the folder is taken as one save, or nothing. What cannot be read, or is larger than \
-file_bytes_max, ends the import with exit code 1 before anything is written, unless \
---skip-unreadable leaves it out. A file that is written again and again while it is read counts as one that \
-cannot be read. Symbolic links, pipes, sockets, devices and what has a name that no branch \
+file_bytes_max or, without blobs, than a database takes, ends the import with exit code 1 before anything is \
+written, unless --skip-unreadable leaves it out. A file that is written again and again while it is read \
+counts as one that cannot be read. Symbolic links, pipes, sockets, devices and what has a name that no branch \
 takes are left out and counted; a mirror keeps what the branch has at their place. A folder that changes \
 nothing takes no snapshot. Ctrl-C saves nothing, and ends with exit code 130.";
 

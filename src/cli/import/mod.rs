@@ -12,6 +12,7 @@ use super::opened::Opened;
 use super::output::counted;
 use super::progress::Progress;
 use super::project::owner::require_enabled;
+use super::settings::Settings;
 use super::{Error, Outcome, Result, Streams};
 use crate::base::actor::Actor;
 use crate::base::branch_name::BranchName;
@@ -34,13 +35,13 @@ const MIB: u64 = 1 << 20;
 /// they are to be left out.
 pub(super) fn import(
     wish: &Import,
-    file_bytes_max: u64,
+    settings: &Settings,
     opened: &Opened,
     streams: &mut Streams<'_>,
 ) -> Result<Outcome> {
     let repo_id = names::repo_id(&wish.repo_id)?;
     let branch = names::branch(&wish.branch)?;
-    let options = options(wish, file_bytes_max, opened)?;
+    let options = options(wish, settings, opened)?;
     let actor = author(wish, opened)?;
     let data = opened.data_folder().map(Folder::root);
     let mut folder = ImportFolder::open(&wish.dir, data)?;
@@ -242,7 +243,7 @@ fn refused(lost: &str) -> Error {
     ))
 }
 
-fn options(wish: &Import, file_bytes_max: u64, opened: &Opened) -> Result<ImportOptions> {
+fn options(wish: &Import, settings: &Settings, opened: &Opened) -> Result<ImportOptions> {
     let exclude = Exclude::new(&wish.exclude);
     let exclude = exclude.map_err(|e| Error::Usage(format!("--exclude {e}")))?;
     let date = wish.date.as_deref().map(|text| {
@@ -260,7 +261,7 @@ fn options(wish: &Import, file_bytes_max: u64, opened: &Opened) -> Result<Import
     Ok(ImportOptions {
         mirror: wish.mirror,
         may_empty: wish.allow_empty,
-        file_bytes_max,
+        file_limit: opened.file_limit(settings),
         exclude,
         message: names::message(wish.message.as_deref())?,
         date: date.transpose()?,

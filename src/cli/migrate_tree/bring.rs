@@ -180,11 +180,11 @@ impl Migration<'_> {
         moving: &mut BranchMove<'_>,
         account: &str,
     ) -> Result<Option<bool>> {
-        let (mut kept, file_bytes_max) = (head.cloned(), self.file_bytes_max);
+        let (mut kept, file_limit) = (head.cloned(), self.file_limit);
         for (number, place, notes) in all_notes {
             self.go_on()?;
             let state = self.read(place, |folder, step| {
-                moving.read(folder, file_bytes_max, kept.take().as_ref(), step)
+                moving.read(folder, file_limit, kept.take().as_ref(), step)
             })?;
             let Some((state, _)) = state else {
                 continue;
@@ -205,7 +205,7 @@ impl Migration<'_> {
             by: account.to_owned(),
         };
         let state = self.read(&branch.place, |folder, step| {
-            moving.read(folder, file_bytes_max, head, step)
+            moving.read(folder, file_limit, head, step)
         })?;
         let Some((state, _)) = state else {
             return Ok(None);

@@ -32,7 +32,7 @@ use crate::base::repo_id::RepoId;
 use crate::base::secret::ServerKey;
 use crate::manifest::digest::digest;
 use crate::repo;
-use crate::repo::{DigestStep, ImportFolder, ImportStep, Revision};
+use crate::repo::{DigestStep, FileLimit, ImportFolder, ImportStep, Revision};
 use crate::store::sqlite::Folder;
 use args::MigrateTree;
 use owners::Owners;
@@ -62,7 +62,7 @@ struct Migration<'a> {
     key: Option<std::result::Result<ServerKey, String>>,
     dry_run: bool,
     renew: bool,
-    file_bytes_max: u64,
+    file_limit: FileLimit,
     report: Report<'a>,
     stop: Stop,
 }
@@ -117,7 +117,7 @@ pub(super) fn run(
         key: None,
         dry_run: wish.dry_run,
         renew: wish.renew,
-        file_bytes_max: settings.file_bytes_max,
+        file_limit: opened.file_limit(settings),
         report,
         stop,
     };
@@ -209,7 +209,7 @@ impl Migration<'_> {
             }
         };
         let (root, report, stop) = (self.tree.folder.path(), &mut self.report, &self.stop);
-        let digest = folder.digest(self.file_bytes_max, |step| {
+        let digest = folder.digest(self.file_limit, |step| {
             match step {
                 DigestStep::File { size, .. } => report.file(size),
                 DigestStep::Skipped { path, reason } => {

@@ -212,7 +212,7 @@ impl Migration<'_> {
         let folder = self.tree.folder.below(place);
         let folder = folder.map_err(crate::cli::Error::file("reading", place))?;
         let stop = &self.stop;
-        let whole = folder.digest(self.file_bytes_max, |step| {
+        let whole = folder.digest(self.file_limit, |step| {
             if let DigestStep::File { path, size, md5 } = step {
                 match here.remove(path.as_str()) {
                     Some(known) if known == (size, md5) => {}

@@ -9,9 +9,10 @@ use std::path::Path;
 use sha2::{Digest as _, Sha256 as Sha256Hasher};
 
 use super::exclude::Exclude;
+use super::file_limit::FileLimit;
 use super::open_folder::Skip;
 use super::source::ImportFolder;
-use super::walk::{Flow, Visitor, Walk, too_large};
+use super::walk::{Flow, Visitor, Walk};
 use crate::base::digest::{Md5Hasher, StreamHasher, byte_count};
 use crate::base::file_path::FilePath;
 use crate::base::id::{Md5, Sha256};
@@ -63,11 +64,11 @@ impl ImportFolder {
     /// Memory grows with the entries of the largest single folder.
     pub fn digest(
         &self,
-        file_bytes_max: u64,
+        limit: FileLimit,
         step: impl FnMut(DigestStep<'_>) -> ControlFlow<()>,
     ) -> Result<Option<FolderDigest>> {
         let mut digesting = Digesting {
-            file_bytes_max,
+            limit,
             step,
             lines: Sha256Hasher::new(),
             files: 0,
@@ -86,7 +87,7 @@ impl ImportFolder {
 
 /// A folder that is being digested.
 struct Digesting<S> {
-    file_bytes_max: u64,
+    limit: FileLimit,
     step: S,
     lines: Sha256Hasher,
     files: u64,
@@ -134,7 +135,7 @@ impl<S> Digesting<S> {
                 return Ok((size, hasher.finish()));
             }
             size += byte_count(&chunk[..count]);
-            if let Some(why) = too_large(size, self.file_bytes_max) {
+            if let Some(why) = self.limit.refuse(size) {
                 return Err((Skip::TooLarge, why));
             }
             hasher.update(&chunk[..count]);

@@ -5,6 +5,7 @@
 mod browse;
 mod digest;
 pub(in crate::repo) mod exclude;
+mod file_limit;
 mod links;
 mod open_folder;
 mod preview;
@@ -33,6 +34,7 @@ use tree::TreeImport;
 pub use browse::LyingKind;
 pub use digest::{DigestStep, FolderDigest};
 pub use exclude::Exclude;
+pub use file_limit::FileLimit;
 pub use open_folder::Skip;
 pub use preview::ImportPreview;
 pub use source::ImportFolder;
@@ -45,8 +47,8 @@ pub struct ImportOptions {
     pub mirror: bool,
     /// True to let a mirror leave a branch empty that has files.
     pub may_empty: bool,
-    /// Largest file that is taken, in bytes.
-    pub file_bytes_max: u64,
+    /// Largest file that is taken.
+    pub file_limit: FileLimit,
     /// What is left out of the folder; a mirror keeps what the branch has at such paths.
     pub exclude: Exclude,
     /// Most files and folders behind links to folders, each counted as often as it is reached.
@@ -63,7 +65,7 @@ impl Default for ImportOptions {
         Self {
             mirror: false,
             may_empty: false,
-            file_bytes_max: u64::MAX,
+            file_limit: FileLimit::NONE,
             exclude: Exclude::default(),
             linked_max: LINKED_ENTRIES_MAX,
             message: None,

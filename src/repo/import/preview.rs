@@ -9,7 +9,7 @@ use std::path::Path;
 
 use super::open_folder::Skip;
 use super::source::ImportFolder;
-use super::walk::{Flow, Visitor, Walk, too_large};
+use super::walk::{Flow, Visitor, Walk};
 use super::{ImportChanges, ImportOptions, ImportStep, refuse_to_empty};
 use crate::base::digest::{ContentHasher, StreamHasher, byte_count};
 use crate::base::file_path::FilePath;
@@ -205,7 +205,7 @@ impl<S: FnMut(ImportStep<'_>) -> Flow> Visitor for Previewing<'_, S> {
         metadata: &Metadata,
     ) -> Result<Flow> {
         let size = metadata.len();
-        if let Some(why) = too_large(size, self.options.file_bytes_max) {
+        if let Some(why) = self.options.file_limit.refuse(size) {
             return Ok(self.leave_out(at, Some(path), Skip::TooLarge, &why));
         }
         let old = match &mut self.onto {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::open_folder::Skip;
 use super::source::ImportFolder;
-use super::walk::{Flow, Visitor, Walk, too_large};
+use super::walk::{Flow, Visitor, Walk};
 use super::{ImportOptions, ImportStep};
 use crate::base::digest::byte_count;
 use crate::base::file_path::FilePath;
@@ -170,9 +170,8 @@ impl<'a, S: FnMut(ImportStep<'_>) -> Flow> TreeImport<'a, S> {
     }
 
     fn read_once(&mut self, file: &mut File, metadata: &Metadata) -> Result<Outcome> {
-        let file_bytes_max = self.options.file_bytes_max;
-        let too_large = |size| too_large(size, file_bytes_max);
-        if let Some(why) = too_large(metadata.len()) {
+        let limit = self.options.file_limit;
+        if let Some(why) = limit.refuse(metadata.len()) {
             return Ok(Outcome::Lost(Skip::TooLarge, why));
         }
         // The length is not announced: it may have changed since.
@@ -186,7 +185,7 @@ impl<'a, S: FnMut(ImportStep<'_>) -> Flow> TreeImport<'a, S> {
                 Ok(count) => {
                     let bytes = byte_count(&chunk[..count]);
                     size += bytes;
-                    if let Some(why) = too_large(size) {
+                    if let Some(why) = limit.refuse(size) {
                         return Ok(Outcome::Lost(Skip::TooLarge, why));
                     }
                     upload.write(&chunk[..count])?;

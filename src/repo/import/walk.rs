@@ -209,8 +209,3 @@ fn path_of(inside: &Path) -> std::result::Result<FilePath, String> {
     let text = inside.to_str().ok_or("its name is not UTF-8")?;
     FilePath::parse(text).map_err(|e| e.to_string())
 }
-
-/// Why a file of this size is not taken, if it is too large.
-pub(super) fn too_large(size: u64, max: u64) -> Option<String> {
-    (size > max).then(|| format!("it is larger than {max} bytes (file_bytes_max)"))
-}

@@ -16,8 +16,8 @@ use crate::object::key;
 use crate::object::record::{BranchRecord, LastChange, Operation, ParentRecord, SnapshotRecord};
 use crate::repo::save::rebase::PreparedImport;
 use crate::repo::{
-    Branch, Error, ImportFolder, ImportOptions, ImportStep, Message, ProjectWriter, ReadFolder,
-    Result, Revision, audit,
+    Branch, Error, FileLimit, ImportFolder, ImportOptions, ImportStep, Message, ProjectWriter,
+    ReadFolder, Result, Revision, audit,
 };
 use crate::store::{Batch, Expect, Pin};
 
@@ -74,14 +74,14 @@ impl BranchMove<'_> {
     pub fn read(
         &self,
         folder: &ImportFolder,
-        file_bytes_max: u64,
+        file_limit: FileLimit,
         kept: Option<&Revision>,
         step: impl FnMut(ImportStep<'_>) -> ControlFlow<()>,
     ) -> Result<Option<(OldState, ReadFolder)>> {
         let options = ImportOptions {
             mirror: true,
             may_empty: true,
-            file_bytes_max,
+            file_limit,
             ..ImportOptions::default()
         };
         let projects = &self.writer.projects;

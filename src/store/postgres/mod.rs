@@ -453,6 +453,14 @@ impl Store for PostgresStore {
         self.bucket.as_ref().is_none_or(|bucket| !bucket.is_away())
     }
 
+    fn body_bytes_max(&self) -> u64 {
+        if self.bucket.is_some() {
+            u64::MAX
+        } else {
+            INLINE_BYTES_MAX as u64
+        }
+    }
+
     fn clock_ahead_ms(&self) -> i64 {
         self.skew.ahead_ms()
     }

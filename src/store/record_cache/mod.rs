@@ -311,6 +311,10 @@ impl<S: Store + ?Sized> Store for RecordCache<S> {
         self.store.has_large_bodies()
     }
 
+    fn body_bytes_max(&self) -> u64 {
+        self.store.body_bytes_max()
+    }
+
     fn clock_ahead_ms(&self) -> i64 {
         self.store.clock_ahead_ms()
     }

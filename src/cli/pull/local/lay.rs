@@ -16,7 +16,7 @@ use crate::cli::pull::plan::Plan;
 use crate::cli::pull::remote::fetch::git_id;
 use crate::cli::pull::remote::tree::{TreeFile, folders_of};
 use crate::cli::pull::stopped::Stopping;
-use crate::repo::{BranchDigest, DigestStep, ImportFolder};
+use crate::repo::{BranchDigest, DigestStep, FileLimit, ImportFolder};
 
 /// The next state while it is laid out.
 pub(in crate::cli::pull) struct Laying<'a> {
@@ -132,7 +132,7 @@ pub(in crate::cli::pull) fn digest(
     let failed = |what: String| Fault::lasting(format!("reading {}: {what}", visible_path(next)));
     let folder = ImportFolder::open(next, None).map_err(|e| failed(e.to_string()))?;
     let mut lost = None;
-    let digest = folder.digest(bytes_max, |step| {
+    let digest = folder.digest(FileLimit::set(bytes_max), |step| {
         if let DigestStep::Skipped { path, reason } = step {
             lost = Some(format!("\"{}\": {reason}", visible_path(path)));
             return ControlFlow::Break(());
