@@ -1,10 +1,12 @@
 //! Exporting a state to a folder.
 
-use std::fs::{self, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::ops::ControlFlow;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+
+use rustix::fs::syncfs;
 
 use super::{Body, Content, Error, FileView, Listing, Revision};
 use crate::base::digest::byte_count;
@@ -12,6 +14,8 @@ use crate::base::limits::READ_CHUNK_BYTES;
 
 /// Entries of the tree looked up at once.
 const ENTRIES_AT_ONCE: u64 = 1000;
+/// Files that are synced together. They are open until then.
+const FILES_SYNCED_AT_ONCE: usize = 128;
 
 /// Why an export came to no end. Its text is for whoever runs it.
 #[derive(Debug, thiserror::Error)]
@@ -63,10 +67,13 @@ type Result<T> = std::result::Result<T, ExportError>;
 /// # Errors
 /// [`ExportError::Refused`] when the folder is none or not empty. After another error what was written before stays:
 /// of a damaged state it may be all that there is.
+///
+/// # Durability
+/// A file counts as written once it is synced.
 pub fn export(
     revision: &Revision,
     dir: &Path,
-    mut go_on: impl FnMut(&str) -> ControlFlow<()>,
+    go_on: impl FnMut(&str) -> ControlFlow<()>,
 ) -> Result<Option<u64>> {
     let failed = ExportError::target;
     let refused = |why: &str| {
@@ -85,29 +92,93 @@ pub fn export(
         return refused("not empty");
     }
     let listing = revision.listing(None, true)?;
-    let (mut files, mut laid) = (0, 0);
+    let mut files = Files {
+        folder: File::open(dir).map_err(failed("reading", dir))?,
+        unsynced: Vec::new(),
+        synced: 0,
+        go_on,
+    };
+    let mut laid = 0;
+    let outcome = lay(&listing, &mut laid, dir, &mut files);
+    let of_rest = files.sync();
+    if outcome?.is_break() || of_rest?.is_break() {
+        remove(&listing, laid, dir)?;
+        if is_new {
+            fs::remove_dir(dir).map_err(failed("removing", dir))?;
+        }
+        return Ok(None);
+    }
+    Ok(Some(files.synced))
+}
+
+/// Makes the folders and writes the files. `laid` is the number of entries that were begun.
+fn lay(
+    listing: &Listing,
+    laid: &mut u64,
+    dir: &Path,
+    files: &mut Files<impl FnMut(&str) -> ControlFlow<()>>,
+) -> Result<ControlFlow<()>> {
     loop {
-        let entries = listing.opened_part(laid, ENTRIES_AT_ONCE)?;
+        let entries = listing.opened_part(*laid, ENTRIES_AT_ONCE)?;
         if entries.is_empty() {
-            return Ok(Some(files));
+            return Ok(ControlFlow::Continue(()));
         }
         for (path, file) in entries {
-            laid += 1;
+            *laid += 1;
             let target = dir.join(&path);
             let Some(file) = file else {
-                fs::create_dir(&target).map_err(failed("making", &target))?;
+                fs::create_dir(&target).map_err(ExportError::target("making", &target))?;
                 continue;
             };
-            write_file(&path, &file, &target)?;
-            files += 1;
-            if go_on(&path).is_break() {
-                remove(&listing, laid, dir)?;
-                if is_new {
-                    fs::remove_dir(dir).map_err(failed("removing", dir))?;
-                }
-                return Ok(None);
+            let out = write_file(&path, &file, &target)?;
+            if files.add(path, target, out)?.is_break() {
+                return Ok(ControlFlow::Break(()));
             }
         }
+    }
+}
+
+/// Files that were written. Some file systems tell only when a file is synced that there was no room for it, as NFS
+/// does of a quota.
+struct Files<F> {
+    /// The folder that they are in.
+    folder: File,
+    /// With the path in the tree, and the place.
+    unsynced: Vec<(String, PathBuf, File)>,
+    synced: u64,
+    go_on: F,
+}
+
+impl<F: FnMut(&str) -> ControlFlow<()>> Files<F> {
+    fn add(&mut self, path: String, target: PathBuf, out: File) -> Result<ControlFlow<()>> {
+        self.unsynced.push((path, target, out));
+        if self.unsynced.len() < FILES_SYNCED_AT_ONCE {
+            return Ok(ControlFlow::Continue(()));
+        }
+        self.sync()
+    }
+
+    /// Syncs all that are not yet, and asks with each of them whether to go on. Of one that fails nothing is left.
+    ///
+    /// # Errors
+    /// The first. The others are synced all the same.
+    fn sync(&mut self) -> Result<ControlFlow<()>> {
+        let (mut flow, mut failed) = (ControlFlow::Continue(()), None);
+        // One sync for all of them: one for each takes as long as half a minute for ten thousand. It fails since Linux
+        // 5.8 if anything did that was written to the file system meanwhile, and only a file's own tells which.
+        let all_synced = self.unsynced.is_empty() || syncfs(&self.folder).is_ok();
+        for (path, target, out) in self.unsynced.drain(..) {
+            if !all_synced && let Err(error) = out.sync_all() {
+                let _stays_if_it_must = fs::remove_file(&target);
+                failed.get_or_insert(ExportError::target("writing", &target)(error));
+                continue;
+            }
+            self.synced += 1;
+            if (self.go_on)(&path).is_break() {
+                flow = ControlFlow::Break(());
+            }
+        }
+        failed.map_or(Ok(flow), Err)
     }
 }
 
@@ -135,21 +206,22 @@ fn remove(listing: &Listing, count: u64, dir: &Path) -> Result<()> {
 }
 
 /// Writes the file of this path in the tree. Of one that fails nothing is left: half of it could pass for all.
-fn write_file(path: &str, file: &FileView, target: &Path) -> Result<()> {
+fn write_file(path: &str, file: &FileView, target: &Path) -> Result<File> {
     let content = file.content().map_err(|e| unread(path, e.to_string()))?;
     let mode = if file.is_executable() { 0o777 } else { 0o666 };
-    let out = OpenOptions::new()
+    let mut out = OpenOptions::new()
         .write(true)
         .create_new(true)
         .mode(mode)
         .open(target)
         .map_err(ExportError::target("writing", target))?;
-    write_content(path, &content, out, target).inspect_err(|_| {
+    write_content(path, &content, &mut out, target).inspect_err(|_| {
         let _stays_if_it_must = fs::remove_file(target);
-    })
+    })?;
+    Ok(out)
 }
 
-fn write_content(path: &str, content: &Content, mut out: fs::File, target: &Path) -> Result<()> {
+fn write_content(path: &str, content: &Content, out: &mut File, target: &Path) -> Result<()> {
     let writing = || ExportError::target("writing", target);
     let large = match &content.body {
         Body::Inline(bytes) => return out.write_all(bytes).map_err(writing()),

@@ -14,6 +14,8 @@ mod daemon;
 #[cfg(test)]
 mod descriptors;
 #[cfg(test)]
+mod exports;
+#[cfg(test)]
 mod flips;
 #[cfg(test)]
 mod folders;
