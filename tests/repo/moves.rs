@@ -1,16 +1,18 @@
 //! Branches that are moved in, through the library: how many snapshots go in a commit is the test's.
 
+use std::cell::Cell;
 use std::fs;
 use std::ops::ControlFlow;
 use std::path::Path;
 
 use siteconf::base::clock::Timestamp;
+use siteconf::base::limits::FORGOTTEN_RECORDS_PER_COMMIT;
 use siteconf::object::key;
 use siteconf::repo::{
     Author, BranchMove, FileLimit, ImportFolder, OldSnapshot, Operation, Result, Snapshot,
 };
-use siteconf::store::Scan;
 use siteconf::store::memory::MemoryStore;
+use siteconf::store::{Batch, Expect, Scan};
 
 use crate::fixture::{Scene, branch, files_of, version};
 
@@ -203,4 +205,78 @@ fn of_what_came_and_is_forgotten_the_name_there_is_kept_until_it_is_made_anew() 
         projects.create_project_from(&id, 1, Timestamp::from_number(1).unwrap(), &"root".into());
     made.unwrap();
     assert_eq!(projects.forgotten().unwrap(), []);
+}
+
+/// Moves a branch `old` into the project, and deletes it.
+fn moved_and_deleted(scene: &Scene) {
+    let old = Old(tempfile::tempdir().unwrap());
+    let project = &scene.project;
+    project.keep_identifier(project.repo_id()).unwrap();
+    let moving = project.move_branch(&branch("old")).unwrap();
+    old.finish(moving, 1).unwrap();
+    project.delete_branch(&branch("old")).unwrap();
+}
+
+#[test]
+fn the_name_there_is_kept_also_of_what_was_marked_without_it() {
+    let scene = Scene::on(MemoryStore::default());
+    let (projects, project) = (&scene.projects, &scene.project);
+    let store = projects.store();
+    moved_and_deleted(&scene);
+    // A program that keeps no names marks it, and gets no further.
+    let mark = |names: &str| {
+        projects.forget_deleted(0, &|| false).unwrap();
+        let mut batch = Batch::default();
+        for record in &store.scan(Scan::prefix(names)).unwrap() {
+            batch.delete(record.key.clone(), Expect::Anything);
+        }
+        store.commit(batch).unwrap();
+        assert_eq!(projects.forgotten().unwrap(), []);
+    };
+    let id = project.repo_id().clone();
+    mark(key::FORGOTTEN_BRANCHES);
+    projects.forget_deleted(0, &|| true).unwrap();
+    let kept = [(id.clone(), Some(branch("old")))];
+    assert_eq!(projects.forgotten().unwrap(), kept);
+
+    project.clone().delete_project().unwrap();
+    mark(key::FORGOTTEN_PROJECTS);
+    projects.forget_deleted(0, &|| true).unwrap();
+    assert_eq!(projects.forgotten().unwrap(), [(id, None)]);
+}
+
+#[test]
+fn a_name_that_is_kept_while_its_project_is_removed_goes_too() {
+    let scene = Scene::on(MemoryStore::default());
+    let (store, number) = (scene.projects.store(), scene.project.number());
+    moved_and_deleted(&scene);
+    // Removing these takes more than one commit.
+    for save in 0..FORGOTTEN_RECORDS_PER_COMMIT {
+        scene.save("a", &save.to_string());
+    }
+    scene.project.clone().delete_project().unwrap();
+    let asked = Cell::new(0);
+    // What a second process writes that begins to forget the branch.
+    let mark = || {
+        let deleted = store.scan(Scan::prefix(key::DELETED_BRANCHES)).unwrap();
+        let record = deleted.first().unwrap();
+        let kept = store.value::<serde_json::Value>(&record.key).unwrap();
+        let kept = kept.unwrap();
+        let mut batch = Batch::default();
+        batch.write(record.key.clone(), kept.expect(), &*kept.value);
+        let name = key::forgotten_branch(number, "old");
+        batch.write(name, Expect::Anything, &record.number());
+        store.commit(batch).unwrap();
+    };
+    let forgotten = scene.projects.forget_deleted(0, &|| {
+        asked.set(asked.get() + 1);
+        if asked.get() == 2 {
+            mark();
+        }
+        true
+    });
+    assert_eq!(forgotten.unwrap().projects, 1);
+    assert!(asked.get() > 2, "removed with several commits");
+    let names = store.scan(Scan::prefix(key::FORGOTTEN_BRANCHES)).unwrap();
+    assert!(names.is_empty());
 }

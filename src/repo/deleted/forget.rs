@@ -46,8 +46,10 @@ impl Projects {
             key::DELETED_PROJECTS,
             &mut after,
             last,
-            |batch, record, project| {
-                audit::add(batch, &self.project_told(record, project));
+            |batch, record, project, is_first| {
+                if is_first {
+                    audit::add(batch, &self.project_told(record, project));
+                }
                 keep_project(batch, record.number(), project);
                 Ok(())
             },
@@ -64,8 +66,10 @@ impl Projects {
             key::DELETED_BRANCHES,
             &mut after,
             last,
-            |batch, record, branch| {
-                audit::add(batch, &self.branch_told(record, branch)?);
+            |batch, record, branch, is_first| {
+                if is_first {
+                    audit::add(batch, &self.branch_told(record, branch)?);
+                }
                 let (project, number) = numbers_in(record);
                 keep_branch(batch, project, number, branch);
                 Ok(())
@@ -87,14 +91,14 @@ impl Projects {
     }
 
     /// The next deleted records under a prefix, beyond the key `after`, whose time is over: each with its
-    /// mark set, in one commit with what `more` adds for it. One that somebody restores first is not among
-    /// them. `None` where there are no more.
+    /// mark set, in one commit with what `more` adds for it, which is told whether it was without the mark.
+    /// One that somebody restores first is not among them. `None` where there are no more.
     fn over<T>(
         &self,
         prefix: &str,
         after: &mut Option<String>,
         last: Timestamp,
-        more: impl Fn(&mut Batch, &Record, &T) -> Result<()>,
+        more: impl Fn(&mut Batch, &Record, &T, bool) -> Result<()>,
     ) -> Result<Option<Vec<Arc<Record>>>>
     where
         T: Clone + Serialize + DeserializeOwned + Send + Sync + 'static,
@@ -125,14 +129,19 @@ impl Projects {
                 let Some(kept) = kept.filter(|kept| kept.value.is_over(last)) else {
                     continue;
                 };
-                if !kept.value.forgetting {
+                let is_first = !kept.value.forgetting;
+                if is_first {
                     let mark = DeletedRecord {
                         forgetting: true,
                         ..DeletedRecord::clone(&kept.value)
                     };
                     batch.write(record.key.clone(), kept.expect(), &mark);
-                    more(batch, record, &kept.value.record)?;
+                } else {
+                    // Another process may have removed it by now, with all that was added for it.
+                    batch.expected.push((record.key.clone(), kept.expect()));
                 }
+                // Also for one that an earlier version has marked, which added less.
+                more(batch, record, &kept.value.record, is_first)?;
                 marked.push(Arc::clone(record));
             }
             Ok::<_, Error>(marked)
@@ -188,7 +197,6 @@ impl Projects {
         self.background().flush(&commits);
         sweep.folder(&commits, |_| true)?;
         sweep.folder(&key::branch_names(number), |_| true)?;
-        sweep.folder(&key::forgotten_branches(number), |_| true)?;
         for branches in [key::branches(number), key::deleted_branches(number)] {
             sweep.each(&branches, &mut |sweep, branch| {
                 sweep.folder(&key::snapshots(branch.number()), |_| true)?;
@@ -196,6 +204,9 @@ impl Projects {
                 sweep.delete(branch.key.clone(), Expect::Version(branch.version))
             })?;
         }
+        // While a deleted branch is there, another process may keep its name.
+        sweep.commit()?;
+        sweep.folder(&key::forgotten_branches(number), |_| true)?;
         sweep.delete(key::deleted_project(number), Expect::Anything)?;
         sweep.finish()
     }
