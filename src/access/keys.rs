@@ -1,5 +1,7 @@
 //! The keys of this layer's records. Numbers are padded, so that keys sort as they do.
 
+use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_encode};
+
 use crate::base::hex_number::{numbered, push_hex};
 use crate::base::id::Sha256;
 
@@ -20,13 +22,21 @@ pub(super) fn account_name(name: &str) -> String {
     format!("account-name/{name}")
 }
 
-/// All names under which owners of an older system came.
+/// All owners of an older system that became accounts.
 pub(super) const MOVED_ACCOUNTS: &str = "moved-account/";
+/// What is encoded of an owner's name, beside what is not ASCII.
+const ENCODED: &AsciiSet = &CONTROLS.add(b'/').add(b'%');
 
-/// Leads from the name under which an owner of an older system came to the account's number. It stays when
-/// the account is renamed or removed.
-pub(super) fn moved_account(name: &str) -> String {
-    format!("{MOVED_ACCOUNTS}{name}")
+/// Leads from an owner of an older system to the number of the account that it became. It stays when the
+/// account is renamed or removed.
+pub(super) fn moved_account(owner: &str) -> String {
+    format!("{MOVED_ACCOUNTS}{}", utf8_percent_encode(owner, ENCODED))
+}
+
+/// The owner that a key leads from.
+pub(super) fn moved_owner(key: &str) -> Option<String> {
+    let owner = percent_decode_str(key.strip_prefix(MOVED_ACCOUNTS)?);
+    Some(owner.decode_utf8().ok()?.into_owned())
 }
 
 /// All sessions.

@@ -38,7 +38,7 @@ pub use census::Census;
 pub use check::decode_record;
 pub use error::{Error, Refusal, Result};
 pub use gate::{Caller, FirstPassword, Gate, Restored, SessionView, Uploads};
-pub use migration::{Brought, Ended, MovedAccount, OldToken, Planned, Trace, check_instance};
+pub use migration::{Brought, Ended, OldToken, Planned, Trace, check_instance};
 pub use owners::projects;
 pub use password::random_password;
 pub use rights::grant::{Grant, Pattern, decide};

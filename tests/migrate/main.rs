@@ -2,6 +2,8 @@
 //! does not fit named.
 
 #[cfg(test)]
+mod accounts;
+#[cfg(test)]
 mod bad_input;
 #[cfg(test)]
 #[path = "../service/client.rs"]

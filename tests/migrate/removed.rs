@@ -58,7 +58,7 @@ fn an_account_that_was_removed_is_made_anew_with_renew_alone() {
     model.branches.insert(new, branch);
     scene.write(&model);
 
-    let expected = "siteconf: owner \"bob\": account bob was removed here; --renew makes it anew, an owner \
+    let expected = "siteconf: owner \"bob\": its account was removed here; --renew makes it anew, an owner \
                     map gives the owner another account\n\
                     siteconf: user/bob/acme/new.erp: there is no account for its owner\n\
                     siteconf: user/bob/acme/shop1.erp: there is no account for its owner\n\

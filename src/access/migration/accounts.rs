@@ -1,61 +1,40 @@
-//! Accounts that owners of an older system became, known again by the names under which they came.
+//! Accounts that owners of an older system became, known again by these owners.
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
 
 use crate::access::account::Account;
 use crate::access::accounts::Accounts;
-use crate::access::error::{Error, Result};
+use crate::access::error::Result;
 use crate::access::keys;
 use crate::access::password::{self, PasswordHash};
 use crate::access::rights::role::Role;
 use crate::base::account_name::AccountName;
 use crate::store::{Batch, Expect, Versioned};
 
-/// What there is of the account that an owner of an older system becomes under a name.
-#[derive(Clone, Debug)]
-pub enum MovedAccount {
-    /// Nothing: it can be made.
-    Absent,
-    /// It is there, perhaps under another name by now.
-    Present(Arc<Account>),
-    /// It came, and was removed here.
-    Removed,
-    /// The account that has this name came under another one, and was renamed here.
-    OfAnother {
-        /// The account.
-        account: Arc<Account>,
-        /// The name under which it came.
-        came_as: String,
-    },
-}
-
 impl Accounts {
-    /// What there is of the account that an owner of an older system becomes under this name.
-    pub fn moved(&self, name: &str) -> Result<MovedAccount> {
-        let lead = self.lead_from(name)?;
-        if let Some(lead) = &lead
-            && let Some(account) = self.by_number(*lead.value)?
-        {
-            return Ok(MovedAccount::Present(account));
+    /// The numbers of the accounts that owners of an older system became, by these owners: also of accounts
+    /// that were renamed or removed here.
+    ///
+    /// # Limits
+    /// Memory of some 100 bytes for each.
+    pub fn moved(&self) -> Result<BTreeMap<String, u64>> {
+        let mut moved = BTreeMap::new();
+        for lead in self.records.folder(keys::MOVED_ACCOUNTS)?.iter() {
+            if let Some(owner) = keys::moved_owner(&lead.key) {
+                moved.insert(owner, *lead.decode::<u64>()?.value);
+            }
         }
-        match self.by_name(name) {
-            Ok(account) => Ok(match self.came_as(account.number())? {
-                Some(came_as) => MovedAccount::OfAnother { account, came_as },
-                None => MovedAccount::Present(account),
-            }),
-            Err(Error::NoSuchAccount { .. }) if lead.is_some() => Ok(MovedAccount::Removed),
-            Err(Error::NoSuchAccount { .. }) => Ok(MovedAccount::Absent),
-            Err(failed) => Err(failed),
-        }
+        Ok(moved)
     }
 
-    /// Makes the account that an owner of an older system becomes under this name, and remembers the name.
+    /// Makes the account of this name that an owner of an older system becomes, and remembers the owner.
     /// Without a password nobody can log in to it before it is given one.
     ///
     /// # Errors
     /// As [`Accounts::create`].
     pub fn create_moved(
         &self,
+        owner: &str,
         name: &str,
         password: Option<&str>,
         roles: &[Role],
@@ -69,8 +48,7 @@ impl Accounts {
             None => PasswordHash::dummy(),
         };
         self.make_and(&name, &password, roles, |number, batch| {
-            let lead = keys::moved_account(name.as_str());
-            batch.write(lead, Expect::Anything, &number);
+            batch.write(keys::moved_account(owner), Expect::Anything, &number);
         })
     }
 
@@ -94,12 +72,12 @@ impl Accounts {
         Ok(self.new_account(number, &name, &PasswordHash::dummy(), roles))
     }
 
-    /// Remembers that an owner of an older system is this account under this name, so that it is known again
-    /// when it is renamed or removed. Nothing is written where that is known, or the account is gone.
-    pub fn remember_moved(&self, name: &str, account: &Account) -> Result<()> {
-        let number = account.number();
+    /// Remembers that an owner of an older system became this account, so that it is known again when the
+    /// account is renamed or removed. Nothing is written where that is known, or the account is gone.
+    pub fn remember_moved(&self, owner: &str, account: &Account) -> Result<()> {
+        let (key, number) = (keys::moved_account(owner), account.number());
         self.records.retry_on_conflict(|| {
-            let lead = self.lead_from(name)?;
+            let lead: Option<Versioned<u64>> = self.records.get(&key)?;
             let Some(kept) = self.kept(number)? else {
                 return Ok(());
             };
@@ -110,23 +88,8 @@ impl Accounts {
             let mut batch = Batch::default();
             let held = (keys::account(number), kept.expect());
             batch.expected.push(held);
-            batch.write(keys::moved_account(name), expect, &number);
+            batch.write(key.clone(), expect, &number);
             self.records.commit(batch)
         })
-    }
-
-    fn lead_from(&self, name: &str) -> Result<Option<Versioned<u64>>> {
-        self.records.get(&keys::moved_account(name))
-    }
-
-    /// The name under which the account of this number came, `None` for one that did not.
-    fn came_as(&self, number: u64) -> Result<Option<String>> {
-        for lead in self.records.folder(keys::MOVED_ACCOUNTS)?.iter() {
-            if *lead.decode::<u64>()?.value == number {
-                let name = lead.key.strip_prefix(keys::MOVED_ACCOUNTS);
-                return Ok(name.map(str::to_owned));
-            }
-        }
-        Ok(None)
     }
 }

@@ -23,8 +23,6 @@ use crate::repo::audit;
 use crate::repo::audit::{Action, AuditRecord};
 use crate::store::{Batch, Versioned};
 
-pub use accounts::MovedAccount;
-
 /// A token as an older system has it.
 #[derive(Clone, Debug)]
 pub struct OldToken {

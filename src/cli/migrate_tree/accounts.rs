@@ -5,9 +5,20 @@ use std::path::Path;
 use super::Migration;
 use super::report::{Done, Kind};
 use crate::access;
-use crate::access::{Account, MovedAccount};
-use crate::base::account_name::AccountName;
+use crate::access::Account;
 use crate::cli::Result;
+
+/// What there is of the account that an owner becomes.
+enum Met {
+    /// Nothing: it can be made.
+    Absent,
+    /// It is there, perhaps under another name by now.
+    Present(Account),
+    /// The owner's account was removed here.
+    Removed,
+    /// The account that has the owner's name is that of another owner.
+    OfAnother(String),
+}
 
 impl Migration<'_> {
     /// The account that an owner becomes: found, or made; in a dry run one that is not there. `None` when
@@ -17,32 +28,32 @@ impl Migration<'_> {
             return Ok(known.clone());
         }
         let account = match self.met_account(owner)? {
-            MovedAccount::Present(account) => Some(self.present_account(owner, &account)?),
-            MovedAccount::Removed if !self.renew => {
-                let reason = format!(
-                    "account {} was removed here; --renew makes it anew, an owner map gives the owner \
-                     another account",
-                    self.owners.of(owner).account
-                );
-                self.report.find(&at(owner), &reason);
+            Met::Present(account) => Some(self.present_account(owner, account)?),
+            Met::Removed if !self.renew => {
+                let reason = "its account was removed here; --renew makes it anew, an owner map gives the \
+                              owner another account";
+                self.report.find(&at(owner), reason);
                 None
             }
-            MovedAccount::Absent | MovedAccount::Removed => self.new_account(owner)?,
-            MovedAccount::OfAnother { came_as, .. } => {
+            Met::Absent | Met::Removed => self.new_account(owner)?,
+            Met::OfAnother(other) => {
                 let reason = format!(
-                    "the account of this name here is {came_as} of the tree; an owner map gives the owner \
+                    "the account of this name here is {other} of the tree; an owner map gives the owner \
                      another account"
                 );
                 self.report.find(&at(owner), &reason);
                 None
             }
         };
+        if let Some(account) = &account {
+            self.moved.insert(owner.to_owned(), account.number());
+        }
         self.accounts.insert(owner.to_owned(), account.clone());
         Ok(account)
     }
 
     /// An account that is here: what it lacks is told, and that it has another name.
-    fn present_account(&mut self, owner: &str, account: &Account) -> Result<Account> {
+    fn present_account(&mut self, owner: &str, account: Account) -> Result<Account> {
         let becomes = self.owners.of(owner);
         for role in &becomes.roles {
             if !account.roles().contains(role) {
@@ -58,11 +69,10 @@ impl Migration<'_> {
             self.report.remark(Path::new(&at(owner)), &remark);
         }
         if !self.dry_run {
-            let accounts = &self.opened.accounts;
-            accounts.remember_moved(&becomes.account, account)?;
+            self.opened.accounts.remember_moved(owner, &account)?;
         }
         self.step(Done::Unchanged, Kind::Account, &becomes.account);
-        Ok(account.clone())
+        Ok(account)
     }
 
     fn new_account(&mut self, owner: &str) -> Result<Option<Account>> {
@@ -76,7 +86,7 @@ impl Migration<'_> {
                 let password = becomes.password.as_deref();
                 accounts.preview(u64::MAX - met, name, password, roles)
             }
-            password => accounts.create_moved(name, password.as_deref(), roles),
+            password => accounts.create_moved(owner, name, password.as_deref(), roles),
         };
         match made {
             Ok(account) => {
@@ -84,7 +94,7 @@ impl Migration<'_> {
                 Ok(Some(account))
             }
             Err(access::Error::Invalid { reason }) => {
-                if AccountName::parse(name).is_ok() {
+                if self.owners.has(owner) {
                     self.report
                         .find("owner map", &format!("\"{owner}\": {reason}"));
                 } else {
@@ -99,22 +109,49 @@ impl Migration<'_> {
 
     /// The account that an owner has become, if there is one; nothing is made or told.
     pub(super) fn known_account(&self, owner: &str) -> Result<Option<Account>> {
+        if let Some(known) = self.accounts.get(owner) {
+            return Ok(known.clone());
+        }
         Ok(match self.met_account(owner)? {
-            MovedAccount::Present(account) => Some(Account::clone(&account)),
+            Met::Present(account) => Some(account),
             _ => None,
         })
     }
 
-    /// What there is of the account that an owner becomes. One that the map names is meant, whatever it was
-    /// called before.
-    fn met_account(&self, owner: &str) -> Result<MovedAccount> {
-        let name = self.owners.of(owner).account;
-        Ok(match self.opened.accounts.moved(&name)? {
-            MovedAccount::OfAnother { account, .. } if self.owners.has(owner) => {
-                MovedAccount::Present(account)
+    /// What there is of the account that an owner becomes. One that the map names is meant, whoever it was
+    /// before; else the owner's own goes on, whatever it is called.
+    fn met_account(&self, owner: &str) -> Result<Met> {
+        let is_named = self.owners.has(owner);
+        let here = self.account_named(&self.owners.of(owner).account)?;
+        Ok(match (here, self.moved.get(owner)) {
+            (Some(account), _) if is_named => Met::Present(account),
+            (_, Some(number)) => match self.opened.accounts.by_number(*number)? {
+                Some(account) => Met::Present(Account::clone(&account)),
+                None => Met::Removed,
+            },
+            (Some(account), None) => {
+                let mut moved = self.moved.iter();
+                let other = moved.find(|(_, number)| **number == account.number());
+                match other {
+                    Some((other, _)) => Met::OfAnother(other.clone()),
+                    None => Met::Present(account),
+                }
             }
-            met => met,
+            (None, None) => Met::Absent,
         })
+    }
+
+    /// The account of this name, in a dry run also one that would have been made by now.
+    fn account_named(&self, name: &str) -> Result<Option<Account>> {
+        match self.opened.accounts.by_name(name) {
+            Ok(account) => Ok(Some(Account::clone(&account))),
+            Err(access::Error::NoSuchAccount { .. }) if self.dry_run => {
+                let mut planned = self.accounts.values().flatten();
+                Ok(planned.find(|account| account.name() == name).cloned())
+            }
+            Err(access::Error::NoSuchAccount { .. }) => Ok(None),
+            Err(failed) => Err(failed.into()),
+        }
     }
 }
 

@@ -31,7 +31,11 @@ const MADE_HERE: &str = "there is a branch of this name that was made here; it s
 impl Migration<'_> {
     /// Brings everything.
     pub(super) fn bring(&mut self) -> Result<()> {
-        for owner in self.tree.owners.clone() {
+        // Those without an entry in the map come first: what they are does not hang on who else is given an
+        // account of their name.
+        let mut owners = self.tree.owners.clone();
+        owners.sort_by_key(|owner| self.owners.has(owner));
+        for owner in owners {
             self.account(&owner)?;
         }
         for project in std::mem::take(&mut self.tree.projects) {

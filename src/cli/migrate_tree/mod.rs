@@ -48,6 +48,9 @@ struct Migration<'a> {
     token_file: Option<PathBuf>,
     /// What owners have become, as far as they were met.
     accounts: BTreeMap<String, Option<Account>>,
+    /// The numbers of the accounts that owners have become in earlier runs and by now: also of accounts that are
+    /// gone.
+    moved: BTreeMap<String, u64>,
     /// What was deleted here, by its names in the tree; without a branch, a project. Of what cannot be restored
     /// any more that which came from there.
     deleted: HashSet<(RepoId, Option<BranchName>)>,
@@ -112,6 +115,7 @@ pub(super) fn run(
         owners,
         token_file: wish.tokens.clone(),
         accounts: BTreeMap::new(),
+        moved: opened.accounts.moved()?,
         met_tokens: HashSet::new(),
         key_file: opened.key_file(settings)?,
         key: None,

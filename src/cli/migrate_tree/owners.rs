@@ -10,6 +10,7 @@ use serde::{Deserialize, Deserializer};
 
 use crate::access::Role;
 use crate::base::account_name::AccountName;
+use crate::base::limits::SEGMENT_BYTES_MAX;
 use crate::cli::{Error, Result};
 
 /// Longest owner map, in bytes.
@@ -136,6 +137,11 @@ impl<'de> Deserialize<'de> for Owners {
             ) -> std::result::Result<Owners, A::Error> {
                 let mut owners = BTreeMap::new();
                 while let Some((owner, entry)) = entries.next_entry::<String, Entry>()? {
+                    if owner.len() > SEGMENT_BYTES_MAX {
+                        return Err(A::Error::custom(format!(
+                            "an owner has a name of at most {SEGMENT_BYTES_MAX} bytes"
+                        )));
+                    }
                     let becomes = Becomes::try_from(entry).map_err(A::Error::custom)?;
                     if owners.insert(owner.clone(), becomes).is_some() {
                         return Err(A::Error::custom(format!("\"{owner}\" is there twice")));
