@@ -165,11 +165,19 @@ impl Opened {
     }
 
     /// The largest file that is taken from a folder.
-    pub(super) fn file_limit(&self, settings: &Settings) -> FileLimit {
-        FileLimit {
-            set_bytes_max: settings.file_bytes_max,
-            store_bytes_max: self.store.body_bytes_max(),
+    ///
+    /// # Errors
+    /// Where the store has large files in a bucket that this command was not told of: without it, it would leave out
+    /// what the service takes.
+    pub(super) fn file_limit(&self, settings: &Settings) -> Result<FileLimit> {
+        let store_bytes_max = self.store.body_bytes_max();
+        if store_bytes_max < u64::MAX {
+            self.inspectable().require_files()?;
         }
+        Ok(FileLimit {
+            set_bytes_max: settings.file_bytes_max,
+            store_bytes_max,
+        })
     }
 
     /// What is needed of the objects, and by what.

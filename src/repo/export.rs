@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::syncfs;
+use rustix::fs::{fstatfs, syncfs};
 
 use super::{Body, Content, Error, FileView, Listing, Revision};
 use crate::base::digest::byte_count;
@@ -14,8 +14,10 @@ use crate::base::limits::READ_CHUNK_BYTES;
 
 /// Entries of the tree looked up at once.
 const ENTRIES_AT_ONCE: u64 = 1000;
-/// Files that are synced together. They are open until then.
+/// Files that are synced together, and after how many bytes in any case: who interrupts waits for no more. They are
+/// open until then.
 const FILES_SYNCED_AT_ONCE: usize = 128;
+const BYTES_SYNCED_AT_ONCE: u64 = 64 << 20;
 
 /// Why an export came to no end. Its text is for whoever runs it.
 #[derive(Debug, thiserror::Error)]
@@ -95,6 +97,7 @@ pub fn export(
     let mut files = Files {
         folder: File::open(dir).map_err(failed("reading", dir))?,
         unsynced: Vec::new(),
+        unsynced_bytes: 0,
         synced: 0,
         go_on,
     };
@@ -131,7 +134,7 @@ fn lay(
                 continue;
             };
             let out = write_file(&path, &file, &target)?;
-            if files.add(path, target, out)?.is_break() {
+            if files.add(path, target, out, file.size())?.is_break() {
                 return Ok(ControlFlow::Break(()));
             }
         }
@@ -145,14 +148,36 @@ struct Files<F> {
     folder: File,
     /// With the path in the tree, and the place.
     unsynced: Vec<(String, PathBuf, File)>,
+    unsynced_bytes: u64,
     synced: u64,
     go_on: F,
 }
 
+/// True for the file systems of other machines and of programs, of which Linux may tell what was lost only to who syncs
+/// the file itself.
+fn is_told_by_file(folder: &File) -> bool {
+    const NFS: u64 = 0x6969;
+    const CIFS: u64 = 0xff53_4d42;
+    const SMB2: u64 = 0xfe53_4d42;
+    const FUSE: u64 = 0x6573_5546;
+    // As of an unsigned word of 32 bits.
+    let kind =
+        fstatfs(folder).map(|about| u64::try_from(about.f_type).unwrap_or_default() & 0xffff_ffff);
+    kind.is_ok_and(|kind| [NFS, CIFS, SMB2, FUSE].contains(&kind))
+}
+
 impl<F: FnMut(&str) -> ControlFlow<()>> Files<F> {
-    fn add(&mut self, path: String, target: PathBuf, out: File) -> Result<ControlFlow<()>> {
+    fn add(
+        &mut self,
+        path: String,
+        target: PathBuf,
+        out: File,
+        bytes: u64,
+    ) -> Result<ControlFlow<()>> {
         self.unsynced.push((path, target, out));
-        if self.unsynced.len() < FILES_SYNCED_AT_ONCE {
+        self.unsynced_bytes += bytes;
+        if self.unsynced.len() < FILES_SYNCED_AT_ONCE && self.unsynced_bytes < BYTES_SYNCED_AT_ONCE
+        {
             return Ok(ControlFlow::Continue(()));
         }
         self.sync()
@@ -164,9 +189,11 @@ impl<F: FnMut(&str) -> ControlFlow<()>> Files<F> {
     /// The first. The others are synced all the same.
     fn sync(&mut self) -> Result<ControlFlow<()>> {
         let (mut flow, mut failed) = (ControlFlow::Continue(()), None);
+        self.unsynced_bytes = 0;
         // One sync for all of them: one for each takes as long as half a minute for ten thousand. It fails since Linux
         // 5.8 if anything did that was written to the file system meanwhile, and only a file's own tells which.
-        let all_synced = self.unsynced.is_empty() || syncfs(&self.folder).is_ok();
+        let is_one_enough = !is_told_by_file(&self.folder);
+        let all_synced = self.unsynced.is_empty() || is_one_enough && syncfs(&self.folder).is_ok();
         for (path, target, out) in self.unsynced.drain(..) {
             if !all_synced && let Err(error) = out.sync_all() {
                 let _stays_if_it_must = fs::remove_file(&target);

