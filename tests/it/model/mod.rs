@@ -19,7 +19,15 @@ const STEPS: u32 = 50;
 #[test]
 fn whatever_anybody_does_the_service_is_as_the_model() {
     let rounds = Rounds::or(200);
-    let daemon = Daemon::start_with(&["--trusted-proxies", "127.0.0.1", "--access-log", "off"]);
+    let daemon = Daemon::start_with(&[
+        "--trusted-proxies",
+        "127.0.0.1",
+        "--access-log",
+        "off",
+        // Each run makes one.
+        "--projects-account-max",
+        "1000000",
+    ]);
     let people = People::arrive(&daemon);
     thread::scope(|scope| {
         for lane in 0..LANES {
