@@ -84,14 +84,6 @@ impl Accounts {
         password::check(name, password)
     }
 
-    /// Makes an account that nobody can log in to before it is given a password.
-    ///
-    /// # Errors
-    /// [`Error::Invalid`] for a malformed or taken name.
-    pub fn create_without_password(&self, name: &str, roles: &[Role]) -> Result<Account> {
-        self.make(&AccountName::parse(name)?, &PasswordHash::dummy(), roles)
-    }
-
     /// # Errors
     /// [`Error::Invalid`] where there is an account of this name.
     pub(super) fn require_free(&self, name: &AccountName) -> Result<()> {

@@ -110,9 +110,9 @@ fn a_branch_whose_old_snapshots_cannot_be_listed_waits() {
     let expected = [
         "user/ann/acme/shop0.erp/.snapshots: it is a symbolic link",
         "user/ann/acme/shop1.erp/.snapshots/test: it is no branch's folder of snapshots",
-        "user/ann/acme/shop0.erp/main: its old snapshots cannot be listed; the branch comes when they can",
-        "user/ann/acme/shop0.erp/test: its old snapshots cannot be listed; the branch comes when they can",
-        "user/ann/acme/shop1.erp/test: its old snapshots cannot be listed; the branch comes when they can",
+        "user/ann/acme/shop0.erp/main: its old snapshots cannot be listed; nothing of the branch is brought before they can",
+        "user/ann/acme/shop0.erp/test: its old snapshots cannot be listed; nothing of the branch is brought before they can",
+        "user/ann/acme/shop1.erp/test: its old snapshots cannot be listed; nothing of the branch is brought before they can",
     ];
     let expected = expected.map(|line| format!("siteconf: {line}"));
     assert_eq!(told, expected);

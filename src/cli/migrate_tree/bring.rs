@@ -24,7 +24,8 @@ const SAVED_MEANWHILE: &str = "it was saved there while it was read; run this ag
 const PARTLY: &str = "some of its old snapshots came, and until the rest does it is in a state of then; run \
                       this again";
 /// What has old snapshots that cannot be taken.
-const UNLISTED: &str = "its old snapshots cannot be listed; the branch comes when they can";
+const UNLISTED: &str =
+    "its old snapshots cannot be listed; nothing of the branch is brought before they can";
 /// What was made here.
 const MADE_HERE: &str = "there is a branch of this name that was made here; it stays as it is";
 
