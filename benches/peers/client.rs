@@ -265,19 +265,18 @@ impl Pace {
     }
 }
 
-/// A kept connection.
+/// A kept connection, and the next one where the service ends it: after so many requests it does.
 struct Connection {
+    address: String,
     stream: TcpStream,
     answer: Vec<u8>,
 }
 
 impl Connection {
     fn open(address: &str) -> Result<Self> {
-        let stream = TcpStream::connect(address)?;
-        stream.set_nodelay(true)?;
-        stream.set_read_timeout(Some(Duration::from_secs(60)))?;
         Ok(Self {
-            stream,
+            address: address.to_owned(),
+            stream: connect(address)?,
             answer: vec![0; 64 << 10],
         })
     }
@@ -309,6 +308,9 @@ impl Connection {
                 .checked_sub(self.read(0)?)
                 .ok_or("more than one answer")?;
         }
+        if head.contains("\r\nconnection: close\r\n") {
+            self.stream = connect(&self.address)?;
+        }
         Ok(())
     }
 
@@ -318,6 +320,13 @@ impl Connection {
             count => Ok(count),
         }
     }
+}
+
+fn connect(address: &str) -> Result<TcpStream> {
+    let stream = TcpStream::connect(address)?;
+    stream.set_nodelay(true)?;
+    stream.set_read_timeout(Some(Duration::from_secs(60)))?;
+    Ok(stream)
 }
 
 fn find(bytes: &[u8], what: &[u8]) -> Option<usize> {
