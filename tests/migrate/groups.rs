@@ -1,6 +1,7 @@
 //! A folder with a dot in its name is a project, or a part of the names of those in it.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 
 use serde_json::Value;
 
@@ -106,4 +107,45 @@ fn what_may_be_a_project_or_hold_some_is_named_and_left_out() {
         ],
     );
     scene.verified();
+}
+
+#[test]
+fn an_empty_or_closed_folder_makes_no_project_of_a_group() {
+    let scene = Scene::start(&model(&[
+        ("acme.com/shop.erp", "main", 0),
+        ("closed.com/shop.erp", "main", 0),
+        ("empty.com/shop.erp", "main", 0),
+        ("plain.erp", "main", 0),
+    ]));
+    let ann = scene.tree().join("user/ann");
+    for empty in [
+        "acme.com/till.erp",
+        "closed.com/till.erp",
+        "empty.com/tills",
+        "plain.erp/v1.2",
+        "test.erp/main",
+    ] {
+        fs::create_dir_all(ann.join(empty)).unwrap();
+    }
+    // Whoever is root finds it empty.
+    let closed = ann.join("closed.com/till.erp");
+    fs::set_permissions(&closed, fs::Permissions::from_mode(0o000)).unwrap();
+    let (code, _, told) = scene.run(&[]);
+    let expected = ["acme.com", "closed.com", "empty.com"].map(|name| {
+        format!(
+            "siteconf: user/ann/{name}: it is either project {name} or a group with project \
+             {name}/shop.erp: put an empty folder .snapshots into the one that is a project"
+        )
+    });
+    fs::set_permissions(&closed, fs::Permissions::from_mode(0o755)).unwrap();
+    assert_eq!(told.lines().collect::<Vec<_>>(), expected);
+    assert_eq!(code, 1);
+    assert_branches(
+        &scene,
+        &[
+            ("plain.erp:main", 0),
+            ("plain.erp:v1.2", 0),
+            ("test.erp:main", 0),
+        ],
+    );
 }

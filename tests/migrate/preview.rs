@@ -125,3 +125,24 @@ fn a_branch_whose_old_snapshots_cannot_be_listed_waits() {
     assert_eq!(counts(&scene.moved(), "made"), [0, 0, 3, 6, 0]);
     scene.verified();
 }
+
+#[test]
+fn a_branch_that_is_not_wanted_waits_for_no_old_snapshots() {
+    let scene = Scene::start(&Model::new(&["ann"], 1, 3, 3, 0));
+    scene.moved();
+    scene.done(&["branch", "delete", "acme/shop0.erp", "test"]);
+    scene.done(&["branch", "delete", "acme/shop0.erp", "feature/x"]);
+    scene.done(&["branch", "create", "acme/shop0.erp", "feature/x"]);
+    let all = scene.tree().join("user/ann/acme/shop0.erp/.snapshots");
+    fs::rename(&all, scene.tree().with_file_name("elsewhere")).unwrap();
+    fs::write(&all, "").unwrap();
+    let (told, _) = said_by_both(&scene, &[]);
+    let expected = [
+        "user/ann/acme/shop0.erp/.snapshots: it is no folder of old snapshots",
+        "user/ann/acme/shop0.erp/feature%2Fx: there is a branch of this name that was made here; it stays as it is",
+        "user/ann/acme/shop0.erp/main: its old snapshots cannot be listed; nothing of the branch is brought before they can",
+        "user/ann/acme/shop0.erp/test: it was deleted here; --renew makes it anew",
+    ];
+    let expected = expected.map(|line| format!("siteconf: {line}"));
+    assert_eq!(told, expected);
+}

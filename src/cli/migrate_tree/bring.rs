@@ -231,18 +231,22 @@ impl Migration<'_> {
         branch: &OldBranch,
         standing: Standing,
     ) -> Result<Option<(u64, Option<Revision>)>> {
-        if !branch.is_listed {
-            self.report.leave_out(&branch.place, UNLISTED);
-            return Ok(None);
-        }
         let found = match standing {
             Standing::Absent if self.was_deleted(old, Some(name)) => return Ok(None),
-            Standing::Absent => return Ok(Some((0, None))),
-            Standing::AsMoved(found) => found,
+            Standing::Absent => None,
+            Standing::AsMoved(found) => Some(found),
             standing => {
                 self.leave(old, name, branch, &standing)?;
                 return Ok(None);
             }
+        };
+        // A branch that stays as it is waits for nothing.
+        if !branch.is_listed {
+            self.report.leave_out(&branch.place, UNLISTED);
+            return Ok(None);
+        }
+        let Some(found) = found else {
+            return Ok(Some((0, None)));
         };
         let (there, known) = (found.last_there(), found.snapshot_count());
         let mut later = branch.snapshots.range(there + 1..);

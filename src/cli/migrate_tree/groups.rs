@@ -21,17 +21,17 @@ pub(super) enum Nature {
 }
 
 /// What the folder at a place of the tree is, which is project `id` if it is one. Old snapshots tell. Where
-/// there are none, it is a project, unless everything in it may be projects.
+/// there are none, it is a project, unless everything in it may be projects. Folders that are empty, or cannot be
+/// listed, may be whatever their names allow.
 ///
 /// # Limits
 /// Lists the folders below as long as they hold nothing but folders.
 pub(super) fn nature(tree: &ImportFolder, place: &Path, id: &RepoId) -> Nature {
-    let Some(mut lying) = Lying::in_folder(tree, place) else {
-        return Nature::Project;
-    };
+    let mut lying = Lying::in_folder(tree, place);
     let is_project = lying.has_snapshots;
-    if is_project && let Some(known) = Lying::in_folder(tree, &place.join(SNAPSHOTS)) {
+    if is_project {
         // What has old snapshots there is a branch.
+        let known = Lying::in_folder(tree, &place.join(SNAPSHOTS));
         let branches: HashSet<_> = known.folders.into_iter().map(|(name, _)| name).collect();
         lying.folders.retain(|(name, _)| !branches.contains(name));
     }
@@ -46,15 +46,17 @@ pub(super) fn nature(tree: &ImportFolder, place: &Path, id: &RepoId) -> Nature {
             "it is either project {id} or a group with project {inner}: put an empty folder {SNAPSHOTS} \
              into the one that is a project"
         )),
-        (true, Found::Possible(_)) | (_, Found::Nothing) => Nature::Project,
+        (true, Found::Possible(_)) | (_, Found::Unknown | Found::Nothing) => Nature::Project,
     }
 }
 
 /// The projects that a folder holds, if it is no project.
 #[derive(Debug)]
 enum Found {
-    /// There are none, or something is there that is none.
+    /// Something is there that is none.
     Nothing,
+    /// It holds nothing that tells: folders that are empty, or that cannot be listed.
+    Unknown,
     /// It holds nothing but what may be projects; the first.
     Possible(RepoId),
     /// There is one with old snapshots.
@@ -62,7 +64,7 @@ enum Found {
 }
 
 /// What lies in a folder.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Lying {
     /// By their names, without the one of old snapshots.
     folders: Vec<(String, PathBuf)>,
@@ -71,15 +73,12 @@ struct Lying {
 }
 
 impl Lying {
-    /// `None` if the folder cannot be listed.
-    fn in_folder(tree: &ImportFolder, place: &Path) -> Option<Self> {
-        let contents = tree.below(place).ok()?.contents().ok()?;
-        let mut lying = Self {
-            folders: Vec::new(),
-            has_snapshots: false,
-            has_more: false,
-        };
-        for (name, kind) in contents {
+    /// Nothing if the folder cannot be listed: that tells as little as an empty one.
+    fn in_folder(tree: &ImportFolder, place: &Path) -> Self {
+        let mut lying = Self::default();
+        let below = tree.below(place).ok();
+        let contents = below.and_then(|folder| folder.contents().ok());
+        for (name, kind) in contents.unwrap_or_default() {
             match (name.into_string(), kind) {
                 (Ok(name), _) if name == SNAPSHOTS => lying.has_snapshots = true,
                 (Ok(name), LyingKind::Folder) => {
@@ -89,23 +88,26 @@ impl Lying {
                 _ => lying.has_more = true,
             }
         }
-        Some(lying)
+        lying
     }
 
     /// Looks for projects in a folder of this name.
     fn projects(&self, tree: &ImportFolder, name: &str) -> Found {
-        let (mut first, mut is_all) = (None, !self.has_more);
+        let mut first = None;
+        let mut is_all = !self.has_more;
         for (folder, place) in &self.folders {
             let name = format!("{name}/{}", decoded(folder));
-            match Self::in_folder(tree, place).map(|below| below.as_project(tree, &name)) {
-                Some(Found::Certain(found)) => return Found::Certain(found),
-                Some(Found::Possible(found)) => first = first.or(Some(found)),
-                Some(Found::Nothing) | None => is_all = false,
+            match Self::in_folder(tree, place).as_project(tree, &name) {
+                Found::Certain(found) => return Found::Certain(found),
+                Found::Possible(found) => first = first.or(Some(found)),
+                Found::Unknown => {}
+                Found::Nothing => is_all = false,
             }
         }
         match first {
-            Some(first) if is_all => Found::Possible(first),
-            _ => Found::Nothing,
+            _ if !is_all => Found::Nothing,
+            Some(first) => Found::Possible(first),
+            None => Found::Unknown,
         }
     }
 
@@ -115,7 +117,7 @@ impl Lying {
         if let Some(id) = id.clone().filter(|_| self.has_snapshots) {
             return Found::Certain(id);
         }
-        if self.has_more || self.folders.is_empty() {
+        if self.has_more {
             return Found::Nothing;
         }
         let below = match check_name(name) {
