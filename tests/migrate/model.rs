@@ -241,6 +241,13 @@ impl Scene {
         assert!(output.status.success(), "{output:?}");
     }
 
+    /// Gives a branch another name: deletes it, and restores it under that.
+    #[track_caller]
+    pub(crate) fn rename_branch(&self, project: &str, branch: &str, name: &str) {
+        self.done(&["branch", "delete", project, branch]);
+        self.done(&["branch", "restore", project, branch, "--as", name]);
+    }
+
     /// The versions of a branch, from the oldest on.
     #[track_caller]
     pub(crate) fn versions(&self, branch: &str) -> Vec<String> {

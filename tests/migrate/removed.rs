@@ -176,16 +176,7 @@ fn what_is_forgotten_comes_with_renew_alone() {
     for is_renewed in [true, false] {
         scene.done(&["project", "rename", "acme/shop0.erp", "acme/store.erp"]);
         scene.done(&["project", "delete", "acme/store.erp"]);
-        scene.done(&["branch", "delete", "acme/shop1.erp", "test"]);
-        let restore = [
-            "branch",
-            "restore",
-            "acme/shop1.erp",
-            "test",
-            "--as",
-            "stage",
-        ];
-        scene.done(&restore);
+        scene.rename_branch("acme/shop1.erp", "test", "stage");
         scene.done(&["branch", "delete", "acme/shop1.erp", "stage"]);
         if is_renewed {
             scene.run(&["--renew"]);

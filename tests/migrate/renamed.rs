@@ -18,15 +18,7 @@ fn what_is_new_there_follows_under_the_names_that_are_here() {
     // One goes out of the other's way.
     scene.done(&["project", "rename", "acme/shop0.erp", "acme/store.erp"]);
     scene.done(&["project", "rename", "acme/shop1.erp", "acme/shop0.erp"]);
-    scene.done(&["branch", "delete", "acme/store.erp", "test"]);
-    scene.done(&[
-        "branch",
-        "restore",
-        "acme/store.erp",
-        "test",
-        "--as",
-        "stage",
-    ]);
+    scene.rename_branch("acme/store.erp", "test", "stage");
     let report = scene.moved();
     assert_eq!(counts(&report, "made"), [0; 5], "{report}");
     assert_eq!(counts(&report, "changed"), [0; 5], "{report}");
@@ -72,15 +64,7 @@ fn another_project_or_branch_of_the_name_is_left_alone() {
     let mut model = Model::new(&["ann"], 1, 2, 4, 1);
     let scene = Scene::start(&model);
     scene.moved();
-    scene.done(&["branch", "delete", "acme/shop0.erp", "test"]);
-    scene.done(&[
-        "branch",
-        "restore",
-        "acme/shop0.erp",
-        "test",
-        "--as",
-        "stage",
-    ]);
+    scene.rename_branch("acme/shop0.erp", "test", "stage");
     scene.done(&["branch", "create", "acme/shop0.erp", "test"]);
     scene.done(&["project", "rename", "acme/shop0.erp", "acme/store.erp"]);
     scene.done(&["project", "create", "acme/shop0.erp", "--owner", "ann"]);
@@ -115,15 +99,7 @@ fn what_was_renamed_and_deleted_here_comes_with_renew_alone() {
     scene.moved();
     scene.done(&["project", "rename", "acme/shop0.erp", "acme/store.erp"]);
     scene.done(&["project", "delete", "acme/store.erp"]);
-    scene.done(&["branch", "delete", "acme/shop1.erp", "test"]);
-    scene.done(&[
-        "branch",
-        "restore",
-        "acme/shop1.erp",
-        "test",
-        "--as",
-        "stage",
-    ]);
+    scene.rename_branch("acme/shop1.erp", "test", "stage");
     scene.done(&["branch", "delete", "acme/shop1.erp", "stage"]);
     let (code, _, told) = scene.run(&[]);
     let expected = "siteconf: user/ann/acme/shop0.erp: it was deleted here; --renew makes it anew\n\
