@@ -11,7 +11,6 @@ mod manifest;
 mod measure;
 mod object;
 mod readable;
-mod records;
 mod refs;
 mod shown;
 mod stats;

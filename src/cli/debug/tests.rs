@@ -112,7 +112,72 @@ fn damage_is_named_and_the_rest_goes_on() {
     );
 }
 
-/// A store whose second state lacks a file, has another, and has one with other bytes.
+#[test]
+fn a_project_or_branch_without_its_record_is_named() {
+    let desk = Desk::with_project();
+    desk.done(&["branch", "create", "acme/shop.erp", "test"]);
+    desk.done(&["branch", "delete", "acme/shop.erp", "test"]);
+    let store = SqliteStore::open_beside(&desk.path("data")).unwrap();
+    for (key, findings) in [
+        (key::deleted_branch(1, 2), &[][..]),
+        (
+            key::project(1),
+            &[
+                "project 1: its record is gone, and record \"branch-name/00000001/main\" belongs to it",
+            ],
+        ),
+        (
+            key::branch(1, 1),
+            &[
+                "branch 1: its record is gone, and record \"branch-name/00000001/main\" belongs to it",
+                "project 1: its record is gone, and record \"branch-name/00000001/main\" belongs to it",
+            ],
+        ),
+        (
+            key::branch_name(1, "main"),
+            &[
+                "branch 1: its record is gone, and record \"snapshot/00000001/00000001\" belongs to it",
+                "project 1: its record is gone, and record \"project-id/acme/shop.erp\" belongs to it",
+            ],
+        ),
+    ] {
+        let mut batch = Batch::default();
+        batch.delete(key.clone(), Expect::Anything);
+        store.commit(batch).unwrap();
+        let ran = desk.run(&["debug", "check", "--json"]);
+        let report: Value = serde_json::from_str(&ran.out).unwrap();
+        assert_eq!(report["findings"], json!(findings), "{key}");
+    }
+}
+
+/// The record of a deletion goes last.
+#[test]
+fn what_is_being_forgotten_has_lost_nothing() {
+    let desk = Desk::with_project();
+    desk.done(&["branch", "create", "acme/shop.erp", "test"]);
+    desk.done(&["branch", "delete", "acme/shop.erp", "test"]);
+    desk.done(&["project", "delete", "acme/shop.erp"]);
+    desk.done(&["debug", "check"]);
+    let store = SqliteStore::open_beside(&desk.path("data")).unwrap();
+    for key in [
+        key::branch_name(1, "main"),
+        key::snapshot(1, 1),
+        key::branch(1, 1),
+    ] {
+        let mut batch = Batch::default();
+        let kept = store.record(&key::deleted_project(1)).unwrap().unwrap();
+        let mut kept: Value = serde_json::from_slice(&kept.value).unwrap();
+        kept["forgetting"] = json!(true);
+        batch.write(key::deleted_project(1), Expect::Anything, &kept);
+        batch.delete(key, Expect::Anything);
+        store.commit(batch).unwrap();
+        desk.done(&["debug", "check"]);
+    }
+    drop(store);
+    desk.done(&["gc", "--keep-deleted-days", "0"]);
+    desk.done(&["debug", "check"]);
+}
+
 #[test]
 fn a_pack_of_the_audit_log_is_checked_down_to_its_records() {
     let desk = Desk::new();
@@ -166,6 +231,7 @@ fn a_pack_of_the_audit_log_is_checked_down_to_its_records() {
     }
 }
 
+/// A store whose second state lacks a file, has another, and has one with other bytes.
 fn changed() -> Desk {
     let desk = Desk::with_project();
     lay(

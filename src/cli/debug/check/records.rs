@@ -1,7 +1,9 @@
-//! Every record decoded by what its key says it is, and the digests that are kept computed again.
+//! Every record decoded by what its key says it is and held against those to which it belongs, and the digests
+//! that are kept computed again.
 
 use serde::de::{DeserializeOwned, Error as _};
 
+use super::orphans::Orphans;
 use crate::access;
 use crate::base::id::{ManifestId, Sha256};
 use crate::cli::Result;
@@ -24,7 +26,11 @@ pub(super) fn findings(
     progress: &mut Progress<'_>,
 ) -> Result<Vec<String>> {
     let (mut findings, mut told) = (Vec::new(), Vec::new());
+    let mut orphans = Orphans::default();
     opened.inspectable().survey_records(&mut |record| {
+        if let Ok(record) = &record {
+            orphans.meet(record);
+        }
         let decoded = match &record {
             Ok(record) => decode(record).map_err(|e| e.to_string()),
             Err(fault) => Err(fault.clone()),
@@ -35,6 +41,7 @@ pub(super) fn findings(
             (_, Err(fault)) => findings.push(fault),
         }
     })?;
+    findings.extend(orphans.findings(opened.inspectable())?);
     if deep {
         let count = told.len();
         for (index, (key, digest)) in told.into_iter().enumerate() {

@@ -1,12 +1,15 @@
 //! Looks for what is missing, left over or not as it must be, in every state down to its blobs.
 
+mod orphans;
+mod records;
+
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use serde::Serialize;
 
+use super::outcome;
 use super::refs::Refs;
 use super::shown::{digests_of, fault_of, fault_of_reading};
-use super::{outcome, records};
 use crate::base::digest::object_id;
 use crate::base::id::{BlobId, Kind, ObjectId};
 use crate::cli::first_start::key_fault;
