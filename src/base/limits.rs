@@ -371,6 +371,10 @@ pub const LANES: usize = 64;
 pub const LANE_QUARTERS: u64 = 3;
 /// Threads that the runtime has for work that blocks.
 pub const BLOCKING_THREADS: usize = 512;
+/// How long one of them that has nothing to do stays, in milliseconds. A burst starts hundreds, and each that is woken
+/// keeps memory of its own; the one that has waited longest is woken next, so that with a longer time all of them
+/// would stay.
+pub const BLOCKING_THREAD_IDLE_MS: u64 = 50;
 /// Longest wait of a request for one of these, unless the settings say otherwise, in seconds.
 pub const THREAD_WAIT_S_MAX: u64 = 30;
 /// Longest time for a body that comes without end, unless the settings say otherwise, in seconds.

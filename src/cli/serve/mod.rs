@@ -29,7 +29,7 @@ use super::{Error, Result, Streams, bucket, engine, first_start, log, opened, se
 use crate::access;
 use crate::access::{Accounts, Gate};
 use crate::base::clock::{Clock, SystemClock};
-use crate::base::limits::BLOCKING_THREADS;
+use crate::base::limits::{BLOCKING_THREAD_IDLE_MS, BLOCKING_THREADS};
 use crate::base::may_block;
 use crate::base::secret::ServerKey;
 use crate::http::{HttpSettings, Server};
@@ -329,6 +329,7 @@ fn runtime() -> Result<Runtime> {
     Builder::new_multi_thread()
         .enable_all()
         .max_blocking_threads(BLOCKING_THREADS)
+        .thread_keep_alive(Duration::from_millis(BLOCKING_THREAD_IDLE_MS))
         .build()
         .map_err(|e| Error::Failed(format!("starting the threads: {e}")))
 }
