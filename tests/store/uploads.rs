@@ -7,9 +7,11 @@ use std::thread;
 use std::time::Duration;
 
 use siteconf::store::sqlite::SqliteStore;
-use siteconf::store::{Expect, NewBody, NewObject, StagedBody, Store};
+use siteconf::store::{Expect, NewBody, NewObject, StagedBody, Store, StoreError, Writes};
 
-use crate::fixture::{blob_id, bytes_of, contains, noise, of_objects, published, push, put_large};
+use crate::fixture::{
+    blob_id, bytes_of, contains, noise, of_objects, of_write, published, push, put_large, value,
+};
 
 fn incoming(root: &Path) -> usize {
     fs::read_dir(root.join("incoming")).unwrap().count()
@@ -222,4 +224,35 @@ fn a_start_and_an_upload_that_claims_its_blob_do_not_wait_for_each_other() {
     });
     let waited = ended.recv_timeout(Duration::from_mins(2));
     waited.expect("neither waits for the other");
+}
+
+#[test]
+fn nothing_is_written_while_another_folder_has_the_name_of_this_one() {
+    let parent = tempfile::tempdir().unwrap();
+    let (root, away) = (parent.path().join("data"), parent.path().join("away"));
+    let other = parent.path().join("other");
+    drop(SqliteStore::open_locked(&other).unwrap());
+    let store = SqliteStore::open_locked(&root).unwrap();
+    let first = noise(1, 100_000);
+    put_large(&store, &first);
+    fs::rename(&root, &away).unwrap();
+    for taken in [false, true] {
+        if taken {
+            fs::rename(&other, &root).unwrap();
+        }
+        assert_eq!(store.writes(), Writes::Stopped);
+        let refused = store.commit(of_write("k", Expect::Absent, Some("1")));
+        assert!(matches!(refused, Err(StoreError::Stopped)));
+        assert!(matches!(store.stage(), Err(StoreError::Stopped)));
+    }
+    assert_eq!((incoming(&root), blob_files(&root)), (0, 0));
+    // It goes on where its own folder is back.
+    fs::rename(&root, &other).unwrap();
+    fs::rename(&away, &root).unwrap();
+    assert_eq!(store.writes(), Writes::Taken);
+    store
+        .commit(of_write("k", Expect::Absent, Some("1")))
+        .unwrap();
+    assert_eq!(value(&store, "k").as_deref(), Some("1"));
+    assert!(contains(&store, blob_id(&first).into()));
 }

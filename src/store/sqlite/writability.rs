@@ -3,6 +3,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
@@ -22,6 +23,10 @@ const ROOM_TRIED_BYTES: u64 = 1 << 20;
 #[derive(Debug)]
 pub(super) struct Writability {
     folder: Folder,
+    /// Which folder it is. Another may take its name, by a restoration beside a service that was not stopped: the log
+    /// is open and stays that of the one, and what is found by its name would be the other's.
+    identity: Option<Identity>,
+    replaced: AtomicBool,
     /// False beside a daemon, which alone settles the log (see [`super::recovery`]).
     settles: bool,
     /// Held while the file is made to agree with it: of the one alone nobody knows whose the other is.
@@ -36,6 +41,9 @@ pub(super) struct Writability {
     /// SQLite does not pass its error on.
     log: OnceLock<File>,
 }
+
+/// Device and number of a folder.
+type Identity = (u64, u64);
 
 /// Whether this process may write, whatever others say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,11 +105,19 @@ impl Refusal {
     }
 }
 
+/// Which folder has this name now, `None` if none that can be looked at.
+fn identity_of(root: &Path) -> Option<Identity> {
+    let found = fs::metadata(root).ok()?;
+    Some((found.dev(), found.ino()))
+}
+
 impl Writability {
     /// Of a process that has yet to settle the log, or beside a daemon to find that it is.
     pub(super) fn new(folder: &Folder, settles: bool) -> Self {
         Self {
             folder: folder.clone(),
+            identity: identity_of(folder.root()),
+            replaced: AtomicBool::new(false),
             settles,
             state: Mutex::new(State::Unsettled(None)),
             sync_failed: AtomicBool::new(false),
@@ -111,19 +127,37 @@ impl Writability {
         }
     }
 
-    /// Why nothing is written now, after a failure of this process or of another that uses the folder, or because the
-    /// log is not settled.
+    /// Why nothing is written now: after a failure of this process or of another that uses the folder, because the
+    /// log is not settled, or because the folder lies elsewhere now.
     pub(super) fn refusal(&self) -> Option<Refusal> {
         let state = self.state();
         match *state {
             State::Stopped => Some(Refusal::Stopped),
             State::Unsettled(refusal) => Some(refusal.unwrap_or(Refusal::Busy)),
+            State::Settled if self.is_replaced() => Some(Refusal::Stopped),
             State::Settled if !fs::exists(self.folder.stop_mark()).unwrap_or(false) => None,
             State::Settled => match self.folder.stopped_by() {
                 Ok(text) => Some(Refusal::told(&text?).0),
                 Err(_) => Some(Refusal::Stopped),
             },
         }
+    }
+
+    /// True while another folder, or none, has the name of this one.
+    fn is_replaced(&self) -> bool {
+        let is_replaced = identity_of(self.folder.root()) != self.identity;
+        if self.replaced.swap(is_replaced, Ordering::Relaxed) != is_replaced {
+            if is_replaced {
+                tracing::error!(
+                    folder = %self.folder.root().display(),
+                    "the data folder was moved, removed or replaced; the store refuses writes until it is back or a \
+                     restart"
+                );
+            } else {
+                tracing::info!(folder = %self.folder.root().display(), "the data folder is back");
+            }
+        }
+        is_replaced
     }
 
     /// Why a change is not even tried. It tries itself to settle a log for which there was no room, so that it is taken
