@@ -116,6 +116,28 @@ fn commits_of_a_path_are_those_that_changed_it() {
 }
 
 #[test]
+fn a_file_keeps_its_commit_when_the_branch_comes_back_to_it_by_another_change() {
+    let daemon = Daemon::start();
+    let (project, reader) = with_history(&daemon);
+    let [head, second, ..] = ids();
+    let ids = |query: &str| field(&reader, &project, query, "id");
+    // Back to the state that the save of "a" led to, by a deletion of another file.
+    project.save("main", "t", "x");
+    let with_t = ids("?path=t").remove(0);
+    let deleted = project.user.delete(&project.file("main", "t"));
+    assert_eq!(deleted.status, 200);
+    assert_eq!(ids("?per_page=3"), [&*head, &with_t, &second]);
+    assert_eq!(ids("?path=a&per_page=1"), [&*head]);
+    assert_eq!(
+        field(&reader, &project, "?path=a&per_page=1", "title"),
+        ["save a"]
+    );
+    assert_eq!(ids("?path=t"), [&*head, &with_t]);
+    let file = reader.get(&project.read("/files/a?ref=main"));
+    assert_eq!(file.json()["last_commit_id"], *head);
+}
+
+#[test]
 fn commits_of_a_time_are_those_within_it() {
     let daemon = Daemon::start();
     let (project, reader) = with_history(&daemon);

@@ -44,17 +44,10 @@ impl Filter {
         })
     }
 
-    fn takes(&self, commit: &Commit) -> Result<bool, Error> {
+    /// True if a commit of the path is one of them.
+    fn takes(&self, commit: &Commit) -> bool {
         let is_by = |author: &String| commit.by.to_lowercase().contains(author);
-        if self.until.is_some_and(|until| commit.at > until)
-            || !self.author.as_ref().is_none_or(is_by)
-        {
-            return Ok(false);
-        }
-        match &self.path {
-            Some(path) => Ok(commit.touches(path)?),
-            None => Ok(true),
-        }
+        self.until.is_none_or(|until| commit.at <= until) && self.author.as_ref().is_none_or(is_by)
     }
 }
 
@@ -68,13 +61,16 @@ fn parse_time(text: &str) -> Option<Timestamp> {
 /// digest, which may have to be computed first.
 pub(super) fn list(context: &RequestContext, project: &Project) -> Result<Reply, Error> {
     let reference = params::reference(context.query.text("ref_name")?)?;
-    let filter = Filter::read(&context.query)?;
+    let mut filter = Filter::read(&context.query)?;
     let (page, per_page) = Paging::by_number(&context.query)?;
     let mut skip = (page - 1).saturating_mul(per_page);
     let mut part: Vec<Commit> = Vec::new();
     let mut more = false;
     let commits = match project.commits(reference) {
-        Ok(commits) => Some(commits),
+        Ok(commits) => Some(match filter.path.take() {
+            Some(path) => commits.of_path(path),
+            None => commits,
+        }),
         // A project without a branch has no commits.
         Err(repo::Error::NotFound {
             what: Missing::Branch,
@@ -86,7 +82,7 @@ pub(super) fn list(context: &RequestContext, project: &Project) -> Result<Reply,
         if filter.since.is_some_and(|since| commit.at < since) {
             break;
         }
-        if !filter.takes(&commit)? {
+        if !filter.takes(&commit) {
             continue;
         }
         if skip > 0 {

@@ -96,6 +96,14 @@ impl Commit {
 pub struct Commits {
     states: States,
     newer: Newer,
+    of_path: Option<OfPath>,
+}
+
+/// The path whose commits are listed, and those that were.
+#[derive(Debug)]
+struct OfPath {
+    path: FilePath,
+    listed: Newer,
 }
 
 /// Every state of a branch with what brought it about, newest first, as often as the branch was in it,
@@ -106,7 +114,7 @@ pub struct EveryState {
 }
 
 /// The states of a branch, newest first, as often as it was in them.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(in crate::repo) struct States {
     branch: Branch,
     /// The state that comes next, `None` after the first one.
@@ -118,7 +126,7 @@ pub(in crate::repo) struct States {
     read_at_once: usize,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct State {
     revision: Revision,
     at: Timestamp,
@@ -131,6 +139,7 @@ impl Branch {
         Commits {
             states: States::of(self),
             newer: Newer::default(),
+            of_path: None,
         }
     }
 
@@ -317,6 +326,17 @@ impl States {
         Ok(Some(snapshot))
     }
 
+    /// Goes past the states that have the commit id of a newer one. Gives the next.
+    fn skip(&mut self, newer: &mut Newer) -> Result<Option<Revision>> {
+        while let Some(state) = self.peek() {
+            if !newer.has(state)? {
+                return Ok(Some(state.clone()));
+            }
+            self.step()?;
+        }
+        Ok(None)
+    }
+
     /// The next state with what brought it about, without its parent.
     fn reached(&mut self) -> Result<Option<Commit>> {
         let Some(State { revision, at, by }) = self.state.take() else {
@@ -370,18 +390,34 @@ impl Commits {
         Err(Error::missing(Missing::Revision))
     }
 
-    fn commit(&mut self) -> Result<Option<Commit>> {
-        let Some(mut commit) = self.unlinked()? else {
-            return Ok(None);
-        };
-        while let Some(state) = self.states.peek() {
-            if !self.newer.has(state)? {
-                commit.parent = Some(state.clone());
-                break;
-            }
-            self.states.step()?;
+    /// Those that changed what lies at this path, a file or a folder: each commit id once, where such a change led
+    /// to it last. There the branch may have come back to it later, without a change of the path.
+    #[must_use]
+    pub fn of_path(self, path: FilePath) -> Self {
+        let listed = Newer::default();
+        Self {
+            of_path: Some(OfPath { path, listed }),
+            ..self
         }
-        Ok(Some(commit))
+    }
+
+    fn commit(&mut self) -> Result<Option<Commit>> {
+        while let Some(mut commit) = self.unlinked()? {
+            let Some(OfPath { path, listed }) = &mut self.of_path else {
+                commit.parent = self.states.skip(&mut self.newer)?;
+                return Ok(Some(commit));
+            };
+            if commit.touches(path)? && !listed.has(&commit.revision)? {
+                listed.insert(&commit.revision);
+                commit.parent = match self.states.peek() {
+                    Some(next) if !self.newer.has(next)? => Some(next.clone()),
+                    // Those in between may have changed the path.
+                    _ => self.states.clone().skip(&mut self.newer)?,
+                };
+                return Ok(Some(commit));
+            }
+        }
+        Ok(None)
     }
 
     /// The next commit without its parent. What comes after it may be a state that is newer, too.
