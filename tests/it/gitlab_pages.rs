@@ -486,6 +486,7 @@ fn bad_parameters_are_named() {
     let projects = "/site-builder/api/erp-config/projects";
     for (rest, message) in [
         ("?sort=up", "sort does not have a valid value"),
+        ("?id_after=x", "id_after is invalid"),
         ("?order_by=size", "order_by does not have a valid value"),
         ("?per_page=0", "per_page has a value not allowed"),
     ] {

@@ -261,6 +261,19 @@ fn projects_are_those_of_the_token() {
             "{style}"
         );
     }
+    // A client that asks for what is beyond the last it has comes to an end.
+    let rising = "pagination=keyset&order_by=id&sort=asc&per_page=2&id_after=";
+    let mut walked = Vec::new();
+    let mut last = json!(0);
+    loop {
+        let next = elements(&reader.get(&format!("{READ}/projects?{rising}{last}")));
+        let Some(project) = next.last() else { break };
+        last = project["id"].clone();
+        walked.extend(next);
+    }
+    walked.reverse();
+    assert_eq!(walked, elements(&reader.get(&format!("{READ}/projects"))));
+    assert_eq!(names(&format!("id_before={last}")), newest[1..]);
     let plain = elements(&reader.get(&format!("{READ}/projects?search=plain")))[0].clone();
     assert_eq!(plain["namespace"]["kind"], "user");
     assert_eq!(plain["namespace"]["full_path"], "alice");

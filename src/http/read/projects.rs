@@ -149,8 +149,8 @@ const PROJECT_BYTES: usize = 1 << 10;
 type Place = (String, i64, u64);
 
 /// Lists the projects that the token opens; with `search` those whose identifier has that in it,
-/// whatever its case. As at GitLab the newest comes first, unless `order_by` and `sort` say otherwise.
-/// `membership`, `owned` and `simple` make no difference: all of them are the holder's, and the short
+/// whatever its case, and with `id_after` and `id_before` those whose number lies beyond. As at GitLab the newest
+/// comes first, unless `order_by` and `sort` say otherwise. `membership`, `owned` and `simple` make no difference: all of them are the holder's, and the short
 /// form is a part of the long one.
 pub(super) fn list(context: &RequestContext, holder: &TokenHolder) -> Result<Reply, Error> {
     let query = &context.query;
@@ -175,10 +175,19 @@ pub(super) fn list(context: &RequestContext, holder: &TokenHolder) -> Result<Rep
         };
         Ok((text, rank, number))
     };
+    let number = |key: &'static str| -> Result<Option<u64>, Error> {
+        let invalid = |_| Error::Malformed(format!("{key} is invalid"));
+        let text = query.text(key)?;
+        text.map(|text| text.parse().map_err(invalid)).transpose()
+    };
+    let (after, before) = (number("id_after")?, number("id_before")?);
     let mut projects = Vec::new();
     for project in context.gate().projects_by_token(holder)? {
         let id = project.repo_id().as_str().to_lowercase();
-        if search.as_ref().is_none_or(|search| id.contains(search)) {
+        if search.as_ref().is_none_or(|search| id.contains(search))
+            && after.is_none_or(|after| project.number() > after)
+            && before.is_none_or(|before| project.number() < before)
+        {
             projects.push((place_of(&project)?, project));
         }
     }
