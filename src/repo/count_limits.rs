@@ -1,4 +1,5 @@
-//! How many projects an account may have, and how many branches a project.
+//! How many projects an account may have, and how many branches a project; and how many of each that are deleted and
+//! kept, before it gets no more.
 
 use super::{Error, Result};
 use crate::base::limits::{BRANCHES_PER_PROJECT_MAX, PROJECTS_PER_ACCOUNT_MAX};
@@ -7,9 +8,10 @@ use crate::base::limits::{BRANCHES_PER_PROJECT_MAX, PROJECTS_PER_ACCOUNT_MAX};
 /// same moment are counted each for itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CountLimits {
-    /// Most projects of one account, so that those of one do not slow the lists of all others.
+    /// Most projects of one account, so that those of one do not slow the lists of all others. With so many deleted ones
+    /// that can be restored, it gets no new ones.
     pub projects_account_max: u64,
-    /// Most branches of one project.
+    /// Most branches of one project. The same holds of its deleted ones.
     pub branches_project_max: u64,
 }
 
@@ -46,12 +48,39 @@ impl CountLimits {
     pub(super) fn check_branches(self, count: u64) -> Result<()> {
         check(count, self.branches_project_max, "the project", "branches")
     }
+
+    /// Refuses one project more for an account with so many deleted ones.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`].
+    pub(super) fn check_deleted_projects(self, count: u64) -> Result<()> {
+        check_deleted(count, self.projects_account_max, "the account", "projects")
+    }
+
+    /// Refuses one branch more for a project with so many deleted ones.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`].
+    pub(super) fn check_deleted_branches(self, count: u64) -> Result<()> {
+        check_deleted(count, self.branches_project_max, "the project", "branches")
+    }
 }
 
 fn check(count: u64, most: u64, whose: &str, what: &str) -> Result<()> {
     if count >= most {
         return Err(Error::invalid(format!(
             "{whose} has {count} {what}, the most allowed: delete one first"
+        )));
+    }
+    Ok(())
+}
+
+fn check_deleted(count: u64, most: u64, whose: &str, what: &str) -> Result<()> {
+    if count >= most {
+        return Err(Error::invalid(format!(
+            "{whose} has {count} deleted {what} that can still be restored, and no more are made from {most} on: wait \
+             until some are forgotten (the list of what was deleted says when, as kept_until), or ask the operator of \
+             the service, who can have them forgotten at once: siteconf gc --keep-deleted-days N"
         )));
     }
     Ok(())

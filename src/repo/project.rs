@@ -29,7 +29,7 @@ impl Projects {
     ///
     /// # Errors
     /// [`Error::Exists`] when the identifier is taken; [`Error::Invalid`] when the account is not there, or has
-    /// as many projects as it may have.
+    /// as many projects as it may have, or as many deleted ones that can be restored.
     pub fn create_project(
         &self,
         repo_id: &RepoId,
@@ -77,6 +77,7 @@ impl Projects {
         // Before the commit: to count may take long, and must not be done again for each that commits meanwhile.
         if !exists()? {
             self.check_project_count(record.owner)?;
+            self.check_deleted_projects(record.owner)?;
         }
         let number = store.commit_prepared(|batch| {
             if exists()? {

@@ -107,6 +107,78 @@ fn an_account_has_as_many_projects_and_a_project_as_many_branches_as_allowed() {
         .expect_status(200);
 }
 
+/// Why nothing more is made beside so many that are deleted, of which two are allowed.
+fn full_of_deleted(whose: &str, count: u64, what: &str) -> String {
+    format!(
+        "{whose} has {count} deleted {what} that can still be restored, and no more are made from 2 on: wait until some \
+         are forgotten (the list of what was deleted says when, as kept_until), or ask the operator of the service, who \
+         can have them forgotten at once: siteconf gc --keep-deleted-days N"
+    )
+}
+
+#[test]
+fn an_account_with_as_many_deleted_projects_as_allowed_makes_no_more() {
+    let daemon = Daemon::start_with(&["--projects-account-max=2"]);
+    let eve = daemon.user("eve", &[]);
+    let make = |user: &User, name: &str| {
+        let project = json!({ "name": name, "type": "erp" });
+        user.post(&format!("{ADMIN}/projects"), &project)
+    };
+    for _ in 0..2 {
+        let project = Project::create(&eve, "a");
+        eve.delete(&project.admin("")).assert_empty(204);
+    }
+    let full = full_of_deleted("the account", 2, "projects");
+    make(&eve, "a").assert_error(400, &full);
+    // Others are not concerned, nor are the commands; and what is there already is told as ever.
+    make(&daemon.user("bob", &[]), "a2").expect_status(201);
+    daemon.run(&["project", "create", "b.erp", "--owner", "eve"], "");
+    assert_ne!(make(&eve, "b").assert_refused(400), full);
+    // What is deleted comes back, and no deletion is refused.
+    let restored = |id: &str| {
+        let restore = format!("{DELETED}/{id}/restore");
+        eve.request("POST", &restore).send().expect_status(200);
+    };
+    restored("project-1");
+    for name in ["a", "b"] {
+        let project = format!("{ADMIN}/projects/{name}.erp");
+        eve.delete(&project).assert_empty(204);
+    }
+    let full = full_of_deleted("the account", 3, "projects");
+    make(&eve, "c").assert_error(400, &full);
+    daemon.run(&["gc", "--keep-deleted-days", "0"], "");
+    make(&eve, "c").expect_status(201);
+}
+
+#[test]
+fn a_project_with_as_many_deleted_branches_as_allowed_gets_no_more() {
+    let daemon = Daemon::start_with(&["--branches-project-max=2"]);
+    let eve = daemon.user("eve", &[]);
+    let [first, other] = ["a", "b"].map(|name| Project::create(&eve, name));
+    let make = |project: &Project, name: &str| {
+        let branch = json!({ "name": name });
+        eve.post(&project.admin("/branches"), &branch)
+    };
+    let delete = |name: &str| eve.delete(&first.on(name, "")).assert_empty(204);
+    for _ in 0..2 {
+        make(&first, "main").expect_status(201);
+        delete("main");
+    }
+    let full = full_of_deleted("the project", 2, "branches");
+    make(&first, "main").assert_error(400, &full);
+    make(&other, "main").expect_status(201);
+    daemon.run(&["branch", "create", &first.id, "next"], "");
+    assert_ne!(make(&first, "next").assert_refused(400), full);
+    let restore = format!("{DELETED}/branch-1-1/restore");
+    eve.request("POST", &restore).send().expect_status(200);
+    delete("main");
+    delete("next");
+    let full = full_of_deleted("the project", 3, "branches");
+    make(&first, "main").assert_error(400, &full);
+    daemon.run(&["gc", "--keep-deleted-days", "0"], "");
+    make(&first, "main").expect_status(201);
+}
+
 #[test]
 fn a_body_of_json_and_a_batch_are_as_large_as_allowed() {
     let daemon = Daemon::start_with(&[

@@ -5,6 +5,7 @@
 //! nothing that is made later under the same name meets it.
 
 mod forget;
+mod kept;
 mod names_there;
 mod restore;
 
@@ -95,10 +96,26 @@ impl Projects {
     /// # Limits
     /// Memory grows with what is wanted, not with what there is.
     pub fn deleted(&self, wanted: impl Fn(&Deleted) -> bool) -> Result<Vec<Deleted>> {
+        self.deleted_while(|deleted| Ok::<_, Error>(wanted(deleted)))
+    }
+
+    /// As [`Projects::deleted`], until `wanted` refuses, which is asked before another is added.
+    ///
+    /// # Errors
+    /// Those of `wanted`.
+    pub fn deleted_while<E: From<Error>>(
+        &self,
+        mut wanted: impl FnMut(&Deleted) -> std::result::Result<bool, E>,
+    ) -> std::result::Result<Vec<Deleted>, E> {
         let mut all = Vec::new();
+        let mut add = |deleted: Deleted| {
+            if wanted(&deleted)? {
+                all.push(deleted);
+            }
+            Ok::<_, E>(())
+        };
         self.each_deleted(key::DELETED_PROJECTS, |record, kept| {
-            all.extend(Some(Deleted::project(record.number(), kept)).filter(&wanted));
-            Ok(())
+            add(Deleted::project(record.number(), kept))
         })?;
         let mut last: Option<(u64, Option<Project>)> = None;
         self.each_deleted(key::DELETED_BRANCHES, |record, kept| {
@@ -107,25 +124,25 @@ impl Projects {
                 Some((known, project)) if known == number => project,
                 _ => self.sound_living(number)?,
             };
-            let deleted = project
-                .as_ref()
-                .map(|project| Deleted::branch(project, branch, kept));
-            all.extend(deleted.filter(&wanted));
+            if let Some(project) = &project {
+                add(Deleted::branch(project, branch, kept))?;
+            }
             last = Some((number, project));
-            Ok(())
+            Ok::<_, E>(())
         })?;
         all.sort_by_key(|deleted| (Reverse(deleted.at), deleted.id.numbers()));
         Ok(all)
     }
 
     /// Calls with each deleted record under a prefix that can be restored. Some are read at a time.
-    fn each_deleted<T>(
+    fn each_deleted<T, E>(
         &self,
         prefix: &str,
-        mut act: impl FnMut(&Record, &DeletedRecord<T>) -> Result<()>,
-    ) -> Result<()>
+        mut act: impl FnMut(&Record, &DeletedRecord<T>) -> std::result::Result<(), E>,
+    ) -> std::result::Result<(), E>
     where
         T: DeserializeOwned + Send + Sync + 'static,
+        E: From<Error>,
     {
         let mut after: Option<String> = None;
         loop {
@@ -134,7 +151,8 @@ impl Projects {
                 limit: FORGOTTEN_RECORDS_PER_COMMIT,
                 leaves_out_damaged: true,
                 ..Scan::prefix(prefix)
-            })?;
+            });
+            let records = records.map_err(Error::from)?;
             let Some(last) = records.last() else {
                 return Ok(());
             };

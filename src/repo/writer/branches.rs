@@ -16,7 +16,7 @@ impl ProjectWriter {
     ///
     /// # Errors
     /// [`Error::Exists`]; [`Missing::Revision`] when `from` names nothing; [`Error::Invalid`] when the project has as
-    /// many branches as it may have.
+    /// many branches as it may have, or as many deleted ones that can be restored.
     pub fn create_branch(&self, name: &BranchName, from: Option<&str>) -> Result<Branch> {
         self.create_branch_at(name, from, self.projects.clock().now())
     }
@@ -67,6 +67,7 @@ impl ProjectWriter {
         // Before the commit, as with projects.
         if !exists()? {
             self.check_branch_count()?;
+            self.check_deleted_branches()?;
         }
         let number = store.commit_prepared(|batch| {
             self.hold_permitted(batch)?;
