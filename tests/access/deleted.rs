@@ -2,7 +2,7 @@
 
 use siteconf::access::{Caller, NewToken, Restored, Right};
 use siteconf::base::branch_name::BranchName;
-use siteconf::repo::ProjectWriter;
+use siteconf::repo::{self, ProjectWriter};
 
 use crate::{World, by_id, id, named, refusal, texts};
 
@@ -28,10 +28,11 @@ fn restored(world: &World, caller: &Caller, what: &str, name: Option<&str>) -> S
 
 /// The ids that a caller is shown.
 fn shown(world: &World, caller: &Caller, accessible: bool) -> Vec<String> {
-    let listed = world.gate.deleted(caller, accessible).unwrap();
+    let all = |_| Ok::<_, repo::Error>(());
+    let listed = world.gate.deleted(caller, accessible, all).unwrap();
     listed
         .iter()
-        .map(|(deleted, _)| deleted.id().to_string())
+        .map(|deleted| deleted.id().to_string())
         .collect()
 }
 
@@ -102,6 +103,26 @@ fn the_owner_and_root_see_what_is_deleted_and_restore_it_and_nobody_else_does() 
     let paul = world.again("paul");
     assert_eq!(shown(&world, &paul, true), [""; 0]);
     assert_eq!(restored(&world, &paul, "branch-3-3", None), ABSENT);
+}
+
+#[test]
+fn what_is_deleted_is_gathered_only_as_far_as_is_allowed() {
+    let world = World::new();
+    let ann = world.user("ann", &[]);
+    for repo_id in ["a.erp", "b.erp", "c.erp"] {
+        world.project(&ann, repo_id);
+        delete(&world, repo_id);
+    }
+    let mut asked = Vec::new();
+    let listed = world.gate.deleted(&ann, false, |count| {
+        asked.push(count);
+        if count > 2 {
+            return Err(repo::Error::invalid("no room"));
+        }
+        Ok(())
+    });
+    assert_eq!(listed.unwrap_err().to_string(), "no room");
+    assert_eq!(asked, [1, 2, 3]);
 }
 
 #[test]

@@ -21,19 +21,32 @@ pub enum Restored {
 }
 
 impl Gate {
-    /// What was deleted and the caller may restore, each with its owner's name, the newest deletion
-    /// first: of the caller's own projects, or with `accessible` of all.
-    pub fn deleted(&self, caller: &Caller, accessible: bool) -> Result<Vec<(Deleted, String)>> {
-        let wanted = |deleted: &Deleted| {
+    /// What was deleted and the caller may restore, the newest deletion first: of the caller's own projects, or
+    /// with `accessible` of all. As it grows, `allows` is asked for each length that it comes to.
+    ///
+    /// # Errors
+    /// Those of `allows`.
+    pub fn deleted<E: From<repo::Error>>(
+        &self,
+        caller: &Caller,
+        accessible: bool,
+        mut allows: impl FnMut(usize) -> std::result::Result<(), E>,
+    ) -> std::result::Result<Vec<Deleted>, E> {
+        let mut count = 0;
+        self.projects.deleted_while(|deleted| {
             let own = deleted.owner() == caller.account.number;
-            (own || accessible) && may_restore(&caller.account, deleted)
-        };
-        let named = |deleted: Deleted| {
-            let owner = self.account_name(deleted.owner())?;
-            Ok((deleted, owner))
-        };
-        let listed = self.projects.deleted(wanted)?;
-        listed.into_iter().map(named).collect()
+            let wanted = (own || accessible) && may_restore(&caller.account, deleted);
+            if wanted {
+                count += 1;
+                allows(count)?;
+            }
+            Ok(wanted)
+        })
+    }
+
+    /// The name of the account that owns the project, or the branch's project; empty when it is gone.
+    pub fn owner_name_of_deleted(&self, deleted: &Deleted) -> Result<String> {
+        self.account_name(deleted.owner())
     }
 
     /// Restores what was deleted, under another name if one is given: the identifier of a project, the

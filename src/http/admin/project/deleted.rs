@@ -16,6 +16,9 @@ use crate::http::request::{conditions, json_body};
 use crate::repo;
 use crate::repo::Deleted;
 
+/// About so many bytes are told of what was deleted, and as many are in memory before.
+const DELETED_BYTES: usize = 512;
+
 /// A deleted project or branch.
 #[derive(Debug, Serialize)]
 struct DeletedJson {
@@ -30,18 +33,18 @@ struct DeletedJson {
 }
 
 impl DeletedJson {
-    fn new(context: &RequestContext, deleted: &Deleted, owner: String) -> Self {
+    fn new(context: &RequestContext, deleted: &Deleted) -> Result<Self, Error> {
         let keep_days = context.settings().keep_deleted_days;
-        Self {
+        Ok(Self {
             kind: deleted.kind(),
             id: deleted.id().to_string(),
             repo_id: deleted.repo_id().to_string(),
             branch: deleted.branch_name().map(ToString::to_string),
-            owner,
+            owner: context.gate().owner_name_of_deleted(deleted)?,
             deleted_at: deleted.deleted_at().to_string(),
             deleted_by: deleted.deleted_by().to_owned(),
             kept_until: deleted.kept_until(keep_days).to_string(),
-        }
+        })
     }
 }
 
@@ -58,16 +61,21 @@ struct Wanted {
 pub(super) fn list(context: &RequestContext, caller: &Caller) -> Result<Reply, Error> {
     let accessible = projects::is_accessible(context)?;
     let paging = Paging::of(&context.query)?;
-    let deleted = context.gate().deleted(caller, accessible)?;
+    let mut room = None;
+    // A page takes as much, too: the newest are known when all were looked at.
+    let deleted = context.gate().deleted(caller, accessible, |count| {
+        if room.is_none() {
+            room = context.room_to_list(count.saturating_mul(DELETED_BYTES))?;
+        }
+        Ok::<_, Error>(())
+    })?;
     let list = format!("deleted/{accessible}");
-    let place =
-        |(deleted, _): &(Deleted, String)| (-deleted.deleted_at().ms(), deleted.id().numbers());
+    let place = |deleted: &Deleted| (-deleted.deleted_at().ms(), deleted.id().numbers());
     let (part, headers) = pagination::cut(context, &paging, &list, deleted, place)?;
-    let shown: Vec<_> = part
-        .into_iter()
-        .map(|(deleted, owner)| DeletedJson::new(context, &deleted, owner))
-        .collect();
-    json::list(context, &shown, headers.lines())
+    let shown = part
+        .iter()
+        .map(|deleted| DeletedJson::new(context, deleted));
+    json::list_of(context, shown, headers.lines())
 }
 
 /// `POST /deleted/<id>/restore`
