@@ -92,9 +92,28 @@ impl Scene {
     fn save_and_await_mark(&mut self) {
         let before = fs::read(self.mark()).unwrap();
         assert_eq!(self.save(1), 201);
-        wait_for("the mark to be raised", || {
-            fs::read(self.mark()).is_ok_and(|mark| mark != before)
-        });
+        wait_for("the mark to be raised", || self.is_raised(&before));
+    }
+
+    fn is_raised(&self, before: &[u8]) -> bool {
+        fs::read(self.mark()).is_ok_and(|mark| mark != before)
+    }
+
+    /// Saves after a change of the mark, which then cannot be opened.
+    fn save_without_mark(&mut self, change: fn(&Path), error: &str) {
+        // One of hundreds of tracers lets a thread's first call through.
+        for _ in 0..5 {
+            let before = fs::read(self.mark()).unwrap();
+            change(&self.mark());
+            assert_eq!(self.save(1), 201, "{error}");
+            wait_for("the mark to be opened", || {
+                self.is_met() || self.is_raised(&before)
+            });
+            if self.is_met() {
+                return;
+            }
+        }
+        panic!("the mark can be opened");
     }
 }
 
@@ -133,9 +152,7 @@ fn a_mark_that_cannot_be_opened_stops_nothing() {
     let gone: fn(&Path) = |path| fs::remove_file(path).unwrap();
     for (change, error) in [(replace as fn(&Path), "EMFILE"), (gone, "ENFILE")] {
         let tracer = scene.take_descriptors(&["high-water", "high-water.new"], error);
-        change(&scene.mark());
-        assert_eq!(scene.save(1), 201, "{error}");
-        wait_for("the mark to be opened", || scene.is_met());
+        scene.save_without_mark(change, error);
         tracer.detach(Signal::TERM);
         assert_eq!(scene.save(1), 201, "{error}");
         wait_for("the mark to be made", || scene.mark().exists());
