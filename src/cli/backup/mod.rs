@@ -245,7 +245,7 @@ fn is_dash(path: &Path) -> bool {
     path == Path::new("-")
 }
 
-/// True for a backup that is a file: there, or by its name.
+/// True for a backup that is a file: by its name, or because something is there that is no folder.
 fn is_file(target: &Path) -> bool {
-    target.is_file() || !target.is_dir() && target.extension().is_some_and(|end| end == "tar")
+    !target.is_dir() && (target.exists() || target.extension().is_some_and(|end| end == "tar"))
 }

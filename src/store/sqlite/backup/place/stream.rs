@@ -114,7 +114,8 @@ impl FilePlace {
     pub(in crate::store::sqlite::backup) fn open(path: &Path) -> Result<Self> {
         let refuse = |reason: &str| BackupError::Refused(format!("{}: {reason}", path.display()));
         match fs::metadata(path) {
-            Ok(_) if !is_backup(path) => {
+            // Not opened: a FIFO would be waited for.
+            Ok(found) if !found.is_file() || !is_backup(path) => {
                 return Err(refuse(
                     "it is there and is no backup of siteconf; name another file",
                 ));
