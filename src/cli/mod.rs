@@ -48,8 +48,11 @@ use std::ffi::OsString;
 use std::fmt::Display;
 use std::io::{self, BufRead, ErrorKind, IsTerminal, Write};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use clap::Parser;
+use rustix::process::Signal;
+use signal_hook::flag;
 
 use args::{Cli, Command};
 pub use error::{Error, Result};
@@ -112,6 +115,9 @@ pub fn run(
     out: &mut dyn Write,
     err: &mut dyn Write,
 ) -> ExitCode {
+    // Without a handler, a write beyond the limit on the length of files (`ulimit -f`) ends the process. With one
+    // it fails, as on a full disk. Programs that this one starts do not inherit it.
+    let _registered = flag::register(Signal::XFSZ.as_raw(), Arc::default());
     let stdin = io::stdin();
     let streams = Streams {
         input_is_terminal: stdin.is_terminal(),

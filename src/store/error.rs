@@ -40,7 +40,8 @@ pub enum StoreError {
         #[source]
         source: serde_json::Error,
     },
-    /// The disk is full. Nothing was changed; it heals when there is room.
+    /// The disk is full, or a file became longer than this process may make one. Nothing was changed; it heals when there
+    /// is room.
     #[error("no space left on the disk")]
     Full,
     /// The disk has less room than is to stay free. Nothing was changed; it heals when there is more.

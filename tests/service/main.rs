@@ -16,6 +16,8 @@ mod damage;
 #[cfg(test)]
 mod damaged_records;
 #[cfg(test)]
+mod file_length;
+#[cfg(test)]
 mod first_start;
 #[cfg(test)]
 mod imports;

@@ -229,8 +229,16 @@ impl StagedFile {
     }
 
     /// The refusal that a failed write or sync leads to: after one of an upload nothing more is written,
-    /// as after one of the log. What could not be opened ([`unopened`]) stops nothing.
+    /// as after one of the log. What could not be opened ([`unopened`]) stops nothing, nor does a file that became too
+    /// long for this process: no byte was lost.
     fn failed(&self, action: &'static str, error: io::Error) -> StoreError {
+        if error.kind() == io::ErrorKind::FileTooLarge {
+            tracing::warn!(
+                "a file is refused: it is longer than this process may make one: raise its limit (LimitFSIZE= of the \
+                 unit, ulimit -f)"
+            );
+            return StoreError::Full;
+        }
         let is_of_disk = !matches!(
             error.kind(),
             io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied
