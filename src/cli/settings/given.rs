@@ -8,10 +8,13 @@ use std::str::FromStr;
 
 use super::table::Setting;
 use super::unit::Unit;
+use crate::base::clock::DAY_S;
 use crate::cli::Error;
 
 /// Most characters of a value that a refusal shows.
 const SHOWN_CHARS_MAX: usize = 200;
+/// Longest time of a setting in seconds, a century: no point in time that is so far away overflows.
+const SECONDS_MAX: u64 = 36_500 * DAY_S;
 
 /// Where a value came from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -120,16 +123,21 @@ impl Given {
         }
     }
 
-    /// A whole number, with a unit where the setting has one.
+    /// A whole number, with a unit where the setting has one. Seconds are at most [`SECONDS_MAX`].
     pub(super) fn number(&self) -> Result<u64, Error> {
         let unit = self.setting.unit();
-        match &self.written {
+        let number = match &self.written {
             Written::Plain(_) => unit.parse(&self.text()?),
             Written::Text(text) if unit != Unit::Things => unit.parse(text),
             Written::Number(number) => Ok(*number),
             _ => Err(unit.rule()),
         }
-        .map_err(|rule| self.refuse(rule))
+        .map_err(|rule| self.refuse(rule))?;
+        if unit == Unit::Seconds && number > SECONDS_MAX {
+            let reason = format_args!("it must be at most {SECONDS_MAX}, a century");
+            return Err(self.refuse(reason));
+        }
+        Ok(number)
     }
 
     /// A whole number that is not 0.

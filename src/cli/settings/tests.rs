@@ -280,6 +280,10 @@ fn a_wrong_setting_names_itself_its_value_and_its_place() {
             "limits.batch_actions_max = 10001 (FILE, line 1): it must be 1 to 10000",
         ),
         (
+            "limits.head_s_max = 9223372036854775807",
+            "limits.head_s_max = 9223372036854775807 (FILE, line 1): it must be at most 3153600000, a century",
+        ),
+        (
             "limits.threads_max = 0",
             "limits.threads_max = 0 (FILE, line 1): it must be 1 to 512",
         ),
