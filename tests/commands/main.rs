@@ -4,6 +4,8 @@
 #[cfg(test)]
 mod asking;
 #[cfg(test)]
+mod backups;
+#[cfg(test)]
 #[path = "../service/client.rs"]
 #[allow(dead_code, reason = "the tests of the service use more of it")]
 mod client;

@@ -3,8 +3,6 @@
 
 use std::fs;
 
-use rustix::fs::{CWD, FileType, Mode, mknodat};
-
 use crate::stage::{Stage, refused};
 use crate::terminal::Terminal;
 
@@ -307,9 +305,6 @@ fn what_must_not_be_done_is_told_with_what_to_do_first() {
     );
     let files = stage.shown("in");
     let data = stage.shown("data");
-    // Nobody ever writes into it.
-    let pipe = stage.shown("pipe.tar");
-    mknodat(CWD, &pipe, FileType::Fifo, Mode::RWXU, 0).unwrap();
     let create = ["token", "create", "--user", "dave", "--name", "n", "--repo"];
     for (words, said) in [
         (&[&create[..], &["acme/shop.erp"]].concat()[..], may_not),
@@ -357,14 +352,6 @@ fn what_must_not_be_done_is_told_with_what_to_do_first() {
             &format!(
                 "{data} lies in the data folder; name another place for the backup, best on another disk"
             ),
-        ),
-        (
-            &["backup", "/dev/null"],
-            "/dev/null: it is there and is no backup of siteconf; name another file",
-        ),
-        (
-            &["backup", &pipe],
-            &format!("{pipe}: it is there and is no backup of siteconf; name another file"),
         ),
         (
             &["backup", "verify", &files],
