@@ -1,6 +1,6 @@
 // A branch: its files, the open one, and the history beside it.
 import type { ComponentChildren } from "preact";
-import { useEffect, useLayoutEffect, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { loadChunk } from "../editor/chunk.ts";
 import { Icon } from "../shared/icons.tsx";
 import type { Loaded } from "../shared/load.ts";
@@ -54,7 +54,23 @@ export function BranchScreen(props: ScreenProps) {
     if (opens) fetchFile().catch(() => null);
   }, [opens]);
   const known = branches.value?.find((one) => one.name === route.branch);
-  if (known) return <Branch {...props} known={known} />;
+  const last = useRef(known);
+  if (known) last.current = known;
+  // The file with nothing to keep, of a branch that is not there any more.
+  const [left, leave] = useState<string | undefined>(undefined);
+  useEffect(() => {
+    if (known) leave(undefined);
+  }, [known]);
+  const onGone = () => leave(route.path);
+  if (known) return <Branch {...props} known={known} gone={false} onGone={onGone} />;
+  const isFile = route.screen === "files" && opens && !route.at;
+  if (branches.value && isFile && route.path !== left) {
+    return last.current ? (
+      <Branch {...props} known={last.current} gone onGone={onGone} />
+    ) : (
+      <Kept {...props} onGone={onGone} />
+    );
+  }
   return (
     <main id="main" class="sheet-page" tabIndex={-1}>
       {branches.error ? (
@@ -67,6 +83,30 @@ export function BranchScreen(props: ScreenProps) {
         <Trouble words={t("notThere")} onAgain={branches.again} />
       ) : null}
     </main>
+  );
+}
+
+/** The text that this browser keeps for a file of a branch that is not there. */
+function Kept({ session, route, branches, onGone }: ScreenProps & { onGone: () => void }) {
+  const path = route.path!;
+  return (
+    <div class="branch alone">
+      <main id="main" tabIndex={-1}>
+        <File
+          key={path}
+          repo={route.repo}
+          branch={route.branch!}
+          path={path}
+          may={NOTHING}
+          head={null}
+          gone
+          onGone={onGone}
+          account={session.username}
+          onChanged={branches.again}
+          onRestore={undefined}
+        />
+      </main>
+    </div>
   );
 }
 
@@ -89,15 +129,28 @@ function NoBranch({ route, project, branches }: ScreenProps) {
 const folderOf = (path: string | undefined): string =>
   path?.slice(0, Math.max(0, path.lastIndexOf("/"))) ?? "";
 
+/** What anybody may in a branch that is not there. */
+const NOTHING: Schemas["Permissions"] = {
+  read: false,
+  write: false,
+  delete: false,
+  rollback: false,
+  tokens: false,
+  manage: false,
+};
+
 type Pane = "files" | "open" | "history";
 
-function Branch({
-  session,
-  route,
-  branches,
-  uploads,
-  known,
-}: ScreenProps & { known: Schemas["AdminBranch"] }) {
+interface BranchProps extends ScreenProps {
+  /** The branch as it was heard of last. */
+  known: Schemas["AdminBranch"];
+  /** It is not there any more: it stays on the screen for what was typed into the open file. */
+  gone: boolean;
+  /** Nothing was typed there that is not saved. */
+  onGone: () => void;
+}
+
+function Branch({ session, route, branches, uploads, known, gone, onGone }: BranchProps) {
   const { repo, path, at, change } = route;
   const branch = known.name;
   const head = known.commit.id;
@@ -105,7 +158,7 @@ function Branch({
   const [pane, setPane] = useState<Pane>("open");
   // Whoever goes somewhere wants to see it, be it what is open already.
   useLayoutEffect(() => setPane("open"), [route]);
-  const able = may.write && !at && !change;
+  const able = may.write && !at && !change && !gone;
   const drop = useDrop(
     able
       ? { repo, branch, folder: folderOf(path), may, limits: session.limits, onChanged: branches.again }
@@ -157,6 +210,8 @@ function Branch({
             {...(route.line ? { line: Number(route.line) } : {})}
             may={may}
             head={head}
+            gone={gone}
+            onGone={onGone}
             account={session.username}
             onChanged={branches.again}
             onRestore={back && goBack && (() => goBack(back))}

@@ -28,6 +28,10 @@ export interface FileProps {
   may: Schemas["Permissions"];
   /** The commit id of the branch as last heard of: another one means that somebody saved. */
   head: string | null;
+  /** The branch is not there any more. */
+  gone: boolean;
+  /** It is gone, and nothing was typed here that is not saved. */
+  onGone: () => void;
   /** Whose drafts these are. */
   account: string;
   /** Something was saved, deleted or undone here: tree, history and head are to be read again. */
@@ -88,7 +92,7 @@ function useKeys(save: () => void, wrap: () => void): void {
 }
 
 export function File(props: FileProps) {
-  const { repo, branch, path, at, line, may, onRestore } = props;
+  const { repo, branch, path, at, line, may, gone, onRestore } = props;
   const place: Place = { repo, branch, path, at };
   const [file, drawn] = useOpenFile(props, place);
   const [editor, setEditor] = useState<Editor | null>(null);
@@ -99,19 +103,24 @@ export function File(props: FileProps) {
     setWrap(!wrap);
   };
   const save = () => {
-    if (may.write) void file.save();
+    if (may.write && !gone) void file.save();
   };
   useKeys(save, toggleWrap);
   // At each drawing: the file may have been open already when somebody went to it by its name.
   useEffect(() => {
     if (editor && takeEntry()) editor.focus();
   });
+  useEffect(() => {
+    // Until there is an editor nobody knows what is in it.
+    const waits = drawn.phase === "loading" || drawn.saving || (drawn.phase === "text" && !editor);
+    if (gone && !waits && !file.isPrecious()) props.onGone();
+  });
   // Whoever lost the role in the middle of an edit keeps the text, and can take it elsewhere.
   const editable = !at && (may.write || drawn.changed);
   return (
     <section class="file" data-phase={drawn.phase} data-changed={drawn.changed} data-saving={drawn.saving}>
       <Head {...props} drawn={drawn} file={file} onSave={save} onRestore={onRestore} />
-      <Bars path={path} drawn={drawn} file={file} editor={editor} forbidden={!at && !may.write} />
+      <Bars path={path} drawn={drawn} file={file} editor={editor} gone={gone} forbidden={!at && !may.write} />
       {drawn.phase === "loading" && <Waiting />}
       {drawn.phase === "failed" && <Trouble words={wordsOf(drawn.error)} onAgain={() => void file.load()} />}
       {drawn.phase === "other" && drawn.other && (
@@ -174,10 +183,10 @@ interface HeadProps extends FileProps {
   onSave: () => void;
 }
 
-function Head({ repo, branch, path, at, may, drawn, file, onSave, onRestore }: HeadProps) {
+function Head({ repo, branch, path, at, may, gone, drawn, file, onSave, onRestore }: HeadProps) {
   const { changed, isNew, saving, problems } = drawn;
   const place: Place = { repo, branch, path, at };
-  const writes = drawn.phase === "text" && !at && (may.write || changed);
+  const writes = drawn.phase === "text" && !at && !gone && (may.write || changed);
   const why = !may.write
     ? say("readOnlyRole")
     : !changed
@@ -194,13 +203,13 @@ function Head({ repo, branch, path, at, may, drawn, file, onSave, onRestore }: H
         ) : (
           changed && <span class="pill warn">{say("unsaved")}</span>
         )}
-        {(at || !may.write) && (
+        {(at || !(may.write || gone)) && (
           <span class="pill" title={say(at ? "readOnlyAt" : "readOnlyRole")}>
             {say("readOnly")}
           </span>
         )}
       </h1>
-      {!isNew && drawn.phase !== "loading" && drawn.other?.kind !== "none" && (
+      {!isNew && !gone && drawn.phase !== "loading" && drawn.other?.kind !== "none" && (
         <a
           class="quiet"
           href={downloadUrl(place)}

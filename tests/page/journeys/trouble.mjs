@@ -1,6 +1,6 @@
 // What can come between a person and a save: each state in words of its own, and nothing typed is lost.
 import { same, soon } from "../browser.mjs";
-import { file, newProject, PASSWORD } from "../seed.mjs";
+import { branch, file, newProject, PASSWORD, project } from "../seed.mjs";
 import { bytes, changed, editor, keys, open, put, saved, text, type } from "./editor/steps.mjs";
 
 /** Somebody has typed into a.txt, and nothing is saved yet. */
@@ -274,6 +274,30 @@ export default [
     await bar(page).getByRole("button", { name: "Download my text" }).click();
     same((await download).suggestedFilename(), "a.txt");
     same(await text(world, repo, "a.txt"), "a\n");
+  }],
+
+  ["a branch goes while somebody types: the text stays, also for whoever comes back to it", async (world) => {
+    const { repo, person, page } = await edit(world, "acme/gone");
+    person.expected.push(/404/);
+    await world.admin.json("POST", `${project(repo)}/branches`, { name: "other" });
+    await world.admin.send("DELETE", branch(repo, "main"));
+    await bar(page).getByText("The branch is not there any more. Your text is kept in this browser.").waitFor();
+    same(await person.accessibility(), []);
+    await type(person, "c\n");
+    await page.locator("header.top a[href=\"/site-builder/\"]").first().click();
+    await page.getByRole("button", { name: "Open it" }).click();
+    for (const turn of ["come back to", "reloaded"]) {
+      await editor(person);
+      await bar(page).getByText("The branch is not there any more.").waitFor();
+      same(await page.locator(".file .cm-content").innerText(), "a\nb\nc\n\n", turn);
+      same(await person.accessibility(), []);
+      if (turn !== "reloaded") await page.reload();
+    }
+    const download = page.waitForEvent("download");
+    await bar(page).getByRole("button", { name: "Download my text" }).click();
+    same((await download).suggestedFilename(), "a.txt");
+    await bar(page).getByRole("button", { name: "Discard" }).click();
+    await page.getByText("It is not there, or not for you to see").waitFor();
   }],
 
   ["another's save follows into an untouched file, and is told of in a touched one", async (world) => {

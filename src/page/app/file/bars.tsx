@@ -42,13 +42,16 @@ interface BarsProps {
   drawn: Drawn;
   file: OpenFile;
   editor: Editor | null;
+  /** The branch is not there any more. */
+  gone: boolean;
   /** The role that would save was taken away. */
   forbidden: boolean;
 }
 
 /** The most important thing there is to say; null where there is nothing. */
 export function Bars(props: BarsProps) {
-  const { drawn, forbidden } = props;
+  const { drawn, gone, forbidden } = props;
+  if (gone && drawn.changed) return <TroubleBar {...props} trouble={{ kind: "gone" }} />;
   if (drawn.trouble) return <TroubleBar {...props} trouble={drawn.trouble} />;
   if (forbidden && drawn.changed) return <TroubleBar {...props} trouble={{ kind: "forbidden" }} />;
   if (drawn.news) return <NewsBar {...props} />;

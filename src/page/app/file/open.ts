@@ -77,7 +77,7 @@ export class OpenFile extends Following {
   }
 
   /** Whether somebody would miss what is on the screen. */
-  private isPrecious(): boolean {
+  isPrecious(): boolean {
     return this.drawn.phase === "text" && this.work.editor !== null && this.work.isPrecious(this.drawn);
   }
 
