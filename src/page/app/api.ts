@@ -1,6 +1,7 @@
 // All requests go through here. When the session has ended, the login is asked for over whatever is on the
 // screen, and the request is repeated if the same account goes on: nothing that was typed is lost.
 import type { components } from "../shared/admin.d.ts";
+import { pathWords } from "../shared/path-words.ts";
 import { refusalWords } from "../shared/rules.ts";
 import { type Key, t } from "../shared/text.ts";
 
@@ -25,7 +26,7 @@ export class Failure extends Error {
 
   /** What to tell whoever asked, in the language of the page. */
   get words(): string {
-    if (this.status === 400) return refusalWords(this.detail) ?? this.detail;
+    if (this.status === 400) return refusalWords(this.detail) ?? pathWords(this.detail) ?? this.detail;
     const key = (
       {
         0: "offline",

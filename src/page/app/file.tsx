@@ -4,7 +4,7 @@ import type { Editor } from "../editor/host.ts";
 import { Icon } from "../shared/icons.tsx";
 import { Path, Trouble, Waiting } from "../shared/parts.tsx";
 import { t } from "../shared/text.ts";
-import { type Schemas, wordsOf } from "./api.ts";
+import { Failure, type Schemas, wordsOf } from "./api.ts";
 import { Bars } from "./file/bars.tsx";
 import { Code } from "./file/code.tsx";
 import { type Drawn, START } from "./file/drawn.ts";
@@ -122,7 +122,12 @@ export function File(props: FileProps) {
       <Head {...props} drawn={drawn} file={file} onSave={save} onRestore={onRestore} />
       <Bars path={path} drawn={drawn} file={file} editor={editor} gone={gone} forbidden={!at && !may.write} />
       {drawn.phase === "loading" && <Waiting />}
-      {drawn.phase === "failed" && <Trouble words={wordsOf(drawn.error)} onAgain={() => void file.load()} />}
+      {drawn.phase === "failed" && (
+        <Trouble
+          words={wordsOf(drawn.error)}
+          {...(mayHelp(drawn.error) ? { onAgain: () => void file.load() } : {})}
+        />
+      )}
       {drawn.phase === "other" && drawn.other && (
         <Other
           place={place}
@@ -176,6 +181,9 @@ export function File(props: FileProps) {
     </section>
   );
 }
+
+/** Whether it may be another answer next time: a path that is refused always is. */
+const mayHelp = (error: unknown): boolean => !(error instanceof Failure && error.status === 400);
 
 interface HeadProps extends FileProps {
   drawn: Drawn;

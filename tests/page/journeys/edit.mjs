@@ -180,6 +180,40 @@ export default [
     await page.locator(".file[data-changed=false]").waitFor();
   }],
 
+  ["a new file's name that cannot be is refused in the dialog, and white space around it is left out", async (world) => {
+    const repo = await newProject(world.admin, "acme/names", { "lf.txt": "x", "config/a.txt": "x" });
+    const person = await world.at(`/site-builder/files/${repo}?branch=main`);
+    const { page } = person;
+    person.expected.push(/40[04]/);
+    await page.getByRole("button", { name: "Add" }).click();
+    await page.getByRole("button", { name: "New file" }).click();
+    for (const [path, words] of [
+      ["/a", "A name is missing"],
+      ["../a", "“.” and “..” cannot be names."],
+      ["a/", "A name is missing"],
+      ["a\\b", "The path has a “\\”."],
+      ["a//b", "A name is missing"],
+      ["a".repeat(256), "A name in the path is longer than 255 bytes."],
+      [".git/config", "“.git”"],
+      ["config", "“config” is a folder."],
+      ["lf.txt/deep/sub.txt", "“lf.txt” is a file: nothing can be below it."],
+    ]) {
+      await page.locator("dialog [name=path]").fill(path);
+      await page.keyboard.press("Enter");
+      await page.locator("dialog").getByText(words).waitFor();
+    }
+    await page.locator("dialog [name=path]").fill(" config/prices.xml ");
+    await page.keyboard.press("Enter");
+    await editor(person);
+    await type(person, "<a/>");
+    await keys(person, "Control+s");
+    await saved(person);
+    same(await bytes(world, repo, "config/prices.xml"), [...Buffer.from("<a/>")]);
+    await page.goto(open(repo, "/a"));
+    await page.locator(".file").getByText("A name is missing").waitFor();
+    same(await page.getByRole("button", { name: "Try again" }).count(), 0);
+  }],
+
   ["a key and Ctrl S within one frame are saved", async (world) => {
     const repo = await newProject(world.admin, "acme/frame", { "a.txt": "a" });
     const person = await world.at(open(repo, "a.txt"));

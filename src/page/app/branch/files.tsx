@@ -5,9 +5,8 @@ import { Menu } from "../../shared/menu.tsx";
 import { Behind, Trouble, Waiting } from "../../shared/parts.tsx";
 import { size, t } from "../../shared/text.ts";
 import { type Schemas, wordsOf } from "../api.ts";
-import { FormDialog } from "../form-dialog.tsx";
-import { enter } from "../route.ts";
 import { Edge } from "./edge.tsx";
+import { NewFile } from "./new-file.tsx";
 import { Tree } from "./tree.tsx";
 import { useFilter, useTree } from "./tree-state.ts";
 
@@ -57,7 +56,15 @@ export function Files({ where, known, path, onOpen, onUpload }: FilesProps) {
           </Menu>
         )}
       </div>
-      {making && <NewFile near={path} onClose={() => make(false)} onOpen={onOpen} />}
+      {making && (
+        <NewFile
+          repo={where.repo}
+          branch={where.branch}
+          near={path}
+          onClose={() => make(false)}
+          onOpen={onOpen}
+        />
+      )}
       {tree.error && !tree.bare && <Behind words={wordsOf(tree.error)} onAgain={tree.again} />}
       {found.error ? (
         <p class="hint inset" role="status">
@@ -82,35 +89,5 @@ export function Files({ where, known, path, onOpen, onUpload }: FilesProps) {
         {t("fileCount", { n: known.files })} · {size(known.bytes)}
       </div>
     </aside>
-  );
-}
-
-interface NewFileProps {
-  /** The open file, in whose folder a new one is proposed. */
-  near: string | undefined;
-  onOpen: (path: string) => void;
-  onClose: () => void;
-}
-
-function NewFile({ near, onOpen, onClose }: NewFileProps) {
-  const folder = near?.includes("/") ? near.slice(0, near.lastIndexOf("/") + 1) : "";
-  const send = async (fields: FormData) => {
-    onClose();
-    onOpen(String(fields.get("path")));
-    enter();
-  };
-  return (
-    <FormDialog
-      title={t("newFile")}
-      lead={t("newFileHint")}
-      action={t("create")}
-      onClose={onClose}
-      onSend={send}
-    >
-      <label>
-        {t("path")}
-        <input name="path" required autofocus defaultValue={folder} placeholder="config/prices.xml" />
-      </label>
-    </FormDialog>
   );
 }

@@ -40,7 +40,8 @@ interface Where {
   head: string | null;
 }
 
-const parents = (path: string): string[] => {
+/** The folders above a path, the outermost first. */
+export const parents = (path: string): string[] => {
   const names = path.split("/").slice(0, -1);
   return names.map((_, at) => names.slice(0, at + 1).join("/"));
 };
