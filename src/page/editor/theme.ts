@@ -176,6 +176,13 @@ export function hostSheet(): CSSStyleSheet {
       border: 1px solid var(--edge); border-radius: 6px; background: var(--panel); color: var(--accent);
       font: 600 .8rem var(--sans); cursor: pointer;
     }
+    /* Where the colours of the page are not shown: a line is marked at its start, a word by a line through or under it. */
+    @media (forced-colors: active) {
+      .cm-editor.cm-merge-b .cm-changedLine, .cm-editor .cm-inlineChangedLine { border-inline-start: 4px solid CanvasText; }
+      .cm-editor.cm-merge-a .cm-changedLine, .cm-editor .cm-deletedChunk { border-inline-start: 4px dashed CanvasText; }
+      .cm-editor.cm-merge-b .cm-changedText { text-decoration: underline 2px; }
+      .cm-editor.cm-merge-a .cm-changedText, .cm-editor .cm-deletedChunk .cm-deletedText { text-decoration: line-through 2px; }
+    }
     .cm-merge-revert button:hover { border-color: var(--accent); }
     .cm-merge-revert button:focus-visible { outline: 2px solid var(--accent); outline-offset: 1px; }
   `);
