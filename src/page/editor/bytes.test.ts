@@ -88,6 +88,7 @@ test("binary files are no text", () => {
   assert.equal(decode(bytes([0x89], "PNG\r\n", [0x1a, 10, 0, 0, 0, 13])), null);
   assert.equal(decode(bytes("PK", [3, 4, 0xff, 1])), null);
   assert.equal(decode(bytes([0, 0, 0, 0])), null);
+  assert.equal(decode(bytes([0, 1, 2, 3])), null);
   assert.equal(decode(bytes([0xff, 0xfe, 1])), null);
   // Half of a pair of units.
   assert.equal(decode(bytes([0xff, 0xfe, 0x3d, 0xd8])), null);

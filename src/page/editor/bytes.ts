@@ -139,18 +139,24 @@ function find(bytes: Uint8Array): Encoding | null {
   const sample = bytes.subarray(0, SAMPLE);
   if (sample.includes(0)) return zeroBytes(sample);
   if (strict("utf-8", bytes) !== null) return "utf-8";
-  for (const byte of sample)
-    if (byte < 9 || (byte > 13 && byte < 32 && byte !== 0x1a && byte !== 0x1b)) return null;
-  return guess(sample);
+  return sample.some(isControl) ? null : guess(sample);
 }
 
-/** UTF-16 without a mark: at least half of the units are of the first 256 letters, and none is zero. */
+/** Whether this is a control character that no text has. */
+const isControl = (code: number): boolean =>
+  code < 9 || (code > 13 && code < 32 && code !== 0x1a && code !== 0x1b);
+
+/** UTF-16 without a mark: at least half of the units are of the first 256 letters, and none is a control character. */
 function zeroBytes(sample: Uint8Array): Encoding | null {
   const zeros = [0, 0];
   for (let i = 0; i < sample.length; i++) if (sample[i] === 0) zeros[i % 2] = (zeros[i % 2] ?? 0) + 1;
   const [even = 0, odd = 0] = zeros;
   if (even > 0 && odd > 0) return null;
-  return (even + odd) * 4 < sample.length ? null : odd > 0 ? "utf-16le" : "utf-16be";
+  if ((even + odd) * 4 < sample.length) return null;
+  const encoding = odd > 0 ? "utf-16le" : "utf-16be";
+  for (const letter of new TextDecoder(encoding).decode(sample))
+    if (isControl(letter.charCodeAt(0))) return null;
+  return encoding;
 }
 
 /** Null where the bytes are not of the encoding, or would not come back the same. */
