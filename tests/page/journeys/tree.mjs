@@ -37,6 +37,19 @@ export default [
     await row(page, "wide").getByText("250").waitFor();
   }],
 
+  ["the name of a file that lies 30 folders deep can be scrolled to", async (world) => {
+    const repo = await newProject(world.admin, "tree/deep", { [`${"d/".repeat(30)}deepest.txt`]: "x" });
+    const { page } = await world.at(`/site-builder/files/${repo}?branch=main&path=${"d/".repeat(30)}deepest.txt`);
+    const name = row(page, "deepest.txt").locator(".name");
+    await name.waitFor();
+    same(await name.evaluate((node) => {
+      const tree = node.closest(".tree");
+      tree.scrollLeft = tree.scrollWidth;
+      const [its, all] = [node.getBoundingClientRect(), tree.getBoundingClientRect()];
+      return its.width >= 60 && its.left >= all.left && its.right <= all.right + 1;
+    }), true);
+  }],
+
   ["a large folder does not move under who looks at it when somebody saves", async (world) => {
     const repo = await wide(world, "tree/still");
     const { page } = await world.at(`/site-builder/files/${repo}?branch=main`);
