@@ -378,6 +378,9 @@ export default [
         await page.goto(`/site-builder/${at}`);
         await page.locator("main h1").first().waitFor();
         same(await page.evaluate(() => document.documentElement.scrollWidth > innerWidth), false, `${width}: ${at}`);
+        if (at !== "tokens") continue;
+        await page.locator(".list tbody tr").first().waitFor();
+        same(await page.locator("main").evaluate((main) => main.scrollWidth > main.clientWidth), false, `${width}: ${at}: main`);
       }
     }
   }],
