@@ -1,7 +1,7 @@
 //! `strace`, which records calls of the system, and makes some of them fail.
 
 use std::fs;
-use std::io::{BufRead, BufReader};
+use std::io::{self, BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::thread;
 
@@ -30,9 +30,11 @@ impl Tracer {
         strace.arg("-p").arg(id.to_string()).stderr(Stdio::piped());
         let mut process = strace.spawn().unwrap();
         let mut told = String::new();
-        let stderr = process.stderr.take().unwrap();
-        BufReader::new(stderr).read_line(&mut told).unwrap();
+        let mut stderr = BufReader::new(process.stderr.take().unwrap());
+        stderr.read_line(&mut told).unwrap();
         assert!(told.contains("attached"), "{told}");
+        // It tells of each new thread, and ends where nobody takes that.
+        thread::spawn(move || io::copy(&mut stderr, &mut io::sink()));
         drop(stopped);
         Self(process)
     }
