@@ -277,7 +277,7 @@ export default [
   }],
 
   ["a branch goes while somebody types: the text stays, also for whoever comes back to it", async (world) => {
-    const { repo, person, page } = await edit(world, "acme/gone");
+    const { repo, person, page } = await edit(world, "acme/without-branch");
     person.expected.push(/404/);
     await world.admin.json("POST", `${project(repo)}/branches`, { name: "other" });
     await world.admin.send("DELETE", branch(repo, "main"));
