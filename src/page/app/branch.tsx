@@ -1,42 +1,23 @@
 // A branch: its files, the open one, and the history beside it.
-import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { loadChunk } from "../editor/chunk.ts";
 import { Icon } from "../shared/icons.tsx";
 import type { Loaded } from "../shared/load.ts";
-import { Empty, Path, Trouble, Waiting } from "../shared/parts.tsx";
+import { Empty, Trouble, Waiting } from "../shared/parts.tsx";
 import { t, when } from "../shared/text.ts";
 import { type Schemas, wordsOf } from "./api.ts";
 import { ChangeView } from "./branch/change.tsx";
 import { Edge } from "./branch/edge.tsx";
 import { Files } from "./branch/files.tsx";
 import { type Change, type HistoryState, useChange, useHistory } from "./branch/history-state.ts";
+import { Kept } from "./branch/kept.tsx";
 import { useChangeKeys } from "./branch/keys.ts";
+import { File, fetchFile } from "./branch/lazy-file.tsx";
 import { NewBranch } from "./branch/new-branch.tsx";
 import { Overview } from "./branch/overview.tsx";
 import { Rollback } from "./branch/rollback.tsx";
 import { Timeline } from "./branch/timeline.tsx";
-import type { FileProps } from "./file.tsx";
-import { lazy } from "./frame/lazy.tsx";
 import { address, go, type Route } from "./route.ts";
 import { type Uploads, useDrop } from "./upload.tsx";
-
-const asFile = (inside: ComponentChildren, { path }: FileProps) => (
-  <section class="file" data-phase="loading">
-    <header class="filehead">
-      <h1 class="grow">
-        <Path path={path} />
-      </h1>
-    </header>
-    {inside}
-  </section>
-);
-const fetchFile = () => {
-  // It will ask for the editor: that comes at the same time.
-  void loadChunk();
-  return import("./file.tsx").then((part) => part.File);
-};
-const File = lazy(fetchFile, asFile);
 
 interface ScreenProps {
   session: Schemas["Session"];
@@ -86,30 +67,6 @@ export function BranchScreen(props: ScreenProps) {
   );
 }
 
-/** The text that this browser keeps for a file of a branch that is not there. */
-function Kept({ session, route, branches, onGone }: ScreenProps & { onGone: () => void }) {
-  const path = route.path!;
-  return (
-    <div class="branch alone">
-      <main id="main" tabIndex={-1}>
-        <File
-          key={path}
-          repo={route.repo}
-          branch={route.branch!}
-          path={path}
-          may={NOTHING}
-          head={null}
-          gone
-          onGone={onGone}
-          account={session.username}
-          onChanged={branches.again}
-          onRestore={undefined}
-        />
-      </main>
-    </div>
-  );
-}
-
 function NoBranch({ route, project, branches }: ScreenProps) {
   const [making, make] = useState(false);
   return (
@@ -128,16 +85,6 @@ function NoBranch({ route, project, branches }: ScreenProps) {
 
 const folderOf = (path: string | undefined): string =>
   path?.slice(0, Math.max(0, path.lastIndexOf("/"))) ?? "";
-
-/** What anybody may in a branch that is not there. */
-const NOTHING: Schemas["Permissions"] = {
-  read: false,
-  write: false,
-  delete: false,
-  rollback: false,
-  tokens: false,
-  manage: false,
-};
 
 type Pane = "files" | "open" | "history";
 
