@@ -178,13 +178,19 @@ fn a_login_is_a_name_and_a_password_and_nothing_else() {
     ] {
         login(body).assert_refused(400);
     }
-    for form in ["", "username=admin", "username=admin&password=%zz"] {
-        daemon
-            .anonymous()
-            .request("POST", "/user/login")
-            .form(form)
-            .send()
-            .assert_refused(400);
+    for (form, message) in [
+        ("", "field \"username\" of the form is missing"),
+        (
+            "username=admin",
+            "field \"password\" of the form is missing",
+        ),
+        (
+            "username=admin&password=%zz",
+            "malformed percent escape: \"%\" must be followed by two hexadecimal digits",
+        ),
+    ] {
+        let login = daemon.anonymous().request("POST", "/user/login");
+        login.form(form).send().assert_error(400, message);
     }
     daemon
         .anonymous()

@@ -104,9 +104,13 @@ async fn credentials(
         std::str::from_utf8(&bytes).map_err(|_| Error::malformed("the form is not UTF-8"))?;
     let form = Query::parse(text)?;
     form.only(&["username", "password"])?;
+    let field = |key: &str| -> Result<String, Error> {
+        let missing = || Error::Malformed(format!("field \"{key}\" of the form is missing"));
+        Ok(form.text(key)?.ok_or_else(missing)?.to_owned())
+    };
     Ok(Credentials {
-        username: form.required("username")?.to_owned(),
-        password: form.required("password")?.to_owned(),
+        username: field("username")?,
+        password: field("password")?,
     })
 }
 

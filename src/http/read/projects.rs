@@ -150,8 +150,8 @@ type Place = (String, i64, u64);
 
 /// Lists the projects that the token opens; with `search` those whose identifier has that in it,
 /// whatever its case, and with `id_after` and `id_before` those whose number lies beyond. As at GitLab the newest
-/// comes first, unless `order_by` and `sort` say otherwise. `membership`, `owned` and `simple` make no difference: all of them are the holder's, and the short
-/// form is a part of the long one.
+/// comes first, unless `order_by` and `sort` say otherwise. `membership`, `owned` and `simple` make no difference: all
+/// of them are the holder's, and the short form is a part of the long one.
 pub(super) fn list(context: &RequestContext, holder: &TokenHolder) -> Result<Reply, Error> {
     let query = &context.query;
     let paging = Paging::of(query)?;

@@ -64,7 +64,7 @@ impl Query {
     /// The key is absent, empty, or was given twice.
     pub(in crate::http) fn required(&self, key: &str) -> Result<&str, Error> {
         self.text(key)?
-            .ok_or_else(|| Error::Malformed(format!("parameter \"{key}\" is missing")))
+            .ok_or_else(|| Error::Malformed(format!("query parameter \"{key}\" is missing")))
     }
 
     /// The values of a key that may be given more than once; empty ones are absent.

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use object_store::{MultipartUpload, ObjectStoreExt, PutPayload};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::task::JoinHandle;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout, timeout_at};
 
 use super::Bucket;
 use super::body::ReadBack;
@@ -20,6 +20,8 @@ use crate::store::{Result, Staging, StoreError};
 
 /// How long a part may take with its repetitions, and how long the bucket may take to put parts together.
 const PART_MAX: Duration = Duration::from_mins(2);
+/// How long an upload that is given up waits for its parts that are under way.
+const PARTS_END_MAX: Duration = Duration::from_secs(30);
 /// How long is waited for memory for a part.
 const MEMORY_WAIT_MAX: Duration = Duration::from_secs(30);
 /// Most parts that a bucket takes of one body.
@@ -235,9 +237,7 @@ impl Staging for BucketUpload {
 
 impl Drop for BucketUpload {
     fn drop(&mut self) {
-        for sending in &self.sending {
-            sending.abort();
-        }
+        let sending = std::mem::take(&mut self.sending);
         if self.stage == Stage::Published {
             return;
         }
@@ -247,6 +247,8 @@ impl Drop for BucketUpload {
             return;
         }
         self.bucket.start(async move {
+            // One that comes to the bucket behind the end of its upload stays there.
+            end_all(sending).await;
             let given_up = match multipart {
                 Some(mut multipart) => {
                     let aborted = bucket.asked(multipart.abort()).await;
@@ -261,5 +263,15 @@ impl Drop for BucketUpload {
                 );
             }
         });
+    }
+}
+
+/// Waits until these parts have come to the bucket or have failed, and gives up those that take too long.
+async fn end_all(sending: VecDeque<JoinHandle<object_store::Result<()>>>) {
+    let over = Instant::now() + PARTS_END_MAX;
+    for mut part in sending {
+        if timeout_at(over, &mut part).await.is_err() {
+            part.abort();
+        }
     }
 }
