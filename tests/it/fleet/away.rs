@@ -8,7 +8,7 @@ use crate::harness::server::Database;
 use crate::harness::{Answer, Daemon, Place, Project, READ, own_folder, soon};
 use crate::proxy::Cut;
 
-const AWAY: &str = "the database of the service does not answer; try again";
+pub(super) const AWAY: &str = "the database of the service does not answer; try again";
 /// Longer than what memory has counts without the database, which is 20 ms, with what the proxy was carrying.
 const STALE_MAX: Duration = Duration::from_millis(500);
 /// Less than the three seconds that one takes who waits for the database. On a busy machine some answers take longer
