@@ -100,6 +100,11 @@ impl Scene {
         assert_eq!(restored.at.to_string(), AT);
         let key = fs::read_to_string(root.join("secrets/server-key")).unwrap();
         assert_eq!(key, "0".repeat(64));
+        let entries = walkdir::WalkDir::new(&root).into_iter().map(Result::unwrap);
+        for entry in entries {
+            let mode = entry.metadata().unwrap().permissions().mode();
+            assert_eq!(mode & 0o077, 0, "{}", entry.path().display());
+        }
         for open in [SqliteStore::open_read_only, SqliteStore::open_locked] {
             let store = open(&root).unwrap();
             assert_eq!(contents(&store), contents(&self.store));

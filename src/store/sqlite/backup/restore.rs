@@ -75,7 +75,11 @@ struct NewStore<'a> {
 
 impl<'a> NewStore<'a> {
     fn make(folder: &'a Folder) -> Result<Self> {
-        let db = Connection::open(folder.database())?;
+        let path = folder.database();
+        // SQLite would make one that others of the machine may read, as soon as the folder is opened for them.
+        let made = private_options().create_new(true).open(&path);
+        made.map_err(BackupError::file("making", &path))?;
+        let db = Connection::open(path)?;
         // A restore that ends too early leaves nothing: no log of what was before is needed.
         db.pragma_update(None, "page_size", 4096)?;
         schema::let_pages_go(&db)?;
