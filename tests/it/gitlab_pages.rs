@@ -487,6 +487,8 @@ fn bad_parameters_are_named() {
     for (rest, message) in [
         ("?sort=up", "sort does not have a valid value"),
         ("?id_after=x", "id_after is invalid"),
+        ("?archived=x", "archived is invalid"),
+        ("?visibility=x", "visibility does not have a valid value"),
         ("?order_by=size", "order_by does not have a valid value"),
         ("?per_page=0", "per_page has a value not allowed"),
     ] {

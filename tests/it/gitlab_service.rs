@@ -245,6 +245,11 @@ fn projects_are_those_of_the_token() {
         ("search=%D0%9F%D0%A0%D0%90", &["a/прайс.erp"]),
         ("search=bobs", &[]),
         ("search=", &newest),
+        ("archived=false", &newest),
+        ("archived=true", &[]),
+        ("visibility=private", &newest),
+        ("visibility=internal", &[]),
+        ("visibility=public", &[]),
     ] {
         assert_eq!(names(query), expected, "{query}");
     }

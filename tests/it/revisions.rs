@@ -88,6 +88,8 @@ fn gits_full_names_and_upper_case_ids_are_understood() {
     for (reference, text) in [
         ("refs/heads/main", "two"),
         ("heads/main", "two"),
+        ("refs/heads/main@v0002", "one"),
+        ("heads/main@v0002", "one"),
         (&*id.to_uppercase(), "one"),
         (&id[..8].to_uppercase(), "one"),
     ] {
@@ -100,6 +102,7 @@ fn gits_full_names_and_upper_case_ids_are_understood() {
     project.save("heads/main", "a.xml", "deeper");
     read(&reader, &project, "heads/main").assert_bytes(200, b"deeper");
     read(&reader, &project, "refs/heads/main").assert_bytes(200, b"two");
+    read(&reader, &project, "heads/main@v0002").assert_error(404, "404 Commit Not Found");
 }
 
 #[test]

@@ -5,6 +5,7 @@ use std::cmp::Reverse;
 use serde::Serialize;
 
 use crate::access::TokenHolder;
+use crate::base::repo_id::RepoId;
 use crate::http::error::Error;
 use crate::http::list::links::project_url;
 use crate::http::list::pagination;
@@ -12,6 +13,7 @@ use crate::http::list::pagination::Paging;
 use crate::http::reply::json;
 use crate::http::reply::{Freshness, Reply};
 use crate::http::request::context::RequestContext;
+use crate::http::request::query::Query;
 use crate::repo::Project;
 
 /// A project, with the fields of GitLab's that clients read.
@@ -124,11 +126,7 @@ impl<'a> ProjectJson<'a> {
                 web_url: context.mount_url(),
             },
             archived: false,
-            visibility: if id.is_public() {
-                "internal"
-            } else {
-                "private"
-            },
+            visibility: visibility(id),
             creator_id: project.owner(),
             permissions: READ_ONLY,
         })
@@ -142,20 +140,74 @@ pub(super) fn show(context: &RequestContext, project: &Project) -> Result<Reply,
     json::respond(context, &shown, Freshness::Moving, &[])
 }
 
+/// What is told of who sees a project: one that is public is for all who have an account.
+fn visibility(id: &RepoId) -> &'static str {
+    if id.is_public() {
+        "internal"
+    } else {
+        "private"
+    }
+}
+
+/// Which projects of a list are wanted.
+struct Filter<'a> {
+    /// What their identifiers have in them, whatever its case.
+    search: Option<String>,
+    /// Their numbers lie beyond these.
+    id_after: Option<u64>,
+    id_before: Option<u64>,
+    visibility: Option<&'a str>,
+    /// Only those that are archived, which none is.
+    archived: bool,
+}
+
+impl<'a> Filter<'a> {
+    fn of(query: &'a Query) -> Result<Self, Error> {
+        let number = |key: &'static str| -> Result<Option<u64>, Error> {
+            let invalid = |_| Error::Malformed(format!("{key} is invalid"));
+            let text = query.text(key)?;
+            text.map(|text| text.parse().map_err(invalid)).transpose()
+        };
+        let visibility = query.text("visibility")?;
+        if visibility.is_some_and(|text| !["public", "internal", "private"].contains(&text)) {
+            return Err(Error::malformed("visibility does not have a valid value"));
+        }
+        Ok(Self {
+            search: query.text("search")?.map(str::to_lowercase),
+            id_after: number("id_after")?,
+            id_before: number("id_before")?,
+            visibility,
+            archived: query.flag("archived")?,
+        })
+    }
+
+    fn takes(&self, project: &Project) -> bool {
+        let id = project.repo_id();
+        let name = id.as_str().to_lowercase();
+        self.search.as_ref().is_none_or(|part| name.contains(part))
+            && self.id_after.is_none_or(|after| project.number() > after)
+            && self
+                .id_before
+                .is_none_or(|before| project.number() < before)
+            && self
+                .visibility
+                .is_none_or(|wanted| wanted == visibility(id))
+            && !self.archived
+    }
+}
+
 /// About so many bytes are told of a project.
 const PROJECT_BYTES: usize = 1 << 10;
 
 /// A place in the list: what it is ordered by, a text or a number, then the project's number.
 type Place = (String, i64, u64);
 
-/// Lists the projects that the token opens; with `search` those whose identifier has that in it,
-/// whatever its case, and with `id_after` and `id_before` those whose number lies beyond. As at GitLab the newest
-/// comes first, unless `order_by` and `sort` say otherwise. `membership`, `owned` and `simple` make no difference: all
-/// of them are the holder's, and the short form is a part of the long one.
+/// Lists the projects that the token opens, of which a [`Filter`] may take some. As at GitLab the newest comes first,
+/// unless `order_by` and `sort` say otherwise. `membership`, `owned` and `simple` make no difference: all of them are
+/// the holder's, and the short form is a part of the long one.
 pub(super) fn list(context: &RequestContext, holder: &TokenHolder) -> Result<Reply, Error> {
     let query = &context.query;
     let paging = Paging::of(query)?;
-    let search = query.text("search")?.map(str::to_lowercase);
     let order = query.text("order_by")?.unwrap_or("created_at");
     let falling = match query.text("sort")? {
         None | Some("desc") => true,
@@ -175,19 +227,10 @@ pub(super) fn list(context: &RequestContext, holder: &TokenHolder) -> Result<Rep
         };
         Ok((text, rank, number))
     };
-    let number = |key: &'static str| -> Result<Option<u64>, Error> {
-        let invalid = |_| Error::Malformed(format!("{key} is invalid"));
-        let text = query.text(key)?;
-        text.map(|text| text.parse().map_err(invalid)).transpose()
-    };
-    let (after, before) = (number("id_after")?, number("id_before")?);
+    let filter = Filter::of(query)?;
     let mut projects = Vec::new();
     for project in context.gate().projects_by_token(holder)? {
-        let id = project.repo_id().as_str().to_lowercase();
-        if search.as_ref().is_none_or(|search| id.contains(search))
-            && after.is_none_or(|after| project.number() > after)
-            && before.is_none_or(|before| project.number() < before)
-        {
+        if filter.takes(&project) {
             projects.push((place_of(&project)?, project));
         }
     }

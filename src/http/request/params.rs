@@ -85,10 +85,11 @@ pub(in crate::http) fn reference(text: Option<&str>) -> Result<Option<&str>, Err
     };
     let could_be_commit =
         (8..=64).contains(&reference.len()) && reference.bytes().all(|b| b.is_ascii_hexdigit());
-    if reference == "HEAD" || could_be_commit || BranchName::split_snapshot(reference).is_some() {
+    let name = reference.strip_prefix("refs/heads/").unwrap_or(reference);
+    if reference == "HEAD" || could_be_commit || BranchName::split_snapshot(name).is_some() {
         return Ok(text);
     }
-    BranchName::parse(reference.strip_prefix("refs/heads/").unwrap_or(reference))?;
+    BranchName::parse(name)?;
     Ok(text)
 }
 
@@ -130,6 +131,7 @@ mod tests {
             "heads/main",
             "refs/heads/main",
             "main@v0007",
+            "refs/heads/main@v0007",
             "HEAD",
             "0123abcd",
             "0123ABCD",
@@ -143,6 +145,7 @@ mod tests {
             "main@v7",
             "refs/main",
             "refs/heads/",
+            "refs/heads/main@v7",
             "a b",
             "x~1",
             "-x",

@@ -9,6 +9,7 @@ use crate::base::branch_name::BranchName;
 use crate::base::id::ManifestId;
 use crate::base::limits::{PROJECT_SNAPSHOTS_SEARCHED_MAX, SNAPSHOTS_SEARCHED_MAX};
 use crate::base::may_block;
+use crate::base::snapshot_version::SnapshotVersion;
 use crate::object::key;
 use crate::object::key::COMMIT_DIGITS;
 use crate::object::record::CommitRecord;
@@ -29,9 +30,9 @@ enum Named {
 }
 
 impl Project {
-    /// The state that a reference names: a branch's head, also as `refs/heads/<branch>` and
-    /// `heads/<branch>`; `<branch>@v0007`; a commit id in either case, whole or abbreviated to no less
-    /// than eight digits; without one, or `HEAD`, the default branch's head.
+    /// The state that a reference names: a branch's head by its name, or a snapshot as `<branch>@v0007`, also behind
+    /// `refs/heads/` and `heads/`; a commit id in either case, whole or abbreviated to no less than eight digits;
+    /// without one, or `HEAD`, the default branch's head.
     ///
     /// # Errors
     /// [`Missing::Revision`]; [`Missing::Branch`] when there is no default branch.
@@ -65,27 +66,13 @@ impl Project {
                 .ok_or(Error::missing(Missing::Branch))?;
             return Ok(Named::State(branch.head()));
         };
-        if let Some(name) = text.strip_prefix("refs/heads/") {
-            let head = self.head(name)?;
-            return head
-                .map(Named::State)
-                .ok_or(Error::missing(Missing::Revision));
-        }
-        for name in [Some(text), text.strip_prefix("heads/")] {
-            if let Some(head) = name.map(|name| self.head(name)).transpose()?.flatten() {
-                return Ok(Named::State(head));
-            }
-        }
-        let found = match BranchName::split_snapshot(text) {
-            Some((name, version)) => self
-                .branch(&name)
-                .and_then(|branch| branch.snapshot(version))
-                .map(Named::State),
-            None => self.by_commit(text.to_ascii_lowercase()),
+        let Some((branch, version)) = self.branch_meant(text)? else {
+            return self.by_commit(text.to_ascii_lowercase());
         };
-        match found {
+        let state = version.map_or(Ok(branch.head()), |version| branch.snapshot(version));
+        match state {
             Err(Error::NotFound { .. }) => Err(Error::missing(Missing::Revision)),
-            other => other,
+            other => other.map(Named::State),
         }
     }
 
@@ -98,7 +85,7 @@ impl Project {
                 let commits = key::commits(self.number());
                 return Ok(self.projects.store().folder_state(&commits)?);
             }
-            Some(text) => self.branch_meant(text)?,
+            Some(text) => self.branch_meant(text)?.map(|(branch, _)| branch),
             None => self.default_branch()?,
         };
         let Some(branch) = branch else { return Ok(0) };
@@ -106,23 +93,24 @@ impl Project {
         Ok(self.projects.store().folder_state(&snapshots)?)
     }
 
-    /// The branch of which a reference that is no commit id names a state, `None` if there is none.
-    fn branch_meant(&self, reference: &str) -> Result<Option<Branch>> {
-        if let Some((name, _)) = BranchName::split_snapshot(reference) {
-            return self.found(name.as_str());
+    /// The branch of which a reference that is no commit id names the head, or the snapshot of a version; `None` if
+    /// there is none.
+    fn branch_meant(&self, reference: &str) -> Result<Option<(Branch, Option<SnapshotVersion>)>> {
+        let names = match reference.strip_prefix("refs/heads/") {
+            Some(name) => [Some(name), None],
+            None => [Some(reference), reference.strip_prefix("heads/")],
+        };
+        for name in names.into_iter().flatten() {
+            let snapshot = BranchName::split_snapshot(name);
+            let (name, version) = match &snapshot {
+                Some((branch, version)) => (branch.as_str(), Some(*version)),
+                None => (name, None),
+            };
+            if let Some(branch) = self.found(name)? {
+                return Ok(Some((branch, version)));
+            }
         }
-        if let Some(name) = reference.strip_prefix("refs/heads/") {
-            return self.found(name);
-        }
-        match (self.found(reference)?, reference.strip_prefix("heads/")) {
-            (None, Some(name)) => self.found(name),
-            (branch, _) => Ok(branch),
-        }
-    }
-
-    /// The head of the branch of this name, `None` if there is none.
-    fn head(&self, name: &str) -> Result<Option<Revision>> {
-        Ok(self.found(name)?.map(|branch| branch.head()))
+        Ok(None)
     }
 
     /// The branch of this name, `None` if there is none.
