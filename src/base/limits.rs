@@ -449,8 +449,9 @@ pub const BLOCKS_PER_UPLOAD_MAX: usize = 8;
 pub const UPLOAD_PART_BYTES: usize = 8 << 20;
 /// Most parts of one body in memory at once: 16 MiB.
 pub const UPLOAD_PARTS_OF_ONE_MAX: usize = 2;
-/// Most parts of all bodies in memory at once: 128 MiB. Whoever begins a part waits for one.
-pub const UPLOAD_PARTS_MAX: usize = 16;
+/// Most bytes of the parts of all bodies in memory at once. Whoever begins a part waits for as many as it may come
+/// to.
+pub const UPLOAD_PARTS_BYTES_MAX: usize = 128 << 20;
 /// How often bytes in a bucket are asked for that are not what they should be, or not there.
 pub const BUCKET_READS_MAX: usize = 4;
 /// Places in a bucket that are looked up at once when it is swept.

@@ -108,17 +108,19 @@ pub(super) fn collect(
             return show(wish.json, report, streams);
         }
         let asked = stop.clone();
-        let report = match store.compact(&alone, move || asked.is_asked())? {
-            Some(space) => Report {
+        let failed = |report, error| Report {
+            failed: Some(error),
+            ..report
+        };
+        let report = match store.compact(&alone, move || asked.is_asked()) {
+            Ok(Some(space)) => Report {
                 given_back_bytes: space,
                 free_bytes: 0,
                 shrinks: Some(true),
                 ..report
             },
-            None => Report {
-                failed: Some(stop.name(Error::Failed("interrupted".to_owned()))),
-                ..report
-            },
+            Ok(None) => failed(report, stop.name(Error::Failed("interrupted".to_owned()))),
+            Err(error) => failed(report, error.into()),
         };
         return show(wish.json, report, streams);
     }
@@ -180,7 +182,7 @@ fn run(
         detail: audit::detail(format!("{} bytes of objects removed", removed.bytes)),
         ..AuditRecord::new(repository.clock().now(), &opened.actor, Action::Gc)
     };
-    repository.tell(&told)?;
+    let untold = repository.tell(&told).err();
     let stopped = stopped.then(|| {
         let said = "ended before its end; the next collection does the rest";
         stop.name(Error::Failed(said.to_owned()))
@@ -201,7 +203,8 @@ fn run(
         is_remote: opened.store.is_remote(),
         failed: stopped
             .or(unforgotten.map(Error::from))
-            .or(failed.map(Error::from)),
+            .or(failed.map(Error::from))
+            .or(untold.map(Error::from)),
     })
 }
 

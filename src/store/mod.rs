@@ -141,6 +141,9 @@ pub trait LargeBody: Send + Sync + fmt::Debug {
 
 /// A large body on its way in. Dropped without [`Staging::publish`], it leaves nothing.
 pub trait Staging: Send + fmt::Debug {
+    /// Says that so many bytes will come and no more, before the first of them: no more memory is taken for them.
+    fn announce(&mut self, _bytes: u64) {}
+
     /// Takes the next bytes.
     fn write(&mut self, bytes: &[u8]) -> Result<()>;
 

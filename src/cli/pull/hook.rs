@@ -71,8 +71,9 @@ impl Hook {
         };
         match group.wait(self.timeout, stopping, err) {
             Ok(Some(status)) if status.success() => {
-                state.due = None;
-                folder.note(state)
+                let due = state.due.take();
+                // What is not noted is known to the disk as before, and so it is here.
+                folder.note(state).inspect_err(|_| state.due = due)
             }
             Ok(_) if stopping.is_asked() => Err(Fault::Stopped),
             Ok(Some(status)) => Err(failed(format!("it ended with {status}"))),

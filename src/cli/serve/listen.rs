@@ -208,7 +208,7 @@ async fn bind(address: SocketAddr, flag: &str) -> Result<(TcpListener, SocketAdd
 fn bind_socket(path: &Path) -> std::result::Result<(UnixListener, SocketFile), String> {
     let failed = |e: io::Error| format!("cannot listen there: {e}");
     // Two services that start at once on what a third one left would both replace it.
-    let _alone = lock_folder(path).map_err(failed)?;
+    let alone = lock_folder(path).map_err(failed)?;
     match fs::symlink_metadata(path) {
         Ok(found) if !found.file_type().is_socket() => {
             return Err("what lies there is no socket, and is not replaced".to_owned());
@@ -229,6 +229,8 @@ fn bind_socket(path: &Path) -> std::result::Result<(UnixListener, SocketFile), S
         path: absolute(path),
         device_and_number: (found.dev(), found.ino()),
     };
+    // Whoever removes it again locks the folder, too.
+    drop(alone);
     // Until here the umask let nobody else in.
     let rights = fs::Permissions::from_mode(SOCKET_MODE);
     fs::set_permissions(path, rights).map_err(failed)?;

@@ -37,10 +37,13 @@ pub(in crate::repo) struct LargeUpload {
 impl LargeUpload {
     /// Begins a body of `announced` bytes.
     pub(in crate::repo) fn new(
-        staging: Box<dyn Staging>,
+        mut staging: Box<dyn Staging>,
         announced: Option<u64>,
         slots: HashSlots,
     ) -> Self {
+        if let Some(bytes) = announced {
+            staging.announce(bytes);
+        }
         Self {
             staging,
             md5: Hashing::Inline(Md5Hasher::default()),

@@ -31,7 +31,7 @@ use super::remote::repeated::Repeated;
 use super::remote::tls;
 use super::remote::{start_runtime, wait};
 use super::{Result, StoreError};
-use crate::base::limits::UPLOAD_PARTS_MAX;
+use crate::base::limits::UPLOAD_PARTS_BYTES_MAX;
 pub(super) use body::BucketBody;
 use client::{Client, is_refusal, is_silence, silence};
 use keys::with_keys;
@@ -146,7 +146,7 @@ impl Bucket {
             client,
             prefix: url.prefix().to_owned(),
             trash_days: access.trash_days,
-            parts: Arc::new(Semaphore::new(UPLOAD_PARTS_MAX)),
+            parts: Arc::new(Semaphore::new(UPLOAD_PARTS_BYTES_MAX)),
             is_checked: AtomicBool::new(false),
             refuses: AtomicBool::new(false),
             in_vain: Repeated::default(),

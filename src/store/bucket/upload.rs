@@ -36,6 +36,8 @@ pub(in crate::store) struct BucketUpload {
     /// Begun with the second part.
     multipart: Option<Box<dyn MultipartUpload>>,
     parts: usize,
+    /// Bytes of all of it, where they are known.
+    announced: Option<u64>,
     /// Parts under way, each with its memory.
     sending: VecDeque<JoinHandle<object_store::Result<()>>>,
     size: u64,
@@ -69,6 +71,7 @@ impl BucketUpload {
             part: Part::default(),
             multipart: None,
             parts: 0,
+            announced: None,
             sending: VecDeque::new(),
             size: 0,
             stage: Stage::Open,
@@ -81,9 +84,15 @@ impl BucketUpload {
         while self.sending.len() >= UPLOAD_PARTS_OF_ONE_MAX {
             self.finish_oldest()?;
         }
+        // A body of which little comes slowly leaves others their memory.
+        let sent = self.parts as u64 * UPLOAD_PART_BYTES as u64;
+        let left = self
+            .announced
+            .map_or(u64::MAX, |bytes| bytes.saturating_sub(sent));
+        let bytes = u32::try_from(left.min(UPLOAD_PART_BYTES as u64)).unwrap_or(u32::MAX);
         let memory = Arc::clone(&self.bucket.parts);
         let given = self.bucket.wait(async move {
-            let given = timeout(MEMORY_WAIT_MAX, memory.acquire_owned()).await;
+            let given = timeout(MEMORY_WAIT_MAX, memory.acquire_many_owned(bytes)).await;
             // It is never closed.
             given
                 .map_err(|_| StoreError::Busy)?
@@ -189,6 +198,10 @@ impl BucketUpload {
 }
 
 impl Staging for BucketUpload {
+    fn announce(&mut self, bytes: u64) {
+        self.announced = Some(bytes);
+    }
+
     fn write(&mut self, mut bytes: &[u8]) -> Result<()> {
         self.size += byte_count(bytes);
         while !bytes.is_empty() {

@@ -224,6 +224,7 @@ fn send(
         }
     };
     let mut staging = target.stage().map_err(TransferError::Target)?;
+    staging.announce(size);
     let mut hasher = ContentHasher::default();
     let mut offset = 0;
     while offset < size {

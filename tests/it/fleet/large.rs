@@ -7,7 +7,7 @@ use base64::prelude::BASE64_STANDARD;
 
 use super::Fleet;
 use crate::harness::bucket::{Fault, TestBucket};
-use crate::harness::{Answer, Daemon, Project, User, git_blob_id};
+use crate::harness::{Answer, Connection, Daemon, Project, User, git_blob_id};
 
 const AWAY: &str = "the bucket of the service's large files does not answer; try again";
 
@@ -41,7 +41,11 @@ impl Two {
     }
 
     fn of(fleet: Fleet) -> Self {
-        let (one, other) = (fleet.daemon(&[]), fleet.daemon(&[]));
+        Self::with(fleet, &[])
+    }
+
+    fn with(fleet: Fleet, flags: &[&str]) -> Self {
+        let (one, other) = (fleet.daemon(flags), fleet.daemon(flags));
         let project = Project::with_main(&one.user("alice", &[]), "acme/shop");
         let reader = one.reader(&project).at(other.address());
         Self {
@@ -61,6 +65,25 @@ impl Two {
             .seen_by(&self.project.user.at(self.other.address()));
         let newest = self.project.short_id("main");
         crate::harness::soon(|| there.short_id("main") == newest);
+    }
+
+    /// Announces an upload of so many bytes.
+    fn begin(&self, number: u32, bytes: usize) -> Connection {
+        let target = self.project.file("main", &format!("slow-{number}.bin"));
+        let request = self.project.user.request("PUT", &target);
+        let request = request.header("Content-Length", &bytes.to_string());
+        let mut connection = self.one.connect();
+        connection.send(&request.header("Expect", "100-continue").to_bytes());
+        connection
+    }
+
+    /// Sends the first part of an upload that is taken, more than a block.
+    fn send_some(&self, number: u32, bytes: usize) -> Connection {
+        let mut connection = self.begin(number, bytes);
+        let wanted = b"HTTP/1.1 100 Continue\r\n\r\n";
+        assert_eq!(connection.bytes(wanted.len()), wanted);
+        connection.send(&noise(1, (1 << 20) + 1));
+        connection
     }
 
     fn raw(&self, path: &str) -> Answer {
@@ -306,28 +329,27 @@ fn slow_uploads_of_one_account_leave_memory_for_those_of_others() {
     let two = Two::set();
     let bob = two.one.user("bob", &[]);
     let bobs = Project::with_main(&bob, "bob/shop");
-    let begin = |number: u32| {
-        let target = two.project.file("main", &format!("slow-{number}.bin"));
-        let request = two.project.user.request("PUT", &target);
-        let request = request.header("Content-Length", "104857600");
-        let mut connection = two.one.connect();
-        connection.send(&request.header("Expect", "100-continue").to_bytes());
-        connection
-    };
     // Each has a part and two blocks of the account's 64 MiB.
     let _slow: Vec<_> = (0..6)
-        .map(|number| {
-            let mut connection = begin(number);
-            let wanted = b"HTTP/1.1 100 Continue\r\n\r\n";
-            assert_eq!(connection.bytes(wanted.len()), wanted);
-            connection.send(&noise(1, 1 << 20));
-            connection
-        })
+        .map(|number| two.send_some(number, 100 << 20))
         .collect();
-    crate::harness::soon(|| begin(6).bytes(12) == b"HTTP/1.1 429");
-    let refused = begin(6).answer();
+    crate::harness::soon(|| two.begin(6, 100 << 20).bytes(12) == b"HTTP/1.1 429");
+    let refused = two.begin(6, 100 << 20).answer();
     refused.assert_error(429, "too many bytes of bodies at once; try again in 1 s");
     let fast = bob.put(&bobs.file("main", "fast.bin"), &noise(2, 200_000));
+    fast.expect_status(201);
+}
+
+#[test]
+fn many_slow_uploads_of_little_leave_memory_for_those_of_others() {
+    // So long that nobody else's time is over first.
+    let two = Two::with(Fleet::with_bucket(), &["--upload-grace-s", "300"]);
+    let bob = two.one.user("bob", &[]);
+    let bobs = Project::with_main(&bob, "bob/shop");
+    let _slow: Vec<_> = (0..24)
+        .map(|number| two.send_some(number, 2 << 20))
+        .collect();
+    let fast = bob.put(&bobs.file("main", "fast.bin"), &noise(2, 20 << 20));
     fast.expect_status(201);
 }
 

@@ -59,7 +59,8 @@ impl Mark {
 /// What is to be told to the command of `--exec`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(in crate::cli::pull) struct Due {
-    /// The files that differ from when it last ended well: added, changed or removed.
+    /// The files that changed since it last ended well, each with what became of it last: of one that was added and
+    /// is removed before it ended well, it may have done something with the first.
     pub(in crate::cli::pull) changes: BTreeMap<String, Change>,
 }
 
