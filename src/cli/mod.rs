@@ -211,7 +211,7 @@ fn dispatch(cli: Cli, streams: &mut Streams<'_>) -> Result<Outcome> {
         log::of_command(&settings.log)?;
     }
     match cli.command {
-        Command::Serve(flags) => serve::serve(&settings, flags.new_server_key, streams).map(fine),
+        Command::Serve(flags) => serve::serve(&settings, &flags, streams).map(fine),
         Command::Init(wish) => init::init(&wish, &settings, streams).map(fine),
         Command::Status(wish) => {
             status::show(&wish, &settings, &Opened::for_reading(&settings)?, streams)

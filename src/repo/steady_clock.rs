@@ -8,7 +8,7 @@ use crate::base::clock::{CLOCK_DOUBT_S, Clock, Timestamp};
 use crate::object::key;
 use crate::object::record::ClockRecord;
 use crate::store::background_writes::BackgroundWrites;
-use crate::store::{Batch, Expect, Store};
+use crate::store::{Batch, Expect, Result, Store};
 
 /// How many seconds may pass between two calls of [`SteadyClock::tick`]: by as much the mark in the
 /// store is behind after a crash.
@@ -83,10 +83,33 @@ impl SteadyClock {
         look.at(look.shown.max(look.mark))
     }
 
-    /// Now, for what must not be undone: by no clock that is doubted.
+    /// Now, for what must not be undone: by no clock that is doubted, nor by a mark that is ahead of the machine's
+    /// clock, as after a start with a wrong one.
     pub fn believed(&self) -> Timestamp {
         let look = self.look();
-        look.at(look.mark)
+        look.at(look.mark.min(look.shown))
+    }
+
+    /// By how many seconds the mark is ahead of the machine's clock, 0 where it is not.
+    pub fn ahead_s(&self) -> u64 {
+        let look = self.look();
+        look.mark.saturating_sub(look.shown).max(0).unsigned_abs() / 1000
+    }
+
+    /// Puts the mark back to the machine's clock. What expired by the mark, and was not marked as expired, counts
+    /// again.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn trust_clock(&self) -> Result<()> {
+        let now = self.clock.now();
+        let mut batch = Batch::default();
+        let record = ClockRecord { mark: now };
+        batch.write(key::CLOCK.to_owned(), Expect::Anything, &record);
+        self.store.commit(batch)?;
+        let origin = now.ms().saturating_sub(self.clock.uptime_ms());
+        self.origin().store(origin, Ordering::Relaxed);
+        Ok(())
     }
 
     /// Reads the clocks, and moves the mark unless the machine's is doubted.
@@ -146,7 +169,8 @@ impl SteadyClock {
         }
         drop(last);
         let mut batch = Batch::default();
-        let mark = self.believed();
+        let look = self.look();
+        let mark = look.at(look.mark);
         batch.write(
             key::CLOCK.to_owned(),
             Expect::Anything,
@@ -187,7 +211,8 @@ fn tell(before: Option<Standing>, now: Standing, clock: Timestamp, expected: Tim
         (_, Standing::Behind) => tracing::warn!(
             %clock,
             %expected,
-            "the clock has gone back; sessions and tokens expire by the time that was expected"
+            "the clock has gone back; sessions and tokens expire by the time that was expected; if the clock is \
+             right, start once with --trust-clock"
         ),
         (None | Some(Standing::InStep), Standing::InStep) => {}
         (Some(_), Standing::InStep) => tracing::info!(%clock, "the clock is as expected again"),

@@ -116,8 +116,8 @@ fn what_expired_stays_so_when_the_clock_goes_back_and_the_service_starts_anew() 
     assert_eq!(
         told,
         [
-            "WARN the clock has gone back; sessions and tokens expire by the time that was expected \
-             clock=2026-10-30T00:00:00.000Z expected=2026-11-02T00:00:00.000Z"
+            "WARN the clock has gone back; sessions and tokens expire by the time that was expected; if \
+             the clock is right, start once with --trust-clock clock=2026-10-30T00:00:00.000Z expected=2026-11-02T00:00:00.000Z"
         ]
     );
     assert_eq!(world.listed(), states);
@@ -256,6 +256,38 @@ fn a_clock_that_runs_on_for_a_day_after_its_jump_is_believed() {
     world.clock.set(at("2026-11-03"));
     assert!(!world.counts(&token));
     assert!(!world.restarted("2026-11-03").counts(&token));
+}
+
+#[test]
+fn nothing_is_old_by_a_mark_that_a_wrong_clock_left_and_the_right_one_can_be_trusted() {
+    let world = world();
+    world.tick();
+    world.clock.set(at("2028-11-01"));
+    world.tick();
+    world.clock.advance_s(DAY_S);
+    world.tick();
+    let world = world.restarted("2026-11-02");
+    let token = world.token_until("token", Some("2027-11-01"));
+    let steady = world.projects.steady_clock();
+    assert!(!world.counts(&token));
+    assert_eq!(steady.believed(), at("2026-11-02"));
+    assert_eq!(steady.ahead_s(), 731 * DAY_S);
+    world.tick();
+    assert_eq!(
+        world
+            .restarted("2026-11-02")
+            .projects
+            .steady_clock()
+            .ahead_s(),
+        731 * DAY_S
+    );
+
+    steady.trust_clock().unwrap();
+    world.clock.advance_s(DAY_S);
+    for world in [&world, &world.restarted("2026-11-03")] {
+        assert!(world.counts(&token));
+        assert_eq!(world.projects.steady_clock().ahead_s(), 0);
+    }
 }
 
 #[test]

@@ -8,6 +8,8 @@ mod backup_course;
 #[cfg(test)]
 mod client;
 #[cfg(test)]
+mod clock;
+#[cfg(test)]
 mod commands;
 #[cfg(test)]
 mod daemon;

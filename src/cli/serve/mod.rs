@@ -58,6 +58,10 @@ pub(in crate::cli) struct ServeFlags {
     /// an instance are refused until they are reset
     #[arg(long)]
     pub(in crate::cli) new_server_key: bool,
+    /// Take the machine's clock for right where the store knows of a later time, as after a start with a
+    /// wrong clock: tokens that expired by that time count again
+    #[arg(long)]
+    pub(in crate::cli) trust_clock: bool,
 }
 
 /// Looks whether the service could start with these settings, and opens neither its store nor a port.
@@ -77,9 +81,11 @@ pub(super) fn check(settings: &Settings) -> Result<()> {
 
 /// Serves until SIGTERM or Ctrl-C, then answers what is in flight. After `shutdown_s` seconds, and at
 /// a second signal, the process ends with exit code 1.
-///
-/// `renew_key` is as for [`first_start::server_key`].
-pub(super) fn serve(settings: &Settings, renew_key: bool, streams: &mut Streams<'_>) -> Result<()> {
+pub(super) fn serve(
+    settings: &Settings,
+    flags: &ServeFlags,
+    streams: &mut Streams<'_>,
+) -> Result<()> {
     let unwatched = |e| Error::Failed(format!("watching for signals: {e}"));
     let signals = signals::keep().map_err(unwatched)?;
     let (rest_of_log, reopen_log) = log::of_service(settings)?;
@@ -97,13 +103,22 @@ pub(super) fn serve(settings: &Settings, renew_key: bool, streams: &mut Streams<
     let repository = access::projects(Arc::clone(&store), Arc::clone(&clock));
     let embedded = engine.embedded().cloned();
     let folder = embedded.as_ref().map(|store| store.data_folder());
-    let key = begin(&engine, &repository, settings, renew_key, streams)?;
+    let key = begin(
+        &engine,
+        &repository,
+        settings,
+        flags.new_server_key,
+        streams,
+    )?;
+    let steady_clock = Arc::clone(repository.steady_clock());
+    if flags.trust_clock {
+        trust_clock(&steady_clock)?;
+    }
     engine.show_signs_of_life();
     let runtime = runtime()?;
     // Before anything is begun that a refused start would wait for.
     let bound = runtime.block_on(places.bind())?;
     let shown = bound.shown.join(" ");
-    let steady_clock = Arc::clone(repository.steady_clock());
     let forget = Forget::new(repository.clone(), settings.keep_deleted_days);
     let audited = repository.clone();
     let gate = gate(settings, &repository, key, folder);
@@ -203,7 +218,20 @@ fn say_places(streams: &mut Streams<'_>, shown: &[String], external_url: Option<
     }
 }
 
-/// Takes the server's key, and makes what the store needs before it is served.
+/// Puts the time that the store knows of back to that of the machine's clock, if it is ahead.
+fn trust_clock(steady_clock: &SteadyClock) -> Result<()> {
+    let ahead_s = steady_clock.ahead_s();
+    if ahead_s > 0 {
+        steady_clock.trust_clock()?;
+        tracing::warn!(
+            "the machine's clock is trusted: the time that the store knew of was {ahead_s} s ahead of it"
+        );
+    }
+    Ok(())
+}
+
+/// Takes the server's key, and makes what the store needs before it is served. `renew_key` is as for
+/// [`first_start::server_key`].
 fn begin(
     engine: &Engine,
     repository: &Projects,

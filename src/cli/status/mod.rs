@@ -6,6 +6,7 @@ mod shown;
 use clap::Args;
 
 use crate::access::Tokens;
+use crate::base::clock::{CLOCK_DOUBT_S, DAY_S};
 use crate::cli::collect::said;
 use crate::cli::first_start::key_fault;
 use crate::cli::opened::Opened;
@@ -15,6 +16,7 @@ use crate::cli::progress::Progress;
 use crate::cli::settings::{Flags, STATUS, Settings};
 use crate::cli::{Outcome, Result, Streams};
 use crate::object::key;
+use crate::repo::Projects;
 use crate::store::Scan;
 use crate::store::engine::StoreAddress;
 use crate::store::inspection::{self, Inspectable, Overview, Refusal};
@@ -92,6 +94,7 @@ fn gather(weigh: bool, settings: &Settings, opened: &Opened, streams: &mut Strea
         None
     };
     findings.extend(key_fault(opened, settings));
+    findings.extend(finding_of_clock(&opened.repository));
     let refused = why_refused(
         &mut findings,
         stopped,
@@ -149,6 +152,18 @@ fn gather(weigh: bool, settings: &Settings, opened: &Opened, streams: &mut Strea
         writes_refused: refused,
         findings,
     }
+}
+
+/// What must be told of the time that the store knows of.
+fn finding_of_clock(projects: &Projects) -> Option<String> {
+    let ahead_s = projects.steady_clock().ahead_s();
+    (ahead_s > CLOCK_DOUBT_S).then(|| {
+        format!(
+            "the store knows of a time that is {} days ahead of the machine's clock: sessions and tokens expire by it, \
+             and nothing old is removed by its age; if the clock is right, start the service once with --trust-clock",
+            ahead_s / DAY_S
+        )
+    })
 }
 
 /// What must be told of the room that is free on the disk, in bytes; true if saves are refused for it.
