@@ -7,7 +7,7 @@ use super::error::{Error, Result};
 use super::rights::permission::Permissions;
 use crate::base::repo_id::RepoId;
 use crate::repo;
-use crate::repo::{Project, Projects};
+use crate::repo::{DeletedId, Project, Projects};
 
 /// The text of the wildcard in a token's `repos`.
 const WILDCARD: &str = "*";
@@ -79,12 +79,59 @@ impl Scope {
         })
     }
 
-    /// As [`Scope::parse`], with projects that `find` finds by what they are called there.
+    /// As [`Scope::parse`], with projects that `found` finds by what they are called there.
     pub(super) fn parse_by(
         repos: &[String],
         account: &Account,
         most: u64,
-        find: impl Fn(&RepoId) -> Result<Option<Found>>,
+        found: impl Fn(&RepoId) -> Result<Option<Found>>,
+    ) -> Result<Self> {
+        Self::parse_each(repos, most, |id| Listed::new(id, found(id)?, account))
+    }
+
+    /// As [`Scope::parse`], in place of this scope of the owner's token. What it lists stays listed under the name
+    /// that is told of it, also where it is deleted, or the owner may not read it any more.
+    ///
+    /// # Errors
+    /// As [`Scope::parse`]; [`Error::Invalid`] for a name that was that of a project on the list, and is another's.
+    pub(super) fn parse_again(
+        &self,
+        repos: &[String],
+        owner: &Account,
+        projects: &Projects,
+        most: u64,
+    ) -> Result<Self> {
+        let listed = match self {
+            Self::Wildcard => &[][..],
+            Self::Allowlist(listed) => listed,
+        };
+        Self::parse_each(repos, most, |id| {
+            let found = find(projects, &ProjectSelector::Id(id.clone()))?;
+            let found = found.map(|project| Found::from(&project));
+            let is_found =
+                |entry: &&Listed| found.as_ref().is_some_and(|p| p.number == entry.project);
+            if let Some(entry) = listed.iter().find(is_found) {
+                return Ok(Listed {
+                    project: entry.project,
+                    repo_id: id.to_string(),
+                });
+            }
+            let is_called = |entry: &&Listed| entry.name(owner, projects) == id.as_str();
+            match listed.iter().find(is_called) {
+                None => Listed::new(id, found, owner),
+                Some(entry) if found.is_none() => Ok(entry.clone()),
+                Some(_) => Err(Error::invalid(format!(
+                    "malformed repos: the token lists a project that was \"{id}\", and another has this name now: \
+                     save the token without it first, and then with it"
+                ))),
+            }
+        })
+    }
+
+    fn parse_each(
+        repos: &[String],
+        most: u64,
+        entry: impl Fn(&RepoId) -> Result<Listed>,
     ) -> Result<Self> {
         if repos.iter().any(|repo| repo == WILDCARD) {
             if repos.len() == 1 {
@@ -98,18 +145,7 @@ impl Scope {
             let id = RepoId::parse(text).map_err(|refused| {
                 Error::invalid(format!("malformed repos: {}", refused.reason))
             })?;
-            let Some(project) = find(&id)? else {
-                return Err(Error::invalid(format!(
-                    "malformed repos: there is no project \"{text}\""
-                )));
-            };
-            if !account.may_at(Permissions::VIEW, project.owner, &project.repo_id) {
-                return Err(Error::no_role(&account.name));
-            }
-            let entry = Listed {
-                project: project.number,
-                repo_id: id.to_string(),
-            };
+            let entry = entry(&id)?;
             if !listed.contains(&entry) {
                 listed.push(entry);
             }
@@ -147,13 +183,14 @@ impl Scope {
     pub(super) fn may_learn_absence(
         &self,
         selector: &ProjectSelector,
+        owner: &Account,
         projects: &Projects,
     ) -> Result<bool> {
         let Self::Allowlist(listed) = self else {
             return Ok(true);
         };
         let named = listed.iter().filter(|entry| match selector {
-            ProjectSelector::Id(id) => entry.repo_id == id.as_str(),
+            ProjectSelector::Id(id) => entry.name(owner, projects) == id.as_str(),
             ProjectSelector::Number(number) => entry.project == *number,
             ProjectSelector::Unknown => false,
         });
@@ -165,17 +202,14 @@ impl Scope {
         Ok(false)
     }
 
-    /// The scope as `repos` again, for a token of this owner. A project that came back under another name is told by
-    /// that one; one that is deleted, cannot be read, or may not be read by the owner any more, by the name under
-    /// which it was listed.
+    /// The scope as `repos` again, for a token of this owner.
     pub(super) fn to_repos(&self, owner: &Account, projects: &Projects) -> Vec<String> {
-        let told = |entry: &Listed| match projects.project_by_number(entry.project) {
-            Ok(project) if owner.may_read(&project) => project.repo_id().to_string(),
-            _ => entry.repo_id.clone(),
-        };
         match self {
             Self::Wildcard => vec![WILDCARD.to_owned()],
-            Self::Allowlist(listed) => listed.iter().map(told).collect(),
+            Self::Allowlist(listed) => {
+                let names = listed.iter().map(|entry| entry.name(owner, projects));
+                names.collect()
+            }
         }
     }
 
@@ -192,6 +226,46 @@ impl Scope {
         match self {
             Self::Wildcard => 0,
             Self::Allowlist(listed) => listed.len(),
+        }
+    }
+}
+
+impl Listed {
+    /// A project that an account wants to have listed.
+    fn new(id: &RepoId, found: Option<Found>, account: &Account) -> Result<Self> {
+        let Some(project) = found else {
+            return Err(Error::invalid(format!(
+                "malformed repos: there is no project \"{id}\""
+            )));
+        };
+        if !account.may_at(Permissions::VIEW, project.owner, &project.repo_id) {
+            return Err(Error::no_role(&account.name));
+        }
+        Ok(Self {
+            project: project.number,
+            repo_id: id.to_string(),
+        })
+    }
+
+    /// What the project is called, or was before it was deleted, to the owner of the token. Of one that cannot be read,
+    /// or may not be read by the owner any more, the name under which it was listed.
+    fn name(&self, owner: &Account, projects: &Projects) -> String {
+        let project = match projects.project_by_number(self.project) {
+            Ok(project) => Some(Found::from(&project)),
+            Err(_) => {
+                let deleted = projects.deleted_by_id(DeletedId::Project(self.project));
+                deleted.ok().map(|deleted| Found {
+                    number: self.project,
+                    owner: deleted.owner(),
+                    repo_id: deleted.repo_id().clone(),
+                })
+            }
+        };
+        let may_read =
+            |project: &Found| owner.may_at(Permissions::VIEW, project.owner, &project.repo_id);
+        match project.filter(may_read) {
+            Some(project) => project.repo_id.to_string(),
+            None => self.repo_id.clone(),
         }
     }
 }

@@ -182,16 +182,16 @@ impl Tokens {
         if let Some(name) = &change.name {
             check_token_name(name)?;
         }
-        let repos = change.repos.as_deref();
-        let scope = repos.map(|repos| self.scope(repos, account));
-        let scope = scope.transpose()?;
         let added = self.scope(&change.added_repos, account)?;
         self.records.retry_on_conflict(|| {
             let kept = self.kept(account, id)?.ok_or(Error::NoSuchToken)?;
             let mut token = Token::clone(&kept.value);
-            token.apply(change, scope.as_ref());
+            let (most, projects) = (self.limits.token_repos_max, &self.projects);
+            let repos = change.repos.as_deref();
+            let scope = repos.map(|repos| token.scope.parse_again(repos, account, projects, most));
+            token.apply(change, scope.transpose()?.as_ref());
             if !change.added_repos.is_empty() {
-                token.scope.extend(&added, self.limits.token_repos_max)?;
+                token.scope.extend(&added, most)?;
             }
             let mut batch = Batch::with_reserve();
             let key = keys::token(account.number, token.number);

@@ -61,8 +61,8 @@ impl BranchName {
         }
         if ends_like_a_snapshot(text) {
             return Err(refuse(
-                "it ends like a snapshot, in \"@v\" and digits, of which a snapshot has at least four, as \
-                 in main@v0002",
+                "it ends like a snapshot, in \"@v\" and digits; one is written behind the name of its \
+                 branch, with zeros up to four digits, as in main@v0002",
             ));
         }
         Ok(Self(text.to_owned()))

@@ -20,7 +20,7 @@ impl SnapshotVersion {
     pub fn parse(text: &str) -> Result<Self, NameError> {
         let refused = NameError {
             what: "snapshot version",
-            reason: "it must be \"v\" and at least four digits, as in v0001",
+            reason: "it must be \"v\" and a number, with zeros up to four digits, as in v0001",
         };
         let digits = text.strip_prefix('v').ok_or(refused)?;
         if !digits.bytes().all(|b| b.is_ascii_digit()) {

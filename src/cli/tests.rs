@@ -196,8 +196,8 @@ fn help_is_a_result_and_a_wrong_line_is_a_refusal() {
         ),
         (
             &["pull", "http://x", "acme/shop.erp", "big@v1", "out"],
-            "it ends like a snapshot, in \"@v\" and digits, of which a snapshot has at least four, as in \
-             main@v0002\n",
+            "it ends like a snapshot, in \"@v\" and digits; one is written behind the name of its branch, with \
+             zeros up to four digits, as in main@v0002\n",
         ),
         (
             &["serve", "--listen", "8080"],

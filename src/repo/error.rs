@@ -77,8 +77,8 @@ pub enum Error {
         /// The file that it is about; `None` for a branch.
         file: Option<FilePath>,
     },
-    /// More bytes than allowed.
-    #[error("the body is larger than {limit_bytes} bytes")]
+    /// A file has more bytes than are compared by lines.
+    #[error("the file is larger than {limit_bytes} bytes, the most that are compared by lines")]
     TooLarge {
         /// The limit.
         limit_bytes: u64,

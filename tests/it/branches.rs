@@ -181,6 +181,8 @@ fn a_branch_can_start_from_a_revision() {
     for absent in ["none", "main@v0009", "0123456789", &"0".repeat(40)] {
         from("x", json!(absent)).assert_refused(404);
     }
+    let malformed = "from: malformed branch name: it holds \"..\" or \"@{\", or ends with \".\"";
+    from("x", json!("a..b")).assert_error(400, malformed);
     from("null", json!(null)).expect_status(201);
     assert_eq!(project.tree("null"), json!([]));
     for malformed in [json!(1), json!("a..b")] {

@@ -181,6 +181,10 @@ fn a_login_is_a_name_and_a_password_and_nothing_else() {
     for (form, message) in [
         ("", "field \"username\" of the form is missing"),
         (
+            "username=admin&password=x&remember=1",
+            "the form has an unknown field \"remember\"",
+        ),
+        (
             "username=admin",
             "field \"password\" of the form is missing",
         ),

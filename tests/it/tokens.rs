@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::harness::{Daemon, Project, User, masked};
+use crate::harness::{ADMIN, Daemon, Project, READ, User, masked};
 
 const TOKENS: &str = "/site-builder/api/tokens";
 
@@ -284,4 +284,43 @@ fn a_token_tells_no_new_name_of_what_its_owner_may_not_read() {
     assert_eq!(changed.expect_status(200).json()["repos"], told);
     let rotated = alice.post(&format!("{}/rotate", at(&token)), &json!({}));
     assert_eq!(rotated.expect_status(200).json()["repos"], told);
+}
+
+#[test]
+fn a_deleted_project_stays_listed_and_no_other_takes_its_place() {
+    let daemon = Daemon::start();
+    let alice = alice(&daemon);
+    let token = alice.issue(&json!({ "name": "t", "repos": ["acme/shop.erp", "other.erp"] }));
+    let holder = daemon.token(token["tokenString"].as_str().unwrap());
+    let read = |id: &str| holder.get(&format!("{READ}/projects/{id}/repository/tree"));
+    let change = |body: Value| alice.patch(&at(&token), &body);
+    let (shop, store) = ("acme%2Fshop.erp", "acme%2Fstore.erp");
+    let project = |id: &str| format!("{ADMIN}/projects/{id}");
+    let renamed = alice.patch(&project(shop), &json!({ "name": "acme/store" }));
+    renamed.expect_status(200);
+    Project::with_main(&alice, "acme/shop");
+    alice.delete(&project(store)).assert_empty(204);
+
+    let told = json!(["acme/store.erp", "other.erp"]);
+    assert_eq!(alice.get(TOKENS).json()[0]["repos"], told);
+    read(store).assert_refused(404);
+    read(shop).assert_refused(403);
+    // What is shown can be sent back.
+    let changed = change(json!({ "repos": told, "expires_at": "2099-01-01" }));
+    assert_eq!(changed.expect_status(200).json()["repos"], told);
+    read(shop).assert_refused(403);
+    let id = alice.get(&format!("{ADMIN}/deleted")).json()[0]["id"].clone();
+    let restore = format!("{ADMIN}/deleted/{}/restore", id.as_str().unwrap());
+    alice.post(&restore, &json!({})).expect_status(200);
+    read(store).expect_status(200);
+
+    alice.delete(&project(store)).assert_empty(204);
+    Project::with_main(&alice, "acme/store");
+    let both = "malformed repos: the token lists a project that was \"acme/store.erp\", and another has this name \
+                now: save the token without it first, and then with it";
+    change(json!({ "repos": told })).assert_error(400, both);
+    read(store).assert_refused(403);
+    change(json!({ "repos": ["other.erp"] })).expect_status(200);
+    change(json!({ "repos": told })).expect_status(200);
+    read(store).expect_status(200);
 }

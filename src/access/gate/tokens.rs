@@ -47,7 +47,9 @@ impl Gate {
         let scope = &holder.token.scope;
         match find(&self.projects, selector)? {
             Some(project) if holder.may_read(&project) => Ok(project),
-            None if scope.may_learn_absence(selector, &self.projects)? => Err(Error::NotFound),
+            None if scope.may_learn_absence(selector, &holder.owner, &self.projects)? => {
+                Err(Error::NotFound)
+            }
             _ => Err(Error::Forbidden(Refusal {
                 token: Some(holder.token.shown()),
                 ..Refusal::of(

@@ -103,7 +103,11 @@ async fn credentials(
     let text =
         std::str::from_utf8(&bytes).map_err(|_| Error::malformed("the form is not UTF-8"))?;
     let form = Query::parse(text)?;
-    form.only(&["username", "password"])?;
+    if let Some(key) = form.unknown(&["username", "password"]) {
+        return Err(Error::Malformed(format!(
+            "the form has an unknown field \"{key}\""
+        )));
+    }
     let field = |key: &str| -> Result<String, Error> {
         let missing = || Error::Malformed(format!("field \"{key}\" of the form is missing"));
         Ok(form.text(key)?.ok_or_else(missing)?.to_owned())

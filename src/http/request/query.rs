@@ -107,16 +107,18 @@ impl Query {
 
     /// Refuses keys that a route of the Admin API does not know.
     pub(in crate::http) fn only(&self, known: &[&str]) -> Result<(), Error> {
-        match self
-            .pairs
-            .iter()
-            .find(|(key, _)| !known.contains(&key.as_str()))
-        {
-            Some((key, _)) => Err(Error::Malformed(format!(
+        match self.unknown(known) {
+            Some(key) => Err(Error::Malformed(format!(
                 "unknown query parameter \"{key}\""
             ))),
             None => Ok(()),
         }
+    }
+
+    /// The first key that is none of these.
+    pub(in crate::http) fn unknown(&self, known: &[&str]) -> Option<&str> {
+        let mut keys = self.pairs().map(|(key, _)| key);
+        keys.find(|key| !known.contains(key))
     }
 
     /// The value of a key, an empty one too, where that must not pass for absent.

@@ -79,7 +79,7 @@ fn turn(open: &mut [Option<Keys<'_>>]) {
     }
 }
 
-/// What a text consists of, if no directive is too long.
+/// What a text consists of, if it has no control characters and no directive is too long.
 fn events(text: &str) -> Result<Parser<'_, StrInput<'_>>, Fault> {
     let is_long = |line: &str| {
         line.len() > YAML_DIRECTIVE_BYTES_MAX
@@ -89,6 +89,11 @@ fn events(text: &str) -> Result<Parser<'_, StrInput<'_>>, Fault> {
         let offset = line.as_ptr().addr() - text.as_ptr().addr();
         let reason = format!("a directive has at most {YAML_DIRECTIVE_BYTES_MAX} bytes");
         return Err(Fault::in_text(text, offset, reason));
+    }
+    // The parser takes them; most others that read YAML do not.
+    let is_control = |c: char| c < ' ' && !matches!(c, '\t' | '\n' | '\r');
+    if let Some(offset) = text.find(is_control) {
+        return Err(Fault::in_text(text, offset, "a control character"));
     }
     Ok(Parser::new_from_str(text))
 }
@@ -324,6 +329,7 @@ mod tests {
         assert_eq!(fault("? [1]\n: 2\n"), "1:3 a key that is not a scalar");
         assert_eq!(fault("a: 1\na: 2\n"), "2:1 the key \"a\" is there twice");
         assert_eq!(fault(&"[".repeat(200)), "1:101 nested more than 100 deep");
+        assert_eq!(fault("a: 1\nb: \u{1}\n"), "2:4 a control character");
     }
 
     #[test]

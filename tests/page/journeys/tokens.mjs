@@ -1,6 +1,6 @@
 // The administrator: a token for a client, its binding, its end.
 import { same, soon } from "../browser.mjs";
-import { REPO } from "../seed.mjs";
+import { Account, PASSWORD, REPO } from "../seed.mjs";
 
 /** What a client is answered with this token. */
 async function asked(world, token, instance) {
@@ -63,5 +63,40 @@ export default [
     await choose("Revoke");
     await page.getByRole("dialog").getByRole("button", { name: "Revoke" }).click();
     await row.waitFor({ state: "detached" });
+  }],
+
+  ["a token keeps its deleted project when something else of it is changed, and loses it when unticked", async (world) => {
+    // The tokens of olga, whose window it is.
+    const olga = await Account.login(world.base, "olga", PASSWORD);
+    const ask = (method, path, json) => olga.json(method, `/site-builder/api${path}`, json);
+    const gone = "tokens/gone.erp";
+    await ask("POST", "/projects", { name: "tokens/gone", type: "erp" });
+    const { tokenId } = await ask("POST", "/tokens", { name: "Till 9", repos: [REPO, gone] });
+    await ask("DELETE", `/projects/${encodeURIComponent(gone)}`);
+    // Another of this name is not what the token was given.
+    await ask("POST", "/projects", { name: "tokens/gone", type: "erp" });
+    const { page } = await world.at("/site-builder/tokens");
+    const row = page.getByRole("row", { name: /Till 9/ });
+    const edit = async () => {
+      await row.getByRole("button", { name: "More about Till 9" }).click();
+      await page.getByRole("button", { name: "Edit the token", exact: true }).click();
+    };
+    const save = () => page.getByRole("button", { name: "Save the token" }).click();
+    const repos = async () => {
+      const all = await ask("GET", "/tokens");
+      return all.find((token) => token.tokenId === tokenId).repos;
+    };
+    await edit();
+    await page.getByLabel("Expires").fill("2099-01-01");
+    await save();
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    same(await repos(), [REPO, gone]);
+    await ask("DELETE", `/projects/${encodeURIComponent(gone)}`);
+    await page.reload();
+    await edit();
+    await page.getByLabel(`${gone} is deleted`).uncheck();
+    await save();
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    same(await repos(), [REPO]);
   }],
 ];

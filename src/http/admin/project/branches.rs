@@ -52,7 +52,8 @@ pub(super) fn create(
     conditions::check_new(context.headers())?;
     let NewBranch { name, from } = json_body::read(body)?;
     let name = params::branch(&name)?;
-    let from = params::reference(from.as_deref())?;
+    let from = params::reference(from.as_deref())
+        .map_err(|refused| Error::Malformed(format!("from: {refused}")))?;
     let project = writer(context, caller, project, Right::Write)?;
     let branch = project.create_branch(&name, from)?;
     shown(context, caller, StatusCode::CREATED, &branch).map_err(Error::after_change)

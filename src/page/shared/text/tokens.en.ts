@@ -8,6 +8,7 @@ export const tokens = {
   noTokens: "No tokens yet",
   noTokensHint:
     "A client reads the files of a branch with a token. Make one, copy it into the client, and try it.",
+  tokenGone: "is deleted",
   noTokenProjects: "There is no project that you may make tokens for.",
   allProjects: "All of mine, also future ones",
   binding: "Bound to",

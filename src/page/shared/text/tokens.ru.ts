@@ -9,6 +9,7 @@ export const tokens: Translation<typeof english, Russian> = {
   tokensLead: "У каждого клиента ERP свой токен: его можно отозвать, не трогая остальных.",
   noTokens: "Токенов пока нет",
   noTokensHint: "Клиент читает файлы ветки по токену. Создайте его, скопируйте в клиент и проверьте.",
+  tokenGone: "удалён",
   noTokenProjects: "Нет проекта, для которого вам можно создать токен.",
   allProjects: "Все мои, в том числе будущие",
   binding: "Привязка",
