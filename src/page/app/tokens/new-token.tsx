@@ -84,7 +84,7 @@ export function NewToken({ token, projects, onClose, onDone }: NewTokenProps) {
             <label class="check" key={repo}>
               <input type="checkbox" disabled={all} checked={chosen.has(repo)} onChange={() => flip(repo)} />
               {repo}
-              {gone.includes(repo) && <span class="dim">{t("tokenGone")}</span>}
+              {gone.includes(repo) && <span class="dim">{` ${t("tokenGone")}`}</span>}
             </label>
           ))}
           {offered.length + gone.length === 0 && <span class="dim">{t("noTokenProjects")}</span>}
